@@ -1,0 +1,17 @@
+"""What can go wrong, in three kinds that a caller treats differently."""
+
+
+class CouplingError(Exception):
+    """Base of every error that this package raises on purpose."""
+
+
+class InputError(CouplingError):
+    """The request is wrong: nothing was computed, and asking again changes nothing (exit status 2)."""
+
+
+class ComputeError(CouplingError):
+    """The request is sound but the computing failed: memory, network, numerics, disk (exit status 1)."""
+
+
+class Cancelled(CouplingError):
+    """The user stopped a running measurement."""

@@ -1,0 +1,186 @@
+"""Every score, its chance floor, means and intervals, from the stored numerators. NumPy only.
+
+With A = U_{l',K}^T J^l V_{l',K} (K x K), s the top K singular values of J^l, and D = Diag A:
+
+    paper      1 - norm_F(A - S) / norm_p(s)            conference paper, Eq. 9 (p = 1 unless told)
+    released   1 - norm_F(abs(A) - S) / norm_2(s)       the authors' code
+    page       1 - norm_F(A - S) / norm_2(s)            the project page
+    preprint   1 - norm_F(A - D) / norm_F(A)            preprint, Eq. 14, there with all of A and the sign reversed
+    alignment  tr A / norm_1(s)                         1 when coupled, 0 by chance
+
+All follow from two nested quantities: the diagonal of A, and the squared norm of what is off it, for each K.
+The chance floor is the score of a basis that has nothing to do with J: independent Haar-random K-frames.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from coupling_core.errors import InputError
+from coupling_core.records import ROLES, SAMPLED_DEFINITIONS, Definition, DepthResult, View, parse_blocks
+
+MIN_PROMPTS = 40
+"""Fewer prompts than this overstate coupling: no claim about a model rests on them."""
+
+
+@dataclass(frozen=True)
+class Scores:
+    """One view of a result, as numbers.
+
+    Args:
+        coupling: raw score c; row = block of the Jacobian, column = block of the basis.
+        chance: its chance floor (the same along a row).
+        corrected: (c - floor) / (1 - floor).
+        blocks: the block numbers of the rows and columns.
+    """
+
+    coupling: Float[np.ndarray, "block block"]
+    chance: Float[np.ndarray, "block block"]
+    corrected: Float[np.ndarray, "block block"]
+    blocks: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A bootstrap estimate over prompts.
+
+    Args:
+        mean: mean over prompts.
+        median: median over prompts.
+        low: lower end of the 95 % percentile interval of the mean.
+        high: its upper end.
+        n: number of prompts.
+    """
+
+    mean: float
+    median: float
+    low: float
+    high: float
+    n: int
+
+    @property
+    def enough(self) -> bool:
+        """Whether there are enough prompts for a claim."""
+        return self.n >= MIN_PROMPTS
+
+
+def score(
+    diagonal: Float[np.ndarray, "*pair k"],
+    off_diagonal: Float[np.ndarray, "*pair k"],
+    s: Float[np.ndarray, "*#pair k"],
+    definition: Definition,
+    p: float = 1.0,
+) -> Float[np.ndarray, "*pair k"]:
+    """Score for every K at once.
+
+    Args:
+        diagonal: A_kk.
+        off_diagonal: squared norm of the off-diagonal entries of each leading K x K corner.
+        s: singular values of the row's Jacobian, broadcast over the pairs.
+        definition: which score.
+        p: order of the norm in `paper`.
+    """
+    diagonal, off_diagonal, s = (np.asarray(x, np.float64) for x in (diagonal, off_diagonal, s))
+    if definition == "alignment":
+        return np.cumsum(diagonal, -1) / norm_by_k(s, 1)
+    if definition == "preprint":
+        return 1 - np.sqrt(off_diagonal / (off_diagonal + np.cumsum(diagonal**2, -1)))
+    shown = np.abs(diagonal) if definition == "released" else diagonal
+    distance = np.sqrt(off_diagonal + np.cumsum((shown - s) ** 2, -1))
+    return 1 - distance / norm_by_k(s, p if definition == "paper" else 2)
+
+
+def norm_by_k(s: Float[np.ndarray, "*any k"], p: float) -> Float[np.ndarray, "*any k"]:
+    """norm_p of the leading K entries, for every K; scaled by s_1 so that large p cannot overflow."""
+    top = s[..., :1]
+    return top * np.cumsum((s / top) ** p, -1) ** (1 / p)
+
+
+def chance_floor(result: DepthResult, definition: Definition, p: float = 1.0) -> Float[np.ndarray, "block k"]:
+    """The score of independent Haar-random K-frames, for every block of the Jacobian and every K.
+
+    `paper` and `page` are taken at E norm_F(A - S)^2 = norm(s_K)^2 + K^2 norm_F(J)^2 / d^2, which is exact;
+    `alignment` is 0; `released` and `preprint` were sampled when the Jacobian was at hand.
+    """
+    if definition in SAMPLED_DEFINITIONS:
+        return result.chance[SAMPLED_DEFINITIONS.index(definition)].astype(np.float64)
+    s = result.singular_values.astype(np.float64)
+    if definition == "alignment":
+        return np.where(np.isnan(s), np.nan, 0.0)
+    k = np.arange(1, result.k_max + 1)
+    expected = np.cumsum(s**2, -1) + (k * result.jacobian_norm[:, None] / result.width) ** 2
+    return 1 - np.sqrt(expected) / norm_by_k(s, p if definition == "paper" else 2)
+
+
+def scores(result: DepthResult, view: View) -> Scores:
+    """All pairs of the viewed blocks at one K.
+
+    Raises:
+        InputError: where K exceeds what the result holds, or a block is out of range.
+    """
+    require_k(result, view.k)
+    blocks = view.blocks or parse_blocks(None, result.n_blocks)
+    if not all(1 <= b <= result.n_blocks for b in blocks):
+        raise InputError(f"blocks {blocks} are out of range: this result has blocks 1..{result.n_blocks}")
+    at = np.array(blocks) - 1
+    rows, k = np.ix_(at, at), view.k
+    role = ROLES.index(view.role)
+    coupling = score(
+        result.diagonal[role][rows][..., :k],
+        result.off_diagonal[role][rows][..., :k],
+        result.singular_values[at, None, :k],
+        view.definition,
+        view.p,
+    )[..., -1]
+    coupling = np.where(_has_rank(result, k)[rows], coupling, np.nan)
+    floor = np.broadcast_to(chance_floor(result, view.definition, view.p)[at, k - 1, None], coupling.shape)
+    return Scores(coupling, floor, corrected(coupling, floor), tuple(blocks))
+
+
+def score_by_k(
+    result: DepthResult, block: int, basis: int, view: View
+) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:
+    """Score of one pair and its chance floor for K = 1..Kmax; blocks are numbered from 1."""
+    pair = ROLES.index(view.role), block - 1, basis - 1
+    s = result.singular_values[block - 1]
+    by_k = score(result.diagonal[pair], result.off_diagonal[pair], s, view.definition, view.p)
+    by_k[min(result.rank[block - 1], result.rank[basis - 1]) :] = np.nan
+    return by_k, chance_floor(result, view.definition, view.p)[block - 1]
+
+
+def corrected(coupling: Float[np.ndarray, "*any"], floor: Float[np.ndarray, "*any"]) -> Float[np.ndarray, "*any"]:
+    """Chance-corrected score (c - floor) / (1 - floor): 0 by chance, 1 when coupled."""
+    return (coupling - floor) / (1 - floor)
+
+
+def mean_off_diagonal(values: Float[np.ndarray, "block block"]) -> float:
+    """Mean over l != l': a Jacobian against itself is 1 by construction and says nothing. NaN where nothing is left."""
+    others = values[~np.eye(len(values), dtype=bool)]
+    others = others[~np.isnan(others)]
+    return float(others.mean()) if others.size else float("nan")
+
+
+def bootstrap(per_prompt: Float[np.ndarray, " prompt"], samples: int = 10_000, seed: int = 0) -> Interval:
+    """Mean over prompts with a 95 % percentile bootstrap interval.
+
+    Raises:
+        InputError: where there is no prompt at all.
+    """
+    values = np.asarray(per_prompt, np.float64)
+    if not values.size:
+        raise InputError("no prompt is left to average over")
+    draws = np.random.default_rng(seed).choice(values, (samples, values.size)).mean(1)
+    low, high = np.quantile(draws, (0.025, 0.975))
+    return Interval(float(values.mean()), float(np.median(values)), float(low), float(high), values.size)
+
+
+def require_k(result: DepthResult, k: int) -> None:
+    """Refuse a K that the result does not hold."""
+    if not 1 <= k <= result.k_max:
+        why = "the model's width" if result.k_max == result.width else "what was measured; ask for it when computing"
+        raise InputError(f"K must lie in 1..{result.k_max} ({why}), and {k} was asked for")
+
+
+def _has_rank(result: DepthResult, k: int) -> Bool[np.ndarray, "block block"]:
+    return np.minimum.outer(result.rank, result.rank) >= k
