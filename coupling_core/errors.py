@@ -6,11 +6,11 @@ class CouplingError(Exception):
 
 
 class InputError(CouplingError):
-    """The request is wrong: nothing was computed, and asking again changes nothing (exit status 2)."""
+    """The request is wrong, and asking again changes nothing (exit status 2)."""
 
 
 class ComputeError(CouplingError):
-    """The request is sound but the computing failed: memory, network, numerics, disk (exit status 1)."""
+    """A sound request whose computing failed: memory, network, numerics, disk (exit status 1)."""
 
 
 class Cancelled(CouplingError):

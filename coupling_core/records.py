@@ -1,7 +1,9 @@
 """The frozen records that travel between the stages, the store, the figures and the pages.
 
-Axis names are the same everywhere: `role` (A, B), `block` (1..L, in the order of the model), `state` (0..L),
-`token` (1..n), `d` (width of the residual stream), `k` (singular triplets, largest first). Blocks and tokens are
+Axis names are the same everywhere: `role` (A, B), `block` (1..L, in the order of the model),
+`state` (0..L),
+`token` (1..n), `d` (width of the residual stream), `k` (singular triplets, largest first). Blocks
+and tokens are
 numbered from 1 for people; arrays are indexed from 0.
 """
 
@@ -29,7 +31,8 @@ DEFINITIONS: tuple[Definition, ...] = get_args(Definition)
 ROLES: tuple[Role, ...] = get_args(Role)
 FINAL_NORMS: tuple[FinalNorm, ...] = get_args(FinalNorm)
 SAMPLED_DEFINITIONS: tuple[Definition, ...] = ("released", "preprint")
-"""The definitions whose chance floor has no closed form and is sampled while the Jacobian is at hand."""
+"""The definitions whose chance floor has no closed form and is sampled while the Jacobian is at
+hand."""
 
 
 @dataclass(frozen=True)
@@ -40,8 +43,10 @@ class Request:
         prompt: the text, or the token ids themselves.
         model: an alias, a hub id, a folder with config and safetensors, or a .gguf file.
         token: the token measured, 1..n or counted from the end (-1 is the last).
-        k: how many singular triplets are wanted; at least `DEFAULT_K` are measured where the width allows.
-        k_view: side of the stored corner of each coupling matrix; None takes what a stored result has, and
+        k: how many singular triplets are wanted; at least `DEFAULT_K` are measured where the width
+            allows.
+        k_view: side of the stored corner of each coupling matrix; None takes what a stored result
+            has, and
             min(K, 32) where one is computed.
         final_norm: whether the model's final norm belongs to its last block (paper, Eq. 7).
         revision: branch, tag or commit of a hub model.
@@ -67,17 +72,25 @@ class Request:
         if not isinstance(self.prompt, str):
             object.__setattr__(self, "prompt", tuple(int(i) for i in self.prompt))
         if not self.model.strip():
-            raise InputError("the model is empty: give an alias, a hub id, a folder or a .gguf file")
+            raise InputError(
+                "the model is empty: give an alias, a hub id, a folder or a .gguf file"
+            )
         if self.token == 0:
             raise InputError("token 0 does not exist: tokens are numbered 1..n, and -1 is the last")
         if self.k < 1:
             raise InputError(f"K must be at least 1, and {self.k} was asked for")
         if self.k_view is not None and not 1 <= self.k_view <= self.k_max:
-            raise InputError(f"k-view must lie in 1..{self.k_max} (the measured K), and {self.k_view} was asked for")
+            raise InputError(
+                f"k-view must lie in 1..{self.k_max} (the measured K), and {self.k_view} came"
+            )
         if self.final_norm not in FINAL_NORMS:
-            raise InputError(f"final norm must be one of {', '.join(FINAL_NORMS)}, and {self.final_norm!r} was given")
+            raise InputError(
+                f"final norm must be one of {', '.join(FINAL_NORMS)}, and {self.final_norm!r} came"
+            )
         if self.untrained is not None and not 0 <= self.untrained < 2**63:
-            raise InputError(f"the seed of an untrained model must be a whole number >= 0, and {self.untrained} came")
+            raise InputError(
+                f"the seed of an untrained model must be an integer >= 0, and {self.untrained} came"
+            )
 
     @property
     def k_max(self) -> int:
@@ -110,11 +123,15 @@ class View:
         if self.k < 1:
             raise InputError(f"K must be at least 1, and {self.k} was asked for")
         if self.definition not in DEFINITIONS:
-            raise InputError(f"the definition must be one of {', '.join(DEFINITIONS)}, and {self.definition!r} came")
+            raise InputError(
+                f"definition must be one of {', '.join(DEFINITIONS)}, and {self.definition!r} came"
+            )
         if self.role not in ROLES:
             raise InputError(f"the role must be A or B, and {self.role!r} was given")
         if not (math.isfinite(self.p) and self.p >= 1):
-            raise InputError(f"the order p of a norm must be a finite number >= 1, and {self.p} was given")
+            raise InputError(
+                f"the order p of a norm must be a finite number >= 1, and {self.p} was given"
+            )
 
 
 @dataclass(frozen=True)
@@ -138,7 +155,7 @@ class Certificate:
 
 @dataclass(frozen=True)
 class DepthResult:
-    """Depth-wise coupling at one token: everything needed to draw any K <= Kmax under any definition.
+    """Depth-wise coupling at one token: enough to draw any K <= Kmax under any definition.
 
     A block that is not measured yet (a partial result) has NaN in every array.
 
@@ -153,17 +170,22 @@ class DepthResult:
         singular_values: the top Kmax of each block's Jacobian.
         next_singular_value: s_{Kmax+1}, which shows the gap at Kmax; NaN where Kmax = d.
         jacobian_norm: norm_F(J).
-        rank: numerical rank of the measured part, at most Kmax; scores with K above it are undefined (NaN).
+        rank: numerical rank of the measured part, at most Kmax; scores with K above it are
+            undefined (NaN).
         diagonal: A_kk and B_kk; row = block of the Jacobian, column = block of the basis.
-        off_diagonal: squared Frobenius norm of the off-diagonal entries of the leading k x k corner, for every k.
-        matrices: leading corner of A and B divided by s_1 of the row's block, so that float16 always holds it.
+        off_diagonal: squared Frobenius norm of the off-diagonal entries of the leading k x k
+            corner, for every k.
+        matrices: leading corner of A and B divided by s_1 of the row's block, so that float16
+            always holds it.
         chance: sampled chance floor of `SAMPLED_DEFINITIONS`, in that order.
         chance_error: its standard error.
         angle_k: the K at which principal angles are stored.
-        angles: principal angles in degrees between the top-K left (side 0) and right (side 1) singular subspaces of
+        angles: principal angles in degrees between the top-K left (side 0) and right (side 1)
+            singular subspaces of
             two blocks, smallest first, NaN past K.
         certificates: one per block.
-        next_tokens: the model's most probable next tokens after the measured one, with their probabilities.
+        next_tokens: the model's most probable next tokens after the measured one, with their
+            probabilities.
         provenance: library versions, device, seconds, ...; never part of the key.
     """
 
@@ -209,8 +231,10 @@ class DepthResult:
         """Whether every block's SVD passed its certificate."""
         return all(c.certified for c in self.certificates)
 
-    def matrix(self, block: int, basis: int, role: Role = "A") -> Float[np.ndarray, "k_view k_view"]:
-        """Leading corner of A^{block, basis} (or B) in its own units; blocks are numbered from 1."""
+    def matrix(
+        self, block: int, basis: int, role: Role = "A"
+    ) -> Float[np.ndarray, "k_view k_view"]:
+        """Leading corner of A^{block, basis} (or B) in its own units; blocks count from 1."""
         stored = self.matrices[ROLES.index(role), block - 1, basis - 1].astype(np.float32)
         return stored * np.float32(self.singular_values[block - 1, 0])
 
@@ -223,7 +247,8 @@ class Progress:
         stage: what is being done.
         done: finished blocks.
         total: blocks in all, 0 while that is not known.
-        partial: the result so far, NaN where a block is not finished; None before the first block is.
+        partial: the result so far, NaN where a block is not finished; None before the first block
+            is.
     """
 
     stage: Literal["loading", "tracing", "blocks", "saving"]
@@ -249,11 +274,13 @@ def parse_blocks(text: str | None, n_blocks: int) -> tuple[int, ...]:
             stop = int(last) if last else start
         except ValueError:
             raise InputError(
-                f"blocks {text!r} cannot be read: expected a form such as 1-{n_blocks}, 3,7 or 1-{n_blocks}:2"
+                f"blocks {text!r} cannot be read: expected a form such as 1-{n_blocks}, "
+                f"3,7 or 1-{n_blocks}:2"
             ) from None
         if step < 1 or not 1 <= start <= stop <= n_blocks:
             raise InputError(
-                f"blocks {text!r} are out of range: this model has blocks 1..{n_blocks}, counted upwards, stride >= 1"
+                f"blocks {text!r} are out of range: this model has blocks 1..{n_blocks}, "
+                "counted upwards with a stride of at least 1"
             )
         chosen += range(start, stop + 1, step)
     return tuple(sorted(set(chosen)))

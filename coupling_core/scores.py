@@ -5,11 +5,14 @@ With A = U_{l',K}^T J^l V_{l',K} (K x K), s the top K singular values of J^l, an
     paper      1 - norm_F(A - S) / norm_p(s)            conference paper, Eq. 9 (p = 1 unless told)
     released   1 - norm_F(abs(A) - S) / norm_2(s)       the authors' code
     page       1 - norm_F(A - S) / norm_2(s)            the project page
-    preprint   1 - norm_F(A - D) / norm_F(A)            preprint, Eq. 14, there with all of A and the sign reversed
+    preprint   1 - norm_F(A - D) / norm_F(A)            preprint, Eq. 14, there with all of A and
+    the sign reversed
     alignment  tr A / norm_1(s)                         1 when coupled, 0 by chance
 
-All follow from two nested quantities: the diagonal of A, and the squared norm of what is off it, for each K.
-The chance floor is the score of a basis that has nothing to do with J: independent Haar-random K-frames.
+All follow from two nested quantities: the diagonal of A, and the squared norm of what is off it,
+for each K.
+The chance floor is the score of a basis that has nothing to do with J: independent Haar-random
+K-frames.
 """
 
 from dataclasses import dataclass
@@ -18,7 +21,14 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from coupling_core.errors import InputError
-from coupling_core.records import ROLES, SAMPLED_DEFINITIONS, Definition, DepthResult, View, parse_blocks
+from coupling_core.records import (
+    ROLES,
+    SAMPLED_DEFINITIONS,
+    Definition,
+    DepthResult,
+    View,
+    parse_blocks,
+)
 
 MIN_PROMPTS = 40
 """Fewer prompts than this overstate coupling: no claim about a model rests on them."""
@@ -92,15 +102,18 @@ def score(
 
 
 def norm_by_k(s: Float[np.ndarray, "*any k"], p: float) -> Float[np.ndarray, "*any k"]:
-    """norm_p of the leading K entries, for every K; scaled by s_1 so that large p cannot overflow."""
+    """norm_p of the leading K entries, for every K; in units of s_1 lest a large p overflow."""
     top = s[..., :1]
     return top * np.cumsum((s / top) ** p, -1) ** (1 / p)
 
 
-def chance_floor(result: DepthResult, definition: Definition, p: float = 1.0) -> Float[np.ndarray, "block k"]:
+def chance_floor(
+    result: DepthResult, definition: Definition, p: float = 1.0
+) -> Float[np.ndarray, "block k"]:
     """The score of independent Haar-random K-frames, for every block of the Jacobian and every K.
 
-    `paper` and `page` are taken at E norm_F(A - S)^2 = norm(s_K)^2 + K^2 norm_F(J)^2 / d^2, which is exact;
+    `paper` and `page` are taken at E norm_F(A - S)^2 = norm(s_K)^2 + K^2 norm_F(J)^2 / d^2, which
+    is exact;
     `alignment` is 0; `released` and `preprint` were sampled when the Jacobian was at hand.
     """
     if definition in SAMPLED_DEFINITIONS:
@@ -122,7 +135,9 @@ def scores(result: DepthResult, view: View) -> Scores:
     require_k(result, view.k)
     blocks = view.blocks or parse_blocks(None, result.n_blocks)
     if not all(1 <= b <= result.n_blocks for b in blocks):
-        raise InputError(f"blocks {blocks} are out of range: this result has blocks 1..{result.n_blocks}")
+        raise InputError(
+            f"blocks {blocks} are out of range: this result has blocks 1..{result.n_blocks}"
+        )
     at = np.array(blocks) - 1
     rows, k = np.ix_(at, at), view.k
     role = ROLES.index(view.role)
@@ -134,7 +149,9 @@ def scores(result: DepthResult, view: View) -> Scores:
         view.p,
     )[..., -1]
     coupling = np.where(_has_rank(result, k)[rows], coupling, np.nan)
-    floor = np.broadcast_to(chance_floor(result, view.definition, view.p)[at, k - 1, None], coupling.shape)
+    floor = np.broadcast_to(
+        chance_floor(result, view.definition, view.p)[at, k - 1, None], coupling.shape
+    )
     return Scores(coupling, floor, corrected(coupling, floor), tuple(blocks))
 
 
@@ -149,19 +166,23 @@ def score_by_k(
     return by_k, chance_floor(result, view.definition, view.p)[block - 1]
 
 
-def corrected(coupling: Float[np.ndarray, "*any"], floor: Float[np.ndarray, "*any"]) -> Float[np.ndarray, "*any"]:
+def corrected(
+    coupling: Float[np.ndarray, "*any"], floor: Float[np.ndarray, "*any"]
+) -> Float[np.ndarray, "*any"]:
     """Chance-corrected score (c - floor) / (1 - floor): 0 by chance, 1 when coupled."""
     return (coupling - floor) / (1 - floor)
 
 
 def mean_off_diagonal(values: Float[np.ndarray, "block block"]) -> float:
-    """Mean over l != l': a Jacobian against itself is 1 by construction and says nothing. NaN where nothing is left."""
+    """Mean over l != l', NaN where none is left; a Jacobian against itself is 1 by construction."""
     others = values[~np.eye(len(values), dtype=bool)]
     others = others[~np.isnan(others)]
     return float(others.mean()) if others.size else float("nan")
 
 
-def bootstrap(per_prompt: Float[np.ndarray, " prompt"], samples: int = 10_000, seed: int = 0) -> Interval:
+def bootstrap(
+    per_prompt: Float[np.ndarray, " prompt"], samples: int = 10_000, seed: int = 0
+) -> Interval:
     """Mean over prompts with a 95 % percentile bootstrap interval.
 
     Raises:
@@ -172,13 +193,19 @@ def bootstrap(per_prompt: Float[np.ndarray, " prompt"], samples: int = 10_000, s
         raise InputError("no prompt is left to average over")
     draws = np.random.default_rng(seed).choice(values, (samples, values.size)).mean(1)
     low, high = np.quantile(draws, (0.025, 0.975))
-    return Interval(float(values.mean()), float(np.median(values)), float(low), float(high), values.size)
+    return Interval(
+        float(values.mean()), float(np.median(values)), float(low), float(high), values.size
+    )
 
 
 def require_k(result: DepthResult, k: int) -> None:
     """Refuse a K that the result does not hold."""
     if not 1 <= k <= result.k_max:
-        why = "the model's width" if result.k_max == result.width else "what was measured; ask for it when computing"
+        why = (
+            "the model's width"
+            if result.k_max == result.width
+            else "what was measured; ask for it when computing"
+        )
         raise InputError(f"K must lie in 1..{result.k_max} ({why}), and {k} was asked for")
 
 
