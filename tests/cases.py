@@ -1,0 +1,161 @@
+"""Results with known answers, made with NumPy from Jacobians by the definitions alone."""
+
+import hashlib
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from coupling_core.keys import make_key
+from coupling_core.records import (
+    ROLES,
+    SAMPLED_DEFINITIONS,
+    Certificate,
+    DepthResult,
+    Request,
+)
+from coupling_core.scores import score
+
+PROMPT = "The cat sat down"
+TOKENS = ("The", " cat", " sat", " down")
+FRAMES = 8
+
+
+def random_result(
+    seed: int = 0,
+    n_blocks: int = 5,
+    width: int = 16,
+    k_max: int = 8,
+    k_view: int = 4,
+    **changes: Any,
+) -> DepthResult:
+    """A result of random Jacobians that share part of their bases, so that scores lie off 0."""
+    jacobians = planted_jacobians(n_blocks, width, coupling=0.5, seed=seed)
+    return depth_result(jacobians, k_max, k_view, **changes)
+
+
+def planted_jacobians(n_blocks: int, width: int, coupling: float, seed: int = 0) -> np.ndarray:
+    """Jacobians (block d d): with coupling 1 all act in one basis, with 0 each in its own."""
+    rng = np.random.default_rng(seed)
+    U, V = haar(rng, width, width), haar(rng, width, width)
+    s = np.sort(rng.uniform(0.2, 2.0, (n_blocks, width)))[:, ::-1]
+    shared = np.einsum("ik,lk,jk->lij", U, s, V)
+    own = np.stack([haar(rng, width, width) * s_l @ haar(rng, width, width).T for s_l in s])
+    return coupling * shared + (1 - coupling) * own
+
+
+def haar(rng: np.random.Generator, width: int, k: int) -> np.ndarray:
+    """A Haar-random frame (d k)."""
+    Q, R = np.linalg.qr(rng.standard_normal((width, k)))
+    return Q * np.sign(np.diag(R))
+
+
+def depth_result(
+    jacobians: np.ndarray, k_max: int, k_view: int, seed: int = 0, **changes: Any
+) -> DepthResult:
+    """Measure Jacobians (block d d) the obvious way; `changes` replaces fields of the result."""
+    n_blocks, width, _ = jacobians.shape
+    U, s, V = (np.stack(part) for part in zip(*map(gauged_svd, jacobians), strict=True))
+    frames = {"A": (U, V), "B": (V, U)}
+    corners = np.stack(
+        [coupling_matrices(jacobians, *frames[role], k_max) for role in ROLES]
+    )  # (role, block, block, k, k)
+    chance = sampled_chance(jacobians, s[:, :k_max], np.random.default_rng(seed))
+    angle_k = np.unique([1, max(1, k_max // 2), k_max])
+    identity = {
+        "kind": "folder",
+        "name": "random",
+        "digest": hashlib.sha256(jacobians.tobytes()).hexdigest(),
+    }
+    result = DepthResult(
+        key="",
+        request=Request(PROMPT, model="random", k=k_max, k_view=k_view),
+        identity=identity,
+        tokens=TOKENS,
+        token_ids=np.arange(10, 10 + len(TOKENS)),
+        token=len(TOKENS),
+        width=width,
+        singular_values=s[:, :k_max].astype(np.float32),
+        next_singular_value=(s[:, k_max] if k_max < width else s[:, 0] * np.nan).astype(np.float32),
+        jacobian_norm=np.linalg.norm(s, axis=-1).astype(np.float32),
+        rank=np.full(n_blocks, k_max),
+        diagonal=np.diagonal(corners, axis1=-2, axis2=-1).astype(np.float32),
+        off_diagonal=nested_off_diagonal(corners).astype(np.float32),
+        matrices=(corners[..., :k_view, :k_view] / s[:, 0, None, None, None]).astype(np.float16),
+        chance=chance.mean(0).astype(np.float32),
+        chance_error=(chance.std(0, ddof=1) / np.sqrt(FRAMES)).astype(np.float32),
+        angle_k=angle_k,
+        angles=np.stack([principal_angles(side, angle_k) for side in (U, V)]).astype(np.float32),
+        certificates=tuple(certificate(*svd) for svd in zip(jacobians, U, s, V, strict=True)),
+        next_tokens=((" on", 0.5), (" in", 0.25)),
+        provenance={
+            "seconds": 1.5,
+            "load_seconds": 0.5,
+            "device": "cpu",
+            "threads": 1,
+            "dtype": "float32",
+            "peak_memory_bytes": 10**6,
+            "date": "2026-01-02T03:04:05+00:00",
+            "versions": {"numpy": np.__version__},
+        },
+    )
+    result = replace(result, **changes)
+    if "key" in changes:
+        return result
+    return replace(result, key=str(make_key(result.request, result.identity)))
+
+
+def gauged_svd(J: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Full SVD (U, s, V); the entry of largest magnitude of each v_k is positive."""
+    U, s, Vh = np.linalg.svd(J)
+    V = Vh.T
+    sign = np.sign(V[np.abs(V).argmax(0), np.arange(len(s))])
+    return U * sign, s, V * sign
+
+
+def coupling_matrices(
+    jacobians: np.ndarray, left: np.ndarray, right: np.ndarray, k: int
+) -> np.ndarray:
+    """left_{l'}^T J^l right_{l'} for all pairs, (block block k k)."""
+    return np.stack(
+        [[L[:, :k].T @ J @ R[:, :k] for L, R in zip(left, right, strict=True)] for J in jacobians]
+    )
+
+
+def nested_off_diagonal(A: np.ndarray) -> np.ndarray:
+    """Squared norm of the off-diagonal entries of each leading corner, (... k)."""
+    off = A * (1 - np.eye(A.shape[-1]))
+    return np.stack([(off[..., :k, :k] ** 2).sum((-1, -2)) for k in range(1, A.shape[-1] + 1)], -1)
+
+
+def sampled_chance(jacobians: np.ndarray, s: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Scores of random frames, (frame sampled block k)."""
+    width, k = jacobians.shape[-1], s.shape[-1]
+    sample = []
+    for _ in range(FRAMES):
+        A = haar(rng, width, k).T @ jacobians @ haar(rng, width, k)
+        diagonal, off = np.diagonal(A, axis1=-2, axis2=-1), nested_off_diagonal(A)
+        sample.append([score(diagonal, off, s, name) for name in SAMPLED_DEFINITIONS])
+    return np.array(sample)
+
+
+def principal_angles(frames: np.ndarray, angle_k: np.ndarray) -> np.ndarray:
+    """Degrees between the leading k columns of each pair of frames, (grid block block k_angle)."""
+    n_blocks = len(frames)
+    angles = np.full((len(angle_k), n_blocks, n_blocks, angle_k.max()), np.nan)
+    for i, k in enumerate(angle_k):
+        overlap = np.einsum("adi,bdj->abij", frames[..., :k], frames[..., :k])
+        cosines = np.linalg.svd(overlap, compute_uv=False).clip(-1, 1)
+        angles[i, :, :, :k] = np.degrees(np.arccos(cosines))
+    return angles
+
+
+def certificate(J: np.ndarray, U: np.ndarray, s: np.ndarray, V: np.ndarray) -> Certificate:
+    """How well a full SVD reconstructs its Jacobian."""
+    eye = np.eye(len(s))
+    return Certificate(
+        certified=True,
+        method="full",
+        orthonormality=float(max(np.linalg.norm(Q.T @ Q - eye) for Q in (U, V))),
+        residual=float(np.linalg.norm(J @ V - U * s, axis=0).max() / s[0]),
+    )

@@ -1,0 +1,22 @@
+"""What every test shares: annotations checked at run time, and folders that are not the user's."""
+
+from pathlib import Path
+
+import pytest
+from jaxtyping import install_import_hook
+
+# Before anything of the package is imported, or its annotations would go unchecked. An integer is
+# a float here, as it is everywhere in Python's typing.
+install_import_hook(
+    "coupling_core", "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))"
+)
+
+
+@pytest.fixture(autouse=True)
+def _own_folders(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Keep the tests out of the user's store and cache; real models need the converted weights."""
+    monkeypatch.setenv("COUPLING_STORE", str(tmp_path / "store"))
+    if request.node.get_closest_marker("real") is None:
+        monkeypatch.setenv("COUPLING_HOME", str(tmp_path / "home"))
