@@ -10,7 +10,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from coupling_core.errors import InputError
@@ -51,9 +51,13 @@ def make_key(request: Request, identity: Mapping[str, Any]) -> Key:
     Raises:
         InputError: where the request or the identity is not JSON, and so has no name.
     """
-    asked = asdict(request)
-    for name in _SIZES + _WAYS_TO_A_MODEL:
-        del asked[name]
+    # What is left at its default is left out, so that a field added later renames nothing.
+    asked = {
+        item.name: getattr(request, item.name)
+        for item in fields(request)
+        if item.name not in _SIZES + _WAYS_TO_A_MODEL
+        and getattr(request, item.name) != item.default
+    }
     who = {name: value for name, value in identity.items() if name not in _DISPLAYED}
     text = _canonical_json({"schema": SCHEMA, "request": asked, "identity": who})
     digest = hashlib.sha256(text.encode()).hexdigest()[:32]

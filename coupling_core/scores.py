@@ -126,7 +126,7 @@ def chance_floor(
     return 1 - np.sqrt(expected) / norm_by_k(s, p if definition == "paper" else 2)
 
 
-def scores(result: DepthResult, view: View) -> Scores:
+def score_pairs(result: DepthResult, view: View) -> Scores:
     """All pairs of the viewed blocks at one K.
 
     Raises:

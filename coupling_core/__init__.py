@@ -1,0 +1,60 @@
+"""Transformer block coupling: how far a transformer's linearised blocks act in one common basis.
+
+The stages, in the order in which a measurement passes through them:
+
+    models -> trace -> jacobian -> svd -> coupling -> measure -> store -> scores -> figures
+
+`measure` is the front door; `reference` holds the slow, obvious version of each stage. What needs
+torch is imported where it is first used, so that a stored result is read without it.
+"""
+
+from coupling_core.errors import Cancelled, ComputeError, CouplingError, InputError
+from coupling_core.measure import measure
+from coupling_core.records import (
+    DEFINITIONS,
+    Certificate,
+    DepthResult,
+    Progress,
+    Request,
+    View,
+    parse_blocks,
+)
+from coupling_core.scores import (
+    Interval,
+    Scores,
+    bootstrap,
+    chance_floor,
+    corrected,
+    mean_off_diagonal,
+    score_by_k,
+    score_pairs,
+)
+from coupling_core.store import Store
+
+__all__ = [  # noqa: RUF022 - by stage, not by name
+    # what goes in, and what comes out
+    "Request",
+    "DepthResult",
+    "Certificate",
+    "Progress",
+    "measure",
+    # where it is kept
+    "Store",
+    # how it is looked at
+    "DEFINITIONS",
+    "View",
+    "Scores",
+    "score_pairs",
+    "score_by_k",
+    "chance_floor",
+    "corrected",
+    "mean_off_diagonal",
+    "parse_blocks",
+    "Interval",
+    "bootstrap",
+    # what can go wrong
+    "CouplingError",
+    "InputError",
+    "ComputeError",
+    "Cancelled",
+]

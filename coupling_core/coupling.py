@@ -1,0 +1,181 @@
+"""Coupling matrices of all pairs of blocks, from each block's Jacobian and SVD as they come.
+
+    A^{ll'}_K = U_{l',K}^T J^l V_{l',K}      B^{ll'}_K = V_{l',K}^T J^l U_{l',K}      (K x K)
+
+Two numbers a K tell every score: the diagonal entries, and the squared norm of what is off the
+diagonal of the leading K x K corner. Both are nested, so one pass gives all K <= Kmax.
+"""
+
+import tempfile
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from coupling_core.records import SAMPLED_DEFINITIONS
+from coupling_core.scores import score
+from coupling_core.svd import SVD
+
+CHANCE_FRAMES = 8
+"""Pairs of Haar-random frames from which a chance floor without a closed form is sampled."""
+
+ANGLE_K = 10
+"""Principal angles are kept at this K and at Kmax."""
+
+IN_MEMORY = 4 << 30
+"""Bytes of Jacobians kept in memory; above, they lie in a file that the system pages in."""
+
+
+@dataclass
+class Pairs:
+    """What is known of all pairs so far; NaN for a block that has not come yet.
+
+    Args:
+        n_blocks: L.
+        width: d.
+        k: Kmax.
+        k_view: side of the stored corner of A and B.
+        device: where the products run.
+    """
+
+    n_blocks: int
+    width: int
+    k: int
+    k_view: int
+    device: torch.device
+
+    def __post_init__(self) -> None:
+        L, k, view = self.n_blocks, self.k, self.k_view
+        self.jacobians = _buffer(L, self.width, self.device)
+        self.u = torch.zeros(L, self.width, k, device=self.device)
+        self.v = torch.zeros_like(self.u)
+        self.svds: list[SVD] = []
+        self.angle_k = np.array(sorted({min(ANGLE_K, k), k}))
+        self.singular_values = np.full((L, k), np.nan, np.float32)
+        self.jacobian_norm = np.full(L, np.nan)
+        self.diagonal = np.full((2, L, L, k), np.nan, np.float32)
+        self.off_diagonal = np.full((2, L, L, k), np.nan, np.float32)
+        self.matrices = np.full((2, L, L, view, view), np.nan, np.float16)
+        self.chance = np.full((len(SAMPLED_DEFINITIONS), L, k), np.nan, np.float32)
+        self.chance_error = np.full_like(self.chance, np.nan)
+        self.frames = random_frames(self.width, k, CHANCE_FRAMES, self.device)
+
+    def add(self, jacobian: Float[Tensor, "d d"], svd: SVD) -> None:
+        """Take in the next block: its pairs with itself and with every block before it."""
+        now = len(self.svds)
+        self.svds.append(svd)
+        self.jacobians[now], self.u[now], self.v[now] = jacobian, svd.u, svd.v
+        self.singular_values[now] = svd.s.cpu().numpy()
+        self.jacobian_norm[now] = float(torch.linalg.norm(jacobian.double()))
+        u, v = self.u[: now + 1], self.v[: now + 1]
+        self._put(slice(now, now + 1), slice(0, now + 1), _corner(jacobian[None], u, v))
+        if now:
+            earlier = _corner(self.jacobians[:now], u[now:], v[now:])
+            self._put(slice(0, now), slice(now, now + 1), earlier)
+        self._sample_chance(now, jacobian)
+
+    def _put(self, rows: slice, columns: slice, products: Float[Tensor, "role pair k k"]) -> None:
+        diagonal, off_diagonal = nested(products)
+        at = (slice(None), rows, columns)
+        shape = self.diagonal[at].shape
+        self.diagonal[at] = diagonal.cpu().numpy().reshape(shape)
+        self.off_diagonal[at] = off_diagonal.cpu().numpy().reshape(shape)
+        view = self.matrices[at].shape
+        corner = products[..., : self.k_view, : self.k_view].cpu().numpy().reshape(view)
+        top = self.singular_values[rows, 0].reshape(-1, 1, 1, 1)
+        self.matrices[at] = corner / top
+
+    def _sample_chance(self, now: int, jacobian: Float[Tensor, "d d"]) -> None:
+        diagonal, off_diagonal = nested(_corner(jacobian[None], *self.frames)[:1])
+        s = self.singular_values[now]
+        for index, definition in enumerate(SAMPLED_DEFINITIONS):
+            sampled = score(
+                diagonal[0].cpu().numpy(), off_diagonal[0].cpu().numpy(), s[None], definition
+            )
+            self.chance[index, now] = sampled.mean(0)
+            self.chance_error[index, now] = sampled.std(0, ddof=1) / np.sqrt(len(sampled))
+
+    def arrays(self) -> dict[str, Any]:
+        """The fields of a `DepthResult` as they stand, copied, with principal angles still NaN."""
+        L = self.n_blocks
+        return {
+            "singular_values": self.singular_values.copy(),
+            "next_singular_value": self._of_each([svd.next_value for svd in self.svds], np.nan),
+            "jacobian_norm": self.jacobian_norm.copy(),
+            "rank": self._of_each([svd.rank for svd in self.svds], 0),
+            "diagonal": self.diagonal.copy(),
+            "off_diagonal": self.off_diagonal.copy(),
+            "matrices": self.matrices.copy(),
+            "chance": self.chance.copy(),
+            "chance_error": self.chance_error.copy(),
+            "certificates": tuple(svd.certificate for svd in self.svds),
+            "angle_k": self.angle_k,
+            "angles": np.full((2, len(self.angle_k), L, L, self.k), np.nan, np.float16),
+        }
+
+    def angles(self) -> Float[np.ndarray, "side grid block block k"]:
+        """Principal angles in degrees between the blocks' subspaces, once all have come.
+
+        Side 0 is U, side 1 is V; smallest first, NaN past K.
+        """
+        L = self.n_blocks
+        degrees = np.full((2, len(self.angle_k), L, L, self.k), np.nan, np.float16)
+        upper = torch.triu_indices(L, L)
+        for side, basis in enumerate((self.u, self.v)):
+            overlap = torch.einsum("idk,jdm->ijkm", basis, basis)[upper[0], upper[1]]
+            for index, k in enumerate(self.angle_k):
+                cosines = torch.linalg.svdvals(overlap[:, :k, :k]).clamp(0, 1)
+                found = torch.rad2deg(torch.arccos(cosines)).cpu().numpy()
+                degrees[side, index, upper[0], upper[1], :k] = found
+                degrees[side, index, upper[1], upper[0], :k] = found
+        return degrees
+
+    def _of_each(self, values: list[Any], missing: Any) -> np.ndarray:
+        return np.array(values + [missing] * (self.n_blocks - len(values)))
+
+
+def nested(
+    products: Float[Tensor, "*pair k k"],
+) -> tuple[Float[Tensor, "*pair k"], Float[Tensor, "*pair k"]]:
+    """Diagonal, and squared off-diagonal norm of each leading K x K corner, for K = 1..Kmax."""
+    squares = products.double().square()
+    fresh = squares.tril(-1).sum(-1) + squares.triu(1).sum(-2)  # what row and column K add
+    return products.diagonal(dim1=-2, dim2=-1), fresh.cumsum(-1)
+
+
+def random_frames(
+    width: int, k: int, count: int, device: torch.device
+) -> tuple[Float[Tensor, "frame d k"], Float[Tensor, "frame d k"]]:
+    """Independent Haar-random K-frames in place of U and of V, from a fixed seed."""
+    generator = torch.Generator().manual_seed(0)
+    gaussian = torch.randn(2 * count, width, k, generator=generator)
+    q, r = torch.linalg.qr(gaussian)
+    # The sign of R's diagonal makes the factor unique, and with it the distribution uniform.
+    frames = (q * r.diagonal(dim1=-2, dim2=-1).sign()[:, None]).to(device)
+    return frames[:count], frames[count:]
+
+
+def _corner(
+    jacobians: Float[Tensor, "row d d"],
+    u: Float[Tensor, "column d k"],
+    v: Float[Tensor, "column d k"],
+) -> Float[Tensor, "role pair k k"]:
+    """A and B of every row with every column (one of the two is single), as two large GEMMs."""
+    rows, d, _ = jacobians.shape
+    columns, _, k = u.shape
+    bases = torch.cat([v, u]).permute(1, 0, 2).reshape(d, -1)  # (d, 2 column k)
+    moved = (jacobians.reshape(-1, d) @ bases).reshape(rows, d, 2, columns, k)
+    duals = torch.stack([u, v])  # (role, column, d, k)
+    products = torch.einsum("rcdk,idrcm->rickm", duals, moved)
+    return products.reshape(2, rows * columns, k, k)
+
+
+def _buffer(blocks: int, width: int, device: torch.device) -> Float[Tensor, "block d d"]:
+    shape = (blocks, width, width)
+    if device.type != "cpu" or blocks * width * width * 4 <= IN_MEMORY:
+        return torch.empty(shape, device=device)
+    file = tempfile.TemporaryFile()
+    return torch.from_numpy(np.memmap(file, np.float32, "w+", shape=shape))

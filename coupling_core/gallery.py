@@ -1,0 +1,39 @@
+"""The results that ship with the code, and the recipe that makes them: `make gallery`."""
+
+from pathlib import Path
+
+from coupling_core.records import Request
+
+EXAMPLES = (
+    "What is the capital of France? The capital is",
+    "She poured the tea, sat down by the window and",
+    "def factorial(n):\n    return 1 if n == 0 else n *",
+)
+"""Prompts whose results are committed, for the trained model and its untrained twin."""
+
+UNTRAINED_SEED = 0
+K_VIEW = 24
+"""Side of the stored matrices: keeps the gallery under 20 MB."""
+
+
+def requests() -> list[Request]:
+    """Every request that the gallery answers."""
+    return [
+        Request(prompt, k_view=K_VIEW, untrained=seed)
+        for prompt in EXAMPLES
+        for seed in (None, UNTRAINED_SEED)
+    ]
+
+
+def build(folder: Path) -> None:
+    """Measure whatever the folder lacks."""
+    from coupling_core.measure import measure
+    from coupling_core.store import Store
+
+    store = Store(folder)
+    for request in requests():
+        measure(request, store)
+
+
+if __name__ == "__main__":
+    build(Path(__file__).parents[1] / "cache" / "gallery")

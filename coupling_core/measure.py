@@ -1,0 +1,158 @@
+"""measure(request, store): the one composition of the stages."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from coupling_core.errors import ComputeError, InputError
+from coupling_core.identity import identify
+from coupling_core.records import DEFAULT_K_VIEW, DepthResult, Progress, Request
+from coupling_core.store import Store
+
+if TYPE_CHECKING:  # torch takes seconds to import, and a stored answer does not need it
+    from coupling_core.models import LoadedModel
+    from coupling_core.trace import Trace
+
+Report = Callable[[Progress], None]
+
+
+def measure(
+    request: Request,
+    store: Store | None = None,
+    *,
+    model: Any = None,
+    tokenizer: Any = None,
+    device: str | None = None,
+    progress: Report | None = None,
+) -> DepthResult:
+    """Answer a request from the store, or compute the answer and store it.
+
+    Args:
+        request: what to measure.
+        store: where results are kept; None keeps nothing.
+        model: a float32 module of your own in place of the one the request names; it may be
+            wrapped, by PEFT for one.
+        tokenizer: its tokenizer; not needed where the prompt is token ids.
+        device: where to compute; None takes CUDA where there is one.
+        progress: told at each step; an exception it raises stops the measurement.
+
+    Raises:
+        InputError: where the request cannot be met by this model.
+        ComputeError: where the computing fails.
+    """
+    report = progress or (lambda _: None)
+    if model is None:
+        identity = identify(request)
+    else:
+        from coupling_core.models import describe
+
+        identity = describe(model, hashed=store is not None)
+    if store is not None and (found := _stored(store, request, identity)):
+        return found
+    with _plain_failures():
+        result = _compute(request, identity, model, tokenizer, device, report)
+    if store is not None:
+        n = result.n_blocks
+        report(Progress("saving", n, n, result))
+        result = replace(result, key=store.key(result.request, identity))
+        store.put(result)
+    return result
+
+
+def _stored(store: Store, request: Request, identity: dict[str, Any]) -> DepthResult | None:
+    found = store.find(request, identity)
+    if found is None and request.final_norm == "exclude":
+        # A model without a final norm has one result for both conventions.
+        other = store.find(replace(request, final_norm="include"), identity)
+        found = other if other and not other.provenance.get("final_norm", True) else None
+    return found
+
+
+def _compute(
+    request: Request,
+    identity: dict[str, Any],
+    model: Any,
+    tokenizer: Any,
+    device: str | None,
+    report: Report,
+) -> DepthResult:
+    from coupling_core import models
+    from coupling_core.coupling import Pairs
+    from coupling_core.jacobian import block_jacobian
+    from coupling_core.svd import top_svd
+    from coupling_core.trace import resolve_token, trace
+
+    report(Progress("loading"))
+    loaded = models.wrap(model, tokenizer) if model is not None else models.load(request, device)
+    start = time.perf_counter()
+    with models.evaluating(loaded.model):
+        ids = loaded.encode(request.prompt)
+        token = resolve_token(request.token, len(ids))
+        report(Progress("tracing"))
+        traced = trace(loaded.model, ids, token)
+        n, d = len(traced.blocks), traced.blocks[0].state.numel()
+        if request.k > d:
+            raise InputError(f"K must lie in 1..{d} (the model's width), and {request.k} came")
+        k = min(request.k_max, d)
+        pairs = Pairs(
+            n, d, k, min(request.k_view or min(request.k, DEFAULT_K_VIEW), k), loaded.device
+        )
+        if traced.final_norm is None:
+            request = replace(request, final_norm="include")
+        known = {
+            "key": "",
+            "request": request,
+            "identity": identity,
+            "tokens": loaded.texts(ids),
+            "token_ids": np.array(ids),
+            "token": token,
+            "width": d,
+            "next_tokens": loaded.likely(traced.logits),
+            "provenance": _provenance(loaded, traced),
+        }
+        for block in traced.blocks:
+            with_norm = request.final_norm == "include" and block.number == n
+            jacobian = block_jacobian(block, traced.final_norm if with_norm else None)
+            pairs.add(jacobian, top_svd(jacobian, k))
+            so_far = DepthResult(**known, **pairs.arrays())
+            report(Progress("blocks", block.number, n, so_far))
+        finished = pairs.arrays() | {"angles": pairs.angles()}
+        known["provenance"] |= {
+            "seconds": time.perf_counter() - start,
+            "peak_memory_bytes": models.peak_memory(loaded.device),
+        }
+        return DepthResult(**known, **finished)
+
+
+def _provenance(loaded: "LoadedModel", traced: "Trace") -> dict[str, Any]:
+    from coupling_core import models
+
+    return {
+        "load_seconds": loaded.seconds,
+        "device": models.device_name(loaded.device),
+        "threads": models.threads(),
+        "dtype": "float32",
+        "causal": traced.causal,
+        "final_norm": traced.final_norm is not None,
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "versions": models.versions(),
+    }
+
+
+@contextmanager
+def _plain_failures() -> Iterator[None]:
+    """Say in plain words that memory ran out."""
+    try:
+        yield
+    except (MemoryError, RuntimeError) as error:
+        if not isinstance(error, MemoryError) and "memory" not in str(error):
+            raise
+        raise ComputeError(
+            "memory ran out while measuring: close other programs, shorten the prompt, or choose "
+            "a smaller model or another device"
+        ) from error

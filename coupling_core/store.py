@@ -1,0 +1,279 @@
+"""The store: results in a folder, one file each, found by what was asked for.
+
+A result is written whole or not at all, and read verified, so that a crash, a damaged file or
+another process never leads to a wrong answer: at worst to computing it again. The folder is bounded
+in size, and what was not used for longest goes first. The gallery is a second folder, of results
+that come with the program: it is read, and never written.
+"""
+
+import logging
+import os
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from coupling_core.archive import (
+    SUFFIX,
+    TEMPORARY,
+    encode,
+    load,
+    read_header,
+    refused_write,
+    save,
+    write_whole,
+)
+from coupling_core.errors import ComputeError, InputError
+from coupling_core.identity import user_cache
+from coupling_core.keys import Key, make_key, parse_key
+from coupling_core.records import DepthResult, Request
+
+__all__ = ["DEFAULT_MAX_BYTES", "Entry", "Store", "default_root", "load", "save"]
+
+DEFAULT_MAX_BYTES = 10 * 2**30
+"""A result of a small model takes a few megabytes, so this holds a few thousand."""
+
+_CACHE = Path(__file__).resolve().parent.parent / "cache"
+_ABANDONED_AFTER = 3600.0  # seconds; no writer is silent for so long
+_SHOWN = ("request", "identity", "tokens", "token", "provenance")
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What the store says of a result without reading its arrays.
+
+    Args:
+        key: the store key.
+        path: its file.
+        size: of the file, in bytes.
+        gallery: whether it came with the program, and so can be neither evicted nor removed.
+        used: when it was last read or written, in seconds since the epoch.
+        problem: why the result cannot be read, "" where nothing is wrong. With a problem, the
+            fields below have their defaults.
+        request: what was asked.
+        identity: who the model is.
+        tokens: token texts.
+        token: the token measured, 1..n.
+        n_blocks: L, the number of blocks.
+        k_max: singular triplets stored.
+        k_view: side of the stored corner of each matrix.
+        certified: whether every block's SVD passed its certificate.
+        provenance: library versions, device, seconds, ...
+    """
+
+    key: str
+    path: Path
+    size: int
+    gallery: bool
+    used: float
+    problem: str = ""
+    request: Request | None = None
+    identity: Mapping[str, Any] = field(default_factory=dict)
+    tokens: tuple[str, ...] = ()
+    token: int = 0
+    n_blocks: int = 0
+    k_max: int = 0
+    k_view: int = 0
+    certified: bool = False
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+
+
+def default_root() -> Path:
+    """COUPLING_STORE, or `cache/` of a checkout, or a folder in the user's cache."""
+    if chosen := os.environ.get("COUPLING_STORE"):
+        return Path(chosen).expanduser()
+    return _CACHE if (_CACHE / "gallery").is_dir() else user_cache() / "results"
+
+
+class Store:
+    """Results by what was asked for; safe to share between threads and between processes.
+
+    Args:
+        root: the folder to write to, made when the first result is put; None is `default_root()`.
+        gallery: results that come with the program; None is `cache/gallery/` of a checkout.
+        max_bytes: above this, the results that were not used for longest are evicted.
+    """
+
+    def __init__(
+        self,
+        root: Path | None = None,
+        *,
+        gallery: Path | None = None,
+        max_bytes: int = DEFAULT_MAX_BYTES,
+    ) -> None:
+        self.root = root or default_root()
+        self.gallery = gallery or _CACHE / "gallery"
+        self.max_bytes = max_bytes
+
+    def key(self, request: Request, identity: Mapping[str, Any]) -> str:
+        """The key under which the answer to a request is put.
+
+        Raises:
+            InputError: where the request or the identity is not JSON.
+        """
+        return str(make_key(request, identity))
+
+    def find(self, request: Request, identity: Mapping[str, Any]) -> DepthResult | None:
+        """A stored result that holds all that the request asks for, the closest in size first.
+
+        A damaged one counts as absent, so that it is computed again.
+        """
+        wanted = make_key(request, identity)
+        stored = [
+            (abs(key.k_view - wanted.k_view), key.k_max, path)
+            for key, path in self._files(f"{wanted.digest}-*")
+            if key.answers(request)
+        ]
+        for _, _, path in sorted(stored, key=itemgetter(0, 1)):
+            try:
+                return self._use(path)
+            except InputError as error:
+                _log.warning("Passed over in the store: %s", error)
+        return None
+
+    def get(self, key: str) -> DepthResult:
+        """The result with this key.
+
+        Raises:
+            InputError: where there is none.
+            ComputeError: where it is damaged.
+        """
+        path = self._path(key)
+        try:
+            return self._use(path)
+        except InputError as error:
+            raise ComputeError(f"{error}; remove it and compute it again") from error
+
+    def put(self, result: DepthResult) -> Path:
+        """Write a result, clear away what dead writers left, and evict down to the size bound.
+
+        Raises:
+            InputError: where the result is not finished, or its key is not that of its request.
+            ComputeError: where the disk is full, or the folder cannot be written.
+        """
+        if np.isnan(result.jacobian_norm).any():
+            raise InputError("a result with blocks that are not measured yet cannot be stored")
+        if result.key != self.key(result.request, result.identity):
+            raise InputError(f"the key {result.key!r} is not that of the result's request")
+        path = self.root / f"{result.key}{SUFFIX}"
+        try:
+            self.root.mkdir(parents=True, exist_ok=True)
+            write_whole(path, encode(result))
+        except OSError as error:
+            remedy = "set COUPLING_STORE to a folder that you may write"
+            raise ComputeError(str(refused_write(error, path, remedy))) from error
+        self._sweep()
+        self._evict(path)
+        return path
+
+    def entries(self) -> list[Entry]:
+        """All stored results, the last used first; only their headers are read."""
+        found: dict[str, Entry] = {}
+        for _, path in self._files("*"):
+            with suppress(FileNotFoundError):  # another process has just evicted it
+                found.setdefault(path.stem, self._entry(path))
+        return sorted(found.values(), key=lambda entry: entry.used, reverse=True)
+
+    def verify(self, key: str) -> str:
+        """What is wrong with a stored result, read to its last byte; "" where it is sound.
+
+        Raises:
+            InputError: where there is none with this key.
+        """
+        path = self._path(key)
+        try:
+            _read(path)
+        except InputError as error:
+            return str(error)
+        return ""
+
+    def remove(self, key: str) -> None:
+        """Delete a result.
+
+        Raises:
+            InputError: where there is none with this key, or it belongs to the gallery.
+            ComputeError: where the folder cannot be written.
+        """
+        path = self._path(key)
+        if self._in_gallery(path):
+            raise InputError(f"{key} belongs to the gallery, which is never changed")
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as error:
+            raise ComputeError(f"{path} cannot be removed ({error.strerror or error})") from error
+
+    def _files(self, pattern: str) -> Iterator[tuple[Key, Path]]:
+        """Files that a key names, those of the store before those of the gallery."""
+        for folder in dict.fromkeys((self.root, self.gallery)):
+            for path in sorted(folder.glob(pattern + SUFFIX)):
+                if key := parse_key(path.stem):
+                    yield key, path
+
+    def _path(self, key: str) -> Path:
+        # A text that is no key is never put into a pattern: it could lead out of the folder.
+        for _, path in self._files(key) if parse_key(key) else ():
+            return path
+        raise InputError(f"there is no stored result {key!r}: look at the list of stored results")
+
+    def _in_gallery(self, path: Path) -> bool:
+        return path.parent.resolve() == self.gallery.resolve()
+
+    def _use(self, path: Path) -> DepthResult:
+        result = _read(path)
+        if not self._in_gallery(path):
+            with suppress(OSError):  # what cannot be written can still be read
+                os.utime(path)
+        return result
+
+    def _entry(self, path: Path) -> Entry:
+        stat = path.stat()
+        entry = Entry(path.stem, path, stat.st_size, self._in_gallery(path), stat.st_mtime)
+        try:
+            header = read_header(path)
+        except InputError as error:
+            return replace(entry, problem=str(error))
+        known = {name: header.fields[name] for name in _SHOWN}
+        _, _, n_blocks, _, k_view = header.shapes["matrices"]
+        return replace(
+            entry,
+            **known,
+            n_blocks=n_blocks,
+            k_max=header.shapes["singular_values"][-1],
+            k_view=k_view,
+            certified=all(c.certified for c in header.fields["certificates"]),
+        )
+
+    def _sweep(self) -> None:
+        """Delete what writers left behind that died; a living one has written just now."""
+        for path in self.root.glob(f".*{SUFFIX}.*{TEMPORARY}"):
+            with suppress(OSError):
+                if time.time() - path.stat().st_mtime > _ABANDONED_AFTER:
+                    path.unlink()
+
+    def _evict(self, kept: Path) -> None:
+        """Delete what was not used for longest until the rest fits; files may vanish meanwhile."""
+        files: list[tuple[int, int, Path]] = []
+        for _, path in self._files("*"):
+            with suppress(FileNotFoundError):
+                stat = path.stat()
+                if not self._in_gallery(path):
+                    files.append((stat.st_mtime_ns, stat.st_size, path))
+        excess = sum(size for _, size, _ in files) - self.max_bytes
+        for _, size, path in sorted(files):
+            if excess > 0 and path != kept:
+                with suppress(OSError):
+                    path.unlink(missing_ok=True)
+                    excess -= size
+
+
+def _read(path: Path) -> DepthResult:
+    result = load(path)
+    if result.key != path.stem:
+        raise InputError(f"{path} holds the result {result.key}: the file was renamed or replaced")
+    return result

@@ -1,0 +1,97 @@
+"""A prompt's tokens, as texts that people can read, without torch."""
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from coupling_core.errors import CouplingError
+from coupling_core.identity import locate
+from coupling_core.records import Request
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """A tokenised prompt.
+
+    Args:
+        texts: what each token stands for, readable.
+        ids: the token ids.
+        special: whether the tokenizer added the token (beginning of sequence, [SEP], ...).
+    """
+
+    texts: tuple[str, ...]
+    ids: tuple[int, ...]
+    special: tuple[bool, ...]
+
+
+def tokenize(request: Request) -> Tokens | None:
+    """Tokenise a request's prompt with the model's own special tokens, no chat template.
+
+    Returns:
+        The tokens, or None where the tokenizer is not on this disk yet.
+    """
+    try:
+        path = _tokenizer_file(request)
+    except CouplingError:
+        return None
+    if path is None or not isinstance(request.prompt, str):
+        return None
+    tokenizer, byte_level = _tokenizer(path, path.stat().st_mtime_ns)
+    encoding = tokenizer.encode(request.prompt)
+    return Tokens(
+        texts=readable(encoding.tokens, byte_level),
+        ids=tuple(encoding.ids),
+        special=tuple(bool(flag) for flag in encoding.special_tokens_mask),
+    )
+
+
+def readable(pieces: list[str], byte_level: bool) -> tuple[str, ...]:
+    r"""Turn a vocabulary's pieces into text: byte-level and sentencepiece spaces, newlines, UTF-8.
+
+    Bytes that are only part of a character are written as hexadecimal, such as `\xe2`.
+    """
+    if not byte_level:
+        return tuple(piece.replace("▁", " ") for piece in pieces)
+    return tuple(_from_bytes(piece) for piece in pieces)
+
+
+def is_byte_level(tokenizer_json: str) -> bool:
+    """Whether a tokenizer (its JSON) spells bytes as characters, as GPT-2's does."""
+    tokenizer = json.loads(tokenizer_json)
+    parts = [tokenizer.get("decoder"), tokenizer.get("pre_tokenizer")]
+    return any('"ByteLevel"' in json.dumps(part) for part in parts)
+
+
+@cache
+def _bytes_of_characters() -> dict[str, int]:
+    """GPT-2's spelling: printable bytes stand for themselves, the others are moved past U+0100."""
+    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    hidden = [byte for byte in range(0x100) if byte not in printable]
+    moved = {chr(0x100 + index): byte for index, byte in enumerate(hidden)}
+    return {chr(byte): byte for byte in printable} | moved
+
+
+def _from_bytes(piece: str) -> str:
+    spelled = _bytes_of_characters()
+    if not all(character in spelled for character in piece):
+        return piece  # an added token, which is stored as plain text
+    return bytes(spelled[character] for character in piece).decode(errors="backslashreplace")
+
+
+def _tokenizer_file(request: Request) -> Path | None:
+    source = locate(request)
+    if source.kind != "hub":
+        path = source.converted / "tokenizer.json"
+        return path if path.is_file() else None
+    from huggingface_hub import try_to_load_from_cache
+
+    cached = try_to_load_from_cache(source.location, "tokenizer.json", revision=source.digest)
+    return Path(cached) if isinstance(cached, str) else None
+
+
+@cache
+def _tokenizer(path: Path, modified: int):
+    from tokenizers import Tokenizer
+
+    return Tokenizer.from_file(str(path)), is_byte_level(path.read_text())

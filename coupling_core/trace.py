@@ -1,0 +1,257 @@
+"""One forward pass: the states of the residual stream, and each block ready to be replayed.
+
+A causal block is captured while the model decodes the measured token alone, over a cache of the
+tokens before it: replaying it is then a function of that one token's state, and far cheaper than
+the whole sequence. A bidirectional block is captured over the whole sequence and replayed with one
+row replaced. Which of the two holds is decided by a gradient, never by the model's name.
+"""
+
+import copy
+import inspect
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from coupling_core.errors import ComputeError, InputError
+from coupling_core.models import find_blocks
+
+PROBE_TOKENS = 4
+"""Length of the prefix on which causality and the final norm are found out."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """One captured block as a function of the measured token.
+
+    Args:
+        number: 1..L.
+        state: x^{l-1}_t, the token's state before the block.
+        output: F^l(X^{l-1})_t as the model itself computed it.
+        replay: maps a state (1 1 d) to the block's output at the token (d).
+    """
+
+    number: int
+    state: Float[Tensor, " d"]
+    output: Float[Tensor, " d_out"]
+    replay: Callable[[Float[Tensor, "1 1 d"]], Float[Tensor, " d_out"]]
+
+
+@dataclass(frozen=True)
+class Trace:
+    """The forward pass at one token.
+
+    Args:
+        blocks: every block, in order.
+        final_norm: the norm that the model applies to the last block's output, if it has one.
+        logits: next-token logits at the measured token, or None for a model without a head.
+        causal: whether the blocks were captured one token at a time.
+    """
+
+    blocks: list[Block]
+    final_norm: nn.Module | None
+    logits: Float[Tensor, " vocabulary"] | None
+    causal: bool
+
+
+@dataclass(frozen=True)
+class _Call:
+    """One call of a block: its module, arguments, and what it returned."""
+
+    module: nn.Module
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    output: Tensor
+
+    @property
+    def hidden(self) -> Float[Tensor, "1 token d"]:
+        return self.args[0] if self.args else self.kwargs["hidden_states"]
+
+    def replay(self, hidden: Float[Tensor, "1 token d"]) -> Float[Tensor, "1 token d_out"]:
+        # The call's own caches were frozen before it ran; each replay needs fresh copies again.
+        args, kwargs = _frozen(self.args), _frozen(self.kwargs)
+        if args:
+            args = (hidden, *args[1:])
+        else:
+            kwargs["hidden_states"] = hidden
+        return _tensor(self.module(*args, **kwargs))
+
+
+def trace(model: nn.Module, token_ids: list[int], token: int) -> Trace:
+    """Run the model and capture every block at one token.
+
+    Args:
+        model: a transformers model (or one that wraps it), in evaluation mode.
+        token_ids: the prompt.
+        token: the measured token, 1..n.
+
+    Raises:
+        InputError: where the model has no blocks, or blocks that cannot be replayed.
+        ComputeError: where a state is not finite.
+    """
+    blocks = find_blocks(model)
+    ids = torch.tensor([token_ids], device=next(model.parameters()).device)
+    causal, final_norm = _probe(model, blocks, ids[:, :PROBE_TOKENS])
+    with torch.no_grad():
+        if causal:
+            calls, logits = _decode(model, blocks, ids[:, :token])
+            captured = [_one_token(number, call) for number, call in enumerate(calls, 1)]
+        else:
+            calls, logits = _run(model, blocks, ids, use_cache=False)
+            captured = [_one_row(number, call, token) for number, call in enumerate(calls, 1)]
+    row = -1 if causal else token - 1
+    return Trace(captured, final_norm, None if logits is None else logits[0, row], causal)
+
+
+def resolve_token(token: int, n: int) -> int:
+    """Turn a token number, perhaps counted from the end, into 1..n.
+
+    Raises:
+        InputError: where the prompt has no such token.
+    """
+    resolved = token + n + 1 if token < 0 else token
+    if not 1 <= resolved <= n:
+        raise InputError(
+            f"token {token} is out of range: this prompt has tokens 1..{n} (-1 is the last)"
+        )
+    return resolved
+
+
+def _probe(model: nn.Module, blocks: nn.ModuleList, ids: Tensor) -> tuple[bool, nn.Module | None]:
+    """Whether every block is causal, and the module that norms the last block's output."""
+    seen: list[tuple[nn.Module, Tensor, Tensor]] = []
+    inside = {module for block in blocks for module in block.modules()}
+
+    def note(module: nn.Module, args: tuple[Any, ...], output: Any) -> None:
+        if args and isinstance(args[0], Tensor) and isinstance(output, Tensor):
+            seen.append((module, args[0], output))
+
+    leaves = [m for m in model.modules() if m not in inside and not any(m.children())]
+    handles = [leaf.register_forward_hook(note) for leaf in leaves]
+    try:
+        with torch.no_grad():
+            calls, _ = _run(model, blocks, ids, use_cache=False)
+    finally:
+        for handle in handles:
+            handle.remove()
+    last = calls[-1].output
+    norms = [m for m, x, y in seen if _same(x, last) and y.shape == x.shape and _is_norm(m)]
+    causal = ids.shape[1] > 1 and all(_is_causal(call) for call in calls)
+    return causal, norms[0] if norms else None
+
+
+def _is_causal(call: _Call) -> bool:
+    """Whether the first token's output is untouched by every later token."""
+    hidden = call.hidden.detach().clone().requires_grad_()
+    first = call.replay(hidden)[0, 0]
+    generator = torch.Generator().manual_seed(0)
+    cotangent = torch.randn(first.shape, generator=generator).to(first)
+    (gradient,) = torch.autograd.grad(first, hidden, cotangent)
+    return not gradient[0, 1:].any()
+
+
+def _is_norm(module: nn.Module) -> bool:
+    parameters = list(module.parameters())
+    return bool(parameters) and all(parameter.ndim == 1 for parameter in parameters)
+
+
+def _same(a: Tensor, b: Tensor) -> bool:
+    return a.data_ptr() == b.data_ptr() and a.numel() == b.numel()
+
+
+def _decode(
+    model: nn.Module, blocks: nn.ModuleList, ids: Tensor
+) -> tuple[list[_Call], Tensor | None]:
+    """Fill a cache with the tokens before the last one, then run the last one alone."""
+    cache = None
+    if ids.shape[1] > 1:
+        cache = model(input_ids=ids[:, :-1], use_cache=True, **_few_logits(model)).past_key_values
+        if cache is None:
+            raise InputError(f"{type(model).__name__} keeps no cache: it cannot be replayed")
+    return _run(model, blocks, ids[:, -1:], use_cache=True, past_key_values=cache)
+
+
+def _run(
+    model: nn.Module, blocks: nn.ModuleList, ids: Tensor, **options: Any
+) -> tuple[list[_Call], Tensor | None]:
+    with _capturing(blocks) as calls:
+        output = model(input_ids=ids, **options)
+    if len(calls) != len(blocks):
+        raise InputError(
+            f"{type(model).__name__} ran {len(calls)} blocks where it has {len(blocks)}: "
+            "a model that shares or skips blocks cannot be replayed"
+        )
+    for number, call in enumerate(calls, 1):
+        if not torch.isfinite(call.output).all():
+            raise ComputeError(
+                f"the state after block {number} is not finite: the weights are damaged, "
+                "or too large for float32"
+            )
+    return calls, getattr(output, "logits", None)
+
+
+def _few_logits(model: nn.Module) -> dict[str, int]:
+    named = "logits_to_keep" in inspect.signature(model.forward).parameters
+    return {"logits_to_keep": 1} if named else {}
+
+
+@contextmanager
+def _capturing(blocks: nn.ModuleList) -> Iterator[list[_Call]]:
+    """Collect each block's call, with any cache in its arguments frozen as the block met it."""
+    calls: list[_Call] = []
+    pending: list[tuple[tuple[Any, ...], dict[str, Any]]] = []
+
+    def before(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        pending.append((_frozen(args), _frozen(kwargs)))
+
+    def after(module: nn.Module, args: Any, output: Any) -> None:
+        calls.append(_Call(module, *pending.pop(), _tensor(output)))
+
+    handles = [block.register_forward_pre_hook(before, with_kwargs=True) for block in blocks]
+    handles += [block.register_forward_hook(after) for block in blocks]
+    try:
+        yield calls
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+def _one_token(number: int, call: _Call) -> Block:
+    return Block(number, call.hidden[0, 0], call.output[0, 0], lambda x: call.replay(x)[0, 0])
+
+
+def _one_row(number: int, call: _Call, token: int) -> Block:
+    row, full = token - 1, call.hidden
+
+    def replay(x: Tensor) -> Tensor:
+        return call.replay(torch.cat([full[:, :row], x, full[:, row + 1 :]], 1))[0, row]
+
+    return Block(number, full[0, row], call.output[0, row], replay)
+
+
+def _frozen(value: Any) -> Any:
+    """Copy containers and caches but share tensors: a live cache would poison the replay."""
+    if isinstance(value, tuple | list):
+        return type(value)(_frozen(item) for item in value)
+    if isinstance(value, dict):
+        return {name: _frozen(item) for name, item in value.items()}
+    if hasattr(value, "get_seq_length"):  # every cache of transformers
+        clone = copy.copy(value)
+        for name, item in vars(value).items():
+            setattr(clone, name, _frozen_part(item))
+        return clone
+    return value
+
+
+def _frozen_part(value: Any) -> Any:
+    if isinstance(value, list):
+        return [copy.copy(layer) for layer in value]
+    return _frozen(value)
+
+
+def _tensor(output: Any) -> Tensor:
+    return output[0] if isinstance(output, tuple) else output
