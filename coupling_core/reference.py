@@ -1,0 +1,152 @@
+"""Slow, obvious versions of every stage: the oracles of the tests and the peers of the benchmarks.
+
+Nothing here is used to answer a request. `released` is the algorithm that accompanies the papers,
+written from its description: states from `output_hidden_states`, gradients row by row through the
+whole graph, full singular value decompositions, and a loop over all pairs.
+"""
+
+import itertools
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
+
+from coupling_core.models import find_blocks
+from coupling_core.records import Definition
+
+
+class TrueFloat64(TorchFunctionMode):
+    """Keep a float64 model in float64: norms, softmax and rotary angles are written in float32."""
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        """Turn every request for float32 into one for float64."""
+        kwargs = dict(kwargs or {})
+        if func is torch.Tensor.float:
+            return args[0].double()
+        if func is torch.Tensor.to:
+            args = tuple(torch.float64 if a is torch.float32 else a for a in args)
+        if kwargs.get("dtype") is torch.float32:
+            kwargs["dtype"] = torch.float64
+        return func(*args, **kwargs)
+
+
+def block_jacobian(
+    model: nn.Module,
+    token_ids: list[int],
+    block: int,
+    input_token: int,
+    output_token: int,
+    final_norm: nn.Module | None = None,
+) -> Float[Tensor, "d d"]:
+    """J^l_{t1 t2} of the definition (paper, Eq. 8): the block over the whole sequence, row by row.
+
+    Args:
+        model: a transformers model in evaluation mode.
+        token_ids: the prompt.
+        block: l, 1..L.
+        input_token: t1, 1..n.
+        output_token: t2, 1..n.
+        final_norm: the norm to include in this block, if any.
+    """
+    args, kwargs = _arguments(model, token_ids, block)
+    X = args[0].detach().clone().requires_grad_()
+    with torch.enable_grad():
+        Y = find_blocks(model)[block - 1](X, *args[1:], **kwargs)
+        Y = Y[0] if isinstance(Y, tuple) else Y
+        F = (final_norm(Y) if final_norm is not None else Y) - X
+        y = F[0, output_token - 1]
+        rows = [torch.autograd.grad(f, X, retain_graph=True)[0][0, input_token - 1] for f in y]
+    return torch.stack(rows)
+
+
+def _arguments(
+    model: nn.Module, token_ids: list[int], block: int
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    seen: list[tuple[tuple[Any, ...], dict[str, Any]]] = []
+    hook = find_blocks(model)[block - 1].register_forward_pre_hook(
+        lambda module, args, kwargs: seen.append((args, kwargs)), with_kwargs=True
+    )
+    try:
+        with torch.no_grad():
+            model(input_ids=torch.tensor([token_ids]), use_cache=False)
+    finally:
+        hook.remove()
+    return seen[0]
+
+
+def coupling_matrix(
+    jacobian: Float[np.ndarray, "d d"],
+    left: Float[np.ndarray, "d k"],
+    right: Float[np.ndarray, "d k"],
+) -> Float[np.ndarray, "k k"]:
+    """`left.T @ J @ right`: A from (U, V) of the other block, B from (V, U)."""
+    return left.T @ jacobian @ right
+
+
+def score(
+    A: Float[np.ndarray, "k k"],
+    s: Float[np.ndarray, " k"],
+    definition: Definition,
+    p: float = 1.0,
+) -> float:
+    """One score of one matrix, as its formula reads."""
+    S = np.diag(s)
+    formulas = {
+        "paper": lambda: 1 - np.linalg.norm(A - S) / np.linalg.norm(s, p),
+        "released": lambda: 1 - np.linalg.norm(np.abs(A) - S) / np.linalg.norm(s),
+        "page": lambda: 1 - np.linalg.norm(A - S) / np.linalg.norm(S),
+        "preprint": lambda: 1 - np.linalg.norm(A - np.diag(np.diag(A))) / np.linalg.norm(A),
+        "alignment": lambda: np.trace(A) / np.sum(s),
+    }
+    return float(formulas[definition]())
+
+
+def random_frame(d: int, k: int, generator: np.random.Generator) -> Float[np.ndarray, "d k"]:
+    """A Haar-random K-frame: the Q factor of a Gaussian matrix whose R has a positive diagonal."""
+    q, r = np.linalg.qr(generator.standard_normal((d, k)))
+    return q * np.sign(np.diag(r))
+
+
+def chance(
+    jacobian: Float[np.ndarray, "d d"],
+    s: Float[np.ndarray, " k"],
+    definition: Definition,
+    frames: int,
+    seed: int = 0,
+) -> Float[np.ndarray, " frame"]:
+    """Scores of J against independent random frames in place of U and V."""
+    generator = np.random.default_rng(seed)
+    d, k = len(jacobian), len(s)
+    pairs = [(random_frame(d, k, generator), random_frame(d, k, generator)) for _ in range(frames)]
+    return np.array([score(coupling_matrix(jacobian, u, v), s, definition) for u, v in pairs])
+
+
+def released(model: nn.Module, token_ids: list[int], k: int) -> Float[np.ndarray, "block block"]:
+    """The released algorithm: `released` scores of all pairs at the last token, final norm in.
+
+    Args:
+        model: a causal language model in evaluation mode.
+        token_ids: the prompt.
+        k: number of singular triplets.
+    """
+    embeddings = model.get_input_embeddings()(torch.tensor([token_ids])).requires_grad_()
+    states = model(
+        inputs_embeds=embeddings, output_hidden_states=True, use_cache=False
+    ).hidden_states
+    jacobians = []
+    for before, after in itertools.pairwise(states):
+        rows = [torch.autograd.grad(y, before, retain_graph=True)[0][0, -1] for y in after[0, -1]]
+        jacobians.append(torch.stack(rows) - torch.eye(len(rows)))
+    svds = [torch.linalg.svd(J) for J in jacobians]
+    coupling = np.empty((len(svds), len(svds)))
+    for row, (J, (_, s, _)) in enumerate(zip(jacobians, svds, strict=True)):
+        for column, (U, _, Vh) in enumerate(svds):
+            A = U[:, :k].T @ J @ Vh[:k].T
+            distance = torch.linalg.norm(A.abs() - torch.diag(s[:k]))
+            coupling[row, column] = 1 - distance / torch.linalg.norm(s[:k])
+    return coupling
