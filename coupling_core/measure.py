@@ -104,29 +104,31 @@ def _compute(
         )
         if traced.final_norm is None:
             request = replace(request, final_norm="include")
-        known = {
-            "key": "",
-            "request": request,
-            "identity": identity,
-            "tokens": loaded.texts(ids),
-            "token_ids": np.array(ids),
-            "token": token,
-            "width": d,
-            "next_tokens": loaded.likely(traced.logits),
-            "provenance": _provenance(loaded, traced),
-        }
+        provenance = _provenance(loaded, traced)
+        so_far = DepthResult(
+            key="",
+            request=request,
+            identity=identity,
+            tokens=loaded.texts(ids),
+            token_ids=np.array(ids),
+            token=token,
+            width=d,
+            next_tokens=loaded.likely(traced.logits),
+            provenance=provenance,
+            **pairs.arrays(),
+        )
         for block in traced.blocks:
             with_norm = request.final_norm == "include" and block.number == n
             jacobian = block_jacobian(block, traced.final_norm if with_norm else None)
             pairs.add(jacobian, top_svd(jacobian, k))
-            so_far = DepthResult(**known, **pairs.arrays())
+            so_far = replace(so_far, **pairs.arrays())
             report(Progress("blocks", block.number, n, so_far))
-        finished = pairs.arrays() | {"angles": pairs.angles()}
-        known["provenance"] |= {
+        result = replace(so_far, angles=pairs.angles())
+        provenance |= {
             "seconds": time.perf_counter() - start,
             "peak_memory_bytes": models.peak_memory(loaded.device),
         }
-        return DepthResult(**known, **finished)
+        return replace(result, provenance=provenance)
 
 
 def _provenance(loaded: "LoadedModel", traced: "Trace") -> dict[str, Any]:
