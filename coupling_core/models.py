@@ -41,7 +41,7 @@ class LoadedModel:
         seconds: how long loading took.
     """
 
-    model: nn.Module
+    model: Any
     tokenizer: Any
     seconds: float = 0.0
 
@@ -64,11 +64,11 @@ class LoadedModel:
             ids = list(prompt)
         if not ids:
             raise InputError("the prompt has no token: give a text of at least one")
-        config = self.model.config
-        vocabulary = getattr(config.get_text_config(), "vocab_size", None)
+        config = self.model.config.get_text_config()
+        vocabulary = getattr(config, "vocab_size", None)
         if vocabulary and not all(0 <= i < vocabulary for i in ids):
             raise InputError(f"a token id is out of range: this model has ids 0..{vocabulary - 1}")
-        longest = getattr(config.get_text_config(), "max_position_embeddings", None)
+        longest = getattr(config, "max_position_embeddings", None)
         if longest and len(ids) > longest:
             raise InputError(
                 f"the prompt has {len(ids)} tokens and this model takes at most {longest}: "
@@ -269,7 +269,9 @@ def _convert(source: Source) -> None:
         try:
             where: dict[str, Any] = {"gguf_file": file.name, "trust_remote_code": False}
             AutoTokenizer.from_pretrained(file.parent, **where).save_pretrained(folder)
-            model = AutoModelForCausalLM.from_pretrained(file.parent, dtype=torch.float32, **where)
+            model: Any = AutoModelForCausalLM.from_pretrained(
+                file.parent, dtype=torch.float32, **where
+            )
             # The weights are plain float32 now; what still says otherwise would block saving.
             del model.config.quantization_config
             model.hf_quantizer = None

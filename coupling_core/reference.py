@@ -126,7 +126,7 @@ def chance(
     return np.array([score(coupling_matrix(jacobian, u, v), s, definition) for u, v in pairs])
 
 
-def released(model: nn.Module, token_ids: list[int], k: int) -> Float[np.ndarray, "block block"]:
+def released(model: Any, token_ids: list[int], k: int) -> Float[np.ndarray, "block block"]:
     """The released algorithm: `released` scores of all pairs at the last token, final norm in.
 
     Args:

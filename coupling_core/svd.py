@@ -116,8 +116,10 @@ def _arpack(jacobian: Tensor, k: int) -> tuple[Tensor, Tensor, Tensor]:
     with threadpool_limits(1, user_api="blas"):
         u, s, vh = scipy.sparse.linalg.svds(matrix, k, v0=start.astype(matrix.dtype))
     order = np.argsort(s)[::-1].copy()
-    return tuple(
-        torch.from_numpy(np.ascontiguousarray(x)) for x in (u[:, order], s[order], vh[order].T)
+    return (
+        torch.from_numpy(np.ascontiguousarray(u[:, order])),
+        torch.from_numpy(s[order]),
+        torch.from_numpy(np.ascontiguousarray(vh[order].T)),
     )
 
 

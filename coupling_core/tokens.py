@@ -4,6 +4,7 @@ import json
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from coupling_core.errors import CouplingError
 from coupling_core.identity import locate
@@ -91,7 +92,7 @@ def _tokenizer_file(request: Request) -> Path | None:
 
 
 @cache
-def _tokenizer(path: Path, modified: int):
+def _tokenizer(path: Path, modified: int) -> tuple[Any, bool]:
     from tokenizers import Tokenizer
 
     return Tokenizer.from_file(str(path)), is_byte_level(path.read_text())
