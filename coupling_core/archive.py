@@ -1,7 +1,8 @@
-"""The stored form of a result: one safetensors file, sealed by a hash of every byte of it.
+"""The stored form of a result: one safetensors file, in which no flipped byte goes unnoticed.
 
-The arrays are the file's tensors, all else is a JSON header in its metadata. The hash is taken of
-the whole file with the hash's own digits set to zero, so a flipped byte is noticed wherever it is.
+The arrays are the file's tensors, all else is a JSON header in its metadata. Two hashes seal it:
+one of the arrays' bytes, and one of everything before them (the first hash included), taken with
+its own digits set to zero. So the header can be trusted without reading the arrays.
 """
 
 import errno
@@ -28,7 +29,9 @@ SUFFIX = ".safetensors"
 TEMPORARY = ".tmp"
 _LENGTH = 8  # a safetensors file begins with the length of its header, as eight bytes
 _BLANK = "0" * 64
-_SEAL = re.compile(rb'"sha256":"([0-9a-f]{64})"')  # unescaped, so never inside the JSON header
+# Unescaped quotes, so these never match inside the JSON header, which is a string of the metadata.
+_HEADER_SEAL = re.compile(rb'"header_sha256":"([0-9a-f]{64})"')
+_ARRAYS_SEAL = re.compile(rb'"arrays_sha256":"([0-9a-f]{64})"')
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _UNREADABLE = (AttributeError, IndexError, KeyError, TypeError, ValueError, SafetensorError)
 
@@ -39,13 +42,15 @@ class Header:
 
     Args:
         fields: the fields of `DepthResult` that are no arrays.
-        shapes: the shape of each array.
-        size: how many bytes the file has when it is whole.
+        n_blocks: L, the number of blocks.
+        k_max: singular triplets stored.
+        k_view: side of the stored corner of each matrix.
     """
 
     fields: dict[str, Any]
-    shapes: dict[str, tuple[int, ...]]
-    size: int
+    n_blocks: int
+    k_max: int
+    k_view: int
 
 
 def save(result: DepthResult, path: Path) -> None:
@@ -86,29 +91,36 @@ def read_header(path: Path) -> Header:
     try:
         with path.open("rb") as file:
             size = os.fstat(file.fileno()).st_size
-            length = _header_length(file.read(_LENGTH), size)
-            header = _parse_header(file.read(length))
+            first = file.read(_LENGTH)
+            head = first + file.read(_header_end(first, size) - _LENGTH)
+        return _parse_header(head, size)
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
     except InputError as error:
         raise InputError(f"{path} {error}") from error
-    if header.size != size:
-        raise InputError(f"{path} is damaged: it has {size} bytes instead of {header.size}")
-    return header
 
 
 def encode(result: DepthResult) -> bytes:
     """The bytes of a result's file."""
     values = {item.name: getattr(result, item.name) for item in fields(result)}
-    arrays = {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
+    arrays = {
+        name: np.ascontiguousarray(value)  # a transposed view would be written in the wrong order
+        for name, value in values.items()
+        if isinstance(value, np.ndarray)
+    }
     header = {name: value for name, value in values.items() if name not in arrays}
     header["request"] = asdict(result.request)
     header["certificates"] = [asdict(certificate) for certificate in result.certificates]
-    metadata = {"schema": str(SCHEMA), "header": json.dumps(header), "sha256": _BLANK}
-    data = bytearray(save_tensors(arrays, metadata))
-    start, seal = _digest(data)
-    data[start : start + len(seal)] = seal
-    return bytes(data)
+    metadata = {
+        "schema": str(SCHEMA),
+        "header": json.dumps(header),
+        "arrays_sha256": _BLANK,
+        "header_sha256": _BLANK,
+    }
+    data = save_tensors(arrays, metadata)
+    end = _header_end(data[:_LENGTH], len(data))
+    head = _with_seal(data[:end], _ARRAYS_SEAL, _sha256(memoryview(data)[end:]))
+    return _with_seal(head, _HEADER_SEAL, _sha256(head)) + data[end:]
 
 
 def decode(data: bytes) -> DepthResult:
@@ -117,11 +129,10 @@ def decode(data: bytes) -> DepthResult:
     Raises:
         InputError: where they are not, to the last byte, what `encode` made.
     """
-    length = _header_length(data[:_LENGTH], len(data))
-    header = _parse_header(data[_LENGTH : _LENGTH + length])
-    start, seal = _digest(data)
-    if data[start : start + len(seal)] != seal:
-        raise InputError("is damaged: its hash is not the one it was sealed with")
+    end = _header_end(data[:_LENGTH], len(data))
+    header = _parse_header(data[:end], len(data))
+    if _seal(data[:end], _ARRAYS_SEAL) != _sha256(memoryview(data)[end:]):
+        raise InputError("is damaged: its arrays do not match the hash that they were sealed with")
     try:
         arrays: dict[str, Any] = load_tensors(data)
         result = DepthResult(**header.fields, **arrays)
@@ -165,19 +176,20 @@ def refused_write(error: OSError, path: Path, remedy: str) -> CouplingError:
     return InputError(f"{path} cannot be written ({why}): {remedy}")
 
 
-def _header_length(first: bytes, size: int) -> int:
-    length = int.from_bytes(first, "little")
-    if len(first) < _LENGTH or _LENGTH + length > size:
+def _header_end(first: bytes, size: int) -> int:
+    end = _LENGTH + int.from_bytes(first, "little")
+    if len(first) < _LENGTH or end > size:
         raise InputError(
             f"is no stored result, or damaged: its {size} bytes do not hold the header that a "
             "safetensors file begins with"
         )
-    return length
+    return end
 
 
-def _parse_header(head: bytes) -> Header:
+def _parse_header(head: bytes, size: int) -> Header:
+    """Read and check the bytes before the arrays, of a file of this size."""
     try:
-        tensors = json.loads(head)
+        tensors = json.loads(head[_LENGTH:])
         metadata = tensors.pop("__metadata__")
         schema, text = metadata["schema"], metadata["header"]
     except _UNREADABLE as error:
@@ -187,35 +199,47 @@ def _parse_header(head: bytes) -> Header:
             f"was written in schema {schema}, and this version reads schema {SCHEMA}: compute it "
             "anew, or open it with the version that wrote it"
         )
+    if _seal(head, _HEADER_SEAL) != _sha256(_with_seal(head, _HEADER_SEAL, _BLANK)):
+        raise InputError("is damaged: its header does not match the hash that it was sealed with")
+    whole = len(head) + max(tensor["data_offsets"][1] for tensor in tensors.values())
+    if size != whole:
+        raise InputError(f"is damaged: it has {size} bytes instead of {whole}")
     try:
-        end = max(tensor["data_offsets"][1] for tensor in tensors.values())
-        shapes = {name: tuple(tensor["shape"]) for name, tensor in tensors.items()}
-        return Header(_typed(json.loads(text)), shapes, _LENGTH + len(head) + end)
+        return Header(
+            fields=_typed(json.loads(text)),
+            n_blocks=tensors["matrices"]["shape"][1],
+            k_max=tensors["singular_values"]["shape"][1],
+            k_view=tensors["matrices"]["shape"][-1],
+        )
     except (*_UNREADABLE, CouplingError) as error:
         raise InputError(f"is no result that this version can read: {error}") from error
 
 
 def _typed(header: dict[str, Any]) -> dict[str, Any]:
     """Give JSON's lists and mappings their types back."""
+    asked = header["request"]
+    if isinstance(asked["prompt"], list):
+        asked["prompt"] = tuple(asked["prompt"])
     return header | {
-        "request": Request(**header["request"]),
+        "request": Request(**asked),
         "tokens": tuple(header["tokens"]),
         "certificates": tuple(Certificate(**item) for item in header["certificates"]),
         "next_tokens": tuple((text, probability) for text, probability in header["next_tokens"]),
     }
 
 
-def _digest(data: bytes | bytearray) -> tuple[int, bytes]:
-    """Where the hash stands, and what it has to be."""
-    end = _LENGTH + int.from_bytes(data[:_LENGTH], "little")
-    match = _SEAL.search(data, 0, end)
-    if match is None:
-        raise InputError("is damaged: it lost the hash that it was sealed with")
-    view, start = memoryview(data), match.start(1)
-    digest = hashlib.sha256(view[:start])
-    digest.update(_BLANK.encode())
-    digest.update(view[start + len(_BLANK) :])
-    return start, digest.hexdigest().encode()
+def _sha256(data: bytes | memoryview) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def _seal(head: bytes, which: re.Pattern[bytes]) -> str:
+    match = which.search(head)
+    return match[1].decode() if match else "missing"
+
+
+def _with_seal(head: bytes, which: re.Pattern[bytes], digits: str) -> bytes:
+    match = which.search(head)
+    return head[: match.start(1)] + digits.encode() + head[match.end(1) :] if match else head
 
 
 def _sync_folder(folder: Path) -> None:

@@ -11,7 +11,7 @@ import os
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -232,22 +232,20 @@ class Store:
         return result
 
     def _entry(self, path: Path) -> Entry:
-        stat = path.stat()
-        entry = Entry(path.stem, path, stat.st_size, self._in_gallery(path), stat.st_mtime)
+        known: dict[str, Any]
         try:
             header = read_header(path)
+            known = {name: header.fields[name] for name in _SHOWN} | {
+                "n_blocks": header.n_blocks,
+                "k_max": header.k_max,
+                "k_view": header.k_view,
+                "certified": all(c.certified for c in header.fields["certificates"]),
+            }
         except InputError as error:
-            return replace(entry, problem=str(error))
-        known = {name: header.fields[name] for name in _SHOWN}
-        _, _, n_blocks, _, k_view = header.shapes["matrices"]
-        return replace(
-            entry,
-            **known,
-            n_blocks=n_blocks,
-            k_max=header.shapes["singular_values"][-1],
-            k_view=k_view,
-            certified=all(c.certified for c in header.fields["certificates"]),
-        )
+            known = {"problem": str(error)}
+        stat = path.stat()  # after reading, so that a file that vanished raises
+        gallery = self._in_gallery(path)
+        return Entry(path.stem, path, stat.st_size, gallery, stat.st_mtime, **known)
 
     def _sweep(self) -> None:
         """Delete what writers left behind that died; a living one has written just now."""

@@ -1,7 +1,7 @@
 """Results with known answers, made with NumPy from Jacobians by the definitions alone."""
 
 import hashlib
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,16 @@ def random_result(
     """A result of random Jacobians that share part of their bases, so that scores lie off 0."""
     jacobians = planted_jacobians(n_blocks, width, coupling=0.5, seed=seed)
     return depth_result(jacobians, k_max, k_view, **changes)
+
+
+def content(result: DepthResult) -> dict[str, Any]:
+    """All that a result holds, so that two can be compared to the last bit, NaN included."""
+
+    def plain(value: Any) -> Any:
+        is_array = isinstance(value, np.ndarray)
+        return (value.dtype, value.shape, value.tobytes()) if is_array else value
+
+    return {item.name: plain(getattr(result, item.name)) for item in fields(result)}
 
 
 def planted_jacobians(n_blocks: int, width: int, coupling: float, seed: int = 0) -> np.ndarray:

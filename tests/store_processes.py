@@ -1,0 +1,135 @@
+"""What other processes do to a store, run by the tests in processes of their own."""
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from multiprocessing import get_context
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from cases import content, random_result
+
+from coupling_core.archive import TEMPORARY, encode
+from coupling_core.errors import ComputeError
+from coupling_core.records import DepthResult
+from coupling_core.store import Store
+
+ROUNDS = 30
+SPAWN = get_context("spawn")
+
+
+def start(target: Callable[..., None], *args: Any) -> BaseProcess:
+    process = SPAWN.Process(target=target, args=args, daemon=True)
+    process.start()
+    return process
+
+
+def exit_code(process: BaseProcess) -> int | None:
+    process.join(60)
+    return process.exitcode
+
+
+def own_store(root: Path, **options: Any) -> Store:
+    return Store(root, gallery=root / "no-gallery", **options)
+
+
+def large_result() -> DepthResult:
+    return random_result(seed=99, matrices=np.ones((2, 5, 5, 600, 600), np.float16))
+
+
+def put_and_die(root: Path, seed: int, event: str, occurrence: int) -> None:
+    """Put a result, and be killed at the n-th event that touches one of its files."""
+    result, left = random_result(seed), [occurrence]
+
+    def kill(name: str, args: tuple[Any, ...]) -> None:
+        if name == event and root in (Path(str(args[0])), Path(str(args[0])).parent):
+            left[0] -= 1
+            if left[0] == 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    sys.addaudithook(kill)
+    own_store(root).put(result)
+
+
+def put_half(root: Path, seed: int, *, dies: bool) -> None:
+    """Put a result where only half of it may be written: the kernel kills, or refuses."""
+    result = random_result(seed)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(encode(result)) // 2,) * 2)
+    signal.signal(signal.SIGXFSZ, signal.SIG_DFL if dies else signal.SIG_IGN)
+    try:
+        own_store(root).put(result)
+    except ComputeError as error:
+        sys.exit(str(error).count("disk is full"))
+
+
+def put_large_forever(root: Path) -> None:
+    result = large_result()
+    while True:
+        own_store(root).put(result)
+
+
+def share(root: Path, barrier: Any, seeds: tuple[int, ...], max_bytes: int) -> None:
+    """Put, find, list and evict beside other processes that do the same."""
+    store = own_store(root, max_bytes=max_bytes)
+    results = [random_result(seed) for seed in seeds]
+    barrier.wait()
+    for turn in range(ROUNDS):
+        result = results[turn % len(results)]
+        store.put(result)
+        found = store.find(result.request, result.identity)
+        assert found is None or content(found) == content(result)
+        assert not any(entry.problem for entry in store.entries())
+
+
+def fill_disk(root: Path) -> None:
+    """Put results until the disk is full; what was stored stays, and there is room again."""
+    store, stored = own_store(root), []
+
+    def put_many() -> None:
+        for seed in range(100):
+            store.put(random_result(seed))
+            stored.append(random_result(seed))
+
+    with pytest.raises(ComputeError, match="disk is full"):
+        put_many()
+    assert stored
+    failed = random_result(len(stored))
+    assert store.find(failed.request, failed.identity) is None
+    assert not list(root.glob(f".*{TEMPORARY}"))
+    assert [content(store.get(result.key)) for result in stored] == list(map(content, stored))
+    store.remove(stored[0].key)
+    store.put(failed)
+
+
+def read_from_a_disk_that_cannot_be_written(root: Path) -> None:
+    """What is stored can be read, and nothing else."""
+    store, result = own_store(root), random_result()
+    store.put(result)
+    subprocess.run(["mount", "-o", "remount,ro", root], check=True)
+    assert content(store.get(result.key)) == content(result)
+    with pytest.raises(ComputeError, match="Read-only file system"):
+        store.put(result)
+    with pytest.raises(ComputeError, match="Read-only file system"):
+        store.remove(result.key)
+
+
+def on_a_small_disk(root: Path, function: Callable[[Path], None]) -> subprocess.CompletedProcess:
+    """Run a function in a process that sees a disk of 64 kB at root, and that nobody else sees."""
+    tests = str(Path(__file__).parent)
+    code = (
+        f"import sys; sys.path[:0] = [{tests!r}, {str(Path(tests).parent)!r}]; "
+        f"import pathlib, store_processes; "
+        f"store_processes.{function.__name__}(pathlib.Path({str(root)!r}))"
+    )
+    script = 'mount -t tmpfs -o size=64k tmpfs "$1" || exit 77; exec "$2" -c "$3"'
+    command = ["unshare", "--map-root-user", "--mount", "sh", "-c", script, "sh"]
+    return subprocess.run(
+        [*command, str(root), sys.executable, code], capture_output=True, text=True, timeout=120
+    )

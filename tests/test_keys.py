@@ -1,0 +1,100 @@
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from coupling_core import keys
+from coupling_core.errors import InputError
+from coupling_core.keys import Key, make_key, parse_key
+from coupling_core.records import Request
+
+REQUEST = Request("A prompt", model="smollm2-135m")
+IDENTITY = {"kind": "gguf", "name": "SmolLM2", "digest": "ab" * 32}
+
+
+def test_a_key_is_the_same_in_every_process_and_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Stored results are lost to a change of this value: it goes with a new schema only.
+    monkeypatch.setattr(keys, "SCHEMA", 1)
+    assert str(make_key(REQUEST, IDENTITY)) == "54df726b82385e16a43ac75ea327b0cb-k50-v32"
+
+
+@pytest.mark.parametrize(
+    ("change", "identity"),
+    [
+        ({"model": "/somewhere/else.gguf"}, {"name": "else"}),
+        ({"model": "owner/name", "revision": "main"}, {}),
+        ({}, dict(reversed(IDENTITY.items()))),
+    ],
+    ids=["path", "revision", "order of the identity"],
+)
+def test_ways_to_one_model_share_a_key(change: dict[str, Any], identity: dict[str, Any]) -> None:
+    other = make_key(replace(REQUEST, **change), identity | IDENTITY | identity)
+    assert other == make_key(REQUEST, IDENTITY)
+
+
+@pytest.mark.parametrize(
+    ("change", "identity"),
+    [
+        ({"prompt": "Another prompt"}, {}),
+        ({"prompt": "a prompt"}, {}),
+        ({"prompt": (1, 2)}, {}),
+        ({"token": 1}, {}),
+        ({"final_norm": "exclude"}, {}),
+        ({"untrained": 0}, {}),
+        ({}, {"digest": "cd" * 32}),
+        ({}, {"kind": "hub", "id": "owner/name"}),
+    ],
+)
+def test_what_changes_the_answer_changes_the_digest(
+    change: dict[str, Any], identity: dict[str, Any]
+) -> None:
+    other = make_key(replace(REQUEST, **change), IDENTITY | identity)
+    assert other.digest != make_key(REQUEST, IDENTITY).digest
+
+
+def test_another_schema_is_another_digest(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = make_key(REQUEST, IDENTITY).digest
+    monkeypatch.setattr(keys, "SCHEMA", keys.SCHEMA + 1)
+    assert make_key(REQUEST, IDENTITY).digest != before
+
+
+@pytest.mark.parametrize(
+    ("k", "k_view", "sizes"),
+    [(50, None, (50, 32)), (8, None, (50, 8)), (80, None, (80, 32)), (80, 80, (80, 80))],
+)
+def test_sizes_stand_beside_the_digest(k: int, k_view: int | None, sizes: tuple[int, int]) -> None:
+    key = make_key(replace(REQUEST, k=k, k_view=k_view), IDENTITY)
+    assert (key.k_max, key.k_view) == sizes
+    assert key.digest == make_key(REQUEST, IDENTITY).digest
+    assert parse_key(str(key)) == key
+
+
+@pytest.mark.parametrize(
+    ("stored", "k", "k_view", "answers"),
+    [
+        ((50, 32), 50, None, True),
+        ((50, 4), 50, None, True),
+        ((50, 32), 10, 32, True),
+        ((50, 32), 50, 33, False),
+        ((50, 32), 51, None, False),
+        ((80, 80), 60, 60, True),
+    ],
+)
+def test_a_larger_result_answers(
+    stored: tuple[int, int], k: int, k_view: int | None, answers: bool
+) -> None:
+    assert Key("0" * 32, *stored).answers(replace(REQUEST, k=k, k_view=k_view)) is answers
+
+
+@pytest.mark.parametrize("value", [{1, 2}, object(), float("nan"), float("inf"), b"bytes"])
+def test_what_is_not_json_has_no_key(value: object) -> None:
+    with pytest.raises(InputError, match="not JSON"):
+        make_key(REQUEST, IDENTITY | {"extra": value})
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "r", "../" + "0" * 32 + "-k50-v32", "0" * 32 + "-k0-v1", "A" * 32 + "-k50-v32"],
+)
+def test_other_texts_are_no_keys(text: str) -> None:
+    assert parse_key(text) is None

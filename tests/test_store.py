@@ -1,0 +1,432 @@
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import store_processes as processes
+from cases import content, random_result
+
+from coupling_core import archive, keys, store
+from coupling_core.archive import TEMPORARY, encode, load, save
+from coupling_core.errors import ComputeError, InputError
+from coupling_core.records import DepthResult, Request
+from coupling_core.store import Store
+
+RESULT = random_result()
+SIZE = len(encode(RESULT))
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return tmp_path / "root"
+
+
+@pytest.fixture
+def gallery(tmp_path: Path) -> Path:
+    folder = tmp_path / "gallery"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def stored(root: Path, gallery: Path) -> Store:
+    """A store that holds RESULT, beside an empty gallery."""
+    made = Store(root, gallery=gallery)
+    made.put(RESULT)
+    return made
+
+
+def same(found: DepthResult | None, result: DepthResult) -> bool:
+    return found is not None and content(found) == content(result)
+
+
+def find(stored: Store, result: DepthResult) -> DepthResult | None:
+    return stored.find(result.request, result.identity)
+
+
+def damage(path: Path, position: int = -1) -> None:
+    data = bytearray(path.read_bytes())
+    data[position] ^= 1
+    path.write_bytes(data)
+
+
+def age(path: Path, seconds: float) -> None:
+    then = path.stat().st_mtime - seconds
+    os.utime(path, (then, then))
+
+
+# --- what is put is found
+
+
+def test_what_was_put_is_found(stored: Store) -> None:
+    assert same(find(stored, RESULT), RESULT)
+    assert same(stored.get(RESULT.key), RESULT)
+    assert stored.verify(RESULT.key) == ""
+
+
+def test_another_way_to_the_model_finds_it(stored: Store) -> None:
+    asked = replace(RESULT.request, model="/a/path.gguf", revision=None)
+    assert same(stored.find(asked, {**RESULT.identity, "name": "path"}), RESULT)
+
+
+def test_another_request_does_not(stored: Store) -> None:
+    assert stored.find(replace(RESULT.request, prompt="Another"), RESULT.identity) is None
+    assert stored.find(RESULT.request, {**RESULT.identity, "digest": "0"}) is None
+
+
+@pytest.mark.parametrize(
+    ("k", "k_view", "found"),
+    [
+        (8, 4, (50, 4)),
+        (8, None, (50, 8)),
+        (4, None, (50, 4)),
+        (50, None, (70, 16)),
+        (8, 5, (50, 8)),
+        (8, 9, (70, 16)),
+        (60, 1, (70, 16)),
+        (8, 17, None),
+        (71, None, None),
+    ],
+)
+def test_the_closest_superset_answers(
+    stored: Store, k: int, k_view: int | None, found: tuple[int, int] | None
+) -> None:
+    for size in ({"k": 50, "k_view": 8}, {"k": 70, "k_view": 16}):
+        asked = replace(RESULT.request, **size)
+        stored.put(random_result(k_view=size["k_view"], k_max=16, request=asked))
+    result = stored.find(replace(RESULT.request, k=k, k_view=k_view), RESULT.identity)
+    assert (result and (result.request.k_max, result.k_view)) == found
+
+
+def test_a_model_narrower_than_asked_is_found(stored: Store) -> None:
+    assert RESULT.k_max < RESULT.request.k_max
+    assert same(stored.find(replace(RESULT.request, k=RESULT.k_max), RESULT.identity), RESULT)
+
+
+def test_the_gallery_answers(stored: Store, gallery: Path) -> None:
+    other = random_result(seed=1)
+    save(other, gallery / f"{other.key}.safetensors")
+    age(gallery / f"{other.key}.safetensors", 1000)
+    before = (gallery / f"{other.key}.safetensors").stat()
+    assert same(find(stored, other), other)
+    assert same(stored.get(other.key), other)
+    assert (gallery / f"{other.key}.safetensors").stat().st_mtime == before.st_mtime
+
+
+def test_an_empty_store_has_nothing(root: Path) -> None:
+    empty = processes.own_store(root)
+    assert find(empty, RESULT) is None
+    assert empty.entries() == []
+    assert not root.exists()
+
+
+def test_what_is_not_finished_is_refused(stored: Store) -> None:
+    norms = RESULT.jacobian_norm.copy()
+    norms[-1] = np.nan
+    with pytest.raises(InputError, match="not measured yet"):
+        stored.put(random_result(seed=1, jacobian_norm=norms))
+    with pytest.raises(InputError, match="is not that of the result's request"):
+        stored.put(replace(RESULT, key=random_result(seed=1).key))
+    assert [entry.key for entry in stored.entries()] == [RESULT.key]
+
+
+# --- what is damaged is never read
+
+
+@pytest.mark.parametrize(
+    "harm",
+    [
+        damage,
+        lambda path: damage(path, 700),
+        lambda path: os.truncate(path, SIZE // 2),
+        lambda path: os.truncate(path, 0),
+        lambda path: save(random_result(seed=1), path),
+        lambda path: path.write_text("no result"),
+        lambda path: (path.unlink(), path.mkdir()),
+    ],
+    ids=["array", "header", "half", "empty", "another result", "text", "folder"],
+)
+def test_a_damaged_file_counts_as_absent(stored: Store, harm: Callable[[Path], None]) -> None:
+    path = stored.root / f"{RESULT.key}.safetensors"
+    harm(path)
+    assert find(stored, RESULT) is None
+    assert str(path) in stored.verify(RESULT.key)
+    with pytest.raises(ComputeError, match="remove it and compute it again"):
+        stored.get(RESULT.key)
+
+
+def test_a_damaged_file_is_replaced_by_computing_again(stored: Store) -> None:
+    damage(stored.root / f"{RESULT.key}.safetensors")
+    stored.put(RESULT)
+    assert same(find(stored, RESULT), RESULT)
+
+
+def test_a_damaged_file_gives_way_to_a_sound_one(stored: Store) -> None:
+    larger = random_result(k_view=8, request=replace(RESULT.request, k_view=8))
+    stored.put(larger)
+    damage(stored.root / f"{RESULT.key}.safetensors")
+    assert same(find(stored, RESULT), larger)
+
+
+def test_an_old_schema_is_said_and_not_read(stored: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as old:
+        old.setattr(archive, "SCHEMA", 0)
+        old.setattr(keys, "SCHEMA", 0)
+        before = random_result(seed=1)
+        stored.put(before)
+        assert same(find(stored, before), before)
+    assert find(stored, random_result(seed=1)) is None
+    entry = next(entry for entry in stored.entries() if entry.key == before.key)
+    assert "was written in schema 0" in entry.problem
+    assert "was written in schema 0" in stored.verify(before.key)
+
+
+# --- processes that die, and processes beside each other
+
+
+@pytest.mark.parametrize(
+    ("event", "occurrence", "finished"),
+    [("open", 1, False), ("open", 2, False), ("os.rename", 1, False), ("open", 3, True)],
+    ids=["before writing", "before verifying", "before renaming", "after renaming"],
+)
+def test_kill_9_while_writing(stored: Store, event: str, occurrence: int, finished: bool) -> None:
+    other = random_result(seed=1)
+    child = processes.start(processes.put_and_die, stored.root, 1, event, occurrence)
+    assert processes.exit_code(child) == -signal.SIGKILL
+    assert same(find(stored, RESULT), RESULT)
+    assert same(find(stored, other), other) is finished
+    assert not any(entry.problem for entry in stored.entries())
+    stored.put(other)
+    assert same(find(stored, other), other)
+
+
+def test_killed_with_half_of_it_written(stored: Store) -> None:
+    other = random_result(seed=1)
+    child = processes.start(_put_half_and_die, stored.root)
+    assert processes.exit_code(child) == -signal.SIGXFSZ
+    (left,) = stored.root.glob(f".*{TEMPORARY}")
+    assert left.stat().st_size == len(encode(other)) // 2
+    assert same(find(stored, RESULT), RESULT)
+    assert find(stored, other) is None
+
+
+def test_kill_9_from_outside_at_any_moment(stored: Store) -> None:
+    large = processes.large_result()
+    child = processes.start(processes.put_large_forever, stored.root)
+    while child.is_alive() and not _is_writing(stored.root):
+        pass
+    child.kill()
+    assert processes.exit_code(child) == -signal.SIGKILL
+    assert same(find(stored, RESULT), RESULT)
+    assert find(stored, large) is None or same(find(stored, large), large)
+    stored.put(large)
+    assert same(find(stored, large), large)
+
+
+@pytest.mark.parametrize(
+    ("seeds", "max_bytes"),
+    [((1,), 10 * SIZE), ((1, 2, 3), 2 * SIZE)],
+    ids=["one key", "evicting each other's"],
+)
+def test_processes_side_by_side(stored: Store, seeds: tuple[int, ...], max_bytes: int) -> None:
+    barrier = processes.SPAWN.Barrier(3)
+    children = [
+        processes.start(processes.share, stored.root, barrier, seeds, max_bytes) for _ in range(3)
+    ]
+    assert [processes.exit_code(child) for child in children] == [0, 0, 0]
+    assert not list(stored.root.glob(f".*{TEMPORARY}"))
+    last = random_result(seed=seeds[(processes.ROUNDS - 1) % len(seeds)])
+    assert same(find(stored, last), last)
+
+
+def test_leftovers_of_the_dead_go_and_files_of_the_living_stay(stored: Store) -> None:
+    old, fresh = (stored.root / f".{RESULT.key}.safetensors.{x}{TEMPORARY}" for x in "ab")
+    for path in (old, fresh):
+        path.write_bytes(b"half")
+    age(old, 3 * 3600)
+    stored.put(RESULT)
+    assert not old.exists()
+    assert fresh.exists()
+
+
+# --- a disk that is full, or cannot be written
+
+
+def test_a_write_cut_short_is_a_full_disk(stored: Store) -> None:
+    child = processes.start(_put_half, stored.root)
+    assert processes.exit_code(child) == 1
+    assert [path.name for path in stored.root.iterdir()] == [f"{RESULT.key}.safetensors"]
+    assert same(find(stored, RESULT), RESULT)
+
+
+@pytest.mark.parametrize(
+    "function", [processes.fill_disk, processes.read_from_a_disk_that_cannot_be_written]
+)
+def test_a_small_disk(function: Callable[[Path], None], tmp_path: Path) -> None:
+    if shutil.which("unshare") is None:
+        pytest.skip("no unshare here")
+    run = processes.on_a_small_disk(tmp_path, function)
+    if run.returncode == 77 or run.stderr.startswith("unshare:"):
+        pytest.skip(f"no disk can be mounted here: {run.stderr.strip()}")
+    assert run.returncode == 0, run.stderr
+
+
+def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ComputeError, match=r"cannot be written .*: set COUPLING_STORE"):
+        processes.own_store(tmp_path / "file" / "root").put(RESULT)
+
+
+# --- a bound on the size
+
+
+def _aged(stored: Store, seeds: range) -> list[DepthResult]:
+    """Put results, the first of which was used longest ago."""
+    results = [random_result(seed) for seed in seeds]
+    for position, result in enumerate(results):
+        age(stored.put(result), 1000 - position)
+    return results
+
+
+def test_what_was_not_used_for_longest_goes_first(root: Path, gallery: Path) -> None:
+    results = _aged(Store(root, gallery=gallery), range(5))
+    bounded = Store(root, gallery=gallery, max_bytes=3 * SIZE + SIZE // 2)
+    assert same(find(bounded, results[0]), results[0])  # reading is using
+    last = random_result(seed=5)
+    bounded.put(last)
+    kept = {entry.key for entry in bounded.entries()}
+    assert kept == {results[0].key, results[4].key, last.key}
+
+
+def test_what_was_just_written_stays(stored: Store, root: Path, gallery: Path) -> None:
+    age(stored.root / f"{RESULT.key}.safetensors", -1000)  # used "later", by another clock
+    last = random_result(seed=1)
+    Store(root, gallery=gallery, max_bytes=1).put(last)
+    assert [entry.key for entry in stored.entries()] == [last.key]
+
+
+def test_eviction_leaves_the_gallery_and_what_is_not_ours(root: Path) -> None:
+    gallery = root / "gallery"
+    others = [gallery / f"{RESULT.key}.safetensors", root / "weights.safetensors", root / "README"]
+    for path in others:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        save(RESULT, path)
+        age(path, 1000)
+    bounded = Store(root, gallery=gallery, max_bytes=1)
+    bounded.put(random_result(seed=1))
+    bounded.put(random_result(seed=2))
+    assert all(path.exists() for path in others)
+    assert len(bounded.entries()) == 2
+
+
+def test_a_store_on_the_gallery_itself_evicts_nothing(gallery: Path) -> None:
+    on_gallery = Store(gallery, gallery=gallery, max_bytes=1)
+    on_gallery.put(RESULT)
+    on_gallery.put(random_result(seed=1))
+    assert len(on_gallery.entries()) == 2
+
+
+# --- the list
+
+
+def test_entries_say_what_is_stored(stored: Store, gallery: Path) -> None:
+    uncertified = (replace(RESULT.certificates[0], certified=False), *RESULT.certificates[1:])
+    other = random_result(seed=1, certificates=uncertified)
+    path = gallery / f"{other.key}.safetensors"
+    save(other, path)
+    age(path, 1000)
+    first, second = stored.entries()
+    assert (first.key, first.gallery, first.certified) == (RESULT.key, False, True)
+    assert (second.key, second.gallery, second.certified) == (other.key, True, False)
+    assert second.used == path.stat().st_mtime
+    assert (second.path, second.size) == (path, path.stat().st_size)
+    assert (first.n_blocks, first.k_max, first.k_view, first.token) == (5, 8, 4, 4)
+    assert (first.request, first.tokens) == (RESULT.request, RESULT.tokens)
+    assert (first.identity, first.provenance) == (RESULT.identity, RESULT.provenance)
+    assert first.problem == ""
+
+
+def test_entries_name_what_is_wrong(stored: Store) -> None:
+    os.truncate(stored.root / f"{RESULT.key}.safetensors", SIZE - 1)
+    (entry,) = stored.entries()
+    assert f"is damaged: it has {SIZE - 1} bytes instead of {SIZE}" in entry.problem
+    assert (entry.key, entry.request) == (RESULT.key, None)
+
+
+def test_one_key_is_listed_once(stored: Store, gallery: Path) -> None:
+    save(RESULT, gallery / f"{RESULT.key}.safetensors")
+    assert [entry.gallery for entry in stored.entries()] == [False]
+
+
+def test_removing(stored: Store, gallery: Path) -> None:
+    other = random_result(seed=1)
+    save(other, gallery / f"{other.key}.safetensors")
+    stored.remove(RESULT.key)
+    assert find(stored, RESULT) is None
+    with pytest.raises(InputError, match="belongs to the gallery"):
+        stored.remove(other.key)
+    assert same(find(stored, other), other)
+
+
+@pytest.mark.parametrize("method", ["get", "verify", "remove"])
+@pytest.mark.parametrize("key", [random_result(seed=9).key, "x", "", "*", "../root/" + RESULT.key])
+def test_a_key_that_is_not_stored(stored: Store, method: str, key: str) -> None:
+    with pytest.raises(InputError, match="there is no stored result"):
+        getattr(stored, method)(key)
+    assert same(find(stored, RESULT), RESULT)
+
+
+# --- where it is
+
+
+def test_where_the_store_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COUPLING_STORE", str(tmp_path / "chosen"))
+    assert Store().root == tmp_path / "chosen"
+    monkeypatch.delenv("COUPLING_STORE")
+    monkeypatch.setattr(store, "_CACHE", tmp_path / "checkout")
+    assert Store().root == tmp_path / "home" / "results"
+    (tmp_path / "checkout" / "gallery").mkdir(parents=True)
+    assert Store().root == tmp_path / "checkout"
+    assert Store().gallery == tmp_path / "checkout" / "gallery"
+
+
+def test_importing_the_store_imports_nothing_heavy() -> None:
+    code = (
+        "import sys, coupling_core.store; "
+        "sys.exit(' '.join({'torch', 'transformers', 'pandas', 'scipy'} & set(sys.modules)) or 0)"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=Path(store.__file__).parent.parent,
+        capture_output=True,
+        text=True,
+    )
+    assert (run.returncode, run.stderr) == (0, "")
+
+
+def test_a_saved_result_is_loaded_from_any_name(tmp_path: Path) -> None:
+    save(RESULT, tmp_path / "mine.safetensors")
+    assert same(load(tmp_path / "mine.safetensors"), RESULT)
+
+
+def test_requests_that_have_no_key_are_refused(stored: Store) -> None:
+    with pytest.raises(InputError, match="not JSON"):
+        stored.find(Request("A prompt"), {"digest": {1, 2}})
+
+
+def _put_half_and_die(root: Path) -> None:
+    processes.put_half(root, 1, dies=True)
+
+
+def _put_half(root: Path) -> None:
+    processes.put_half(root, 1, dies=False)
+
+
+def _is_writing(root: Path) -> bool:
+    return any(path.stat().st_size for path in root.glob(f".*{TEMPORARY}"))
