@@ -8,6 +8,7 @@ numbered from 1 for people; arrays are indexed from 0.
 """
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
@@ -267,16 +268,13 @@ def parse_blocks(text: str | None, n_blocks: int) -> tuple[int, ...]:
         return tuple(range(1, n_blocks + 1))
     chosen: list[int] = []
     for part in text.split(","):
-        span, _, stride = part.strip().partition(":")
-        first, _, last = span.partition("-")
-        try:
-            start, step = int(first), int(stride or 1)
-            stop = int(last) if last else start
-        except ValueError:
+        form = re.fullmatch(r"(\d+)(?:-(\d+))?(?::(\d+))?", part.strip())
+        if form is None:
             raise InputError(
                 f"blocks {text!r} cannot be read: expected a form such as 1-{n_blocks}, "
                 f"3,7 or 1-{n_blocks}:2"
-            ) from None
+            )
+        start, stop, step = int(form[1]), int(form[2] or form[1]), int(form[3] or 1)
         if step < 1 or not 1 <= start <= stop <= n_blocks:
             raise InputError(
                 f"blocks {text!r} are out of range: this model has blocks 1..{n_blocks}, "

@@ -1,0 +1,68 @@
+import subprocess
+import sys
+
+import pytest
+
+from coupling_core import InputError, Request, View, parse_blocks
+
+
+@pytest.mark.parametrize(
+    ("changes", "word"),
+    [
+        ({"prompt": ""}, "empty"),
+        ({"prompt": "  \n"}, "empty"),
+        ({"prompt": ()}, "empty"),
+        ({"model": " "}, "model is empty"),
+        ({"token": 0}, "token 0"),
+        ({"k": 0}, "at least 1"),
+        ({"k": -3}, "at least 1"),
+        ({"k_view": 0}, r"1\.\.50"),
+        ({"k_view": 51}, r"1\.\.50"),
+        ({"untrained": -1}, "seed"),
+    ],
+)
+def test_a_request_that_no_model_can_meet_is_refused(changes, word):
+    with pytest.raises(InputError, match=word):
+        Request(**{"prompt": "Hello"} | changes)
+
+
+def test_a_request_measures_at_least_fifty_triplets_so_that_smaller_k_is_a_slice():
+    assert [Request("x", k=k).k_max for k in (1, 50, 64)] == [50, 50, 64]
+
+
+@pytest.mark.parametrize("changes", [{"k": 0}, {"p": 0.5}, {"p": float("nan")}])
+def test_a_view_out_of_range_is_refused(changes):
+    with pytest.raises(InputError):
+        View(**changes)
+
+
+@pytest.mark.parametrize(
+    "call",
+    ["View(definition='mine')", "View(role='C')", "Request('x', final_norm='maybe')"],
+)
+def test_words_that_are_no_choice_are_refused(call):
+    # In a process of its own, where annotations are not checked before the record's own test.
+    code = f"from coupling_core import Request, View; {call}"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert "InputError" in ended.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("text", "blocks"),
+    [
+        (None, (1, 2, 3, 4, 5, 6)),
+        (" ", (1, 2, 3, 4, 5, 6)),
+        ("3", (3,)),
+        ("2-4", (2, 3, 4)),
+        ("1-6:2", (1, 3, 5)),
+        ("5,2-3,2", (2, 3, 5)),
+    ],
+)
+def test_block_ranges(text, blocks):
+    assert parse_blocks(text, 6) == blocks
+
+
+@pytest.mark.parametrize("text", ["0-3", "1-7", "4-2", "a", "1-3:0", "1-", "-1", "1;2"])
+def test_block_ranges_that_cannot_be_met_say_what_is_expected(text):
+    with pytest.raises(InputError, match=r"1(-|\.\.)6"):
+        parse_blocks(text, 6)

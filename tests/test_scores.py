@@ -1,0 +1,166 @@
+"""Scores from nested numerators against the formulas written out in `reference`."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from cases import depth_result, haar, planted_jacobians, random_result
+
+from coupling_core import (
+    InputError,
+    View,
+    bootstrap,
+    mean_off_diagonal,
+    reference,
+    score_by_k,
+    score_pairs,
+)
+from coupling_core.records import DEFINITIONS, ROLES
+from coupling_core.scores import chance_floor, score
+
+
+def svds(jacobians):
+    return [np.linalg.svd(J) for J in jacobians]
+
+
+@pytest.mark.parametrize("definition", DEFINITIONS)
+@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("k", [1, 3, 8])
+def test_every_pair_is_scored_as_the_formula_reads(definition, role, k):
+    jacobians = planted_jacobians(4, 16, coupling=0.6, seed=3)
+    result = depth_result(jacobians, k_max=8, k_view=4)
+    found = score_pairs(result, View(k=k, definition=definition, role=role)).coupling
+    for row, (J, (_, s, _)) in enumerate(zip(jacobians, svds(jacobians), strict=True)):
+        for column, (U, _, Vh) in enumerate(svds(jacobians)):
+            left, right = (U, Vh.T) if role == "A" else (Vh.T, U)
+            A = reference.coupling_matrix(J, left[:, :k], right[:, :k])
+            assert found[row, column] == pytest.approx(
+                reference.score(A, s[:k], definition), abs=2e-6
+            )
+
+
+@pytest.mark.parametrize("definition", DEFINITIONS)
+def test_a_block_in_its_own_basis_scores_one(definition):
+    values = score_pairs(random_result(), View(k=5, definition=definition))
+    assert np.diag(values.coupling) == pytest.approx(1, abs=1e-3)
+    assert np.diag(values.corrected) == pytest.approx(1, abs=1e-3)
+
+
+@pytest.mark.parametrize("definition", DEFINITIONS)
+def test_blocks_in_one_basis_score_one_and_in_none_score_chance(definition):
+    coupled = depth_result(planted_jacobians(6, 48, coupling=1.0), 8, 4)
+    own = depth_result(planted_jacobians(6, 48, coupling=0.0), 8, 4)
+    view = View(k=8, definition=definition)
+    same_order = {"alignment": 0.8, "paper": 0.8}.get(definition, 0.3)
+    assert mean_off_diagonal(score_pairs(coupled, view).corrected) > same_order
+    assert abs(mean_off_diagonal(score_pairs(own, view).corrected)) < 0.08
+
+
+@pytest.mark.parametrize("p", [1.0, 2.0, 3.5])
+def test_the_order_of_the_norm_is_a_view_of_the_paper_definition_alone(p):
+    s = np.array([3.0, 2.0, 1.0])
+    diagonal, off = np.array([1.0, 1.0, 1.0]), np.array([0.0, 1.0, 2.0])
+    distance = np.sqrt(2 + 4 + 1 + 0)
+    assert score(diagonal, off, s, "paper", p)[-1] == pytest.approx(
+        1 - distance / np.linalg.norm(s, p)
+    )
+    assert score(diagonal, off, s, "page", p)[-1] == pytest.approx(1 - distance / np.linalg.norm(s))
+
+
+@pytest.mark.parametrize("k", [2, 8, 20])
+def test_the_closed_form_of_the_chance_floor_agrees_with_random_frames(k):
+    J = planted_jacobians(1, 40, coupling=1.0, seed=1)[0]
+    s = np.linalg.svd(J, compute_uv=False)[:k]
+    rng = np.random.default_rng(0)
+    samples = [
+        np.linalg.norm(haar(rng, 40, k).T @ J @ haar(rng, 40, k) - np.diag(s)) ** 2
+        for _ in range(2000)
+    ]
+    expected = np.sum(s**2) + k**2 * np.linalg.norm(J) ** 2 / 40**2
+    error = np.std(samples) / np.sqrt(len(samples))
+    assert abs(np.mean(samples) - expected) < 4 * error
+    assert error < 0.01 * expected
+
+
+@pytest.mark.parametrize("definition", ["paper", "page"])
+def test_the_floor_is_the_score_at_the_expected_distance(definition):
+    result = random_result(width=16)
+    s = result.singular_values.astype(float)
+    expected = np.sum(s**2, 1) + 8**2 * result.jacobian_norm.astype(float) ** 2 / 16**2
+    norm = np.sum(s, 1) if definition == "paper" else np.sqrt(np.sum(s**2, 1))
+    assert chance_floor(result, definition)[:, -1] == pytest.approx(
+        1 - np.sqrt(expected) / norm, abs=1e-6
+    )
+
+
+def test_rows_are_the_jacobian_and_columns_the_basis():
+    jacobians = planted_jacobians(3, 16, coupling=0.4, seed=5)
+    result = depth_result(jacobians, 8, 4)
+    (_, s, _), (U, _, Vh) = np.linalg.svd(jacobians[0]), np.linalg.svd(jacobians[2])
+    A = U[:, :4].T @ jacobians[0] @ Vh[:4].T
+    values = score_pairs(result, View(k=4))
+    assert values.coupling[0, 2] == pytest.approx(reference.score(A, s[:4], "paper"), abs=1e-6)
+    assert abs(values.coupling[0, 2] - values.coupling[2, 0]) > 1e-3
+
+
+def test_scores_ignore_the_signs_of_singular_vectors():
+    result = random_result()
+    signs = np.sign(np.random.default_rng(0).standard_normal(result.k_max))
+    s = result.singular_values[0]
+    A = np.random.default_rng(1).standard_normal((8, 8))
+    flipped = signs[:, None] * A * signs
+    assert reference.score(A, s, "paper") == pytest.approx(reference.score(flipped, s, "paper"))
+    assert np.diag(A) == pytest.approx(np.diag(flipped))
+
+
+def test_a_block_range_selects_rows_and_columns():
+    result = random_result()
+    whole, part = score_pairs(result, View(k=4)), score_pairs(result, View(k=4, blocks=(2, 5)))
+    assert part.blocks == (2, 5)
+    assert np.array_equal(part.coupling, whole.coupling[np.ix_([1, 4], [1, 4])])
+
+
+def test_the_mean_leaves_out_the_trivial_diagonal_and_unmeasured_blocks():
+    values = np.array([[1.0, 0.2, np.nan], [0.4, 1.0, np.nan], [np.nan, np.nan, 1.0]])
+    assert mean_off_diagonal(values) == pytest.approx(0.3)
+    assert np.isnan(mean_off_diagonal(np.ones((1, 1))))
+
+
+def test_k_past_what_was_measured_is_refused():
+    with pytest.raises(InputError, match=r"1\.\.8"):
+        score_pairs(random_result(k_max=8), View(k=9))
+    with pytest.raises(InputError, match=r"1\.\.5"):
+        score_pairs(random_result(), View(k=2, blocks=(6,)))
+
+
+def test_k_past_the_rank_has_no_score():
+    result = random_result()
+    cut = replace(result, rank=np.array([8, 3, 8, 8, 8]))
+    values = score_pairs(cut, View(k=4)).coupling
+    assert np.isnan(values[1]).all()
+    assert np.isnan(values[:, 1]).all()
+    assert not np.isnan(values[np.ix_([0, 2, 3, 4], [0, 2, 3, 4])]).any()
+    by_k, _ = score_by_k(cut, 1, 2, View())
+    assert np.isnan(by_k[3:]).all()
+    assert not np.isnan(by_k[:3]).any()
+
+
+@pytest.mark.parametrize("definition", DEFINITIONS)
+def test_the_curve_over_k_passes_through_the_map(definition):
+    result = random_result()
+    view = View(k=6, definition=definition, role="B")
+    by_k, floor = score_by_k(result, 2, 4, view)
+    values = score_pairs(result, view)
+    assert by_k[5] == pytest.approx(values.coupling[1, 3], abs=1e-12)
+    assert floor[5] == pytest.approx(values.chance[1, 3], abs=1e-12)
+
+
+def test_the_bootstrap_covers_the_mean_and_says_when_prompts_are_few():
+    rng = np.random.default_rng(0)
+    many = [bootstrap(rng.normal(0.3, 0.1, 60), samples=500, seed=i) for i in range(100)]
+    covered = sum(interval.low <= 0.3 <= interval.high for interval in many)
+    assert 85 <= covered <= 99
+    assert many[0].enough
+    assert not bootstrap(np.array([0.1, 0.2])).enough
+    with pytest.raises(InputError):
+        bootstrap(np.array([]))
