@@ -134,10 +134,7 @@ def score_pairs(result: DepthResult, view: View) -> Scores:
     """
     require_k(result, view.k)
     blocks = view.blocks or parse_blocks(None, result.n_blocks)
-    if not all(1 <= b <= result.n_blocks for b in blocks):
-        raise InputError(
-            f"blocks {blocks} are out of range: this result has blocks 1..{result.n_blocks}"
-        )
+    require_blocks(result, *blocks)
     at = np.array(blocks) - 1
     rows, k = np.ix_(at, at), view.k
     role = ROLES.index(view.role)
@@ -158,7 +155,12 @@ def score_pairs(result: DepthResult, view: View) -> Scores:
 def score_by_k(
     result: DepthResult, block: int, basis: int, view: View
 ) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:
-    """Score of one pair and its chance floor for K = 1..Kmax; blocks are numbered from 1."""
+    """Score of one pair and its chance floor for K = 1..Kmax; blocks are numbered from 1.
+
+    Raises:
+        InputError: where a block is out of range.
+    """
+    require_blocks(result, block, basis)
     pair = ROLES.index(view.role), block - 1, basis - 1
     s = result.singular_values[block - 1]
     by_k = score(result.diagonal[pair], result.off_diagonal[pair], s, view.definition, view.p)
@@ -166,11 +168,45 @@ def score_by_k(
     return by_k, chance_floor(result, view.definition, view.p)[block - 1]
 
 
+def gaps(result: DepthResult, k: int) -> Float[np.ndarray, " block"]:
+    """s_K / s_{K+1} of every block: next to 1, the K-th singular vector is arbitrary.
+
+    NaN where K is the width, and where the rank ends at K or before.
+    """
+    require_k(result, k)
+    s = np.column_stack([result.singular_values, result.next_singular_value]).astype(np.float64)
+    last, following = s[:, k - 1], s[:, k]
+    return np.divide(last, following, out=np.full_like(last, np.nan), where=following > 0)
+
+
+def chance_angles(k: int, width: int) -> Float[np.ndarray, " k"]:
+    """Principal angles in degrees between two independent random K-subspaces of R^d, for large d.
+
+    With q = K / d and c = 4 q (1 - q), the squared cosines cos^2 = c sin^2(phi) follow the law of
+    Wachter: phi in (0, pi / 2) has the distribution function
+    (phi - r arctan(r tan phi)) / (pi q), r = abs(1 - 2 q); for q > 1 / 2, 2 K - d angles are 0.
+    Returned are its K quantiles, smallest angle first.
+    """
+    q = k / width
+    r = abs(1 - 2 * q)
+    phi = np.linspace(0, np.pi / 2, 4001)[:-1]
+    below = (phi - r * np.arctan(r * np.tan(phi))) / (np.pi * q)
+    level = 1 - (np.arange(k) + 0.5) / k  # of the cosine: the smallest angle has the largest
+    at = np.interp(level, below, phi)
+    cosine = np.sqrt(4 * q * (1 - q)) * np.sin(at)
+    shared = level > (1 - q) / q  # directions that two large subspaces cannot but share
+    return np.degrees(np.arccos(np.where(shared, 1.0, cosine)))
+
+
 def corrected(
     coupling: Float[np.ndarray, "*any"], floor: Float[np.ndarray, "*any"]
 ) -> Float[np.ndarray, "*any"]:
-    """Chance-corrected score (c - floor) / (1 - floor): 0 by chance, 1 when coupled."""
-    return (coupling - floor) / (1 - floor)
+    """Chance-corrected score (c - floor) / (1 - floor): 0 by chance, 1 when coupled.
+
+    NaN where chance alone gives 1, as in `preprint` at K = 1, which has nothing off the diagonal.
+    """
+    room = 1 - floor
+    return (coupling - floor) / np.where(room > 0, room, np.nan)
 
 
 def mean_off_diagonal(values: Float[np.ndarray, "block block"]) -> float:
@@ -207,6 +243,15 @@ def require_k(result: DepthResult, k: int) -> None:
             else "what was measured; ask for it when computing"
         )
         raise InputError(f"K must lie in 1..{result.k_max} ({why}), and {k} was asked for")
+
+
+def require_blocks(result: DepthResult, *blocks: int) -> None:
+    """Refuse a block that the model does not have."""
+    for block in blocks:
+        if not 1 <= block <= result.n_blocks:
+            raise InputError(
+                f"block {block} is out of range: this result has blocks 1..{result.n_blocks}"
+            )
 
 
 def _has_rank(result: DepthResult, k: int) -> Bool[np.ndarray, "block block"]:
