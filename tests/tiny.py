@@ -23,7 +23,7 @@ _FAMILIES: dict[str, tuple[str, str, dict[str, Any]]] = {
     "llama": ("LlamaConfig", "LlamaForCausalLM", {"num_key_value_heads": 2}),
     "gpt_neox": ("GPTNeoXConfig", "GPTNeoXForCausalLM", {}),
     "qwen3": ("Qwen3Config", "Qwen3ForCausalLM", {"num_key_value_heads": 2, "head_dim": 8}),
-    "mistral": ("MistralConfig", "MistralForCausalLM", {"sliding_window": 3}),
+    "mistral": ("MistralConfig", "MistralForCausalLM", {"num_key_value_heads": 2, "sliding_window": 3}),
     "gpt2": ("GPT2Config", "GPT2LMHeadModel", {"n_embd": 32, "n_layer": 4, "n_head": 4}),
     "bloom": ("BloomConfig", "BloomForCausalLM", {"n_layer": 4, "n_head": 4}),
     "bert": ("BertConfig", "BertForMaskedLM", {}),

@@ -1,0 +1,118 @@
+"""Top-K SVD on planted matrices, and a certificate that refuses every way of being wrong."""
+
+import numpy as np
+import pytest
+import torch
+from cases import haar
+from checks import check_svd
+
+from coupling_core.svd import certify, top_svd
+
+WIDTH, K = 64, 10
+
+
+def planted(spectrum: np.ndarray, dtype: torch.dtype = torch.float32, seed: int = 0):
+    """J = U diag(spectrum) V^T with known factors."""
+    rng = np.random.default_rng(seed)
+    U, V = haar(rng, len(spectrum), len(spectrum)), haar(rng, len(spectrum), len(spectrum))
+    return tuple(torch.tensor(x, dtype=dtype) for x in ((U * spectrum) @ V.T, U, spectrum, V))
+
+
+GEOMETRIC = 3.0 * 0.9 ** np.arange(WIDTH)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
+@pytest.mark.parametrize("k", [1, K, 40, WIDTH])
+def test_planted_triplets_are_found_and_certified(k, dtype):
+    J, U, s, V = planted(GEOMETRIC, dtype)
+    svd = top_svd(J, k)
+    check_svd(J, svd, s)
+    assert svd.certificate.certified, svd.certificate.reason
+    assert svd.rank == k
+    assert svd.certificate.method == ("arpack" if (k + 1) * 5 <= WIDTH else "full")
+    projector = svd.v @ svd.v.T
+    assert torch.norm(projector - V[:, :k] @ V[:, :k].T) < 1e-3
+    assert svd.next_value == pytest.approx(float(s[k]), rel=1e-4) if k < WIDTH else True
+
+
+def test_the_gauge_makes_the_largest_entry_of_each_right_vector_positive():
+    svd = top_svd(planted(GEOMETRIC)[0], K)
+    largest = svd.v.gather(0, svd.v.abs().argmax(0, keepdim=True))
+    assert (largest > 0).all()
+
+
+def test_the_same_matrix_gives_the_same_bits():
+    J = planted(GEOMETRIC)[0]
+    first, second = top_svd(J, K), top_svd(J.clone(), K)
+    assert torch.equal(first.u, second.u)
+    assert torch.equal(first.v, second.v)
+
+
+@pytest.mark.parametrize("rank", [1, 4])
+def test_a_matrix_of_lower_rank_is_cut_at_its_rank(rank):
+    spectrum = np.where(np.arange(WIDTH) < rank, GEOMETRIC, 0)
+    svd = top_svd(planted(spectrum)[0], K)
+    assert svd.rank == rank
+    assert not svd.s[rank:].any()
+    assert not svd.u[:, rank:].any()
+    assert not svd.v[:, rank:].any()
+    assert svd.certificate.certified, svd.certificate.reason
+
+
+def wrong(name: str):
+    """Eleven exact triplets of a planted J, from which ten are taken in a wrong way."""
+    J, U, s, V = planted(GEOMETRIC)
+    take = {
+        "right": [*range(K)],
+        "middle omitted": [0, 1, 2, 3, 5, 6, 7, 8, 9, 10],
+        "last omitted": [*range(K - 1), K],
+        "duplicated": [0, 1, 2, 3, 4, 4, 5, 6, 7, 8],
+        "exchanged": [*range(K)],
+    }[name]
+    U, s, V = U[:, take], s[take], V[:, take]
+    return (J, V, s, U) if name == "exchanged" else (J, U, s, V)
+
+
+def test_the_right_triplets_are_certified():
+    assert certify(*wrong("right"), "planted").certified
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("middle omitted", "missed"),
+        ("last omitted", "missed"),
+        ("duplicated", "not orthonormal"),
+        ("exchanged", "residual"),
+    ],
+)
+def test_wrong_triplets_are_refused_with_the_reason(name, reason):
+    certificate = certify(*wrong(name), "planted")
+    assert not certificate.certified
+    assert reason in certificate.reason
+
+
+def test_residuals_alone_would_not_notice_an_omitted_triplet():
+    certificate = certify(*wrong("middle omitted"), "planted")
+    assert certificate.residual < 1e-6
+    assert certificate.orthonormality < 1e-5
+
+
+@pytest.mark.parametrize(("gap", "noticed"), [(2e-5, False), (1e-3, True)])
+def test_an_omission_is_noticed_where_the_gap_exceeds_the_tolerance(gap, noticed):
+    spectrum = GEOMETRIC.copy()
+    spectrum[K - 1] = spectrum[K] * (1 + gap)
+    J, U, s, V = planted(spectrum)
+    take = [*range(K - 1), K]
+    assert certify(J, U[:, take], s[take], V[:, take], "planted").certified != noticed
+
+
+def test_a_failed_arpack_falls_back_on_the_full_svd(monkeypatch):
+    import coupling_core.svd as module
+
+    J, U, s, V = planted(GEOMETRIC)
+    monkeypatch.setattr(module, "_arpack", lambda J, k: (V[:, :k], s[:k], U[:, :k]))
+    svd = top_svd(J, K)
+    assert svd.certificate.method == "full"
+    assert svd.certificate.certified
+    check_svd(J, svd, s)

@@ -1,0 +1,69 @@
+"""Capture and replay: states, causality, the final norm, refusals, and no traces left behind."""
+
+import pytest
+import tiny
+import torch
+
+from coupling_core import InputError
+from coupling_core.models import find_blocks
+from coupling_core.trace import resolve_token, trace
+
+IDS = [5, 17, 42, 8, 99, 17, 3]
+
+
+@pytest.mark.parametrize("family", tiny.CAUSAL)
+@pytest.mark.parametrize("token", [1, 7])
+def test_states_are_those_of_the_whole_sequence(family, token):
+    model = tiny.model(family)
+    traced = trace(model, IDS, token)
+    with torch.no_grad():
+        states = model(torch.tensor([IDS]), output_hidden_states=True, use_cache=False)
+    for block, state in zip(traced.blocks, states.hidden_states[:-1], strict=True):
+        assert torch.allclose(block.state, state[0, token - 1], atol=1e-4)
+    final = traced.final_norm(traced.blocks[-1].output)
+    assert torch.allclose(final, states.hidden_states[-1][0, token - 1], atol=1e-4)
+    assert torch.allclose(traced.logits, states.logits[0, token - 1], atol=1e-3)
+
+
+@pytest.mark.parametrize("family", [*tiny.CAUSAL, "bert"])
+def test_replaying_a_block_gives_the_next_state(family):
+    blocks = trace(tiny.model(family), IDS, 5).blocks
+    for block, following in zip(blocks[:-1], blocks[1:], strict=True):
+        replayed = block.replay(block.state[None, None])
+        assert torch.allclose(replayed, following.state, atol=1e-5)
+
+
+def test_a_model_without_a_final_norm_says_so():
+    assert trace(tiny.model("bert"), IDS, 2).final_norm is None
+
+
+@pytest.mark.parametrize(
+    ("family", "word"), [("albert", "has no transformer blocks|ran"), ("t5", "2 stacks")]
+)
+def test_models_that_cannot_be_replayed_are_refused(family, word):
+    with pytest.raises(InputError, match=word):
+        trace(tiny.model(family), IDS, 2)
+
+
+def test_a_module_without_blocks_is_refused():
+    with pytest.raises(InputError, match="no transformer blocks"):
+        find_blocks(torch.nn.Linear(2, 2))
+
+
+def test_no_hook_is_left_on_the_model():
+    model = tiny.model("llama")
+    trace(model, IDS, 7)
+    with pytest.raises(InputError):
+        trace(tiny.model("albert"), IDS, 2)
+    assert not any(m._forward_hooks or m._forward_pre_hooks for m in model.modules())
+
+
+@pytest.mark.parametrize(("token", "found"), [(1, 1), (7, 7), (-1, 7), (-7, 1)])
+def test_tokens_count_from_either_end(token, found):
+    assert resolve_token(token, 7) == found
+
+
+@pytest.mark.parametrize("token", [0, 8, -8])
+def test_a_token_out_of_range_names_the_range(token):
+    with pytest.raises(InputError, match=r"1\.\.7"):
+        resolve_token(token, 7)
