@@ -86,20 +86,20 @@ def test_another_request_does_not(stored: Store) -> None:
         (8, 4, (50, 4)),
         (8, None, (50, 8)),
         (4, None, (50, 4)),
-        (50, None, (70, 16)),
+        (50, None, (100, 16)),
         (8, 5, (50, 8)),
-        (8, 9, (70, 16)),
-        (60, 1, (70, 16)),
+        (8, 9, (100, 16)),
+        (60, 1, (100, 8)),
         (8, 17, None),
-        (71, None, None),
+        (101, None, None),
     ],
 )
 def test_the_closest_superset_answers(
     stored: Store, k: int, k_view: int | None, found: tuple[int, int] | None
 ) -> None:
-    for size in ({"k": 50, "k_view": 8}, {"k": 70, "k_view": 16}):
-        asked = replace(RESULT.request, **size)
-        stored.put(random_result(k_view=size["k_view"], k_max=16, request=asked))
+    for k_asked, side in ((50, 8), (100, 8), (100, 16)):
+        asked = replace(RESULT.request, k=k_asked, k_view=side)
+        stored.put(random_result(k_view=side, k_max=16, request=asked))
     result = stored.find(replace(RESULT.request, k=k, k_view=k_view), RESULT.identity)
     assert (result and (result.request.k_max, result.k_view)) == found
 
@@ -117,6 +117,12 @@ def test_the_gallery_answers(stored: Store, gallery: Path) -> None:
     assert same(find(stored, other), other)
     assert same(stored.get(other.key), other)
     assert (gallery / f"{other.key}.safetensors").stat().st_mtime == before.st_mtime
+
+
+def test_the_gallery_that_comes_with_the_program_is_sound() -> None:
+    entries = [entry for entry in Store().entries() if entry.gallery]
+    assert {Store().verify(entry.key) for entry in entries} == {""}
+    assert sum(entry.size for entry in entries) < 20e6
 
 
 def test_an_empty_store_has_nothing(root: Path) -> None:

@@ -1,0 +1,236 @@
+"""Jobs: measurements that run behind whoever asked, one at a time on a device.
+
+Whoever asks for the same thing joins the same job. A job stops at its next block once nobody waits
+for it any more, and what a stopped or failed job had finished is kept with it.
+"""
+
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Literal
+
+from coupling_core.errors import Cancelled, CouplingError
+from coupling_core.identity import identify
+from coupling_core.measure import measure
+from coupling_core.records import DepthResult, Progress, Request
+from coupling_core.store import Store
+
+State = Literal["queued", "running", "done", "failed", "cancelled"]
+
+KEPT = 32
+"""How many ended jobs are remembered; one that did not end well may hold a partial result."""
+
+_ACTIVE: tuple[State, ...] = ("queued", "running")
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class JobStatus:
+    """Where a job stands, at the moment of asking.
+
+    Args:
+        key: of the job: the store key of its request.
+        request: what was asked, by whoever asked first.
+        state: running and queued jobs are active, the others have ended.
+        place: in the queue: 0 is running (or ended), 1 is next.
+        progress: the last that was told of it; its partial result stays where the job was
+            cancelled or failed, and goes where the store has all of it.
+        error: why it failed, in plain words.
+        seconds: running time so far, 0 while it is queued.
+        owners: how many wait for it.
+        stored: key under which the store has the answer, "" until it does; a larger result that
+            was there before has a key of its own.
+    """
+
+    key: str
+    request: Request
+    state: State
+    place: int = 0
+    progress: Progress | None = None
+    error: str = ""
+    seconds: float = 0.0
+    owners: int = 0
+    stored: str = ""
+
+
+@dataclass(eq=False)
+class _Job:
+    """A job as its queue sees it; changed under the lock only."""
+
+    key: str
+    request: Request
+    owners: set[str] = field(default_factory=set)
+    state: State = "queued"
+    progress: Progress | None = None
+    error: str = ""
+    started: float = 0.0
+    ended: float = 0.0
+    stored: str = ""
+
+
+class Jobs:
+    """A queue and its worker, for one device; safe to call from any thread.
+
+    Args:
+        store: where answers are looked up and put.
+        measure: does the work: called as `measure(request, store, device=..., progress=...)`.
+        device: handed on to it.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        measure: Callable[..., DepthResult] = measure,
+        device: str | None = None,
+    ) -> None:
+        self._store = store
+        self._measure = measure
+        self._device = device
+        self._lock = threading.Lock()
+        self._running: _Job | None = None
+        self._queue: deque[_Job] = deque()
+        self._jobs: dict[str, _Job] = {}  # the last job of each key, the oldest first
+        self._worker: threading.Thread | None = None
+
+    def submit(self, request: Request, owner: str) -> JobStatus:
+        """Ask for a result: join the job that is at it, or queue a new one.
+
+        Args:
+            request: what to measure.
+            owner: who waits for it, for instance a browser session.
+
+        Returns:
+            The job's status; done at once where the store has the answer.
+
+        Raises:
+            InputError: where the request names no model.
+            ComputeError: where a hub model is missing, gated or out of reach.
+        """
+        identity = identify(request)
+        key = self._store.key(request, identity)
+        with self._lock:
+            if job := self._active(key):
+                job.owners.add(owner)
+                return self._status(job)
+        found = self._store.find(request, identity)  # reads a file: not under the lock
+        with self._lock:
+            job = self._active(key) or self._add(key, request, found)
+            job.owners.add(owner)
+            return self._status(job)
+
+    def status(self, key: str) -> JobStatus | None:
+        """Where the last job with this key stands; None where there is none, or none any more."""
+        with self._lock:
+            job = self._jobs.get(key)
+            return self._status(job) if job else None
+
+    def leave(self, key: str, owner: str) -> None:
+        """Wait no longer; what nobody waits for is cancelled, a running job at its next block."""
+        with self._lock:
+            job = self._active(key)
+            if job is None or owner not in job.owners:
+                return
+            job.owners.remove(owner)
+            if not job.owners and job.state == "queued":
+                self._queue.remove(job)
+                job.state = "cancelled"
+
+    def active(self) -> list[JobStatus]:
+        """The running job, then the queued ones in their order."""
+        with self._lock:
+            jobs = (self._running, *self._queue)
+            return [self._status(job) for job in jobs if job and job.state in _ACTIVE]
+
+    def _active(self, key: str) -> _Job | None:
+        job = self._jobs.get(key)
+        return job if job and job.state in _ACTIVE else None
+
+    def _add(self, key: str, request: Request, found: DepthResult | None) -> _Job:
+        job = _Job(key, request)
+        self._jobs.pop(key, None)
+        ended = [other.key for other in self._jobs.values() if other.state not in _ACTIVE]
+        for old in ended[: max(0, len(ended) + 1 - KEPT)]:
+            del self._jobs[old]
+        self._jobs[key] = job
+        if found:
+            job.state, job.stored = "done", found.key
+            return job
+        self._queue.append(job)
+        if self._worker is None:
+            self._worker = threading.Thread(target=self._work, name="measuring", daemon=True)
+            self._worker.start()
+        return job
+
+    def _status(self, job: _Job) -> JobStatus:
+        end = time.monotonic() if job.state == "running" else job.ended
+        return JobStatus(
+            key=job.key,
+            request=job.request,
+            state=job.state,
+            place=self._queue.index(job) + 1 if job.state == "queued" else 0,
+            progress=job.progress,
+            error=job.error,
+            seconds=end - job.started,
+            owners=len(job.owners),
+            stored=job.stored,
+        )
+
+    def _work(self) -> None:
+        while job := self._next():
+            try:
+                report = partial(self._report, job)
+                result = self._measure(
+                    job.request, self._store, device=self._device, progress=report
+                )
+            except Cancelled:
+                self._end(job, "cancelled")
+            except BaseException as error:  # whatever it is, the worker outlives its job
+                self._end(job, "failed", error=_plain_words(error))
+            else:
+                self._end(job, "done", stored=result.key)
+
+    def _next(self) -> _Job | None:
+        with self._lock:
+            self._running = self._queue.popleft() if self._queue else None
+            if self._running:
+                self._running.state = "running"
+                self._running.started = time.monotonic()
+            else:
+                self._worker = None  # the next job starts another
+            return self._running
+
+    def _report(self, job: _Job, progress: Progress) -> None:
+        with self._lock:
+            job.progress = progress
+            # What is being saved is finished: to throw it away would spare nothing.
+            if not job.owners and progress.stage != "saving":
+                # Said at once: whoever asks while the measurement unwinds gets a job of his own.
+                job.state, job.ended = "cancelled", time.monotonic()
+                raise Cancelled("nobody waits for this measurement any more")
+
+    def _end(self, job: _Job, state: State, *, error: str = "", stored: str = "") -> None:
+        with self._lock:
+            job.state, job.error, job.stored = state, error, stored
+            job.ended = time.monotonic()
+            if state == "done" and job.progress:
+                job.progress = replace(job.progress, partial=None)
+
+
+def _plain_words(error: BaseException) -> str:
+    if isinstance(error, CouplingError):
+        return str(error)
+    # torch has an error of its own for memory, and is not imported here to name it.
+    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
+        return (
+            "memory ran out while measuring: close other programs, shorten the prompt, or choose "
+            "a smaller model or another device"
+        )
+    _log.error("A measurement failed", exc_info=error)
+    return (
+        f"the measurement failed in a way that was not foreseen ({type(error).__name__}: {error}); "
+        "the program's log has the details: try again, or report it with them"
+    )

@@ -1,0 +1,395 @@
+import logging
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from cases import random_result
+
+from coupling_core import jobs
+from coupling_core.errors import ComputeError, InputError
+from coupling_core.identity import identify
+from coupling_core.jobs import Jobs
+from coupling_core.records import DepthResult, Progress, Request
+from coupling_core.store import Store
+
+BLOCKS = 3
+PATIENCE = 30  # seconds until a test that hangs says so
+
+
+class Bench:
+    """A measure that stops before each step until it is told to go on."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[Request, str | None]] = []
+        self.error: BaseException | None = None
+        self.unwinding = threading.Event()
+        self.unwind = threading.Event()
+        self.unwind.set()
+        self._go = threading.Semaphore(0)
+        self._stands = threading.Semaphore(0)
+
+    def __call__(
+        self,
+        request: Request,
+        store: Store,
+        *,
+        device: str | None,
+        progress: Callable[[Progress], None],
+    ) -> DepthResult:
+        self.calls.append((request, device))
+        result = random_result(request=request, identity=identify(request))
+        try:
+            self._stop()
+            for block in range(1, BLOCKS + 1):
+                progress(Progress("blocks", block, BLOCKS, result))
+                self._stop()
+            if self.error:
+                raise self.error
+            progress(Progress("saving", BLOCKS, BLOCKS, result))
+        finally:
+            self.unwinding.set()
+            assert self.unwind.wait(PATIENCE)
+        store.put(result)
+        return result
+
+    def release(self) -> None:
+        """Let it go on, wherever to."""
+        self._go.release()
+
+    def step(self, times: int = 1) -> None:
+        """Let it go on to its next stop."""
+        for _ in range(times):
+            self.release()
+            assert self._stands.acquire(timeout=PATIENCE)
+
+    def start(self) -> None:
+        """Wait until it stands at its first stop."""
+        assert self._stands.acquire(timeout=PATIENCE)
+
+    def finish(self) -> None:
+        """Let it, and all that is queued, run to the end."""
+        for _ in range(100):
+            self.release()
+        for thread in threading.enumerate():
+            if thread.name == "measuring":
+                thread.join(PATIENCE)
+                assert not thread.is_alive()
+
+    def _stop(self) -> None:
+        self._stands.release()
+        assert self._go.acquire(timeout=PATIENCE)
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    folder = tmp_path / "model"
+    folder.mkdir()
+    (folder / "config.json").write_text("{}")
+    (folder / "model.safetensors").write_bytes(b"weights")
+    return folder
+
+
+@pytest.fixture
+def request_(model: Path) -> Request:
+    return Request("A prompt", model=str(model), k=8, k_view=4)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path / "root", gallery=tmp_path / "gallery")
+
+
+@pytest.fixture
+def bench() -> Bench:
+    return Bench()
+
+
+@pytest.fixture
+def queue(store: Store, bench: Bench) -> Any:
+    yield Jobs(store, bench, device="cpu")
+    bench.unwind.set()
+    bench.finish()
+
+
+def others(request: Request, n: int) -> list[Request]:
+    return [replace(request, prompt=f"Prompt {i}") for i in range(n)]
+
+
+# --- asking
+
+
+def test_a_job_runs_from_queue_to_store(
+    queue: Jobs, bench: Bench, store: Store, request_: Request
+) -> None:
+    key = queue.submit(request_, "ann").key
+    bench.start()
+    running = queue.status(key)
+    assert (running.state, running.place, running.owners) == ("running", 0, 1)
+    bench.finish()
+    done = queue.status(key)
+    assert (done.state, done.stored, done.error) == ("done", key, "")
+    assert done.seconds == queue.status(key).seconds > 0
+    assert store.get(key).request == request_
+    assert bench.calls == [(request_, "cpu")]
+    assert queue.active() == []
+
+
+def test_what_is_stored_is_done_at_once(
+    queue: Jobs, bench: Bench, store: Store, request_: Request
+) -> None:
+    larger = random_result(request=replace(request_, k_view=6), identity=identify(request_))
+    store.put(larger)
+    status = queue.submit(request_, "ann")
+    assert (status.state, status.stored, status.seconds) == ("done", larger.key, 0)
+    assert status.key == store.key(request_, identify(request_)) != larger.key
+    assert queue.status(status.key) == status
+    assert bench.calls == []
+
+
+def test_one_thing_asked_twice_is_one_job(
+    queue: Jobs, bench: Bench, model: Path, request_: Request, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(model.parent)
+    first = queue.submit(request_, "ann")
+    bench.start()
+    second = queue.submit(replace(request_, model="model", k=7), "bob")
+    assert second.key == first.key
+    assert (second.state, second.owners) == ("running", 2)
+    assert queue.submit(request_, "bob").owners == 2
+    bench.finish()
+    assert len(bench.calls) == 1
+
+
+def test_many_threads_asking_at_once_are_one_job(
+    queue: Jobs, bench: Bench, request_: Request
+) -> None:
+    barrier = threading.Barrier(8)
+
+    def ask(owner: str) -> None:
+        barrier.wait(PATIENCE)
+        queue.submit(request_, owner)
+
+    threads = [threading.Thread(target=ask, args=(str(i),)) for i in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(PATIENCE)
+    assert [status.owners for status in queue.active()] == [8]
+    bench.finish()
+    assert len(bench.calls) == 1
+
+
+def test_the_queue_is_first_come_first_served(queue: Jobs, bench: Bench, request_: Request) -> None:
+    asked = others(request_, 3)
+    keys = [queue.submit(request, "ann").key for request in asked]
+    bench.start()
+    assert [status.key for status in queue.active()] == keys
+    assert [status.place for status in queue.active()] == [0, 1, 2]
+    assert [status.state for status in queue.active()] == ["running", "queued", "queued"]
+    assert [status.seconds for status in queue.active()[1:]] == [0, 0]
+    bench.finish()
+    assert [request for request, _ in bench.calls] == asked
+    assert {queue.status(key).state for key in keys} == {"done"}
+
+
+def test_a_later_job_starts_a_worker_again(queue: Jobs, bench: Bench, request_: Request) -> None:
+    first, second = others(request_, 2)
+    queue.submit(first, "ann")
+    bench.finish()
+    key = queue.submit(second, "ann").key
+    bench.finish()
+    assert queue.status(key).state == "done"
+
+
+def test_a_model_that_does_not_exist_is_refused_at_once(queue: Jobs, request_: Request) -> None:
+    with pytest.raises(InputError, match="unknown"):
+        queue.submit(replace(request_, model="no-such-model"), "ann")
+    assert queue.active() == []
+
+
+def test_a_removed_result_is_computed_again(
+    queue: Jobs, bench: Bench, store: Store, request_: Request
+) -> None:
+    key = queue.submit(request_, "ann").key
+    bench.finish()
+    store.remove(key)
+    assert queue.submit(request_, "ann").state in ("queued", "running")
+    bench.finish()
+    assert len(bench.calls) == 2
+
+
+# --- progress
+
+
+def test_progress_is_told_a_block_at_a_time(queue: Jobs, bench: Bench, request_: Request) -> None:
+    key = queue.submit(request_, "ann").key
+    bench.start()
+    assert queue.status(key).progress is None
+    bench.step(2)
+    progress = queue.status(key).progress
+    assert (progress.stage, progress.done, progress.total) == ("blocks", 2, BLOCKS)
+    assert isinstance(progress.partial, DepthResult)
+    bench.finish()
+    progress = queue.status(key).progress
+    assert (progress.stage, progress.done, progress.partial) == ("saving", BLOCKS, None)
+
+
+# --- leaving
+
+
+def test_a_job_goes_on_for_those_who_stay(queue: Jobs, bench: Bench, request_: Request) -> None:
+    key = queue.submit(request_, "ann").key
+    queue.submit(request_, "bob")
+    queue.leave(key, "ann")
+    queue.leave(key, "ann")
+    queue.leave(key, "a stranger")
+    assert queue.status(key).owners == 1
+    bench.finish()
+    assert queue.status(key).state == "done"
+
+
+def test_a_job_nobody_waits_for_stops_at_its_next_block(
+    queue: Jobs, bench: Bench, store: Store, request_: Request
+) -> None:
+    first, second = others(request_, 2)
+    key = queue.submit(first, "ann").key
+    waiting = queue.submit(second, "bob").key
+    bench.start()
+    bench.step(1)
+    queue.leave(key, "ann")
+    assert queue.status(key).state == "running"
+    bench.finish()
+    cancelled = queue.status(key)
+    assert cancelled.state == "cancelled"
+    assert cancelled.progress.done == 2
+    assert np.isfinite(cancelled.progress.partial.jacobian_norm).all()
+    assert cancelled.seconds == queue.status(key).seconds > 0
+    assert store.find(first, identify(first)) is None
+    assert queue.status(waiting).state == "done"
+
+
+def test_a_queued_job_nobody_waits_for_never_runs(
+    queue: Jobs, bench: Bench, request_: Request
+) -> None:
+    asked = others(request_, 3)
+    keys = [queue.submit(request, "ann").key for request in asked]
+    bench.start()
+    queue.leave(keys[1], "ann")
+    cancelled = queue.status(keys[1])
+    assert (cancelled.state, cancelled.place, cancelled.seconds) == ("cancelled", 0, 0)
+    assert [status.key for status in queue.active()] == [keys[0], keys[2]]
+    assert queue.status(keys[2]).place == 1
+    bench.finish()
+    assert [request for request, _ in bench.calls] == [asked[0], asked[2]]
+
+
+def test_coming_back_before_the_next_block_saves_the_job(
+    queue: Jobs, bench: Bench, request_: Request
+) -> None:
+    key = queue.submit(request_, "ann").key
+    bench.start()
+    queue.leave(key, "ann")
+    assert queue.submit(request_, "bob").owners == 1
+    bench.finish()
+    assert queue.status(key).state == "done"
+    assert len(bench.calls) == 1
+
+
+def test_coming_back_while_a_cancelled_job_unwinds_is_a_job_of_its_own(
+    queue: Jobs, bench: Bench, request_: Request
+) -> None:
+    key = queue.submit(request_, "ann").key
+    bench.start()
+    bench.unwind.clear()
+    queue.leave(key, "ann")
+    bench.release()
+    assert bench.unwinding.wait(PATIENCE)
+    assert queue.status(key).state == "cancelled"
+    assert queue.active() == []
+    again = queue.submit(request_, "bob")
+    assert (again.state, again.place, again.owners) == ("queued", 1, 1)
+    bench.unwind.set()
+    bench.finish()
+    assert queue.status(key).state == "done"
+    assert len(bench.calls) == 2
+
+
+def test_what_is_finished_is_saved_though_nobody_waits(
+    queue: Jobs, bench: Bench, store: Store, request_: Request
+) -> None:
+    key = queue.submit(request_, "ann").key
+    bench.start()
+    bench.step(BLOCKS)
+    queue.leave(key, "ann")
+    bench.finish()
+    assert queue.status(key).state == "done"
+    assert store.get(key).request == request_
+
+
+# --- failing
+
+
+class OutOfMemoryError(RuntimeError):
+    """Named as torch names its own."""
+
+
+@pytest.mark.parametrize(
+    ("error", "words", "logged"),
+    [
+        (ComputeError("the disk is full: free some space"), "the disk is full: free", False),
+        (MemoryError(), "memory ran out while measuring: close other programs", False),
+        (OutOfMemoryError("CUDA"), "memory ran out while measuring: close other programs", False),
+        (ValueError("a shape"), "not foreseen (ValueError: a shape)", True),
+        (SystemExit(3), "not foreseen (SystemExit: 3)", True),
+    ],
+    ids=["plain", "memory", "torch's memory", "unforeseen", "exit"],
+)
+def test_a_failure_is_told_in_plain_words(
+    queue: Jobs,
+    bench: Bench,
+    request_: Request,
+    caplog: pytest.LogCaptureFixture,
+    error: BaseException,
+    words: str,
+    logged: bool,
+) -> None:
+    bench.error = error
+    key = queue.submit(request_, "ann").key
+    with caplog.at_level(logging.ERROR):
+        bench.finish()
+    failed = queue.status(key)
+    assert failed.state == "failed"
+    assert words in failed.error
+    assert failed.progress.partial is not None
+    assert [record.exc_info[1] for record in caplog.records] == ([error] if logged else [])
+
+
+def test_the_worker_outlives_a_failure_and_tries_again(
+    queue: Jobs, bench: Bench, request_: Request
+) -> None:
+    bench.error = ComputeError("no luck")
+    first, second = (queue.submit(request, "ann").key for request in others(request_, 2))
+    bench.finish()
+    assert queue.status(first).state == queue.status(second).state == "failed"
+    bench.error = None
+    assert queue.submit(others(request_, 1)[0], "ann").key == first
+    bench.finish()
+    assert (queue.status(first).state, queue.status(first).error) == ("done", "")
+
+
+# --- remembering
+
+
+def test_only_the_latest_ended_jobs_are_remembered(
+    queue: Jobs, bench: Bench, request_: Request, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jobs, "KEPT", 2)
+    keys = [queue.submit(request, "ann").key for request in others(request_, 4)]
+    bench.finish()
+    keys.append(queue.submit(request_, "ann").key)
+    assert [queue.status(key) is not None for key in keys] == [False, False, False, True, True]
+    assert queue.status("unknown") is None
