@@ -1,0 +1,50 @@
+"""Figures of a depth-wise result: a record in, a plotly `Figure` out, and its twin as a table.
+
+    style, words, pairs    what all share: colours and ranges, sentences, maps over block pairs
+    scores                 the L x L map of scores
+    mosaic                 every coupling matrix in one picture
+    matrix                 one coupling matrix
+    spectrum               singular values, and the gap at K
+    by_k                   the score of one pair against K
+    angles                 principal angles of one pair
+    tables                 the same numbers as tables
+    export                 standalone HTML, SVG and PNG with their provenance
+
+`figure.layout.meta` holds the alternative text ("alt") and the caption ("caption").
+"""
+
+from coupling_core.figures.angles import angles
+from coupling_core.figures.by_k import score_by_k
+from coupling_core.figures.export import FORMATS, render
+from coupling_core.figures.matrix import matrix
+from coupling_core.figures.mosaic import mosaic
+from coupling_core.figures.scores import scores
+from coupling_core.figures.spectrum import spectrum
+from coupling_core.figures.tables import (
+    angles_table,
+    matrix_table,
+    score_by_k_table,
+    scores_table,
+    spectrum_table,
+)
+from coupling_core.figures.words import provenance
+
+__all__ = [  # noqa: RUF022 - by use, not by name
+    # figures
+    "scores",
+    "mosaic",
+    "matrix",
+    "spectrum",
+    "score_by_k",
+    "angles",
+    # their twins
+    "scores_table",
+    "matrix_table",
+    "spectrum_table",
+    "score_by_k_table",
+    "angles_table",
+    # files
+    "FORMATS",
+    "render",
+    "provenance",
+]

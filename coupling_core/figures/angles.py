@@ -1,0 +1,69 @@
+"""Principal angles between the singular subspaces of two blocks."""
+
+import numpy as np
+import plotly.graph_objects as go
+from jaxtyping import Float
+
+from coupling_core.figures import style, words
+from coupling_core.records import DepthResult, View
+from coupling_core.scores import chance_angles, require_blocks, require_k
+
+SIDES = (("left (U)", style.ACCENT), ("right (V)", style.SECOND))
+
+
+def angles(result: DepthResult, block: int, basis: int, view: View) -> go.Figure:
+    """Principal angles of the left and of the right top-K subspaces, with what chance gives.
+
+    Unlike single singular vectors, which are arbitrary where singular values nearly tie, the
+    subspaces are well defined wherever there is a gap at K.
+
+    Args:
+        result: may be partial; a pair that waits has no curve.
+        block: l.
+        basis: l'.
+        view: the angles are those of the largest stored K that does not exceed its K.
+
+    Returns:
+        a figure with the traces "left (U)", "right (V)" and "chance".
+
+    Raises:
+        InputError: where K or a block is not in the result.
+    """
+    k, sides = stored_angles(result, block, basis, view)
+    index = np.arange(1, k + 1)
+    figure = style.new_figure(
+        words.angles_alt(result, block, basis, sides),
+        words.angles_caption(block, basis, k),
+        height=380,
+        xaxis={
+            "title": {"text": f"Principal angle, smallest first (K = {k})"},
+            "range": [0, k + 1],
+        },
+        yaxis={
+            "title": {"text": "Angle (degrees)"},
+            "range": [0, 92],
+            "tickvals": [0, 15, 30, 45, 60, 75, 90],
+        }
+        | style.GRID,
+        hovermode="x unified",
+    )
+    figure.add_scatter(
+        x=index,
+        y=chance_angles(k, result.width),
+        name="chance",
+        line={"color": style.INK, "dash": "dash", "width": 1.5},
+    )
+    for (name, color), degrees in zip(SIDES, sides, strict=True):
+        figure.add_scatter(x=index, y=degrees, name=name, line={"color": color, "width": 2.5})
+    return figure.update_traces(mode="lines", hovertemplate="%{y:.1f}°")
+
+
+def stored_angles(
+    result: DepthResult, block: int, basis: int, view: View
+) -> tuple[int, Float[np.ndarray, "side k"]]:
+    """The largest stored K up to the viewed one (or the smallest there is), and its angles."""
+    require_k(result, view.k)
+    require_blocks(result, block, basis)
+    at = max(int(np.searchsorted(result.angle_k, view.k, side="right")) - 1, 0)
+    k = int(result.angle_k[at])
+    return k, result.angles[:, at, block - 1, basis - 1, :k]

@@ -1,0 +1,115 @@
+"""A figure as a file that stands alone: white ground, its caption and where it comes from."""
+
+import html
+import textwrap
+
+import plotly.graph_objects as go
+
+from coupling_core.errors import ComputeError, InputError
+from coupling_core.figures import style, words
+from coupling_core.records import DepthResult, View
+
+FORMATS = (".html", ".svg", ".png")
+WIDTH = 760
+INK = "#24292f"
+
+_LINE = 16  # pixels
+_LETTERS = 112  # that fit into the width at the size of the notes
+_AXIS = 64  # pixels that tick labels and the title of the x axis take
+_LEGEND_BELOW = 44
+
+
+def render(figure: go.Figure, ending: str, result: DepthResult, view: View) -> bytes:
+    """The figure as a file's content; HTML carries plotly.js and fetches nothing.
+
+    Args:
+        figure: as the other functions here return it.
+        ending: one of `FORMATS`.
+        result: where the figure's numbers come from.
+        view: how they are looked at.
+
+    Raises:
+        InputError: on another ending.
+        ComputeError: where SVG or PNG is asked for and no Chromium starts.
+    """
+    require_format(ending)
+    page = on_paper(figure, result, view)
+    alt = html.escape(figure.layout.meta["alt"])
+    if ending == ".html":
+        body = page.to_html(full_html=False, include_plotlyjs=True)
+        return _PAGE.format(title=html.escape(words.subject(result)), alt=alt, body=body).encode()
+    picture = _through_chromium(page, ending)
+    return _with_title(picture, alt) if ending == ".svg" else picture
+
+
+def require_format(ending: str) -> None:
+    """Refuse an ending that no figure is written as."""
+    if ending not in FORMATS:
+        raise InputError(f"a figure is written as {', '.join(FORMATS)}, and {ending!r} came")
+
+
+def on_paper(figure: go.Figure, result: DepthResult, view: View) -> go.Figure:
+    """The figure on white, with its caption and its provenance below."""
+    caption, source = (
+        [html.escape(line) for line in textwrap.wrap(text, _LETTERS)]
+        for text in (figure.layout.meta["caption"], words.provenance(result, view))
+    )
+    notes = [*caption, *(f"<span style='color: {style.INK}'>{line}</span>" for line in source)]
+    page = go.Figure(figure)
+    square = page.layout.yaxis.scaleanchor is not None
+    below = _AXIS + _LEGEND_BELOW * _has_legend_below(page)
+    bottom = below + _LINE * len(notes) + 16
+    page.update_layout(
+        width=WIDTH,
+        height=(WIDTH if square else page.layout.height) - _AXIS + bottom,
+        paper_bgcolor="white",
+        font_color=INK,
+        margin_b=bottom,
+    )
+    return page.add_annotation(
+        text="<br>".join(notes),
+        x=0,
+        y=0,
+        xref="paper",
+        yref="paper",
+        xanchor="left",
+        yanchor="top",
+        yshift=-below,
+        align="left",
+        showarrow=False,
+        font={"size": 12},
+        name="provenance",
+    )
+
+
+def _has_legend_below(page: go.Figure) -> bool:
+    return page.layout.legend.y is not None and any(trace.showlegend for trace in page.data)
+
+
+def _through_chromium(page: go.Figure, ending: str) -> bytes:
+    import kaleido
+    from kaleido.errors import BrowserClosedError, BrowserFailedError, ChromeNotFoundError
+
+    options = {"format": ending[1:], "width": page.layout.width, "height": page.layout.height}
+    try:
+        # Without this MathJax would be fetched from the internet.
+        return kaleido.calc_fig_sync(page.to_dict(), opts=options, kopts={"mathjax": False})
+    except (ChromeNotFoundError, BrowserFailedError, BrowserClosedError) as error:
+        raise ComputeError(
+            f"{ending} is drawn by Chromium, and none could be started: install Chrome or "
+            "Chromium (or set BROWSER_PATH to it), or ask for .html, which needs none"
+        ) from error
+
+
+def _with_title(svg: bytes, alt: str) -> bytes:
+    """Put the alternative text where screen readers look for it."""
+    head, _, rest = svg.partition(b">")
+    return head + b' role="img">' + f"<title>{alt}</title>".encode() + rest
+
+
+_PAGE = """<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><title>{title}</title></head>
+<body style="background: white"><div role="img" aria-label="{alt}">{body}</div></body>
+</html>
+"""

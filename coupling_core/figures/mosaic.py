@@ -1,0 +1,80 @@
+"""All coupling matrices of the viewed blocks as one picture (the paper's Figure 3)."""
+
+import numpy as np
+import plotly.graph_objects as go
+from jaxtyping import Float32
+
+from coupling_core.figures import pairs, style, words
+from coupling_core.records import ROLES, DepthResult, View
+from coupling_core.scores import score_pairs
+
+MOST_PIXELS = 600
+"""Side of the whole picture: one array cell then has at least a pixel on the screen."""
+GAP = 2
+
+
+def mosaic(
+    result: DepthResult, view: View, *, magnitude: bool = True, auto_range: bool = False
+) -> go.Figure:
+    """Leading corner of A (or B) of every pair, each in units of s_1 of its row's Jacobian.
+
+    One stitched heatmap with gaps, for a plot a pair would be too much for any browser.
+
+    Args:
+        result: may be partial; cells that wait are grey.
+        view: K, role and blocks; the definition only enters the hover texts.
+        magnitude: draw abs(A), else A with its signs.
+        auto_range: stretch the colours over what is drawn, and say so on the colour bar.
+
+    Returns:
+        a figure whose first trace is the picture and whose trace "pairs" takes clicks, with
+        customdata [l, l'].
+
+    Raises:
+        InputError: where K or a block is not in the result.
+    """
+    found = score_pairs(result, view)
+    side = cell_side(result, view, len(found.blocks))
+    z = stitch(result, found.blocks, side, view.role, magnitude)
+    pitch = side + GAP
+    at = np.arange(len(found.blocks)) * pitch + (side - 1) / 2
+    figure = style.new_figure(
+        words.mosaic_alt(result, view, found, side, magnitude),
+        words.mosaic_caption(side),
+        height=760,
+        **pairs.axes(at, found.blocks, pitch),
+    )
+    figure.add_heatmap(
+        z=z,
+        **style.matrix_colors(z, magnitude, auto_range=auto_range),
+        colorbar=style.color_bar(
+            style.matrix_name(view, magnitude),
+            words.leading(view.k, side) + "; in units of s₁ of block l" + style.AUTO * auto_range,
+        ),
+        hoverinfo="skip",
+        name="matrices",
+    )
+    grey = pairs.grey_cells(result, found, at)
+    if grey:
+        figure.add_trace(grey.update(xgap=1, ygap=1))
+    figure.add_trace(pairs.points(result, found, at, MOST_PIXELS / len(at)))
+    return figure
+
+
+def cell_side(result: DepthResult, view: View, n_blocks: int) -> int:
+    """How many leading triplets a cell shows: what K, the stored corner and the screen allow."""
+    fits = (MOST_PIXELS + GAP) // n_blocks - GAP
+    return max(1, min(view.k, result.k_view, fits))
+
+
+def stitch(
+    result: DepthResult, blocks: tuple[int, ...], side: int, role: str, magnitude: bool
+) -> Float32[np.ndarray, "pixel pixel"]:
+    """The corners side by side in one array, NaN between them."""
+    at = np.array(blocks) - 1
+    corners = result.matrices[ROLES.index(role)][np.ix_(at, at)][..., :side, :side]
+    n, pitch = len(at), side + GAP
+    tiles = np.full((n, pitch, n, pitch), np.nan, np.float32)
+    tiles[:, :side, :, :side] = corners.transpose(0, 2, 1, 3)  # (row, u, column, v)
+    whole = tiles.reshape(n * pitch, n * pitch)[:-GAP, :-GAP]
+    return np.abs(whole) if magnitude else whole

@@ -1,0 +1,143 @@
+"""What every map over block pairs shares: the grey cells, the points that answer the mouse.
+
+Rows are the block l of the Jacobian, row 1 at the top; columns are the block l' of the basis.
+"""
+
+import numpy as np
+import plotly.graph_objects as go
+from jaxtyping import Bool, Float
+
+from coupling_core.figures import style
+from coupling_core.records import DepthResult
+from coupling_core.scores import Scores
+
+ROW_TITLE = "Jacobian of block l"
+COLUMN_TITLE = "Basis of block l'"
+SVG_POINTS = 40 * 40
+"""More points than this are drawn by WebGL, so that a page stays light."""
+
+
+def points(
+    result: DepthResult,
+    numbers: Scores,
+    at: Float[np.ndarray, " block"],
+    cell_pixels: float,
+) -> go.Scatter | go.Scattergl:
+    """Invisible squares over the cells: they carry the hover text and can be selected.
+
+    Args:
+        result: where the numbers come from.
+        numbers: the scores of the cells.
+        at: centre of each block's row and column on the axes.
+        cell_pixels: about how large a cell is drawn.
+
+    Returns:
+        a trace whose customdata is [l, l'] for each cell, row by row.
+    """
+    rows, columns = np.meshgrid(at, at, indexing="ij")
+    blocks = np.array(numbers.blocks)
+    labels = np.stack(np.meshgrid(blocks, blocks, indexing="ij"), -1).reshape(-1, 2)
+    trace = go.Scatter if labels.shape[0] <= SVG_POINTS else go.Scattergl
+    return trace(
+        x=columns.ravel(),
+        y=rows.ravel(),
+        customdata=labels,
+        mode="markers",
+        marker={"symbol": "square", "size": cell_pixels, "opacity": 0, "color": style.INK},
+        text=hover_texts(result, numbers),
+        hovertemplate="%{text}<extra></extra>",
+        showlegend=False,
+        name="pairs",
+    )
+
+
+def hover_texts(result: DepthResult, numbers: Scores) -> list[str]:
+    """One text a cell, row by row."""
+    missing = unmeasured(result, numbers)
+    return [_hover_text(numbers, (i, j), bool(missing[i, j])) for i, j in np.ndindex(missing.shape)]
+
+
+def _hover_text(numbers: Scores, cell: tuple[int, int], is_unmeasured: bool) -> str:
+    row, column = (numbers.blocks[i] for i in cell)
+    head = f"Jacobian of block {row} in the basis of block {column}<br>"
+    if is_unmeasured:
+        return head + "not measured yet"
+    if np.isnan(numbers.coupling[cell]):
+        return head + "undefined: the rank of the Jacobian is below K"
+    return head + (
+        f"c = {numbers.coupling[cell]:.3f}, chance floor {numbers.chance[cell]:.3f}<br>"
+        f"chance-corrected {numbers.corrected[cell]:.3f}"
+    )
+
+
+def unmeasured(result: DepthResult, numbers: Scores) -> Bool[np.ndarray, "block block"]:
+    """Which cells wait for a block that is not measured yet."""
+    at = np.ix_(*[np.array(numbers.blocks) - 1] * 2)
+    return np.isnan(result.diagonal[0, ..., 0][at])
+
+
+def grey_cells(
+    result: DepthResult, numbers: Scores, at: Float[np.ndarray, " block"]
+) -> go.Heatmap | None:
+    """Flat grey under the cells without a value, named in the legend; None where there are none."""
+    empty = np.isnan(numbers.coupling)
+    if not empty.any():
+        return None
+    waiting = unmeasured(result, numbers)
+    reasons = ["not measured yet"] * bool(waiting.any())
+    reasons += ["undefined (rank below K)"] * bool((empty & ~waiting).any())
+    return style.grey_cells(at, empty, ", or ".join(reasons))
+
+
+def outline(
+    blocks: tuple[int, ...],
+    at: Float[np.ndarray, " block"],
+    selected: tuple[int, int],
+    side: float,
+) -> dict[str, object]:
+    """A square of the accent colour round the selected pair, as a plotly shape.
+
+    Args:
+        blocks: the numbers of the blocks drawn.
+        at: their centres on the axes.
+        selected: the pair (l, l').
+        side: of a cell, in the units of the axes.
+    """
+    row, column = (at[blocks.index(block)] for block in selected)
+    return {
+        "type": "rect",
+        "x0": column - side / 2,
+        "x1": column + side / 2,
+        "y0": row - side / 2,
+        "y1": row + side / 2,
+        "line": {"color": style.ACCENT, "width": 3},
+        "name": "selected",
+    }
+
+
+def axes(
+    at: Float[np.ndarray, " block"], blocks: tuple[int, ...], side: float, most: int = 16
+) -> dict[str, object]:
+    """Square axes with block numbers, thinned to at most `most` so that labels never collide."""
+    step = -(-len(blocks) // most)
+    first, last = at[0] - side / 2, at[-1] + side / 2
+    ticks = {
+        "tickvals": at[::step],
+        "ticktext": [str(block) for block in blocks[::step]],
+        "constrain": "domain",
+    }
+    return {
+        "legend": style.BELOW,
+        "xaxis": {
+            "title": {"text": COLUMN_TITLE},
+            "range": [first, last],
+            "constraintoward": "left",
+            **ticks,
+        },
+        "yaxis": {
+            "title": {"text": ROW_TITLE},
+            "range": [last, first],
+            "scaleanchor": "x",
+            **ticks,
+        },
+    }

@@ -1,0 +1,119 @@
+"""Singular values of every block's Jacobian, and the gap at which K cuts them."""
+
+import numpy as np
+import plotly.colors as colors
+import plotly.graph_objects as go
+from jaxtyping import Float
+
+from coupling_core.figures import style, words
+from coupling_core.records import DepthResult, View, parse_blocks
+from coupling_core.scores import gaps, require_blocks, require_k
+
+
+def spectrum(
+    result: DepthResult, view: View, *, selected: tuple[int, int] | None = None
+) -> go.Figure:
+    """Top singular values by index on a log axis, a line a block, coloured by depth.
+
+    Args:
+        result: may be partial; a block that waits has no line.
+        view: K, drawn as a vertical line with the gap s_K / s_{K+1}, and the blocks.
+        selected: the pair (l, l') whose lines stand out.
+
+    Returns:
+        a figure whose first traces are the lines, in the order of the blocks.
+
+    Raises:
+        InputError: where K or a block is not in the result.
+    """
+    require_k(result, view.k)
+    blocks = view.blocks or parse_blocks(None, result.n_blocks)
+    require_blocks(result, *blocks, *(selected or ()))
+    figure = style.new_figure(
+        words.spectrum_alt(result, view, blocks),
+        words.spectrum_caption(),
+        height=480,
+        legend=style.BELOW | {"y": -0.2},
+        xaxis={"title": {"text": "Index k of the singular value"}, "range": [0, result.k_max + 1]},
+        yaxis={
+            "title": {"text": "Singular value s<sub>k</sub> (no unit)"},
+            "type": "log",
+            "dtick": "D2",
+        }
+        | style.GRID,
+    )
+    depth = [block / result.n_blocks for block in blocks]
+    for block, color in zip(
+        blocks, colors.sample_colorscale(list(style.DEPTH), depth), strict=True
+    ):
+        figure.add_trace(_line(result, block, color, width=1.2))
+    figure.add_trace(_depth_bar(result.n_blocks))
+    for block, dash, part in _highlights(selected):
+        line = _line(result, block, style.ACCENT, width=3).update(line_dash=dash)
+        figure.add_trace(line.update(name=f"block {block}, {part}", showlegend=True))
+    _mark_k(figure, result, view, (selected[0],) if selected else blocks)
+    return figure
+
+
+def _line(result: DepthResult, block: int, color: str, width: float) -> go.Scatter:
+    return go.Scatter(
+        x=np.arange(1, result.k_max + 1),
+        y=result.singular_values[block - 1],
+        mode="lines",
+        line={"color": color, "width": width},
+        name=f"block {block}",
+        showlegend=False,
+        hovertemplate=f"block {block}<br>s<sub>%{{x}}</sub> = %{{y:.4g}}<extra></extra>",
+    )
+
+
+def _highlights(selected: tuple[int, int] | None) -> list[tuple[int, str, str]]:
+    if selected is None:
+        return []
+    block, basis = selected
+    if block == basis:
+        return [(block, "solid", "Jacobian and basis")]
+    return [(block, "solid", "the Jacobian"), (basis, "dot", "the basis")]
+
+
+def _depth_bar(n_blocks: int) -> go.Scatter:
+    """No point, only the colour bar that says which colour is which block."""
+    return go.Scatter(
+        x=[None],
+        y=[None],
+        mode="markers",
+        marker={
+            "color": [1],
+            "cmin": 1,
+            "cmax": n_blocks,
+            "colorscale": style.DEPTH,
+            "colorbar": style.color_bar("Block l", "1 is next to the embedding"),
+        },
+        showlegend=False,
+        hoverinfo="skip",
+        name="depth",
+    )
+
+
+def _mark_k(figure: go.Figure, result: DepthResult, view: View, blocks: tuple[int, ...]) -> None:
+    figure.add_vline(x=view.k, line={"color": style.INK, "width": 1, "dash": "dot"})
+    figure.add_annotation(
+        x=view.k,
+        y=1,
+        yref="paper",
+        xanchor="right" if view.k > result.k_max / 2 else "left",
+        yanchor="top",
+        xshift=-6 if view.k > result.k_max / 2 else 6,
+        showarrow=False,
+        text=_gap_text(gaps(result, view.k)[np.array(blocks) - 1], view.k, blocks),
+    )
+
+
+def _gap_text(gap: Float[np.ndarray, " block"], k: int, blocks: tuple[int, ...]) -> str:
+    """How far apart the last triplet in and the first one out are."""
+    ratio = f"K = {k}: s<sub>{k}</sub> / s<sub>{k + 1}</sub>"
+    if np.isnan(gap).all():
+        return f"K = {k}"
+    if len(blocks) == 1:
+        return f"{ratio} = {gap[0]:.4f} in block {blocks[0]}"
+    return f"{ratio} = {np.nanmin(gap):.4f} to {np.nanmax(gap):.4f}"

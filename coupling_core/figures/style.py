@@ -1,0 +1,215 @@
+"""One look for every figure: colours, fonts, colour ranges and the words on colour bars.
+
+Grounds are transparent and every colour reads on white as well as on near-black, so that one figure
+serves a light page, a dark page and print.
+"""
+
+import numpy as np
+import plotly.colors as colors
+import plotly.graph_objects as go
+from jaxtyping import Bool, Float, Shaped
+
+from coupling_core.records import View
+
+ACCENT = "#e4572e"
+SECOND = "#2a9d8f"
+INK = "#7d838c"
+"""Text and axes: a grey whose contrast is near 4 on white and on a dark page alike."""
+FAINT = "rgba(125, 131, 140, 0.28)"
+NOT_COMPUTED = "rgba(125, 131, 140, 0.40)"
+"""Flat grey of a cell that has no value, whatever the reason."""
+
+SEQUENTIAL: tuple[str, ...] = tuple(colors.sequential.Viridis)
+DIVERGING: tuple[str, ...] = tuple(reversed(colors.diverging.RdBu))
+
+DEPTH: tuple[str, ...] = tuple(
+    colors.sample_colorscale(list(SEQUENTIAL), list(np.linspace(0.2, 0.9, 16)))
+)
+"""The middle of the same scale, for thin lines: its ends would vanish on one of the two grounds."""
+
+FONT = "'Source Sans Pro', 'Helvetica Neue', Helvetica, Arial, sans-serif"
+
+AUTO = "; auto range"
+"""Said wherever the colours are stretched over what is drawn."""
+
+RAW_RANGE = (0.0, 1.0)
+CORRECTED_RANGE = (-0.1, 0.6)
+MATRIX_LIMIT = 0.15
+"""Entries of A in units of s_1. Off l = l' they seldom pass it: 99 % lie below 0.07 in a trained
+model, whose diagonals this range shows on a ground that stays dark."""
+
+DEFINITION_NAMES = {
+    "paper": "paper, Eq. 9",
+    "released": "released code",
+    "page": "project page",
+    "preprint": "preprint, Eq. 14",
+    "alignment": "alignment",
+}
+
+_AXIS = {
+    "showgrid": False,
+    "zeroline": False,
+    "showline": False,
+    "ticks": "outside",
+    "ticklen": 4,
+    "tickcolor": FAINT,
+    "title": {"font": {"size": 14}},
+}
+
+BELOW = {"orientation": "h", "x": 0, "y": -0.13, "yanchor": "top"}
+"""Place of the legend where the colour bar is above."""
+
+GRID = {"showgrid": True, "gridcolor": FAINT, "gridwidth": 1}
+"""Faint lines for reading a curve's values."""
+
+TEMPLATE = go.layout.Template(
+    layout={
+        "font": {"family": FONT, "size": 13, "color": INK},
+        "paper_bgcolor": "rgba(0, 0, 0, 0)",
+        "plot_bgcolor": "rgba(0, 0, 0, 0)",
+        "colorway": [ACCENT, SECOND, INK],
+        "margin": {"l": 60, "r": 16, "t": 16, "b": 52},
+        "xaxis": _AXIS,
+        "yaxis": _AXIS,
+        "legend": {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
+        "hoverlabel": {"align": "left", "font": {"family": FONT, "size": 13}},
+        "hovermode": "closest",
+    }
+)
+
+
+def new_figure(alt: str, caption: str, **layout: object) -> go.Figure:
+    """An empty figure in the house style.
+
+    Args:
+        alt: what the figure shows, in words, for someone who cannot see it.
+        caption: how it is read; one or two sentences.
+        layout: further layout of plotly.
+    """
+    return go.Figure(
+        layout={"template": TEMPLATE, "meta": {"alt": alt, "caption": caption}, **layout}
+    )
+
+
+def score_name(corrected: bool) -> str:
+    """What a map of scores colours."""
+    return "Chance-corrected score" if corrected else "Score c"
+
+
+def score_terms(view: View) -> str:
+    """Definition, K and unit of a score, which every colour bar names."""
+    return f"{definition_name(view)}; K = {view.k}; no unit"
+
+
+def definition_name(view: View) -> str:
+    """Which score it is, and of which matrix where that is not A."""
+    name = DEFINITION_NAMES[view.definition]
+    if view.definition == "paper":
+        name += f", p = {view.p:g}"
+    return name if view.role == "A" else f"{name}, B = VᵀJU"
+
+
+def score_range(
+    values: Float[np.ndarray, "*any"], corrected: bool, auto_range: bool
+) -> tuple[float, float]:
+    """Colour range of a score: fixed, so that two figures compare, unless told otherwise."""
+    if not auto_range:
+        return CORRECTED_RANGE if corrected else RAW_RANGE
+    return span(values)
+
+
+def matrix_name(view: View, magnitude: bool) -> str:
+    """The matrix drawn, with its definition."""
+    name = "A = UᵀJV" if view.role == "A" else "B = VᵀJU"
+    return f"|{name[0]}|, {name}" if magnitude else name
+
+
+def matrix_colors(
+    values: Float[np.ndarray, "*any"],
+    magnitude: bool,
+    *,
+    limit: float = MATRIX_LIMIT,
+    auto_range: bool = False,
+) -> dict[str, object]:
+    """Colour scale and range of matrix entries in units of s_1.
+
+    Args:
+        values: what is drawn.
+        magnitude: sequential from 0, else diverging round 0.
+        limit: end of the fixed range.
+        auto_range: end the range at the largest magnitude drawn.
+    """
+    if auto_range:
+        limit = max(map(abs, span(values)))
+    return {
+        "zmin": 0.0 if magnitude else -limit,
+        "zmax": limit,
+        "colorscale": SEQUENTIAL if magnitude else DIVERGING,
+    }
+
+
+def span(values: Float[np.ndarray, "*any"]) -> tuple[float, float]:
+    """Smallest and largest number, NaN left out; (0, 1) where there is none."""
+    numbers = values[np.isfinite(values)]
+    return (float(numbers.min()), float(numbers.max())) if numbers.size else (0.0, 1.0)
+
+
+def covering(fixed: tuple[float, float], *curves: Float[np.ndarray, " k"]) -> list[float]:
+    """The fixed range of an axis, widened where a curve would leave it."""
+    lows, highs = zip(fixed, *(span(c) for c in curves if np.isfinite(c).any()), strict=True)
+    low, high = min(lows), max(highs)
+    return [low, high + 0.03 * (high - low)]
+
+
+def color_bar(name: str, terms: str, **more: object) -> dict[str, object]:
+    """A quiet horizontal colour bar above the plot, flush with its left edge at any width.
+
+    Args:
+        name: what is coloured.
+        terms: its definition, K and unit, set smaller under the name.
+        more: further attributes of plotly's colour bar.
+    """
+    return {
+        "orientation": "h",
+        "title": {
+            "text": f"{name}<br><span style='font-size: 12px'>{terms}</span>",
+            "font": {"size": 14},
+            "side": "top",
+        },
+        "thickness": 10,
+        "lenmode": "pixels",
+        "len": 300,
+        "x": 0,
+        "xanchor": "left",
+        "xpad": 0,
+        "ypad": 0,
+        "y": 1.02,
+        "yanchor": "bottom",
+        "outlinewidth": 0,
+        "ticks": "outside",
+        "ticklen": 3,
+        "tickcolor": FAINT,
+        **more,
+    }
+
+
+def grey_cells(
+    at: Shaped[np.ndarray, " cell"], which: Bool[np.ndarray, "cell cell"], reason: str
+) -> go.Heatmap:
+    """Flat grey over the cells of a square map that have no value, with the reason in the legend.
+
+    Args:
+        at: centres of the rows and columns on the axes.
+        which: cells to grey.
+        reason: why they have no value.
+    """
+    return go.Heatmap(
+        x=at,
+        y=at,
+        z=np.where(which, np.float32(0), np.float32(np.nan)),
+        colorscale=[(0, NOT_COMPUTED), (1, NOT_COMPUTED)],
+        showscale=False,
+        hoverinfo="skip",
+        showlegend=True,
+        name=reason,
+    )

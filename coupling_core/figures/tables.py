@@ -1,0 +1,87 @@
+"""The same numbers as the figures, as tables."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from coupling_core.figures.angles import stored_angles
+from coupling_core.records import ROLES, DepthResult, View, parse_blocks
+from coupling_core.scores import (
+    chance_angles,
+    corrected,
+    gaps,
+    require_blocks,
+    require_k,
+    score_by_k,
+    score_pairs,
+)
+
+if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need it
+    from pandas import DataFrame
+
+
+def scores_table(result: DepthResult, view: View) -> "DataFrame":
+    """Twin of the score map and of the mosaic: a row a pair.
+
+    Returns:
+        columns block (of the Jacobian), basis, coupling, chance, corrected.
+    """
+    from pandas import DataFrame
+
+    found = score_pairs(result, view)
+    blocks = np.array(found.blocks)
+    return DataFrame(
+        {
+            "block": np.repeat(blocks, len(blocks)),
+            "basis": np.tile(blocks, len(blocks)),
+            "coupling": found.coupling.ravel(),
+            "chance": found.chance.ravel(),
+            "corrected": found.corrected.ravel(),
+        }
+    )
+
+
+def matrix_table(result: DepthResult, block: int, basis: int, view: View) -> "DataFrame":
+    """Twin of one matrix, in units of s_1 of its Jacobian: row u (or v), column v (or u)."""
+    from pandas import DataFrame, RangeIndex
+
+    require_k(result, view.k)
+    require_blocks(result, block, basis)
+    side = min(view.k, result.k_view)
+    stored = result.matrices[ROLES.index(view.role), block - 1, basis - 1, :side, :side]
+    index = RangeIndex(1, side + 1)
+    return DataFrame(stored.astype(np.float32), index=index, columns=index)
+
+
+def spectrum_table(result: DepthResult, view: View) -> "DataFrame":
+    """Twin of the singular values: a row a block, with the gap s_K / s_{K+1} at the viewed K."""
+    from pandas import DataFrame
+
+    blocks = view.blocks or parse_blocks(None, result.n_blocks)
+    require_blocks(result, *blocks)
+    at = np.array(blocks) - 1
+    table = DataFrame(
+        result.singular_values[at], columns=[f"s_{k + 1}" for k in range(result.k_max)]
+    )
+    table.insert(0, "block", blocks)
+    table.insert(1, "gap", gaps(result, view.k)[at])
+    return table
+
+
+def score_by_k_table(result: DepthResult, block: int, basis: int, view: View) -> "DataFrame":
+    """Twin of the score against K: columns k, coupling, chance, corrected."""
+    from pandas import DataFrame
+
+    raw, floor = score_by_k(result, block, basis, view)
+    k = np.arange(1, result.k_max + 1)
+    return DataFrame({"k": k, "coupling": raw, "chance": floor, "corrected": corrected(raw, floor)})
+
+
+def angles_table(result: DepthResult, block: int, basis: int, view: View) -> "DataFrame":
+    """Twin of the principal angles, in degrees: columns angle, left, right, chance."""
+    from pandas import DataFrame
+
+    k, (left, right) = stored_angles(result, block, basis, view)
+    index = np.arange(1, k + 1)
+    chance = chance_angles(k, result.width)
+    return DataFrame({"angle": index, "left": left, "right": right, "chance": chance})

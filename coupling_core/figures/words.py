@@ -1,0 +1,205 @@
+"""Captions and alternative texts: what a figure shows and how it is read, in sentences."""
+
+import textwrap
+
+import numpy as np
+from jaxtyping import Float
+
+from coupling_core.figures import style
+from coupling_core.records import DepthResult, View
+from coupling_core.scores import Scores, corrected, mean_off_diagonal, score_by_k
+
+
+def subject(result: DepthResult) -> str:
+    """Which model and which token, as a phrase."""
+    name = result.identity.get("name", result.request.model)
+    seed = result.request.untrained
+    if seed is not None:
+        name = f"{name}, untrained (seed {seed})"
+    text = result.tokens[result.token - 1]
+    return f"{name} at token {result.token} of {len(result.tokens)}, “{text.strip()}”"
+
+
+def provenance(result: DepthResult, view: View) -> str:
+    """Where a figure comes from, in one line: model, tokens, K, definition, versions."""
+    made = result.provenance
+    n = len(result.tokens)
+    prompt = textwrap.shorten("".join(result.tokens), 60, placeholder=" …")
+    versions = made.get("versions", {})
+    parts = [
+        subject(result),
+        f"prompt of {n} tokens: “{prompt}”",
+        f"K = {view.k}",
+        style.definition_name(view),
+        f"final norm {result.request.final_norm}d",
+        *([made["dtype"]] if "dtype" in made else []),
+        "SVDs certified" if result.certified else "SVDs not all certified",
+        ", ".join(f"{name} {version}" for name, version in versions.items()),
+    ]
+    return " · ".join(part for part in parts if part)
+
+
+def scores_alt(result: DepthResult, view: View, found: Scores, is_corrected: bool) -> str:
+    """What the map of scores shows, with its main numbers."""
+    values = found.corrected if is_corrected else found.coupling
+    n, waiting = len(values), int(np.isnan(values).sum())
+    off = np.where(np.eye(n, dtype=bool), np.nan, values)
+    text = (
+        f"Heatmap of the {style.score_name(is_corrected).lower()} ({style.score_terms(view)}) for "
+        f"{n} by {n} blocks of {subject(result)}: row l is the Jacobian, column l' the basis. "
+        f"{mean_words(found)}"
+    )
+    if not np.isnan(off).all():
+        row, column = np.unravel_index(np.nanargmax(off), off.shape)
+        text += (
+            f" The highest is {off[row, column]:.3f}, of block {found.blocks[row]} in the basis "
+            f"of block {found.blocks[column]}."
+        )
+    return text + f" {waiting} cells are grey: they have no value." * (waiting > 0)
+
+
+def scores_caption(view: View, corrected: bool) -> str:
+    """How the map is read."""
+    zero = (
+        "0 is what an unrelated basis gives"
+        if corrected
+        else "an unrelated basis gives the chance floor, not 0"
+    )
+    return (
+        f"How well the top {view.k} singular vectors of block l' (column) diagonalise the Jacobian "
+        f"of block l (row): 1 is coupled, {zero}. The diagonal is 1 by construction."
+    )
+
+
+def leading(k: int, side: int) -> str:
+    """Which triplets a matrix shows."""
+    return f"K = {k}" if side >= k else f"leading {side} of K = {k}"
+
+
+def mosaic_alt(result: DepthResult, view: View, found: Scores, side: int, magnitude: bool) -> str:
+    """What the mosaic shows, with its main number."""
+    n = len(found.blocks)
+    return (
+        f"Mosaic of {n} by {n} matrices, {style.matrix_name(view, magnitude)}, "
+        f"{leading(view.k, side)}, of {subject(result)}: row l is the Jacobian, column l' the "
+        f"basis. {mean_words(found)}"
+    )
+
+
+def mean_words(found: Scores) -> str:
+    """The means over pairs as a sentence."""
+    mean = mean_off_diagonal(found.corrected)
+    if np.isnan(mean):
+        return "No pair of different blocks is computed yet."
+    return (
+        f"The mean over l ≠ l' is c = {mean_off_diagonal(found.coupling):.3f}, "
+        f"chance-corrected {mean:.3f}."
+    )
+
+
+def mosaic_caption(side: int) -> str:
+    """How the mosaic is read."""
+    return (
+        f"Each square is the Jacobian of block l (row) in the leading {side} singular vectors of "
+        "block l' (column). A visible diagonal on a quiet square means that the two blocks are "
+        "coupled; where l = l' it is diagonal by construction. Larger entries take the last colour."
+    )
+
+
+def matrix_alt(
+    result: DepthResult, block: int, basis: int, view: View, side: int, magnitude: bool
+) -> str:
+    """What one matrix shows, with its score."""
+    return (
+        f"Heatmap of {style.matrix_name(view, magnitude)}, {leading(view.k, side)}: the Jacobian "
+        f"of block {block} in the singular basis of block {basis}, {subject(result)}. "
+        f"{pair_words(result, block, basis, view)}"
+    )
+
+
+def matrix_caption(result: DepthResult, block: int, basis: int, view: View) -> str:
+    """How one matrix is read."""
+    return (
+        f"The Jacobian of block {block} in the singular basis of block {basis}: diagonal where "
+        f"the two blocks are coupled. {pair_words(result, block, basis, view)} "
+        "Larger entries take the last colour."
+    )
+
+
+def pair_words(result: DepthResult, block: int, basis: int, view: View) -> str:
+    """The score of one pair as a sentence."""
+    raw, floor = score_by_k(result, block, basis, view)
+    at = view.k - 1
+    if np.isnan(raw[at]):
+        return "The pair has no score yet."
+    return (
+        f"Score c = {raw[at]:.3f} with chance floor {floor[at]:.3f}, chance-corrected "
+        f"{corrected(raw, floor)[at]:.3f} ({style.score_terms(view)})."
+    )
+
+
+def spectrum_alt(result: DepthResult, view: View, blocks: tuple[int, ...]) -> str:
+    """What the singular values look like, in numbers."""
+    s = result.singular_values[np.array(blocks) - 1]
+    text = (
+        f"Singular values of the Jacobians of {len(blocks)} blocks of {subject(result)} by index "
+        "on a log axis, a line a block, coloured by depth."
+    )
+    if np.isnan(s).all():
+        return text + " No block is measured yet."
+    return text + (
+        f" s₁ runs from {np.nanmin(s[:, 0]):.3g} to {np.nanmax(s[:, 0]):.3g}, the value at "
+        f"K = {view.k} from {np.nanmin(s[:, view.k - 1]):.3g} to {np.nanmax(s[:, view.k - 1]):.3g}."
+    )
+
+
+def spectrum_caption() -> str:
+    """How the singular values are read."""
+    return (
+        "Singular values of each block's Jacobian, largest first. Where s_K / s_(K+1) "
+        "is next to 1, the K-th singular vector is arbitrary, and only the "
+        "subspaces mean something."
+    )
+
+
+def by_k_alt(result: DepthResult, block: int, basis: int, view: View) -> str:
+    """What the score does as K grows."""
+    return (
+        f"Score against K from 1 to {result.k_max} with its chance floor: the Jacobian of block "
+        f"{block} in the basis of block {basis}, {subject(result)}. "
+        f"{pair_words(result, block, basis, view)}"
+    )
+
+
+def by_k_caption(block: int, basis: int) -> str:
+    """How the score against K is read."""
+    return (
+        f"Coupling of block {block} in the basis of block {basis} as more singular triplets are "
+        "counted. Only what lies above the chance line is coupling."
+    )
+
+
+def angles_alt(
+    result: DepthResult, block: int, basis: int, sides: Float[np.ndarray, "side k"]
+) -> str:
+    """What the angles are, in numbers."""
+    text = (
+        f"Principal angles between the top-{sides.shape[1]} singular subspaces of blocks {block} "
+        f"and {basis}, {subject(result)}, smallest first."
+    )
+    if np.isnan(sides).all():
+        return text + " They are not computed yet."
+    smallest, largest = np.nanmin(sides, axis=1), np.nanmax(sides, axis=1)
+    return text + (
+        f" Left: {smallest[0]:.0f} to {largest[0]:.0f} degrees; "
+        f"right: {smallest[1]:.0f} to {largest[1]:.0f}."
+    )
+
+
+def angles_caption(block: int, basis: int, k: int) -> str:
+    """How the angles are read."""
+    return (
+        f"Angles between the top-{k} singular subspaces of blocks {block} and {basis}: 0° is a "
+        "shared direction, 90° a foreign one. Below the chance line the subspaces have more in "
+        "common than two random ones of this size."
+    )
