@@ -112,10 +112,6 @@ class Jobs:
         """
         identity = identify(request)
         key = self._store.key(request, identity)
-        with self._lock:
-            if job := self._active(key):
-                job.owners.add(owner)
-                return self._status(job)
         found = self._store.find(request, identity)  # reads a file: not under the lock
         with self._lock:
             job = self._active(key) or self._add(key, request, found)
