@@ -12,6 +12,7 @@ import numpy as np
 from coupling_core.errors import ComputeError, InputError
 from coupling_core.identity import identify
 from coupling_core.records import DEFAULT_K_VIEW, DepthResult, Progress, Request
+from coupling_core.scores import require_k
 from coupling_core.store import Store
 
 if TYPE_CHECKING:  # torch takes seconds to import, and a stored answer does not need it
@@ -70,6 +71,8 @@ def _stored(store: Store, request: Request, identity: dict[str, Any]) -> DepthRe
         # A model without a final norm has one result for both conventions.
         other = store.find(replace(request, final_norm="include"), identity)
         found = other if other and not other.provenance.get("final_norm", True) else None
+    if found is not None:
+        require_k(found, request.k)
     return found
 
 

@@ -24,7 +24,7 @@ GEOMETRIC = 3.0 * 0.9 ** np.arange(WIDTH)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
 @pytest.mark.parametrize("k", [1, K, 40, WIDTH])
 def test_planted_triplets_are_found_and_certified(k, dtype):
-    J, U, s, V = planted(GEOMETRIC, dtype)
+    J, _, s, V = planted(GEOMETRIC, dtype)
     svd = top_svd(J, k)
     check_svd(J, svd, s)
     assert svd.certificate.certified, svd.certificate.reason
@@ -33,6 +33,15 @@ def test_planted_triplets_are_found_and_certified(k, dtype):
     projector = svd.v @ svd.v.T
     assert torch.norm(projector - V[:, :k] @ V[:, :k].T) < 1e-3
     assert svd.next_value == pytest.approx(float(s[k]), rel=1e-4) if k < WIDTH else True
+
+
+@pytest.mark.parametrize("method", ["arpack", "full"])
+def test_a_steep_spectrum_is_certified_in_float32(method):
+    J = planted(3.0 * 0.5 ** np.arange(WIDTH))[0]
+    svd = top_svd(J, K if method == "arpack" else 12)
+    assert svd.s[-1] < 2e-3 * svd.s[0]
+    assert svd.certificate.certified, svd.certificate.reason
+    assert svd.certificate.method == method
 
 
 def test_the_gauge_makes_the_largest_entry_of_each_right_vector_positive():

@@ -1,5 +1,7 @@
 """Capture and replay: states, causality, the final norm, refusals, and no traces left behind."""
 
+import itertools
+
 import pytest
 import tiny
 import torch
@@ -28,7 +30,7 @@ def test_states_are_those_of_the_whole_sequence(family, token):
 @pytest.mark.parametrize("family", [*tiny.CAUSAL, "bert"])
 def test_replaying_a_block_gives_the_next_state(family):
     blocks = trace(tiny.model(family), IDS, 5).blocks
-    for block, following in zip(blocks[:-1], blocks[1:], strict=True):
+    for block, following in itertools.pairwise(blocks):
         replayed = block.replay(block.state[None, None])
         assert torch.allclose(replayed, following.state, atol=1e-5)
 

@@ -23,7 +23,11 @@ _FAMILIES: dict[str, tuple[str, str, dict[str, Any]]] = {
     "llama": ("LlamaConfig", "LlamaForCausalLM", {"num_key_value_heads": 2}),
     "gpt_neox": ("GPTNeoXConfig", "GPTNeoXForCausalLM", {}),
     "qwen3": ("Qwen3Config", "Qwen3ForCausalLM", {"num_key_value_heads": 2, "head_dim": 8}),
-    "mistral": ("MistralConfig", "MistralForCausalLM", {"num_key_value_heads": 2, "sliding_window": 3}),
+    "mistral": (
+        "MistralConfig",
+        "MistralForCausalLM",
+        {"num_key_value_heads": 2, "sliding_window": 3},
+    ),
     "gpt2": ("GPT2Config", "GPT2LMHeadModel", {"n_embd": 32, "n_layer": 4, "n_head": 4}),
     "bloom": ("BloomConfig", "BloomForCausalLM", {"n_layer": 4, "n_head": 4}),
     "bert": ("BertConfig", "BertForMaskedLM", {}),
@@ -35,7 +39,7 @@ CAUSAL = ("llama", "gpt_neox", "qwen3", "mistral", "gpt2", "bloom")
 
 
 def model(family: str, seed: int = 0) -> Any:
-    """A model in evaluation mode; weights large enough that its blocks are far from linear."""
+    """A model in evaluation mode, its weights large enough for blocks far from linear."""
     config_name, class_name, extra = _FAMILIES[family]
     config = getattr(transformers, config_name)(**_SHAPE | extra)
     with torch.random.fork_rng():
@@ -43,7 +47,7 @@ def model(family: str, seed: int = 0) -> Any:
         built = getattr(transformers, class_name)._from_config(config, dtype=torch.float32)
         for parameter in built.parameters():
             if parameter.ndim > 1:
-                torch.nn.init.normal_(parameter, std=0.3)
+                torch.nn.init.normal_(parameter, std=0.15)
     return built.eval().requires_grad_(False)
 
 

@@ -1,0 +1,114 @@
+"""Coupling matrices of all pairs against a double loop over the definition."""
+
+import numpy as np
+import pytest
+import torch
+from cases import planted_jacobians
+
+from coupling_core import reference
+from coupling_core.coupling import Pairs, nested, random_frames
+from coupling_core.records import ROLES, SAMPLED_DEFINITIONS
+from coupling_core.svd import top_svd
+
+BLOCKS, WIDTH, K, VIEW = 5, 40, 8, 3
+
+
+@pytest.fixture(scope="module")
+def measured():
+    jacobians = torch.tensor(planted_jacobians(BLOCKS, WIDTH, 0.5), dtype=torch.float32)
+    svds = [top_svd(J, K) for J in jacobians]
+    pairs = Pairs(BLOCKS, WIDTH, K, VIEW, torch.device("cpu"))
+    for J, svd in zip(jacobians, svds, strict=True):
+        pairs.add(J, svd)
+    return jacobians.numpy(), svds, pairs
+
+
+def expected(measured, row: int, column: int, role: str) -> np.ndarray:
+    jacobians, svds, _ = measured
+    u, v = svds[column].u.numpy(), svds[column].v.numpy()
+    return reference.coupling_matrix(jacobians[row], *((u, v) if role == "A" else (v, u)))
+
+
+@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("row", range(BLOCKS))
+@pytest.mark.parametrize("column", range(BLOCKS))
+def test_every_pair_is_the_matrix_of_the_definition(measured, row, column, role):
+    fields = measured[2].arrays()
+    A = expected(measured, row, column, role)
+    at = ROLES.index(role), row, column
+    assert fields["diagonal"][at] == pytest.approx(np.diag(A), abs=1e-5)
+    off = A - np.diag(np.diag(A))
+    corners = [np.linalg.norm(off[:k, :k]) ** 2 for k in range(1, K + 1)]
+    assert fields["off_diagonal"][at] == pytest.approx(np.array(corners), abs=1e-5)
+    corner = fields["matrices"][at].astype(float) * fields["singular_values"][row, 0]
+    assert corner == pytest.approx(A[:VIEW, :VIEW], abs=2e-3)
+
+
+def test_a_block_in_its_own_basis_is_diagonal_with_its_singular_values(measured):
+    fields = measured[2].arrays()
+    for block in range(BLOCKS):
+        assert fields["diagonal"][0, block, block] == pytest.approx(
+            fields["singular_values"][block], abs=1e-5
+        )
+        assert fields["off_diagonal"][0, block, block, -1] < 1e-8
+
+
+def test_blocks_that_have_not_come_yet_are_nan():
+    J = torch.tensor(planted_jacobians(2, WIDTH, 0.5), dtype=torch.float32)
+    pairs = Pairs(2, WIDTH, K, VIEW, torch.device("cpu"))
+    pairs.add(J[0], top_svd(J[0], K))
+    fields = pairs.arrays()
+    assert np.isfinite(fields["diagonal"][:, 0, 0]).all()
+    assert np.isnan(fields["diagonal"][:, 1]).all()
+    assert np.isnan(fields["off_diagonal"][:, :, 1]).all()
+    assert len(fields["certificates"]) == 1
+
+
+@pytest.mark.parametrize("definition", SAMPLED_DEFINITIONS)
+def test_the_sampled_chance_floor_agrees_with_many_frames(measured, definition):
+    jacobians, svds, pairs = measured
+    index = SAMPLED_DEFINITIONS.index(definition)
+    for block in (0, BLOCKS - 1):
+        many = reference.chance(jacobians[block], svds[block].s.numpy(), definition, frames=400)
+        found = pairs.chance[index, block, -1]
+        error = np.hypot(pairs.chance_error[index, block, -1], many.std() / 20)
+        assert abs(found - many.mean()) < 4 * error
+        assert error < 0.05
+
+
+def test_random_frames_are_orthonormal_and_uniform():
+    frames, others = random_frames(12, 3, 4000, torch.device("cpu"))
+    eye = torch.eye(3)
+    assert (frames.mT @ frames - eye).abs().max() < 1e-5
+    assert not torch.equal(frames, others)
+    # Uniform: every entry has mean 0 and variance 1/d, the sign of the first entry included.
+    assert frames.mean(0).abs().max() < 4 / np.sqrt(12 * 4000)
+    assert (frames.square().mean(0) * 12 - 1).abs().max() < 0.15
+
+
+def test_nested_corners_count_each_entry_once():
+    matrix = torch.arange(9.0).reshape(1, 3, 3)
+    diagonal, off = nested(matrix)
+    assert diagonal[0].tolist() == [0, 4, 8]
+    assert off[0].tolist() == [0, 1 + 9, 1 + 9 + 4 + 25 + 36 + 49]
+
+
+def test_principal_angles_are_those_between_the_subspaces(measured):
+    _, svds, pairs = measured
+    angles = pairs.angles()
+    for side, name in enumerate(("u", "v")):
+        P, Q = getattr(svds[1], name).numpy(), getattr(svds[3], name).numpy()
+        cosines = np.linalg.svd(P.T @ Q, compute_uv=False).clip(0, 1)
+        assert angles[side, -1, 1, 3, :K] == pytest.approx(np.degrees(np.arccos(cosines)), abs=0.1)
+        assert angles[side, -1, 1, 3] == pytest.approx(angles[side, -1, 3, 1])
+
+
+def test_jacobians_that_do_not_fit_in_memory_give_the_same_numbers(measured, monkeypatch):
+    import coupling_core.coupling as module
+
+    monkeypatch.setattr(module, "IN_MEMORY", 0)
+    pairs = Pairs(BLOCKS, WIDTH, K, VIEW, torch.device("cpu"))
+    for J, svd in zip(measured[0], measured[1], strict=True):
+        pairs.add(torch.from_numpy(J), svd)
+    assert np.array_equal(pairs.diagonal, measured[2].diagonal)
+    assert np.array_equal(pairs.off_diagonal, measured[2].off_diagonal)

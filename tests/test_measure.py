@@ -1,0 +1,233 @@
+"""The composition: from a prompt to a stored result, on tiny models of real families."""
+
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import tiny
+import torch
+
+from coupling_core import (
+    Cancelled,
+    ComputeError,
+    InputError,
+    Request,
+    Store,
+    View,
+    measure,
+    reference,
+    score_pairs,
+)
+from coupling_core.models import find_blocks
+
+PROMPT = "The cat sat on the mat"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return str(tiny.folder(tmp_path_factory.mktemp("model") / "tiny-llama"))
+
+
+@pytest.fixture
+def store(tmp_path):
+    return Store(tmp_path / "results", gallery=tmp_path / "none")
+
+
+def close(values, tolerance=1e-4):
+    """Equal but for the rounding of float32, in units of the largest entry."""
+    return pytest.approx(values, abs=tolerance * float(np.abs(values).max()))
+
+
+def expected_coupling(model, ids, token, k, final_norm):
+    """Full-sequence Jacobians, full SVDs, a double loop."""
+    n = len(find_blocks(model))
+    norms = [None] * (n - 1) + [final_norm]
+    jacobians = [
+        reference.block_jacobian(model, ids, block, token, token, norm).numpy()
+        for block, norm in enumerate(norms, 1)
+    ]
+    svds = [np.linalg.svd(J) for J in jacobians]
+    return np.array(
+        [
+            [
+                reference.score(reference.coupling_matrix(J, U[:, :k], Vh[:k].T), s[:k], "paper")
+                for U, _, Vh in svds
+            ]
+            for J, (_, s, _) in zip(jacobians, svds, strict=True)
+        ]
+    )
+
+
+@pytest.mark.parametrize("final_norm", ["include", "exclude"])
+@pytest.mark.parametrize("token", [-1, 3])
+def test_scores_are_those_of_the_definition(folder, token, final_norm):
+    result = measure(Request(PROMPT, model=folder, token=token, k=6, final_norm=final_norm))
+    model = tiny.model("llama")
+    norm = model.model.norm if final_norm == "include" else None
+    ids = result.token_ids.tolist()
+    expected = expected_coupling(model, ids, result.token, 6, norm)
+    found = score_pairs(result, View(k=6)).coupling
+    assert found == pytest.approx(expected, abs=2e-5)
+
+
+def test_the_final_norm_touches_the_last_block_alone(folder):
+    one = measure(Request(PROMPT, model=folder, k=6))
+    other = measure(Request(PROMPT, model=folder, k=6, final_norm="exclude"))
+    assert other.singular_values[:-1] == pytest.approx(one.singular_values[:-1], rel=1e-4)
+    assert not np.allclose(one.singular_values[-1], other.singular_values[-1], rtol=1e-2)
+    assert other.jacobian_norm[:-1] == pytest.approx(one.jacobian_norm[:-1], rel=1e-5)
+
+
+def test_a_result_names_what_was_measured(folder, store):
+    result = measure(Request(PROMPT, model=folder, token=-2, k=6), store)
+    assert "".join(result.tokens) == PROMPT
+    assert result.token == len(result.tokens) - 1
+    assert result.width == 32
+    assert result.k_max == 32
+    assert result.k_view == 6
+    assert result.certified
+    assert result.identity["name"] == "tiny-llama"
+    assert result.provenance["device"] == "cpu"
+    assert len(result.next_tokens) == 5
+    assert result.key == store.entries()[0].key
+
+
+def test_a_stored_result_is_not_computed_again(folder, store):
+    first = measure(Request(PROMPT, model=folder, k=6), store)
+    stages = []
+    second = measure(Request(PROMPT, model=folder, k=4), store, progress=stages.append)
+    assert stages == []
+    assert np.array_equal(first.diagonal, second.diagonal)
+    assert len(store.entries()) == 1
+
+
+def test_a_stored_result_is_answered_without_torch(folder, store):
+    measure(Request(PROMPT, model=folder, k=6), store)
+    code = f"""
+import sys
+from pathlib import Path
+from coupling_core import Request, Store, measure
+measure(Request({PROMPT!r}, model={folder!r}, k=6), Store(Path({str(store.root)!r})))
+heavy = {{"torch", "transformers", "streamlit", "plotly", "pandas", "sklearn"}} & set(sys.modules)
+sys.exit(f"imported {{heavy}}" if heavy else 0)
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_progress_counts_blocks_and_fills_in(folder):
+    seen = []
+    measure(Request(PROMPT, model=folder, k=6), progress=seen.append)
+    assert [p.stage for p in seen] == ["loading", "tracing"] + ["blocks"] * 4
+    assert [(p.done, p.total) for p in seen[2:]] == [(1, 4), (2, 4), (3, 4), (4, 4)]
+    filled = [np.isfinite(score_pairs(p.partial, View(k=6)).coupling).sum() for p in seen[2:]]
+    assert filled == [1, 4, 9, 16]
+
+
+def test_a_cancelled_measurement_stores_nothing_and_the_model_works_on(folder, store):
+    def cancel(progress):
+        if progress.done == 2:
+            raise Cancelled
+
+    with pytest.raises(Cancelled):
+        measure(Request(PROMPT, model=folder, k=6), store, progress=cancel)
+    assert store.entries() == []
+    assert measure(Request(PROMPT, model=folder, k=6), store).certified
+
+
+def test_a_model_of_ones_own_gives_the_numbers_of_its_folder(folder, store):
+    own, tokenizer = tiny.model("llama"), tiny.tokenizer()
+    own.train()
+    request = Request(PROMPT, k=6)
+    found = measure(request, store, model=own, tokenizer=tokenizer)
+    expected = measure(replace(request, model=folder))
+    assert found.diagonal == close(expected.diagonal)
+    assert own.training
+    assert measure(request, store, model=own, tokenizer=tokenizer).key == found.key
+    other = measure(request, store, model=tiny.model("llama", seed=1), tokenizer=tokenizer)
+    assert other.key != found.key
+
+
+def test_token_ids_need_no_tokenizer():
+    result = measure(Request((5, 17, 42), k=4), model=tiny.model("gpt2"))
+    assert result.tokens == ("#5", "#17", "#42")
+
+
+def test_a_peft_wrapped_model_is_measured_with_its_adapter():
+    from peft import LoraConfig, get_peft_model
+
+    def wrapped(b_scale):
+        config = LoraConfig(r=2, target_modules=["q_proj", "up_proj"], lora_dropout=0.5)
+        model = get_peft_model(tiny.model("llama"), config)
+        for name, parameter in model.named_parameters():
+            if "lora_B" in name:
+                torch.nn.init.constant_(parameter, b_scale)
+        return model
+
+    request = Request((5, 17, 42, 9), k=6)
+    plain = measure(request, model=tiny.model("llama"))
+    idle = measure(request, model=wrapped(0.0))
+    active = wrapped(0.3)
+    found = measure(request, model=active)
+    merged = measure(request, model=active.merge_and_unload())
+    assert idle.diagonal == close(plain.diagonal)
+    assert found.diagonal == close(merged.diagonal)
+    assert found.diagonal != close(plain.diagonal, 0.1)
+
+
+def test_a_model_without_a_final_norm_has_one_result_for_both(store):
+    bert = tiny.model("bert")
+    first = measure(Request((5, 17, 42), k=4), store, model=bert)
+    second = measure(Request((5, 17, 42), k=4, final_norm="exclude"), store, model=bert)
+    assert first.key == second.key
+    assert len(store.entries()) == 1
+
+
+@pytest.mark.parametrize(
+    ("changes", "word"),
+    [
+        ({"k": 33}, r"1\.\.32 \(the model's width\)"),
+        ({"token": 40}, r"tokens 1\.\."),
+        ({"prompt": PROMPT * 40}, "takes at most 64"),
+        ({"prompt": (5, 300)}, r"ids 0\.\.299"),
+        ({"model": "no-such-alias"}, "unknown"),
+        ({"model": "./no/such/folder"}, "no such file or folder"),
+    ],
+)
+def test_bad_input_is_refused_and_nothing_stored_is_lost(folder, store, changes, word):
+    kept = measure(Request(PROMPT, model=folder, k=6), store)
+    request = Request(**{"prompt": PROMPT, "model": folder} | changes)
+    with pytest.raises(InputError, match=word):
+        measure(request, store)
+    assert [entry.key for entry in store.entries()] == [kept.key]
+
+
+def test_weights_in_low_precision_are_refused():
+    with pytest.raises(InputError, match="bfloat16 and float32 is needed"):
+        measure(Request((5, 17)), model=tiny.model("llama").bfloat16())
+
+
+def test_damaged_weights_are_refused():
+    model = tiny.model("llama")
+    model.model.layers[1].mlp.up_proj.weight.data[0, 0] = float("nan")
+    with pytest.raises(ComputeError, match="block 2 is not finite"):
+        measure(Request((5, 17)), model=model)
+
+
+def test_memory_that_runs_out_is_told_plainly(monkeypatch):
+    import coupling_core.jacobian as module
+
+    def fails(*_):
+        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 TiB")
+
+    monkeypatch.setattr(module, "block_jacobian", fails)
+    with pytest.raises(ComputeError, match="memory ran out"):
+        measure(Request((5, 17), k=4), model=tiny.model("llama"))
+
+
+def test_the_untrained_twin_depends_on_its_seed_alone(folder):
+    request = Request(PROMPT, model=folder, k=6)
+    first, other, again = (measure(replace(request, untrained=seed)) for seed in (1, 2, 1))
+    assert first.singular_values == close(again.singular_values)
+    assert first.singular_values != close(other.singular_values)

@@ -1,0 +1,155 @@
+"""Finding and loading models: alias, folder, GGUF file, hub cache; and how each refusal reads."""
+
+import json
+import shutil
+
+import pytest
+import tiny
+import torch
+
+from coupling_core import ComputeError, InputError, Request
+from coupling_core.identity import ALIASES, identify, locate
+from coupling_core.models import default_device, load, prepare
+from coupling_core.tokens import is_byte_level, readable, tokenize
+
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return tiny.folder(tmp_path / "tiny")
+
+
+@pytest.fixture
+def hub_cache(tmp_path, monkeypatch):
+    """A hub cache that holds one repository with two revisions, laid out as the hub's client does."""
+    import huggingface_hub.constants as constants
+
+    cache = tmp_path / "hub"
+    repository = cache / "models--someone--tiny"
+    for revision, commit, seed in [("main", COMMIT, 0), ("step1", COMMIT[::-1], 1)]:
+        tiny.folder(repository / "snapshots" / commit, seed=seed)
+        (repository / "refs").mkdir(exist_ok=True)
+        (repository / "refs" / revision).write_text(commit)
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(cache))
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    return cache
+
+
+def request(model, **changes):
+    return Request("The cat sat", model=str(model), **changes)
+
+
+def test_a_folder_loads_in_float32_and_evaluation_mode(folder):
+    loaded = load(request(folder))
+    assert {p.dtype for p in loaded.model.parameters()} == {torch.float32}
+    assert not loaded.model.training
+    assert loaded.device.type == default_device().split(":")[0]
+    expected = tiny.model("llama").state_dict()
+    for name, tensor in loaded.model.state_dict().items():
+        assert torch.equal(tensor.cpu(), expected[name])
+
+
+def test_the_same_model_is_loaded_once(folder):
+    assert load(request(folder)) is load(request(f"{folder}/"))
+    assert load(request(folder)) is not load(request(folder, untrained=0))
+
+
+def test_an_identity_is_the_content_and_not_the_path(folder, tmp_path):
+    moved = shutil.copytree(folder, tmp_path / "elsewhere")
+    assert identify(request(folder))["digest"] == identify(request(moved))["digest"]
+    config = json.loads((moved / "config.json").read_text())
+    (moved / "config.json").write_text(json.dumps(config | {"rms_norm_eps": 1e-3}))
+    assert identify(request(folder))["digest"] != identify(request(moved))["digest"]
+
+
+def test_a_revision_resolves_to_its_commit_offline(hub_cache):
+    main = locate(request("someone/tiny"))
+    step = locate(request("someone/tiny", revision="step1"))
+    assert (main.digest, step.digest) == (COMMIT, COMMIT[::-1])
+    first, second = load(request("someone/tiny")), load(request("someone/tiny", revision="step1"))
+    weights = [m.model.state_dict()["lm_head.weight"] for m in (first, second)]
+    assert not torch.equal(*weights)
+    assert torch.equal(weights[1].cpu(), tiny.model("llama", 1).state_dict()["lm_head.weight"])
+
+
+def test_a_hub_model_out_of_reach_says_what_to_do(hub_cache):
+    with pytest.raises(ComputeError, match=r"someone/other is not in the local cache"):
+        identify(request("someone/other"))
+    with pytest.raises(ComputeError, match=r"someone/tiny@step2"):
+        identify(request("someone/tiny", revision="step2"))
+
+
+@pytest.mark.parametrize(
+    ("name", "word"),
+    [
+        ("nonsense", "is unknown: expected an alias"),
+        ("no/such/folder", "no such file or folder"),
+        ("missing.gguf", "no such file or folder"),
+    ],
+)
+def test_a_name_that_is_no_model_is_refused(name, word):
+    with pytest.raises(InputError, match=word):
+        identify(request(name))
+
+
+def test_a_folder_without_safetensors_is_refused(folder):
+    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
+    with pytest.raises(InputError, match=r"no \*.safetensors"):
+        identify(request(folder))
+
+
+def test_a_file_that_is_no_gguf_is_refused(tmp_path):
+    (tmp_path / "model.gguf").write_bytes(b"PK\x03\x04 something else")
+    with pytest.raises(InputError, match="is no GGUF file"):
+        identify(request(tmp_path / "model.gguf"))
+
+
+def test_a_damaged_gguf_file_fails_in_plain_words(tmp_path):
+    (tmp_path / "model.gguf").write_bytes(b"GGUF" + b"\x00" * 64)
+    with pytest.raises(ComputeError, match="model does not load"):
+        load(request(tmp_path / "model.gguf"))
+
+
+def test_damaged_weights_fail_in_plain_words(folder):
+    (folder / "model.safetensors").write_bytes(b"\x10" * 100)
+    with pytest.raises(ComputeError, match="tiny does not load"):
+        load(request(folder))
+
+
+def test_a_revision_of_something_that_has_none_is_refused(folder):
+    with pytest.raises(InputError, match="only a hub id has revisions"):
+        identify(request(folder, revision="main"))
+
+
+@pytest.mark.real
+def test_the_alias_is_the_file_in_its_package():
+    alias = locate(request("smollm2-135m"))
+    assert prepare("smollm2-135m") == alias.converted
+    assert (alias.converted / "model.safetensors").is_file()
+    by_path = identify(request(alias.location))
+    assert by_path["digest"] == ALIASES["smollm2-135m"].sha256
+    assert identify(request("smollm2-135m"))["digest"] == by_path["digest"]
+
+
+@pytest.mark.real
+def test_tokens_without_torch_are_those_of_the_model():
+    prompt = "Héllo € wörld\n 日本 <|im_start|>"
+    tokens = tokenize(Request(prompt))
+    loaded = load(Request(prompt))
+    assert list(tokens.ids) == loaded.encode(prompt)
+    assert tokens.texts == loaded.texts(loaded.encode(prompt))
+    assert tokens.texts[:2] == ("H", "é")
+    assert "<|im_start|>" in tokens.texts
+
+
+def test_a_tokenizer_that_is_not_here_yet_gives_no_tokens(hub_cache):
+    assert tokenize(request("someone/other")) is None
+    assert tokenize(request("someone/tiny")).texts[-1] == " sat"
+
+
+def test_pieces_of_other_vocabularies_are_readable():
+    assert readable(["▁The", "▁cat"], byte_level=False) == (" The", " cat")
+    assert readable(["Ġâ", "Ĥ", "¬"], byte_level=True) == (r" \xe2", r"\x82", r"\xac")
+    assert is_byte_level(json.dumps({"decoder": {"type": "ByteLevel"}}))
+    assert not is_byte_level(json.dumps({"decoder": {"type": "Metaspace"}}))

@@ -1,0 +1,117 @@
+"""The real default model, SmolLM2-135M: accuracy, certificates, and what trained blocks show."""
+
+import copy
+
+import numpy as np
+import pytest
+import torch
+from checks import relative
+
+from coupling_core import Request, View, mean_off_diagonal, measure, reference, score_pairs
+from coupling_core.jacobian import block_jacobian
+from coupling_core.models import load
+from coupling_core.records import DEFINITIONS
+from coupling_core.trace import trace
+
+pytestmark = pytest.mark.real
+
+PROMPT = "What is the capital of France? The capital is"
+REQUEST = Request(PROMPT)
+
+FLOAT32_ERROR = {
+    "paper": 1e-6,
+    "released": 2e-6,  # divided by the 2-norm of s, three to seven times smaller than the 1-norm
+    "page": 2e-6,
+    "alignment": 2e-6,
+    "preprint": 2e-5,  # divided by norm(A), which is small where two blocks are not coupled
+}
+
+
+@pytest.fixture(scope="module")
+def loaded():
+    return load(REQUEST, "cpu")
+
+
+@pytest.fixture(scope="module")
+def trained():
+    return measure(REQUEST, device="cpu")
+
+
+@pytest.fixture(scope="module")
+def untrained():
+    return measure(Request(PROMPT, untrained=0), device="cpu")
+
+
+@pytest.fixture(scope="module")
+def double(loaded):
+    """The model, the traced blocks and all Jacobians in true float64."""
+    model = copy.deepcopy(loaded.model).double()
+    ids = loaded.encode(PROMPT)
+    with reference.TrueFloat64():
+        traced = trace(model, ids, len(ids))
+        jacobians = [
+            block_jacobian(block, traced.final_norm if block.number == 30 else None)
+            for block in traced.blocks
+        ]
+    return model, ids, traced, jacobians
+
+
+@pytest.mark.parametrize("block", [1, 15, 30])
+def test_one_token_agrees_with_the_full_sequence_definition(double, block):
+    model, ids, traced, jacobians = double
+    norm = traced.final_norm if block == 30 else None
+    with reference.TrueFloat64():
+        expected = reference.block_jacobian(model, ids, block, len(ids), len(ids), norm)
+    assert expected.dtype == torch.float64
+    assert relative(jacobians[block - 1], expected) <= 1e-9
+
+
+@pytest.mark.parametrize("definition", DEFINITIONS)
+@pytest.mark.parametrize("k", [10, 30, 50])
+def test_float32_scores_agree_with_float64(trained, double, k, definition):
+    jacobians = [J.numpy() for J in double[3]]
+    svds = [np.linalg.svd(J) for J in jacobians]
+    expected = np.array(
+        [
+            [
+                reference.score(reference.coupling_matrix(J, U[:, :k], Vh[:k].T), s[:k], definition)
+                for U, _, Vh in svds
+            ]
+            for J, (_, s, _) in zip(jacobians, svds, strict=True)
+        ]
+    )
+    found = score_pairs(trained, View(k=k, definition=definition)).coupling
+    assert np.abs(found - expected).max() <= FLOAT32_ERROR[definition]
+
+
+def test_every_svd_is_certified(trained, untrained):
+    for result in (trained, untrained):
+        assert len(result.certificates) == 30
+        assert result.certified, [c.reason for c in result.certificates]
+
+
+def test_the_model_knows_the_capital_of_france(trained):
+    assert trained.next_tokens[0][0] == " Paris"
+    assert "".join(trained.tokens) == PROMPT
+
+
+def test_trained_blocks_are_coupled_above_chance_and_untrained_ones_are_not(trained, untrained):
+    view = View(k=50)
+    assert mean_off_diagonal(score_pairs(trained, view).corrected) >= 0.03
+    assert abs(mean_off_diagonal(score_pairs(untrained, view).corrected)) <= 0.005
+
+
+def test_the_released_algorithm_gives_the_same_scores(loaded, trained):
+    expected = reference.released(loaded.model, loaded.encode(PROMPT), 50)
+    found = score_pairs(trained, View(k=50, definition="released")).coupling
+    assert np.abs(found - expected).max() <= 1e-5
+    assert np.abs(found - expected)[-1].max() <= 1e-5
+
+
+def test_a_model_object_of_ones_own_gives_the_same_numbers(loaded, trained):
+    found = measure(REQUEST, model=loaded.model, tokenizer=loaded.tokenizer)
+    for definition in DEFINITIONS:
+        view = View(k=50, definition=definition)
+        assert score_pairs(found, view).coupling == pytest.approx(
+            score_pairs(trained, view).coupling, abs=FLOAT32_ERROR[definition]
+        )
