@@ -22,7 +22,7 @@ def folder(tmp_path):
 
 @pytest.fixture
 def hub_cache(tmp_path, monkeypatch):
-    """A hub cache that holds one repository with two revisions, laid out as the hub's client does."""
+    """A hub cache with one repository of two revisions, laid out as the hub's client does."""
     import huggingface_hub.constants as constants
 
     cache = tmp_path / "hub"

