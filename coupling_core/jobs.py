@@ -15,7 +15,7 @@ from typing import Literal
 
 from coupling_core.errors import Cancelled, CouplingError
 from coupling_core.identity import identify
-from coupling_core.measure import measure
+from coupling_core.measure import find_stored, measure
 from coupling_core.records import DepthResult, Progress, Request
 from coupling_core.store import Store
 
@@ -112,7 +112,7 @@ class Jobs:
         """
         identity = identify(request)
         key = self._store.key(request, identity)
-        found = self._store.find(request, identity)  # reads a file: not under the lock
+        found = find_stored(request, self._store, identity)  # reads a file: not under the lock
         with self._lock:
             job = self._active(key) or self._add(key, request, found)
             job.owners.add(owner)

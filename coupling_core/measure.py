@@ -53,7 +53,7 @@ def measure(
         from coupling_core.models import describe
 
         identity = describe(model, hashed=store is not None)
-    if store is not None and (found := _stored(store, request, identity)):
+    if store is not None and (found := find_stored(request, store, identity)):
         return found
     with _plain_failures():
         result = _compute(request, identity, model, tokenizer, device, report)
@@ -65,7 +65,12 @@ def measure(
     return result
 
 
-def _stored(store: Store, request: Request, identity: dict[str, Any]) -> DepthResult | None:
+def find_stored(request: Request, store: Store, identity: dict[str, Any]) -> DepthResult | None:
+    """What the store has for a request, without computing or importing torch.
+
+    Raises:
+        InputError: where K exceeds the width of the stored result's model.
+    """
     found = store.find(request, identity)
     if found is None and request.final_norm == "exclude":
         # A model without a final norm has one result for both conventions.
