@@ -1,0 +1,1 @@
+"""What the pages share: state and links, the shell, panels and exports."""

@@ -1,0 +1,98 @@
+"""One figure on a page: drawn, described, and taken home as a file or a table."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import pandas as pd
+import plotly.graph_objects as go
+import streamlit as st
+
+from coupling_core.figures import render
+from coupling_core.records import DepthResult, View
+from explorer.session import change
+
+IMAGE_FORMAT = "_image_format"
+"""Where the session keeps the format of the camera button: "svg" or "png"."""
+_BUTTONS_OFF = ["select2d", "lasso2d", "autoScale2d"]
+
+
+class Shown(NamedTuple):
+    """What a figure is of: a result, and how it is looked at."""
+
+    result: DepthResult
+    view: View
+
+
+def draw(
+    figure: go.Figure,
+    name: str,
+    shown: Shown,
+    table: Callable[[], pd.DataFrame],
+    *,
+    picks_pair: bool = False,
+) -> None:
+    """Draw a figure with its caption; its table and files are folded away below it.
+
+    Args:
+        figure: with its alternative text and caption in `layout.meta`.
+        name: of its files; unique on the page.
+        shown: what the figure is of.
+        table: makes its table twin.
+        picks_pair: whether a click on a cell selects the block pair (l, l').
+    """
+    # Dragging would zoom by accident, and on a small screen keep the page from scrolling.
+    figure.update_layout(dragmode=False)
+    # A square map in a narrow column keeps next to its colour bar.
+    figure.update_yaxes(constraintoward="top")
+    st.plotly_chart(
+        figure,
+        key=name,
+        config=_config(name),
+        alt=figure.layout.meta["alt"],
+        selection_mode="points",
+        on_select=(lambda: _pick(name)) if picks_pair else "ignore",
+    )
+    st.caption(figure.layout.meta["caption"])
+    fold = st.expander("Table and files", key=f"{name}@fold", on_change=change, type="compact")
+    if fold.open:
+        with fold:
+            _files(figure, name, shown, table())
+
+
+def _pick(name: str) -> None:
+    """Take the clicked pair; a second click on one cell comes as an empty selection."""
+    points = st.session_state[name].selection.points
+    if points:
+        block, basis = points[0]["customdata"]
+        change(block=int(block), basis=int(basis))
+
+
+def _files(figure: go.Figure, name: str, shown: Shown, table: pd.DataFrame) -> None:
+    st.dataframe(table, height=260, alt=f"Table of the figure {name}")
+    with st.container(horizontal=True):
+        st.download_button(
+            "CSV",
+            lambda: table.to_csv().encode(),
+            f"{name}.csv",
+            "text/csv",
+            key=f"{name}@csv",
+            on_click="ignore",
+        )
+        st.download_button(
+            "HTML that stands alone",
+            lambda: render(figure, ".html", shown.result, shown.view),
+            f"{name}.html",
+            "text/html",
+            key=f"{name}@html",
+            on_click="ignore",
+        )
+
+
+def _config(name: str) -> dict[str, object]:
+    """Options of plotly's own buttons; the camera saves what is on the screen."""
+    image = st.session_state.get(IMAGE_FORMAT, "svg")
+    return {
+        "displaylogo": False,
+        "modeBarButtonsToRemove": _BUTTONS_OFF,
+        "toImageButtonOptions": {"format": image, "filename": name, "scale": 3},
+    }

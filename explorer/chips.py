@@ -1,0 +1,74 @@
+"""A prompt as its tokens: their texts in a row, special ones and the measured one marked."""
+
+from html import escape
+
+import streamlit as st
+
+from coupling_core.records import DepthResult
+
+MOST = 64
+"""Tokens shown; of a longer prompt the middle is left out, so that the page stays light."""
+
+_STYLE = """<style>
+.tokens { line-height: 2; font-size: .92rem; overflow-wrap: anywhere }
+.tokens span { white-space: pre-wrap; padding: .1rem .05rem; margin-right: 2px;
+  border-bottom: 2px solid color-mix(in srgb, currentColor 25%, transparent) }
+.tokens .special { font-style: italic; opacity: .7; border-bottom-style: dotted }
+.tokens .measured { font-weight: 600; border-bottom-color: var(--st-primary-color, #c8431d) }
+.tokens .aside { border: none; opacity: .75 }
+</style>"""
+
+
+def tokens(
+    texts: tuple[str, ...],
+    measured: int,
+    special: tuple[bool, ...] = (),
+    next_tokens: tuple[tuple[str, float], ...] = (),
+) -> None:
+    """Show the tokens of a prompt.
+
+    Args:
+        texts: token texts.
+        measured: number of the token measured, 1..n.
+        special: whether each was added by the tokenizer; empty where that is not known.
+        next_tokens: the model's predictions after the measured token, with probabilities.
+    """
+    special = special or (False,) * len(texts)
+    shown, previous = [], -1
+    for i in _positions(len(texts), measured):
+        if i > previous + 1:
+            shown.append(f'<span class="aside">… {i - previous - 1} more …</span>')
+        shown.append(_chip(i + 1, texts[i], measured, special[i]))
+        previous = i
+    if next_tokens:
+        text, probability = next_tokens[0]
+        shown.append(
+            f'<span class="aside"> then most likely <b>{escape(_visible(text))}</b>'
+            f" ({probability:.0%})</span>"
+        )
+    st.html(_STYLE + f'<div class="tokens">{"".join(shown)}</div>')
+
+
+def of_result(result: DepthResult, special: tuple[bool, ...] = ()) -> None:
+    """Show the tokens of a result."""
+    tokens(result.tokens, result.token, special, result.next_tokens)
+
+
+def _positions(n: int, measured: int) -> list[int]:
+    """Indices shown: both ends and what surrounds the measured token."""
+    if n <= MOST:
+        return list(range(n))
+    part = MOST // 4
+    near = range(max(0, measured - part), min(n, measured + part))
+    return sorted({*range(part), *near, *range(n - part, n)})
+
+
+def _chip(number: int, text: str, measured: int, special: bool) -> str:
+    kinds = " ".join(["special"] * special + ["measured"] * (number == measured))
+    title = f"token {number}" + ", special" * special + ", measured" * (number == measured)
+    return f'<span class="{kinds}" title="{title}">{escape(_visible(text))}</span>'
+
+
+def _visible(text: str) -> str:
+    """Line breaks and tabs as signs, and a sign for what would be invisible."""
+    return text.replace("\n", "⏎").replace("\t", "⇥") or "∅"

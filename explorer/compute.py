@@ -1,0 +1,124 @@
+"""From a request to its result: what is stored shows at once, the rest waits for Compute."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import streamlit as st
+
+from coupling_core.errors import InputError
+from coupling_core.identity import identify
+from coupling_core.jobs import JobStatus
+from coupling_core.records import DEFAULT_K, DepthResult, Request
+from coupling_core.tokens import tokenize
+from explorer import backend, chips
+from explorer.estimate import Estimate, estimate
+from explorer.queue import is_active, queue
+from explorer.session import change
+from explorer.shell import sentence
+from explorer.units import duration, size
+from explorer.watch import watch
+
+DrawPartial = Callable[[DepthResult], None]
+
+
+def answer(request: Request, draw_partial: DrawPartial) -> DepthResult | None:
+    """The stored result; where there is none, what it would cost, or how far its job is.
+
+    A session that comes to a running job of this request, by a refresh or by a link, joins it.
+
+    Args:
+        request: what is asked for.
+        draw_partial: draws what a running or stopped job has so far.
+
+    Raises:
+        InputError: where the request names no model.
+        ComputeError: where a hub model is missing, gated or out of reach.
+    """
+    result = backend.find(request)
+    if result is not None:
+        return result
+    key = backend.key(request)
+    status = queue().status(key)
+    if is_active(status) and not queue().has_left(key):
+        if not queue().waits(key):
+            queue().join(request)
+        watch(key, draw_partial)
+        return None
+    _offer(request, status)
+    if st.button("Compute", type="primary", on_click=change, icon=":material/play_arrow:"):
+        queue().join(request)
+        st.rerun()
+    if status and status.progress and status.progress.partial:
+        draw_partial(status.progress.partial)
+    return None
+
+
+def _offer(request: Request, status: JobStatus | None) -> None:
+    """Say what would be computed, what it would cost, and how the last attempt ended."""
+    st.subheader("Not measured yet", anchor=False)
+    _prompt(request)
+    _larger_k(request)
+    _cost(request)
+    if status and status.state == "failed":
+        st.error(sentence(status.error), icon=":material/error:")
+    if status and (status.state == "cancelled" or is_active(status)):
+        st.info(_stopped(status))
+    if waiting := len(queue().active()):
+        st.caption(f"{waiting} {'job is' if waiting == 1 else 'jobs are'} ahead in the queue.")
+
+
+def _prompt(request: Request) -> None:
+    tokens = tokenize(request)
+    if tokens is None:
+        st.text(str(request.prompt))
+        st.caption(
+            "Its tokens can be counted once this model has been used here: its tokenizer is not "
+            "on this disk yet."
+        )
+        return
+    n = len(tokens.texts)
+    measured = request.token + n + 1 if request.token < 0 else request.token
+    if not 1 <= measured <= n:
+        raise InputError(f"token {request.token} does not exist: this prompt has tokens 1..{n}")
+    chips.tokens(tokens.texts, measured, tokens.special)
+    st.caption(f"{n} tokens, {sum(tokens.special)} of them special; token {measured} is measured.")
+
+
+def _larger_k(request: Request) -> None:
+    """Where only K stands in the way, say so, and offer the K that is stored."""
+    if request.k <= DEFAULT_K:
+        return
+    stored = backend.find(replace(request, k=DEFAULT_K))
+    if stored is None:
+        return
+    if request.k > stored.width:
+        raise InputError(
+            f"K must lie in 1..{stored.width} (the model's width), and {request.k} was asked for"
+        )
+    st.info(f"K = {request.k} has to be measured anew: what is stored goes up to {stored.k_max}.")
+    st.button(f"Use K = {stored.k_max} instead", on_click=change, kwargs={"k": stored.k_max})
+
+
+def _cost(request: Request) -> None:
+    cost = estimate(identify(request)["digest"], backend.entries())
+    if cost is None:
+        st.markdown("Time and memory: not measured on this machine yet.")
+        return
+    st.markdown(_costs(cost))
+
+
+def _costs(cost: Estimate) -> str:
+    runs = "1 earlier run" if cost.runs == 1 else f"{cost.runs} earlier runs"
+    return (
+        f"About **{duration(cost.seconds)}** of computing after {duration(cost.load_seconds)} of "
+        f"loading, and **{size(cost.memory)}** of memory at its peak (from {runs} of this model "
+        "on this machine)."
+    )
+
+
+def _stopped(status: JobStatus) -> str:
+    if is_active(status) and status.owners:
+        return "You stopped waiting; someone else still waits for this measurement."
+    done = status.progress.done if status.progress else 0
+    total = status.progress.total if status.progress else 0
+    return f"Stopped after {done} of {total} blocks." if total else "Stopped before it began."

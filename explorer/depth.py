@@ -1,0 +1,95 @@
+"""The Depth page's figures: mosaic and score map side by side, the selected pair below."""
+
+from dataclasses import replace
+
+import streamlit as st
+
+from coupling_core import figures
+from coupling_core.records import DepthResult
+from explorer import guide
+from explorer.chart import Shown, draw
+from explorer.drawer import drawer, selection
+from explorer.session import bound
+from explorer.state import MAX_MOSAIC, State
+from explorer.strip import strip
+
+MAP = 620
+"""Height of each map in pixels: a square in half the page."""
+
+
+def show(result: DepthResult, state: State) -> None:
+    """Draw a stored result."""
+    shown = Shown(result, state.view(result.n_blocks))
+    strip(*shown, guide.DEPTH)
+    _switches()
+    left, right = st.columns(2, gap="large")
+    with left:
+        _mosaic(result, state)
+    with right:
+        _scores(shown, state)
+    block, basis = (min(number, result.n_blocks) for number in (state.block, state.basis))
+    st.header(f"Block {block} in the basis of block {basis}", anchor=False)
+    selection(result.n_blocks)
+    drawer(shown, state, block, basis)
+
+
+def partial_map(result: DepthResult, state: State) -> None:
+    """The score map of what is measured so far; it fills in row by row."""
+    view = state.view(result.n_blocks)
+    figure = figures.scores(result, view, corrected=not state.raw, auto_range=state.auto_range)
+    st.plotly_chart(figure, key="partial", alt=figure.layout.meta["alt"])
+
+
+_SWITCHES = (
+    ("Matrix", "role", {"A": "A = UᵀJV", "B": "B = VᵀJU"}),
+    ("Entries", "signed", {False: "Magnitude", True: "Signed"}),
+    ("Score", "raw", {False: "Chance-corrected", True: "Raw"}),
+    ("Colour range", "auto_range", {False: "Fixed", True: "Auto"}),
+    ("Mosaic", "figure_3", {True: "Blocks 9-16 (Figure 3)", False: "Blocks of the sidebar"}),
+)
+"""Label, field of the state, and the words for its values."""
+
+
+def _switches() -> None:
+    with st.container(horizontal=True, gap="medium"):
+        for label, field, words in _SWITCHES:
+            bound(
+                st.segmented_control,
+                label,
+                field,
+                tuple(words),
+                place="depth",
+                format_func=words.__getitem__,
+                required=True,
+            )
+
+
+def _mosaic(result: DepthResult, state: State) -> None:
+    blocks, stride = state.mosaic_blocks(result.n_blocks)
+    if stride > 1:
+        st.caption(f"More than {MAX_MOSAIC} blocks: one in {stride} is drawn.")
+    view = replace(state.view(), blocks=blocks)
+    figure = figures.mosaic(result, view, magnitude=not state.signed, auto_range=state.auto_range)
+    draw(
+        figure.update_layout(height=MAP),
+        "mosaic",
+        Shown(result, view),
+        lambda: figures.scores_table(result, view),
+        picks_pair=True,
+    )
+
+
+def _scores(shown: Shown, state: State) -> None:
+    figure = figures.scores(
+        *shown,
+        corrected=not state.raw,
+        auto_range=state.auto_range,
+        selected=(state.block, state.basis),
+    )
+    draw(
+        figure.update_layout(height=MAP),
+        "scores",
+        shown,
+        lambda: figures.scores_table(*shown),
+        picks_pair=True,
+    )

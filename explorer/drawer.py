@@ -1,0 +1,78 @@
+"""What opens for one block pair: the matrix, the spectra, the angles, the score against K."""
+
+import streamlit as st
+
+from coupling_core import figures
+from coupling_core.records import Certificate
+from explorer.chart import Shown, draw
+from explorer.session import bound
+from explorer.state import State
+
+
+def selection(n_blocks: int) -> None:
+    """Number inputs for the selected pair: the keyboard's twin of a click."""
+    with st.container(horizontal=True):
+        for label, field in (("Block l (Jacobian)", "block"), ("Block l' (basis)", "basis")):
+            bound(
+                st.number_input,
+                label,
+                field,
+                1,
+                n_blocks,
+                place="pair",
+                write=lambda number: min(number, n_blocks),
+                width=140,
+            )
+
+
+def drawer(shown: Shown, state: State, block: int, basis: int) -> None:
+    """Draw all that is known of the pair (l, l').
+
+    Args:
+        shown: result and view.
+        state: the switches of the page.
+        block: l, whose Jacobian it is.
+        basis: l', whose singular vectors are the basis.
+    """
+    result, view = shown
+    pair = (result, block, basis, view)
+    left, right = st.columns(2, gap="large")
+    with left:
+        draw(
+            figures.matrix(*pair, magnitude=not state.signed),
+            f"matrix-{block}-{basis}",
+            shown,
+            lambda: figures.matrix_table(*pair),
+        )
+        _certificates(result.certificates, block, basis)
+    with right:
+        draw(
+            figures.spectrum(result, view, selected=(block, basis)),
+            "singular-values",
+            shown,
+            lambda: figures.spectrum_table(result, view),
+        )
+    left, right = st.columns(2, gap="large")
+    with left:
+        draw(
+            figures.score_by_k(*pair, corrected=not state.raw),
+            "score-by-k",
+            shown,
+            lambda: figures.score_by_k_table(*pair),
+        )
+    with right:
+        draw(figures.angles(*pair), "angles", shown, lambda: figures.angles_table(*pair))
+
+
+def _certificates(certificates: tuple[Certificate, ...], block: int, basis: int) -> None:
+    """Say for both blocks how far their singular vectors were checked."""
+    lines = [_certificate(number, certificates[number - 1]) for number in sorted({block, basis})]
+    st.caption("**Certificate of the SVDs**  \n" + "  \n".join(lines))
+
+
+def _certificate(number: int, certificate: Certificate) -> str:
+    verdict = "certified" if certificate.certified else f"not certified: {certificate.reason}"
+    return (
+        f"Block {number}: {verdict}; {certificate.method}, orthonormality "
+        f"{certificate.orthonormality:.1e}, residual {certificate.residual:.1e} s₁"
+    )

@@ -1,0 +1,86 @@
+"""The queue of measurements, seen from browser sessions.
+
+A refreshed page is a new session, which joins the job of the old one. The old one never says
+goodbye, so cancelling counts only the sessions that are still open.
+"""
+
+from threading import Lock
+
+import streamlit as st
+from streamlit.runtime import get_instance
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from coupling_core.jobs import Jobs, JobStatus
+from coupling_core.records import Request
+from explorer import backend
+
+ACTIVE = ("queued", "running")
+
+
+class Queue:
+    """Jobs, and the sessions that wait for them.
+
+    Args:
+        jobs: the worker and its queue.
+    """
+
+    def __init__(self, jobs: Jobs) -> None:
+        self._jobs = jobs
+        self._waiting: dict[str, set[str]] = {}
+        self._left: dict[str, set[str]] = {}
+        self._lock = Lock()
+
+    def status(self, key: str) -> JobStatus | None:
+        """Where a job stands; None where there never was one."""
+        return self._jobs.status(key)
+
+    def active(self) -> list[JobStatus]:
+        """The running job, then those that wait, in order."""
+        return self._jobs.active()
+
+    def join(self, request: Request) -> JobStatus:
+        """Start a measurement for this session, or wait for the one that is under way."""
+        session = _session()
+        status = self._jobs.submit(request, session)
+        with self._lock:
+            self._waiting.setdefault(status.key, set()).add(session)
+            self._left.get(status.key, set()).discard(session)
+        return status
+
+    def leave(self, key: str) -> None:
+        """Stop waiting; the job ends at its next block where no open session waits for it."""
+        with self._lock:
+            waiting = self._waiting.get(key, set())
+            leaving = {s for s in waiting if s == _session() or not _is_open(s)}
+            waiting -= leaving
+            self._left.setdefault(key, set()).add(_session())
+        for session in leaving:
+            self._jobs.leave(key, session)
+
+    def waits(self, key: str) -> bool:
+        """Whether this session waits for a job."""
+        return _session() in self._waiting.get(key, ())
+
+    def has_left(self, key: str) -> bool:
+        """Whether this session stopped waiting for a job, which others may still wait for."""
+        return _session() in self._left.get(key, ())
+
+
+@st.cache_resource(show_spinner=False)
+def queue() -> Queue:
+    """The queue that all sessions share."""
+    return Queue(Jobs(backend.store()))
+
+
+def is_active(status: JobStatus | None) -> bool:
+    """Whether a job is still under way."""
+    return status is not None and status.state in ACTIVE
+
+
+def _session() -> str:
+    context = get_script_run_ctx()
+    return context.session_id if context else ""
+
+
+def _is_open(session: str) -> bool:
+    return get_instance().is_active_session(session)

@@ -1,0 +1,136 @@
+"""The list of stored results, and what can be done with one of them."""
+
+from collections.abc import Sequence
+from dataclasses import fields
+
+import pandas as pd
+import streamlit as st
+
+from coupling_core.archive import SUFFIX
+from coupling_core.errors import CouplingError
+from coupling_core.store import Entry
+from explorer import backend
+from explorer.session import change, current
+from explorer.shell import PAGES, sentence
+from explorer.units import duration, size
+
+_TOLD = "_told"
+"""Where the session keeps what the last action did, until it is told."""
+
+
+def show() -> None:
+    """Draw the list and, for the chosen result, its actions."""
+    if told := st.session_state.pop(_TOLD, ""):
+        st.success(told)
+    entries = backend.store().entries()
+    if not entries:
+        st.info("Nothing is stored yet: compute something on Depth.")
+        return
+    words = st.text_input("Search", placeholder="model, prompt or key", key="search@runs")
+    found = [entry for entry in entries if matches(entry, words)]
+    total = size(sum(entry.size for entry in entries))
+    st.caption(f"{len(found)} of {len(entries)} results; {total} in all")
+    chosen = st.dataframe(
+        table(found),
+        hide_index=True,
+        # A row number must not outlive the list that it counts in.
+        key=f"list@{'-'.join(entry.key[:4] for entry in found)}",
+        on_select="rerun",
+        selection_mode="single-row",
+        alt="Table of the stored results",
+    ).selection.rows
+    if chosen:
+        _actions(found[chosen[0]])
+    else:
+        st.caption("Choose a row to open, download, verify or delete a result.")
+
+
+def matches(entry: Entry, words: str) -> bool:
+    """Whether every word occurs in what is known of a result."""
+    text = " ".join(str(cell) for cell in _row(entry).values()).lower()
+    return all(word in text for word in words.lower().split())
+
+
+def table(entries: Sequence[Entry]) -> pd.DataFrame:
+    """One row a result."""
+    return pd.DataFrame([_row(entry) for entry in entries])
+
+
+def _row(entry: Entry) -> dict[str, object]:
+    if entry.problem or entry.request is None:
+        return {"Model": "unreadable", "Prompt": entry.problem, "Key": entry.key}
+    request = entry.request
+    return {
+        "Model": entry.identity.get("name", request.model),
+        "Weights": "trained" if request.untrained is None else f"untrained {request.untrained}",
+        "Prompt": str(request.prompt),
+        "Token": f"{entry.token} of {len(entry.tokens)}",
+        "Final norm": request.final_norm,
+        "Blocks": entry.n_blocks,
+        "K": entry.k_max,
+        "Certified": entry.certified,
+        "Computing": duration(entry.provenance["seconds"]),
+        "Size": size(entry.size),
+        "Measured": entry.provenance["date"][:16].replace("T", " "),
+        "From": "gallery" if entry.gallery else "here",
+        "Key": entry.key,
+    }
+
+
+def _actions(entry: Entry) -> None:
+    obstacle = _obstacle(entry)
+    with st.container(horizontal=True, gap="small"):
+        if st.button("Open on Depth", disabled=bool(obstacle), type="primary"):
+            _open(entry)
+        st.download_button(
+            "Download",
+            entry.path.read_bytes,
+            f"{entry.key}{SUFFIX}",
+            "application/octet-stream",
+            on_click="ignore",
+        )
+        verify = st.button("Verify", help="Read the file to its last byte.")
+        if st.button("Delete", disabled=entry.gallery):
+            _confirm_delete(entry)
+    if obstacle:
+        st.caption(obstacle)
+    if entry.gallery:
+        st.caption("It came with the program, and cannot be deleted.")
+    if verify:
+        _verify(entry)
+
+
+def _obstacle(entry: Entry) -> str:
+    """Why a result cannot be opened by what was asked for; "" where it can."""
+    if entry.problem or entry.request is None:
+        return sentence(entry.problem)
+    if not isinstance(entry.request.prompt, str):
+        return "It was measured from token ids, which a link cannot carry: download it."
+    try:
+        same_model = backend.key(entry.request).split("-")[0] == entry.key.split("-")[0]
+    except CouplingError as error:
+        return f"Its model cannot be found any more. {sentence(error)}"
+    return "" if same_model else "Its model is not the one that has this name now: download it."
+
+
+def _open(entry: Entry) -> None:
+    if entry.request is not None:
+        state = current().of_request(entry.request)
+        change(**{item.name: getattr(state, item.name) for item in fields(state)})
+        st.switch_page(PAGES["Depth"])
+
+
+def _verify(entry: Entry) -> None:
+    if problem := backend.store().verify(entry.key):
+        st.error(sentence(problem))
+    else:
+        st.success("Sound: every byte is as it was written.")
+
+
+@st.dialog("Delete this result?")
+def _confirm_delete(entry: Entry) -> None:
+    st.markdown(f"`{entry.key}`, {size(entry.size)}. It can only be had again by computing it.")
+    if st.button("Delete it", type="primary"):
+        backend.store().remove(entry.key)
+        st.session_state[_TOLD] = f"Deleted {entry.key}."
+        st.rerun()

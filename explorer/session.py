@@ -1,0 +1,102 @@
+"""The state of one browser session: kept across pages, mirrored in the URL, bound to widgets.
+
+The URL is read when a session opens and when it changes without a widget's doing (the browser's
+back and forward). Otherwise the session is right and the URL is written: a link that was drawn
+before the last change, or a click that came before the URL caught up, must not undo it.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+from urllib.parse import urlencode
+
+import streamlit as st
+
+from coupling_core.records import DEFAULT_MODEL
+from explorer.backend import allowed
+from explorer.state import State, from_query, to_query
+
+_STATE, _PAGE, _URL, _ACTED, _PROBLEMS = "_state", "_page", "_url", "_acted", "_problems"
+
+
+def open_session(page: str) -> State:
+    """Bring session and URL together; the first thing every page does."""
+    memory, url = st.session_state, st.query_params.to_dict()
+    first = _STATE not in memory
+    acted = memory.pop(_ACTED, False) or memory.get(_PAGE) != page
+    if first or (not acted and url != memory[_URL]):
+        memory[_STATE], memory[_PROBLEMS] = _read_url(url)
+    memory[_PAGE] = page
+    _write_url()
+    return memory[_STATE]
+
+
+def problems() -> tuple[str, ...]:
+    """What in the link could not be read; told once."""
+    return st.session_state.pop(_PROBLEMS, ())
+
+
+def current() -> State:
+    """The state as it is now."""
+    return st.session_state[_STATE]
+
+
+def change(**fields: Any) -> None:
+    """Change the state; for the callbacks of widgets."""
+    st.session_state[_STATE] = replace(current(), **fields)
+    st.session_state[_ACTED] = True
+
+
+def link(page_url: str) -> str:
+    """The address that shows what is on the screen."""
+    query = urlencode(to_query(current()))
+    return f"{page_url}?{query}" if query else page_url
+
+
+def bound(
+    widget: Callable[..., Any],
+    label: str,
+    field: str,
+    *args: Any,
+    place: str = "sidebar",
+    read: Callable[[Any], Any] = lambda value: value,
+    write: Callable[[Any], Any] = lambda value: value,
+    **options: Any,
+) -> None:
+    """Draw a widget that shows one field of the state and changes it.
+
+    Args:
+        widget: the Streamlit command.
+        label: its label.
+        field: name of the field.
+        *args: further arguments of the command.
+        place: tells apart two widgets for one field.
+        read: turns the widget's value into the field's.
+        write: turns the field's value into the widget's.
+        **options: further options of the command.
+    """
+    key = f"{field}@{place}"
+    shown = write(getattr(current(), field))
+    # Setting an unchanged value would undo what a reader is typing at this moment.
+    if key not in st.session_state or st.session_state[key] != shown:
+        st.session_state[key] = shown
+    widget(label, *args, key=key, on_change=lambda: _take(key, field, read), **options)
+
+
+def _take(key: str, field: str, read: Callable[[Any], Any]) -> None:
+    change(**{field: read(st.session_state[key])})
+
+
+def _read_url(url: Mapping[str, str]) -> tuple[State, tuple[str, ...]]:
+    state, problems = from_query(url)
+    if not allowed(state.model):
+        problems = (*problems, f"model={state.model!r} is not offered here")
+        state = replace(state, model=DEFAULT_MODEL, revision="")
+    return state, problems
+
+
+def _write_url() -> None:
+    query = to_query(current())
+    if st.query_params.to_dict() != query:
+        st.query_params.from_dict(query)
+    st.session_state[_URL] = query

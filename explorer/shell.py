@@ -1,0 +1,73 @@
+"""The frame round every page: its first call, and what catches whatever goes wrong in it."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import streamlit as st
+
+from coupling_core.errors import CouplingError
+from explorer.session import open_session, problems
+from explorer.sidebar import sidebar
+from explorer.state import State, to_query
+
+NAME = "Coupling Explorer"
+ICON = Path(__file__).with_name("icon.png")
+"""A file of our own: the icons that Streamlit offers are fetched from the internet."""
+SIDEBAR_WIDTH = 264
+_STYLE = """<style>
+@media (min-width: 768px) { .stMainBlockContainer { padding-inline: 2.5rem } }
+.js-plotly-plot :is(.xtick, .ytick, .cbaxis, .cbtitle) text,
+.js-plotly-plot :is(.xtitle, .ytitle) {
+  fill: color-mix(in srgb, currentColor 85%, transparent) !important;
+}
+</style>"""
+"""Figures get what the margins would take, and labels in ink instead of Streamlit's pale grey."""
+PAGES = {
+    "Start": "app.py",
+    "Depth": "pages/1_Depth.py",
+    "Runs": "pages/2_Runs.py",
+    "Method": "pages/3_Method.py",
+}
+
+
+@contextmanager
+def page(title: str) -> Iterator[State]:
+    """Frame a page: configuration, session, sidebar; its errors become plain words.
+
+    Args:
+        title: one of `PAGES`.
+
+    Yields:
+        what the reader has chosen.
+    """
+    st.set_page_config(
+        page_title=f"{title} · {NAME}",
+        page_icon=ICON,
+        layout="wide",
+        initial_sidebar_state=SIDEBAR_WIDTH,
+    )
+    st.html(_STYLE)
+    state = open_session(title)
+    _navigation(state)
+    sidebar()
+    for problem in problems():
+        st.warning(f"Part of the link could not be read: {problem}.", icon=":material/link_off:")
+    try:
+        yield state
+    except CouplingError as error:
+        st.error(sentence(error), icon=":material/error:")
+
+
+def sentence(error: CouplingError | str) -> str:
+    """An error as a sentence; a user's text in it stays text."""
+    text = str(error).replace("$", r"\\$")
+    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")
+
+
+def _navigation(state: State) -> None:
+    query = to_query(state)
+    with st.sidebar:
+        st.markdown(f"**{NAME}**")
+        for title, path in PAGES.items():
+            st.page_link(path, label=title, query_params=query)

@@ -1,0 +1,121 @@
+"""The Start page's three linked panels: the score map, and one pair trained and untrained."""
+
+from dataclasses import replace
+
+import plotly.graph_objects as go
+import streamlit as st
+
+from coupling_core import figures
+from coupling_core.gallery import EXAMPLES, UNTRAINED_SEED
+from coupling_core.records import DepthResult
+from explorer import backend, guide
+from explorer.chart import Shown, draw
+from explorer.drawer import selection
+from explorer.session import bound
+from explorer.state import State, to_query
+from explorer.strip import strip
+
+PANEL = 440
+"""Height of a panel in pixels: all three fit on a laptop's screen."""
+PANEL_BAR = 220
+"""Length of its colour bar in pixels."""
+
+
+def show(state: State) -> None:
+    """Draw the page."""
+    st.title("Do a transformer's blocks share one basis?", anchor=False)
+    st.markdown(guide.START)
+    _choices(state)
+    request = state.request()
+    seed = UNTRAINED_SEED if state.untrained is None else state.untrained
+    trained = backend.find(replace(request, untrained=None))
+    twin = backend.find(replace(request, untrained=seed))
+    mapped = trained if state.untrained is None else twin
+    if mapped is None:
+        st.info("This is not measured yet. Choose an example above, or compute it on Depth.")
+    else:
+        _panels(state, mapped, trained, twin)
+    st.page_link(
+        "pages/1_Depth.py",
+        label="Measure your own sentence",
+        icon=":material/arrow_forward:",
+        query_params=to_query(state),
+    )
+
+
+def _choices(state: State) -> None:
+    with st.container(horizontal=True, gap="medium"):
+        bound(
+            st.pills,
+            "Example prompt",
+            "prompt",
+            EXAMPLES,
+            place="start",
+            format_func=lambda text: " ".join(text.split()),
+            write=lambda text: text if text in EXAMPLES else None,
+            required=state.prompt in EXAMPLES,
+        )
+        bound(
+            st.segmented_control,
+            "Score map of",
+            "untrained",
+            (False, True),
+            place="start",
+            format_func={False: "Trained", True: "Untrained twin"}.__getitem__,
+            read=lambda on: UNTRAINED_SEED if on else None,
+            write=lambda seed: seed is not None,
+            required=True,
+        )
+
+
+def _panels(
+    state: State, mapped: DepthResult, trained: DepthResult | None, twin: DepthResult | None
+) -> None:
+    shown = Shown(mapped, state.view(mapped.n_blocks))
+    block, basis = (min(number, mapped.n_blocks) for number in (state.block, state.basis))
+    strip(*shown, guide.DEPTH)
+    left, middle, right = st.columns(3, gap="medium")
+    with left:
+        which = "trained" if mapped is trained else "untrained"
+        st.subheader(f"Score of every pair, {which}", anchor=False)
+        figure = figures.scores(
+            *shown,
+            corrected=not state.raw,
+            auto_range=state.auto_range,
+            selected=(block, basis),
+        )
+        draw(
+            _panel(figure),
+            "scores",
+            shown,
+            lambda: figures.scores_table(*shown),
+            picks_pair=True,
+        )
+        selection(mapped.n_blocks)
+    with middle:
+        st.subheader(f"Blocks {block} and {basis}, trained", anchor=False)
+        _matrix("trained", trained, state, (block, basis))
+    with right:
+        st.subheader(f"Blocks {block} and {basis}, untrained", anchor=False)
+        _matrix("untrained", twin, state, (block, basis))
+
+
+def _panel(figure: go.Figure) -> go.Figure:
+    """A figure in a third of the page."""
+    figure.update_traces(colorbar_len=PANEL_BAR, selector={"type": "heatmap", "showscale": None})
+    return figure.update_layout(height=PANEL, margin={"l": 48, "r": 8})
+
+
+def _matrix(which: str, result: DepthResult | None, state: State, pair: tuple[int, int]) -> None:
+    """One coupling matrix; every matrix has the same colour range, so that the two compare."""
+    if result is None:
+        st.info(f"The {which} model is not measured for this prompt yet.")
+        return
+    view = state.view(result.n_blocks)
+    figure = figures.matrix(result, *pair, view, magnitude=not state.signed)
+    draw(
+        _panel(figure),
+        f"matrix-{which}",
+        Shown(result, view),
+        lambda: figures.matrix_table(result, *pair, view),
+    )

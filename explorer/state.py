@@ -1,0 +1,210 @@
+"""What a reader has chosen, and its form in a link. No Streamlit in here."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from coupling_core.errors import InputError
+from coupling_core.records import (
+    DEFAULT_K,
+    DEFAULT_MODEL,
+    DEFINITIONS,
+    FINAL_NORMS,
+    ROLES,
+    Definition,
+    FinalNorm,
+    Request,
+    Role,
+    View,
+    parse_blocks,
+)
+
+DEFAULT_PROMPT = "What is the capital of France? The capital is"
+FIGURE_3 = tuple(range(9, 17))
+"""The blocks of the paper's Figure 3."""
+MAX_MOSAIC = 24
+"""Most blocks a side that a mosaic shows; beyond it a stride is taken."""
+
+
+@dataclass(frozen=True)
+class State:
+    """Everything that a link carries; what is measured first, then how it is looked at.
+
+    Args:
+        model: alias, hub id, folder or .gguf file.
+        revision: branch, tag or commit of a hub model; empty is its default.
+        prompt: the text.
+        token: the token measured, 1..n or -1 for the last.
+        untrained: seed of the freshly initialised twin; None is the trained model.
+        final_norm: whether the final norm belongs to the last block.
+        k: number of leading triplets.
+        definition: which score.
+        p: order of the norm in `paper`.
+        role: "A" or "B".
+        blocks: block range as text; empty is every block.
+        figure_3: whether the mosaic shows the paper's blocks 9-16 rather than the block range.
+        block: the selected row, the block of the Jacobian.
+        basis: the selected column, the block of the basis.
+        signed: whether matrices are drawn with their signs.
+        raw: whether the raw score is drawn in place of the chance-corrected one.
+        auto_range: whether colours span the drawn values rather than the fixed range.
+    """
+
+    model: str = DEFAULT_MODEL
+    revision: str = ""
+    prompt: str = DEFAULT_PROMPT
+    token: int = -1
+    untrained: int | None = None
+    final_norm: FinalNorm = "include"
+    k: int = DEFAULT_K
+    definition: Definition = "paper"
+    p: float = 1.0
+    role: Role = "A"
+    blocks: str = ""
+    figure_3: bool = True
+    block: int = 12
+    basis: int = 11
+    signed: bool = False
+    raw: bool = False
+    auto_range: bool = False
+
+    def request(self) -> Request:
+        """What has to be measured; raises `InputError` where no model could do it."""
+        return Request(
+            prompt=self.prompt,
+            model=self.model,
+            token=self.token,
+            k=self.k,
+            final_norm=self.final_norm,
+            revision=self.revision or None,
+            untrained=self.untrained,
+        )
+
+    def view(self, n_blocks: int | None = None) -> View:
+        """How it is looked at; the block range can be read only where L is known."""
+        blocks = parse_blocks(self.blocks, n_blocks) if n_blocks and self.blocks else None
+        return View(self.k, self.definition, self.p, self.role, blocks)
+
+    def mosaic_blocks(self, n_blocks: int) -> tuple[tuple[int, ...], int]:
+        """Blocks of the mosaic and the stride that keeps them few enough to be seen."""
+        chosen = parse_blocks(self.blocks, n_blocks)
+        if self.figure_3 and n_blocks >= FIGURE_3[-1]:
+            chosen = FIGURE_3
+        stride = -(-len(chosen) // MAX_MOSAIC)
+        return chosen[::stride], stride
+
+    def of_request(self, request: Request) -> "State":
+        """The same way of looking at another measurement."""
+        return replace(
+            self,
+            model=request.model,
+            revision=request.revision or "",
+            prompt=str(request.prompt),
+            token=request.token,
+            untrained=request.untrained,
+            final_norm=request.final_norm,
+            k=min(self.k, request.k_max),
+        )
+
+
+def _whole(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise InputError("an integer is expected") from None
+
+
+def _at_least(least: int) -> Callable[[str], int]:
+    def read(text: str) -> int:
+        if (number := _whole(text)) < least:
+            raise InputError(f"an integer of at least {least} is expected")
+        return number
+
+    return read
+
+
+def _token(text: str) -> int:
+    return Request(prompt="any", token=_whole(text)).token
+
+
+def _order(text: str) -> float:
+    try:
+        return View(p=float(text)).p
+    except ValueError:
+        raise InputError("a number is expected") from None
+
+
+def _one_of(choices: tuple[str, ...]) -> Callable[[str], str]:
+    def read(text: str) -> str:
+        if text not in choices:
+            raise InputError(f"one of {', '.join(choices)} is expected")
+        return text
+
+    return read
+
+
+def _flag(text: str) -> bool:
+    return _one_of(("0", "1"))(text) == "1"
+
+
+def _words(text: str) -> str:
+    if not text.strip():
+        raise InputError("a text is expected")
+    return text
+
+
+_READERS: Mapping[str, tuple[str, Callable[[str], Any]]] = {
+    "model": ("model", _words),
+    "rev": ("revision", _words),
+    "prompt": ("prompt", _words),
+    "token": ("token", _token),
+    "untrained": ("untrained", _at_least(0)),
+    "norm": ("final_norm", _one_of(FINAL_NORMS)),
+    "k": ("k", _at_least(1)),
+    "def": ("definition", _one_of(DEFINITIONS)),
+    "p": ("p", _order),
+    "role": ("role", _one_of(ROLES)),
+    "blocks": ("blocks", _words),
+    "fig3": ("figure_3", _flag),
+    "block": ("block", _at_least(1)),
+    "basis": ("basis", _at_least(1)),
+    "signed": ("signed", _flag),
+    "raw": ("raw", _flag),
+    "auto": ("auto_range", _flag),
+}
+"""Name in a link: field, and how its text is read."""
+
+
+def from_query(query: Mapping[str, str]) -> tuple[State, tuple[str, ...]]:
+    """Read a link; what cannot be read keeps its default and is told of."""
+    fields: dict[str, Any] = {}
+    problems = []
+    for name, text in query.items():
+        if name not in _READERS:
+            problems.append(f"{name} is not known here")
+            continue
+        field, read = _READERS[name]
+        try:
+            fields[field] = read(text)
+        except InputError as error:
+            default = getattr(State, field)
+            problems.append(f"{name}={text!r} became {_text(default) or 'empty'}: {error}")
+    return State(**fields), tuple(problems)
+
+
+def to_query(state: State) -> dict[str, str]:
+    """Write a link: short names, and only what differs from the default."""
+    values = {name: getattr(state, field) for name, (field, _) in _READERS.items()}
+    return {
+        name: _text(value)
+        for name, value in values.items()
+        if value != getattr(State, _READERS[name][0])
+    }
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(int(value))
+    return f"{value:.12g}" if isinstance(value, float) else str(value)

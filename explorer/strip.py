@@ -1,0 +1,86 @@
+"""The line above the figures that says what they are of, and the ways to take them along."""
+
+import streamlit as st
+
+from coupling_core import archive
+from coupling_core.figures import style
+from coupling_core.records import DepthResult, View
+from explorer import chips
+from explorer.chart import IMAGE_FORMAT
+from explorer.queue import queue
+from explorer.recipes import python_recipe, shell_recipe
+from explorer.session import current, link
+
+HASH_SHOWN = 12
+
+
+def strip(result: DepthResult, view: View, guide: str) -> None:
+    """Say what is drawn, and offer link, files, recipes and a guide.
+
+    Args:
+        result: what is drawn.
+        view: how.
+        guide: how the figures of this page are read, in Markdown.
+    """
+    with st.container(gap="xsmall"):
+        chips.of_result(result)
+        st.caption(" · ".join(_facts(result, view)))
+        _take_along(result, view, guide)
+
+
+def _take_along(result: DepthResult, view: View, guide: str) -> None:
+    with st.container(horizontal=True, gap="small"):
+        with st.popover("Copy link", type="tertiary", icon=":material/link:"):
+            st.caption("This address shows what is on the screen.")
+            st.code(link(st.context.url or ""), language=None, wrap_lines=True)
+        with st.popover("Export", type="tertiary", icon=":material/download:"):
+            _files(result, view)
+        with st.popover("Reproduce", type="tertiary", icon=":material/terminal:"):
+            st.caption("In Python")
+            st.code(python_recipe(result.request, view), wrap_lines=True)
+            st.caption("On the command line")
+            st.code(shell_recipe(current()), language="bash", wrap_lines=True)
+        with st.popover("How to read this", type="tertiary", icon=":material/help:"):
+            st.markdown(guide)
+
+
+def _facts(result: DepthResult, view: View) -> list[str]:
+    identity, provenance = result.identity, result.provenance
+    who = f"**{identity['name']}** `{str(identity.get('digest', ''))[:HASH_SHOWN]}`"
+    if (seed := result.request.untrained) is not None:
+        who += f", untrained (seed {seed})"
+    certified = sum(c.certified for c in result.certificates)
+    return [
+        who,
+        provenance.get("dtype", ""),
+        f"token {result.token} of {len(result.tokens)}",
+        f"final norm {result.request.final_norm}d",
+        f"K = {view.k} of {result.k_max}",
+        style.definition_name(view),
+        f"{certified} of {result.n_blocks} SVDs certified",
+        _origin(result),
+        ", ".join(f"{name} {version}" for name, version in provenance["versions"].items()),
+    ]
+
+
+def _origin(result: DepthResult) -> str:
+    if queue().waits(result.key):
+        return f"computed now in {result.provenance['seconds']:.1f} s"
+    return f"stored, measured on {result.provenance['date'][:10]}"
+
+
+def _files(result: DepthResult, view: View) -> None:
+    st.download_button(
+        "Result (.safetensors), which the command line reads",
+        lambda: archive.encode(result),
+        f"{result.key}{archive.SUFFIX}",
+        "application/octet-stream",
+        on_click="ignore",
+    )
+    st.segmented_control(
+        "The camera above each figure saves",
+        ["svg", "png"],
+        default="svg",
+        key=IMAGE_FORMAT,
+        required=True,
+    )

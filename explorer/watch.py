@@ -1,0 +1,62 @@
+"""A job under way: where it stands, what it has so far, and a way to stop it."""
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from coupling_core.jobs import JobStatus
+from coupling_core.records import DepthResult
+from explorer.queue import is_active, queue
+from explorer.session import change
+from explorer.units import duration, ordinal_place
+
+EVERY = 0.5
+"""Seconds between two looks at the job."""
+
+
+def watch(key: str, draw_partial: Callable[[DepthResult], None]) -> None:
+    """Follow a job until it ends, then draw the whole page anew.
+
+    The worker never touches the page: this fragment looks at the job's status time and again, so
+    that a refresh or a closed tab costs nothing.
+
+    Args:
+        key: of the job.
+        draw_partial: draws what the job has so far.
+    """
+
+    @st.fragment(run_every=EVERY)
+    def follow() -> None:
+        status = queue().status(key)
+        if not is_active(status) or not queue().waits(key):
+            st.rerun()
+        done, text = where(status)
+        st.progress(done, text)
+        st.button("Cancel", on_click=stop, args=(key,), icon=":material/stop:", key=f"cancel@{key}")
+        if status.owners > 1:
+            st.caption(f"{status.owners} sessions wait for this; it is computed once.")
+        if status.progress and status.progress.partial:
+            draw_partial(status.progress.partial)
+
+    follow()
+
+
+def stop(key: str) -> None:
+    """Stop waiting for a job; for the callback of a button."""
+    queue().leave(key)
+    change()
+
+
+def where(status: JobStatus) -> tuple[float, str]:
+    """Fraction done, and where a job stands in words."""
+    if status.state == "queued":
+        return 0.0, f"Queued, {ordinal_place(status.place)}"
+    so_far = duration(status.seconds)
+    progress = status.progress
+    if progress is None or progress.stage == "loading":
+        return 0.0, f"Loading the model, {so_far}"
+    if progress.stage == "tracing":
+        return 0.0, f"Running the prompt through the model, {so_far}"
+    if progress.stage == "saving":
+        return 1.0, "Saving the result"
+    return progress.done / progress.total, f"Block {progress.done} of {progress.total}, {so_far}"

@@ -1,0 +1,13 @@
+"""Depth: every coupling matrix of a model at one token, their scores, and one pair close up."""
+
+import streamlit as st
+
+from explorer import depth
+from explorer.compute import answer
+from explorer.shell import page
+
+with page("Depth") as state:
+    st.title("Coupling across depth", anchor=False)
+    result = answer(state.request(), lambda partial: depth.partial_map(partial, state))
+    if result is not None:
+        depth.show(result, state)

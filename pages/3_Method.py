@@ -1,0 +1,161 @@
+"""Method: what is measured and how, how the figures are read, and what they cannot say."""
+
+import streamlit as st
+
+from explorer import guide
+from explorer.shell import page
+
+TEXT_WIDTH = 780
+"""In pixels: a line that the eye can follow."""
+CITATION = """@inproceedings{aubry2025coupling,
+  title     = {Transformer Block Coupling and its Correlation with Generalization in {LLMs}},
+  author    = {Aubry, Murdock and Meng, Haoming and Sugolov, Anton and Papyan, Vardan},
+  booktitle = {International Conference on Learning Representations},
+  year      = {2025},
+  note      = {arXiv:2407.07810}
+}"""
+
+
+def jacobians() -> None:
+    st.header("From a prompt to Jacobians", anchor=False)
+    st.markdown(
+        "A prompt of *n* tokens becomes states $X^0, \\dots, X^L$ of the residual stream, one row "
+        "of width *d* a token. Block *l* adds its residual map to them, and its Jacobian at one "
+        "token *t* is the linear part of what it adds there (paper, Eq. 6 and 8):"
+    )
+    st.latex(
+        r"X^l = X^{l-1} + f^l(X^{l-1}), \qquad "
+        r"J^l = \frac{\partial f^l(X^{l-1})_t}{\partial x_t^{l-1}} = U_l S_l V_l^\top"
+    )
+    st.markdown(
+        "The skip connection is left out: it would add the same identity to every block. The "
+        "model's final norm counts as part of the last block (paper, Eq. 7) unless you exclude it. "
+        "Blocks and tokens are numbered from 1; the prompt is tokenised with the tokenizer's own "
+        "special tokens and no chat template."
+    )
+
+
+def coupling() -> None:
+    st.header("Coupling matrices", anchor=False)
+    st.markdown(
+        "The Jacobian of block *l* is written in the top *K* singular vectors of block *l'*; *B* "
+        "exchanges the roles of the left and the right vectors (paper, Section 3.1):"
+    )
+    st.latex(
+        r"A^{ll'} = U_{l',K}^\top\, J^l\, V_{l',K}, \qquad "
+        r"B^{ll'} = V_{l',K}^\top\, J^l\, U_{l',K}"
+    )
+    st.markdown(
+        "Where both blocks act in one basis, *A* is diagonal and its diagonal is that of "
+        "$S_{l,K}$, the top *K* singular values $s$ of $J^l$. The matrix of *K* is a corner of "
+        "the matrix of every larger *K*, which is why changing *K* computes nothing."
+    )
+
+
+def scores() -> None:
+    st.header("Five scores", anchor=False)
+    st.markdown("Texts on coupling normalise differently. Each number here names its definition.")
+    for name, formula, where in DEFINITIONS:
+        st.markdown(f"**{name}**: {where}")
+        st.latex(formula)
+
+
+DEFINITIONS = (
+    (
+        "paper",
+        r"c = 1 - \frac{\lVert A - S \rVert_F}{\lVert s \rVert_p}, \quad p = 1",
+        "the conference paper, Eq. 9; *p* can be changed.",
+    ),
+    (
+        "released",
+        r"c = 1 - \frac{\lVert\, |A| - S \,\rVert_F}{\lVert s \rVert_2}",
+        "the authors' program, which takes magnitudes first.",
+    ),
+    (
+        "page",
+        r"c = 1 - \frac{\lVert A - S \rVert_F}{\lVert s \rVert_2}",
+        "the project page, which divides by the Frobenius norm of $S$.",
+    ),
+    (
+        "preprint",
+        r"c = 1 - \frac{\lVert A - \operatorname{Diag} A \rVert_F}{\lVert A \rVert_F}",
+        "after the preprint, Eq. 14, which has the whole of $A$ and the opposite sign; restricting "
+        "it to the top *K* is ours.",
+    ),
+    (
+        "alignment",
+        r"c = \frac{\operatorname{tr} A}{\lVert s \rVert_1}",
+        "ours: 1 when coupled, 0 by chance, so that it compares across *K*, width and training.",
+    ),
+)
+
+
+def chance() -> None:
+    st.header("What chance gives", anchor=False)
+    st.markdown(
+        "A raw score has a floor that has nothing to do with coupling. With *p* = 1 and *K* = 50 "
+        "the trained SmolLM2-135M scores 0.859 on the first example prompt, and its untrained twin "
+        "0.856. The floor is the score of a basis drawn at random (independent Haar-distributed "
+        "*K*-frames), for which"
+    )
+    st.latex(
+        r"\mathbb{E}\,\lVert A - S \rVert_F^2 = \lVert s \rVert_2^2 "
+        r"+ \frac{K^2}{d^2} \lVert J \rVert_F^2"
+    )
+    st.markdown(
+        "holds exactly. `paper` and `page` take their floor at this value, `alignment` has floor "
+        "0, and those of `released` and `preprint` are sampled with 8 random bases while the "
+        "Jacobian is at hand. The maps colour the chance-corrected score, on which the same two "
+        "models have 0.060 and 0.000:"
+    )
+    st.latex(r"\frac{c - \mathrm{floor}}{1 - \mathrm{floor}}")
+    st.markdown("No mean includes a Jacobian against itself: that is 1 by construction.")
+
+
+def certificates() -> None:
+    st.header("How the singular vectors are checked", anchor=False)
+    st.markdown(
+        "A truncated SVD can be wrong without a sign of it: a triplet may simply be missing. Each "
+        "one is therefore certified in double precision from the Jacobian itself. Both sets of "
+        "vectors are orthonormal to 1e-5; the residuals of $Jv = us$ and $J^\\top u = vs$ are "
+        "below 1e-4 of the largest singular value; and a Cholesky factorisation shows that no "
+        "singular value above the *K*-th was missed:"
+    )
+    st.latex(r"s_K^2 (1 + \delta)^2 I - (J^\top J - V S^2 V^\top) \succ 0, \quad \delta = 10^{-4}")
+    st.markdown("Where a block fails, the page says which test failed instead of hiding it.")
+
+
+def limits() -> None:
+    st.header("What these figures cannot say", anchor=False)
+    st.markdown(
+        "- **One prompt is an example.** A handful of prompts can overstate coupling by up to "
+        "70 %: a claim about a model needs at least 40 of them and an interval "
+        "(`coupling depth --prompts FILE`).\n"
+        "- **Near ties.** Neighbouring singular values often differ by less than 1 %. Single "
+        "vectors are then arbitrary, and a matrix may look scrambled although the subspaces "
+        "agree: read the principal angles beside it.\n"
+        "- **Training moves the floor.** As the spectrum sharpens, the raw score can fall while "
+        "coupling rises: compare chance-corrected scores or alignments.\n"
+        "- **Linear, and at one token.** A Jacobian describes a block near one state only, and "
+        "nothing of what other tokens do.\n"
+        "- **Quantised weights** are measured as what they are dequantised to, in float32."
+    )
+
+
+with page("Method"):
+    with st.container(width=TEXT_WIDTH):
+        st.title("Method", anchor=False)
+        jacobians()
+        coupling()
+        scores()
+        chance()
+        certificates()
+        st.header("How the figures are read", anchor=False)
+        st.markdown(guide.DEPTH)
+        limits()
+        st.header("Citation", anchor=False)
+        st.markdown(
+            "The measure and the phenomenon are from this paper; please cite it for both. The "
+            "mosaic of the Depth page follows its Figure 3."
+        )
+        st.code(CITATION, language="bibtex", wrap_lines=True)
