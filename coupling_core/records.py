@@ -213,6 +213,13 @@ class DepthResult:
     provenance: Mapping[str, Any] = field(default_factory=dict)
 
     @property
+    def model_name(self) -> str:
+        """What to call the model, with the seed of an untrained twin."""
+        name = str(self.identity.get("name", self.request.model))
+        seed = self.request.untrained
+        return name if seed is None else f"{name}, untrained (seed {seed})"
+
+    @property
     def n_blocks(self) -> int:
         """L, the number of blocks."""
         return self.singular_values.shape[0]

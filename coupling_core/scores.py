@@ -30,6 +30,14 @@ from coupling_core.records import (
     parse_blocks,
 )
 
+DEFINITION_NAMES: dict[Definition, str] = {
+    "paper": "paper, Eq. 9",
+    "released": "released code",
+    "page": "project page",
+    "preprint": "preprint, Eq. 14",
+    "alignment": "alignment",
+}
+
 MIN_PROMPTS = 40
 """Fewer prompts than this overstate coupling: no claim about a model rests on them."""
 
@@ -73,6 +81,14 @@ class Interval:
     def enough(self) -> bool:
         """Whether there are enough prompts for a claim."""
         return self.n >= MIN_PROMPTS
+
+
+def definition_name(view: View) -> str:
+    """Which score a view shows, and of which matrix where that is not A."""
+    name = DEFINITION_NAMES[view.definition]
+    if view.definition == "paper":
+        name += f", p = {view.p:g}"
+    return name if view.role == "A" else f"{name}, B = VᵀJU"
 
 
 def score(
@@ -168,34 +184,28 @@ def score_by_k(
     return by_k, chance_floor(result, view.definition, view.p)[block - 1]
 
 
-def gaps(result: DepthResult, k: int) -> Float[np.ndarray, " block"]:
-    """s_K / s_{K+1} of every block: next to 1, the K-th singular vector is arbitrary.
+def mean_by_k(
+    result: DepthResult, view: View
+) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:
+    """Raw score, chance floor and chance-corrected score for K = 1..Kmax, each a mean over l != l'.
 
-    NaN where K is the width, and where the rank ends at K or before.
+    Raises:
+        InputError: where a block is out of range.
     """
-    require_k(result, k)
-    s = np.column_stack([result.singular_values, result.next_singular_value]).astype(np.float64)
-    last, following = s[:, k - 1], s[:, k]
-    return np.divide(last, following, out=np.full_like(last, np.nan), where=following > 0)
-
-
-def chance_angles(k: int, width: int) -> Float[np.ndarray, " k"]:
-    """Principal angles in degrees between two independent random K-subspaces of R^d, for large d.
-
-    With q = K / d and c = 4 q (1 - q), the squared cosines cos^2 = c sin^2(phi) follow the law of
-    Wachter: phi in (0, pi / 2) has the distribution function
-    (phi - r arctan(r tan phi)) / (pi q), r = abs(1 - 2 q); for q > 1 / 2, 2 K - d angles are 0.
-    Returned are its K quantiles, smallest angle first.
-    """
-    q = k / width
-    r = abs(1 - 2 * q)
-    phi = np.linspace(0, np.pi / 2, 4001)[:-1]
-    below = (phi - r * np.arctan(r * np.tan(phi))) / (np.pi * q)
-    level = 1 - (np.arange(k) + 0.5) / k  # of the cosine: the smallest angle has the largest
-    at = np.interp(level, below, phi)
-    cosine = np.sqrt(4 * q * (1 - q)) * np.sin(at)
-    shared = level > (1 - q) / q  # directions that two large subspaces cannot but share
-    return np.degrees(np.arccos(np.where(shared, 1.0, cosine)))
+    blocks = view.blocks or parse_blocks(None, result.n_blocks)
+    pairs = [
+        score_by_k(result, block, basis, view)
+        for block in blocks
+        for basis in blocks
+        if block != basis
+    ]
+    if not pairs:
+        nothing = np.full(result.k_max, np.nan)
+        return nothing, nothing, nothing
+    raw, floor = (np.stack(curves) for curves in zip(*pairs, strict=True))
+    floor = np.where(np.isnan(raw), np.nan, floor)
+    raw, floor, above = (_nan_mean(x, 0) for x in (raw, floor, corrected(raw, floor)))
+    return raw, floor, above
 
 
 def corrected(
@@ -214,6 +224,14 @@ def mean_off_diagonal(values: Float[np.ndarray, "block block"]) -> float:
     others = values[~np.eye(len(values), dtype=bool)]
     others = others[~np.isnan(others)]
     return float(others.mean()) if others.size else float("nan")
+
+
+def block_means(
+    values: Float[np.ndarray, "block block"],
+) -> tuple[Float[np.ndarray, " block"], Float[np.ndarray, " block"]]:
+    """Mean over l != l' of each row (block l as Jacobian) and of each column (l' as basis)."""
+    others = np.where(np.eye(len(values), dtype=bool), np.nan, values)
+    return _nan_mean(others, 1), _nan_mean(others, 0)
 
 
 def bootstrap(
@@ -256,3 +274,9 @@ def require_blocks(result: DepthResult, *blocks: int) -> None:
 
 def _has_rank(result: DepthResult, k: int) -> Bool[np.ndarray, "block block"]:
     return np.minimum.outer(result.rank, result.rank) >= k
+
+
+def _nan_mean(values: Float[np.ndarray, "a b"], axis: int) -> Float[np.ndarray, " c"]:
+    counted = ~np.isnan(values)
+    n = counted.sum(axis)
+    return np.where(counted, values, 0).sum(axis) / np.where(n > 0, n, np.nan)

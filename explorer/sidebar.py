@@ -3,10 +3,10 @@
 import streamlit as st
 
 from coupling_core.errors import CouplingError
-from coupling_core.figures.style import DEFINITION_NAMES
 from coupling_core.gallery import EXAMPLES, UNTRAINED_SEED
 from coupling_core.identity import ALIASES
 from coupling_core.records import DEFINITIONS, FINAL_NORMS
+from coupling_core.scores import DEFINITION_NAMES
 from coupling_core.tokens import Tokens, tokenize
 from explorer import backend
 from explorer.session import bound, change, current

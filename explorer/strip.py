@@ -3,8 +3,8 @@
 import streamlit as st
 
 from coupling_core import archive
-from coupling_core.figures import style
 from coupling_core.records import DepthResult, View
+from coupling_core.scores import definition_name
 from explorer import chips
 from explorer.chart import IMAGE_FORMAT
 from explorer.queue import queue
@@ -56,7 +56,7 @@ def _facts(result: DepthResult, view: View) -> list[str]:
         f"token {result.token} of {len(result.tokens)}",
         f"final norm {result.request.final_norm}d",
         f"K = {view.k} of {result.k_max}",
-        style.definition_name(view),
+        definition_name(view),
         f"{certified} of {result.n_blocks} SVDs certified",
         _origin(result),
         ", ".join(f"{name} {version}" for name, version in provenance["versions"].items()),

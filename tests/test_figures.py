@@ -19,7 +19,7 @@ from coupling_core import (
 from coupling_core.figures import style
 from coupling_core.figures.export import on_paper
 from coupling_core.figures.mosaic import cell_side
-from coupling_core.scores import chance_angles
+from coupling_core.subspaces import chance_angles
 
 VIEW = View(k=6)
 PER_BLOCK = ("singular_values", "jacobian_norm", "next_singular_value")

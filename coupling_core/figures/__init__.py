@@ -5,7 +5,7 @@
     mosaic                 every coupling matrix in one picture
     matrix                 one coupling matrix
     spectrum               singular values, and the gap at K
-    by_k                   the score of one pair against K
+    by_k                   the score of one pair, or the mean, against K
     angles                 principal angles of one pair
     tables                 the same numbers as tables
     export                 standalone HTML, SVG and PNG with their provenance
@@ -14,7 +14,7 @@
 """
 
 from coupling_core.figures.angles import angles
-from coupling_core.figures.by_k import score_by_k
+from coupling_core.figures.by_k import mean_by_k, score_by_k
 from coupling_core.figures.export import FORMATS, render
 from coupling_core.figures.matrix import matrix
 from coupling_core.figures.mosaic import mosaic
@@ -36,6 +36,7 @@ __all__ = [  # noqa: RUF022 - by use, not by name
     "matrix",
     "spectrum",
     "score_by_k",
+    "mean_by_k",
     "angles",
     # their twins
     "scores_table",

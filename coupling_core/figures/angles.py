@@ -2,11 +2,10 @@
 
 import numpy as np
 import plotly.graph_objects as go
-from jaxtyping import Float
 
 from coupling_core.figures import style, words
 from coupling_core.records import DepthResult, View
-from coupling_core.scores import chance_angles, require_blocks, require_k
+from coupling_core.subspaces import chance_angles, stored_angles
 
 SIDES = (("left (U)", style.ACCENT), ("right (V)", style.SECOND))
 
@@ -56,14 +55,3 @@ def angles(result: DepthResult, block: int, basis: int, view: View) -> go.Figure
     for (name, color), degrees in zip(SIDES, sides, strict=True):
         figure.add_scatter(x=index, y=degrees, name=name, line={"color": color, "width": 2.5})
     return figure.update_traces(mode="lines", hovertemplate="%{y:.1f}°")
-
-
-def stored_angles(
-    result: DepthResult, block: int, basis: int, view: View
-) -> tuple[int, Float[np.ndarray, "side k"]]:
-    """The largest stored K up to the viewed one (or the smallest there is), and its angles."""
-    require_k(result, view.k)
-    require_blocks(result, block, basis)
-    at = max(int(np.searchsorted(result.angle_k, view.k, side="right")) - 1, 0)
-    k = int(result.angle_k[at])
-    return k, result.angles[:, at, block - 1, basis - 1, :k]

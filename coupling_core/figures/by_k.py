@@ -1,12 +1,14 @@
-"""The score of one pair against K, with the score that chance gives."""
+"""The score of one pair, or the mean over pairs, against K, with the score that chance gives."""
 
 import numpy as np
 import plotly.graph_objects as go
+from jaxtyping import Float
 
 from coupling_core.figures import style, words
 from coupling_core.records import DepthResult, View
 from coupling_core.scores import corrected as correct
-from coupling_core.scores import require_k
+from coupling_core.scores import definition_name, require_k
+from coupling_core.scores import mean_by_k as mean_curves
 from coupling_core.scores import score_by_k as curves
 
 
@@ -31,29 +33,64 @@ def score_by_k(
     require_k(result, view.k)
     raw, floor = curves(result, block, basis, view)
     shown = correct(raw, floor) if corrected else raw
-    chance = np.where(np.isnan(floor), np.nan, 0.0) if corrected else floor
-    fixed = style.CORRECTED_RANGE if corrected else style.RAW_RANGE
-    k = np.arange(1, result.k_max + 1)
-    figure = style.new_figure(
+    return _draw(
+        shown,
+        np.where(np.isnan(floor), np.nan, 0.0) if corrected else floor,
+        view,
+        corrected,
+        style.score_name(corrected),
         words.by_k_alt(result, block, basis, view),
         words.by_k_caption(block, basis),
+    )
+
+
+def mean_by_k(result: DepthResult, view: View, *, corrected: bool = False) -> go.Figure:
+    """The same as `score_by_k` for the mean over all pairs of different blocks viewed.
+
+    Raises:
+        InputError: where K or a block is not in the result.
+    """
+    require_k(result, view.k)
+    raw, floor, above = mean_curves(result, view)
+    return _draw(
+        above if corrected else raw,
+        np.where(np.isnan(floor), np.nan, 0.0) if corrected else floor,
+        view,
+        corrected,
+        f"Mean {style.score_name(corrected).lower()}",
+        words.mean_by_k_alt(result, view),
+        words.mean_by_k_caption(),
+    )
+
+
+def _draw(
+    shown: Float[np.ndarray, " k"],
+    chance: Float[np.ndarray, " k"],
+    view: View,
+    corrected: bool,
+    name: str,
+    alt: str,
+    caption: str,
+) -> go.Figure:
+    fixed = style.CORRECTED_RANGE if corrected else style.RAW_RANGE
+    k = np.arange(1, len(shown) + 1)
+    figure = style.new_figure(
+        alt,
+        caption,
         height=380,
-        xaxis={"title": {"text": "Number of singular triplets K"}, "range": [0, result.k_max + 1]},
+        xaxis={"title": {"text": "Number of singular triplets K"}, "range": [0, len(k) + 1]},
         yaxis={
-            "title": {"text": f"{style.score_name(corrected)} ({style.definition_name(view)})"},
+            "title": {"text": f"{name} ({definition_name(view)})"},
             "range": style.covering(fixed, shown, chance),
         }
         | style.GRID,
         hovermode="x unified",
     )
-    number = "%{y:.3f}"
-    figure.add_scatter(
-        x=k, y=chance, name="chance", line={"color": style.INK, "dash": "dash", "width": 1.5}
-    )
-    figure.add_scatter(
-        x=k, y=shown, name="score", line={"color": style.ACCENT, "width": 2.5}
-    ).update_traces(mode="lines", hovertemplate=number)
-    figure.add_scatter(
+    dashed = {"color": style.INK, "dash": "dash", "width": 1.5}
+    figure.add_scatter(x=k, y=chance, name="chance", line=dashed)
+    figure.add_scatter(x=k, y=shown, name="score", line={"color": style.ACCENT, "width": 2.5})
+    figure.update_traces(mode="lines", hovertemplate="%{y:.3f}")
+    return figure.add_scatter(
         x=[view.k],
         y=[shown[view.k - 1]],
         name=f"K = {view.k}",
@@ -61,4 +98,3 @@ def score_by_k(
         marker={"color": style.ACCENT, "size": 10},
         hoverinfo="skip",
     )
-    return figure

@@ -7,7 +7,8 @@ from jaxtyping import Float
 
 from coupling_core.figures import style, words
 from coupling_core.records import DepthResult, View, parse_blocks
-from coupling_core.scores import gaps, require_blocks, require_k
+from coupling_core.scores import require_blocks, require_k
+from coupling_core.subspaces import gaps
 
 
 def spectrum(

@@ -10,6 +10,7 @@ import plotly.graph_objects as go
 from jaxtyping import Bool, Float, Shaped
 
 from coupling_core.records import View
+from coupling_core.scores import definition_name
 
 ACCENT = "#e4572e"
 SECOND = "#2a9d8f"
@@ -37,14 +38,6 @@ CORRECTED_RANGE = (-0.1, 0.6)
 MATRIX_LIMIT = 0.15
 """Entries of A in units of s_1. Off l = l' they seldom pass it: 99 % lie below 0.07 in a trained
 model, whose diagonals this range shows on a ground that stays dark."""
-
-DEFINITION_NAMES = {
-    "paper": "paper, Eq. 9",
-    "released": "released code",
-    "page": "project page",
-    "preprint": "preprint, Eq. 14",
-    "alignment": "alignment",
-}
 
 _AXIS = {
     "showgrid": False,
@@ -99,14 +92,6 @@ def score_name(corrected: bool) -> str:
 def score_terms(view: View) -> str:
     """Definition, K and unit of a score, which every colour bar names."""
     return f"{definition_name(view)}; K = {view.k}; no unit"
-
-
-def definition_name(view: View) -> str:
-    """Which score it is, and of which matrix where that is not A."""
-    name = DEFINITION_NAMES[view.definition]
-    if view.definition == "paper":
-        name += f", p = {view.p:g}"
-    return name if view.role == "A" else f"{name}, B = VᵀJU"
 
 
 def score_range(

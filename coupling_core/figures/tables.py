@@ -4,17 +4,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coupling_core.figures.angles import stored_angles
 from coupling_core.records import ROLES, DepthResult, View, parse_blocks
 from coupling_core.scores import (
-    chance_angles,
     corrected,
-    gaps,
     require_blocks,
     require_k,
     score_by_k,
     score_pairs,
 )
+from coupling_core.subspaces import chance_angles, gaps, stored_angles
 
 if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need it
     from pandas import DataFrame

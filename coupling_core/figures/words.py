@@ -7,17 +7,20 @@ from jaxtyping import Float
 
 from coupling_core.figures import style
 from coupling_core.records import DepthResult, View
-from coupling_core.scores import Scores, corrected, mean_off_diagonal, score_by_k
+from coupling_core.scores import (
+    Scores,
+    corrected,
+    definition_name,
+    mean_off_diagonal,
+    score_by_k,
+    score_pairs,
+)
 
 
 def subject(result: DepthResult) -> str:
     """Which model and which token, as a phrase."""
-    name = result.identity.get("name", result.request.model)
-    seed = result.request.untrained
-    if seed is not None:
-        name = f"{name}, untrained (seed {seed})"
     text = result.tokens[result.token - 1]
-    return f"{name} at token {result.token} of {len(result.tokens)}, “{text.strip()}”"
+    return f"{result.model_name} at token {result.token} of {len(result.tokens)}, “{text.strip()}”"
 
 
 def provenance(result: DepthResult, view: View) -> str:
@@ -30,7 +33,7 @@ def provenance(result: DepthResult, view: View) -> str:
         subject(result),
         f"prompt of {n} tokens: “{prompt}”",
         f"K = {view.k}",
-        style.definition_name(view),
+        definition_name(view),
         f"final norm {result.request.final_norm}d",
         *([made["dtype"]] if "dtype" in made else []),
         "SVDs certified" if result.certified else "SVDs not all certified",
@@ -176,6 +179,22 @@ def by_k_caption(block: int, basis: int) -> str:
     return (
         f"Coupling of block {block} in the basis of block {basis} as more singular triplets are "
         "counted. Only what lies above the chance line is coupling."
+    )
+
+
+def mean_by_k_alt(result: DepthResult, view: View) -> str:
+    """What the mean score does as K grows."""
+    return (
+        f"Mean score over l ≠ l' against K from 1 to {result.k_max} with its chance floor, "
+        f"{subject(result)}. At K = {view.k}: {mean_words(score_pairs(result, view))}"
+    )
+
+
+def mean_by_k_caption() -> str:
+    """How the mean score against K is read."""
+    return (
+        "Mean over all pairs of different blocks as more singular triplets are counted. Only what "
+        "lies above the chance line is coupling."
     )
 
 
