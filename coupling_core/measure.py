@@ -89,7 +89,7 @@ def _compute(
     device: str | None,
     report: Report,
 ) -> DepthResult:
-    from coupling_core import models
+    from coupling_core import hardware, models
     from coupling_core.coupling import Pairs
     from coupling_core.jacobian import block_jacobian
     from coupling_core.svd import top_svd
@@ -134,23 +134,25 @@ def _compute(
         result = replace(so_far, angles=pairs.angles())
         provenance |= {
             "seconds": time.perf_counter() - start,
-            "peak_memory_bytes": models.peak_memory(loaded.device),
+            "peak_memory_bytes": hardware.peak_memory(loaded.device),
         }
         return replace(result, provenance=provenance)
 
 
 def _provenance(loaded: "LoadedModel", traced: "Trace") -> dict[str, Any]:
-    from coupling_core import models
+    import torch
+
+    from coupling_core import hardware
 
     return {
         "load_seconds": loaded.seconds,
-        "device": models.device_name(loaded.device),
-        "threads": models.threads(),
+        "device": hardware.device_name(loaded.device),
+        "threads": torch.get_num_threads(),
         "dtype": "float32",
         "causal": traced.causal,
         "final_norm": traced.final_norm is not None,
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "versions": models.versions(),
+        "versions": hardware.versions(),
     }
 
 

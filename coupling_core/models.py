@@ -2,7 +2,6 @@
 
 import gc
 import hashlib
-import resource
 import shutil
 import tempfile
 import time
@@ -26,6 +25,7 @@ from transformers import (
 from transformers.modeling_layers import GradientCheckpointingLayer
 
 from coupling_core.errors import ComputeError, InputError
+from coupling_core.hardware import default_device
 from coupling_core.identity import ALIASES, Source, locate
 from coupling_core.records import Request
 from coupling_core.tokens import is_byte_level, readable
@@ -166,13 +166,6 @@ def prepare(name: str) -> Path:
     return source.converted
 
 
-def default_device() -> str:
-    """CUDA where there is one, then MPS, then the CPU."""
-    if torch.cuda.is_available():
-        return "cuda"
-    return "mps" if torch.backends.mps.is_available() else "cpu"
-
-
 def find_blocks(model: nn.Module) -> nn.ModuleList:
     """The transformer blocks: the outermost ModuleList of gradient-checkpointing layers.
 
@@ -197,30 +190,6 @@ def find_blocks(model: nn.Module) -> nn.ModuleList:
             "pass the part that holds one of them as the model"
         )
     return next(iter(stacks.values()))
-
-
-def device_name(device: torch.device) -> str:
-    """The name of the hardware."""
-    if device.type == "cuda":
-        return torch.cuda.get_device_name(device)
-    return device.type
-
-
-def threads() -> int:
-    """Threads that torch computes with on the CPU."""
-    return torch.get_num_threads()
-
-
-def peak_memory(device: torch.device) -> int:
-    """Bytes: the most that this process held so far, on the device or in main memory."""
-    if device.type == "cuda":
-        return torch.cuda.max_memory_allocated(device)
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-
-
-def versions() -> dict[str, str]:
-    """Versions of the libraries that the numbers rest on."""
-    return {"torch": torch.__version__, "transformers": transformers.__version__}
 
 
 def _load(source: Source, untrained: int | None, device: str) -> LoadedModel:

@@ -8,8 +8,9 @@ import tiny
 import torch
 
 from coupling_core import ComputeError, InputError, Request
+from coupling_core.hardware import default_device
 from coupling_core.identity import ALIASES, identify, locate
-from coupling_core.models import default_device, load, prepare
+from coupling_core.models import load, prepare
 from coupling_core.tokens import is_byte_level, readable, tokenize
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
