@@ -6,12 +6,25 @@ from importlib.metadata import version
 
 import torch
 
+from coupling_core.errors import InputError
 
-def default_device() -> str:
-    """CUDA where there is one, then MPS, then the CPU."""
-    if torch.cuda.is_available():
-        return "cuda"
-    return "mps" if torch.backends.mps.is_available() else "cpu"
+
+def choose_device(name: str | None = None) -> torch.device:
+    """The device of that name; without one CUDA where there is one, then MPS, then the CPU.
+
+    Raises:
+        InputError: where this machine has no such device.
+    """
+    here = {"cuda": torch.cuda.device_count(), "mps": int(torch.backends.mps.is_available())}
+    if name is None:
+        return torch.device(next((kind for kind, count in here.items() if count), "cpu"))
+    try:
+        device = torch.device(name)
+    except RuntimeError:
+        raise InputError(f"device {name!r} is unknown: expected cpu, cuda, cuda:0 or mps") from None
+    if device.type != "cpu" and (device.index or 0) >= here.get(device.type, 0):
+        raise InputError(f"device {name!r} is not on this machine: leave it out to take the best")
+    return device
 
 
 def device_name(device: torch.device) -> str:

@@ -25,7 +25,7 @@ from transformers import (
 from transformers.modeling_layers import GradientCheckpointingLayer
 
 from coupling_core.errors import ComputeError, InputError
-from coupling_core.hardware import default_device
+from coupling_core.hardware import choose_device
 from coupling_core.identity import ALIASES, Source, locate
 from coupling_core.records import Request
 from coupling_core.tokens import is_byte_level, readable
@@ -108,13 +108,12 @@ def load(request: Request, device: str | None = None) -> LoadedModel:
         ComputeError: where loading fails.
     """
     global _last
-    device = device or default_device()
-    wanted = (locate(request), request.untrained, device)
+    wanted = (locate(request), request.untrained, choose_device(device))
     with _lock:
         if _last is None or _last[0] != wanted:
             _last = None  # the old weights go before the new ones come
             gc.collect()
-            _last = (wanted, _load(wanted[0], request.untrained, device))
+            _last = (wanted, _load(*wanted))
         return _last[1]
 
 
@@ -192,7 +191,7 @@ def find_blocks(model: nn.Module) -> nn.ModuleList:
     return next(iter(stacks.values()))
 
 
-def _load(source: Source, untrained: int | None, device: str) -> LoadedModel:
+def _load(source: Source, untrained: int | None, device: torch.device) -> LoadedModel:
     start = time.perf_counter()
     with _plain_errors(source), _quiet():
         if source.kind == "gguf":

@@ -8,7 +8,7 @@ import tiny
 import torch
 
 from coupling_core import ComputeError, InputError, Request
-from coupling_core.hardware import default_device
+from coupling_core.hardware import choose_device
 from coupling_core.identity import ALIASES, identify, locate
 from coupling_core.models import load, prepare
 from coupling_core.tokens import is_byte_level, readable, tokenize
@@ -45,7 +45,7 @@ def test_a_folder_loads_in_float32_and_evaluation_mode(folder):
     loaded = load(request(folder))
     assert {p.dtype for p in loaded.model.parameters()} == {torch.float32}
     assert not loaded.model.training
-    assert loaded.device.type == default_device().split(":")[0]
+    assert loaded.device == choose_device()
     expected = tiny.model("llama").state_dict()
     for name, tensor in loaded.model.state_dict().items():
         assert torch.equal(tensor.cpu(), expected[name])
@@ -121,6 +121,12 @@ def test_damaged_weights_fail_in_plain_words(folder):
 def test_a_revision_of_something_that_has_none_is_refused(folder):
     with pytest.raises(InputError, match="only a hub id has revisions"):
         identify(request(folder, revision="main"))
+
+
+@pytest.mark.parametrize("name", ["gpu", "cuda:99", "meta"])
+def test_a_device_that_is_not_here_is_refused(folder, name):
+    with pytest.raises(InputError, match=f"device '{name}'"):
+        load(request(folder), name)
 
 
 @pytest.mark.real
