@@ -14,7 +14,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from coupling_core.errors import InputError
-from coupling_core.records import DEFAULT_K_VIEW, SCHEMA, Request
+from coupling_core.records import SCHEMA, Request
 
 _KEY = re.compile(r"([0-9a-f]{32})-k([1-9]\d*)-v([1-9]\d*)")
 _SIZES = ("k", "k_view")
@@ -61,7 +61,7 @@ def make_key(request: Request, identity: Mapping[str, Any]) -> Key:
     who = {name: value for name, value in identity.items() if name not in _DISPLAYED}
     text = _canonical_json({"schema": SCHEMA, "request": asked, "identity": who})
     digest = hashlib.sha256(text.encode()).hexdigest()[:32]
-    return Key(digest, request.k_max, request.k_view or min(request.k, DEFAULT_K_VIEW))
+    return Key(digest, request.k_max, request.corner)
 
 
 def parse_key(text: str) -> Key | None:

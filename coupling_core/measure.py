@@ -11,11 +11,12 @@ import numpy as np
 
 from coupling_core.errors import ComputeError, InputError
 from coupling_core.identity import identify
-from coupling_core.records import DEFAULT_K_VIEW, DepthResult, Progress, Request
+from coupling_core.records import DepthResult, Progress, Request
 from coupling_core.scores import require_k
 from coupling_core.store import Store
 
 if TYPE_CHECKING:  # torch takes seconds to import, and a stored answer does not need it
+    from coupling_core.coupling import Pairs
     from coupling_core.models import LoadedModel
     from coupling_core.trace import Trace
 
@@ -90,53 +91,61 @@ def _compute(
     report: Report,
 ) -> DepthResult:
     from coupling_core import hardware, models
-    from coupling_core.coupling import Pairs
     from coupling_core.jacobian import block_jacobian
     from coupling_core.svd import top_svd
-    from coupling_core.trace import resolve_token, trace
 
     report(Progress("loading"))
     loaded = models.wrap(model, tokenizer) if model is not None else models.load(request, device)
     start = time.perf_counter()
     with models.evaluating(loaded.model):
-        ids = loaded.encode(request.prompt)
-        token = resolve_token(request.token, len(ids))
         report(Progress("tracing"))
-        traced = trace(loaded.model, ids, token)
-        n, d = len(traced.blocks), traced.blocks[0].state.numel()
-        if request.k > d:
-            raise InputError(f"K must lie in 1..{d} (the model's width), and {request.k} came")
-        k = min(request.k_max, d)
-        pairs = Pairs(
-            n, d, k, min(request.k_view or min(request.k, DEFAULT_K_VIEW), k), loaded.device
-        )
-        if traced.final_norm is None:
-            request = replace(request, final_norm="include")
-        provenance = _provenance(loaded, traced)
-        so_far = DepthResult(
-            key="",
-            request=request,
-            identity=identity,
-            tokens=loaded.texts(ids),
-            token_ids=np.array(ids),
-            token=token,
-            width=d,
-            next_tokens=loaded.likely(traced.logits),
-            provenance=provenance,
-            **pairs.arrays(),
-        )
+        traced, pairs, so_far = _begin(request, identity, loaded)
         for block in traced.blocks:
-            with_norm = request.final_norm == "include" and block.number == n
-            jacobian = block_jacobian(block, traced.final_norm if with_norm else None)
-            pairs.add(jacobian, top_svd(jacobian, k))
+            last = block.number == pairs.n_blocks
+            norm = traced.final_norm if last and request.final_norm == "include" else None
+            jacobian = block_jacobian(block, norm).to(pairs.device)
+            pairs.add(jacobian, top_svd(jacobian, pairs.k))
             so_far = replace(so_far, **pairs.arrays())
-            report(Progress("blocks", block.number, n, so_far))
-        result = replace(so_far, angles=pairs.angles())
-        provenance |= {
-            "seconds": time.perf_counter() - start,
-            "peak_memory_bytes": hardware.peak_memory(loaded.device),
-        }
-        return replace(result, provenance=provenance)
+            report(Progress("blocks", block.number, pairs.n_blocks, so_far))
+        angles = pairs.angles()
+    cost = {
+        "seconds": time.perf_counter() - start,
+        "peak_memory_bytes": hardware.peak_memory(loaded.device),
+    }
+    return replace(so_far, angles=angles, provenance=dict(so_far.provenance) | cost)
+
+
+def _begin(
+    request: Request, identity: dict[str, Any], loaded: "LoadedModel"
+) -> tuple["Trace", "Pairs", DepthResult]:
+    """Trace the prompt, and prepare what the blocks fill in."""
+    from coupling_core.coupling import Pairs
+    from coupling_core.hardware import algebra_device
+    from coupling_core.trace import resolve_token, trace
+
+    ids = loaded.encode(request.prompt)
+    token = resolve_token(request.token, len(ids))
+    traced = trace(loaded.model, ids, token)
+    n, d = len(traced.blocks), traced.blocks[0].state.numel()
+    if request.k > d:
+        raise InputError(f"K must lie in 1..{d} (the model's width), and {request.k} came")
+    k = min(request.k_max, d)
+    pairs = Pairs(n, d, k, min(request.corner, k), algebra_device(loaded.device))
+    if traced.final_norm is None:
+        request = replace(request, final_norm="include")
+    result = DepthResult(
+        key="",
+        request=request,
+        identity=identity,
+        tokens=loaded.texts(ids),
+        token_ids=np.array(ids),
+        token=token,
+        width=d,
+        next_tokens=loaded.likely(traced.logits),
+        provenance=_provenance(loaded, traced),
+        **pairs.arrays(),
+    )
+    return traced, pairs, result
 
 
 def _provenance(loaded: "LoadedModel", traced: "Trace") -> dict[str, Any]:

@@ -98,6 +98,11 @@ class Request:
         """Triplets to measure: every smaller K is then a slice of the stored result."""
         return max(DEFAULT_K, self.k)
 
+    @property
+    def corner(self) -> int:
+        """Side of the leading corner of each coupling matrix to keep."""
+        return self.k_view or min(self.k, DEFAULT_K_VIEW)
+
 
 @dataclass(frozen=True)
 class View:
