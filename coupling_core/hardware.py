@@ -32,11 +32,6 @@ def algebra_device(device: torch.device) -> torch.device:
     return torch.device("cpu") if device.type == "mps" else device
 
 
-def algebra_device(device: torch.device) -> torch.device:
-    """Where a Jacobian from this device is decomposed: MPS lacks the float64 of certificates."""
-    return torch.device("cpu") if device.type == "mps" else device
-
-
 def device_name(device: torch.device) -> str:
     """The name of the hardware."""
     return torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
