@@ -1,0 +1,5 @@
+"""`python -m coupling_core`: the command line."""
+
+from coupling_core.cli import main
+
+main()

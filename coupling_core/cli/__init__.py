@@ -1,0 +1,54 @@
+"""The command line: `python -m coupling_core`, also installed as `coupling`.
+
+    depth      measure one prompt, or many           (options in `depth`, many in `prompts`)
+    models     which models are at hand
+    runs       the store: ls, show, verify, rm
+
+    report     what is printed                       terminal    progress bar, JSON, store option
+    files      what --out writes
+
+Exit status: 0 done, 2 the input is wrong, 1 the computing failed; each failure is one line on
+stderr. What takes long to import is imported where it is used, since a stored answer needs none of
+it.
+"""
+
+import sys
+
+import typer
+
+from coupling_core.cli.depth import depth
+from coupling_core.cli.models import models
+from coupling_core.cli.runs import app as runs
+from coupling_core.errors import Cancelled, ComputeError, InputError
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    help="Measure transformer block coupling.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+app.command()(depth)
+app.command()(models)
+app.add_typer(runs, name="runs")
+
+
+def main() -> None:
+    """Run the command line and leave with its exit status."""
+    try:
+        status = app(standalone_mode=False)
+    except typer.TyperException as error:
+        sys.exit(_say(error.format_message() or "a command is missing", 2))
+    except InputError as error:
+        sys.exit(_say(str(error), 2))
+    except (ComputeError, Cancelled) as error:
+        sys.exit(_say(str(error), 1))
+    except MemoryError:
+        sys.exit(_say("memory ran out: choose a smaller model, or close other programs", 1))
+    sys.exit(status or 0)
+
+
+def _say(message: str, status: int) -> int:
+    typer.echo(f"error: {' '.join(message.split())}", err=True)
+    return status

@@ -1,0 +1,116 @@
+"""What `--out` writes: refused before anything is computed where it could not be written."""
+
+import tempfile
+from pathlib import Path
+from typing import Literal
+
+from coupling_core.archive import refused_write, save, write_whole
+from coupling_core.errors import InputError
+from coupling_core.exports import arrays, score_table, to_npz
+from coupling_core.records import DepthResult, View
+
+FigureName = Literal["mosaic", "scores", "spectrum", "k"]
+FORMATS = (".npz", ".safetensors", ".csv", ".html", ".svg", ".png")
+AGGREGATE_FORMATS = (".npz", ".csv")
+
+_REMEDY = "choose a folder that you may write to"
+
+
+def require_writable(path: Path, formats: tuple[str, ...]) -> None:
+    """Try out whether a file of this kind can be written here.
+
+    Raises:
+        InputError: on another ending, a missing folder, or one that is closed to us.
+    """
+    if path.suffix not in formats:
+        raise InputError(f"--out ends in {', '.join(formats)}, and {path.name!r} came")
+    if path.is_dir():
+        raise InputError(f"--out {path} is a folder: give a file")
+    if not path.parent.is_dir():
+        raise InputError(f"--out {path}: there is no folder {path.parent}; make it first")
+    _try_out(path.parent, path)
+
+
+def require_folder(folder: Path) -> None:
+    """Make a folder where there is none, and try out whether it can be written to.
+
+    Raises:
+        InputError: where it cannot.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise refused_write(error, folder, _REMEDY) from error
+    _try_out(folder, folder)
+
+
+def _try_out(folder: Path, path: Path) -> None:
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise refused_write(error, path, _REMEDY) from error
+
+
+def write(path: Path, content: bytes) -> None:
+    """Write a whole file or nothing.
+
+    Raises:
+        InputError: where it cannot be written.
+        ComputeError: where the disk is full.
+    """
+    try:
+        write_whole(path, content)
+    except OSError as error:
+        raise refused_write(error, path, _REMEDY) from error
+
+
+def write_result(
+    path: Path,
+    result: DepthResult,
+    view: View,
+    *,
+    figure: FigureName = "mosaic",
+    corrected: bool = True,
+    k_view: int | None = None,
+) -> None:
+    """Write a result in the form that the path's ending names.
+
+    Args:
+        path: where to; its ending is one of `FORMATS`.
+        result: what to write.
+        view: K, definition, role and blocks.
+        figure: which one, where a figure is written.
+        corrected: whether that figure draws the chance-corrected score.
+        k_view: largest side of the matrices of an .npz file.
+
+    Raises:
+        InputError: where K or a block is not in the result, or the file cannot be written.
+        ComputeError: where the disk is full, or no Chromium is there to draw.
+    """
+    match path.suffix:
+        case ".safetensors":
+            save(result, path)
+        case ".npz":
+            write(path, to_npz(arrays(result, view, k_view)))
+        case ".csv":
+            write(path, score_table(result, view))
+        case ending:
+            write(path, _drawn(result, view, ending, figure, corrected))
+
+
+def _drawn(
+    result: DepthResult, view: View, ending: str, figure: FigureName, corrected: bool
+) -> bytes:
+    from coupling_core import figures
+
+    match figure:
+        case "mosaic":
+            drawn = figures.mosaic(result, view)
+        case "scores":
+            drawn = figures.scores(result, view, corrected=corrected)
+        case "spectrum":
+            drawn = figures.spectrum(result, view)
+        case "k":
+            drawn = figures.mean_by_k(result, view, corrected=corrected)
+    return figures.render(drawn, ending, result, view)

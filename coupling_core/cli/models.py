@@ -1,0 +1,98 @@
+"""`coupling models`: which models are at hand, and converting one ahead of time."""
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from coupling_core.cli.terminal import JsonOption, print_json, print_lines, print_table
+from coupling_core.identity import ALIASES, locate
+from coupling_core.records import Request
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A model that `--model` takes.
+
+    Args:
+        model: what to pass.
+        name: what it is called.
+        state: "ready", "not converted", "not installed" or "in the hub cache".
+        size: in bytes on this disk; 0 where it is not there.
+        remedy: what to do about its state.
+    """
+
+    model: str
+    name: str
+    state: str
+    size: int
+    remedy: str = ""
+
+
+def models(
+    prepare: Annotated[
+        str | None,
+        typer.Option(metavar="ALIAS", help="Convert its weights now, once, for fast loads."),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List the models that are at hand."""
+    if prepare is not None:
+        _prepare(prepare)
+        return
+    listed = [_alias(name) for name in ALIASES] + _hub_cache()
+    if as_json:
+        print_json([asdict(model) for model in listed])
+        return
+    print_table(
+        ("model", "name", "size", "state"),
+        [
+            (
+                m.model,
+                m.name,
+                f"{m.size / 1e6:.0f} MB",
+                ", ".join(filter(None, (m.state, m.remedy))),
+            )
+            for m in listed
+        ],
+    )
+    print_lines("Any hub id, folder with config.json and safetensors, or .gguf file works too.")
+
+
+def _prepare(model: str) -> None:
+    source = locate(Request("-", model=model))
+    if source.kind != "gguf":
+        print_lines(f"{source.name} needs no conversion")
+        return
+    from coupling_core.models import prepare  # torch
+
+    typer.echo(f"converting {source.name}: half a minute, once", err=True)
+    print_lines(f"{source.name} is ready in {prepare(model)}")
+
+
+def _alias(alias: str) -> Listed:
+    source = locate(Request("-", model=alias))
+    file = Path(source.location)
+    if not file.is_file():
+        return Listed(alias, source.name, "not installed", 0, ALIASES[alias].install)
+    size = file.stat().st_size
+    if (source.converted / "config.json").is_file():
+        return Listed(alias, source.name, "ready", size)
+    remedy = f"at first use, or by coupling models --prepare {alias}"
+    return Listed(alias, source.name, "not converted", size, remedy)
+
+
+def _hub_cache() -> list[Listed]:
+    from huggingface_hub import scan_cache_dir
+    from huggingface_hub.errors import CacheNotFound
+
+    try:
+        repositories = scan_cache_dir().repos
+    except CacheNotFound:
+        return []
+    return [
+        Listed(repo.repo_id, repo.repo_id.rpartition("/")[2], "in the hub cache", repo.size_on_disk)
+        for repo in sorted(repositories, key=lambda repo: repo.repo_id)
+        if repo.repo_type == "model"
+    ]

@@ -1,0 +1,214 @@
+"""Many prompts: each measured (a stored one is only read), then means with their intervals."""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from coupling_core.cli import files
+from coupling_core.cli.report import means
+from coupling_core.cli.terminal import ProgressBar, print_json, print_lines, warn
+from coupling_core.errors import Cancelled, CouplingError, InputError
+from coupling_core.exports import to_csv, to_npz
+from coupling_core.identity import identify
+from coupling_core.measure import measure
+from coupling_core.records import DepthResult, Request, View, parse_blocks
+from coupling_core.scores import (
+    MIN_PROMPTS,
+    Interval,
+    Scores,
+    bootstrap,
+    definition_name,
+    score_pairs,
+)
+from coupling_core.store import Store
+
+MEASURES = ("coupling", "chance", "corrected")
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One prompt's part in an aggregate.
+
+    Args:
+        line: of the file, counted from 1.
+        prompt: its text.
+        key: of its result in the store.
+        stored: whether it was there before.
+        seconds: of computing.
+        found: the scores of the view.
+        mean: their means over l != l'.
+    """
+
+    line: int
+    prompt: str
+    key: str
+    stored: bool
+    seconds: float
+    found: Scores
+    mean: dict[str, float]
+
+
+def read_prompts(path: Path) -> list[tuple[int, str]]:
+    """Prompts of a file with their line numbers; blank lines are skipped.
+
+    Raises:
+        InputError: where the file cannot be read, is not what its ending says, or has no prompt.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8").split("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"--prompts {path} cannot be read as text: {error}") from error
+    read = partial(_from_json, path) if path.suffix == ".jsonl" else _as_it_stands
+    found = [(number, read(number, line)) for number, line in enumerate(lines, 1) if line.strip()]
+    if not found:
+        raise InputError(f"--prompts {path} has no prompt: expected one a line")
+    return found
+
+
+def _as_it_stands(_: int, line: str) -> str:
+    return line.removesuffix("\r")
+
+
+def _from_json(path: Path, number: int, line: str) -> str:
+    try:
+        prompt = json.loads(line)["prompt"]
+    except (ValueError, TypeError, KeyError):
+        prompt = None
+    if not isinstance(prompt, str):
+        raise InputError(
+            f'--prompts {path}, line {number}: expected JSON such as {{"prompt": "..."}}'
+        )
+    return prompt
+
+
+def measure_all(
+    ask: Callable[[str], Request],
+    prompts: Sequence[tuple[int, str]],
+    view: View,
+    blocks: str | None,
+    store: Store,
+    device: str | None = None,
+) -> tuple[list[Measured], dict[int, CouplingError]]:
+    """Measure each prompt; one that fails does not lose the others.
+
+    Args:
+        ask: makes the request of a prompt.
+        prompts: with the numbers of their lines.
+        view: K, definition and role.
+        blocks: the blocks shown, as they were typed.
+        store: answers what it holds, and keeps the rest.
+        device: where to compute.
+
+    Returns:
+        what was measured, and the errors by line.
+
+    Raises:
+        InputError, ComputeError: where the model itself is out of reach, or all prompts fail.
+    """
+    identify(ask("-"))  # one complaint about the model, not one a prompt
+    done: list[Measured] = []
+    failed: dict[int, CouplingError] = {}
+    for line, prompt in prompts:
+        try:
+            with ProgressBar(store, blocks, f"line {line}") as bar:
+                result = measure(ask(prompt), store, device=device, progress=bar)
+            shown = replace(view, blocks=parse_blocks(blocks, result.n_blocks))
+            done.append(_measured(line, prompt, result, shown, stored=not bar.used))
+        except Cancelled:
+            raise
+        except CouplingError as error:
+            failed[line] = error
+            warn(f"line {line} is left out: {error}")
+    if not done:
+        first = next(iter(failed.values()))
+        raise type(first)(f"every prompt failed, the first with: {first}")
+    return done, failed
+
+
+def _measured(line: int, prompt: str, result: DepthResult, view: View, *, stored: bool) -> Measured:
+    found = score_pairs(result, view)
+    seconds = float(result.provenance.get("seconds", np.nan))
+    return Measured(line, prompt, result.key, stored, seconds, found, means(found))
+
+
+def report(
+    done: list[Measured], failed: dict[int, CouplingError], view: View, *, as_json: bool
+) -> None:
+    """Print the aggregate, and warn where there are too few prompts for a claim."""
+    over = {name: bootstrap(_column(done, name)) for name in MEASURES}
+    if not over["coupling"].enough:
+        warn(
+            f"{len(done)} prompts are fewer than {MIN_PROMPTS}: a few prompts overstate coupling, "
+            "so this is no claim about the model"
+        )
+    if as_json:
+        print_json(_summary(done, failed, view, over))
+        return
+    print_lines(
+        f"prompts     {len(done)} measured, {sum(m.stored for m in done)} of them from the store"
+        + f", {len(failed)} left out" * bool(failed),
+        f"score       {definition_name(view)}, K = {view.k}, mean over l != l'",
+        f"{'':18}{'mean':>8}{'median':>9}   95% interval",
+        *(_row(name, over[name]) for name in MEASURES),
+    )
+
+
+def _row(name: str, over: Interval) -> str:
+    title = {"coupling": "c", "chance": "chance floor", "corrected": "chance-corrected"}[name]
+    return f"{title:18}{over.mean:8.4f}{over.median:9.4f}   {over.low:.4f} to {over.high:.4f}"
+
+
+def _summary(
+    done: list[Measured], failed: dict[int, CouplingError], view: View, over: dict[str, Interval]
+) -> dict[str, Any]:
+    return {
+        "n": len(done),
+        "enough": over["coupling"].enough,
+        "seconds": sum(m.seconds for m in done if not m.stored),
+        "stored": all(m.stored for m in done),
+        "k": view.k,
+        "definition": view.definition,
+        "p": view.p,
+        "role": view.role,
+        "blocks": done[0].found.blocks,
+        "over_prompts": {name: asdict(interval) for name, interval in over.items()},
+        **mean_matrices(done),
+        "prompts": [
+            {"line": m.line, "prompt": m.prompt, "key": m.key, "stored": m.stored, "mean": m.mean}
+            for m in done
+        ],
+        "failed": [{"line": line, "error": str(error)} for line, error in failed.items()],
+    }
+
+
+def mean_matrices(done: list[Measured]) -> dict[str, np.ndarray]:
+    """Raw score, chance floor and corrected score of each pair, as means over the prompts."""
+    return {name: np.mean([getattr(m.found, name) for m in done], axis=0) for name in MEASURES}
+
+
+def write(path: Path, done: list[Measured]) -> None:
+    """Write the aggregate: .npz has mean matrices and what each prompt gave, .csv a row a prompt.
+
+    Raises:
+        InputError: where the file cannot be written.
+        ComputeError: where the disk is full.
+    """
+    if path.suffix == ".csv":
+        rows = [(m.line, m.prompt, *m.mean.values(), m.key) for m in done]
+        files.write(path, to_csv(("line", "prompt", *MEASURES, "key"), rows))
+        return
+    per_prompt = {f"prompt_{name}": _column(done, name) for name in MEASURES}
+    named = mean_matrices(done) | per_prompt
+    named["blocks"] = np.array(done[0].found.blocks)
+    named["lines"] = np.array([m.line for m in done])
+    named["prompts"] = np.array([m.prompt for m in done])
+    files.write(path, to_npz(named))
+
+
+def _column(done: list[Measured], name: str) -> np.ndarray:
+    return np.array([m.mean[name] for m in done])

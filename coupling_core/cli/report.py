@@ -1,0 +1,139 @@
+"""What is said of one result: a table for people, a summary for machines."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from coupling_core.cli.terminal import print_lines, print_table
+from coupling_core.records import DepthResult, View
+from coupling_core.scores import (
+    Scores,
+    block_means,
+    definition_name,
+    mean_off_diagonal,
+    score_pairs,
+)
+from coupling_core.subspaces import gaps
+
+
+def summary(result: DepthResult, view: View, *, stored: bool) -> dict[str, Any]:
+    """Every number of one view, ready for JSON.
+
+    Args:
+        result: the result.
+        view: K, definition, role and blocks.
+        stored: whether it came from the store.
+
+    Raises:
+        InputError: where K or a block is not in the result.
+    """
+    found = score_pairs(result, view)
+    made = result.provenance
+    return {
+        "key": result.key,
+        "stored": stored,
+        "seconds": made.get("seconds"),
+        "load_seconds": made.get("load_seconds"),
+        "model": result.identity.get("name"),
+        "request": asdict(result.request),
+        "identity": dict(result.identity),
+        "tokens": result.tokens,
+        "token": result.token,
+        "next_tokens": result.next_tokens,
+        "n_blocks": result.n_blocks,
+        "width": result.width,
+        "k_max": result.k_max,
+        "k_view": result.k_view,
+        "k": view.k,
+        "definition": view.definition,
+        "p": view.p,
+        "role": view.role,
+        "blocks": found.blocks,
+        "mean": means(found),
+        "coupling": found.coupling,
+        "chance": found.chance,
+        "corrected": found.corrected,
+        "certified": [certificate.certified for certificate in result.certificates],
+        "provenance": dict(made),
+    }
+
+
+def means(found: Scores) -> dict[str, float]:
+    """Means over l != l' of the raw score, of its chance floor and of the corrected score."""
+    floor = np.where(np.isnan(found.coupling), np.nan, found.chance)
+    return {
+        "coupling": mean_off_diagonal(found.coupling),
+        "chance": mean_off_diagonal(floor),
+        "corrected": mean_off_diagonal(found.corrected),
+    }
+
+
+def show(result: DepthResult, view: View, *, stored: bool, out: Path | None = None) -> None:
+    """Print one result: whose it is, its mean scores, a line a block, and its key.
+
+    Args:
+        result: the result.
+        view: K, definition, role and blocks.
+        stored: whether it came from the store.
+        out: the file that was written.
+
+    Raises:
+        InputError: where K or a block is not in the result.
+    """
+    found = score_pairs(result, view)
+    mean = means(found)
+    token = result.tokens[result.token - 1]
+    likely = ", ".join(f"{text!r} {share:.2f}" for text, share in result.next_tokens)
+    print_lines(
+        f"model       {result.model_name}",
+        f"prompt      {''.join(result.tokens)!r}",
+        f"token       {result.token} of {len(result.tokens)}, {token!r}"
+        + f"; next {likely}" * bool(likely),
+        f"score       {definition_name(view)}, K = {view.k}, "
+        f"final norm {result.request.final_norm}d",
+        f"mean        chance-corrected {mean['corrected']:.4f}, c {mean['coupling']:.4f}, "
+        f"chance floor {mean['chance']:.4f}, over l != l'",
+        "",
+    )
+    _show_blocks(result, view, found)
+    print_lines(
+        "",
+        f"SVDs        {_certified(result)}",
+        f"key         {result.key}",
+        f"origin      {_origin(result, stored)}",
+        *([f"written     {out}"] if out else []),
+    )
+
+
+def _show_blocks(result: DepthResult, view: View, found: Scores) -> None:
+    raw, _ = block_means(found.coupling)
+    as_jacobian, as_basis = block_means(found.corrected)
+    gap = gaps(result, view.k)
+    titles = ("block", "s_1", f"s_{view.k}", f"s_{view.k}/s_{view.k + 1}", "c", "chance")
+    rows = []
+    for i, block in enumerate(found.blocks):
+        s = result.singular_values[block - 1]
+        numbers = (raw[i], found.chance[i, 0], as_jacobian[i], as_basis[i])
+        spectrum = (f"{s[0]:.3g}", f"{s[view.k - 1]:.3g}", f"{gap[block - 1]:.4f}")
+        rows.append((str(block), *spectrum, *(f"{number:.3f}" for number in numbers)))
+    print_table((*titles, "corrected", "corrected as basis"), rows, right=True)
+
+
+def _certified(result: DepthResult) -> str:
+    failed = [
+        f"block {number}: {c.reason}"
+        for number, c in enumerate(result.certificates, 1)
+        if not c.certified
+    ]
+    n = len(result.certificates)
+    return f"{n - len(failed)} of {n} certified" + "".join(f"; {line}" for line in failed)
+
+
+def _origin(result: DepthResult, stored: bool) -> str:
+    made = result.provenance
+    took = f"computed in {made['seconds']:.1f} s" if "seconds" in made else "computed"
+    if "load_seconds" in made:
+        took += f" after {made['load_seconds']:.1f} s of loading"
+    return f"from the store, {took}" if stored else took

@@ -1,0 +1,110 @@
+"""`coupling runs`: the stored results."""
+
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+import typer
+
+from coupling_core.cli import report
+from coupling_core.cli.terminal import JsonOption, StoreOption, print_json, print_lines, print_table
+from coupling_core.errors import ComputeError, InputError
+from coupling_core.records import DEFAULT_K, Definition, View
+from coupling_core.store import Entry, Store
+
+app = typer.Typer(help="List, show, verify and remove stored results.", no_args_is_help=True)
+
+SHOWN = 40
+"""Characters of a prompt in a list."""
+
+Key = Annotated[str, typer.Argument(help="A key, or its first letters.")]
+
+
+@app.command()
+def ls(as_json: JsonOption = False, store: StoreOption = None) -> None:
+    """List the stored results, the last used first."""
+    entries = Store(store).entries()
+    if as_json:
+        print_json([_plain(entry) for entry in entries])
+        return
+    print_table(("key", "size", "used", "model", "token", "prompt", ""), map(_row, entries))
+
+
+@app.command()
+def show(
+    key: Key,
+    k: Annotated[int | None, typer.Option(help="Singular triplets counted.")] = None,
+    definition: Annotated[Definition, typer.Option(help="Which score.")] = "paper",
+    as_json: JsonOption = False,
+    store: StoreOption = None,
+) -> None:
+    """Show one stored result."""
+    shelf = Store(store)
+    result = shelf.get(_resolve(shelf, key))
+    view = View(min(DEFAULT_K, result.k_max) if k is None else k, definition)
+    if as_json:
+        print_json(report.summary(result, view, stored=True))
+    else:
+        report.show(result, view, stored=True)
+
+
+@app.command()
+def verify(
+    keys: Annotated[list[str] | None, typer.Argument(help="Keys; all unless told.")] = None,
+    store: StoreOption = None,
+) -> None:
+    """Read stored results to their last byte, and say which are damaged."""
+    shelf = Store(store)
+    wanted = [_resolve(shelf, key) for key in keys or []] or [e.key for e in shelf.entries()]
+    problems = {key: shelf.verify(key) for key in wanted}
+    print_lines(*(f"{key}  {problem or 'sound'}" for key, problem in problems.items()))
+    damaged = sum(map(bool, problems.values()))
+    if damaged:
+        raise ComputeError(f"{damaged} of {len(problems)} results cannot be read: remove them")
+
+
+@app.command()
+def rm(
+    keys: Annotated[list[str], typer.Argument(help="Keys, or their first letters.")],
+    store: StoreOption = None,
+) -> None:
+    """Remove stored results."""
+    shelf = Store(store)
+    for key in [_resolve(shelf, key) for key in keys]:
+        shelf.remove(key)
+        print_lines(f"{key}  removed")
+
+
+def _resolve(store: Store, text: str) -> str:
+    """The one key that begins so."""
+    found = [entry.key for entry in store.entries() if entry.key.startswith(text)]
+    if text in found or len(found) == 1:
+        return text if text in found else found[0]
+    if not found:
+        raise InputError(f"there is no stored result {text!r}: see coupling runs ls")
+    raise InputError(f"{text!r} begins {len(found)} keys: give more letters")
+
+
+def _row(entry: Entry) -> tuple[str, ...]:
+    size = f"{entry.size / 1e6:.1f} MB"
+    if entry.problem or entry.request is None:
+        return (entry.key, size, _day(entry.used), "", "", "", f"cannot be read: {entry.problem}")
+    prompt = "".join(entry.tokens)
+    name = str(entry.identity.get("name", ""))
+    return (
+        entry.key,
+        size,
+        "gallery" if entry.gallery else _day(entry.used),
+        name if entry.request.untrained is None else f"{name}, untrained",
+        str(entry.token),
+        repr(prompt if len(prompt) <= SHOWN else prompt[: SHOWN - 1] + "…"),
+        "" if entry.certified else "not certified",
+    )
+
+
+def _day(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).date().isoformat()
+
+
+def _plain(entry: Entry) -> dict[str, Any]:
+    return asdict(entry) | {"path": str(entry.path)}

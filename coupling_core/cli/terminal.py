@@ -1,0 +1,139 @@
+"""What the commands share at the terminal: a progress bar, JSON, and where the store is."""
+
+import json
+import math
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Annotated, Any, Self
+
+import typer
+
+from coupling_core.cli.files import require_folder
+from coupling_core.records import Progress, parse_blocks
+from coupling_core.store import Store
+
+if TYPE_CHECKING:  # a stored answer has no progress to show
+    from rich.progress import Progress as Bar
+
+StoreOption = Annotated[
+    Path | None, typer.Option("--store", metavar="DIR", help="Folder of the stored results.")
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
+
+
+class ProgressBar:
+    """A bar on stderr that begins with the first report: a stored answer shows none.
+
+    It also refuses, at the first moment that allows it, what would be refused after computing.
+
+    Args:
+        store: where the result will go; it must be writable.
+        blocks: the blocks asked for; the model must have them.
+        title: what the bar is of.
+    """
+
+    def __init__(self, store: Store, blocks: str | None = None, title: str = "") -> None:
+        self.store = store
+        self.blocks = blocks
+        self.title = title
+        self._bar: Bar | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    @property
+    def used(self) -> bool:
+        """Whether anything was computed."""
+        return self._bar is not None
+
+    def __call__(self, progress: Progress) -> None:
+        """Show where a measurement stands.
+
+        Raises:
+            InputError: where the store cannot be written, or the model lacks the blocks.
+        """
+        if self._bar is None:
+            require_folder(self.store.root)
+            self._bar = _new_bar()
+        if progress.total:
+            parse_blocks(self.blocks, progress.total)
+        self._bar.update(
+            self._bar.task_ids[0],
+            description=f"{self.title} {progress.stage}".strip(),
+            completed=progress.done,
+            total=progress.total or None,
+        )
+
+
+def _new_bar() -> "Bar":
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bar
+
+    columns = (
+        TextColumn("{task.description:8}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    bar = Bar(*columns, console=Console(stderr=True), transient=True)
+    bar.add_task("", total=None)
+    bar.start()
+    return bar
+
+
+def print_json(payload: Any) -> None:
+    """Print JSON on stdout; NaN, which JSON lacks, becomes null."""
+    typer.echo(json.dumps(_plain(payload), ensure_ascii=False, allow_nan=False))
+
+
+def print_lines(*lines: str) -> None:
+    """Print on stdout."""
+    typer.echo("\n".join(lines))
+
+
+def print_table(titles: Sequence[str], rows: Iterable[Sequence[str]], right: bool = False) -> None:
+    """Print columns on stdout: as wide as they need to be where nobody's terminal limits them.
+
+    Args:
+        titles: of the columns.
+        rows: their texts.
+        right: set the texts to the right, as numbers are.
+    """
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    for title in titles:
+        table.add_column(title, justify="right" if right else "left")
+    for row in rows:
+        table.add_row(*row)
+    console = Console(markup=False, highlight=False, emoji=False)
+    if not console.is_terminal:
+        console.width = 10_000
+    console.print(table)
+
+
+def warn(message: str) -> None:
+    """One line on stderr."""
+    typer.echo(f"warning: {' '.join(message.split())}", err=True)
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "tolist"):
+        return _plain(value.tolist())
+    if isinstance(value, dict):
+        return {name: _plain(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

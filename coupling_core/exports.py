@@ -1,0 +1,77 @@
+"""A result's numbers in the forms that other programs read: NumPy archives and CSV."""
+
+import csv
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from coupling_core.records import ROLES, DepthResult, View
+from coupling_core.scores import score_pairs
+
+
+def arrays(result: DepthResult, view: View, k_view: int | None = None) -> dict[str, np.ndarray]:
+    """What a depth-wise result holds, by name, for the viewed blocks.
+
+    Args:
+        result: the result.
+        view: K, definition, role and blocks.
+        k_view: largest side of the matrices; None gives all that is stored.
+
+    Returns:
+        `singular_values` (block k), `A` or `B` (block block k_view k_view), `coupling`, `chance`
+        and `corrected` (block block), `blocks`, `tokens` (text), `token_ids`, `certified` (block).
+
+    Raises:
+        InputError: where K or a block is not in the result.
+    """
+    found = score_pairs(result, view)
+    at = np.array(found.blocks) - 1
+    side = min(view.k, result.k_view, k_view or result.k_view)
+    corners = result.matrices[ROLES.index(view.role)][np.ix_(at, at)][..., :side, :side]
+    s = result.singular_values[at]
+    return {
+        "singular_values": s[:, : view.k],
+        view.role: corners.astype(np.float32) * s[:, 0, None, None, None],
+        "coupling": found.coupling,
+        "chance": np.array(found.chance),
+        "corrected": found.corrected,
+        "blocks": np.array(found.blocks),
+        "tokens": np.array(result.tokens),
+        "token_ids": result.token_ids,
+        "certified": np.array([result.certificates[i].certified for i in at]),
+    }
+
+
+def to_npz(named: Mapping[str, np.ndarray]) -> bytes:
+    """Arrays as the content of an .npz file, without pickle."""
+    buffer = io.BytesIO()
+    np.savez(buffer, allow_pickle=False, **named)
+    return buffer.getvalue()
+
+
+def score_table(result: DepthResult, view: View) -> bytes:
+    """The scores of every pair as CSV: block (of the Jacobian), basis, coupling, chance, corrected.
+
+    Raises:
+        InputError: where K or a block is not in the result.
+    """
+    found = score_pairs(result, view)
+    n = range(len(found.blocks))
+    rows = (
+        (found.blocks[i], found.blocks[j], *(float(x[i, j]) for x in values))
+        for i in n
+        for j in n
+        for values in [(found.coupling, found.chance, found.corrected)]
+    )
+    return to_csv(("block", "basis", "coupling", "chance", "corrected"), rows)
+
+
+def to_csv(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:
+    """Rows as the content of a .csv file; a value that does not exist is left empty."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows([["" if value != value else value for value in row] for row in rows])
+    return text.getvalue().encode()
