@@ -39,7 +39,8 @@ class Measured:
         prompt: its text.
         key: of its result in the store.
         stored: whether it was there before.
-        seconds: of computing.
+        seconds: of computing; 0 where it was stored.
+        load_seconds: of loading the model, the same for all that it measured.
         found: the scores of the view.
         mean: their means over l != l'.
     """
@@ -49,6 +50,7 @@ class Measured:
     key: str
     stored: bool
     seconds: float
+    load_seconds: float
     found: Scores
     mean: dict[str, float]
 
@@ -132,8 +134,10 @@ def measure_all(
 
 def _measured(line: int, prompt: str, result: DepthResult, view: View, *, stored: bool) -> Measured:
     found = score_pairs(result, view)
-    seconds = float(result.provenance.get("seconds", np.nan))
-    return Measured(line, prompt, result.key, stored, seconds, found, means(found))
+    seconds, load_seconds = (
+        0.0 if stored else float(result.provenance[name]) for name in ("seconds", "load_seconds")
+    )
+    return Measured(line, prompt, result.key, stored, seconds, load_seconds, found, means(found))
 
 
 def report(
@@ -169,8 +173,10 @@ def _summary(
     return {
         "n": len(done),
         "enough": over["coupling"].enough,
-        "seconds": sum(m.seconds for m in done if not m.stored),
+        "seconds": sum(m.seconds for m in done),
+        "load_seconds": max(m.load_seconds for m in done),
         "stored": all(m.stored for m in done),
+        "key": [m.key for m in done],
         "k": view.k,
         "definition": view.definition,
         "p": view.p,

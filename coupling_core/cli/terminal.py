@@ -5,7 +5,7 @@ import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -39,7 +39,7 @@ class ProgressBar:
         self.title = title
         self._bar: Bar | None = None
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> "ProgressBar":
         return self
 
     def __exit__(
@@ -86,7 +86,8 @@ def _new_bar() -> "Bar":
         MofNCompleteColumn(),
         TimeElapsedColumn(),
     )
-    bar = Bar(*columns, console=Console(stderr=True), transient=True)
+    console = Console(stderr=True)
+    bar = Bar(*columns, console=console, transient=True, disable=not console.is_terminal)
     bar.add_task("", total=None)
     bar.start()
     return bar
