@@ -36,7 +36,7 @@ def key(request: Request) -> str:
 
 
 def find(request: Request) -> DepthResult | None:
-    """The stored answer to a request; raises where it names no model."""
+    """The stored answer to a request; raises where it names no model, or K exceeds its width."""
     return find_stored(request, store(), identify(request))
 
 

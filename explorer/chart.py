@@ -63,7 +63,8 @@ def _pick(name: str) -> None:
     """Take the clicked pair; a second click on one cell comes as an empty selection."""
     points = st.session_state[name].selection.points
     if points:
-        block, basis = points[0]["customdata"]
+        pair = points[0]["customdata"]  # a typed array comes back as a mapping by position
+        block, basis = pair.values() if isinstance(pair, dict) else pair
         change(block=int(block), basis=int(basis))
 
 

@@ -8,7 +8,7 @@ from coupling_core import figures
 from coupling_core.records import DepthResult
 from explorer import guide
 from explorer.chart import Shown, draw
-from explorer.drawer import drawer, selection
+from explorer.drawer import drawer, selected, selection
 from explorer.session import bound
 from explorer.state import MAX_MOSAIC, State
 from explorer.strip import strip
@@ -27,7 +27,7 @@ def show(result: DepthResult, state: State) -> None:
         _mosaic(result, state)
     with right:
         _scores(shown, state)
-    block, basis = (min(number, result.n_blocks) for number in (state.block, state.basis))
+    block, basis = selected(result, state)
     st.header(f"Block {block} in the basis of block {basis}", anchor=False)
     selection(result.n_blocks)
     drawer(shown, state, block, basis)

@@ -3,10 +3,18 @@
 import streamlit as st
 
 from coupling_core import figures
-from coupling_core.records import Certificate
+from coupling_core.records import Certificate, DepthResult
 from explorer.chart import Shown, draw
 from explorer.session import bound
 from explorer.state import State
+
+
+def selected(result: DepthResult, state: State) -> tuple[int, int]:
+    """The selected pair (l, l'); a number past this model's last block becomes the last."""
+    n = result.n_blocks
+    if max(state.block, state.basis) > n:
+        st.warning(f"This model has blocks 1 to {n}: the selected pair was cut to them.")
+    return min(state.block, n), min(state.basis, n)
 
 
 def selection(n_blocks: int) -> None:
@@ -40,7 +48,7 @@ def drawer(shown: Shown, state: State, block: int, basis: int) -> None:
     with left:
         draw(
             figures.matrix(*pair, magnitude=not state.signed),
-            f"matrix-{block}-{basis}",
+            "matrix",
             shown,
             lambda: figures.matrix_table(*pair),
         )

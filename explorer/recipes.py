@@ -7,6 +7,8 @@ from typing import Any
 from coupling_core.records import Request, View
 from explorer.state import State
 
+_SHOWN = ("prompt", "model", "k", "definition")
+
 
 def python_recipe(request: Request, view: View) -> str:
     """A Python program that prints the scores that are on the screen."""
@@ -39,16 +41,16 @@ def shell_recipe(state: State) -> str:
     chosen = {name: value for name, (value, default) in options.items() if value != default}
     # A value that begins with a dash would be taken for an option without the "=".
     words = [f"--{name}={shlex.quote(str(value))}" for name, value in (always | chosen).items()]
-    flags = [] if state.raw else ["--corrected"]
+    flags = ["--raw"] if state.raw else []
     return " \\\n  ".join(["python -m coupling_core depth", *words, *flags])
 
 
 def _call(record: Request | View) -> str:
-    """A record as the call that makes it, without the defaults."""
+    """A record as the call that makes it, without the defaults that nobody looks for."""
     given = [
         f"{item.name}={getattr(record, item.name)!r}"
         for item in fields(record)
-        if getattr(record, item.name) != _default(item)
+        if item.name in _SHOWN or getattr(record, item.name) != _default(item)
     ]
     return f"{type(record).__name__}({', '.join(given)})"
 

@@ -104,18 +104,19 @@ def _obstacle(entry: Entry) -> str:
     """Why a result cannot be opened by what was asked for; "" where it can."""
     if entry.problem or entry.request is None:
         return sentence(entry.problem)
-    if not isinstance(entry.request.prompt, str):
-        return "It was measured from token ids, which a link cannot carry: download it."
+    if not backend.allowed(entry.request.model):
+        return "Its model is not offered here: download it."
     try:
+        current().of_request(entry.request, entry.k_max)
         same_model = backend.key(entry.request).split("-")[0] == entry.key.split("-")[0]
     except CouplingError as error:
-        return f"Its model cannot be found any more. {sentence(error)}"
+        return f"It can only be downloaded: {error}."
     return "" if same_model else "Its model is not the one that has this name now: download it."
 
 
 def _open(entry: Entry) -> None:
     if entry.request is not None:
-        state = current().of_request(entry.request)
+        state = current().of_request(entry.request, entry.k_max)
         change(**{item.name: getattr(state, item.name) for item in fields(state)})
         st.switch_page(PAGES["Depth"])
 

@@ -51,8 +51,8 @@ def page(title: str) -> Iterator[State]:
     state = open_session(title)
     _navigation(state)
     sidebar()
-    for problem in problems():
-        st.warning(f"Part of the link could not be read: {problem}.", icon=":material/link_off:")
+    if found := problems():
+        st.warning(f"Not all of the link could be read: {'; '.join(found)}.")
     try:
         yield state
     except CouplingError as error:

@@ -10,7 +10,7 @@ from coupling_core.gallery import EXAMPLES, UNTRAINED_SEED
 from coupling_core.records import DepthResult
 from explorer import backend, guide
 from explorer.chart import Shown, draw
-from explorer.drawer import selection
+from explorer.drawer import selected, selection
 from explorer.session import bound
 from explorer.state import State, to_query
 from explorer.strip import strip
@@ -72,7 +72,7 @@ def _panels(
     state: State, mapped: DepthResult, trained: DepthResult | None, twin: DepthResult | None
 ) -> None:
     shown = Shown(mapped, state.view(mapped.n_blocks))
-    block, basis = (min(number, mapped.n_blocks) for number in (state.block, state.basis))
+    block, basis = selected(mapped, state)
     strip(*shown, guide.DEPTH)
     left, middle, right = st.columns(3, gap="medium")
     with left:

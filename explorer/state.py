@@ -93,17 +93,23 @@ class State:
         stride = -(-len(chosen) // MAX_MOSAIC)
         return chosen[::stride], stride
 
-    def of_request(self, request: Request) -> "State":
-        """The same way of looking at another measurement."""
+    def of_request(self, request: Request, k_max: int) -> "State":
+        """The same way of looking at another measurement, which holds `k_max` triplets.
+
+        Raises:
+            InputError: where its prompt is no text.
+        """
+        if not isinstance(request.prompt, str):
+            raise InputError("it was measured from token ids, which no link can carry")
         return replace(
             self,
             model=request.model,
             revision=request.revision or "",
-            prompt=str(request.prompt),
+            prompt=request.prompt,
             token=request.token,
             untrained=request.untrained,
             final_norm=request.final_norm,
-            k=min(self.k, request.k_max),
+            k=min(self.k, k_max),
         )
 
 

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from coupling_core import archive
+from coupling_core import archive, exports
 from coupling_core.records import DepthResult, View
 from coupling_core.scores import definition_name
 from explorer import chips
@@ -12,6 +12,7 @@ from explorer.recipes import python_recipe, shell_recipe
 from explorer.session import current, link
 
 HASH_SHOWN = 12
+_BYTES = "application/octet-stream"
 
 
 def strip(result: DepthResult, view: View, guide: str) -> None:
@@ -70,15 +71,16 @@ def _origin(result: DepthResult) -> str:
 
 
 def _files(result: DepthResult, view: View) -> None:
-    st.download_button(
-        "Result (.safetensors), which the command line reads",
-        lambda: archive.encode(result),
-        f"{result.key}{archive.SUFFIX}",
-        "application/octet-stream",
-        on_click="ignore",
-    )
+    for label, data, ending in (
+        ("Result (.safetensors)", lambda: archive.encode(result), archive.SUFFIX),
+        ("Arrays (.npz)", lambda: exports.to_npz(exports.arrays(result, view)), ".npz"),
+        ("Scores (.csv)", lambda: exports.score_table(result, view), ".csv"),
+    ):
+        st.download_button(
+            label, data, f"{result.key}{ending}", _BYTES, on_click="ignore", width="stretch"
+        )
     st.segmented_control(
-        "The camera above each figure saves",
+        "The camera above a figure saves",
         ["svg", "png"],
         default="svg",
         key=IMAGE_FORMAT,

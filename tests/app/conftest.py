@@ -1,0 +1,40 @@
+"""Pages without a browser: opened from app.py, on an own store and the real gallery."""
+
+from pathlib import Path
+
+import pytest
+import streamlit as st
+from screen import PAGES, Open
+from streamlit.testing.v1 import AppTest
+
+from coupling_core.gallery import requests
+from coupling_core.identity import identify
+from coupling_core.records import DepthResult
+from coupling_core.store import Store
+
+ROOT = Path(__file__).parents[2]
+SECONDS = 60
+
+
+@pytest.fixture
+def open_page(monkeypatch: pytest.MonkeyPatch) -> Open:
+    """Open a page by its title, as a link with a query would."""
+    monkeypatch.chdir(ROOT)
+    st.cache_resource.clear()
+
+    def open_it(title: str, **query: str) -> AppTest:
+        app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=SECONDS)
+        app.query_params.update(query)
+        app.run()
+        return app if title == "Start" else app.switch_page(PAGES[title]).run()
+
+    return open_it
+
+
+@pytest.fixture(scope="session")
+def gallery() -> dict[tuple[int, bool], DepthResult]:
+    """The committed results by the number of their prompt, and whether the model is trained."""
+    asked = requests()
+    found = [Store().find(request, identify(request)) for request in asked]
+    assert None not in found
+    return {(i // 2, asked[i].untrained is None): result for i, result in enumerate(found)}

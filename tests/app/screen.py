@@ -1,0 +1,36 @@
+"""What a page of the app shows, read back from what it would send to the browser."""
+
+import base64
+import json
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from streamlit.testing.v1 import AppTest
+
+PAGES = {
+    "Start": "app.py",
+    "Depth": "pages/1_Depth.py",
+    "Runs": "pages/2_Runs.py",
+    "Method": "pages/3_Method.py",
+}
+Open = Callable[..., AppTest]
+
+
+def charts(app: AppTest) -> dict[str, dict[str, Any]]:
+    """The figures by their key."""
+    found = app.get("plotly_chart")  # an id ends in the key
+    return {chart.proto.id.split("-", 2)[2]: json.loads(chart.proto.spec) for chart in found}
+
+
+def heat(figure: dict[str, Any]) -> np.ndarray:
+    """The numbers of a figure's first trace, which travel as binary."""
+    z = figure["data"][0]["z"]
+    numbers = np.frombuffer(base64.b64decode(z["bdata"]), np.dtype(z["dtype"]))
+    return numbers.reshape([int(side) for side in z["shape"].split(",")])
+
+
+def words(app: AppTest) -> str:
+    """All captions, texts and headings."""
+    kinds = (app.title, app.header, app.subheader, app.caption, app.markdown)
+    return "\n".join(element.value for kind in kinds for element in kind)

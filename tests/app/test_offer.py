@@ -1,0 +1,22 @@
+"""Before anything is computed: what it is of, and what it would cost."""
+
+import pytest
+from screen import Open, words
+
+pytestmark = pytest.mark.real
+PROMPT = "The cat sat on the mat because it was"
+
+
+def test_tokens_are_shown_and_nothing_is_promised(open_page: Open) -> None:
+    app = open_page("Depth", prompt=PROMPT)
+    text = words(app)
+    assert "9 tokens, 0 of them special; token 9 is measured." in text
+    assert "not measured on this machine yet" in text
+    assert [b.label for b in app.button] == ["Compute"]
+    assert not app.get("plotly_chart")
+
+
+def test_a_token_past_the_prompt_is_told(open_page: Open) -> None:
+    app = open_page("Depth", prompt=PROMPT, token="10")
+    assert app.error[0].value == "Token 10 does not exist: this prompt has tokens 1..9."
+    assert not app.button

@@ -1,0 +1,89 @@
+"""The state and its form in a link."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from coupling_core.errors import InputError
+from coupling_core.records import DEFINITIONS, FINAL_NORMS, ROLES, Request
+from explorer.state import State, from_query, to_query
+
+TEXT = st.text(min_size=1).filter(str.strip)
+STATES = st.builds(
+    State,
+    model=TEXT,
+    revision=TEXT | st.just(""),
+    prompt=TEXT,
+    token=st.integers().filter(bool),
+    untrained=st.none() | st.integers(0, 2**62),
+    final_norm=st.sampled_from(FINAL_NORMS),
+    k=st.integers(1),
+    definition=st.sampled_from(DEFINITIONS),
+    p=st.integers(2, 40).map(lambda quarter: quarter / 2),
+    role=st.sampled_from(ROLES),
+    blocks=TEXT | st.just(""),
+    figure_3=st.booleans(),
+    block=st.integers(1),
+    basis=st.integers(1),
+    signed=st.booleans(),
+    raw=st.booleans(),
+    auto_range=st.booleans(),
+)
+
+
+@given(STATES)
+def test_a_link_carries_the_whole_state(state: State) -> None:
+    assert from_query(to_query(state)) == (state, ())
+
+
+def test_a_link_names_only_what_is_not_the_default() -> None:
+    assert to_query(State()) == {}
+    assert to_query(State(k=10, signed=True)) == {"k": "10", "signed": "1"}
+
+
+def test_a_bad_value_costs_only_itself() -> None:
+    state, problems = from_query({"k": "-3", "role": "B"})
+    assert state == State(role="B")
+    assert len(problems) == 1
+
+
+@pytest.mark.parametrize(
+    ("blocks", "figure_3", "n_blocks", "shown", "stride"),
+    [
+        ("", True, 30, tuple(range(9, 17)), 1),
+        ("1-4", False, 30, (1, 2, 3, 4), 1),
+        ("", False, 24, tuple(range(1, 25)), 1),
+        ("", False, 25, tuple(range(1, 26, 2)), 2),
+        ("", False, 80, tuple(range(1, 81, 4)), 4),
+        ("", True, 12, tuple(range(1, 13)), 1),
+    ],
+    ids=["figure 3", "range", "24", "25", "80", "too shallow for figure 3"],
+)
+def test_a_mosaic_has_at_most_24_blocks(
+    blocks: str, figure_3: bool, n_blocks: int, shown: tuple[int, ...], stride: int
+) -> None:
+    state = State(blocks=blocks, figure_3=figure_3)
+    assert state.mosaic_blocks(n_blocks) == (shown, stride)
+
+
+def test_another_measurement_is_looked_at_the_same_way() -> None:
+    asked = Request("Another text", model="folder", token=2, untrained=7, final_norm="exclude")
+    state = State(k=40, definition="page", block=5).of_request(asked, k_max=16)
+    assert state == State(
+        model="folder",
+        prompt="Another text",
+        token=2,
+        untrained=7,
+        final_norm="exclude",
+        k=16,
+        definition="page",
+        block=5,
+    )
+    assert state.request() == Request(
+        "Another text", model="folder", token=2, k=16, untrained=7, final_norm="exclude"
+    )
+
+
+def test_token_ids_have_no_link() -> None:
+    with pytest.raises(InputError, match="token ids"):
+        State().of_request(Request((1, 2, 3)), k_max=50)

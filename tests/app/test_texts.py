@@ -1,0 +1,98 @@
+"""Recipes that reproduce the screen, chips, costs and units."""
+
+import io
+import shlex
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from coupling_core.cli import app
+from coupling_core.gallery import EXAMPLES
+from coupling_core.records import View
+from coupling_core.scores import score_pairs
+from coupling_core.store import Entry
+from explorer.chips import MOST, _positions
+from explorer.estimate import Estimate, estimate
+from explorer.recipes import python_recipe, shell_recipe
+from explorer.state import State
+from explorer.units import duration, ordinal_place, size
+
+STATE = State(
+    prompt=EXAMPLES[2], untrained=0, k=20, definition="page", role="B", blocks="2-5", raw=True
+)
+
+
+def test_the_python_recipe_gives_the_scores_on_the_screen(gallery) -> None:
+    program = python_recipe(STATE.request(), STATE.view(30))
+    names: dict[str, Any] = {}
+    with redirect_stdout(io.StringIO()) as printed:
+        exec(program, names)
+    expected = score_pairs(gallery[2, False], View(20, "page", role="B", blocks=(2, 3, 4, 5)))
+    np.testing.assert_array_equal(names["found"].corrected, expected.corrected)
+    assert f"{expected.corrected}" in printed.getvalue()
+
+
+def test_the_command_gives_the_scores_on_the_screen(gallery, tmp_path: Path) -> None:
+    out = tmp_path / "out.csv"
+    command = shlex.split(shell_recipe(STATE).replace("\\\n", ""))
+    assert command[:4] == ["python", "-m", "coupling_core", "depth"]
+    ran = CliRunner().invoke(app, [*command[3:], f"--out={out}"])
+    assert ran.exit_code == 0, ran.output
+    rows = np.genfromtxt(out, delimiter=",", names=True)
+    expected = score_pairs(gallery[2, False], View(20, "page", role="B", blocks=(2, 3, 4, 5)))
+    np.testing.assert_allclose(rows["coupling"], expected.coupling.ravel(), rtol=1e-6)
+
+
+def test_a_command_keeps_any_prompt_whole() -> None:
+    prompt = "--k '9'; rm -rf \"$HOME\"\n`x`"
+    words = shlex.split(shell_recipe(State(prompt=prompt)))
+    assert f"--prompt={prompt}" in words
+
+
+@pytest.mark.parametrize("measured", [1, 100, 200])
+def test_a_long_prompt_keeps_its_ends_and_the_measured_token(measured: int) -> None:
+    shown = _positions(200, measured)
+    assert {0, measured - 1, 199} <= set(shown)
+    assert len(shown) <= MOST
+
+
+def test_a_cost_is_the_median_of_what_the_model_did_cost_here() -> None:
+    def entry(seconds: float, gallery: bool = False, digest: str = "this", **more: str) -> Entry:
+        provenance = {"seconds": seconds, "load_seconds": 1.0, "peak_memory_bytes": int(seconds)}
+        identity = {"digest": digest}
+        path = Path("unused")
+        return Entry("key", path, 1, gallery, 0.0, identity=identity, provenance=provenance, **more)
+
+    entries = [
+        entry(2.0),
+        entry(3.0),
+        entry(10.0),
+        entry(1000.0, gallery=True),
+        entry(2000.0, digest="another"),
+        entry(3000.0, problem="damaged"),
+    ]
+    assert estimate("this", entries) == Estimate(3.0, 1.0, 10, 3)
+    assert estimate("this", entries[3:]) is None
+
+
+@pytest.mark.parametrize(
+    ("shown", "expected"),
+    [
+        (duration(0.34), "0.3 s"),
+        (duration(41.6), "42 s"),
+        (duration(180), "3 min"),
+        (size(640_000), "640 kB"),
+        (size(3_140_000), "3.1 MB"),
+        (size(1_200_000_000), "1.2 GB"),
+        (ordinal_place(1), "next in line"),
+        (ordinal_place(2), "2nd in line"),
+        (ordinal_place(11), "11th in line"),
+        (ordinal_place(23), "23rd in line"),
+    ],
+)
+def test_units(shown: str, expected: str) -> None:
+    assert shown == expected
