@@ -11,6 +11,7 @@ from coupling_core import Request, View, mean_off_diagonal, measure, reference, 
 from coupling_core.jacobian import block_jacobian
 from coupling_core.models import load
 from coupling_core.records import DEFINITIONS
+from coupling_core.svd import DELTA, certify
 from coupling_core.trace import trace
 
 pytestmark = pytest.mark.real
@@ -92,6 +93,53 @@ def test_every_svd_is_certified(trained, untrained):
     for result in (trained, untrained):
         assert len(result.certificates) == 30
         assert result.certified, [c.reason for c in result.certificates]
+
+
+@pytest.fixture(scope="module")
+def real_block(double):
+    """A Jacobian of the middle of the model in float32, and all its triplets."""
+    J = double[3][14].float()
+    u, s, vh = torch.linalg.svd(J)
+    return J, u, s, vh.T
+
+
+WRONG = {
+    "middle omitted": ([*range(20), *range(21, 51)], "missed"),
+    "last omitted": ([*range(49), 50], "missed"),
+    "duplicated": ([*range(20), *range(19, 49)], "not orthonormal"),
+    "exchanged": ([*range(50)], "residual"),
+}
+
+
+def test_the_right_triplets_of_a_real_block_are_certified(real_block):
+    J, u, s, v = real_block
+    assert certify(J, u[:, :50], s[:50], v[:, :50], "full").certified
+
+
+@pytest.mark.parametrize("how", WRONG)
+def test_wrong_triplets_of_a_real_block_are_refused(real_block, how):
+    J, u, s, v = real_block
+    take, reason = WRONG[how]
+    if how == "last omitted":
+        assert s[49] > s[50] * (1 + 2 * DELTA)
+    if how == "exchanged":
+        u, v = v, u
+    certificate = certify(J, u[:, take], s[take], v[:, take], how)
+    assert not certificate.certified
+    assert reason in certificate.reason
+
+
+def test_the_closed_form_of_chance_agrees_with_random_frames_on_a_real_block(double, svds):
+    J, s = double[3][14].numpy(), svds[14][1][:50]
+    rng = np.random.default_rng(0)
+    frames = [[reference.random_frame(576, 50, rng) for _ in "UV"] for _ in range(100)]
+    samples = [
+        np.linalg.norm(reference.coupling_matrix(J, u, v) - np.diag(s)) ** 2 for u, v in frames
+    ]
+    expected = np.sum(s**2) + 50**2 * np.linalg.norm(J) ** 2 / 576**2
+    error = np.std(samples, ddof=1) / np.sqrt(len(samples))
+    assert abs(np.mean(samples) - expected) < 3.5 * error
+    assert error < 0.005 * expected
 
 
 def test_the_model_knows_the_capital_of_france(trained):
