@@ -102,17 +102,20 @@ def _larger_k(request: Request) -> None:
 def _cost(request: Request) -> None:
     cost = estimate(identify(request)["digest"], backend.entries())
     if cost is None:
-        st.markdown("Time and memory: not measured on this machine yet.")
+        st.markdown("Time and memory: this model was not measured before.")
         return
     st.markdown(_costs(cost))
 
 
 def _costs(cost: Estimate) -> str:
     runs = "1 earlier run" if cost.runs == 1 else f"{cost.runs} earlier runs"
+    where = (
+        "on this machine" if cost.here else "where the gallery was made; this machine may differ"
+    )
     return (
         f"About **{duration(cost.seconds)}** of computing after {duration(cost.load_seconds)} of "
-        f"loading, and **{size(cost.memory)}** of memory at its peak (from {runs} of this model "
-        "on this machine)."
+        f"loading, and **{size(cost.memory)}** of memory at its peak (from {runs} of this model, "
+        f"{where})."
     )
 
 

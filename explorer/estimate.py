@@ -1,4 +1,4 @@
-"""What a measurement will cost, from what earlier ones of the same model did cost here."""
+"""What a measurement will cost, from what earlier ones of the same model did cost."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -16,24 +16,24 @@ class Estimate:
         load_seconds: of loading the model, median over the runs.
         memory: peak of the process in bytes, the largest of the runs.
         runs: how many earlier runs this rests on.
+        here: whether they ran on this machine, and not where the gallery was made.
     """
 
     seconds: float
     load_seconds: float
     memory: int
     runs: int
+    here: bool
 
 
 def estimate(digest: str, entries: Iterable[Entry]) -> Estimate | None:
-    """Cost of measuring a model, by the hash that names it; None where none was measured here.
+    """Cost of measuring a model, by the hash that names it; None where none was measured.
 
-    The gallery does not count: its results were made on another machine.
+    The gallery, whose results may be of another machine, counts only where there is nothing else.
     """
-    costs = [
-        entry.provenance
-        for entry in entries
-        if not entry.gallery and not entry.problem and entry.identity.get("digest") == digest
-    ]
+    found = [e for e in entries if not e.problem and e.identity.get("digest") == digest]
+    here = [entry for entry in found if not entry.gallery]
+    costs = [entry.provenance for entry in here or found]
     if not costs:
         return None
     return Estimate(
@@ -41,4 +41,5 @@ def estimate(digest: str, entries: Iterable[Entry]) -> Estimate | None:
         load_seconds=median(cost["load_seconds"] for cost in costs),
         memory=max(cost["peak_memory_bytes"] for cost in costs),
         runs=len(costs),
+        here=bool(here),
     )

@@ -7,11 +7,12 @@ pytestmark = pytest.mark.real
 PROMPT = "The cat sat on the mat because it was"
 
 
-def test_tokens_are_shown_and_nothing_is_promised(open_page: Open) -> None:
+def test_tokens_and_cost_are_shown(open_page: Open) -> None:
     app = open_page("Depth", prompt=PROMPT)
     text = words(app)
     assert "9 tokens, 0 of them special; token 9 is measured." in text
-    assert "not measured on this machine yet" in text
+    assert "of computing after" in text
+    assert "where the gallery was made; this machine may differ" in text
     assert [b.label for b in app.button] == ["Compute"]
     assert not app.get("plotly_chart")
 

@@ -75,7 +75,7 @@ def test_a_cost_is_the_median_of_what_the_model_did_cost_here() -> None:
         entry(2000.0, digest="another"),
         entry(3000.0, problem="damaged"),
     ]
-    assert estimate("this", entries) == Estimate(3.0, 1.0, 10, 3)
+    assert estimate("this", entries) == Estimate(3.0, 1.0, 10, 3, here=True)
     assert estimate("this", entries[3:]) is None
 
 
