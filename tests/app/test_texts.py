@@ -76,7 +76,8 @@ def test_a_cost_is_the_median_of_what_the_model_did_cost_here() -> None:
         entry(3000.0, problem="damaged"),
     ]
     assert estimate("this", entries) == Estimate(3.0, 1.0, 10, 3, here=True)
-    assert estimate("this", entries[3:]) is None
+    assert estimate("this", entries[3:]) == Estimate(1000.0, 1.0, 1000, 1, here=False)
+    assert estimate("this", entries[4:]) is None
 
 
 @pytest.mark.parametrize(
