@@ -105,6 +105,15 @@ def test_views_of_a_stored_result_never_compute(depth, monkeypatch):
     assert printed(depth("--prompt", PROMPT, *view, "--json"))["stored"] is True
 
 
+def test_what_does_not_exist_is_null_in_json_and_empty_in_csv(depth, tmp_path):
+    said = printed(depth("--prompt", PROMPT, "--blocks", "2", "--json"))
+    assert said["mean"] == {"coupling": None, "chance": None, "corrected": None}
+    options = ("--k", 1, "--definition", "preprint", "--out", "r.csv")
+    depth("--prompt", PROMPT, *options)
+    rows = list(csv.DictReader((tmp_path / "r.csv").open()))
+    assert {row["corrected"] for row in rows} == {""}
+
+
 def test_a_stored_answer_needs_none_of_the_heavy_libraries(depth, folder, tmp_path):
     depth("--prompt", PROMPT)
     code = (
@@ -324,6 +333,12 @@ def test_what_cannot_be_written_is_refused_before_computing(depth, monkeypatch, 
     assert "cannot be written" in complaint(depth("--prompt", PROMPT, closed, target))
 
 
+@pytest.mark.parametrize("blocks", ["3-5", "a-b"])
+def test_blocks_that_the_model_lacks_stop_it_at_its_first_block(depth, blocks):
+    complaint(depth("--prompt", PROMPT, "--blocks", blocks))
+    assert Store(gallery=Path("none")).entries() == []
+
+
 def test_an_output_that_is_a_folder_is_refused(depth, tmp_path):
     (tmp_path / "r.npz").mkdir()
     assert "is a folder" in complaint(depth("--prompt", PROMPT, "--out", "r.npz"))
@@ -345,6 +360,14 @@ def test_memory_that_runs_out_is_status_1(depth, monkeypatch, error):
 
     monkeypatch.setattr("coupling_core.jacobian.block_jacobian", too_much)
     assert "memory ran out" in complaint(depth("--prompt", PROMPT), status=1)
+
+
+def test_memory_that_runs_out_in_drawing_is_status_1(depth, monkeypatch):
+    def too_much(*_, **__):
+        raise MemoryError
+
+    monkeypatch.setattr("coupling_core.figures.render", too_much)
+    assert "memory ran out" in complaint(depth("--prompt", PROMPT, "--out", "r.html"), status=1)
 
 
 def test_help_names_every_option(run):

@@ -19,6 +19,7 @@ from coupling_core import (
 from coupling_core.figures import style
 from coupling_core.figures.export import on_paper
 from coupling_core.figures.mosaic import cell_side
+from coupling_core.scores import block_means
 from coupling_core.subspaces import chance_angles
 
 VIEW = View(k=6)
@@ -150,6 +151,7 @@ def test_rows_are_jacobians_counted_from_1_at_the_top(result):
     assert list(layout.yaxis.ticktext) == list(layout.xaxis.ticktext) == ["2", "3", "5"]
     assert layout.yaxis.range[0] > layout.yaxis.range[1]
     assert layout.xaxis.range[0] < layout.xaxis.range[1]
+    assert (layout.yaxis.scaleanchor, layout.yaxis.constraintoward) == ("x", "top")
 
 
 def test_a_click_on_a_cell_gives_its_pair_and_the_pointer_its_numbers(result):
@@ -353,6 +355,38 @@ def test_the_score_against_k_lies_over_its_chance_floor(result, is_corrected):
     marker = trace(figure, "K = 6")
     assert (marker.x[0], marker.y[0]) == (6, pytest.approx(wanted[5]))
     assert figure.layout.yaxis.title.text.endswith("(project page)")
+
+
+@pytest.mark.parametrize("is_corrected", [True, False])
+def test_the_mean_score_against_k_leaves_out_the_trivial_pairs(result, is_corrected):
+    view = View(k=6, definition="page", blocks=(1, 2, 4))
+    figure = figures.mean_by_k(result, view, corrected=is_corrected)
+    for k in range(1, 9):
+        found = score_pairs(result, replace(view, k=k))
+        wanted = mean_off_diagonal(found.corrected if is_corrected else found.coupling)
+        assert trace(figure, "score").y[k - 1] == pytest.approx(wanted)
+        floor = 0 if is_corrected else mean_off_diagonal(found.chance)
+        assert trace(figure, "chance").y[k - 1] == pytest.approx(floor)
+    assert trace(figure, "K = 6").y[0] == trace(figure, "score").y[5]
+
+
+def test_one_block_alone_has_no_mean_score(result):
+    figure = figures.mean_by_k(result, View(k=6, blocks=(2,)))
+    assert np.isnan(trace(figure, "score").y).all()
+    assert "No pair" in figure.layout.meta["alt"]
+
+
+def test_means_count_only_the_pairs_that_have_a_score(partial, result):
+    low = replace(result, rank=np.array([8, 8, 3, 8, 8]))
+    for one in (partial, low):
+        found = score_pairs(one, VIEW)
+        as_jacobian, as_basis = block_means(found.corrected)
+        others = found.corrected + np.diag([np.nan] * 5)
+        assert as_jacobian[0] == pytest.approx(np.nanmean(others[0]))
+        assert as_basis[1] == pytest.approx(np.nanmean(others[:, 1]))
+        shown = trace(figures.mean_by_k(one, VIEW), "score").y[5]
+        assert shown == pytest.approx(mean_off_diagonal(found.coupling))
+    assert np.isnan(as_jacobian[2])
 
 
 def test_the_range_of_the_score_against_k_is_fixed_and_widens_for_what_would_leave_it(result):

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -65,15 +64,15 @@ def read_prompts(path: Path) -> list[tuple[int, str]]:
         lines = path.read_text(encoding="utf-8").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"--prompts {path} cannot be read as text: {error}") from error
-    read = partial(_from_json, path) if path.suffix == ".jsonl" else _as_it_stands
-    found = [(number, read(number, line)) for number, line in enumerate(lines, 1) if line.strip()]
+    is_json = path.suffix == ".jsonl"
+    found = [
+        (number, _from_json(path, number, line) if is_json else line)
+        for number, line in enumerate(lines, 1)
+        if line.strip()
+    ]
     if not found:
         raise InputError(f"--prompts {path} has no prompt: expected one a line")
     return found
-
-
-def _as_it_stands(_: int, line: str) -> str:
-    return line.removesuffix("\r")
 
 
 def _from_json(path: Path, number: int, line: str) -> str:

@@ -73,5 +73,6 @@ def _axes(basis: int, side: int, view: View) -> dict[str, object]:
         "legend": style.BELOW,
         "xaxis": {"title": {"text": x_title}, "range": [first, last], **whole}
         | {"constraintoward": "left"},
-        "yaxis": {"title": {"text": y_title}, "range": [last, first], "scaleanchor": "x", **whole},
+        "yaxis": {"title": {"text": y_title}, "range": [last, first], "scaleanchor": "x", **whole}
+        | {"constraintoward": "top"},
     }

@@ -138,6 +138,7 @@ def axes(
             "title": {"text": ROW_TITLE},
             "range": [last, first],
             "scaleanchor": "x",
+            "constraintoward": "top",
             **ticks,
         },
     }
