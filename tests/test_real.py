@@ -28,6 +28,15 @@ FLOAT32_ERROR = {
 }
 
 
+@pytest.fixture(scope="module", autouse=True)
+def one_thread():
+    """The oracles take thousands of small steps, in which a second thread only waits."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
 @pytest.fixture(scope="module")
 def loaded():
     return load(REQUEST, "cpu")
