@@ -37,6 +37,8 @@ def partial_map(result: DepthResult, state: State) -> None:
     """The score map of what is measured so far; it fills in row by row."""
     view = state.view(result.n_blocks)
     figure = figures.scores(result, view, corrected=not state.raw, auto_range=state.auto_range)
+    # Drawn twice a second beside the measurement: without what only the mouse needs.
+    figure.data = [trace for trace in figure.data if trace.name != "pairs"]
     st.plotly_chart(figure, key="partial", alt=figure.layout.meta["alt"])
 
 

@@ -42,7 +42,14 @@ def current() -> State:
 
 
 def change(**fields: Any) -> None:
-    """Change the state; for the callbacks of widgets."""
+    """Change the state; for the callbacks of widgets.
+
+    A token's number means nothing in another prompt, nor a revision in another model.
+    """
+    if "prompt" in fields:
+        fields = {"token": State.token} | fields
+    if "model" in fields:
+        fields = {"revision": State.revision} | fields
     st.session_state[_STATE] = replace(current(), **fields)
     st.session_state[_ACTED] = True
 

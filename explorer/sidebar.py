@@ -1,5 +1,7 @@
 """The controls that every page shares: what is measured, and how it is looked at."""
 
+from collections.abc import Callable
+
 import streamlit as st
 
 from coupling_core.errors import CouplingError
@@ -41,13 +43,9 @@ def _model() -> None:
     if not backend.is_hosted():
         options.append(OTHER_MODEL)
     stored = {entry.identity.get("digest") for entry in backend.entries()}
-
-    def labelled(model: str) -> str:
-        is_stored = model in ALIASES and ALIASES[model].sha256 in stored
-        return f"{model} · stored" if is_stored else model
-
-    own = _choice("Model", "model", options, OTHER_MODEL, labelled)
-    if own:
+    chosen = ALIASES.get(current().model)
+    badge = " :gray-badge[stored]" if chosen and chosen.sha256 in stored else ""
+    if _choice(f"Model{badge}", "model", options, OTHER_MODEL):
         bound(
             st.text_input,
             "Hub id, folder or .gguf file",
@@ -71,7 +69,9 @@ def _prompt() -> None:
         bound(st.text_area, "Text", "prompt", place="own", height=110)
 
 
-def _choice(label: str, field: str, options: list[str], own: str, labelled) -> bool:
+def _choice(
+    label: str, field: str, options: list[str], own: str, labelled: Callable[[str], str] = str
+) -> bool:
     """Offer a list whose last entry lets the reader type; tells whether they do."""
     key, flag = f"{field}@list", f"_own_{field}"
     value = getattr(current(), field)
@@ -125,7 +125,16 @@ def _token(tokens: Tokens | None) -> None:
     positions = [-1, *range(n - 1, 0, -1)]
     if (chosen := counted(current().token)) not in positions:
         positions.append(chosen)
-    bound(st.selectbox, "Token measured", "token", positions, format_func=labelled, write=counted)
+    bound(
+        st.selectbox,
+        "Token measured",
+        "token",
+        positions,
+        # The browser sends labels: one that was another prompt's would be taken for a value.
+        place=f"tokens-{hash(tokens.texts)}",
+        format_func=labelled,
+        write=counted,
+    )
 
 
 def _score() -> None:

@@ -24,7 +24,7 @@ SEQUENTIAL: tuple[str, ...] = tuple(colors.sequential.Viridis)
 DIVERGING: tuple[str, ...] = tuple(reversed(colors.diverging.RdBu))
 
 DEPTH: tuple[str, ...] = tuple(
-    colors.sample_colorscale(list(SEQUENTIAL), list(np.linspace(0.2, 0.9, 16)))
+    colors.sample_colorscale(list(SEQUENTIAL), list(np.linspace(0.3, 0.85, 16)))
 )
 """The middle of the same scale, for thin lines: its ends would vanish on one of the two grounds."""
 

@@ -66,6 +66,13 @@ def test_the_number_inputs_select_a_pair_on_every_page(open_page: Open, gallery)
     )
 
 
+def test_another_prompt_is_measured_at_its_last_token(open_page: Open) -> None:
+    app = open_page("Depth", token="3")
+    app.selectbox(key="prompt@list").set_value(EXAMPLES[1]).run()
+    assert "token 11 of 11" in words(app)
+    assert "token" not in app.query_params
+
+
 def test_depth_shows_the_blocks_of_figure_3(open_page: Open) -> None:
     mosaic = charts(open_page("Depth"))["mosaic"]
     assert mosaic["layout"]["xaxis"]["ticktext"] == [str(block) for block in range(9, 17)]

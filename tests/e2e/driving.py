@@ -1,0 +1,120 @@
+"""A real server, a real browser, and what people do with them."""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from playwright.sync_api import Page, expect
+
+ROOT = Path(__file__).parents[2]
+STARTS_WITHIN = 60  # seconds
+WAIT = 180_000
+"""Milliseconds: long enough for a slow machine that computes; nothing is timed."""
+DOUBLE_CLICK = 500
+"""Milliseconds within which plotly takes two clicks for one double click."""
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+SWITCHES = ("--no-sandbox", "--disable-quic", "--disable-background-networking", "--disable-gpu")
+
+expect.set_options(timeout=WAIT)
+
+
+@dataclass(frozen=True)
+class App:
+    """A server of our own.
+
+    Args:
+        url: where it answers.
+        store: the folder of its results.
+    """
+
+    url: str
+    store: Path
+
+    @property
+    def results(self) -> list[Path]:
+        """What it has computed so far."""
+        return sorted(self.store.glob("*.safetensors"))
+
+
+@contextmanager
+def serving(store: Path, log: Path) -> Iterator[App]:
+    """Serve the app from this checkout, and take the whole process group down afterwards."""
+    port = free_port()
+    command = [sys.executable, "-m", "streamlit", "run", "app.py"]
+    options = [f"--server.port={port}", "--server.address=127.0.0.1"]
+    with log.open("w") as output:
+        process = subprocess.Popen(
+            command + options,
+            cwd=ROOT,
+            env={**os.environ, "COUPLING_STORE": str(store)},
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    try:
+        url = f"http://127.0.0.1:{port}"
+        wait_until_it_answers(process, url, log)
+        yield App(url, store)
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def free_port() -> int:
+    """A port that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def wait_until_it_answers(process: subprocess.Popen[bytes], url: str, log: Path) -> None:
+    """Ask for its health while it lives: on a busy port another program would answer."""
+    deadline = time.monotonic() + STARTS_WITHIN
+    while time.monotonic() < deadline:
+        if process.poll() is not None:
+            raise RuntimeError(f"the server ended at once:\n{log.read_text()}")
+        try:
+            with urllib.request.urlopen(f"{url}/_stcore/health", timeout=1) as answer:
+                if answer.read() == b"ok":
+                    return
+        except OSError:
+            time.sleep(0.1)
+    raise RuntimeError(f"the server did not answer within {STARTS_WITHIN} s:\n{log.read_text()}")
+
+
+def browser_path() -> str:
+    """The Chromium of this machine."""
+    found = [path for name in BROWSERS if (path := shutil.which(name))]
+    if not found:
+        raise RuntimeError("no Chromium was found: run tests/install-chromium")
+    return found[0]
+
+
+def wait_for_chart(page: Page, key: str) -> None:
+    """Wait until a figure is drawn, and the page at rest."""
+    expect(page.locator(f".st-key-{key} .main-svg").first).to_be_visible()
+    expect(page.get_by_test_id("stStatusWidget")).to_have_count(0)
+
+
+def click_cell(page: Page, key: str, row: int, column: int, n: int) -> None:
+    """Click the cell in this row and column, from 1, of a map of n by n cells."""
+    area = page.locator(f".st-key-{key} .nsewdrag").first
+    box = area.bounding_box()
+    assert box is not None
+    x, y = box["width"] * (column - 0.5) / n, box["height"] * (row - 0.5) / n
+    area.click(position={"x": x, "y": y})
+    page.wait_for_timeout(DOUBLE_CLICK)
+
+
+def compute(page: Page) -> None:
+    """Press Compute."""
+    page.get_by_role("button", name="Compute").click()

@@ -1,0 +1,113 @@
+"""Measuring: progress, the queue, two visitors with one wish, cancelling, and a page refreshed."""
+
+import re
+from urllib.parse import quote_plus
+
+from conftest import Visit
+from driving import App, compute, wait_for_chart
+from playwright.sync_api import Page, expect
+
+CAT = "The cat sat on the mat because it was"
+SLOW_K = 576
+"""All triplets of all pairs take so long that several people can look on; none is finished."""
+BLOCK = re.compile(r"Block \d+ of 30")
+
+
+def depth(prompt: str) -> str:
+    return f"/Depth?prompt={quote_plus(prompt)}"
+
+
+def slow(prompt: str) -> str:
+    return f"{depth(prompt)}&k={SLOW_K}"
+
+
+def cancel(page: Page) -> None:
+    page.get_by_role("button", name="Cancel").click()
+
+
+def progress(page: Page, text: str | re.Pattern[str]) -> None:
+    expect(page.get_by_test_id("stProgress").get_by_text(text)).to_be_visible()
+
+
+def test_a_prompt_is_computed_with_progress_and_drawn(visit: Visit, app: App) -> None:
+    page = visit("/Depth")
+    wait_for_chart(page, "scores")
+    page.get_by_label("Prompt", exact=True).click()
+    page.get_by_role("option", name="Your own text…").click()
+    page.get_by_label("Text", exact=True).fill(CAT)
+    page.keyboard.press("Control+Enter")
+    expect(page.get_by_text("9 tokens, 0 of them special; token 9 is measured.")).to_be_visible()
+    compute(page)
+    progress(page, BLOCK)
+    expect(page.locator(".st-key-partial .main-svg").first).to_be_visible()
+    wait_for_chart(page, "mosaic")
+    expect(page.get_by_text("computed now in")).to_be_visible()
+    expect(page.get_by_text("30 of 30 SVDs certified")).to_be_visible()
+    assert len(app.results) == 1
+
+
+def test_two_visitors_share_one_job_and_a_third_waits(visit: Visit, app: App) -> None:
+    before = len(app.results)
+    earlier = visit(slow("Somebody came earlier"))
+    compute(earlier)
+    progress(earlier, BLOCK)
+    first = visit(depth("Two people ask for this"))
+    compute(first)
+    progress(first, "Queued, next in line")
+    second = visit(depth("Two people ask for this"))
+    progress(second, "Queued, next in line")
+    expect(second.get_by_text("2 sessions wait for this; it is computed once.")).to_be_visible()
+    third = visit(depth("A third asks for that"))
+    compute(third)
+    progress(third, "Queued, 2nd in line")
+    runs = visit("/Runs")
+    expect(runs.get_by_test_id("stProgress")).to_have_count(3)
+    cancel(third)
+    expect(third.get_by_text("Stopped before it began.")).to_be_visible()
+    expect(runs.get_by_test_id("stProgress")).to_have_count(2)
+    cancel(earlier)
+    progress(first, BLOCK)
+    progress(second, BLOCK)
+    wait_for_chart(first, "mosaic")
+    wait_for_chart(second, "mosaic")
+    expect(runs.get_by_text("Nothing is being measured.")).to_be_visible()
+    assert len(app.results) == before + 1
+
+
+def test_a_page_refreshed_in_mid_job_finds_it_again_and_can_stop_it(visit: Visit, app: App) -> None:
+    before = app.results
+    page = visit(slow("This page is refreshed"))
+    compute(page)
+    progress(page, BLOCK)
+    page.reload()
+    progress(page, BLOCK)
+    page.get_by_role("link", name="Method").click()
+    expect(page.get_by_role("heading", name="Five scores")).to_be_visible()
+    page.get_by_role("link", name="Depth").click()
+    progress(page, BLOCK)
+    cancel(page)
+    expect(page.get_by_text(re.compile(r"Stopped after \d+ of 30 blocks\."))).to_be_visible()
+    expect(page.locator(".st-key-partial .main-svg").first).to_be_visible()
+    page.get_by_role("link", name="Runs").click()
+    expect(page.get_by_text("Nothing is being measured.")).to_be_visible()
+    assert app.results == before
+
+
+def test_who_leaves_does_not_stop_the_others(visit: Visit) -> None:
+    stays, leaves = visit(slow("One stays")), visit(slow("One stays"))
+    compute(stays)
+    progress(stays, BLOCK)
+    compute(leaves)
+    progress(leaves, BLOCK)
+    cancel(leaves)
+    expect(leaves.get_by_text("someone else still waits")).to_be_visible()
+    progress(stays, BLOCK)
+    cancel(stays)
+    expect(stays.get_by_text(re.compile(r"Stopped after \d+ of 30 blocks\."))).to_be_visible()
+
+
+def test_a_failure_is_told_in_plain_words(visit: Visit) -> None:
+    page = visit(f"/Depth?prompt={quote_plus('word ' * 9000)}")
+    compute(page)
+    expect(page.get_by_test_id("stAlert")).to_contain_text("tokens")
+    expect(page.get_by_role("button", name="Compute")).to_be_visible()
