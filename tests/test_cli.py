@@ -14,7 +14,7 @@ from cases import random_result
 
 from coupling_core import Request, Store, View, measure, score_pairs
 from coupling_core.archive import load
-from coupling_core.cli import main, prompts
+from coupling_core.cli import main
 from coupling_core.scores import bootstrap, mean_off_diagonal
 
 PROMPT = "The cat sat on the mat"
@@ -519,18 +519,6 @@ def test_an_aggregate_as_npz_has_mean_matrices(depth, listed, tmp_path, folder):
 
 def test_an_aggregate_is_no_figure(depth, listed):
     assert "--out ends in .npz, .csv" in complaint(depth("--prompts", listed, "--out", "r.svg"))
-
-
-def test_a_cancelled_aggregate_stops(monkeypatch):
-    from coupling_core.errors import Cancelled
-
-    def cancel(*_, **__):
-        raise Cancelled("stopped")
-
-    monkeypatch.setattr(prompts, "identify", lambda _: {})
-    monkeypatch.setattr(prompts, "measure", cancel)
-    with pytest.raises(Cancelled):
-        prompts.measure_all(Request, [(1, "a")], View(), None, Store())
 
 
 # ---- the store

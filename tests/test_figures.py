@@ -384,8 +384,10 @@ def test_means_count_only_the_pairs_that_have_a_score(partial, result):
         others = found.corrected + np.diag([np.nan] * 5)
         assert as_jacobian[0] == pytest.approx(np.nanmean(others[0]))
         assert as_basis[1] == pytest.approx(np.nanmean(others[:, 1]))
-        shown = trace(figures.mean_by_k(one, VIEW), "score").y[5]
-        assert shown == pytest.approx(mean_off_diagonal(found.coupling))
+        figure = figures.mean_by_k(one, VIEW)
+        assert trace(figure, "score").y[5] == pytest.approx(mean_off_diagonal(found.coupling))
+        floor = np.where(np.isnan(found.coupling), np.nan, found.chance)
+        assert trace(figure, "chance").y[5] == pytest.approx(mean_off_diagonal(floor))
     assert np.isnan(as_jacobian[2])
 
 

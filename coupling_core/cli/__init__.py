@@ -19,7 +19,7 @@ import typer
 from coupling_core.cli.depth import depth
 from coupling_core.cli.models import models
 from coupling_core.cli.runs import app as runs
-from coupling_core.errors import Cancelled, ComputeError, InputError
+from coupling_core.errors import ComputeError, InputError
 
 __all__ = ["app", "main"]
 
@@ -42,7 +42,7 @@ def main() -> None:
         sys.exit(_say(error.format_message() or "a command is missing", 2))
     except InputError as error:
         sys.exit(_say(str(error), 2))
-    except (ComputeError, Cancelled) as error:
+    except ComputeError as error:
         sys.exit(_say(str(error), 1))
     except MemoryError:
         sys.exit(_say("memory ran out: choose a smaller model, or close other programs", 1))

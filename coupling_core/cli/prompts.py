@@ -11,7 +11,7 @@ import numpy as np
 from coupling_core.cli import files
 from coupling_core.cli.report import means
 from coupling_core.cli.terminal import ProgressBar, print_json, print_lines, warn
-from coupling_core.errors import Cancelled, CouplingError, InputError
+from coupling_core.errors import ComputeError, InputError
 from coupling_core.exports import to_csv, to_npz
 from coupling_core.identity import identify
 from coupling_core.measure import measure
@@ -94,7 +94,7 @@ def measure_all(
     blocks: str | None,
     store: Store,
     device: str | None = None,
-) -> tuple[list[Measured], dict[int, CouplingError]]:
+) -> tuple[list[Measured], dict[int, InputError | ComputeError]]:
     """Measure each prompt; one that fails does not lose the others.
 
     Args:
@@ -113,16 +113,14 @@ def measure_all(
     """
     identify(ask("-"))  # one complaint about the model, not one a prompt
     done: list[Measured] = []
-    failed: dict[int, CouplingError] = {}
+    failed: dict[int, InputError | ComputeError] = {}
     for line, prompt in prompts:
         try:
             with ProgressBar(store, blocks, f"line {line}") as bar:
                 result = measure(ask(prompt), store, device=device, progress=bar)
             shown = replace(view, blocks=parse_blocks(blocks, result.n_blocks))
             done.append(_measured(line, prompt, result, shown, stored=not bar.used))
-        except Cancelled:
-            raise
-        except CouplingError as error:
+        except (InputError, ComputeError) as error:
             failed[line] = error
             warn(f"line {line} is left out: {error}")
     if not done:
@@ -140,7 +138,7 @@ def _measured(line: int, prompt: str, result: DepthResult, view: View, *, stored
 
 
 def report(
-    done: list[Measured], failed: dict[int, CouplingError], view: View, *, as_json: bool
+    done: list[Measured], failed: dict[int, InputError | ComputeError], view: View, *, as_json: bool
 ) -> None:
     """Print the aggregate, and warn where there are too few prompts for a claim."""
     over = {name: bootstrap(_column(done, name)) for name in MEASURES}
@@ -167,7 +165,10 @@ def _row(name: str, over: Interval) -> str:
 
 
 def _summary(
-    done: list[Measured], failed: dict[int, CouplingError], view: View, over: dict[str, Interval]
+    done: list[Measured],
+    failed: dict[int, InputError | ComputeError],
+    view: View,
+    over: dict[str, Interval],
 ) -> dict[str, Any]:
     return {
         "n": len(done),
