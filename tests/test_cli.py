@@ -227,6 +227,7 @@ def test_npz_holds_the_arrays_that_the_design_names(depth, folder, tmp_path):
 
 
 def test_npz_of_role_b_holds_b_and_k_view_bounds_its_side(depth, folder, tmp_path):
+    depth("--prompt", PROMPT)  # stores more than is asked for next
     depth("--prompt", PROMPT, "--role", "B", "--k-view", 3, "--out", "r.npz")
     arrays = np.load(tmp_path / "r.npz")
     assert "A" not in arrays
