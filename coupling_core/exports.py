@@ -58,13 +58,12 @@ def score_table(result: DepthResult, view: View) -> bytes:
         InputError: where K or a block is not in the result.
     """
     found = score_pairs(result, view)
-    n = range(len(found.blocks))
-    rows = (
-        (found.blocks[i], found.blocks[j], *(float(x[i, j]) for x in values))
-        for i in n
-        for j in n
-        for values in [(found.coupling, found.chance, found.corrected)]
-    )
+    columns = (found.coupling, found.chance, found.corrected)
+    rows = [
+        (block, basis, *(float(values[i, j]) for values in columns))
+        for i, block in enumerate(found.blocks)
+        for j, basis in enumerate(found.blocks)
+    ]
     return to_csv(("block", "basis", "coupling", "chance", "corrected"), rows)
 
 

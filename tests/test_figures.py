@@ -17,7 +17,7 @@ from coupling_core import (
     score_pairs,
 )
 from coupling_core.figures import style
-from coupling_core.figures.export import on_paper
+from coupling_core.figures.export import WIDTH, on_paper
 from coupling_core.figures.mosaic import cell_side
 from coupling_core.scores import block_means
 from coupling_core.subspaces import chance_angles
@@ -509,6 +509,12 @@ def test_svg_is_vector_with_its_alternative_text(awkward):
     assert 'role="img"><title>Score against K from 1 to 8' in svg
     assert "Number of singular triplets K" in svg
     assert "</div>" not in svg
+
+
+def test_png_has_two_pixels_for_one_of_the_page(result):
+    png = figures.render(figures.score_by_k(result, 2, 4, VIEW), ".png", result, VIEW)
+    assert png[:8] == b"\x89PNG\r\n\x1a\n"
+    assert int.from_bytes(png[16:20]) == 2 * WIDTH
 
 
 def test_a_missing_chromium_is_told_with_a_way_out(result, monkeypatch):

@@ -90,7 +90,12 @@ def _through_chromium(page: go.Figure, ending: str) -> bytes:
     import kaleido
     from kaleido.errors import BrowserClosedError, BrowserFailedError, ChromeNotFoundError
 
-    options = {"format": ending[1:], "width": page.layout.width, "height": page.layout.height}
+    options = {
+        "format": ending[1:],
+        "width": page.layout.width,
+        "height": page.layout.height,
+        "scale": 2 if ending == ".png" else 1,
+    }
     try:
         # Without this MathJax would be fetched from the internet.
         return kaleido.calc_fig_sync(page.to_dict(), opts=options, kopts={"mathjax": False})
