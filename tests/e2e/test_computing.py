@@ -48,19 +48,23 @@ def test_a_prompt_is_computed_with_progress_and_drawn(visit: Visit, app: App) ->
 
 def test_two_visitors_share_one_job_and_a_third_waits(visit: Visit, app: App) -> None:
     before = len(app.results)
+    # All come before anything is computed: a slow machine must not finish while they open a page.
     earlier = visit(slow("Somebody came earlier"))
+    first, second = (visit(depth("Two people ask for this")) for _ in range(2))
+    third = visit(depth("A third asks for that"))
+    runs = visit("/Runs")
+    for page in (earlier, first, second, third):
+        expect(page.get_by_role("button", name="Compute")).to_be_visible()
     compute(earlier)
     progress(earlier, BLOCK)
-    first = visit(depth("Two people ask for this"))
     compute(first)
+    compute(second)
+    compute(third)
     progress(first, "Queued, next in line")
-    second = visit(depth("Two people ask for this"))
     progress(second, "Queued, next in line")
     expect(second.get_by_text("2 sessions wait for this; it is computed once.")).to_be_visible()
-    third = visit(depth("A third asks for that"))
-    compute(third)
     progress(third, "Queued, 2nd in line")
-    runs = visit("/Runs")
+    runs.get_by_role("link", name="Runs").click()
     expect(runs.get_by_test_id("stProgress")).to_have_count(3)
     cancel(third)
     expect(third.get_by_text("Stopped before it began.")).to_be_visible()
@@ -94,7 +98,8 @@ def test_a_page_refreshed_in_mid_job_finds_it_again_and_can_stop_it(visit: Visit
 
 
 def test_who_leaves_does_not_stop_the_others(visit: Visit) -> None:
-    stays, leaves = visit(slow("One stays")), visit(slow("One stays"))
+    stays, leaves = (visit(slow("One stays and one leaves")) for _ in range(2))
+    expect(leaves.get_by_role("button", name="Compute")).to_be_visible()
     compute(stays)
     progress(stays, BLOCK)
     compute(leaves)
