@@ -1,6 +1,5 @@
 """measure(request, store): the one composition of the stages."""
 
-import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,10 +19,6 @@ if TYPE_CHECKING:  # torch takes seconds to import, and a stored answer does not
     from coupling_core.coupling import Pairs
     from coupling_core.models import LoadedModel
     from coupling_core.trace import Trace
-
-# Read by OpenMP when torch is imported. Threads that spin while they wait cost nothing on an idle
-# machine, and slow a measurement several times over where other programs want the cores too.
-os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 Report = Callable[[Progress], None]
 

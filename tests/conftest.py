@@ -1,9 +1,13 @@
 """What every test shares: annotations checked at run time, and folders that are not the user's."""
 
+import os
 from pathlib import Path
 
 import pytest
 from jaxtyping import install_import_hook
+
+# Before torch is imported: servers and browsers that tests start compete for the cores.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 # Before anything of the package is imported, or its annotations would go unchecked. An integer is
 # a float here, as it is everywhere in Python's typing.
