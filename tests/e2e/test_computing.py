@@ -3,7 +3,8 @@
 import re
 from urllib.parse import quote_plus
 
-from driving import App, Visit, compute, wait_for_chart
+from conftest import Visit
+from driving import App, compute, wait_for_chart
 from playwright.sync_api import Page, expect
 
 CAT = "The cat sat on the mat because it was"
