@@ -14,7 +14,7 @@ from explorer import backend, chips
 from explorer.estimate import Estimate, estimate
 from explorer.queue import is_active, queue
 from explorer.session import change
-from explorer.shell import sentence
+from explorer.text import sentence
 from explorer.units import duration, size
 from explorer.watch import watch
 

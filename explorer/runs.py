@@ -11,7 +11,8 @@ from coupling_core.errors import CouplingError
 from coupling_core.store import Entry
 from explorer import backend
 from explorer.session import change, current
-from explorer.shell import PAGES, sentence
+from explorer.shell import PAGES
+from explorer.text import plain, sentence
 from explorer.units import duration, size
 
 _TOLD = "_told"
@@ -110,7 +111,7 @@ def _obstacle(entry: Entry) -> str:
         current().of_request(entry.request, entry.k_max)
         same_model = backend.key(entry.request).split("-")[0] == entry.key.split("-")[0]
     except CouplingError as error:
-        return f"It can only be downloaded: {error}."
+        return f"It can only be downloaded: {plain(str(error))}."
     return "" if same_model else "Its model is not the one that has this name now: download it."
 
 

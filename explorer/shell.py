@@ -10,6 +10,7 @@ from coupling_core.errors import CouplingError
 from explorer.session import open_session, problems
 from explorer.sidebar import sidebar
 from explorer.state import State, to_query
+from explorer.text import plain, sentence
 
 NAME = "Coupling Explorer"
 ICON = Path(__file__).with_name("icon.png")
@@ -52,17 +53,18 @@ def page(title: str) -> Iterator[State]:
     _navigation(state)
     sidebar()
     if found := problems():
-        st.warning(f"Not all of the link could be read: {'; '.join(found)}.")
-    try:
+        st.warning(f"Not all of the link could be read: {plain('; '.join(found))}.")
+    with plain_errors():
         yield state
+
+
+@contextmanager
+def plain_errors() -> Iterator[None]:
+    """Show what goes wrong as plain words in its place."""
+    try:
+        yield
     except CouplingError as error:
         st.error(sentence(error), icon=":material/error:")
-
-
-def sentence(error: CouplingError | str) -> str:
-    """An error as a sentence; a user's text in it stays text."""
-    text = str(error).replace("$", r"\\$")
-    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")
 
 
 def _navigation(state: State) -> None:

@@ -10,6 +10,7 @@ from explorer.chart import IMAGE_FORMAT
 from explorer.queue import queue
 from explorer.recipes import python_recipe, shell_recipe
 from explorer.session import current, link
+from explorer.text import plain
 
 HASH_SHOWN = 12
 _BYTES = "application/octet-stream"
@@ -47,7 +48,7 @@ def _take_along(result: DepthResult, view: View, guide: str) -> None:
 
 def _facts(result: DepthResult, view: View) -> list[str]:
     identity, provenance = result.identity, result.provenance
-    who = f"**{identity['name']}** `{str(identity.get('digest', ''))[:HASH_SHOWN]}`"
+    who = f"**{plain(identity['name'])}** `{str(identity.get('digest', ''))[:HASH_SHOWN]}`"
     if (seed := result.request.untrained) is not None:
         who += f", untrained (seed {seed})"
     certified = sum(c.certified for c in result.certificates)

@@ -8,6 +8,7 @@ from coupling_core.jobs import JobStatus
 from coupling_core.records import DepthResult
 from explorer.queue import is_active, queue
 from explorer.session import change
+from explorer.shell import plain_errors
 from explorer.units import duration, ordinal_place
 
 EVERY = 0.5
@@ -36,7 +37,8 @@ def watch(key: str, draw_partial: Callable[[DepthResult], None]) -> None:
         if status.owners > 1:
             st.caption(f"{status.owners} sessions wait for this; it is computed once.")
         if status.progress and status.progress.partial:
-            draw_partial(status.progress.partial)
+            with plain_errors():
+                draw_partial(status.progress.partial)
 
     follow()
 

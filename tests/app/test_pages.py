@@ -4,12 +4,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from cases import random_result
 from screen import PAGES, Open, charts, heat, words
 from streamlit.testing.v1 import AppTest
 
 from coupling_core.gallery import EXAMPLES
 from coupling_core.records import View
 from coupling_core.scores import mean_off_diagonal, score_pairs
+from coupling_core.store import Store
+from explorer.backend import entries
 from explorer.queue import queue
 
 TITLES = {
@@ -107,6 +110,14 @@ def test_runs_lists_the_gallery_and_searches_it(open_page: Open) -> None:
     rows = app.dataframe[0].value
     assert list(rows["Prompt"]) == [EXAMPLES[2]]
     assert list(rows["From"]) == ["gallery"]
+
+
+def test_a_new_result_is_noticed(open_page: Open) -> None:
+    app = open_page("Depth")
+    assert {entry.gallery for entry in entries()} == {True}
+    Store().put(random_result())
+    app.run()
+    assert {entry.gallery for entry in entries()} == {True, False}
 
 
 def test_the_numbers_of_the_method_page_are_those_of_the_gallery(open_page: Open, gallery) -> None:

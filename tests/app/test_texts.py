@@ -19,6 +19,7 @@ from explorer.chips import MOST, _positions
 from explorer.estimate import Estimate, estimate
 from explorer.recipes import python_recipe, shell_recipe
 from explorer.state import State
+from explorer.text import sentence
 from explorer.units import duration, ordinal_place, size
 
 STATE = State(
@@ -97,3 +98,7 @@ def test_a_cost_is_the_median_of_what_the_model_did_cost_here() -> None:
 )
 def test_units(shown: str, expected: str) -> None:
     assert shown == expected
+
+
+def test_a_text_of_others_is_no_markdown() -> None:
+    assert sentence("no *such* file_name $x$ [a](b)") == (r"No \*such\* file\_name \$x\$ \[a\](b).")

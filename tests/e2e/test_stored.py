@@ -121,6 +121,11 @@ def test_figures_and_results_can_be_taken_home(visit: Visit, tmp_path: Path) -> 
     result = load(tmp_path / caught.value.suggested_filename)
     assert result.request.prompt == FRANCE
     page.keyboard.press("Escape")
+    page.locator(".st-key-mosaic").hover()
+    with page.expect_download() as caught:
+        page.locator(".st-key-mosaic").get_by_role("button", name="Download plot").click()
+    assert caught.value.suggested_filename == "mosaic.svg"
+    assert "Basis of block" in Path(caught.value.path()).read_text()
     page.locator(".st-key-mosaic").locator("xpath=..").get_by_text("Table and files").first.click()
     with page.expect_download() as caught:
         page.get_by_role("button", name="HTML that stands alone").click()
