@@ -56,6 +56,8 @@ def measure(
         identity = describe(model, hashed=store is not None)
     if store is not None and (found := find_stored(request, store, identity)):
         return found
+    if store is not None:
+        store.require_writable()
     with _plain_failures():
         result = _compute(request, identity, model, tokenizer, device, report)
     if store is not None:

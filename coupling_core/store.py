@@ -8,9 +8,10 @@ that come with the program: it is read, and never written.
 
 import logging
 import os
+import tempfile
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from operator import itemgetter
 from pathlib import Path
@@ -162,15 +163,20 @@ class Store:
         if result.key != self.key(result.request, result.identity):
             raise InputError(f"the key {result.key!r} is not that of the result's request")
         path = self.root / f"{result.key}{SUFFIX}"
-        try:
-            self.root.mkdir(parents=True, exist_ok=True)
+        with self._writing(path):
             write_whole(path, encode(result))
-        except OSError as error:
-            remedy = "set COUPLING_STORE to a folder that you may write"
-            raise ComputeError(str(refused_write(error, path, remedy))) from error
         self._sweep()
         self._evict(path)
         return path
+
+    def require_writable(self) -> None:
+        """Try out whether a result could be put, so that none is computed in vain.
+
+        Raises:
+            ComputeError: where the disk is full, or the folder cannot be written.
+        """
+        with self._writing(self.root), tempfile.TemporaryFile(dir=self.root):
+            pass
 
     def entries(self) -> list[Entry]:
         """All stored results, the last used first; only their headers are read."""
@@ -207,6 +213,16 @@ class Store:
             path.unlink(missing_ok=True)
         except OSError as error:
             raise ComputeError(f"{path} cannot be removed ({error.strerror or error})") from error
+
+    @contextmanager
+    def _writing(self, path: Path) -> Iterator[None]:
+        """Make the folder, and say in plain words why a path in it cannot be written."""
+        try:
+            self.root.mkdir(parents=True, exist_ok=True)
+            yield
+        except OSError as error:
+            remedy = "set COUPLING_STORE to a folder that you may write"
+            raise ComputeError(str(refused_write(error, path, remedy))) from error
 
     def _files(self, pattern: str) -> Iterator[tuple[Key, Path]]:
         """Files that a key names, those of the store before those of the gallery."""

@@ -18,12 +18,14 @@ ICON = Path(__file__).with_name("icon.png")
 SIDEBAR_WIDTH = 264
 _STYLE = """<style>
 @media (min-width: 768px) { .stMainBlockContainer { padding-inline: 2.5rem } }
+.katex-display { overflow-x: auto; overflow-y: hidden }
 .js-plotly-plot :is(.xtick, .ytick, .cbaxis, .cbtitle) text,
 .js-plotly-plot :is(.xtitle, .ytitle) {
   fill: color-mix(in srgb, currentColor 85%, transparent) !important;
 }
 </style>"""
-"""Figures get what the margins would take, and labels in ink instead of Streamlit's pale grey."""
+"""Figures get what the margins would take, and labels in ink instead of Streamlit's pale grey; a
+formula that is too long for a small screen scrolls."""
 PAGES = {
     "Start": "app.py",
     "Depth": "pages/1_Depth.py",

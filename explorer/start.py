@@ -11,8 +11,9 @@ from coupling_core.records import DepthResult
 from explorer import backend, guide
 from explorer.chart import Shown, draw
 from explorer.drawer import selected, selection
-from explorer.session import bound
-from explorer.state import State, to_query
+from explorer.session import bound, change
+from explorer.shell import PAGES
+from explorer.state import State
 from explorer.strip import strip
 
 PANEL = 440
@@ -35,12 +36,19 @@ def show(state: State) -> None:
         st.info("This is not measured yet. Choose an example above, or compute it on Depth.")
     else:
         _panels(state, mapped, trained, twin)
-    st.page_link(
-        "pages/1_Depth.py",
-        label="Measure your own sentence",
-        icon=":material/arrow_forward:",
-        query_params=to_query(state),
+    _own_sentence()
+
+
+def _own_sentence() -> None:
+    """A text typed here opens on Depth, which says what it costs before it computes."""
+    text = st.text_input(
+        "Your own sentence",
+        key="own@start",
+        placeholder="Type it and press Enter: its tokens and its cost come first",
     )
+    if text.strip():
+        change(prompt=text)
+        st.switch_page(PAGES["Depth"])
 
 
 def _choices(state: State) -> None:

@@ -23,10 +23,8 @@ def jacobians() -> None:
         "of width *d* a token. Block *l* adds its residual map to them, and its Jacobian at one "
         "token *t* is the linear part of what it adds there (paper, Eq. 6 and 8):"
     )
-    st.latex(
-        r"X^l = X^{l-1} + f^l(X^{l-1}), \qquad "
-        r"J^l = \frac{\partial f^l(X^{l-1})_t}{\partial x_t^{l-1}} = U_l S_l V_l^\top"
-    )
+    st.latex(r"X^l = X^{l-1} + f^l(X^{l-1})")
+    st.latex(r"J^l = \frac{\partial f^l(X^{l-1})_t}{\partial x_t^{l-1}} = U_l S_l V_l^\top")
     st.markdown(
         "The skip connection is left out: it would add the same identity to every block. The "
         "model's final norm counts as part of the last block (paper, Eq. 7) unless you exclude it. "

@@ -1,13 +1,11 @@
 """One server a file of tests, on a store of its own; one browser for all."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from driving import SWITCHES, WAIT, App, browser_path, serving
+from driving import SWITCHES, WAIT, App, Visit, browser_path, serving
 from playwright.sync_api import Browser, Page, sync_playwright
-
-Visit = Callable[..., Page]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

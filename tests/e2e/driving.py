@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +23,9 @@ DOUBLE_CLICK = 500
 """Milliseconds within which plotly takes two clicks for one double click."""
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 SWITCHES = ("--no-sandbox", "--disable-quic", "--disable-background-networking", "--disable-gpu")
+
+Visit = Callable[..., Page]
+"""Opens an address as another visitor."""
 
 expect.set_options(timeout=WAIT)
 

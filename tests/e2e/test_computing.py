@@ -3,8 +3,7 @@
 import re
 from urllib.parse import quote_plus
 
-from conftest import Visit
-from driving import App, compute, wait_for_chart
+from driving import App, Visit, compute, wait_for_chart
 from playwright.sync_api import Page, expect
 
 CAT = "The cat sat on the mat because it was"

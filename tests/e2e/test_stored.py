@@ -4,8 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from conftest import Visit
-from driving import App, click_cell, wait_for_chart
+from driving import App, Visit, click_cell, wait_for_chart
 from playwright.sync_api import Page, expect
 
 from coupling_core.archive import load
@@ -101,6 +100,18 @@ def test_a_link_shows_what_its_sender_saw(visit: Visit) -> None:
     receiver = visit(address.split("/", 3)[-1].join(("/", "")))
     wait_for_chart(receiver, "angles")
     assert charts_of(receiver) == charts_of(sender)
+
+
+def test_a_sentence_typed_on_start_opens_on_depth_with_its_cost(visit: Visit, app: App) -> None:
+    page = visit("/")
+    wait_for_chart(page, "scores")
+    page.get_by_label("Your own sentence").fill("Nobody asked this before")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text(re.compile(r"\d tokens, 0 of them special; token \d"))).to_be_visible()
+    expect(page.get_by_text("of computing after")).to_be_visible()
+    expect(page.get_by_role("button", name="Compute")).to_be_visible()
+    expect(page).to_have_url(re.compile(r"prompt=Nobody\+asked\+this\+before"))
+    assert app.results == []
 
 
 def charts_of(page: Page) -> list[str]:
