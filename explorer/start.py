@@ -111,7 +111,7 @@ def _panels(
 def _panel(figure: go.Figure) -> go.Figure:
     """A figure in a third of the page."""
     figure.update_traces(colorbar_len=PANEL_BAR, selector={"type": "heatmap", "showscale": None})
-    return figure.update_layout(height=PANEL, margin={"l": 48, "r": 8})
+    return figure.update_layout(height=PANEL)
 
 
 def _matrix(which: str, result: DepthResult | None, state: State, pair: tuple[int, int]) -> None:

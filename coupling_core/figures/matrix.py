@@ -52,15 +52,15 @@ def matrix(
         **style.matrix_colors(z, magnitude, limit=limit or style.MATRIX_LIMIT),
         colorbar=style.color_bar(
             style.matrix_name(view, magnitude),
-            f"{words.leading(view.k, side)}; in units of s₁ = "
-            f"{result.singular_values[block - 1, 0]:.3g} of block {block}",
+            f"{words.leading(view.k, side)}; "
+            f"unit s₁ = {result.singular_values[block - 1, 0]:.3g}",
         ),
         hovertemplate="row %{y}, column %{x}: %{z:.4f} s₁<extra></extra>",
         name="matrix",
     )
     if np.isnan(z).any():
         figure.add_trace(style.grey_cells(triplets, np.isnan(z), "not measured yet"))
-    return figure
+    return style.fix_margins(figure)
 
 
 def _axes(basis: int, side: int, view: View) -> dict[str, object]:

@@ -58,7 +58,7 @@ def mosaic(
     if grey:
         figure.add_trace(grey.update(xgap=1, ygap=1))
     figure.add_trace(pairs.points(result, found, at, MOST_PIXELS / len(at)))
-    return figure
+    return style.fix_margins(figure)
 
 
 def cell_side(result: DepthResult, view: View, n_blocks: int) -> int:

@@ -64,4 +64,4 @@ def scores(
     figure.add_trace(pairs.points(result, found, at, PLOT_PIXELS / len(at)))
     if selected and set(selected) <= set(found.blocks):
         figure.add_shape(pairs.outline(found.blocks, at, selected, side=1))
-    return figure
+    return style.fix_margins(figure)
