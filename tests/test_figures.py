@@ -284,7 +284,7 @@ def test_one_matrix_is_that_of_its_pair_in_units_of_s1(result):
     assert list(shown.x) == list(shown.y) == [1, 2, 3]
     assert figure.layout.yaxis.title.text == "Singular vector u of block 4"
     assert figure.layout.xaxis.title.text == "Singular vector v of block 4"
-    assert f"s₁ = {result.singular_values[1, 0]:.3g} of block 2" in shown.colorbar.title.text
+    assert f"s₁ = {result.singular_values[1, 0]:.3g}" in shown.colorbar.title.text
     found = score_pairs(result, View(k=3))
     assert f"c = {found.coupling[1, 3]:.3f}" in figure.layout.meta["caption"]
 

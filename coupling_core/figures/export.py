@@ -64,8 +64,10 @@ def on_paper(figure: go.Figure, result: DepthResult, view: View) -> go.Figure:
         height=(WIDTH if square else page.layout.height) - _AXIS + bottom,
         paper_bgcolor="white",
         font_color=INK,
-        margin_b=bottom,
+        margin={"l": 60, "r": 16, "t": 16, "b": bottom, "autoexpand": True},
     )
+    page.update_xaxes(automargin=True)
+    page.update_yaxes(automargin=True)
     return page.add_annotation(
         text="<br>".join(notes),
         x=0,

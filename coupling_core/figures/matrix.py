@@ -52,8 +52,7 @@ def matrix(
         **style.matrix_colors(z, magnitude, limit=limit or style.MATRIX_LIMIT),
         colorbar=style.color_bar(
             style.matrix_name(view, magnitude),
-            f"{words.leading(view.k, side)}; "
-            f"unit s₁ = {result.singular_values[block - 1, 0]:.3g}",
+            f"{words.leading(view.k, side)}; unit s₁ = {result.singular_values[block - 1, 0]:.3g}",
         ),
         hovertemplate="row %{y}, column %{x}: %{z:.4f} s₁<extra></extra>",
         name="matrix",
