@@ -28,9 +28,15 @@ DEFAULT_K_VIEW = 32
 Definition = Literal["paper", "released", "page", "preprint", "alignment"]
 Role = Literal["A", "B"]
 FinalNorm = Literal["include", "exclude"]
+Dtype = Literal["float32", "bfloat16", "float16"]
+Quantisation = Literal["nf4", "int8"]
+Stack = Literal["encoder", "decoder"]
 DEFINITIONS: tuple[Definition, ...] = get_args(Definition)
 ROLES: tuple[Role, ...] = get_args(Role)
 FINAL_NORMS: tuple[FinalNorm, ...] = get_args(FinalNorm)
+DTYPES: tuple[Dtype, ...] = get_args(Dtype)
+QUANTISATIONS: tuple[Quantisation, ...] = get_args(Quantisation)
+STACKS: tuple[Stack, ...] = get_args(Stack)
 SAMPLED_DEFINITIONS: tuple[Definition, ...] = ("released", "preprint")
 """The definitions whose chance floor has no closed form and is sampled while the Jacobian is at
 hand."""
@@ -52,6 +58,11 @@ class Request:
         final_norm: whether the model's final norm belongs to its last block (paper, Eq. 7).
         revision: branch, tag or commit of a hub model.
         untrained: seed of a freshly initialised twin of the model; None is the trained model.
+        dtype: precision to which the weights are rounded; the arithmetic is float32 in any case.
+        quantize: bitsandbytes' form of the blocks' weights, measured as what they dequantise to;
+            None leaves them as they are.
+        stack: which of the two stacks of an encoder-decoder model; None is the decoder there, and
+            the only stack of any other model.
 
     Raises:
         InputError: on values that no model could satisfy.
@@ -65,6 +76,9 @@ class Request:
     final_norm: FinalNorm = "include"
     revision: str | None = None
     untrained: int | None = None
+    dtype: Dtype = "float32"
+    quantize: Quantisation | None = None
+    stack: Stack | None = None
     kind: Literal["depth"] = "depth"
 
     def __post_init__(self) -> None:
@@ -84,9 +98,19 @@ class Request:
             raise InputError(
                 f"k-view must lie in 1..{self.k_max} (the measured K), and {self.k_view} came"
             )
-        if self.final_norm not in FINAL_NORMS:
+        for name, value, values in (
+            ("final norm", self.final_norm, FINAL_NORMS),
+            ("dtype", self.dtype, DTYPES),
+            ("quantize", self.quantize, (None, *QUANTISATIONS)),
+            ("stack", self.stack, (None, *STACKS)),
+        ):
+            if value not in values:
+                expected = ", ".join(str(v) for v in values if v)
+                raise InputError(f"{name} must be one of {expected}, and {value!r} came")
+        if self.quantize and self.untrained is not None:
             raise InputError(
-                f"final norm must be one of {', '.join(FINAL_NORMS)}, and {self.final_norm!r} came"
+                "an untrained twin cannot be quantised: its weights exist in float32 only; "
+                "leave out one of the two"
             )
         if self.untrained is not None and not 0 <= self.untrained < 2**63:
             raise InputError(
