@@ -11,7 +11,7 @@ import os
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
 from operator import itemgetter
 from pathlib import Path
@@ -38,6 +38,8 @@ __all__ = ["DEFAULT_MAX_BYTES", "Entry", "Store", "default_root", "load", "save"
 
 DEFAULT_MAX_BYTES = 10 * 2**30
 """A result of a small model takes a few megabytes, so this holds a few thousand."""
+
+_REMEDY = "set COUPLING_STORE to a folder that you may write"
 
 _CACHE = Path(__file__).resolve().parent.parent / "cache"
 _ABANDONED_AFTER = 3600.0  # seconds; no writer is silent for so long
@@ -163,8 +165,11 @@ class Store:
         if result.key != self.key(result.request, result.identity):
             raise InputError(f"the key {result.key!r} is not that of the result's request")
         path = self.root / f"{result.key}{SUFFIX}"
-        with self._writing(path):
+        try:
+            self.root.mkdir(parents=True, exist_ok=True)
             write_whole(path, encode(result))
+        except OSError as error:
+            raise ComputeError(str(refused_write(error, path, _REMEDY))) from error
         self._sweep()
         self._evict(path)
         return path
@@ -173,10 +178,15 @@ class Store:
         """Try out whether a result could be put, so that none is computed in vain.
 
         Raises:
-            ComputeError: where the disk is full, or the folder cannot be written.
+            InputError: where the folder cannot be written.
+            ComputeError: where the disk is full.
         """
-        with self._writing(self.root), tempfile.TemporaryFile(dir=self.root):
-            pass
+        try:
+            self.root.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=self.root):
+                pass
+        except OSError as error:
+            raise refused_write(error, self.root, _REMEDY) from error
 
     def entries(self) -> list[Entry]:
         """All stored results, the last used first; only their headers are read."""
@@ -213,16 +223,6 @@ class Store:
             path.unlink(missing_ok=True)
         except OSError as error:
             raise ComputeError(f"{path} cannot be removed ({error.strerror or error})") from error
-
-    @contextmanager
-    def _writing(self, path: Path) -> Iterator[None]:
-        """Make the folder, and say in plain words why a path in it cannot be written."""
-        try:
-            self.root.mkdir(parents=True, exist_ok=True)
-            yield
-        except OSError as error:
-            remedy = "set COUPLING_STORE to a folder that you may write"
-            raise ComputeError(str(refused_write(error, path, remedy))) from error
 
     def _files(self, pattern: str) -> Iterator[tuple[Key, Path]]:
         """Files that a key names, those of the store before those of the gallery."""

@@ -139,7 +139,7 @@ def test_a_cancelled_measurement_stores_nothing_and_the_model_works_on(folder, s
 def test_a_store_that_cannot_be_written_is_told_before_computing(folder, tmp_path):
     (tmp_path / "file").write_text("")
     told = []
-    with pytest.raises(ComputeError, match="cannot be written"):
+    with pytest.raises(InputError, match="cannot be written"):
         measure(Request(PROMPT, model=folder, k=4), Store(tmp_path / "file"), progress=told.append)
     assert not told
 

@@ -91,7 +91,7 @@ def depth(
             prompts.write(out, done)
         prompts.report(done, failed, view, as_json=as_json)
         return
-    with ProgressBar(shelf, blocks) as bar:
+    with ProgressBar(blocks) as bar:
         result = measure(ask(str(prompt)), shelf, device=device, progress=bar)
     view = replace(view, blocks=parse_blocks(blocks, result.n_blocks))
     if out is not None:

@@ -28,25 +28,8 @@ def require_writable(path: Path, formats: tuple[str, ...]) -> None:
         raise InputError(f"--out {path} is a folder: give a file")
     if not path.parent.is_dir():
         raise InputError(f"--out {path}: there is no folder {path.parent}; make it first")
-    _try_out(path.parent, path)
-
-
-def require_folder(folder: Path) -> None:
-    """Make a folder where there is none, and try out whether it can be written to.
-
-    Raises:
-        InputError: where it cannot.
-    """
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise refused_write(error, folder, _REMEDY) from error
-    _try_out(folder, folder)
-
-
-def _try_out(folder: Path, path: Path) -> None:
-    try:
-        with tempfile.TemporaryFile(dir=folder):
+        with tempfile.TemporaryFile(dir=path.parent):
             pass
     except OSError as error:
         raise refused_write(error, path, _REMEDY) from error

@@ -116,7 +116,7 @@ def measure_all(
     failed: dict[int, InputError | ComputeError] = {}
     for line, prompt in prompts:
         try:
-            with ProgressBar(store, blocks, f"line {line}") as bar:
+            with ProgressBar(blocks, f"line {line}") as bar:
                 result = measure(ask(prompt), store, device=device, progress=bar)
             shown = replace(view, blocks=parse_blocks(blocks, result.n_blocks))
             done.append(_measured(line, prompt, result, shown, stored=not bar.used))

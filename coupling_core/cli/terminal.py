@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from coupling_core.cli.files import require_folder
 from coupling_core.records import Progress, parse_blocks
-from coupling_core.store import Store
 
 if TYPE_CHECKING:  # a stored answer has no progress to show
     from rich.progress import Progress as Bar
@@ -25,16 +23,12 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for machine
 class ProgressBar:
     """A bar on stderr that begins with the first report: a stored answer shows none.
 
-    It also refuses, at the first moment that allows it, what would be refused after computing.
-
     Args:
-        store: where the result will go; it must be writable.
-        blocks: the blocks asked for; the model must have them.
+        blocks: the blocks asked for: refused as soon as the model turns out not to have them.
         title: what the bar is of.
     """
 
-    def __init__(self, store: Store, blocks: str | None = None, title: str = "") -> None:
-        self.store = store
+    def __init__(self, blocks: str | None = None, title: str = "") -> None:
         self.blocks = blocks
         self.title = title
         self._bar: Bar | None = None
@@ -60,10 +54,9 @@ class ProgressBar:
         """Show where a measurement stands.
 
         Raises:
-            InputError: where the store cannot be written, or the model lacks the blocks.
+            InputError: where the model lacks the blocks.
         """
         if self._bar is None:
-            require_folder(self.store.root)
             self._bar = _new_bar()
         if progress.total:
             parse_blocks(self.blocks, progress.total)
