@@ -4,6 +4,7 @@ import resource
 import sys
 from importlib.metadata import version
 
+import psutil
 import torch
 
 from coupling_core.errors import InputError
@@ -35,6 +36,13 @@ def algebra_device(device: torch.device) -> torch.device:
 def device_name(device: torch.device) -> str:
     """The name of the hardware."""
     return torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
+
+
+def free_memory(device: torch.device) -> int:
+    """Bytes that are free on the device, or in main memory."""
+    if device.type == "cuda":
+        return torch.cuda.mem_get_info(device)[0]
+    return psutil.virtual_memory().available
 
 
 def peak_memory(device: torch.device) -> int:

@@ -37,8 +37,8 @@ def measure(
     Args:
         request: what to measure.
         store: where results are kept; None keeps nothing.
-        model: a float32 module of your own in place of the one the request names; it may be
-            wrapped, by PEFT for one.
+        model: a module of your own in place of the one the request names, in any precision; it
+            may be wrapped, by PEFT for one.
         tokenizer: its tokenizer; not needed where the prompt is token ids.
         device: where to compute; None takes CUDA where there is one.
         progress: told at each step; an exception it raises stops the measurement.
@@ -93,25 +93,29 @@ def _compute(
     report: Report,
 ) -> DepthResult:
     from coupling_core import hardware, models
-    from coupling_core.jacobian import block_jacobian
+    from coupling_core.jacobian import block_jacobian, check_derivative
     from coupling_core.svd import top_svd
 
     report(Progress("loading"))
     loaded = models.wrap(model, tokenizer) if model is not None else models.load(request, device)
     start = time.perf_counter()
-    with models.evaluating(loaded.model):
+    with models.evaluating(loaded.model), models.in_float32(loaded.model, loaded.device):
         report(Progress("tracing"))
         traced, pairs, so_far = _begin(request, identity, loaded)
+        error = 0.0
         for block in traced.blocks:
             last = block.number == pairs.n_blocks
             norm = traced.final_norm if last and request.final_norm == "include" else None
-            jacobian = block_jacobian(block, norm).to(pairs.device)
+            jacobian = block_jacobian(block, norm)
+            error = max(error, check_derivative(block, jacobian, norm))
+            jacobian = jacobian.to(pairs.device)
             pairs.add(jacobian, top_svd(jacobian, pairs.k))
             so_far = replace(so_far, **pairs.arrays())
             report(Progress("blocks", block.number, pairs.n_blocks, so_far))
         angles = pairs.angles()
     cost = {
         "seconds": time.perf_counter() - start,
+        "derivative_error": error,
         "peak_memory_bytes": hardware.peak_memory(loaded.device),
     }
     return replace(so_far, angles=angles, provenance=dict(so_far.provenance) | cost)
@@ -127,7 +131,7 @@ def _begin(
 
     ids = loaded.encode(request.prompt)
     token = resolve_token(request.token, len(ids))
-    traced = trace(loaded.model, ids, token)
+    traced = trace(loaded.model, ids, token, stack=request.stack, device=loaded.device)
     n, d = len(traced.blocks), traced.blocks[0].state.numel()
     if request.k > d:
         raise InputError(f"K must lie in 1..{d} (the model's width), and {request.k} came")
@@ -139,8 +143,8 @@ def _begin(
         key="",
         request=request,
         identity=identity,
-        tokens=loaded.texts(ids),
-        token_ids=np.array(ids),
+        tokens=loaded.texts(traced.token_ids),
+        token_ids=np.array(traced.token_ids),
         token=token,
         width=d,
         next_tokens=loaded.likely(traced.logits),
@@ -159,6 +163,7 @@ def _provenance(loaded: "LoadedModel", traced: "Trace") -> dict[str, Any]:
         "load_seconds": loaded.seconds,
         "device": hardware.device_name(loaded.device),
         "threads": torch.get_num_threads(),
+        "weights": loaded.dtype,
         "dtype": "float32",
         "causal": traced.causal,
         "final_norm": traced.final_norm is not None,

@@ -6,6 +6,7 @@ whole graph, full singular value decompositions, and a loop over all pairs.
 """
 
 import itertools
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from coupling_core.models import find_blocks
-from coupling_core.records import Definition
+from coupling_core.records import Definition, Stack
 
 
 class TrueFloat64(TorchFunctionMode):
@@ -42,6 +43,9 @@ def block_jacobian(
     input_token: int,
     output_token: int,
     final_norm: nn.Module | None = None,
+    *,
+    stack: Stack | None = None,
+    inputs: Mapping[str, Tensor] | None = None,
 ) -> Float[Tensor, "d d"]:
     """J^l_{t1 t2} of the definition (paper, Eq. 8): the block over the whole sequence, row by row.
 
@@ -52,12 +56,16 @@ def block_jacobian(
         input_token: t1, 1..n.
         output_token: t2, 1..n.
         final_norm: the norm to include in this block, if any.
+        stack: the one that holds the block, in an encoder-decoder model.
+        inputs: what the model is called with; None is the prompt as its input_ids.
     """
-    args, kwargs = _arguments(model, token_ids, block)
+    inputs = inputs or {"input_ids": torch.tensor([token_ids])}
+    module = find_blocks(model, stack)[block - 1]
+    args, kwargs = _arguments(model, module, inputs)
     X = args[0].detach().clone().requires_grad_()
     with torch.enable_grad():
-        Y = find_blocks(model)[block - 1](X, *args[1:], **kwargs)
-        Y = Y[0] if isinstance(Y, tuple) else Y
+        Y = module(X, *args[1:], **kwargs)
+        Y = Y if isinstance(Y, Tensor) else Y[0]
         F = (final_norm(Y) if final_norm is not None else Y) - X
         y = F[0, output_token - 1]
         rows = [torch.autograd.grad(f, X, retain_graph=True)[0][0, input_token - 1] for f in y]
@@ -65,15 +73,15 @@ def block_jacobian(
 
 
 def _arguments(
-    model: nn.Module, token_ids: list[int], block: int
+    model: nn.Module, block: nn.Module, inputs: Mapping[str, Tensor]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     seen: list[tuple[tuple[Any, ...], dict[str, Any]]] = []
-    hook = find_blocks(model)[block - 1].register_forward_pre_hook(
+    hook = block.register_forward_pre_hook(
         lambda module, args, kwargs: seen.append((args, kwargs)), with_kwargs=True
     )
     try:
         with torch.no_grad():
-            model(input_ids=torch.tensor([token_ids]), use_cache=False)
+            model(**inputs, use_cache=False)
     finally:
         hook.remove()
     return seen[0]

@@ -8,20 +8,24 @@ row replaced. Which of the two holds is decided by a gradient, never by the mode
 
 import copy
 import inspect
+import itertools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from coupling_core.errors import ComputeError, InputError
-from coupling_core.models import find_blocks
+from coupling_core.models import find_blocks, measured_stack, start_token
+from coupling_core.records import Stack
 
 PROBE_TOKENS = 4
 """Length of the prefix on which causality and the final norm are found out."""
+SCALE_TOLERANCE = 0.1
+"""How far doubling its input may change what a norm gives; its epsilon leaves a trace."""
 
 
 @dataclass(frozen=True)
@@ -46,12 +50,14 @@ class Trace:
     """The forward pass at one token.
 
     Args:
+        token_ids: what the measured stack reads.
         blocks: every block, in order.
         final_norm: the norm that the model applies to the last block's output, if it has one.
         logits: next-token logits at the measured token, or None for a model without a head.
-        causal: whether the blocks were captured one token at a time.
+        causal: whether no block's output depends on later tokens.
     """
 
+    token_ids: list[int]
     blocks: list[Block]
     final_norm: nn.Module | None
     logits: Float[Tensor, " vocabulary"] | None
@@ -81,30 +87,43 @@ class _Call:
         return _tensor(self.module(*args, **kwargs))
 
 
-def trace(model: nn.Module, token_ids: list[int], token: int) -> Trace:
+def trace(
+    model: nn.Module,
+    token_ids: list[int],
+    token: int,
+    *,
+    stack: Stack | None = None,
+    device: torch.device | None = None,
+) -> Trace:
     """Run the model and capture every block at one token.
 
     Args:
         model: a transformers model (or one that wraps it), in evaluation mode.
         token_ids: the prompt.
         token: the measured token, 1..n.
+        stack: which stack of an encoder-decoder model; None is the decoder there. The encoder
+            reads the prompt, and the decoder the prompt shifted right by its start token.
+        device: where the model computes; None is where its weights are.
 
     Raises:
         InputError: where the model has no blocks, or blocks that cannot be replayed.
         ComputeError: where a state is not finite.
     """
-    blocks = find_blocks(model)
-    ids = torch.tensor([token_ids], device=next(model.parameters()).device)
-    causal, final_norm = _probe(model, blocks, ids[:, :PROBE_TOKENS])
+    ids = torch.tensor([token_ids], device=device or next(model.parameters()).device)
     with torch.no_grad():
-        if causal:
-            calls, logits = _decode(model, blocks, ids[:, :token])
+        runner, ids = _runner(model, find_blocks(model, stack), ids, measured_stack(model, stack))
+    causal, final_norm = _probe(runner, ids[:, :PROBE_TOKENS])
+    seen = ids[:, :token] if causal else ids
+    with torch.no_grad():
+        cache = runner.prefill(seen[:, :-1]) if causal and token > 1 else None
+        if cache is not None:
+            calls, logits = runner.run(seen[:, -1:], use_cache=True, past_key_values=cache)
             captured = [_one_token(number, call) for number, call in enumerate(calls, 1)]
         else:
-            calls, logits = _run(model, blocks, ids, use_cache=False)
+            calls, logits = runner.run(seen, use_cache=False)
             captured = [_one_row(number, call, token) for number, call in enumerate(calls, 1)]
-    row = -1 if causal else token - 1
-    return Trace(captured, final_norm, None if logits is None else logits[0, row], causal)
+    shown = None if logits is None else logits[0, -1 if cache is not None else token - 1]
+    return Trace(ids[0].tolist(), captured, final_norm, shown, causal)
 
 
 def resolve_token(token: int, n: int) -> int:
@@ -121,25 +140,77 @@ def resolve_token(token: int, n: int) -> int:
     return resolved
 
 
-def _probe(model: nn.Module, blocks: nn.ModuleList, ids: Tensor) -> tuple[bool, nn.Module | None]:
+@dataclass(frozen=True)
+class _Runner:
+    """Runs one stack of a model.
+
+    Args:
+        model: the module to call.
+        blocks: of the stack.
+        name: of the argument that takes the stack's token ids.
+        given: arguments of every call: what the encoder said, for a decoder.
+    """
+
+    model: nn.Module
+    blocks: nn.ModuleList
+    name: str
+    given: dict[str, Any]
+
+    def __call__(self, ids: Int[Tensor, "1 token"], **options: Any) -> Any:
+        return self.model(**{self.name: ids}, **self.given, **options)
+
+    def run(
+        self, ids: Int[Tensor, "1 token"], **options: Any
+    ) -> tuple[list[_Call], Float[Tensor, "1 position vocabulary"] | None]:
+        """Capture a run: each block's call in order, and the logits where there is a head."""
+        with _capturing(self.blocks) as calls:
+            output = self(ids, **options)
+        _check(self.model, self.blocks, calls)
+        return calls, getattr(output, "logits", None)
+
+    def prefill(self, ids: Int[Tensor, "1 token"]) -> Any:
+        """The cache that holds these tokens; None where the model keeps none."""
+        few = {"logits_to_keep": 1} if _takes(self.model, "logits_to_keep") else {}
+        return getattr(self(ids, use_cache=True, **few), "past_key_values", None)
+
+
+def _runner(
+    model: nn.Module, blocks: nn.ModuleList, ids: Int[Tensor, "1 token"], stack: Stack | None
+) -> tuple[_Runner, Int[Tensor, "1 token"]]:
+    """What runs a stack, and the token ids that this stack reads."""
+    if stack is None:
+        if (name := getattr(model, "main_input_name", "input_ids")) != "input_ids":
+            raise InputError(
+                f"{type(model).__name__} reads {name}: expected a model that reads tokens"
+            )
+        return _Runner(model, blocks, "input_ids", {}), ids
+    encoder: Any = model.get_encoder()  # type: ignore[operator]
+    if stack == "encoder":
+        return _Runner(encoder, blocks, "input_ids", {}), ids
+    given = {"encoder_outputs": encoder(input_ids=ids)}
+    shifted = torch.cat([ids.new_tensor([[start_token(model)]]), ids[:, :-1]], 1)
+    return _Runner(model, blocks, "decoder_input_ids", given), shifted
+
+
+def _probe(runner: _Runner, ids: Int[Tensor, "1 token"]) -> tuple[bool, nn.Module | None]:
     """Whether every block is causal, and the module that norms the last block's output."""
     seen: list[tuple[nn.Module, Tensor, Tensor]] = []
-    inside = {module for block in blocks for module in block.modules()}
+    inside = {module for block in runner.blocks for module in block.modules()}
 
     def note(module: nn.Module, args: tuple[Any, ...], output: Any) -> None:
         if args and isinstance(args[0], Tensor) and isinstance(output, Tensor):
             seen.append((module, args[0], output))
 
-    leaves = [m for m in model.modules() if m not in inside and not any(m.children())]
+    leaves = [m for m in runner.model.modules() if m not in inside and not any(m.children())]
     handles = [leaf.register_forward_hook(note) for leaf in leaves]
     try:
         with torch.no_grad():
-            calls, _ = _run(model, blocks, ids, use_cache=False)
+            calls, _ = runner.run(ids, use_cache=False)
     finally:
         for handle in handles:
             handle.remove()
     last = calls[-1].output
-    norms = [m for m, x, y in seen if _same(x, last) and y.shape == x.shape and _is_norm(m)]
+    norms = [m for m, x, y in seen if _same(x, last) and _is_norm(m, x, y)]
     causal = ids.shape[1] > 1 and all(_is_causal(call) for call in calls)
     return causal, norms[0] if norms else None
 
@@ -154,35 +225,28 @@ def _is_causal(call: _Call) -> bool:
     return not gradient[0, 1:].any()
 
 
-def _is_norm(module: nn.Module) -> bool:
-    parameters = list(module.parameters())
-    return bool(parameters) and all(parameter.ndim == 1 for parameter in parameters)
+def _is_norm(module: nn.Module, x: Tensor, y: Tensor) -> bool:
+    """Whether a module that maps x to y is a norm: no matrix, and scaling x changes nothing.
+
+    Its parameters alone do not tell: some models' norms have none, and neither has dropout.
+    """
+    if x.shape != y.shape or any(parameter.ndim > 1 for parameter in module.parameters()):
+        return False
+    with torch.no_grad():
+        doubled = module(2 * x)
+    return bool((doubled - y).norm() < SCALE_TOLERANCE * y.norm())
 
 
 def _same(a: Tensor, b: Tensor) -> bool:
     return a.data_ptr() == b.data_ptr() and a.numel() == b.numel()
 
 
-def _decode(
-    model: nn.Module, blocks: nn.ModuleList, ids: Tensor
-) -> tuple[list[_Call], Tensor | None]:
-    """Fill a cache with the tokens before the last one, then run the last one alone."""
-    cache = None
-    if ids.shape[1] > 1:
-        cache = model(input_ids=ids[:, :-1], use_cache=True, **_few_logits(model)).past_key_values
-        if cache is None:
-            raise InputError(f"{type(model).__name__} keeps no cache: it cannot be replayed")
-    return _run(model, blocks, ids[:, -1:], use_cache=True, past_key_values=cache)
-
-
-def _run(
-    model: nn.Module, blocks: nn.ModuleList, ids: Tensor, **options: Any
-) -> tuple[list[_Call], Tensor | None]:
-    with _capturing(blocks) as calls:
-        output = model(input_ids=ids, **options)
-    if len(calls) != len(blocks):
+def _check(model: nn.Module, blocks: nn.ModuleList, calls: list[_Call]) -> None:
+    """Refuse a run whose blocks are not a residual stream's, one after the other."""
+    kind = type(model).__name__
+    if [call.module for call in calls] != list(blocks):
         raise InputError(
-            f"{type(model).__name__} ran {len(calls)} blocks where it has {len(blocks)}: "
+            f"{kind} ran {len(calls)} blocks where it has {len(blocks)}, or in another order: "
             "a model that shares or skips blocks cannot be replayed"
         )
     for number, call in enumerate(calls, 1):
@@ -191,12 +255,16 @@ def _run(
                 f"the state after block {number} is not finite: the weights are damaged, "
                 "or too large for float32"
             )
-    return calls, getattr(output, "logits", None)
+    for number, (call, following) in enumerate(itertools.pairwise(calls), 1):
+        if not torch.equal(call.output, following.hidden):
+            raise InputError(
+                f"{kind} changes the state between blocks {number} and {number + 1}: expected each "
+                "block to take what the one before it gave, as in a residual stream"
+            )
 
 
-def _few_logits(model: nn.Module) -> dict[str, int]:
-    named = "logits_to_keep" in inspect.signature(model.forward).parameters
-    return {"logits_to_keep": 1} if named else {}
+def _takes(model: nn.Module, name: str) -> bool:
+    return name in inspect.signature(model.forward).parameters
 
 
 @contextmanager
@@ -254,4 +322,4 @@ def _frozen_part(value: Any) -> Any:
 
 
 def _tensor(output: Any) -> Tensor:
-    return output[0] if isinstance(output, tuple) else output
+    return output[0] if isinstance(output, tuple | list) else output

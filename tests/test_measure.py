@@ -211,9 +211,16 @@ def test_bad_input_is_refused_and_nothing_stored_is_lost(folder, store, changes,
     assert [entry.key for entry in store.entries()] == [kept.key]
 
 
-def test_weights_in_low_precision_are_refused():
-    with pytest.raises(InputError, match="bfloat16 and float32 is needed"):
-        measure(Request((5, 17)), model=tiny.model("llama").bfloat16())
+def test_weights_in_low_precision_are_computed_with_in_float32():
+    rounded = tiny.model("llama").bfloat16().float()
+    held = tiny.model("llama").bfloat16()
+    ids = (5, 17, 42, 8)
+    expected = measure(Request(ids, k=4, k_view=4), model=rounded)
+    found = measure(Request(ids, k=4, k_view=4), model=held)
+    assert np.array_equal(found.singular_values, expected.singular_values)
+    assert np.array_equal(found.diagonal, expected.diagonal)
+    assert found.provenance["weights"] == "bfloat16"
+    assert {p.dtype for p in held.parameters()} == {torch.bfloat16}
 
 
 def test_damaged_weights_are_refused():

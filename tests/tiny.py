@@ -19,29 +19,124 @@ _SHAPE: dict[str, Any] = {
     "vocab_size": 300,
     "max_position_embeddings": 64,
 }
+_GQA = {"num_key_value_heads": 2}
+_GEMMA = _GQA | {"head_dim": 8}
+_FALCON = {"ffn_hidden_size": 48, "alibi": False}
+_LLAMA3 = {
+    "rope_type": "llama3",
+    "rope_theta": 10000.0,
+    "factor": 8.0,
+    "low_freq_factor": 1.0,
+    "high_freq_factor": 4.0,
+    "original_max_position_embeddings": 16,
+}
+_EXPERTS = {"num_local_experts": 4, "num_experts_per_tok": 2}
+_OPT = {"ffn_dim": 48, "word_embed_proj_dim": 32}
+_T5 = {"d_model": 32, "d_kv": 8, "d_ff": 48, "num_heads": 4, "num_layers": 4}
+_DISTIL = {"dim": 32, "n_layers": 4, "n_heads": 4, "hidden_dim": 48}
+_BART = {
+    "d_model": 32,
+    "encoder_layers": 2,
+    "decoder_layers": 3,
+    "encoder_attention_heads": 4,
+    "decoder_attention_heads": 4,
+    "encoder_ffn_dim": 48,
+    "decoder_ffn_dim": 48,
+}
 _FAMILIES: dict[str, tuple[str, str, dict[str, Any]]] = {
-    "llama": ("LlamaConfig", "LlamaForCausalLM", {"num_key_value_heads": 2}),
-    "gpt_neox": ("GPTNeoXConfig", "GPTNeoXForCausalLM", {}),
-    "qwen3": ("Qwen3Config", "Qwen3ForCausalLM", {"num_key_value_heads": 2, "head_dim": 8}),
-    "mistral": (
-        "MistralConfig",
-        "MistralForCausalLM",
-        {"num_key_value_heads": 2, "sliding_window": 3},
-    ),
+    # name: configuration, model, what differs from the common shape
     "gpt2": ("GPT2Config", "GPT2LMHeadModel", {"n_embd": 32, "n_layer": 4, "n_head": 4}),
+    "gpt_neo": (
+        "GPTNeoConfig",
+        "GPTNeoForCausalLM",
+        {"num_layers": 4, "attention_types": [[["global", "local"], 2]], "window_size": 3},
+    ),
+    "gpt_neox": ("GPTNeoXConfig", "GPTNeoXForCausalLM", {}),
+    "gptj": ("GPTJConfig", "GPTJForCausalLM", {"n_embd": 32, "n_layer": 4, "rotary_dim": 4}),
+    "codegen": (
+        "CodeGenConfig",
+        "CodeGenForCausalLM",
+        {"n_embd": 32, "n_layer": 4, "n_head": 4, "rotary_dim": 4},
+    ),
+    "llama": ("LlamaConfig", "LlamaForCausalLM", _GQA),
+    "llama3": ("LlamaConfig", "LlamaForCausalLM", _GQA | {"rope_parameters": _LLAMA3}),
+    "mistral": ("MistralConfig", "MistralForCausalLM", _GQA | {"sliding_window": 3}),
+    "mixtral": ("MixtralConfig", "MixtralForCausalLM", _GQA | _EXPERTS),
+    "falcon": ("FalconConfig", "FalconForCausalLM", _FALCON | {"multi_query": True}),
+    "falcon_new": (
+        "FalconConfig",
+        "FalconForCausalLM",
+        _FALCON | {"new_decoder_architecture": True, "num_kv_heads": 2},
+    ),
+    "falcon_rw": (
+        "FalconConfig",
+        "FalconForCausalLM",
+        _FALCON | {"alibi": True, "multi_query": False, "parallel_attn": False, "bias": True},
+    ),
+    "mpt": ("MptConfig", "MptForCausalLM", {"d_model": 32, "n_layers": 4, "n_heads": 4}),
+    "gemma": ("GemmaConfig", "GemmaForCausalLM", _GEMMA),
+    "gemma2": (
+        "Gemma2Config",
+        "Gemma2ForCausalLM",
+        _GEMMA | {"sliding_window": 3, "query_pre_attn_scalar": 8},
+    ),
+    "gemma3": (
+        "Gemma3TextConfig",
+        "Gemma3ForCausalLM",
+        _GEMMA | {"sliding_window": 3, "query_pre_attn_scalar": 8},
+    ),
+    "phi": ("PhiConfig", "PhiForCausalLM", {}),
+    "phi3": ("Phi3Config", "Phi3ForCausalLM", _GQA | {"pad_token_id": 0}),
+    "olmo": ("OlmoConfig", "OlmoForCausalLM", {}),
+    "olmo2": ("Olmo2Config", "Olmo2ForCausalLM", {}),
+    "qwen2": ("Qwen2Config", "Qwen2ForCausalLM", _GQA),
+    "qwen3": ("Qwen3Config", "Qwen3ForCausalLM", _GEMMA),
+    "opt": ("OPTConfig", "OPTForCausalLM", _OPT),
+    "opt_350m": (
+        "OPTConfig",
+        "OPTForCausalLM",
+        _OPT | {"word_embed_proj_dim": 16, "do_layer_norm_before": False},
+    ),
     "bloom": ("BloomConfig", "BloomForCausalLM", {"n_layer": 4, "n_head": 4}),
+    "stablelm": ("StableLmConfig", "StableLmForCausalLM", _GQA),
+    "starcoder2": ("Starcoder2Config", "Starcoder2ForCausalLM", _GQA),
+    "cohere": ("CohereConfig", "CohereForCausalLM", _GQA),
+    "granite": ("GraniteConfig", "GraniteForCausalLM", _GQA),
+    "openai_gpt": (
+        "OpenAIGPTConfig",
+        "OpenAIGPTLMHeadModel",
+        {"n_embd": 32, "n_layer": 4, "n_head": 4},
+    ),
     "bert": ("BertConfig", "BertForMaskedLM", {}),
+    "roberta": ("RobertaConfig", "RobertaForMaskedLM", {}),
+    "distilbert": ("DistilBertConfig", "DistilBertForMaskedLM", _DISTIL),
+    "electra": ("ElectraConfig", "ElectraForMaskedLM", {"embedding_size": 16}),
+    "t5": ("T5Config", "T5ForConditionalGeneration", _T5 | {"decoder_start_token_id": 0}),
+    "bart": ("BartConfig", "BartForConditionalGeneration", _BART),
     "albert": ("AlbertConfig", "AlbertForMaskedLM", {"embedding_size": 16}),
     "mamba": ("MambaConfig", "MambaForCausalLM", {"state_size": 4}),
-    "t5": ("T5Config", "T5ForConditionalGeneration", {"d_model": 32, "d_kv": 8, "d_ff": 48}),
+    "swin": (
+        "SwinConfig",
+        "SwinModel",
+        {"image_size": 32, "embed_dim": 8, "depths": [2, 2], "num_attention_heads": [2, 2]},
+    ),
 }
-CAUSAL = ("llama", "gpt_neox", "qwen3", "mistral", "gpt2", "bloom")
+TWO_STACKS = ("t5", "bart")
+BIDIRECTIONAL = ("bert", "roberta", "distilbert", "electra")
+REFUSED = ("albert", "swin")
+CAUSAL = tuple(f for f in _FAMILIES if f not in TWO_STACKS + BIDIRECTIONAL + REFUSED)
 
 
-def model(family: str, seed: int = 0) -> Any:
+SHORT = ("llama", "gpt_neox", "qwen3", "mistral", "gpt2", "bloom")
+"""Causal families for the tests that need not run over all of them."""
+
+
+def model(family: str, seed: int = 0, attention: str | None = None) -> Any:
     """A model in evaluation mode, its weights large enough for blocks far from linear."""
     config_name, class_name, extra = _FAMILIES[family]
     config = getattr(transformers, config_name)(**_SHAPE | extra)
+    config._attn_implementation = attention
+    config._experts_implementation = "eager"  # the default has no kernel in float64
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         built = getattr(transformers, class_name)._from_config(config, dtype=torch.float32)

@@ -1,0 +1,29 @@
+"""Models: loading them, finding their blocks, computing in float32 whatever they are held in.
+
+    load, wrap, describe    a model by its name, or one of the user's own    (loading, own)
+    prepare                 a GGUF file converted once into safetensors      (convert)
+    find_blocks             the stack of transformer blocks                  (blocks)
+    in_float32              weights upcast or dequantised, block by block    (weights)
+
+The only importer of transformers and bitsandbytes.
+"""
+
+from coupling_core.models.blocks import find_blocks, measured_stack, start_token
+from coupling_core.models.convert import prepare
+from coupling_core.models.loaded import LoadedModel, evaluating
+from coupling_core.models.loading import load
+from coupling_core.models.own import describe, wrap
+from coupling_core.models.weights import in_float32
+
+__all__ = [
+    "LoadedModel",
+    "describe",
+    "evaluating",
+    "find_blocks",
+    "in_float32",
+    "load",
+    "measured_stack",
+    "prepare",
+    "start_token",
+    "wrap",
+]

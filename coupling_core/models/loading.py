@@ -1,0 +1,188 @@
+"""Load the model that a request names."""
+
+import gc
+import math
+import time
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+import torch
+from accelerate import init_empty_weights
+from safetensors import safe_open
+from transformers import (
+    AutoConfig,
+    AutoModel,
+    AutoModelForCausalLM,
+    AutoModelForMaskedLM,
+    AutoModelForSeq2SeqLM,
+    AutoTokenizer,
+    BitsAndBytesConfig,
+)
+
+from coupling_core.errors import InputError
+from coupling_core.hardware import choose_device, free_memory
+from coupling_core.identity import Source, locate
+from coupling_core.models.convert import convert
+from coupling_core.models.loaded import LoadedModel
+from coupling_core.models.weights import is_quantised
+from coupling_core.models.words import plain_errors, quiet
+from coupling_core.records import Dtype, Quantisation, Request
+
+FLOAT32_BYTES = 4
+SPARE = 0.3
+"""Part of the free memory that float32 weights leave to Jacobians and to everything else; a model
+that does not fit is streamed."""
+
+_STORED = {"F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16}
+_lock = Lock()
+_last: tuple[object, LoadedModel] | None = None
+
+
+def load(request: Request, device: str | None = None, streamed: bool | None = None) -> LoadedModel:
+    """Load the request's model, or hand out the one loaded last if it is the same.
+
+    Args:
+        request: names the model, its revision, precision, quantisation, and the seed of an
+            untrained twin.
+        device: where it computes; None takes CUDA where there is one, then MPS, then the CPU.
+        streamed: keep the weights memory-mapped as they are stored and lend them to one block at a
+            time; None does so where float32 weights would not fit. The numbers are the same.
+
+    Raises:
+        InputError: where the request names no model.
+        ComputeError: where loading fails.
+    """
+    global _last
+    place = choose_device(device)
+    wanted = (
+        locate(request), request.untrained, request.dtype, request.quantize, place, streamed
+    )  # fmt: skip
+    with _lock:
+        if _last is None or _last[0] != wanted:
+            _last = None  # the old weights go before the new ones come
+            gc.collect()
+            _last = (wanted, _load(wanted[0], request, place, streamed))
+        return _last[1]
+
+
+def _load(
+    source: Source, request: Request, device: torch.device, streamed: bool | None
+) -> LoadedModel:
+    start = time.perf_counter()
+    with plain_errors(source), quiet():
+        if source.kind == "gguf":
+            convert(source)
+        where, options = _where(source)
+        tokenizer = AutoTokenizer.from_pretrained(where, **options)
+        config = AutoConfig.from_pretrained(where, **options)
+        _require_known_quantisation(config)
+        family = _auto_class(config)
+        if request.untrained is not None:
+            model = _untrained(family, config, request.untrained, request.dtype).to(device)
+        else:
+            options |= {"use_safetensors": True}
+            model = _trained(family, where, options, request, device, streamed)
+        model = model.eval().requires_grad_(False)
+    return LoadedModel(model, tokenizer, device, time.perf_counter() - start, request.dtype)
+
+
+def _where(source: Source) -> tuple[str, dict[str, Any]]:
+    if source.kind == "hub":
+        return source.location, {"revision": source.digest, "trust_remote_code": False}
+    return str(source.converted), {"trust_remote_code": False}
+
+
+def _auto_class(config: Any) -> Any:
+    names = " ".join(config.architectures or ())
+    if "ForCausalLM" in names or "LMHeadModel" in names:
+        return AutoModelForCausalLM
+    if config.is_encoder_decoder and "ForConditionalGeneration" in names:
+        return AutoModelForSeq2SeqLM
+    return AutoModelForMaskedLM if "ForMaskedLM" in names else AutoModel
+
+
+def _require_known_quantisation(config: Any) -> None:
+    settings = getattr(config, "quantization_config", None)
+    if settings is None:
+        return
+    method = settings.get("quant_method") if isinstance(settings, dict) else settings.quant_method
+    if str(getattr(method, "value", method)) != "bitsandbytes":
+        raise InputError(
+            f"the weights are quantised by {method}, which cannot be differentiated exactly: "
+            "expected bitsandbytes, or the unquantised model"
+        )
+
+
+def _untrained(family: Any, config: Any, seed: int, dtype: Dtype) -> Any:
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        model = family.from_config(config, dtype=torch.float32)
+    for parameter in model.parameters():
+        parameter.data = parameter.data.to(getattr(torch, dtype)).float()
+    return model
+
+
+def _trained(
+    family: Any,
+    where: str,
+    options: dict[str, Any],
+    request: Request,
+    device: torch.device,
+    streamed: bool | None,
+) -> Any:
+    if request.quantize is not None:
+        model = family.from_pretrained(
+            where,
+            dtype=torch.float32,
+            quantization_config=_quantisation(request.quantize),
+            device_map={"": device},
+            **options,
+        )
+        if not any(map(is_quantised, model.modules())):
+            raise InputError(
+                f"bitsandbytes finds nothing to quantise in {type(model).__name__}, whose layers "
+                "are not plain linear ones: leave out the quantisation"
+            )
+        return model
+    dtype: torch.dtype = getattr(torch, request.dtype)
+    entries, stored = _stored(Path(where))
+    if streamed is None:
+        streamed = FLOAT32_BYTES * entries > (1 - SPARE) * free_memory(device)
+    if not streamed:
+        model = family.from_pretrained(where, dtype=dtype, **options)
+        return model.float().to(device)
+    held = stored if dtype == torch.float32 else dtype
+    model = family.from_pretrained(where, dtype=held, **options)
+    _restore_buffers(model, family)
+    return model
+
+
+def _quantisation(form: Quantisation) -> BitsAndBytesConfig:
+    if form == "int8":
+        return BitsAndBytesConfig(load_in_8bit=True)
+    return BitsAndBytesConfig(
+        load_in_4bit=True, bnb_4bit_quant_type="nf4", bnb_4bit_compute_dtype=torch.float32
+    )
+
+
+def _stored(folder: Path) -> tuple[int, torch.dtype]:
+    """Number of weights in a folder, and the precision that holds all of them without loss."""
+    entries, dtypes = 0, set()
+    for file in sorted(folder.glob("*.safetensors")):
+        with safe_open(file, "pt") as weights:
+            for name in weights.keys():
+                tensor = weights.get_slice(name)
+                entries += math.prod(tensor.get_shape())
+                dtypes.add(_STORED.get(tensor.get_dtype()))
+    one = dtypes.pop() if len(dtypes) == 1 else None
+    return entries, one or torch.float32
+
+
+def _restore_buffers(model: Any, family: Any) -> None:
+    """Give a model held in lower precision the float32 buffers that no checkpoint stores."""
+    with init_empty_weights(include_buffers=False):
+        twin = family.from_config(model.config, dtype=torch.float32)
+    for path, module in twin.named_modules():
+        for name in module._non_persistent_buffers_set:
+            model.get_submodule(path)._buffers[name] = module._buffers[name]

@@ -1,0 +1,226 @@
+"""Weights in any precision, quantised or streamed: the numbers of the float32 model meant."""
+
+import copy
+import itertools
+
+import numpy as np
+import pytest
+import tiny
+import torch
+from checks import relative
+from torch import nn
+
+from coupling_core import ComputeError, InputError, Request, View, measure, score_pairs
+from coupling_core.jacobian import block_jacobian, check_derivative
+from coupling_core.models import in_float32, load, weights, wrap
+from coupling_core.records import QUANTISATIONS
+from coupling_core.trace import Block, trace
+
+IDS = [5, 17, 42, 8, 99, 17, 3]
+CPU = torch.device("cpu")
+
+
+def request(model, **changes):
+    return Request(tuple(IDS), model=str(model), k=8, k_view=8, **changes)
+
+
+def folder(path, family="llama", dtype=torch.bfloat16):
+    """A folder whose weights are stored in lower precision, as most of the hub's are."""
+    tiny.model(family).to(dtype).save_pretrained(path)
+    tiny.tokenizer().save_pretrained(path)
+    return path
+
+
+def scores(result):
+    return [result.singular_values, result.diagonal, result.off_diagonal, result.jacobian_norm]
+
+
+def same(a, b):
+    return all(np.array_equal(x, y) for x, y in zip(scores(a), scores(b), strict=True))
+
+
+@pytest.mark.parametrize("family", ["llama", "gemma3", "gpt_neox", "bert", "t5"])
+def test_streamed_and_resident_agree_to_the_bit(tmp_path, family):
+    asked = request(folder(tmp_path / family, family))
+    resident, streamed = load(asked, "cpu", streamed=False), load(asked, "cpu", streamed=True)
+    assert {p.dtype for p in resident.model.parameters()} == {torch.float32}
+    assert {p.dtype for p in streamed.model.parameters()} == {torch.bfloat16}
+    results = [measure(asked, model=m.model, tokenizer=m.tokenizer) for m in (resident, streamed)]
+    assert same(*results)
+
+
+def test_a_model_that_does_not_fit_is_streamed(tmp_path, monkeypatch):
+    asked = request(folder(tmp_path / "model"))
+    monkeypatch.setattr("coupling_core.models.loading.free_memory", lambda device: 100_000)
+    assert {p.dtype for p in load(asked, "cpu").model.parameters()} == {torch.bfloat16}
+
+
+def test_a_folder_of_mixed_precision_loses_nothing(tmp_path):
+    model = tiny.model("llama").bfloat16()
+    model.model.norm.weight.data = 1 + torch.rand(32) / 1000
+    model.save_pretrained(tmp_path / "model")
+    tiny.tokenizer().save_pretrained(tmp_path / "model")
+    streamed = load(request(tmp_path / "model"), "cpu", streamed=True)
+    assert torch.equal(streamed.model.model.norm.weight, model.model.norm.weight)
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_a_precision_rounds_the_weights_and_not_the_arithmetic(tmp_path, dtype):
+    path = folder(tmp_path / "model", dtype=torch.float32)
+    rounded = copy.deepcopy(load(request(path), "cpu").model)
+    for parameter in rounded.parameters():
+        parameter.data = parameter.data.to(getattr(torch, dtype)).float()
+    expected = measure(request(path), model=rounded)
+    assert same(measure(request(path, dtype=dtype), device="cpu"), expected)
+    assert not same(measure(request(path), device="cpu"), expected)
+    twin = load(request(path, untrained=0, dtype=dtype), "cpu").model
+    assert all(torch.equal(p, p.to(getattr(torch, dtype)).float()) for p in twin.parameters())
+    assert not twin.training
+
+
+def test_a_jacobian_in_low_precision_is_wrong(tmp_path):
+    """Why weights are upcast: the same block, differentiated in the precision it is held in."""
+    held = tiny.model("llama").bfloat16()
+    with in_float32(held, CPU):
+        exact = [block_jacobian(block) for block in trace(held, IDS, 5).blocks]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("coupling_core.jacobian.REPLAY_TOLERANCE", {torch.bfloat16: 1.0})
+        rough = [block_jacobian(block).float() for block in trace(held, IDS, 5).blocks]
+    assert max(map(relative, rough, exact)) > 1e-3
+
+
+# --- quantised by bitsandbytes
+
+
+@pytest.mark.parametrize("form", QUANTISATIONS)
+@pytest.mark.parametrize("family", ["llama", "gpt2"])
+def test_quantised_equals_the_model_it_dequantises_to(tmp_path, family, form):
+    path = folder(tmp_path / "model", family, torch.float32)
+    quantised = load(request(path, quantize=form), "cpu").model
+    modules = [m for m in quantised.modules() if weights.is_quantised(m)]
+    assert len(modules) >= 4 * 4
+    plain = tiny.model(family)
+    for name, module in quantised.named_modules():
+        if weights.is_quantised(module):
+            weight, target = weights.dequantised_weight(module), plain.get_submodule(name)
+            target.weight.data = weight if isinstance(target, nn.Linear) else weight.T.contiguous()
+    expected = measure(request(path), model=plain)
+    found = measure(request(path, quantize=form), device="cpu")
+    c, right = (score_pairs(result, View(k=8)).coupling for result in (found, expected))
+    assert c == pytest.approx(right, abs=1e-6)
+    assert not same(measure(request(path), device="cpu"), expected)
+
+
+def test_4_bit_weights_that_a_forward_pass_repacked_are_refused(tmp_path):
+    model = load(request(folder(tmp_path / "m", dtype=torch.float32), quantize="nf4"), "cpu").model
+    module = next(m for m in model.modules() if weights.is_quantised(m))
+    module.weight.quant_state.packing_format_for_cpu = True
+    with pytest.raises(InputError, match="were repacked"):
+        measure(request("own"), model=model)
+
+
+def test_a_block_that_passes_no_gradient_is_refused():
+    x = torch.randn(8)
+    block = Block(1, x, x, lambda z: z[0, 0])
+    with pytest.raises(ComputeError, match="is exactly zero"):
+        block_jacobian(block)
+
+
+class Rounding(torch.autograd.Function):
+    """Rounds like an 8-bit kernel, and hands gradients straight through at nine tenths."""
+
+    @staticmethod
+    def forward(context, x):
+        return x
+
+    @staticmethod
+    def backward(context, gradient):
+        return 0.9 * gradient
+
+
+def test_gradients_that_are_not_the_derivative_are_refused():
+    generator = torch.Generator().manual_seed(0)
+    matrix, x = torch.randn(8, 8, generator=generator), torch.randn(8, generator=generator)
+
+    def replay(z):
+        return z[0, 0] + matrix @ torch.tanh(z[0, 0])
+
+    sound = Block(1, x, replay(x[None, None]), replay)
+    assert check_derivative(sound, block_jacobian(sound)) < 0.02
+    false = Block(1, x, replay(x[None, None]), lambda z: replay(z) + 0 * Rounding.apply(z[0, 0]))
+    wrong = block_jacobian(false) * 1.1
+    with pytest.raises(ComputeError, match="is not the derivative of what the block computes"):
+        check_derivative(false, wrong)
+
+
+# --- what is lent goes back
+
+
+def test_weights_go_back_even_where_a_call_fails():
+    held = tiny.model("llama").bfloat16()
+    before = [(p.data_ptr(), p.dtype) for p in held.parameters()]
+    with in_float32(held, CPU), pytest.raises(IndexError):
+        held(input_ids=torch.tensor([[10_000]]))
+    with in_float32(held, CPU):
+        held(input_ids=torch.tensor([IDS]))
+        assert [(p.data_ptr(), p.dtype) for p in held.parameters()] == before
+    assert not any("forward" in m.__dict__ for m in held.modules())
+
+
+@pytest.mark.parametrize("family", ["llama", "gemma3", "opt"])
+def test_large_matrices_outside_the_blocks_are_never_copied_whole(family, monkeypatch):
+    held = tiny.model(family).bfloat16()
+    expected = tiny.model(family).bfloat16().float()(input_ids=torch.tensor([IDS])).logits
+    monkeypatch.setattr(weights, "LARGE", 32 * 100)
+    copied = []
+    ready = weights._ready
+    monkeypatch.setattr(weights, "_ready", lambda t, d: copied.append(t.numel()) or ready(t, d))
+    with in_float32(held, CPU):
+        found = held(input_ids=torch.tensor([IDS])).logits
+    assert relative(found, expected) < 1e-6
+    assert max(copied) <= 32 * 100
+    assert held.get_input_embeddings().weight.dtype == torch.bfloat16
+
+
+def test_a_model_in_float32_is_left_alone():
+    model = tiny.model("llama")
+    with in_float32(model, CPU):
+        assert not any(m._forward_hooks or m._forward_pre_hooks for m in model.modules())
+
+
+@pytest.mark.parametrize(
+    ("spoil", "word"),
+    [
+        (lambda p: torch.empty_like(p, device="meta"), "is not in memory"),
+        (lambda p: p.to(torch.float8_e4m3fn), "means nothing without its scales"),
+    ],
+)
+def test_weights_that_mean_nothing_are_refused(spoil, word):
+    model = tiny.model("llama")
+    layer = model.model.layers[1].mlp.up_proj
+    layer.weight = nn.Parameter(spoil(layer.weight), requires_grad=False)
+    with pytest.raises(InputError, match=word):
+        measure(Request(tuple(IDS), k=4, k_view=4), model=model)
+
+
+def test_a_model_of_ones_own_says_its_precision():
+    assert wrap(tiny.model("llama").half(), None).dtype == "float16"
+
+
+def test_an_untrained_twin_cannot_be_quantised():
+    with pytest.raises(InputError, match="exist in float32 only"):
+        Request("x", quantize="nf4", untrained=0)
+
+
+def test_a_quantisation_that_changes_nothing_is_refused(tmp_path):
+    path = folder(tmp_path / "model", "falcon", torch.float32)
+    with pytest.raises(InputError, match="nothing to quantise in FalconForCausalLM"):
+        load(request(path, quantize="nf4"), "cpu")
+
+
+def test_every_form_has_a_key_of_its_own(tmp_path):
+    from coupling_core.keys import make_key
+
+    forms = [{}, {"dtype": "bfloat16"}, {"quantize": "nf4"}, {"stack": "encoder"}]
+    keys = [make_key(Request("x", **form), {"digest": ""}) for form in forms]
+    assert all(a != b for a, b in itertools.combinations(keys, 2))
