@@ -4,8 +4,9 @@ The stages, in the order in which a measurement passes through them:
 
     models -> trace -> jacobian -> svd -> coupling -> measure -> store -> scores -> figures
 
-`measure` is the front door; `reference` holds the slow, obvious version of each stage. What needs
-torch is imported where it is first used, so that a stored result is read without it.
+`measure` is the front door; `reference` holds the slow, obvious version of each stage, and
+`compat` the two functions of the package that the papers' authors released. What needs torch is
+imported where it is first used, so that a stored result is read without it.
 """
 
 from coupling_core.errors import Cancelled, ComputeError, CouplingError, InputError

@@ -1,0 +1,348 @@
+"""The functions of the released package: same names, same dictionaries, same values."""
+
+import logging
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import tiny
+import torch
+
+from coupling_core import ComputeError, InputError, Request, reference
+from coupling_core.compat import KS, coupling_from_hooks, run_coupling_hf
+from coupling_core.models import load
+
+PROMPTS = ["The cat sat on the mat", "the dog lay down beside it", "it was tired"]
+WIDTH, BLOCKS, TOKENS = 64, 3, 5
+"""Of the chain of planted blocks, wide enough for K = 50."""
+
+VALUE = 5e-6
+"""How far a mis-coupling may be off: both sides may have their Jacobians in float32."""
+
+
+def mis_couplings(jacobians, k, p=2):
+    """The released definition, as it reads: full SVDs and a double loop, by role and by name."""
+    svds = [np.linalg.svd(J) for J in jacobians]
+    L = len(jacobians)
+    found = {role: {"trace": np.empty((L, L)), "norm": np.empty((L, L))} for role in ("ujv", "vju")}
+    for row, J in enumerate(jacobians):
+        s = svds[row][1][:k]
+        for column in range(L):
+            U, V = svds[column][0][:, :k], svds[column][2][:k].T
+            for role, M in (("ujv", U.T @ J @ V), ("vju", V.T @ J @ U)):
+                distance = np.linalg.norm(np.abs(M) - np.diag(s))
+                found[role]["trace"][row, column] = distance / np.trace(np.diag(s))
+                found[role]["norm"][row, column] = distance / np.linalg.norm(s, p)
+    return found
+
+
+def oracle(model, tokenizer, prompt, token, final_norm):
+    """Jacobians of all blocks by the definition, over the whole sequence."""
+    ids = tokenizer(prompt)["input_ids"]
+    at = token + len(ids) + 1 if token < 0 else token
+    L = model.config.num_hidden_layers
+    norms = [None] * (L - 1) + [final_norm]
+    return [
+        reference.block_jacobian(model, ids, block, at, at, norm).double().numpy()
+        for block, norm in enumerate(norms, 1)
+    ]
+
+
+def check(tables, expected):
+    assert tables.keys() == expected.keys() == {"trace", "norm"}
+    for name, values in expected.items():
+        assert tables[name].dtype == torch.float32
+        assert tables[name].device.type == "cpu"
+        assert tables[name].shape == values.shape
+        assert tables[name].numpy() == pytest.approx(values, abs=VALUE)
+
+
+@pytest.fixture(scope="module")
+def model():
+    return tiny.model("llama")
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    return tiny.tokenizer()
+
+
+@pytest.mark.parametrize("final_norm", ["include", "exclude"])
+@pytest.mark.parametrize("token", [-1, 3])
+def test_values_are_those_of_the_definition(model, tokenizer, token, final_norm):
+    out = run_coupling_hf(model, tokenizer, "tiny", PROMPTS[:2], token=token, final_norm=final_norm)
+    assert list(out) == [0, 1]
+    norm = model.model.norm if final_norm == "include" else None
+    for prompt, found in zip(PROMPTS, out.values(), strict=False):
+        assert found.keys() == {"prompt", "coupling_ujv", "coupling_vju"}
+        assert found["prompt"] == prompt
+        jacobians = oracle(model, tokenizer, prompt, token, norm)
+        for role in ("ujv", "vju"):
+            by_k = found[f"coupling_{role}"]
+            assert list(by_k) == [10, 30]  # 50 is more than the width
+            for k, tables in by_k.items():
+                check(tables, mis_couplings(jacobians, k)[role])
+
+
+@pytest.mark.parametrize("family", tiny.CAUSAL)
+def test_by_default_the_states_are_those_that_the_model_hands_out(tokenizer, family):
+    model = tiny.model(family)
+    ids = torch.tensor([tokenizer(PROMPTS[0])["input_ids"]])
+    embedded = model.get_input_embeddings()(ids).requires_grad_()
+    states = model(inputs_embeds=embedded, output_hidden_states=True).hidden_states
+    hooks = {
+        f"block_{i}": {0: before, 1: after} for i, (before, after) in enumerate(pairwise(states))
+    }
+    from_states = coupling_from_hooks(hooks)
+    (found,) = run_coupling_hf(model, tokenizer, family, PROMPTS[:1]).values()
+    for tables, expected in zip(
+        (found["coupling_ujv"], found["coupling_vju"]), from_states, strict=True
+    ):
+        for k in (10, 30):
+            check(tables[k], {name: x.numpy() for name, x in expected[k].items()})
+
+
+def test_the_first_prompt_gets_the_number_start(model, tokenizer):
+    def numbered(**limits):
+        out = run_coupling_hf(model, tokenizer, "tiny", PROMPTS, **limits)
+        return {number: found["prompt"] for number, found in out.items()}
+
+    first, second, third = PROMPTS
+    assert numbered() == {0: first, 1: second, 2: third}
+    assert numbered(end=1) == {0: first}
+    assert numbered(start=7, end=9) == {7: first, 8: second}
+    assert numbered(start=7, end=99) == {7: first, 8: second, 9: third}
+    assert numbered(start=1) == {1: first, 2: second}
+    assert numbered(start=3) == {}
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_a_saved_dictionary_is_read_without_running_code(
+    model, tokenizer, tmp_path, monkeypatch, named
+):
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "results" if named else tmp_path
+    folder.mkdir(exist_ok=True)
+    where = str(folder) if named else None
+    out = run_coupling_hf(model, tokenizer, "tiny", PROMPTS[:1], save=True, out_path=where)
+    assert [path.name for path in folder.iterdir() if path.is_file()] == ["tiny_coupling.pt"]
+    read = torch.load(folder / "tiny_coupling.pt", weights_only=True)
+    assert read[0]["prompt"] == PROMPTS[0]
+    assert read.keys() == out.keys()
+    for role in ("coupling_ujv", "coupling_vju"):
+        for k in (10, 30):
+            for name in ("trace", "norm"):
+                assert torch.equal(read[0][role][k][name], out[0][role][k][name])
+
+
+def test_nothing_is_saved_unasked(model, tokenizer, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run_coupling_hf(model, tokenizer, "tiny", PROMPTS[:1], out_path=str(tmp_path))
+    assert list(tmp_path.glob("*.pt")) == []
+
+
+@pytest.mark.parametrize("verbose", [True, False])
+def test_verbose_logs_and_prints_nothing(model, tokenizer, caplog, capsys, verbose):
+    with caplog.at_level(logging.INFO, "coupling_core.compat"):
+        run_coupling_hf(model, tokenizer, "tiny", PROMPTS[:1], start=4, end=5, verbose=verbose)
+    assert ("prompt 4: blocks 3/4" in caplog.messages) == verbose
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize(
+    ("changes", "word"),
+    [
+        ({"prompts": "one text"}, "expected a list"),
+        ({"prompts": [PROMPTS[0], " "]}, "prompt is empty"),
+        ({"start": 4}, "0 <= start <= end"),
+        ({"start": -1}, "0 <= start <= end"),
+        ({"token": 0}, "token 0 does not exist"),
+        ({"device": "abacus"}, "device 'abacus' is unknown"),
+        ({"device": "meta"}, "not on this machine"),
+        ({"save": True, "out_path": "no/such/folder"}, "is no folder"),
+        ({"save": True, "model_name": "maker/tiny"}, "without a slash"),
+    ],
+)
+def test_bad_input_is_refused_before_anything_is_computed(
+    model, tokenizer, monkeypatch, tmp_path, changes, word
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("coupling_core.compat.measure", lambda *_, **__: pytest.fail("computed"))
+    wanted = {"model_name": "tiny", "prompts": PROMPTS} | changes
+    with pytest.raises(InputError, match=word):
+        run_coupling_hf(model, tokenizer, **wanted)
+
+
+def test_weights_in_low_precision_are_refused(tokenizer):
+    with pytest.raises(InputError, match="float32 is needed"):
+        run_coupling_hf(tiny.model("llama").bfloat16(), tokenizer, "tiny", PROMPTS[:1])
+
+
+def test_a_model_on_another_device_is_refused(tokenizer):
+    elsewhere = tiny.model("llama").to("meta")
+    with pytest.raises(InputError, match="device is cpu and the model is on meta: move it"):
+        run_coupling_hf(elsewhere, tokenizer, "tiny", PROMPTS, device="cpu")
+
+
+def planted(hidden, weights, mixing):
+    """A block that is far from linear, and in which every token sees those before it."""
+    return hidden + torch.tanh(torch.tril(mixing) @ hidden @ weights)
+
+
+@pytest.fixture(scope="module")
+def chain():
+    """Weights (d d), mixing of tokens (token token) and the state (1 token d) of each block."""
+    generator = torch.Generator().manual_seed(0)
+    state = torch.randn(1, TOKENS, WIDTH, generator=generator).requires_grad_()
+    weights = torch.randn(BLOCKS, WIDTH, WIDTH, generator=generator) / WIDTH**0.5
+    mixing = torch.randn(BLOCKS, TOKENS, TOKENS, generator=generator)
+    states = [state]
+    for W, mix in zip(weights, mixing, strict=True):
+        states.append(planted(states[-1], W, mix))
+    return weights, mixing, states
+
+
+@pytest.fixture
+def hooks(chain):
+    states = chain[2]
+    return {f"block_{i}": {0: states[i], 1: states[i + 1]} for i in range(BLOCKS)}
+
+
+def chain_jacobians(chain, source, target, activation=None):
+    """Of the residual maps, from one token to one token (counted from 0), in float64."""
+    weights, mixing, states = ([x.detach().double() for x in part] for part in chain)
+    activation = activation or (lambda x: x)
+    jacobians = []
+    for W, mix, state in zip(weights, mixing, states, strict=False):
+        full = torch.autograd.functional.jacobian(
+            lambda x, W=W, mix=mix: (activation(planted(x, W, mix)) - x)[0, target], state
+        )
+        jacobians.append(full[:, 0, source].numpy())
+    return jacobians
+
+
+@pytest.mark.parametrize("p", [2, 1, 3.5, float("inf")])
+def test_hooks_give_the_values_of_the_definition(chain, hooks, p):
+    last = TOKENS - 1
+    jacobians = chain_jacobians(chain, last, last)
+    found = coupling_from_hooks(hooks, p=p)
+    for tables, role in zip(found, ("ujv", "vju"), strict=True):
+        assert tuple(tables) == KS == (10, 30, 50)
+        for k in KS:
+            check(tables[k], mis_couplings(jacobians, k, p)[role])
+
+
+@pytest.mark.parametrize(
+    ("options", "source", "target"),
+    [
+        ({"index": 2}, 2, 2),
+        ({"index": -2, "index_in": 3}, 3, 3),
+        ({"index": -1, "index_in": 1}, 1, 4),
+        ({"activation": lambda x: x / x.square().mean(-1, keepdim=True).sqrt()}, 4, 4),
+        ({"chunks": 7, "num_sing_vecs": (10, 20), "device": "cpu"}, 4, 4),
+    ],
+)
+def test_hooks_follow_their_options(chain, hooks, options, source, target):
+    jacobians = chain_jacobians(chain, source, target, options.get("activation"))
+    ujv, vju = coupling_from_hooks(hooks, **{"num_sing_vecs": (10,)} | options)
+    assert tuple(ujv) == tuple(vju) == options.get("num_sing_vecs", (10,))
+    for k in ujv:
+        check(ujv[k], mis_couplings(jacobians, k)["ujv"])
+        check(vju[k], mis_couplings(jacobians, k)["vju"])
+
+
+def test_a_pair_whose_rank_is_below_k_is_nan(chain):
+    states = [chain[2][0]]
+    for W, rank in ((chain[0][0], WIDTH), (chain[0][1], 12)):
+        cut = torch.arange(WIDTH) < rank
+        states.append(states[-1] + (states[-1] @ W) * cut)
+    hooks = {i: {0: states[i], 1: states[i + 1]} for i in range(2)}
+    for tables in coupling_from_hooks(hooks):
+        for name in ("trace", "norm"):
+            assert torch.isfinite(tables[10][name]).all()
+            assert tables[30][name].isnan().tolist() == [[False, True], [True, True]]
+
+
+STATE = torch.randn(1, TOKENS, WIDTH, generator=torch.Generator().manual_seed(1))
+
+
+def pair(before, change=lambda x: x + x.sin()):
+    return {0: before, 1: change(before)}
+
+
+@pytest.mark.parametrize(
+    ("hooks", "options", "error", "word"),
+    [
+        ({}, {}, InputError, "hooks is empty"),
+        ({"b": pair(STATE)}, {}, InputError, r"'b'\] has a state without a graph"),
+        (
+            {"b": {0: STATE.clone().requires_grad_(), 1: STATE.clone().requires_grad_()}},
+            {},
+            InputError,
+            "does not depend on the state before",
+        ),
+        (
+            {"b": pair(STATE.double().requires_grad_())},
+            {},
+            InputError,
+            "in float64 and float32 is needed",
+        ),
+        (
+            {
+                "a": pair(STATE.clone().requires_grad_()),
+                "b": pair(STATE[..., :32].clone().requires_grad_()),
+            },
+            {},
+            InputError,
+            r"'b'\] has a state of shape \(1, 5, 32\)",
+        ),
+        (
+            {"b": pair(STATE.clone().requires_grad_())},
+            {"activation": lambda x: x[..., :9]},
+            InputError,
+            "makes 9 of 64 values",
+        ),
+        ({"b": pair(STATE.clone().requires_grad_(), lambda x: 1 * x)}, {}, ComputeError, "zero"),
+        ({"b": pair(STATE.clone().requires_grad_())}, {"index": 5}, InputError, r"tokens 0\.\.4"),
+        ({"b": pair(STATE.clone().requires_grad_())}, {"p": 0.5}, InputError, "at least 1"),
+        ({"b": pair(STATE.clone().requires_grad_())}, {"device": "abacus"}, InputError, "unknown"),
+        (
+            {"b": pair(STATE.clone().requires_grad_())},
+            {"num_sing_vecs": (65, 70)},
+            InputError,
+            r"1\.\.64 .* and 65, 70 came",
+        ),
+        (
+            {"b": pair(STATE.clone().requires_grad_())},
+            {"num_sing_vecs": (0, 10)},
+            InputError,
+            r"1\.\.64",
+        ),
+    ],
+)
+def test_hooks_that_cannot_be_measured_are_refused(hooks, options, error, word):
+    with pytest.raises(error, match=word):
+        coupling_from_hooks(hooks, **options)
+
+
+@pytest.fixture
+def one_thread():
+    """The oracle takes thousands of small steps, in which a second thread only waits."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.mark.real
+@pytest.mark.usefixtures("one_thread")
+def test_a_trained_model_has_the_values_of_the_released_algorithm():
+    prompt = "The capital of France is"
+    loaded = load(Request(prompt), "cpu")
+    out = run_coupling_hf(loaded.model, loaded.tokenizer, "smollm2", [prompt])
+    assert list(out) == [0]
+    assert tuple(out[0]["coupling_ujv"]) == tuple(out[0]["coupling_vju"]) == KS
+    expected = 1 - reference.released(loaded.model, loaded.encode(prompt), 50)
+    found = out[0]["coupling_ujv"][50]["norm"].numpy()
+    assert found.shape == (30, 30)
+    assert np.abs(found - expected).max() <= 1e-5
