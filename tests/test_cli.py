@@ -656,7 +656,7 @@ def test_a_folder_needs_no_preparing(run, folder):
 def test_preparing_converts_once(run, gguf_alias, monkeypatch):
     asked = []
     (gguf_alias / "toy.gguf").write_bytes(b"GGUF")
-    monkeypatch.setattr("coupling_core.models._convert", asked.append)
+    monkeypatch.setattr("coupling_core.models.convert.convert", asked.append)
     status, out, err = run("models", "--prepare", "toy")
     assert status == 0
     assert [source.name for source in asked] == ["Toy"]

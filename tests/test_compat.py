@@ -8,9 +8,8 @@ import pytest
 import tiny
 import torch
 
-from coupling_core import ComputeError, InputError, Request, reference
+from coupling_core import ComputeError, InputError, reference
 from coupling_core.compat import KS, coupling_from_hooks, run_coupling_hf
-from coupling_core.models import load
 
 PROMPTS = ["The cat sat on the mat", "the dog lay down beside it", "it was tired"]
 WIDTH, BLOCKS, TOKENS = 64, 3, 5
@@ -84,7 +83,7 @@ def test_values_are_those_of_the_definition(model, tokenizer, token, final_norm)
                 check(tables, mis_couplings(jacobians, k)[role])
 
 
-@pytest.mark.parametrize("family", tiny.CAUSAL)
+@pytest.mark.parametrize("family", tiny.SHORT)
 def test_by_default_the_states_are_those_that_the_model_hands_out(tokenizer, family):
     model = tiny.model(family)
     ids = torch.tensor([tokenizer(PROMPTS[0])["input_ids"]])
@@ -171,11 +170,6 @@ def test_bad_input_is_refused_before_anything_is_computed(
     wanted = {"model_name": "tiny", "prompts": PROMPTS} | changes
     with pytest.raises(InputError, match=word):
         run_coupling_hf(model, tokenizer, **wanted)
-
-
-def test_weights_in_low_precision_are_refused(tokenizer):
-    with pytest.raises(InputError, match="float32 is needed"):
-        run_coupling_hf(tiny.model("llama").bfloat16(), tokenizer, "tiny", PROMPTS[:1])
 
 
 def test_a_model_on_another_device_is_refused(tokenizer):
@@ -332,17 +326,3 @@ def one_thread():
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(threads)
-
-
-@pytest.mark.real
-@pytest.mark.usefixtures("one_thread")
-def test_a_trained_model_has_the_values_of_the_released_algorithm():
-    prompt = "The capital of France is"
-    loaded = load(Request(prompt), "cpu")
-    out = run_coupling_hf(loaded.model, loaded.tokenizer, "smollm2", [prompt])
-    assert list(out) == [0]
-    assert tuple(out[0]["coupling_ujv"]) == tuple(out[0]["coupling_vju"]) == KS
-    expected = 1 - reference.released(loaded.model, loaded.encode(prompt), 50)
-    found = out[0]["coupling_ujv"][50]["norm"].numpy()
-    assert found.shape == (30, 30)
-    assert np.abs(found - expected).max() <= 1e-5

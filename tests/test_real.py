@@ -8,6 +8,7 @@ import torch
 from checks import relative
 
 from coupling_core import Request, View, mean_off_diagonal, measure, reference, score_pairs
+from coupling_core.compat import KS, run_coupling_hf
 from coupling_core.jacobian import block_jacobian
 from coupling_core.models import load
 from coupling_core.records import DEFINITIONS
@@ -162,11 +163,25 @@ def test_trained_blocks_are_coupled_above_chance_and_untrained_ones_are_not(trai
     assert abs(mean_off_diagonal(score_pairs(untrained, view).corrected)) <= 0.005
 
 
-def test_the_released_algorithm_gives_the_same_scores(loaded, trained):
-    expected = reference.released(loaded.model, loaded.encode(PROMPT), 50)
+@pytest.fixture(scope="module")
+def released(loaded):
+    """The released algorithm's scores: a minute and a half."""
+    return reference.released(loaded.model, loaded.encode(PROMPT), 50)
+
+
+def test_the_released_algorithm_gives_the_same_scores(released, trained):
     found = score_pairs(trained, View(k=50, definition="released")).coupling
-    assert np.abs(found - expected).max() <= 1e-5
-    assert np.abs(found - expected)[-1].max() <= 1e-5
+    assert np.abs(found - released).max() <= 1e-5
+    assert np.abs(found - released)[-1].max() <= 1e-5
+
+
+def test_the_drop_in_has_the_values_of_the_released_algorithm(released, loaded):
+    out = run_coupling_hf(loaded.model, loaded.tokenizer, "smollm2", [PROMPT])
+    assert list(out) == [0]
+    assert tuple(out[0]["coupling_ujv"]) == tuple(out[0]["coupling_vju"]) == KS
+    found = out[0]["coupling_ujv"][50]["norm"].numpy()
+    assert found.shape == (30, 30)
+    assert np.abs(found - (1 - released)).max() <= 1e-5
 
 
 def test_a_model_object_of_ones_own_gives_the_same_numbers(loaded, trained):

@@ -15,9 +15,12 @@ from coupling_core.records import (
     DEFAULT_K,
     DEFAULT_MODEL,
     Definition,
+    Dtype,
     FinalNorm,
+    Quantisation,
     Request,
     Role,
+    Stack,
     View,
     parse_blocks,
 )
@@ -58,6 +61,15 @@ def depth(
     untrained: Annotated[
         int | None, typer.Option(metavar="SEED", help="Measure a freshly initialised twin.")
     ] = None,
+    dtype: Annotated[
+        Dtype, typer.Option(help="What the weights are rounded to; the arithmetic is float32.")
+    ] = "float32",
+    quantize: Annotated[
+        Quantisation | None, typer.Option(help="Measure what bitsandbytes makes of the weights.")
+    ] = None,
+    stack: Annotated[
+        Stack | None, typer.Option(help="Of an encoder-decoder model; the decoder unless told.")
+    ] = None,
     device: Annotated[str | None, typer.Option(help="Such as cpu or cuda:0.")] = None,
     out: Annotated[
         Path | None, typer.Option(help=f"A file that ends in {', '.join(files.FORMATS)}.")
@@ -80,6 +92,9 @@ def depth(
         final_norm=final_norm,
         revision=revision,
         untrained=untrained,
+        dtype=dtype,
+        quantize=quantize,
+        stack=stack,
     )
     shelf = Store(store)
     if out is not None:
