@@ -5,7 +5,7 @@ import hashlib
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,10 +24,11 @@ from transformers import (
 )
 from transformers.modeling_layers import GradientCheckpointingLayer
 
+from coupling_core import hub
 from coupling_core.errors import ComputeError, InputError
 from coupling_core.hardware import choose_device
 from coupling_core.identity import ALIASES, Source, locate
-from coupling_core.records import Request
+from coupling_core.records import Progress, Request
 from coupling_core.tokens import is_byte_level, readable
 
 
@@ -96,16 +97,21 @@ _lock = Lock()
 _last: tuple[object, LoadedModel] | None = None
 
 
-def load(request: Request, device: str | None = None) -> LoadedModel:
+def load(
+    request: Request,
+    device: str | None = None,
+    report: Callable[[Progress], None] | None = None,
+) -> LoadedModel:
     """Load the request's model, or hand out the one loaded last if it is the same.
 
     Args:
         request: names the model, its revision, and the seed of an untrained twin.
         device: where to put it; None takes CUDA where there is one, then MPS, then the CPU.
+        report: told while a hub model is downloaded; an exception it raises stops that.
 
     Raises:
         InputError: where the request names no model.
-        ComputeError: where loading fails.
+        ComputeError: where downloading or loading fails.
     """
     global _last
     wanted = (locate(request), request.untrained, choose_device(device))
@@ -113,7 +119,8 @@ def load(request: Request, device: str | None = None) -> LoadedModel:
         if _last is None or _last[0] != wanted:
             _last = None  # the old weights go before the new ones come
             gc.collect()
-            _last = (wanted, _load(*wanted))
+            where = _where(wanted[0], report or (lambda _: None))
+            _last = (wanted, _load(where, *wanted))
         return _last[1]
 
 
@@ -191,12 +198,12 @@ def find_blocks(model: nn.Module) -> nn.ModuleList:
     return next(iter(stacks.values()))
 
 
-def _load(source: Source, untrained: int | None, device: torch.device) -> LoadedModel:
+def _load(where: Path, source: Source, untrained: int | None, device: torch.device) -> LoadedModel:
     start = time.perf_counter()
     with _plain_errors(source), _quiet():
         if source.kind == "gguf":
             _convert(source)
-        where, options = _where(source)
+        options: dict[str, Any] = {"trust_remote_code": False}
         tokenizer = AutoTokenizer.from_pretrained(where, **options)
         config = AutoConfig.from_pretrained(where, **options)
         family = _auto_class(config)
@@ -212,10 +219,11 @@ def _load(source: Source, untrained: int | None, device: torch.device) -> Loaded
     return LoadedModel(model, tokenizer, time.perf_counter() - start)
 
 
-def _where(source: Source) -> tuple[str, dict[str, Any]]:
+def _where(source: Source, report: Callable[[Progress], None]) -> Path:
+    # By path, so that loading itself never asks the hub.
     if source.kind == "hub":
-        return source.location, {"revision": source.digest, "trust_remote_code": False}
-    return str(source.converted), {"trust_remote_code": False}
+        return hub.download(source.location, source.digest, report, source.revision)
+    return source.converted
 
 
 def _auto_class(config: Any) -> Any:
