@@ -41,7 +41,7 @@ def constants(tmp_path, monkeypatch):
     monkeypatch.delenv("HF_TOKEN", raising=False)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.setattr(naming, "_asked", {})
-    monkeypatch.setattr("coupling_core.models._last", None)
+    monkeypatch.setattr("coupling_core.models.loading._last", None)
     monkeypatch.setattr(blobs, "_WAIT", 0.05)
     return constants
 
@@ -241,7 +241,7 @@ def test_a_hub_model_is_fetched_and_measured(server, folders, tmp_path):
 def test_what_was_fetched_is_found_offline(server, constants, folders, monkeypatch):
     first = measure(request(revision="step0"))
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
-    monkeypatch.setattr("coupling_core.models._last", None)
+    monkeypatch.setattr("coupling_core.models.loading._last", None)
     server.asked.clear()
     again = measure(request(revision="step0"))
     assert (again.singular_values == first.singular_values).all()
