@@ -613,6 +613,7 @@ def test_the_bar_counts_bytes_and_then_blocks(tmp_path):
     from coupling_core.cli.terminal import ProgressBar
 
     with ProgressBar(Store(tmp_path / "store"), blocks="1-2") as bar:
+        bar(Progress("downloading", 0, 1))  # which is no model of one block
         bar(Progress("downloading", 1_200_000, 4_800_000))
         assert bar._bar.tasks[0].fields["count"] == "1.2 MB of 4.8 MB"
         bar(Progress("blocks", 1, 2))
