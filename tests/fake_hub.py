@@ -93,6 +93,7 @@ class _Handler(BaseHTTPRequestHandler):
         if self.hub.refusal:
             self._refuse(self.hub.refusal, "")
         elif not path.startswith((f"/api/models/{REPO}", f"/{REPO}/resolve/")):
+            self.hub.asked.append((self.command, path))
             self._refuse(404, "RepoNotFound")
         elif found := re.fullmatch(rf"/{REPO}/resolve/([^/]+)/(.+)", path):
             self._file(*found.groups())

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 
 import pytest
 import tiny
@@ -251,10 +252,12 @@ def test_what_was_fetched_is_found_offline(server, constants, folders, monkeypat
 
 
 def test_a_cached_model_is_loaded_without_asking(server):
-    measure(request())
-    server.asked.clear()
     hub.download(REPO, hub.commit(REPO, None), silent)
+    server.asked.clear()
+    seen = []
+    measure(request(), progress=seen.append)
     assert server.asked == []
+    assert "downloading" not in {progress.stage for progress in seen}
 
 
 def test_progress_is_told_in_bytes(server):
@@ -268,7 +271,8 @@ def test_progress_is_told_in_bytes(server):
     assert {total for _, total in bytes_} == {expected}
     assert bytes_ == sorted(bytes_)
     assert (bytes_[0][0], bytes_[-1][0]) == (0, expected)
-    assert len({done for done, _ in bytes_}) > 3
+    small = expected - (server.folders["main"] / WEIGHTS).stat().st_size
+    assert any(small < done < expected for done, _ in bytes_)
     last = max(i for i, progress in enumerate(seen) if progress.stage == "downloading")
     assert seen[last + 1] == Progress("loading")
 
@@ -595,17 +599,21 @@ def test_models_lists_the_revisions_of_one_offline(commits, run):
 
 def test_a_download_is_shown_in_bytes():
     from coupling_core.jobs import JobStatus
+    from explorer import compute
     from explorer.watch import where
 
     progress = Progress("downloading", 1_200_000_000, 4_800_000_000)
     status = JobStatus("key", request(), "running", progress=progress, seconds=42)
     assert where(status) == (0.25, "Downloading the model, 1.2 GB of 4.8 GB, 42 s")
+    stopped = compute._stopped(replace(status, state="cancelled"))
+    assert stopped == "Stopped while the model was being downloaded; what has arrived is kept."
 
 
 def test_the_bar_counts_bytes_and_then_blocks(tmp_path):
     from coupling_core.cli.terminal import ProgressBar
 
     with ProgressBar(Store(tmp_path / "store"), blocks="1-2") as bar:
+        bar(Progress("downloading", 0, 1))  # which is no model of one block
         bar(Progress("downloading", 1_200_000, 4_800_000))
         assert bar._bar.tasks[0].fields["count"] == "1.2 MB of 4.8 MB"
         bar(Progress("blocks", 1, 2))

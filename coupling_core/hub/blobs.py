@@ -8,7 +8,7 @@ their content; all else of the cache is left to the client.
 import hashlib
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -95,22 +95,18 @@ def _finish(part: Path, blob: Path, name: str, sha256: str) -> None:
 @contextmanager
 def _locked(repo: str, sha256: str, stop: threading.Event) -> Iterator[None]:
     """Keep other processes from the same part, by the lock that the hub's client takes too."""
-    from filelock import FileLock, Timeout
+    from huggingface_hub.utils import WeakFileLock
 
     path = cache.root() / ".locks" / cache.repository(repo).name / f"{sha256}.lock"
     path.parent.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(path)
-    while not stop.is_set():
-        try:
-            lock.acquire(timeout=_WAIT)
-        except Timeout:
-            continue
-        try:
-            yield
-        finally:
-            lock.release()
-        return
-    raise StoppedError
+    with ExitStack() as held:
+        while True:
+            if stop.is_set():
+                raise StoppedError
+            with suppress(TimeoutError):
+                held.enter_context(WeakFileLock(path, timeout=_WAIT))
+                break
+        yield
 
 
 def _size(path: Path) -> int:

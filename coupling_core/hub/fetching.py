@@ -4,13 +4,11 @@ import glob
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 from coupling_core.hub import blobs, cache
 from coupling_core.hub.asking import TIMEOUT, asking, too_little_room
-from coupling_core.hub.planning import Download, RemoteFile, plan
+from coupling_core.hub.planning import Download, RemoteFile, plan, silent_bar
 from coupling_core.records import Progress
 from coupling_core.units import size as in_words
 
@@ -101,14 +99,12 @@ def _fetch_large(todo: Download, files: Sequence[RemoteFile], stop: threading.Ev
 def _bring(todo: Download, files: Sequence[RemoteFile]) -> None:
     """Have the hub's client fetch small files, and link large ones whose content is here."""
     from huggingface_hub import snapshot_download
-    from tqdm import tqdm
 
-    silent: Any = partial(tqdm, disable=True)
     snapshot_download(
         todo.repo,
         revision=todo.commit,
         allow_patterns=[glob.escape(file.name) for file in files],
-        tqdm_class=silent,
+        tqdm_class=silent_bar(),
     )
 
 

@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -109,6 +110,13 @@ def plan(repo: str, commit: str) -> Download:
         return _from_cache(repo, commit)
 
 
+def silent_bar() -> Any:
+    """What the hub's client takes for a progress bar, and shows nothing: progress is told by us."""
+    from huggingface_hub.utils import tqdm
+
+    return partial(tqdm, disable=True)
+
+
 def _from_cache(repo: str, commit: str) -> Download:
     folder = cache.snapshot(repo, commit)
     names = sorted(path.name for path in folder.iterdir() if path.is_file())
@@ -134,7 +142,8 @@ def _ask(repo: str, commit: str) -> Download:
 
     def read_index() -> str:
         with asking(repo, commit):
-            return Path(hf_hub_download(repo, cache.INDEX, revision=commit)).read_text()
+            path = hf_hub_download(repo, cache.INDEX, revision=commit, tqdm_class=silent_bar())
+            return Path(path).read_text()
 
     weights = cache.weights(names, read_index)
     if not weights or cache.CONFIG not in names:
