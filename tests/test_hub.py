@@ -609,10 +609,10 @@ def test_a_download_is_shown_in_bytes():
     assert stopped == "Stopped while the model was being downloaded; what has arrived is kept."
 
 
-def test_the_bar_counts_bytes_and_then_blocks(tmp_path):
+def test_the_bar_counts_bytes_and_then_blocks():
     from coupling_core.cli.terminal import ProgressBar
 
-    with ProgressBar(Store(tmp_path / "store"), blocks="1-2") as bar:
+    with ProgressBar(blocks="1-2") as bar:
         bar(Progress("downloading", 0, 1))  # which is no model of one block
         bar(Progress("downloading", 1_200_000, 4_800_000))
         assert bar._bar.tasks[0].fields["count"] == "1.2 MB of 4.8 MB"
