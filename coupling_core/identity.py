@@ -13,15 +13,14 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-from coupling_core.errors import ComputeError, InputError
+from coupling_core import hub
+from coupling_core.errors import InputError
 from coupling_core.records import Request
 
 _HUB_ID = re.compile(r"\w[\w.-]*/\w[\w.-]*")
-_COMMIT = re.compile(r"[0-9a-f]{40}")
 _CONFIG_FILES = ("config.json", "tokenizer.json", "tokenizer_config.json", "tokenizer.model")
 
 
@@ -65,12 +64,14 @@ class Source:
         name: what to call the model.
         location: the file, the folder, or the hub id.
         digest: sha256 of the content, or the commit.
+        revision: the branch, tag or commit of the hub that was asked for; None is the branch main.
     """
 
     kind: Literal["gguf", "folder", "hub"]
     name: str
     location: str
     digest: str
+    revision: str | None = None
 
     @property
     def converted(self) -> Path:
@@ -112,8 +113,8 @@ def locate(request: Request) -> Source:
     if path.is_file():
         return Source("gguf", path.stem, str(path.resolve()), _gguf_digest(path.resolve()))
     if is_hub:
-        commit = _hub_commit(model, revision)
-        return Source("hub", f"{model}@{revision}" if revision else model, model, commit)
+        name = f"{model}@{revision}" if revision else model
+        return Source("hub", name, model, hub.commit(model, revision), revision)
     if model.endswith(".gguf") or model.count("/") != 0 or model.startswith((".", "~")):
         raise InputError(f"model {model!r}: there is no such file or folder; check the path")
     raise InputError(
@@ -196,57 +197,3 @@ def _reading(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
-
-
-@cache
-def _hub_commit(repo: str, revision: str | None) -> str:
-    """The commit of a revision, from the local cache first, which works offline, then the hub."""
-    if revision and _COMMIT.fullmatch(revision):
-        return revision
-    from huggingface_hub import HfApi, try_to_load_from_cache
-    from huggingface_hub.errors import (
-        GatedRepoError,
-        HfHubHTTPError,
-        HFValidationError,
-        OfflineModeIsEnabled,
-        RepositoryNotFoundError,
-        RevisionNotFoundError,
-    )
-
-    try:
-        cached = try_to_load_from_cache(repo, "config.json", revision=revision)
-    except HFValidationError as error:
-        raise InputError(f"{repo!r} is no hub id: {error}") from error
-    if isinstance(cached, str):
-        return Path(cached).parent.name
-    shown = f"{repo}@{revision}" if revision else repo
-    try:
-        commit = HfApi().model_info(repo, revision=revision, timeout=10).sha
-    except GatedRepoError as error:
-        raise ComputeError(
-            f"hub model {shown} is gated: accept its terms on its page, then run `hf auth login`"
-        ) from error
-    except RepositoryNotFoundError as error:
-        raise ComputeError(
-            f"hub model {shown} does not exist or is private: check the id, or run `hf auth login`"
-        ) from error
-    except RevisionNotFoundError as error:
-        raise ComputeError(f"hub model {repo} has no revision {revision!r}") from error
-    except (OfflineModeIsEnabled, HfHubHTTPError, OSError) as error:
-        raise ComputeError(_out_of_reach(shown)) from error
-    except Exception as error:  # the hub client's network errors share no base class
-        if "httpx" not in type(error).__module__ and "requests" not in type(error).__module__:
-            raise
-        raise ComputeError(_out_of_reach(shown)) from error
-    if commit is None:
-        raise ComputeError(
-            f"the hub names no commit for {shown}: try a full commit hash as the revision"
-        )
-    return commit
-
-
-def _out_of_reach(shown: str) -> str:
-    return (
-        f"hub model {shown} is not in the local cache and the hub is out of reach: "
-        "check the network, or download it elsewhere and give its folder"
-    )

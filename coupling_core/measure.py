@@ -97,7 +97,10 @@ def _compute(
     from coupling_core.svd import top_svd
 
     report(Progress("loading"))
-    loaded = models.wrap(model, tokenizer) if model is not None else models.load(request, device)
+    if model is not None:
+        loaded = models.wrap(model, tokenizer)
+    else:
+        loaded = models.load(request, device, report)
     start = time.perf_counter()
     with models.evaluating(loaded.model), models.in_float32(loaded.model, loaded.device):
         report(Progress("tracing"))

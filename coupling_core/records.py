@@ -282,16 +282,18 @@ class Progress:
 
     Args:
         stage: what is being done.
-        done: finished blocks.
-        total: blocks in all, 0 while that is not known.
+        done: finished blocks; bytes that have arrived, while downloading.
+        total: blocks in all, 0 while that is not known; bytes in all, while downloading.
         partial: the result so far, NaN where a block is not finished; None before the first block
             is.
+        note: what people should know before this step begins; told once.
     """
 
-    stage: Literal["loading", "tracing", "blocks", "saving"]
+    stage: Literal["downloading", "loading", "tracing", "blocks", "saving"]
     done: int = 0
     total: int = 0
     partial: DepthResult | None = None
+    note: str = ""
 
 
 def parse_blocks(text: str | None, n_blocks: int) -> tuple[int, ...]:

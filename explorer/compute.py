@@ -122,6 +122,8 @@ def _costs(cost: Estimate) -> str:
 def _stopped(status: JobStatus) -> str:
     if is_active(status) and status.owners:
         return "You stopped waiting; someone else still waits for this measurement."
+    if status.progress and status.progress.stage == "downloading":
+        return "Stopped while the model was being downloaded; what has arrived is kept."
     done = status.progress.done if status.progress else 0
     total = status.progress.total if status.progress else 0
     return f"Stopped after {done} of {total} blocks." if total else "Stopped before it began."

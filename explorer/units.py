@@ -1,19 +1,15 @@
 """Numbers with their units, as people write them."""
 
+from coupling_core.units import size
+
+__all__ = ["duration", "ordinal_place", "size"]
+
 
 def duration(seconds: float) -> str:
     """Seconds in words: 0.3 s, 42 s, 3 min."""
     if seconds < 10:
         return f"{seconds:.1f} s"
     return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
-
-
-def size(n_bytes: float) -> str:
-    """Bytes in words: 640 kB, 3.1 MB, 1.2 GB."""
-    for unit, factor in (("GB", 1e9), ("MB", 1e6)):
-        if n_bytes >= factor:
-            return f"{n_bytes / factor:.1f} {unit}"
-    return f"{n_bytes / 1e3:.0f} kB"
 
 
 def ordinal_place(place: int) -> str:

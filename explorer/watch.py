@@ -9,7 +9,7 @@ from coupling_core.records import DepthResult
 from explorer.queue import is_active, queue
 from explorer.session import change
 from explorer.shell import plain_errors
-from explorer.units import duration, ordinal_place
+from explorer.units import duration, ordinal_place, size
 
 EVERY = 0.5
 """Seconds between two looks at the job."""
@@ -57,6 +57,9 @@ def where(status: JobStatus) -> tuple[float, str]:
     progress = status.progress
     if progress is None or progress.stage == "loading":
         return 0.0, f"Loading the model, {so_far}"
+    if progress.stage == "downloading":
+        arrived = f"{size(progress.done)} of {size(progress.total)}"
+        return progress.done / max(progress.total, 1), f"Downloading the model, {arrived}, {so_far}"
     if progress.stage == "tracing":
         return 0.0, f"Running the prompt through the model, {so_far}"
     if progress.stage == "saving":

@@ -1,4 +1,4 @@
-"""`coupling models`: which models are at hand, and converting one ahead of time."""
+"""`coupling models`: which models and revisions are at hand, and converting one ahead of time."""
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -6,9 +6,11 @@ from typing import Annotated
 
 import typer
 
-from coupling_core.cli.terminal import JsonOption, print_json, print_lines, print_table
+from coupling_core import hub
+from coupling_core.cli.terminal import JsonOption, print_json, print_lines, print_table, warn
 from coupling_core.identity import ALIASES, locate
 from coupling_core.records import Request
+from coupling_core.units import size as in_words
 
 
 @dataclass(frozen=True)
@@ -21,6 +23,7 @@ class Listed:
         state: "ready", "not converted", "not installed" or "in the hub cache".
         size: in bytes on this disk; 0 where it is not there.
         remedy: what to do about its state.
+        revisions: of a hub model, those whose weights are in the cache.
     """
 
     model: str
@@ -28,6 +31,7 @@ class Listed:
     state: str
     size: int
     remedy: str = ""
+    revisions: tuple[str, ...] = ()
 
 
 def models(
@@ -35,9 +39,16 @@ def models(
         str | None,
         typer.Option(metavar="ALIAS", help="Convert its weights now, once, for fast loads."),
     ] = None,
+    revisions: Annotated[
+        str | None,
+        typer.Option(metavar="OWNER/NAME", help="List the revisions of a hub model instead."),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """List the models that are at hand."""
+    if revisions is not None:
+        _list_revisions(revisions, as_json=as_json)
+        return
     if prepare is not None:
         _prepare(prepare)
         return
@@ -46,13 +57,14 @@ def models(
         print_json([asdict(model) for model in listed])
         return
     print_table(
-        ("model", "name", "size", "state"),
+        ("model", "name", "size", "state", "revisions"),
         [
             (
                 m.model,
                 m.name,
-                f"{m.size / 1e6:.0f} MB",
+                in_words(m.size),
                 ", ".join(filter(None, (m.state, m.remedy))),
+                ", ".join(m.revisions),
             )
             for m in listed
         ],
@@ -69,6 +81,25 @@ def _prepare(model: str) -> None:
 
     typer.echo(f"converting {source.name}: half a minute, once", err=True)
     print_lines(f"{source.name} is ready in {prepare(model)}")
+
+
+def _list_revisions(repo: str, *, as_json: bool) -> None:
+    found = hub.revisions(repo)
+    if not any(revision.upstream for revision in found):
+        warn(f"the hub was not asked or did not answer: these are the cached revisions of {repo}")
+    if as_json:
+        print_json([asdict(revision) for revision in found])
+        return
+    print_table(
+        ("revision", "commit", "state"),
+        [(revision.name, revision.commit[:12], _state(revision)) for revision in found],
+    )
+
+
+def _state(revision: hub.Revision) -> str:
+    moved = revision.upstream not in ("", revision.commit)
+    where = "in the hub cache" if revision.cached else "on the hub"
+    return where + f"; the hub has moved on to {revision.upstream[:12]}" * moved
 
 
 def _alias(alias: str) -> Listed:
@@ -92,7 +123,13 @@ def _hub_cache() -> list[Listed]:
     except CacheNotFound:
         return []
     return [
-        Listed(repo.repo_id, repo.repo_id.rpartition("/")[2], "in the hub cache", repo.size_on_disk)
+        Listed(
+            repo.repo_id,
+            repo.repo_id.rpartition("/")[2],
+            "in the hub cache",
+            repo.size_on_disk,
+            revisions=tuple(hub.cached(repo.repo_id)),
+        )
         for repo in sorted(repositories, key=lambda repo: repo.repo_id)
         if repo.repo_type == "model"
     ]

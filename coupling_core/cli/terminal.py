@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from coupling_core.records import Progress, parse_blocks
+from coupling_core.units import size
 
 if TYPE_CHECKING:  # a stored answer has no progress to show
     from rich.progress import Progress as Bar
@@ -58,32 +59,41 @@ class ProgressBar:
         """
         if self._bar is None:
             self._bar = _new_bar()
-        if progress.total:
+        downloading = progress.stage == "downloading"
+        if progress.total and not downloading:
             parse_blocks(self.blocks, progress.total)
+        if progress.note:
+            self._bar.console.print(progress.note, markup=False, highlight=False, soft_wrap=True)
+        counts = (progress.done, progress.total)
         self._bar.update(
             self._bar.task_ids[0],
             description=f"{self.title} {progress.stage}".strip(),
             completed=progress.done,
             total=progress.total or None,
+            count=" of ".join(map(size, counts)) if downloading else _count(*counts),
         )
 
 
 def _new_bar() -> "Bar":
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bar
 
     columns = (
         TextColumn("{task.description:8}"),
         BarColumn(),
-        MofNCompleteColumn(),
+        TextColumn("{task.fields[count]}"),
         TimeElapsedColumn(),
     )
     console = Console(stderr=True)
     bar = Bar(*columns, console=console, transient=True, disable=not console.is_terminal)
-    bar.add_task("", total=None)
+    bar.add_task("", total=None, count="")
     bar.start()
     return bar
+
+
+def _count(done: int, total: int) -> str:
+    return f"{done}/{total or '?'}"
 
 
 def print_json(payload: Any) -> None:

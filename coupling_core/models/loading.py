@@ -3,6 +3,7 @@
 import gc
 import math
 import time
+from collections.abc import Callable
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -20,6 +21,7 @@ from transformers import (
     BitsAndBytesConfig,
 )
 
+from coupling_core import hub
 from coupling_core.errors import InputError
 from coupling_core.hardware import choose_device, free_memory
 from coupling_core.identity import Source, locate
@@ -27,7 +29,7 @@ from coupling_core.models.convert import convert
 from coupling_core.models.loaded import LoadedModel
 from coupling_core.models.weights import is_quantised
 from coupling_core.models.words import plain_errors, quiet
-from coupling_core.records import Dtype, Quantisation, Request
+from coupling_core.records import Dtype, Progress, Quantisation, Request
 
 FLOAT32_BYTES = 4
 SPARE = 0.3
@@ -35,23 +37,31 @@ SPARE = 0.3
 that does not fit is streamed."""
 
 _STORED = {"F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16}
+Report = Callable[[Progress], None]
 _lock = Lock()
 _last: tuple[object, LoadedModel] | None = None
 
 
-def load(request: Request, device: str | None = None, streamed: bool | None = None) -> LoadedModel:
+def load(
+    request: Request,
+    device: str | None = None,
+    report: Report | None = None,
+    *,
+    streamed: bool | None = None,
+) -> LoadedModel:
     """Load the request's model, or hand out the one loaded last if it is the same.
 
     Args:
         request: names the model, its revision, precision, quantisation, and the seed of an
             untrained twin.
         device: where it computes; None takes CUDA where there is one, then MPS, then the CPU.
+        report: told while a hub model is downloaded; an exception it raises stops that.
         streamed: keep the weights memory-mapped as they are stored and lend them to one block at a
             time; None does so where float32 weights would not fit. The numbers are the same.
 
     Raises:
         InputError: where the request names no model.
-        ComputeError: where loading fails.
+        ComputeError: where downloading or loading fails.
     """
     global _last
     place = choose_device(device)
@@ -62,18 +72,23 @@ def load(request: Request, device: str | None = None, streamed: bool | None = No
         if _last is None or _last[0] != wanted:
             _last = None  # the old weights go before the new ones come
             gc.collect()
-            _last = (wanted, _load(wanted[0], request, place, streamed))
+            where = _where(wanted[0], report or (lambda _: None))
+            _last = (wanted, _load(wanted[0], where, request, place, streamed))
         return _last[1]
 
 
 def _load(
-    source: Source, request: Request, device: torch.device, streamed: bool | None
+    source: Source,
+    where: Path,
+    request: Request,
+    device: torch.device,
+    streamed: bool | None,
 ) -> LoadedModel:
     start = time.perf_counter()
     with plain_errors(source), quiet():
         if source.kind == "gguf":
             convert(source)
-        where, options = _where(source)
+        options: dict[str, Any] = {"trust_remote_code": False}
         tokenizer = AutoTokenizer.from_pretrained(where, **options)
         config = AutoConfig.from_pretrained(where, **options)
         _require_known_quantisation(config)
@@ -87,10 +102,11 @@ def _load(
     return LoadedModel(model, tokenizer, device, time.perf_counter() - start, request.dtype)
 
 
-def _where(source: Source) -> tuple[str, dict[str, Any]]:
+def _where(source: Source, report: Report) -> Path:
+    # By path, so that loading itself never asks the hub.
     if source.kind == "hub":
-        return source.location, {"revision": source.digest, "trust_remote_code": False}
-    return str(source.converted), {"trust_remote_code": False}
+        return hub.download(source.location, source.digest, report, source.revision)
+    return source.converted
 
 
 def _auto_class(config: Any) -> Any:
@@ -125,7 +141,7 @@ def _untrained(family: Any, config: Any, seed: int, dtype: Dtype) -> Any:
 
 def _trained(
     family: Any,
-    where: str,
+    where: Path,
     options: dict[str, Any],
     request: Request,
     device: torch.device,
@@ -146,7 +162,7 @@ def _trained(
             )
         return model
     dtype: torch.dtype = getattr(torch, request.dtype)
-    entries, stored = _stored(Path(where))
+    entries, stored = _stored(where)
     if streamed is None:
         streamed = FLOAT32_BYTES * entries > (1 - SPARE) * free_memory(device)
     if not streamed:

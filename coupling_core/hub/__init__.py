@@ -1,0 +1,26 @@
+"""Models of the hub: which commit a name stands for, what fetching it costs, and fetching it.
+
+    cache      what the local cache holds, read from its folders: works offline
+    asking     the hub's refusals in plain words, each with its remedy
+    naming     from a branch or tag to its commit, and which there are
+    planning   what it takes to have a commit's files here
+    fetching   bringing them here
+    blobs      one large file, in parts that survive a stop
+
+Only the parts that ask the hub import its client, and only when they ask.
+"""
+
+from coupling_core.hub.fetching import download
+from coupling_core.hub.naming import Revision, cached, commit, revisions
+from coupling_core.hub.planning import Download, RemoteFile, plan
+
+__all__ = [
+    "Download",
+    "RemoteFile",
+    "Revision",
+    "cached",
+    "commit",
+    "download",
+    "plan",
+    "revisions",
+]

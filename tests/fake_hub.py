@@ -1,0 +1,190 @@
+"""A hub of one's own: an HTTP server that answers for one repository as the real one does.
+
+It serves what the hub's client asks while a model is fetched: the model's description with the
+sizes of its files, branches and tags, the tree, and the files themselves, whole or in ranges.
+"""
+
+import hashlib
+import json
+import re
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+REPO = "someone/tiny"
+LARGE = (".safetensors", ".bin")
+PIECE, PAUSE = 4096, 0.02
+"""Bytes sent at a time where a file is sent slowly, and seconds between them."""
+
+
+class FakeHub:
+    """The server and what it was asked.
+
+    Args:
+        folders: the files of each revision.
+
+    Attributes:
+        commits: of each revision.
+        asked: method and path of each request, in order; of a file, its name, and for a part of
+            it `range/<first byte>/<name>`.
+        gated: whether files are refused.
+        refusal: status with which everything is refused; 0 refuses nothing.
+        slow: name of a file that is sent in small pieces.
+        breaks: how many times the connection breaks in the middle of that file.
+        damages: name of a file that is sent with other content.
+        hung_up: set when a client leaves in the middle of a file.
+    """
+
+    def __init__(self, folders: dict[str, Path]) -> None:
+        self.folders = folders
+        self.commits = {name: hashlib.sha1(name.encode()).hexdigest() for name in folders}
+        self.asked: list[tuple[str, str]] = []
+        self.gated = False
+        self.refusal: int = 0
+        self.slow = ""
+        self.breaks = 0
+        self.damages = ""
+        self.hung_up = threading.Event()
+        owner = self
+
+        class Handler(_Handler):
+            hub = owner
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self._server.server_port}"
+        threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+    def fetched(self) -> set[str]:
+        """Names of the files of which any content was asked for."""
+        return {
+            name.rpartition("/")[2]
+            for method, name in self.asked
+            if method == "GET" and not name.startswith("/")
+        }
+
+    def files(self, revision: str) -> Path | None:
+        named = {self.commits[name]: folder for name, folder in self.folders.items()}
+        return (named | self.folders).get(revision)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    hub: FakeHub
+
+    def log_message(self, *_: Any) -> None:
+        return
+
+    def do_HEAD(self) -> None:
+        self._answer()
+
+    def do_GET(self) -> None:
+        self._answer()
+
+    def _answer(self) -> None:
+        path = unquote(urlsplit(self.path).path)
+        if self.hub.refusal:
+            self._refuse(self.hub.refusal, "")
+        elif not path.startswith((f"/api/models/{REPO}", f"/{REPO}/resolve/")):
+            self.hub.asked.append((self.command, path))
+            self._refuse(404, "RepoNotFound")
+        elif found := re.fullmatch(rf"/{REPO}/resolve/([^/]+)/(.+)", path):
+            self._file(*found.groups())
+        else:
+            self.hub.asked.append((self.command, path))
+            self._api(path.removeprefix(f"/api/models/{REPO}"))
+
+    def _api(self, path: str) -> None:
+        if path == "/refs":
+            refs = [
+                {"name": name, "ref": f"refs/heads/{name}", "targetCommit": commit}
+                for name, commit in self.hub.commits.items()
+            ]
+            return self._json({"branches": refs, "tags": [], "converts": []})
+        kind, _, revision = path.removeprefix("/").partition("/")
+        folder = self.hub.files(revision or "main")
+        if folder is None:
+            return self._refuse(404, "RevisionNotFound")
+        if kind == "tree":
+            return self._json([_described(file, "path") for file in sorted(folder.iterdir())])
+        commit = self.hub.commits.get(revision or "main", revision)
+        siblings = [_described(file, "rfilename") for file in sorted(folder.iterdir())]
+        self._json({"id": REPO, "sha": commit, "siblings": siblings})
+
+    def _file(self, revision: str, name: str) -> None:
+        folder = self.hub.files(revision)
+        if self.hub.gated:
+            return self._refuse(403, "GatedRepo")
+        if folder is None:
+            return self._refuse(404, "RevisionNotFound")
+        if not (folder / name).is_file():
+            return self._refuse(404, "EntryNotFound")
+        content = (folder / name).read_bytes()
+        if name == self.hub.damages:
+            content = content[:-1] + bytes([content[-1] ^ 1])
+        asked = re.fullmatch(r"bytes=(\d+)-(\d*)", self.headers.get("Range", ""))
+        start = int(asked[1]) if asked else 0
+        stop = min(len(content), int(asked[2]) + 1) if asked and asked[2] else len(content)
+        self.hub.asked.append((self.command, f"range/{start}/{name}" if asked else name))
+        self.send_response(206 if asked else 200)
+        if asked:
+            self.send_header("Content-Range", f"bytes {start}-{stop - 1}/{len(content)}")
+        self.send_header("ETag", f'"{_etag(folder / name)}"')
+        self.send_header("X-Repo-Commit", self.hub.commits.get(revision, revision))
+        self.send_header("Accept-Ranges", "bytes")
+        self.send_header("Content-Length", str(stop - start))
+        self.end_headers()
+        if self.command == "GET":
+            self._send(content[start:stop], slowly=name == self.hub.slow and stop == len(content))
+
+    def _send(self, content: bytes, *, slowly: bool) -> None:
+        try:
+            for start in range(0, len(content), PIECE if slowly else len(content)):
+                if slowly and self.hub.breaks and start > len(content) // 2:
+                    self.hub.breaks -= 1
+                    self.close_connection = True
+                    return
+                self.wfile.write(content[start:][: PIECE if slowly else None])
+                time.sleep(PAUSE if slowly else 0)
+        except OSError:
+            self.hub.hung_up.set()
+            self.close_connection = True
+
+    def _json(self, payload: Any) -> None:
+        content = json.dumps(payload).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def _refuse(self, status: int, code: str) -> None:
+        self.send_response(status)
+        if code:
+            self.send_header("X-Error-Code", code)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+
+def _etag(file: Path) -> str:
+    """What the hub names a file by: its sha256 where it is large, else git's hash."""
+    content = file.read_bytes()
+    if file.suffix in LARGE:
+        return hashlib.sha256(content).hexdigest()
+    return hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
+
+
+def _described(file: Path, name: str) -> dict[str, Any]:
+    size, etag = file.stat().st_size, _etag(file)
+    large = {"size": size, "sha256": etag, "oid": etag, "pointerSize": 134}
+    lfs = {"lfs": large} if file.suffix in LARGE else {}
+    if name == "path":
+        return {"type": "file", "path": file.name, "size": size, "oid": etag[:40]} | lfs
+    return {"rfilename": file.name, "size": size, "blobId": etag[:40]} | lfs

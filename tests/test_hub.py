@@ -1,0 +1,620 @@
+"""Models of the hub: from a cache that the test lays out, and from a hub of the test's own."""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import replace
+
+import pytest
+import tiny
+from fake_hub import REPO, FakeHub
+
+from coupling_core import Cancelled, ComputeError, Progress, Request, Store, hub, measure
+from coupling_core.hub import blobs, cache, naming
+from coupling_core.identity import identify
+from coupling_core.jobs import Jobs
+from coupling_core.units import size as in_words
+
+PROMPT = "The cat sat on the mat"
+SEEDS = {"main": 2, "step0": 0, "step1000": 1}
+WEIGHTS = "model.safetensors"
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    """One model folder a revision, each with weights of its own."""
+    path = tmp_path_factory.mktemp("revisions")
+    return {name: tiny.folder(path / name, seed=seed) for name, seed in SEEDS.items()}
+
+
+@pytest.fixture
+def constants(tmp_path, monkeypatch):
+    """The client's constants, with a cache of the test's own and the hub switched off."""
+    from huggingface_hub import constants
+
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", True)
+    monkeypatch.setattr(constants, "HF_TOKEN_PATH", str(tmp_path / "token"))
+    monkeypatch.delenv("HF_TOKEN", raising=False)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.setattr(naming, "_asked", {})
+    monkeypatch.setattr("coupling_core.models.loading._last", None)
+    monkeypatch.setattr(blobs, "_WAIT", 0.05)
+    return constants
+
+
+def lay_out(root, folders):
+    """Make a cache as the hub's client does: blobs, links to them, refs; give the commits."""
+    repository = root / "models--someone--tiny"
+    commits = {name: f"{index:040x}" for index, name in enumerate(folders, 1)}
+    for name, folder in folders.items():
+        snapshot = repository / "snapshots" / commits[name]
+        snapshot.mkdir(parents=True)
+        (repository / "blobs").mkdir(exist_ok=True)
+        for file in folder.iterdir():
+            blob = repository / "blobs" / f"{name}-{file.name}"
+            blob.write_bytes(file.read_bytes())
+            (snapshot / file.name).symlink_to(blob)
+        (repository / "refs").mkdir(exist_ok=True)
+        (repository / "refs" / name).write_text(commits[name])
+    return commits
+
+
+@pytest.fixture
+def commits(constants, tmp_path, folders):
+    """A cache with every revision, and its commits."""
+    return lay_out(tmp_path / "hub", folders)
+
+
+@pytest.fixture
+def server(constants, folders, tmp_path, monkeypatch):
+    """A hub within reach, and an empty cache."""
+    served = {}
+    for name, folder in folders.items():
+        served[name] = tmp_path / "served" / name
+        served[name].mkdir(parents=True)
+        for file in folder.iterdir():
+            (served[name] / file.name).write_bytes(file.read_bytes())
+    fake = FakeHub(served)
+    url = fake.url + "/{repo_id}/resolve/{revision}/{filename}"
+    monkeypatch.setattr(constants, "ENDPOINT", fake.url)
+    monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", url)
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    yield fake
+    fake.close()
+
+
+def request(**changes):
+    return Request(PROMPT, model=REPO, k=4, **changes)
+
+
+def spectrum(model, **changes):
+    return measure(Request(PROMPT, model=str(model), k=4, **changes)).singular_values
+
+
+def silent(_):
+    return
+
+
+def tree(path):
+    return {file.relative_to(path).as_posix() for file in path.rglob("*") if file.is_file()}
+
+
+# ---- offline
+
+
+@pytest.mark.parametrize("revision", [None, *SEEDS])
+def test_each_revision_measures_its_own_weights_offline(commits, folders, revision):
+    result = measure(request(revision=revision))
+    name = revision or "main"
+    assert (result.singular_values == spectrum(folders[name])).all()
+    assert result.identity == {
+        "kind": "hub",
+        "id": REPO,
+        "digest": commits[name],
+        "name": f"{REPO}@{revision}" if revision else REPO,
+    }
+
+
+def test_a_commit_stands_for_itself(commits, folders):
+    found = spectrum(REPO, revision=commits["step0"])
+    assert (found == spectrum(folders["step0"])).all()
+    assert hub.commit("some/other", "f" * 40) == "f" * 40
+
+
+def test_revisions_are_listed_offline_in_their_order(commits):
+    found = hub.revisions(REPO)
+    assert [(r.name, r.commit, r.cached, r.upstream) for r in found] == [
+        (name, commits[name], True, "") for name in ("main", "step0", "step1000")
+    ]
+
+
+def test_a_commit_without_a_name_is_listed_by_itself(commits, tmp_path):
+    (tmp_path / "hub" / "models--someone--tiny" / "refs" / "step0").unlink()
+    assert [r.name for r in hub.revisions(REPO)] == ["main", commits["step0"], "step1000"]
+    assert hub.cached(REPO) == ["main", commits["step0"], "step1000"]
+
+
+def test_a_missing_revision_is_told_plainly_offline(commits):
+    with pytest.raises(ComputeError) as failed:
+        identify(request(revision="step2"))
+    assert str(failed.value) == (
+        "hub model someone/tiny@step2 is not in the local cache, which has main, step0, step1000 "
+        "of it, and HF_HUB_OFFLINE keeps the hub out of reach: unset it, or name a revision that "
+        "is here"
+    )
+
+
+def test_a_missing_repository_is_told_plainly_offline(constants):
+    with pytest.raises(ComputeError, match=r"^hub model someone/tiny is not in the local cache, a"):
+        hub.revisions(REPO)
+
+
+def test_a_revision_that_comes_later_is_found(commits, tmp_path):
+    with pytest.raises(ComputeError):
+        hub.commit(REPO, "step2")
+    (tmp_path / "hub" / "models--someone--tiny" / "refs" / "step2").write_text(commits["step0"])
+    assert hub.commit(REPO, "step2") == commits["step0"]
+
+
+def test_half_a_model_is_not_taken_for_one(commits, tmp_path):
+    (cache.snapshot(REPO, commits["step0"]) / WEIGHTS).unlink()
+    assert [r.name for r in hub.revisions(REPO) if not r.cached] == ["step0"]
+    with pytest.raises(ComputeError, match="not in the local cache, which has main, step1000 of"):
+        measure(request(revision="step0"))
+
+
+def test_a_model_without_a_tokenizer_loads_offline(commits, folders):
+    folder = cache.snapshot(REPO, commits["main"])
+    for name in ("tokenizer.json", "tokenizer_config.json"):
+        (folder / name).unlink()
+    assert hub.download(REPO, commits["main"], silent) == folder
+
+
+def test_a_revision_is_no_path(commits, tmp_path):
+    (tmp_path / "elsewhere").write_text("f" * 40)
+    with pytest.raises(ComputeError, match="is not in the local cache"):
+        hub.commit(REPO, "../../../elsewhere")
+
+
+def test_a_stored_answer_of_a_hub_model_needs_no_client(commits, tmp_path):
+    measure(request(), Store())
+    code = (
+        "import sys; from coupling_core import Request, Store, measure\n"
+        f"measure(Request({PROMPT!r}, model={REPO!r}, k=4), Store())\n"
+        "print([m for m in ('torch', 'httpx2', 'huggingface_hub.hf_api') if m in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True,
+        env=os.environ | {"HF_HUB_CACHE": str(tmp_path / "hub"), "HF_HUB_OFFLINE": "1"},
+    )  # fmt: skip
+    assert done.stdout == "[]\n"
+
+
+# ---- which files
+
+
+SHARDS = ["model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"]
+INDEX = json.dumps({"weight_map": dict(zip("ab", SHARDS, strict=True))})
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        ([WEIGHTS, "consolidated.safetensors"], [WEIGHTS]),
+        ([WEIGHTS, cache.INDEX, *SHARDS], [WEIGHTS]),
+        ([cache.INDEX, *SHARDS, "consolidated.safetensors"], SHARDS),
+        (["pytorch_model.bin", "consolidated.safetensors"], []),
+    ],
+    ids=["one", "one-and-shards", "shards", "none"],
+)
+def test_weights_are_those_that_the_repository_names(names, expected):
+    assert cache.weights(names, lambda: INDEX) == expected
+
+
+@pytest.mark.parametrize(
+    "index",
+    ["{", "[]", '{"weight_map": {"a": "evil.bin"}}', '{"weight_map": {"a": "../x.safetensors"}}'],
+)
+def test_an_index_that_names_something_else_is_refused(index):
+    with pytest.raises(ComputeError, match=r"model\.safetensors\.index\.json"):
+        cache.weights([cache.INDEX, "evil.bin"], lambda: index)
+
+
+# ---- from a hub
+
+
+def test_a_hub_model_is_fetched_and_measured(server, folders, tmp_path):
+    for name in ("pytorch_model.bin", "consolidated.safetensors", "modeling_x.py", "tokenizer.pkl"):
+        (server.folders["step0"] / name).write_bytes(b"x" * 1000)
+    result = measure(request(revision="step0"))
+    assert (result.singular_values == spectrum(folders["step0"])).all()
+    assert result.identity["digest"] == server.commits["step0"]
+    wanted = {file.name for file in folders["step0"].iterdir()}
+    assert server.fetched() == wanted
+    assert {path.name for path in (tmp_path / "hub").rglob("snapshots/*/*")} == wanted
+
+
+def test_what_was_fetched_is_found_offline(server, constants, folders, monkeypatch):
+    first = measure(request(revision="step0"))
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    monkeypatch.setattr("coupling_core.models.loading._last", None)
+    server.asked.clear()
+    again = measure(request(revision="step0"))
+    assert (again.singular_values == first.singular_values).all()
+    assert again.identity == first.identity
+    assert server.asked == []
+    assert [r.name for r in hub.revisions(REPO)] == ["step0"]
+
+
+def test_a_cached_model_is_loaded_without_asking(server):
+    hub.download(REPO, hub.commit(REPO, None), silent)
+    server.asked.clear()
+    seen = []
+    measure(request(), progress=seen.append)
+    assert server.asked == []
+    assert "downloading" not in {progress.stage for progress in seen}
+
+
+def test_progress_is_told_in_bytes(server):
+    server.slow = WEIGHTS
+    seen = []
+    measure(request(), progress=seen.append)
+    stages = list(dict.fromkeys(progress.stage for progress in seen))
+    assert stages == ["loading", "downloading", "tracing", "blocks"]
+    bytes_ = [(p.done, p.total) for p in seen if p.stage == "downloading"]
+    expected = sum(file.stat().st_size for file in server.folders["main"].iterdir())
+    assert {total for _, total in bytes_} == {expected}
+    assert bytes_ == sorted(bytes_)
+    assert (bytes_[0][0], bytes_[-1][0]) == (0, expected)
+    small = expected - (server.folders["main"] / WEIGHTS).stat().st_size
+    assert any(small < done < expected for done, _ in bytes_)
+    last = max(i for i, progress in enumerate(seen) if progress.stage == "downloading")
+    assert seen[last + 1] == Progress("loading")
+
+
+def test_the_plan_says_what_it_takes(server, folders):
+    found = hub.plan(REPO, server.commits["main"])
+    sizes = {file.name: file.stat().st_size for file in folders["main"].iterdir()}
+    assert {file.name: file.size for file in found.files} == sizes
+    assert found.files[-1].name == WEIGHTS
+    assert found.size == sum(sizes.values())
+    parameters = sum(p.numel() for p in tiny.model("llama").parameters())
+    assert found.memory == 4 * parameters
+    assert found.free > 0
+    assert str(found).startswith(
+        f"{REPO} at {found.commit[:8]}: {len(sizes)} files, {in_words(found.size)} to download; "
+    )
+    assert str(found).endswith(f"the weights take {in_words(found.memory)} of memory in float32")
+
+
+def test_the_plan_of_a_cached_model_fetches_nothing(server, constants, monkeypatch):
+    before = hub.plan(REPO, server.commits["main"])
+    hub.download(REPO, server.commits["main"], silent)
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    after = hub.plan(REPO, server.commits["main"])
+    assert (after.size, after.missing, after.memory) == (0, 0, before.memory)
+    assert {f.name for f in after.files} == {f.name for f in before.files}
+
+
+def test_half_precision_takes_twice_its_size_in_memory(server):
+    tiny.model("llama").bfloat16().save_pretrained(server.folders["main"])
+    parameters = sum(p.numel() for p in tiny.model("llama").parameters())
+    assert hub.plan(REPO, server.commits["main"]).memory == 4 * parameters
+
+
+def test_shards_are_fetched_by_their_index(server, folders):
+    served = server.folders["main"]
+    (served / WEIGHTS).rename(served / "consolidated.safetensors")
+    tiny.model("llama", SEEDS["main"]).save_pretrained(served, max_shard_size="100KB")
+    shards = {file.name for file in served.glob("model-*.safetensors")}
+    assert len(shards) > 1
+    memory = hub.plan(REPO, server.commits["main"]).memory
+    parameters = sum(p.numel() for p in tiny.model("llama").parameters())
+    assert memory == pytest.approx(4 * parameters, rel=0.05)
+    assert spectrum(REPO) == pytest.approx(spectrum(folders["main"]), rel=1e-4)
+    assert {name for name in server.fetched() if name.endswith(".safetensors")} == shards
+
+
+def test_files_that_revisions_share_are_fetched_once(server):
+    hub.download(REPO, server.commits["step0"], silent)
+    server.asked.clear()
+    assert hub.plan(REPO, server.commits["main"]).missing == 1
+    hub.download(REPO, server.commits["main"], silent)
+    assert server.fetched() == {WEIGHTS}
+
+
+# ---- stopped, resumed, broken
+
+
+def halfway(error):
+    """A callback that stops a download once part of the weights is here."""
+
+    def report(progress):
+        if progress.stage == "downloading" and progress.done > progress.total // 3:
+            raise error
+
+    return report
+
+
+def test_a_stopped_download_ends_at_once_and_goes_on_where_it_was(server, folders):
+    server.slow = WEIGHTS
+    commit = server.commits["main"]
+    began = time.monotonic()
+    with pytest.raises(Cancelled):
+        hub.download(REPO, commit, halfway(Cancelled("enough")))
+    assert time.monotonic() - began < 3
+    assert server.hung_up.wait(2)
+    assert not [t for t in threading.enumerate() if "ThreadPool" in t.name]
+    part = next(cache.repository(REPO).glob("blobs/*.incomplete")).stat().st_size
+    whole = (folders["main"] / WEIGHTS).stat().st_size
+    assert 0 < part < whole
+    assert cache.commits(REPO) == []
+    assert hub.plan(REPO, commit).size == whole - part
+
+    server.slow = ""
+    server.asked.clear()
+    folder = hub.download(REPO, commit, silent)
+    assert ("GET", f"range/{part}/{WEIGHTS}") in server.asked
+    assert server.fetched() == {WEIGHTS}
+    assert (folder / WEIGHTS).read_bytes() == (folders["main"] / WEIGHTS).read_bytes()
+    assert not list(cache.repository(REPO).glob("blobs/*.incomplete"))
+
+
+def test_a_stopped_measurement_stops_its_download(server):
+    server.slow = WEIGHTS
+    with pytest.raises(Cancelled, match="enough"):
+        measure(request(), progress=halfway(Cancelled("enough")))
+
+
+def test_a_job_that_nobody_waits_for_stops_downloading(server):
+    server.slow = WEIGHTS
+    jobs = Jobs(Store())
+    key = jobs.submit(request(), "me").key
+
+    def until(condition):
+        deadline = time.monotonic() + 10
+        while not condition(jobs.status(key)) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        return jobs.status(key)
+
+    assert until(lambda s: s.progress and s.progress.stage == "downloading" and s.progress.done)
+    jobs.leave(key, "me")
+    assert until(lambda s: s.state == "cancelled").state == "cancelled"
+    assert server.hung_up.wait(3)
+
+
+def test_a_broken_connection_is_taken_up_again(server, folders):
+    server.slow, server.breaks = WEIGHTS, 3
+    folder = hub.download(REPO, server.commits["main"], silent)
+    assert (folder / WEIGHTS).read_bytes() == (folders["main"] / WEIGHTS).read_bytes()
+    parts = {name for _, name in server.asked if name.endswith(f"/{WEIGHTS}")}
+    assert len(parts) == 4  # the plan's look at the header begins at 0, as the first attempt does
+
+
+def test_content_that_is_not_the_file_is_thrown_away(server):
+    server.damages = WEIGHTS
+    with pytest.raises(ComputeError, match=r"model\.safetensors arrived with sha256"):
+        hub.download(REPO, server.commits["main"], silent)
+    assert not list(cache.repository(REPO).glob("blobs/*.incomplete"))
+    server.damages = ""
+    hub.download(REPO, server.commits["main"], silent)
+
+
+def test_one_bad_file_ends_the_others_and_is_what_is_told(server):
+    served = server.folders["main"]
+    (served / WEIGHTS).unlink()
+    tiny.model("llama").save_pretrained(served, max_shard_size="100KB")
+    first, *_, server.damages = sorted(file.name for file in served.glob("model-*.safetensors"))
+    server.slow = first
+    with pytest.raises(ComputeError, match=f"{server.damages} arrived with sha256"):
+        hub.download(REPO, server.commits["main"], silent)
+    assert server.hung_up.wait(2)
+
+
+def test_a_cache_that_cannot_be_written_is_told_plainly(server, tmp_path):
+    (tmp_path / "hub").write_text("no folder")
+    with pytest.raises(ComputeError, match=r"/hub\S* cannot be used .*set HF_HUB_CACHE"):
+        hub.download(REPO, server.commits["main"], silent)
+
+
+def test_too_little_room_is_refused_before_the_first_byte(server, monkeypatch, tmp_path):
+    usage = type("Usage", (), {"free": 1000})
+    monkeypatch.setattr("coupling_core.hub.planning.shutil.disk_usage", lambda _: usage)
+    with pytest.raises(ComputeError) as failed:
+        hub.download(REPO, server.commits["main"], silent)
+    wanted = in_words(sum(f.stat().st_size for f in server.folders["main"].iterdir()))
+    assert f"needs {wanted} more on the disk of {tmp_path / 'hub'}, which has 1 kB free" in str(
+        failed.value
+    )
+    assert tree(tmp_path / "hub") == set()
+
+
+def test_a_disk_that_fills_up_is_told_plainly(server, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(blobs, "_append", full)
+    with pytest.raises(ComputeError, match="is full: make room, or set HF_HUB_CACHE"):
+        hub.download(REPO, server.commits["main"], silent)
+
+
+# ---- refused
+
+
+def test_a_gated_model_is_told_before_it_is_fetched(server):
+    server.gated = True
+    with pytest.raises(ComputeError) as failed:
+        measure(request())
+    assert "is gated: accept its terms on" in str(failed.value)
+    assert f"{server.url}/{REPO}, then run `hf auth login`" in str(failed.value)
+
+
+def test_a_missing_repository_is_told(server):
+    with pytest.raises(ComputeError, match="no/body does not exist or is private: check the id"):
+        hub.commit("no/body", None)
+
+
+def test_a_missing_revision_is_told(server):
+    with pytest.raises(ComputeError, match=r"has no revision 'step2': `coupling models --revis"):
+        hub.commit(REPO, "step2")
+    with pytest.raises(ComputeError, match="has no revision 'ffff"):
+        hub.plan(REPO, "f" * 40)
+
+
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [
+        (403, "forbids it to your token"),
+        (429, "was asked too often: wait a few minutes"),
+        (503, r"failed \(status 503\): try again later"),
+    ],
+)
+def test_other_refusals_are_told(server, status, words):
+    server.refusal = status
+    with pytest.raises(ComputeError, match=words):
+        hub.commit(REPO, None)
+
+
+def test_a_hub_out_of_reach_is_told(server, folders, tmp_path):
+    server.close()
+    lay_out(tmp_path / "hub", {"main": folders["main"]})
+    with pytest.raises(ComputeError, match="which has main of it, and the hub is out of reach: c"):
+        hub.commit(REPO, "step0")
+    assert [r.name for r in hub.revisions(REPO)] == ["main"]
+
+
+def test_a_name_that_the_hub_cannot_have_is_refused(server):
+    with pytest.raises(Exception, match="'a--b/c' is no hub id"):
+        hub.commit("a--b/c", None)
+
+
+@pytest.mark.parametrize(
+    ("instead", "words"),
+    [
+        ("pytorch_model.bin", "pickled weights are never loaded: look for a revision"),
+        ("model.gguf", r"download one of its \.gguf files"),
+    ],
+)
+def test_a_model_without_safetensors_is_refused(server, instead, words):
+    served = server.folders["main"]
+    (served / WEIGHTS).rename(served / instead)
+    with pytest.raises(ComputeError, match=words):
+        measure(request())
+    assert server.fetched() == set()
+
+
+# ---- revisions of a hub
+
+
+def test_revisions_are_those_of_the_hub_and_the_cache(server, folders, tmp_path):
+    here = lay_out(tmp_path / "hub", {"main": folders["main"], "local": folders["step0"]})
+    found = {r.name: (r.commit, r.cached, r.upstream) for r in hub.revisions(REPO)}
+    assert found == {
+        "main": (here["main"], True, server.commits["main"]),
+        "local": (here["local"], True, ""),
+        "step0": (server.commits["step0"], False, server.commits["step0"]),
+        "step1000": (server.commits["step1000"], False, server.commits["step1000"]),
+    }
+
+
+def test_the_hubs_answer_stands_for_some_seconds_only(server, monkeypatch):
+    now = time.monotonic()
+    monkeypatch.setattr("coupling_core.hub.naming.time.monotonic", lambda: now)
+    assert hub.commit(REPO, "step0") == hub.commit(REPO, "step0") == server.commits["step0"]
+    assert len(server.asked) == 1
+    now += naming.REMEMBERED + 1
+    server.commits["step0"] = "e" * 40
+    assert hub.commit(REPO, "step0") == "e" * 40
+
+
+# ---- on the command line, in the app
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    """Run a command line: (exit status, stdout, stderr)."""
+    from coupling_core.cli import main
+
+    def run(*args):
+        monkeypatch.setattr(sys, "argv", ["coupling", *map(str, args)])
+        with pytest.raises(SystemExit) as left:
+            main()
+        return left.value.code, *capsys.readouterr()
+
+    return run
+
+
+def test_depth_says_what_a_download_takes_and_only_then(server, run):
+    plan = hub.plan(REPO, server.commits["step0"])
+    arguments = ("depth", "--model", REPO, "--revision", "step0", "--prompt", PROMPT)
+    arguments += ("--k", 4, "--json")
+    status, out, err = run(*arguments)
+    assert (status, json.loads(out)["stored"]) == (0, False)
+    said = str(plan).split("; ")
+    assert err.startswith(said[0])
+    assert "are free on the disk" in err
+    assert err.rstrip().endswith(said[-1])
+    status, out, err = run(*arguments)
+    assert (status, json.loads(out)["stored"], err) == (0, True, "")
+
+
+def test_models_lists_cached_revisions(commits, run):
+    status, out, _ = run("models", "--json")
+    (found,) = [model for model in json.loads(out) if model["model"] == REPO]
+    assert (status, found["revisions"]) == (0, ["main", "step0", "step1000"])
+    assert "main, step0, step1000" in run("models")[1]
+
+
+def test_models_lists_the_revisions_of_one(server, folders, run, tmp_path):
+    here = lay_out(tmp_path / "hub", {"main": folders["main"]})
+    status, out, err = run("models", "--revisions", REPO, "--json")
+    assert (status, err) == (0, "")
+    main, step0, _ = json.loads(out)
+    assert main == {
+        "name": "main",
+        "commit": here["main"],
+        "cached": True,
+        "upstream": server.commits["main"],
+    }
+    assert (step0["name"], step0["cached"]) == ("step0", False)
+    lines = run("models", "--revisions", REPO)[1].splitlines()
+    assert lines[1].split()[:5] == ["main", here["main"][:12], "in", "the", "hub"]
+    assert f"the hub has moved on to {server.commits['main'][:12]}" in lines[1]
+    assert lines[2].rstrip().endswith("on the hub")
+
+
+def test_models_lists_the_revisions_of_one_offline(commits, run):
+    status, out, err = run("models", "--revisions", REPO, "--json")
+    assert (status, [r["name"] for r in json.loads(out)]) == (0, ["main", "step0", "step1000"])
+    assert err == (
+        "warning: the hub was not asked or did not answer: these are the cached revisions of "
+        "someone/tiny\n"
+    )
+
+
+def test_a_download_is_shown_in_bytes():
+    from coupling_core.jobs import JobStatus
+    from explorer import compute
+    from explorer.watch import where
+
+    progress = Progress("downloading", 1_200_000_000, 4_800_000_000)
+    status = JobStatus("key", request(), "running", progress=progress, seconds=42)
+    assert where(status) == (0.25, "Downloading the model, 1.2 GB of 4.8 GB, 42 s")
+    stopped = compute._stopped(replace(status, state="cancelled"))
+    assert stopped == "Stopped while the model was being downloaded; what has arrived is kept."
+
+
+def test_the_bar_counts_bytes_and_then_blocks():
+    from coupling_core.cli.terminal import ProgressBar
+
+    with ProgressBar(blocks="1-2") as bar:
+        bar(Progress("downloading", 0, 1))  # which is no model of one block
+        bar(Progress("downloading", 1_200_000, 4_800_000))
+        assert bar._bar.tasks[0].fields["count"] == "1.2 MB of 4.8 MB"
+        bar(Progress("blocks", 1, 2))
+        assert bar._bar.tasks[0].fields["count"] == "1/2"
