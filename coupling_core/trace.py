@@ -36,12 +36,14 @@ class Block:
         number: 1..L.
         state: x^{l-1}_t, the token's state before the block.
         output: F^l(X^{l-1})_t as the model itself computed it.
+        module: the block itself.
         replay: maps a state (1 1 d) to the block's output at the token (d).
     """
 
     number: int
     state: Float[Tensor, " d"]
     output: Float[Tensor, " d_out"]
+    module: nn.Module
     replay: Callable[[Float[Tensor, "1 1 d"]], Float[Tensor, " d_out"]]
 
 
@@ -79,7 +81,7 @@ class _Call:
 
     def replay(self, hidden: Float[Tensor, "1 token d"]) -> Float[Tensor, "1 token d_out"]:
         # The call's own caches were frozen before it ran; each replay needs fresh copies again.
-        args, kwargs = _frozen(self.args), _frozen(self.kwargs)
+        args, kwargs = frozen(self.args), frozen(self.kwargs)
         if args:
             args = (hidden, *args[1:])
         else:
@@ -274,7 +276,7 @@ def _capturing(blocks: nn.ModuleList) -> Iterator[list[_Call]]:
     pending: list[tuple[tuple[Any, ...], dict[str, Any]]] = []
 
     def before(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        pending.append((_frozen(args), _frozen(kwargs)))
+        pending.append((frozen(args), frozen(kwargs)))
 
     def after(module: nn.Module, args: Any, output: Any) -> None:
         calls.append(_Call(module, *pending.pop(), _tensor(output)))
@@ -289,7 +291,9 @@ def _capturing(blocks: nn.ModuleList) -> Iterator[list[_Call]]:
 
 
 def _one_token(number: int, call: _Call) -> Block:
-    return Block(number, call.hidden[0, 0], call.output[0, 0], lambda x: call.replay(x)[0, 0])
+    return Block(
+        number, call.hidden[0, 0], call.output[0, 0], call.module, lambda x: call.replay(x)[0, 0]
+    )
 
 
 def _one_row(number: int, call: _Call, token: int) -> Block:
@@ -298,15 +302,15 @@ def _one_row(number: int, call: _Call, token: int) -> Block:
     def replay(x: Tensor) -> Tensor:
         return call.replay(torch.cat([full[:, :row], x, full[:, row + 1 :]], 1))[0, row]
 
-    return Block(number, full[0, row], call.output[0, row], replay)
+    return Block(number, full[0, row], call.output[0, row], call.module, replay)
 
 
-def _frozen(value: Any) -> Any:
+def frozen(value: Any) -> Any:
     """Copy containers and caches but share tensors: a live cache would poison the replay."""
     if isinstance(value, tuple | list):
-        return type(value)(_frozen(item) for item in value)
+        return type(value)(frozen(item) for item in value)
     if isinstance(value, dict):
-        return {name: _frozen(item) for name, item in value.items()}
+        return {name: frozen(item) for name, item in value.items()}
     if hasattr(value, "get_seq_length"):  # every cache of transformers
         clone = copy.copy(value)
         for name, item in vars(value).items():
@@ -318,7 +322,7 @@ def _frozen(value: Any) -> Any:
 def _frozen_part(value: Any) -> Any:
     if isinstance(value, list):
         return [copy.copy(layer) for layer in value]
-    return _frozen(value)
+    return frozen(value)
 
 
 def _tensor(output: Any) -> Tensor:
