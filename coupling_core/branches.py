@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+import torch.autograd.forward_ad as fwAD
 import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -64,13 +65,13 @@ def _divert(stack: ExitStack, module: nn.Module, branches: list[Branch]) -> None
 
     def diverted(*args: Any, **kwargs: Any) -> Any:
         if torch.is_grad_enabled() and (given := _input(args, kwargs)) is not None:
-            call = _Call(forward, given, args, kwargs)
-            if (jacobian := call.jacobian()) is not None:
-                result = call(given.detach())
-                leaf = _first(result).detach().requires_grad_()
+            differentiated = _differentiate(_Call(forward, given, args, kwargs))
+            if differentiated is not None:
+                output, jacobian = differentiated
+                leaf = _first(output).requires_grad_()
                 branches.append(Branch(given, leaf, jacobian))
                 shown = leaf.clone()  # some blocks add to it in place, which a leaf forbids
-                return shown if isinstance(result, Tensor) else type(result)((shown, *result[1:]))
+                return shown if isinstance(output, Tensor) else type(output)((shown, *output[1:]))
         return forward(*args, **kwargs)
 
     def restore() -> None:
@@ -106,92 +107,109 @@ class _Call:
         with torch.no_grad():
             return self.forward(*args, **kwargs)
 
-    def jacobian(self) -> Float[Tensor, "d_in d_out"] | None:
-        """Rows by directions of the input; None where an operation has no forward mode."""
-        z = self.given.detach()
-        try:
-            with _FirstMaps(z) as first:
-                self(z)
-            order, weights, outputs = first.order, first.weights, first.outputs
 
-            def run(z: Tensor, *outputs: Tensor) -> Tensor:
-                with _Forward(dict(zip(order, outputs, strict=True))):
-                    return _first(self(z))
+def _differentiate(call: _Call) -> tuple[Any, Float[Tensor, "d_in d_out"]] | None:
+    """A call's output and Jacobian; None where an operation has no forward mode."""
+    z = call.given.detach()
+    try:
+        with _Recorded() as maps:
+            output = call(z)
+        moved = _along_all(call, z, maps)
+    except (torch.OutOfMemoryError, MemoryError):
+        raise
+    except Exception:  # whatever an operation without forward mode raises: the backward pass has it
+        return None
+    return output, moved
 
-            def along(*directions: Tensor) -> Tensor:
-                return torch.func.jvp(run, (z, *outputs), directions)[1]
 
-            unit = torch.eye(z.numel(), dtype=z.dtype, device=z.device).reshape(-1, *z.shape)
-            columns = [
-                w.mT.reshape(-1, *y.shape) for w, y in zip(weights, outputs, strict=True)
-            ]
-            moved = torch.func.vmap(along, chunk_size=CHUNK)(unit, *columns)
-        except (torch.OutOfMemoryError, MemoryError):
-            raise
-        except Exception:  # whatever an operation without forward mode raises: the backward has it
-            return None
-        return moved.reshape(z.numel(), -1)
+def _along_all(call: _Call, z: Tensor, maps: "_Recorded") -> Float[Tensor, "d_in d_out"]:
+    """Derivatives of a call's output along every entry of its input."""
+    first = [number for number, taken in enumerate(maps.inputs) if _is_same(taken, z)]
+    given = [maps.outputs[number] for number in first]
+
+    def run(z: Tensor, *given: Tensor) -> Tensor:
+        with _Forward(maps.outputs, dict(zip(first, given, strict=True))):
+            return _first(call(z))
+
+    def along(*directions: Tensor) -> Tensor:
+        return torch.func.jvp(run, (z, *given), directions)[1]
+
+    unit = torch.eye(z.numel(), dtype=z.dtype, device=z.device).reshape(-1, *z.shape)
+    # In the layout of what they are directions of, since autograd would copy them otherwise.
+    columns = [
+        maps.weights[number].mT.contiguous().reshape(-1, *maps.outputs[number].shape)
+        for number in first
+    ]
+    chunk = CHUNK if z.numel() > CHUNK else None
+    return torch.func.vmap(along, chunk_size=chunk)(unit, *columns).flatten(1)
 
 
 def _first(output: Any) -> Tensor:
     return output if isinstance(output, Tensor) else output[0]
 
 
+def _is_same(a: Tensor, b: Tensor) -> bool:
+    return a.data_ptr() == b.data_ptr() and a.numel() == b.numel()
+
+
 class _LinearMaps(TorchFunctionMode):
-    """Counts the linear maps of a call, by which two runs of it are brought together."""
+    """Numbers the linear maps of a call, by which two runs of it are brought together."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.count = -1
+        self.count = 0
 
     def __torch_function__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
     ) -> Any:
         kwargs = kwargs or {}
         if func is F.linear:
-            self.count += 1
-            return self.linear(func, args[0], args[1], args, kwargs)
-        if func is torch.addmm:  # the transposed layer of GPT-2
-            self.count += 1
-            return self.linear(func, args[1], args[2].mT, args, kwargs)
-        return self.other(func, args, kwargs)
+            z, weight = args[0], args[1]
+        elif func is torch.addmm:  # the transposed layer of GPT-2
+            z, weight = args[1], args[2].mT
+        else:
+            return self.other(func, args, kwargs)
+        self.count += 1
+        return self.linear(self.count - 1, z, weight, lambda: func(*args, **kwargs))
 
-    def linear(self, func: Any, z: Tensor, weight: Tensor, args: Any, kwargs: Any) -> Any:
+    def linear(self, number: int, z: Tensor, weight: Tensor, run: Callable[[], Tensor]) -> Tensor:
         raise NotImplementedError
 
     def other(self, func: Any, args: Any, kwargs: Any) -> Any:
         return func(*args, **kwargs)
 
 
-class _FirstMaps(_LinearMaps):
-    """Notes the linear maps of the input itself."""
+class _Recorded(_LinearMaps):
+    """Keeps what each linear map took and gave."""
 
-    def __init__(self, z: Tensor) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self.z = z
-        self.order: list[int] = []
+        self.inputs: list[Tensor] = []
         self.weights: list[Tensor] = []
         self.outputs: list[Tensor] = []
 
-    def linear(self, func: Any, z: Tensor, weight: Tensor, args: Any, kwargs: Any) -> Any:
-        output = func(*args, **kwargs)
-        if z.data_ptr() == self.z.data_ptr() and z.numel() == self.z.numel():
-            self.order.append(self.count)
-            self.weights.append(weight)
-            self.outputs.append(output)
+    def linear(self, number: int, z: Tensor, weight: Tensor, run: Callable[[], Tensor]) -> Tensor:
+        output = run()
+        self.inputs.append(z)
+        self.weights.append(weight)
+        self.outputs.append(output)
         return output
 
 
 class _Forward(_LinearMaps):
-    """Puts what the first maps give, with its directions, in their place."""
+    """Gives each linear map's known output, with the directions it has there."""
 
-    def __init__(self, outputs: dict[int, Tensor]) -> None:
+    def __init__(self, outputs: list[Tensor], first: dict[int, Tensor]) -> None:
         super().__init__()
-        self.outputs = outputs
+        self.outputs, self.first = outputs, first
 
-    def linear(self, func: Any, z: Tensor, weight: Tensor, args: Any, kwargs: Any) -> Any:
-        known = self.outputs.get(self.count)
-        return func(*args, **kwargs) if known is None else known
+    def linear(self, number: int, z: Tensor, weight: Tensor, run: Callable[[], Tensor]) -> Tensor:
+        if number in self.first:
+            return self.first[number]
+        if (direction := fwAD.unpack_dual(z).tangent) is None:
+            return run()
+        moved = F.linear(direction, weight)
+        return fwAD.make_dual(self.outputs[number].reshape(moved.shape), moved)
 
     def other(self, func: Any, args: Any, kwargs: Any) -> Any:
         if func is torch.cat:

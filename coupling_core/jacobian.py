@@ -42,7 +42,10 @@ def block_jacobian(block: Block, final_norm: nn.Module | None = None) -> Float[T
         if final_norm is not None:
             y = final_norm(y)
     identity = torch.eye(y.numel(), dtype=y.dtype, device=y.device)
-    jacobian = torch.cat([_rows(y, x, branches, chunk) for chunk in identity.split(CHUNK)])
+    jacobian = torch.empty_like(identity)
+    for start in range(0, len(identity), CHUNK):
+        rows = slice(start, start + CHUNK)
+        jacobian[rows] = _rows(y, x, branches, identity, rows)
     jacobian.diagonal().sub_(1)
     _check_values(block, jacobian)
     return jacobian
@@ -52,18 +55,19 @@ def _rows(
     y: Float[Tensor, " d"],
     x: Float[Tensor, "1 1 d"],
     branches: list[Branch],
-    cotangents: Float[Tensor, "row d"],
+    identity: Float[Tensor, "d d"],
+    rows: slice,
 ) -> Float[Tensor, "row d"]:
-    """Pull cotangents of y back to x: from branch to branch, the last one first."""
+    """Rows of dy/dx: pulled back to x from branch to branch, the last one first."""
     leaves = [x, *(branch.output for branch in branches)]
-    found = _pull_back(y, leaves, cotangents)
+    found = _pull_back(y, leaves, identity[rows])
     for index in reversed(range(len(branches))):
         cotangent = found.pop()
         if cotangent is None:
             continue
         branch = branches[index]
-        if torch.equal(cotangent, cotangents):  # rows of the identity, of a branch added to y
-            moved = branch.jacobian[:, cotangents.argmax(1)].mT
+        if torch.equal(cotangent, identity[rows]):  # the branch is added to y as it is
+            moved = branch.jacobian[:, rows].mT
         else:
             moved = cotangent @ branch.jacobian.mT
         earlier = _pull_back(branch.input, leaves[: index + 1], moved)

@@ -41,7 +41,7 @@ class Joined:
 
     def whole(self) -> Tensor:
         """The two parts in one tensor."""
-        return torch.cat([self.past, self.last], self.axis)
+        return torch.concatenate([self.past, self.last], self.axis)  # `cat` may lead back here
 
     def transpose(self, a: int, b: int) -> "Joined":
         """Exchange two axes."""
@@ -98,10 +98,11 @@ class Joined:
         if func in _PRODUCTS and isinstance(args[0], Tensor) and len(args) == 2 and not kwargs:
             left, right = args
             if right.axis == -1:  # queries with keys
-                return torch.cat([_product(left, right.past), _product(left, right.last)], -1)
+                last = (left * right.last.mT).sum(-1, keepdim=True)
+                return torch.cat([_product(left, right.past), last], -1)
             if right.axis == -2:  # weights with values
                 n = right.past.shape[-2]
-                return _product(left[..., :n], right.past) + left[..., n:] @ right.last
+                return _product(left[..., :n], right.past) + left[..., n:] * right.last
         return func(*(_whole(a) for a in args), **{k: _whole(v) for k, v in (kwargs or {}).items()})
 
 
@@ -154,7 +155,7 @@ def _product(left: Tensor, constant: Tensor) -> Tensor:
     rows = left.reshape(-1, *left.shape[-2:])
     matrices = constant.reshape(-1, *constant.shape[-2:])
     products = [
-        F.linear(row, matrix.mT) for row, matrix in zip(rows.unbind(0), matrices, strict=True)
+        F.linear(row.contiguous(), matrix.mT) for row, matrix in zip(rows.unbind(0), matrices, strict=True)
     ]
     return torch.stack(products).reshape(*heads, left.shape[-2], -1)
 
