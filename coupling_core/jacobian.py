@@ -67,9 +67,9 @@ def _rows(
             continue
         branch = branches[index]
         if torch.equal(cotangent, identity[rows]):  # the branch is added to y as it is
-            moved = branch.jacobian[:, rows].mT
+            moved = branch.jacobian[rows]
         else:
-            moved = cotangent @ branch.jacobian.mT
+            moved = cotangent @ branch.jacobian
         earlier = _pull_back(branch.input, leaves[: index + 1], moved)
         found = [a if b is None else b if a is None else a + b for a, b in zip(found, earlier)]
     return found[0]
