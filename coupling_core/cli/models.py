@@ -120,7 +120,7 @@ def _hub_cache() -> list[Listed]:
     from huggingface_hub.errors import CacheNotFound
 
     try:
-        repositories = scan_cache_dir().repos
+        repositories = scan_cache_dir(hub.cache.root()).repos
     except CacheNotFound:
         return []
     return [

@@ -3,6 +3,8 @@
 import pytest
 from screen import Open, words
 
+from coupling_core.identity import ALIASES
+
 
 @pytest.mark.parametrize(
     ("query", "expected"),
