@@ -29,18 +29,20 @@ HEAD = """\
 
 {summary}
 
-Tiny models of each family (two to four blocks, width 32, random weights), every block, written by
-`make families`. The identities:
+Tiny models of each family (two to four blocks, width 32, random weights), every block. The
+identities:
 
 - **replay**: a captured block, replayed, gives the next block's state;
-- **states**: the states are those of the whole sequence, and the final norm of the last one is the
-  model's own last hidden state;
-- **Jacobian**: at the first, a middle and the last token it is that of the definition, taken through
-  the whole sequence in true float64, with the default attention and with the eager one, and agrees with
-  a central difference; the column *error* is the largest relative error, norm_F(J - J_ref) / norm_F(J_ref);
-- **skip**: with its skip connection J differs by the identity where input and output token are the same;
-- **bfloat16**: weights in bfloat16, lent as float32 to a block at a time, give the numbers of the model
-  in float32 to the bit.
+- **states**: the states are those of the whole sequence, and the final norm of the last one is
+  the model's own last hidden state;
+- **Jacobian**: at the first, a middle and the last token it is that of the definition, taken
+  through the whole sequence in true float64, with the default attention and with the eager one,
+  and agrees with a central difference; the column *error* is the largest
+  norm_F(J - J_ref) / norm_F(J_ref);
+- **skip**: with its skip connection J differs by the identity where input and output token are
+  the same;
+- **bfloat16**: weights in bfloat16, lent as float32 to a block at a time, give the numbers of the
+  model in float32 to the bit.
 
 Run on {date}, {machine}, with Python {python}, torch {torch}, transformers {transformers}.
 
@@ -79,9 +81,10 @@ def page(path: Path) -> str:
     count, failed = len(passed), sum(not all(found.values()) for found in passed.values())
     families = {name.removesuffix("-encoder").removesuffix("-decoder") for name in passed}
     summary = (
-        f"**{len(families)} families with {count} stacks, of which {count - failed} pass every identity; worst "
-        f"relative error of a Jacobian {max(errors.values()):.1e}** ({suite.attrib['tests']} tests, "
-        f"{float(suite.attrib['time']):.0f} s). Refused, as they should be: {', '.join(refused)}."
+        f"**{len(families)} families with {count} stacks, of which {count - failed} pass every "
+        f"identity; worst relative error of a Jacobian {max(errors.values()):.1e}** "
+        f"({suite.attrib['tests']} tests, {float(suite.attrib['time']):.0f} s, `make families`). "
+        f"Refused, as they should be: {', '.join(refused)}."
     )
     names = list(IDENTITIES.values())
     head = HEAD.format(
