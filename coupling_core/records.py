@@ -249,6 +249,24 @@ class DepthResult:
         return name if seed is None else f"{name}, untrained (seed {seed})"
 
     @property
+    def prompt_text(self) -> str:
+        """The prompt as it was given; its tokens' texts where it came as token ids."""
+        prompt = self.request.prompt
+        return prompt if isinstance(prompt, str) else "".join(self.tokens)
+
+    @property
+    def token_words(self) -> str:
+        """Which token was measured: its number, and its text."""
+        return f"{self.token} of {len(self.tokens)}, {self.tokens[self.token - 1]!r}"
+
+    @property
+    def final_norm_words(self) -> str:
+        """Whether a final norm belongs to the last block, or that this model has none."""
+        if not self.provenance.get("final_norm", True):
+            return "no final norm"
+        return f"final norm {self.request.final_norm}d"
+
+    @property
     def n_blocks(self) -> int:
         """L, the number of blocks."""
         return self.singular_values.shape[0]

@@ -95,4 +95,8 @@ def _tokenizer_file(request: Request) -> Path | None:
 def _tokenizer(path: Path, modified: int) -> tuple[Any, bool]:
     from tokenizers import Tokenizer
 
-    return Tokenizer.from_file(str(path)), is_byte_level(path.read_text())
+    tokenizer = Tokenizer.from_file(str(path))
+    # Some are saved with the batches in mind that they were trained on.
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    return tokenizer, is_byte_level(path.read_text())

@@ -5,6 +5,7 @@ from html import escape
 import streamlit as st
 
 from coupling_core.records import DepthResult
+from coupling_core.tokens import tokenize
 
 MOST = 64
 """Tokens shown; of a longer prompt the middle is left out, so that the page stays light."""
@@ -49,8 +50,11 @@ def tokens(
     st.html(_STYLE + f'<div class="tokens">{"".join(shown)}</div>')
 
 
-def of_result(result: DepthResult, special: tuple[bool, ...] = ()) -> None:
+def of_result(result: DepthResult) -> None:
     """Show the tokens of a result."""
+    found = tokenize(result.request)
+    same = found is not None and found.ids == tuple(result.token_ids)
+    special = found.special if found and same else ()
     tokens(result.tokens, result.token, special, result.next_tokens)
 
 

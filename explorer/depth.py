@@ -10,7 +10,7 @@ from explorer import guide
 from explorer.chart import Shown, draw
 from explorer.drawer import drawer, selected, selection
 from explorer.session import bound
-from explorer.state import MAX_MOSAIC, State
+from explorer.state import FIGURE_3, MAX_MOSAIC, State
 from explorer.strip import strip
 
 MAP = 620
@@ -21,15 +21,15 @@ def show(result: DepthResult, state: State) -> None:
     """Draw a stored result."""
     shown = Shown(result, state.view(result.n_blocks))
     strip(*shown, guide.DEPTH)
-    _switches()
+    block, basis = selected(result, state)
+    _switches(result.n_blocks)
     left, right = st.columns(2, gap="large")
     with left:
         _mosaic(result, state)
     with right:
-        _scores(shown, state)
-    block, basis = selected(result, state)
+        _scores(shown, state, (block, basis))
     st.header(f"Block {block} in the basis of block {basis}", anchor=False)
-    selection(result.n_blocks)
+    selection(result.n_blocks, block, basis)
     drawer(shown, state, block, basis)
 
 
@@ -52,9 +52,11 @@ _SWITCHES = (
 """Label, field of the state, and the words for its values."""
 
 
-def _switches() -> None:
+def _switches(n_blocks: int) -> None:
     with st.container(horizontal=True, gap="medium"):
         for label, field, words in _SWITCHES:
+            if field == "figure_3" and n_blocks < FIGURE_3[-1]:
+                continue
             bound(
                 st.segmented_control,
                 label,
@@ -81,12 +83,12 @@ def _mosaic(result: DepthResult, state: State) -> None:
     )
 
 
-def _scores(shown: Shown, state: State) -> None:
+def _scores(shown: Shown, state: State, pair: tuple[int, int]) -> None:
     figure = figures.scores(
         *shown,
         corrected=not state.raw,
         auto_range=state.auto_range,
-        selected=(state.block, state.basis),
+        selected=pair,
     )
     draw(
         figure.update_layout(height=MAP),

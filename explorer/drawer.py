@@ -10,17 +10,28 @@ from explorer.state import State
 
 
 def selected(result: DepthResult, state: State) -> tuple[int, int]:
-    """The selected pair (l, l'); a number past this model's last block becomes the last."""
+    """The selected pair (l, l'); past this model's last block, the last and the one before."""
     n = result.n_blocks
-    if max(state.block, state.basis) > n:
+    chosen = ((state.block, State.block), (state.basis, State.basis))
+    if any(number > n and number != default for number, default in chosen):
         st.warning(f"This model has blocks 1 to {n}: the selected pair was cut to them.")
-    return min(state.block, n), min(state.basis, n)
+    # A block in its own basis is 1 by construction, and nothing to begin with.
+    return min(state.block, n), state.basis if state.basis <= n else max(1, n - 1)
 
 
-def selection(n_blocks: int) -> None:
-    """Number inputs for the selected pair: the keyboard's twin of a click."""
+def selection(n_blocks: int, block: int, basis: int) -> None:
+    """Number inputs for the selected pair: the keyboard's twin of a click.
+
+    Args:
+        n_blocks: L.
+        block: l, as selected.
+        basis: l', as selected.
+    """
     with st.container(horizontal=True):
-        for label, field in (("Block l (Jacobian)", "block"), ("Block l' (basis)", "basis")):
+        for label, field, number in (
+            ("Block l (Jacobian)", "block", block),
+            ("Block l' (basis)", "basis", basis),
+        ):
             bound(
                 st.number_input,
                 label,
@@ -28,7 +39,7 @@ def selection(n_blocks: int) -> None:
                 1,
                 n_blocks,
                 place="pair",
-                write=lambda number: min(number, n_blocks),
+                write=lambda _, number=number: number,
                 width=140,
             )
 

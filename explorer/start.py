@@ -99,7 +99,7 @@ def _panels(
             lambda: figures.scores_table(*shown),
             picks_pair=True,
         )
-        selection(mapped.n_blocks)
+        selection(mapped.n_blocks, block, basis)
     with middle:
         st.subheader(f"Blocks {block} and {basis}, trained", anchor=False)
         _matrix("trained", trained, state, (block, basis))

@@ -55,8 +55,8 @@ def _facts(result: DepthResult, view: View) -> list[str]:
     return [
         who,
         provenance.get("dtype", ""),
-        f"token {result.token} of {len(result.tokens)}",
-        f"final norm {result.request.final_norm}d",
+        plain(f"token {result.token_words}"),
+        result.final_norm_words,
         f"K = {view.k} of {result.k_max}",
         definition_name(view),
         f"{certified} of {result.n_blocks} SVDs certified",

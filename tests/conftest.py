@@ -1,6 +1,8 @@
 """What every test shares: annotations checked at run time, and folders that are not the user's."""
 
 import os
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -24,3 +26,31 @@ def _own_folders(
     monkeypatch.setenv("COUPLING_STORE", str(tmp_path / "store"))
     if request.node.get_closest_marker("real") is None:
         monkeypatch.setenv("COUPLING_HOME", str(tmp_path / "home"))
+
+
+@pytest.fixture
+def run(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> Callable[..., tuple[object, str, str]]:
+    """Run a command line: (exit status, stdout, stderr)."""
+    from coupling_core.cli import main
+
+    def run(*args: object) -> tuple[object, str, str]:
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setattr(sys, "argv", ["coupling", *map(str, args)])
+        with pytest.raises(SystemExit) as left:
+            main()
+        return left.value.code, *capsys.readouterr()
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def one_thread() -> Iterator[None]:
+    """For oracles that take thousands of small steps, in which a second thread only waits."""
+    import torch
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)

@@ -14,7 +14,6 @@ from cases import random_result
 
 from coupling_core import Request, Store, View, measure, score_pairs
 from coupling_core.archive import load
-from coupling_core.cli import main
 from coupling_core.scores import bootstrap, mean_off_diagonal
 
 PROMPT = "The cat sat on the mat"
@@ -24,21 +23,6 @@ OTHER = "the dog lay down"
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     return tiny.folder(tmp_path_factory.mktemp("models") / "tiny-llama")
-
-
-@pytest.fixture
-def run(monkeypatch, capsys, tmp_path):
-    """Run a command line: (exit status, stdout, stderr)."""
-
-    def run(*args):
-        monkeypatch.chdir(tmp_path)
-        monkeypatch.setattr(sys, "argv", ["coupling", *map(str, args)])
-        with pytest.raises(SystemExit) as left:
-            main()
-        out, err = capsys.readouterr()
-        return left.value.code, out, err
-
-    return run
 
 
 @pytest.fixture

@@ -466,7 +466,9 @@ def test_each_figure_has_its_numbers_as_a_table(result):
 @pytest.fixture(scope="module")
 def awkward(result):
     """Texts that would be read as markup."""
-    return replace(result, tokens=("<s>", " a&b", " <b>", " </div>"))
+    tokens = ("<s>", " a&b", " <b>", " </div>")
+    request = replace(result.request, prompt="".join(tokens))
+    return replace(result, request=request, tokens=tokens)
 
 
 def test_html_stands_alone_and_keeps_strange_tokens_apart_from_its_markup(awkward):

@@ -535,20 +535,6 @@ def test_the_hubs_answer_stands_for_some_seconds_only(server, monkeypatch):
 # ---- on the command line, in the app
 
 
-@pytest.fixture
-def run(monkeypatch, capsys):
-    """Run a command line: (exit status, stdout, stderr)."""
-    from coupling_core.cli import main
-
-    def run(*args):
-        monkeypatch.setattr(sys, "argv", ["coupling", *map(str, args)])
-        with pytest.raises(SystemExit) as left:
-            main()
-        return left.value.code, *capsys.readouterr()
-
-    return run
-
-
 def test_depth_says_what_a_download_takes_and_only_then(server, run):
     plan = hub.plan(REPO, server.commits["step0"])
     arguments = ("depth", "--model", REPO, "--revision", "step0", "--prompt", PROMPT)

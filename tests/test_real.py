@@ -15,7 +15,7 @@ from coupling_core.records import DEFINITIONS
 from coupling_core.svd import DELTA, certify
 from coupling_core.trace import trace
 
-pytestmark = pytest.mark.real
+pytestmark = [pytest.mark.real, pytest.mark.usefixtures("one_thread")]
 
 PROMPT = "What is the capital of France? The capital is"
 REQUEST = Request(PROMPT)
@@ -27,15 +27,6 @@ FLOAT32_ERROR = {
     "alignment": 2e-6,
     "preprint": 2e-5,  # divided by norm(A), which is small where two blocks are not coupled
 }
-
-
-@pytest.fixture(scope="module", autouse=True)
-def one_thread():
-    """The oracles take thousands of small steps, in which a second thread only waits."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
 
 
 @pytest.fixture(scope="module")

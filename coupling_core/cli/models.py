@@ -104,10 +104,11 @@ def _state(revision: hub.Revision) -> str:
 
 def _alias(alias: str) -> Listed:
     source = locate(Request("-", model=alias))
-    file = Path(source.location)
-    if not file.is_file():
+    place = Path(source.location)
+    if not place.exists():
         return Listed(alias, source.name, "not installed", 0, ALIASES[alias].install)
-    size = file.stat().st_size
+    files = [place] if place.is_file() else place.glob("*.safetensors")
+    size = sum(file.stat().st_size for file in files)
     if (source.converted / "config.json").is_file():
         return Listed(alias, source.name, "ready", size)
     remedy = f"at first use, or by coupling models --prepare {alias}"
@@ -119,7 +120,7 @@ def _hub_cache() -> list[Listed]:
     from huggingface_hub.errors import CacheNotFound
 
     try:
-        repositories = scan_cache_dir().repos
+        repositories = scan_cache_dir(hub.cache.root()).repos
     except CacheNotFound:
         return []
     return [

@@ -84,15 +84,12 @@ def show(result: DepthResult, view: View, *, stored: bool, out: Path | None = No
     """
     found = score_pairs(result, view)
     mean = means(found)
-    token = result.tokens[result.token - 1]
     likely = ", ".join(f"{text!r} {share:.2f}" for text, share in result.next_tokens)
     print_lines(
         f"model       {result.model_name}",
-        f"prompt      {''.join(result.tokens)!r}",
-        f"token       {result.token} of {len(result.tokens)}, {token!r}"
-        + f"; next {likely}" * bool(likely),
-        f"score       {definition_name(view)}, K = {view.k}, "
-        f"final norm {result.request.final_norm}d",
+        f"prompt      {result.prompt_text!r}",
+        f"token       {result.token_words}" + f"; next {likely}" * bool(likely),
+        f"score       {definition_name(view)}, K = {view.k}, {result.final_norm_words}",
         f"mean        chance-corrected {mean['corrected']:.4f}, c {mean['coupling']:.4f}, "
         f"chance floor {mean['chance']:.4f}, over l != l'",
         "",

@@ -27,14 +27,14 @@ def provenance(result: DepthResult, view: View) -> str:
     """Where a figure comes from, in one line: model, tokens, K, definition, versions."""
     made = result.provenance
     n = len(result.tokens)
-    prompt = textwrap.shorten("".join(result.tokens), 60, placeholder=" …")
+    prompt = textwrap.shorten(result.prompt_text, 60, placeholder=" …")
     versions = made.get("versions", {})
     parts = [
         subject(result),
         f"prompt of {n} tokens: “{prompt}”",
         f"K = {view.k}",
         definition_name(view),
-        f"final norm {result.request.final_norm}d",
+        result.final_norm_words,
         *([made["dtype"]] if "dtype" in made else []),
         "SVDs certified" if result.certified else "SVDs not all certified",
         ", ".join(f"{name} {version}" for name, version in versions.items()),

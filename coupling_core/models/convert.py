@@ -30,8 +30,8 @@ def convert(source: Source) -> None:
     """
     if (source.converted / "config.json").is_file():
         return
+    require_shipped(source)
     file = Path(source.location)
-    _require_alias_file(source, file)
     source.converted.parent.mkdir(parents=True, exist_ok=True)
     with plain_errors(source), quiet():
         folder = Path(tempfile.mkdtemp(prefix=".converting-", dir=source.converted.parent))
@@ -54,15 +54,21 @@ def convert(source: Source) -> None:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _require_alias_file(source: Source, file: Path) -> None:
+def require_shipped(source: Source) -> None:
+    """Check that what stands for an alias is there, and is the very content that names it.
+
+    Raises:
+        ComputeError: where its package is missing, or ships something else.
+    """
     alias = next((a for a in ALIASES.values() if a.sha256 == source.digest), None)
     if alias is None:
         return
-    if not file.is_file():
+    place = Path(source.location)
+    if not place.exists():
         raise ComputeError(f"the package that ships {alias.name} is missing: `{alias.install}`")
-    found = locate(Request(prompt="-", model=str(file))).digest
+    found = locate(Request(prompt="-", model=str(place))).digest
     if found != alias.sha256:
         raise ComputeError(
-            f"{file.name} has sha256 {found[:12]}… instead of {alias.sha256[:12]}…: "
+            f"{place} has sha256 {found[:12]}… instead of {alias.sha256[:12]}…: "
             f"another version of the package is installed; `{alias.install}`"
         )

@@ -25,7 +25,7 @@ from coupling_core import hub
 from coupling_core.errors import InputError
 from coupling_core.hardware import choose_device, free_memory
 from coupling_core.identity import Source, locate
-from coupling_core.models.convert import convert
+from coupling_core.models.convert import convert, require_shipped
 from coupling_core.models.loaded import LoadedModel
 from coupling_core.models.weights import is_quantised
 from coupling_core.models.words import plain_errors, quiet
@@ -88,6 +88,8 @@ def _load(
     with plain_errors(source), quiet():
         if source.kind == "gguf":
             convert(source)
+        elif source.kind == "folder":
+            require_shipped(source)
         options: dict[str, Any] = {"trust_remote_code": False}
         tokenizer = AutoTokenizer.from_pretrained(where, **options)
         config = AutoConfig.from_pretrained(where, **options)

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 
 import torch
 import transformers
+from transformers import modeling_gguf_pytorch_utils as reader
 
 from coupling_core.errors import Cancelled, ComputeError, InputError
 from coupling_core.identity import Source
@@ -42,12 +43,14 @@ def plain_errors(source: Source) -> Iterator[None]:
 def quiet() -> Iterator[None]:
     """Keep transformers' notices and progress bars off the terminal while loading."""
     logging = transformers.utils.logging
-    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    level, bars, bar = logging.get_verbosity(), logging.is_progress_bar_enabled(), reader.tqdm
     logging.set_verbosity_error()
     logging.disable_progress_bar()
+    reader.tqdm = logging.tqdm  # its own bar does not know the switch
     try:
         yield
     finally:
+        reader.tqdm = bar
         logging.set_verbosity(level)
         if bars:
             logging.enable_progress_bar()

@@ -3,6 +3,8 @@
 import pytest
 from screen import Open, words
 
+from coupling_core.identity import ALIASES
+
 
 @pytest.mark.parametrize(
     ("query", "expected"),
@@ -61,7 +63,7 @@ def test_a_hosted_app_offers_its_own_models_only(
     monkeypatch.setenv("COUPLING_HOSTED", "1")
     app = open_page("Start", model="/etc")
     assert "model='/etc' is not offered here" in app.warning[0].value
-    assert app.selectbox(key="model@list").options == ["smollm2-135m"]
+    assert app.selectbox(key="model@list").options == list(ALIASES)
 
 
 def test_a_k_that_is_not_stored_is_told_with_a_way_back(open_page: Open) -> None:

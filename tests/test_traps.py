@@ -1,0 +1,207 @@
+"""Ways in which loading a model goes wrong without a word, each reproduced by its real cause.
+
+What goes wrong further on is reproduced where it belongs: caches, causality and the final norm in
+test_families.py and test_trace.py, precision and streaming in test_weights.py, revisions in
+test_hub.py.
+"""
+
+import json
+import pickle
+from pathlib import Path
+
+import gguf
+import numpy as np
+import pytest
+import tiny
+import torch
+from checks import relative
+from transformers import LlamaConfig, LlamaForCausalLM
+
+from coupling_core import ComputeError, InputError, Request, measure, reference
+from coupling_core.models import load, prepare
+from coupling_core.models.weights import is_quantised
+from coupling_core.trace import trace
+
+IDS = (5, 17, 42, 8, 99)
+
+
+def request(model, **changes):
+    return Request(IDS, model=str(model), k=8, k_view=8, **changes)
+
+
+# --- attention
+
+
+@pytest.mark.parametrize("family", ["gpt_neo", "mpt", "bloom", "gemma2"])
+def test_families_without_the_fused_attention_load(tmp_path, family):
+    """They refuse to be built with it, so that the choice is left to each family."""
+    path = tiny.folder(tmp_path / family, family)
+    model = load(request(path), "cpu").model
+    assert relative(model.lm_head.weight, tiny.model(family).lm_head.weight) == 0
+    assert measure(request(path), device="cpu").certified
+
+
+# --- float64
+
+
+@pytest.mark.parametrize("family", ["llama", "mistral", "gemma3"])
+def test_float64_is_true_only_in_its_mode(family):
+    """Norms, softmax and rotary angles are written in float32, whatever the model's precision.
+
+    A central difference shows it: float32 inside drowns it in rounding.
+    """
+    model = tiny.model(family).double()
+
+    def difference():
+        block = trace(model, list(IDS), 5).blocks[1]
+        x, v = block.state, torch.ones_like(block.state)
+        J = torch.autograd.functional.jacobian(block.replay, x[None, None])[:, 0, 0]
+        with torch.no_grad():
+            above, below = (block.replay((x + h * v)[None, None]) for h in (1e-5, -1e-5))
+        return relative((above - below) / 2e-5, J @ v)
+
+    with reference.TrueFloat64():
+        assert difference() < 1e-8
+    assert difference() > 1e-6
+
+
+# --- 4-bit weights
+
+
+def test_4_bit_weights_that_ran_before_are_measured_right_or_refused(tmp_path):
+    """A first forward pass without gradients may repack them into a kernel without a derivative.
+
+    It does on processors with bfloat16 instructions, and what the weights dequantise to from then
+    on is wrong.
+    """
+    shape = {"hidden_size": 64, "intermediate_size": 64, "num_hidden_layers": 2, "vocab_size": 300}
+    config = LlamaConfig(**shape, num_attention_heads=4)
+    LlamaForCausalLM._from_config(config).save_pretrained(tmp_path / "model")
+    tiny.tokenizer().save_pretrained(tmp_path / "model")
+    asked = request(tmp_path / "model", quantize="nf4")
+    expected = measure(asked, device="cpu").singular_values
+    model = load(asked, "cpu").model
+    with torch.no_grad():
+        model(torch.tensor([IDS]))
+    try:
+        found = measure(Request(IDS, k=8, k_view=8), model=model).singular_values
+    except InputError as error:
+        assert "were repacked by a forward pass" in str(error)  # noqa: PT017
+    else:
+        assert np.array_equal(found, expected)
+
+
+# --- GGUF files
+
+
+def gguf_file(path: Path) -> Path:
+    """A tiny llama in GGUF form, its matrices quantised to 8 bits, with its tokenizer."""
+    model, tokenizer = tiny.model("llama"), json.loads(tiny.tokenizer().backend_tokenizer.to_str())
+    config, vocabulary = model.config, tokenizer["model"]["vocab"]
+    writer = gguf.GGUFWriter(path, "llama")
+    writer.add_block_count(config.num_hidden_layers)
+    writer.add_context_length(config.max_position_embeddings)
+    writer.add_embedding_length(config.hidden_size)
+    writer.add_feed_forward_length(config.intermediate_size)
+    writer.add_head_count(config.num_attention_heads)
+    writer.add_head_count_kv(config.num_key_value_heads)
+    writer.add_layer_norm_rms_eps(config.rms_norm_eps)
+    writer.add_vocab_size(config.vocab_size)
+    tokens = sorted(vocabulary, key=vocabulary.__getitem__)
+    tokens += [f"<{i}>" for i in range(len(tokens), config.vocab_size)]
+    writer.add_tokenizer_model("gpt2")
+    writer.add_token_list(tokens)
+    writer.add_token_merges([" ".join(pair) for pair in tokenizer["model"]["merges"]])
+    writer.add_bos_token_id(0)
+    writer.add_eos_token_id(1)
+    names = gguf.get_tensor_name_map(gguf.MODEL_ARCH.LLAMA, config.num_hidden_layers)
+    for name, weight in model.state_dict().items():
+        numbers, kind = weight.numpy(), gguf.GGMLQuantizationType.Q8_0
+        if weight.ndim == 2 and weight.shape[1] % 32 == 0:
+            numbers = gguf.quantize(numbers, kind)
+            writer.add_tensor(names.get_name(name, (".weight",)), numbers, raw_dtype=kind)
+        else:
+            writer.add_tensor(names.get_name(name, (".weight",)), numbers)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    return path
+
+
+def test_a_converted_gguf_file_is_a_plain_model(tmp_path, capfd):
+    """As it is read it says that it is quantised, which would block what needs plain weights."""
+    file = gguf_file(tmp_path / "tiny.gguf")
+    capfd.readouterr()
+    folder = prepare(str(file))
+    assert "quantization_config" not in json.loads((folder / "config.json").read_text())
+    assert capfd.readouterr() == ("", "")
+    plain = load(request(file), "cpu").model
+    assert {p.dtype for p in plain.parameters()} == {torch.float32}
+    weight = plain.model.layers[0].mlp.up_proj.weight
+    assert 0 < relative(weight, tiny.model("llama").model.layers[0].mlp.up_proj.weight) < 0.01
+    twin = load(request(file, untrained=0), "cpu").model
+    assert not any(map(is_quantised, twin.modules()))
+    quantised = load(request(file, quantize="nf4"), "cpu").model
+    assert sum(map(is_quantised, quantised.modules())) == 4 * 7
+    spectra = [
+        measure(request(file, **form), device="cpu").singular_values
+        for form in ({}, {"quantize": "nf4"})
+    ]
+    assert not np.allclose(*spectra, rtol=1e-3)
+
+
+# --- code from elsewhere
+
+CODE = "from pathlib import Path\nPath({marker!r}).touch()\n"
+
+
+@pytest.mark.parametrize(
+    ("ours", "untrained"), [("x_model", None), ("x_model", 0), ("llama", None)]
+)
+def test_code_in_a_folder_never_runs(tmp_path, ours, untrained):
+    """A config may name classes in files beside it; a family that is known runs as itself."""
+    folder, marker = tiny.folder(tmp_path / "model"), tmp_path / "it-ran"
+    (folder / "theirs.py").write_text(CODE.format(marker=str(marker)))
+    config = json.loads((folder / "config.json").read_text())
+    config["auto_map"] = {
+        "AutoConfig": "theirs.Config",
+        "AutoModel": "theirs.Model",
+        "AutoModelForCausalLM": "theirs.Model",
+    }
+    (folder / "config.json").write_text(json.dumps(config | {"model_type": ours}))
+    settings = json.loads((folder / "tokenizer_config.json").read_text())
+    settings["auto_map"] = {"AutoTokenizer": ["theirs.Tokenizer", "theirs.Tokenizer"]}
+    (folder / "tokenizer_config.json").write_text(json.dumps(settings))
+    if ours == "llama":
+        assert type(load(request(folder), "cpu").model).__name__ == "LlamaForCausalLM"
+    else:
+        with pytest.raises(ComputeError, match="program code from its repository, which is never"):
+            load(request(folder, untrained=untrained), "cpu")
+    assert not marker.exists()
+
+
+class Touch:
+    """Pickled, it makes a file where it is unpickled."""
+
+    def __init__(self, marker):
+        self.marker = marker
+
+    def __reduce__(self):
+        return Path.touch, (self.marker,)
+
+
+@pytest.mark.parametrize("beside", [None, "adapter_model.safetensors"])
+def test_pickled_weights_are_never_opened(tmp_path, beside):
+    """Also where other weights in safetensors lie beside them."""
+    folder, marker = tiny.folder(tmp_path / "model"), tmp_path / "it-ran"
+    weights = folder / "model.safetensors"
+    if beside:
+        weights.rename(folder / beside)
+        torch.save(tiny.model("llama").state_dict(), folder / "pytorch_model.bin")
+    else:
+        weights.unlink()
+        (folder / "pytorch_model.bin").write_bytes(pickle.dumps(Touch(marker)))
+    with pytest.raises((InputError, ComputeError), match=r"pickled .* never loaded"):
+        load(request(folder), "cpu")
+    assert not marker.exists()
