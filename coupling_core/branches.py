@@ -14,6 +14,7 @@ where it has four. What surrounds the branches, norms and sums, has no product a
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import torch
@@ -100,7 +101,11 @@ def _diverted(module: nn.Module, found: _Found) -> Iterator[None]:
 def _input(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor | None:
     """The one vector that a call is differentiated by; None where there is no such, or another."""
     tensors = [a for a in (*args, *kwargs.values()) if isinstance(a, Tensor) and a.requires_grad]
-    if not torch.is_grad_enabled() or len(tensors) != 1 or tensors[0].numel() != tensors[0].shape[-1]:
+    if (
+        not torch.is_grad_enabled()
+        or len(tensors) != 1
+        or tensors[0].numel() != tensors[0].shape[-1]
+    ):
         return None
     return tensors[0]
 
@@ -145,8 +150,8 @@ def _without_products(maps: "_Recorded") -> "_Known":
     known = {m: m.weight for m in maps.all if m.is_first}
     for m in maps.all:
         if not m.is_first and (scales := _elementwise(m.input, maps.z, list(known))) is not None:
-            scaled = sum(a[:, None] * known[of] for of, a in scales.items())
-            known[m] = m.weight @ scaled
+            parts = [a[:, None] * known[of] for of, a in scales.items()]
+            known[m] = m.weight @ reduce(torch.Tensor.add_, parts)
     return known
 
 

@@ -71,8 +71,12 @@ def _rows(
         else:
             moved = cotangent @ branch.jacobian
         earlier = _pull_back(branch.input, leaves[: index + 1], moved)
-        found = [a if b is None else b if a is None else a + b for a, b in zip(found, earlier)]
-    return found[0]
+        found = [_sum(a, b) for a, b in zip(found, earlier, strict=True)]
+    return torch.zeros_like(identity[rows]) if found[0] is None else found[0]
+
+
+def _sum(a: Tensor | None, b: Tensor | None) -> Tensor | None:
+    return b if a is None else a if b is None else a + b
 
 
 def _pull_back(

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -23,6 +23,7 @@ class LoadedModel:
             block at a time (see `in_float32`).
         seconds: how long loading took.
         dtype: what its weights were rounded to.
+        kinds: what its stacks turned out to be (see `trace.Kind`), so that it is found out once.
     """
 
     model: Any
@@ -30,6 +31,7 @@ class LoadedModel:
     device: torch.device
     seconds: float = 0.0
     dtype: str = "float32"
+    kinds: dict[Any, Any] = field(default_factory=dict)
 
     def encode(self, prompt: str | tuple[int, ...]) -> list[int]:
         """Token ids of a prompt with the tokenizer's own special tokens, no chat template.
