@@ -111,7 +111,7 @@ def bench() -> Bench:
 
 @pytest.fixture
 def queue(store: Store, bench: Bench) -> Any:
-    yield Jobs(store, bench, device="cpu")
+    yield Jobs(store, bench)
     bench.unwind.set()
     bench.finish()
 
@@ -136,7 +136,7 @@ def test_a_job_runs_from_queue_to_store(
     assert (done.state, done.stored, done.error) == ("done", key, "")
     assert 0 < done.seconds == queue.status(key).seconds < time.monotonic() - before
     assert store.get(key).request == request_
-    assert bench.calls == [(request_, "cpu")]
+    assert bench.calls == [(request_, None)]
     assert queue.active() == []
 
 

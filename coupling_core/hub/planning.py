@@ -110,6 +110,27 @@ def plan(repo: str, commit: str) -> Download:
         return _from_cache(repo, commit)
 
 
+def config(repo: str, commit: str) -> Path:
+    """The file that says what a model is: the cache's, else fetched, and nothing else with it.
+
+    Raises:
+        ComputeError: where the model is gated, missing or out of reach, or has no such file.
+    """
+    path = cache.snapshot(repo, commit) / cache.CONFIG
+    if path.is_file():
+        return path
+    from huggingface_hub import hf_hub_download
+    from huggingface_hub.errors import RemoteEntryNotFoundError
+
+    with asking(repo, commit):
+        try:
+            return Path(
+                hf_hub_download(repo, cache.CONFIG, revision=commit, tqdm_class=silent_bar())
+            )
+        except RemoteEntryNotFoundError as error:
+            raise ComputeError(_unfit(repo, (), has_weights=True)) from error
+
+
 def silent_bar() -> Any:
     """What the hub's client takes for a progress bar, and shows nothing: progress is told by us."""
     from huggingface_hub.utils import tqdm

@@ -31,7 +31,7 @@ def convert(source: Source) -> None:
     if (source.converted / "config.json").is_file():
         return
     file = Path(source.location)
-    _require_alias_file(source, file)
+    require_alias_file(source, file)
     source.converted.parent.mkdir(parents=True, exist_ok=True)
     with plain_errors(source), quiet():
         folder = Path(tempfile.mkdtemp(prefix=".converting-", dir=source.converted.parent))
@@ -54,7 +54,12 @@ def convert(source: Source) -> None:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _require_alias_file(source: Source, file: Path) -> None:
+def require_alias_file(source: Source, file: Path) -> None:
+    """Refuse to read an alias' file that is missing, or is another one than its hash names.
+
+    Raises:
+        ComputeError: says how to install the right one.
+    """
     alias = next((a for a in ALIASES.values() if a.sha256 == source.digest), None)
     if alias is None:
         return
