@@ -13,10 +13,11 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from coupling_core.records import DEFAULT_MODEL
-from explorer.backend import allowed
+from explorer.backend import allowed, is_hosted
 from explorer.state import State, from_query, to_query
 
 _STATE, _PAGE, _URL, _ACTED, _PROBLEMS = "_state", "_page", "_url", "_acted", "_problems"
+_DEVICE = "_device"
 
 
 def open_session(page: str) -> State:
@@ -44,13 +45,30 @@ def current() -> State:
 def change(**fields: Any) -> None:
     """Change the state; for the callbacks of widgets.
 
-    A token's number means nothing in another prompt, nor a revision in another model.
+    A token's number means nothing in another prompt, nor a revision or a stack in another model;
+    and an untrained twin has no quantised form.
     """
     if "prompt" in fields:
         fields = {"token": State.token} | fields
     if "model" in fields:
-        fields = {"revision": State.revision} | fields
+        fields = {"revision": State.revision, "stack": State.stack} | fields
+    if fields.get("untrained") is not None:
+        fields = {"quantize": None} | fields
     st.session_state[_STATE] = replace(current(), **fields)
+    st.session_state[_ACTED] = True
+
+
+def device() -> str | None:
+    """Where this session computes; None is the best device.
+
+    It is no part of the state: a link may be opened on another machine.
+    """
+    return st.session_state.get(_DEVICE)
+
+
+def choose_device(name: str) -> None:
+    """Compute there from now on; for the callback of a widget."""
+    st.session_state[_DEVICE] = name
     st.session_state[_ACTED] = True
 
 
@@ -99,6 +117,13 @@ def _read_url(url: Mapping[str, str]) -> tuple[State, tuple[str, ...]]:
     if not allowed(state.model):
         problems = (*problems, f"model={state.model!r} is not offered here")
         state = replace(state, model=DEFAULT_MODEL, revision="")
+    plain = replace(state, dtype=State.dtype, quantize=State.quantize, stack=State.stack)
+    if is_hosted() and state != plain:
+        problems = (*problems, "dtype, quant and stack are not offered here")
+        state = plain
+    if state.untrained is not None and state.quantize is not None:
+        problems = (*problems, "quant is left out: an untrained twin has no quantised form")
+        state = replace(state, quantize=None)
     return state, problems
 
 

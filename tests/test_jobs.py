@@ -127,7 +127,7 @@ def test_a_job_runs_from_queue_to_store(
     queue: Jobs, bench: Bench, store: Store, request_: Request
 ) -> None:
     before = time.monotonic()
-    key = queue.submit(request_, "ann").key
+    key = queue.submit(request_, "ann", "cpu").key
     bench.start()
     running = queue.status(key)
     assert (running.state, running.place, running.owners) == ("running", 0, 1)
@@ -136,7 +136,7 @@ def test_a_job_runs_from_queue_to_store(
     assert (done.state, done.stored, done.error) == ("done", key, "")
     assert 0 < done.seconds == queue.status(key).seconds < time.monotonic() - before
     assert store.get(key).request == request_
-    assert bench.calls == [(request_, None)]
+    assert bench.calls == [(request_, "cpu")]
     assert queue.active() == []
 
 

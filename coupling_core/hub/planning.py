@@ -15,7 +15,7 @@ from typing import Any
 
 from coupling_core.errors import ComputeError
 from coupling_core.hub import cache
-from coupling_core.hub.asking import TIMEOUT, asking
+from coupling_core.hub.asking import TIMEOUT, asking, too_little_room
 from coupling_core.units import size as in_words
 
 _SMALL = (
@@ -83,6 +83,15 @@ class Download:
     def missing(self) -> int:
         """How many files are to fetch, or to fetch the rest of."""
         return sum(file.here < file.size for file in self.files)
+
+    def require_room(self) -> None:
+        """Refuse what the disk cannot take.
+
+        Raises:
+            ComputeError: says how much is lacking, and where.
+        """
+        if self.size > self.free:
+            raise too_little_room(self.repo, in_words(self.size), in_words(self.free))
 
     def __str__(self) -> str:
         files = "1 file" if self.missing == 1 else f"{self.missing} files"

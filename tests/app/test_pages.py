@@ -134,4 +134,4 @@ def test_every_figure_has_an_alternative_text_and_a_table(open_page: Open) -> No
     assert [chart.proto.alt[:7] for chart in found] == [
         "Mosaic ", "Heatmap", "Heatmap", "Singula", "Score a", "Princip",
     ]  # fmt: skip
-    assert [fold.label for fold in app.expander] == ["Table and files"] * len(found)
+    assert [fold.label for fold in app.main.expander] == ["Table and files"] * len(found)
