@@ -95,4 +95,8 @@ def _tokenizer_file(request: Request) -> Path | None:
 def _tokenizer(path: Path, modified: int) -> tuple[Any, bool]:
     from tokenizers import Tokenizer
 
-    return Tokenizer.from_file(str(path)), is_byte_level(path.read_text())
+    tokenizer = Tokenizer.from_file(str(path))
+    # Some files ask for batches of one length; the model is given the prompt as it is.
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    return tokenizer, is_byte_level(path.read_text())

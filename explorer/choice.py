@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from explorer.session import change, current
+from explorer.session import change, current, show
 
 
 def choice(
@@ -25,8 +25,7 @@ def choice(
     if value not in options and not typed:
         options = [*options, value]
     shown = own if typed else value
-    if st.session_state.get(key) != shown:
-        st.session_state[key] = shown
+    show(key, shown)
 
     def take() -> None:
         chosen = st.session_state[key]

@@ -8,16 +8,18 @@ from coupling_core import hub
 from coupling_core.errors import CouplingError
 from coupling_core.gallery import UNTRAINED_SEED
 from coupling_core.identity import ALIASES, has_two_stacks, is_hub_id
-from coupling_core.records import DTYPES, QUANTISATIONS, Quantisation, Stack
+from coupling_core.records import DTYPES
 from explorer import backend, preview
 from explorer.choice import choice
-from explorer.session import bound, choose_device, current, device
+from explorer.session import bound, choose_device, current, device, show
 
 OTHER_MODEL = "Another model…"
 REMEMBERED = 300
 """Seconds for which the hub's list of revisions stands."""
 
-_QUANTISED: dict[Quantisation | None, str] = {None: "Not quantised", "nf4": "NF4", "int8": "Int8"}
+# A list shows None as if nothing were chosen, and so the field's None has a name here.
+_QUANTISED = {"none": "Not quantised", "nf4": "NF4", "int8": "Int8"}
+_STACKS = {"decoder": "Decoder", "encoder": "Encoder"}
 _DEVICE = "device@sidebar"
 
 
@@ -90,20 +92,22 @@ def _how_it_is_loaded() -> None:
             st.selectbox,
             "Quantisation",
             "quantize",
-            (None, *QUANTISATIONS),
+            tuple(_QUANTISED),
+            read=lambda form: None if form == "none" else form,
+            write=lambda form: form or "none",
             format_func=_QUANTISED.__getitem__,
             disabled=current().untrained is not None,
             help="Measures what bitsandbytes makes of the weights. An untrained twin has none.",
         )
         if current().stack or _has_two_stacks():
-            stacks: dict[Stack | None, str] = {None: "Decoder", "encoder": "Encoder"}
             bound(
                 st.segmented_control,
                 "Stack",
                 "stack",
-                tuple(stacks),
-                format_func=stacks.__getitem__,
-                write=lambda stack: None if stack == "decoder" else stack,
+                tuple(_STACKS),
+                read=lambda stack: None if stack == "decoder" else stack,
+                write=lambda stack: stack or "decoder",
+                format_func=_STACKS.__getitem__,
                 required=True,
             )
         if fold.open:  # to look for devices takes torch, and seconds
@@ -121,8 +125,8 @@ def _device() -> None:
     names = _devices()
     if len(names) == 1:
         return
-    if st.session_state.get(_DEVICE) not in names:
-        st.session_state[_DEVICE] = device() if device() in names else names[0]
+    chosen = device()
+    show(_DEVICE, chosen if chosen in names else names[0])
     st.selectbox(
         "Device",
         names,

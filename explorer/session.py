@@ -17,7 +17,7 @@ from explorer.backend import allowed, is_hosted
 from explorer.state import State, from_query, to_query
 
 _STATE, _PAGE, _URL, _ACTED, _PROBLEMS = "_state", "_page", "_url", "_acted", "_problems"
-_DEVICE = "_device"
+_DEVICE, _FRESH = "_device", "_fresh"
 
 
 def open_session(page: str) -> State:
@@ -27,6 +27,7 @@ def open_session(page: str) -> State:
     acted = memory.pop(_ACTED, False) or memory.get(_PAGE) != page
     if first or (not acted and url != memory[_URL]):
         memory[_STATE], memory[_PROBLEMS] = _read_url(url)
+    memory[_FRESH] = memory.get(_PAGE) != page
     memory[_PAGE] = page
     _write_url()
     return memory[_STATE]
@@ -101,11 +102,17 @@ def bound(
         **options: further options of the command.
     """
     key = f"{field}@{place}"
-    shown = write(getattr(current(), field))
-    # Setting an unchanged value would undo what a reader is typing at this moment.
-    if key not in st.session_state or st.session_state[key] != shown:
-        st.session_state[key] = shown
+    show(key, write(getattr(current(), field)))
     widget(label, *args, key=key, on_change=lambda: _take(key, field, read), **options)
+
+
+def show(key: str, value: Any) -> None:
+    """Have the widget with this key, drawn next, show a value."""
+    memory = st.session_state
+    # Setting an unchanged value would undo what a reader is typing at this moment. But a page that
+    # is new to the reader has new widgets: the value that the key still has was the last page's.
+    if memory[_FRESH] or key not in memory or memory[key] != value:
+        memory[key] = value
 
 
 def _take(key: str, field: str, read: Callable[[Any], Any]) -> None:

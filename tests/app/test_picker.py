@@ -147,9 +147,9 @@ def test_the_form_of_the_weights_is_part_of_the_link(open_page: Open) -> None:
     app.selectbox(key="quantize@sidebar").set_value("nf4").run()
     assert app.query_params["dtype"] == "bfloat16"
     assert app.query_params["quant"] == "nf4"
-    again = open_page("Depth", dtype="bfloat16", quant="nf4")
+    again = open_page("Start", dtype="bfloat16", quant="nf4")
     assert again.selectbox(key="quantize@sidebar").value == "nf4"
-    assert "Not measured yet" in words(again)
+    assert again.info[0].value.startswith("This is not measured yet")
 
 
 def test_an_untrained_twin_is_not_quantised(open_page: Open) -> None:
@@ -173,7 +173,7 @@ def test_a_hosted_app_loads_its_models_in_one_way(
     open_page: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COUPLING_HOSTED", "1")
-    app = open_page("Depth", dtype="float16", quant="nf4")
+    app = open_page("Start", dtype="float16", quant="nf4")
     assert "not offered here" in app.warning[0].value
     assert not app.sidebar.expander
     assert not app.query_params
