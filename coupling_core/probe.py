@@ -144,7 +144,7 @@ def _rehearse(bare: Skeleton, stack: Stack | None) -> dict[str, Any]:
         return {}
     try:
         with torch.random.fork_rng(devices=[]):
-            twin = rehearsal(bare.config)
+            twin = rehearsal(bare)
         seen = trace(twin, list(range(1, PROBE_TOKENS + 1)), PROBE_TOKENS, stack=stack)
     except InputError:
         raise

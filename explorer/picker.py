@@ -1,6 +1,7 @@
 """Which model is measured: one of the list or any other, its revision, and how it is loaded."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 import streamlit as st
 
@@ -12,6 +13,7 @@ from coupling_core.records import DTYPES
 from explorer import backend, preview
 from explorer.choice import choice
 from explorer.session import bound, choose_device, current, device, show
+from explorer.text import weights_form
 
 OTHER_MODEL = "Another model…"
 REMEMBERED = 300
@@ -112,13 +114,15 @@ def _how_it_is_loaded() -> None:
             )
         if fold.open:  # to look for devices takes torch, and seconds
             _device()
+    with suppress(CouplingError):  # the page tells
+        if form := weights_form(current().request()):
+            st.caption(f"{form[0].upper()}{form[1:]}.")
 
 
 def _has_two_stacks() -> bool:
-    try:
+    with suppress(CouplingError):  # the page tells
         return has_two_stacks(current().request())
-    except CouplingError:  # the page tells
-        return False
+    return False
 
 
 def _device() -> None:

@@ -25,8 +25,8 @@ REMEMBERED = 60
 _PROBED = "_probed"
 _WORDS = {"k": "Use K = {}", "quantize": "Leave out the quantisation"}
 _STYLE = """<style>
-.facts { display: grid; grid-template-columns: auto 1fr; gap: .15rem .75rem; margin: 0; padding: 0;
-  font-size: .82rem; line-height: 1.35 }
+.stHtml dl.facts { display: grid; grid-template-columns: auto 1fr; gap: .15rem .75rem;
+  margin: 0; padding: 0; font-size: .82rem; line-height: 1.35 }
 .facts dt { opacity: .7; font-weight: 400 }
 .facts dd { margin: 0; overflow-wrap: anywhere; font-variant-numeric: tabular-nums }
 </style>"""

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from accelerate import init_empty_weights
 from torch import Tensor, nn
-from transformers import AutoConfig
+from transformers import AutoConfig, AutoModelForCausalLM
 
 from coupling_core import hub
 from coupling_core.identity import Source
@@ -32,10 +32,12 @@ class Skeleton:
 
     Args:
         config: of transformers.
+        family: the class of transformers that makes a model of it.
         model: the module that `load` would give, its parameters on the device `meta`.
     """
 
     config: Any
+    family: Any
     model: nn.Module
 
 
@@ -51,7 +53,10 @@ def skeleton(source: Source) -> Skeleton:
         config = AutoConfig.from_pretrained(where, trust_remote_code=False, **options)
         if source.kind != "gguf":  # what a GGUF file is quantised by is undone as it is converted
             require_known_quantisation(config)
-        return Skeleton(config, _empty(config))
+            family = auto_class(config)
+        else:  # and it does not say which head it has
+            family = AutoModelForCausalLM
+        return Skeleton(config, family, _empty(family, config))
 
 
 def rehearsal_size(model: nn.Module) -> int:
@@ -60,21 +65,21 @@ def rehearsal_size(model: nn.Module) -> int:
     return sum(4 * shape.numel() for shape in shapes)
 
 
-def rehearsal(config: Any) -> nn.Module:
+def rehearsal(bare: Skeleton) -> nn.Module:
     """The same architecture, every block of it, with few weights: what it does can be tried.
 
     The weights are random, matrices of one shape are one and the same matrix, and the vocabulary
     has `VOCABULARY` tokens. Which token's state reaches which other's does not depend on any of
     these.
     """
-    small = copy.deepcopy(config)
+    small = copy.deepcopy(bare.config)
     text = small.get_text_config()
     text.vocab_size = small.vocab_size = VOCABULARY
     for part in (text, small):
         for name in ("bos", "eos", "pad", "decoder_start"):
             setattr(part, f"{name}_token_id", 0)
     with quiet():
-        model = _empty(small)
+        model = _empty(bare.family, small)
     drawn: dict[torch.Size, Tensor] = {}
     generator = torch.Generator().manual_seed(0)
     for module in model.modules():
@@ -111,10 +116,10 @@ def _weight(
     return drawn[shape]
 
 
-def _empty(config: Any) -> nn.Module:
+def _empty(family: Any, config: Any) -> nn.Module:
     # Buffers are computed from the config, and a rehearsal needs them.
     with init_empty_weights(include_buffers=False):
-        model: Any = auto_class(config).from_config(config, dtype=torch.float32)
+        model: Any = family.from_config(config, dtype=torch.float32)
     model.tie_weights()  # one by one on their way to `meta`, tied weights came apart
     return model
 
