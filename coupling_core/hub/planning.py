@@ -7,6 +7,7 @@ import json
 import math
 import shutil
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from functools import partial
@@ -131,13 +132,9 @@ def config(repo: str, commit: str) -> Path:
     from huggingface_hub import hf_hub_download
     from huggingface_hub.errors import RemoteEntryNotFoundError
 
-    with asking(repo, commit):
-        try:
-            return Path(
-                hf_hub_download(repo, cache.CONFIG, revision=commit, tqdm_class=silent_bar())
-            )
-        except RemoteEntryNotFoundError as error:
-            raise ComputeError(_unfit(repo, (), has_weights=True)) from error
+    with asking(repo, commit), suppress(RemoteEntryNotFoundError):
+        return Path(hf_hub_download(repo, cache.CONFIG, revision=commit, tqdm_class=silent_bar()))
+    raise ComputeError(_unfit(repo, (), has_weights=True))
 
 
 def silent_bar() -> Any:
