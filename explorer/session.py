@@ -17,7 +17,7 @@ from explorer.backend import allowed, is_hosted
 from explorer.state import State, from_query, to_query
 
 _STATE, _PAGE, _URL, _ACTED, _PROBLEMS = "_state", "_page", "_url", "_acted", "_problems"
-_DEVICE, _FRESH = "_device", "_fresh"
+_DEVICE, _SETTLED = "_device", "_settled"
 
 
 def open_session(page: str) -> State:
@@ -27,10 +27,16 @@ def open_session(page: str) -> State:
     acted = memory.pop(_ACTED, False) or memory.get(_PAGE) != page
     if first or (not acted and url != memory[_URL]):
         memory[_STATE], memory[_PROBLEMS] = _read_url(url)
-    memory[_FRESH] = memory.get(_PAGE) != page
+    if memory.get(_PAGE) != page:
+        memory[_SETTLED] = False
     memory[_PAGE] = page
     _write_url()
     return memory[_STATE]
+
+
+def settle() -> None:
+    """Note that a page was drawn to its end, and the browser has the values of its widgets."""
+    st.session_state[_SETTLED] = True
 
 
 def problems() -> tuple[str, ...]:
@@ -109,9 +115,10 @@ def bound(
 def show(key: str, value: Any) -> None:
     """Have the widget with this key, drawn next, show a value."""
     memory = st.session_state
-    # Setting an unchanged value would undo what a reader is typing at this moment. But a page that
-    # is new to the reader has new widgets: the value that the key still has was the last page's.
-    if memory[_FRESH] or key not in memory or memory[key] != value:
+    # Setting an unchanged value would undo what a reader is typing at this moment. But the widgets
+    # of a page that is new to the browser have no value there until the page was drawn to its end,
+    # and the value that the key still has may be the last page's.
+    if not memory[_SETTLED] or key not in memory or memory[key] != value:
         memory[key] = value
 
 
