@@ -115,7 +115,8 @@ def _how_it_is_loaded() -> None:
         if fold.open:  # to look for devices takes torch, and seconds
             _device()
     with suppress(CouplingError):  # the page tells
-        if form := weights_form(current().request()):
+        form = weights_form(current().request())
+        if form and not fold.open:
             st.caption(f"{form[0].upper()}{form[1:]}.")
 
 

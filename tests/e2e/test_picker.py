@@ -1,5 +1,6 @@
 """A model that the app never saw: chosen by its folder, probed and computed."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -46,8 +47,10 @@ def test_the_form_of_the_weights_goes_into_the_link_and_the_strip(
     sidebar.get_by_text("How it is loaded").click()
     sidebar.get_by_role("combobox", name="Weights rounded to").click()
     page.get_by_role("option", name="bfloat16").click()
+    expect(page).to_have_url(re.compile("dtype=bfloat16"))
+    sidebar.get_by_text("How it is loaded").click()
     expect(sidebar.get_by_text("Weights rounded to bfloat16.")).to_be_visible()
     compute(page)
     wait_for_chart(page, "mosaic")
-    expect(page.get_by_text("weights rounded to bfloat16", exact=False).last).to_be_visible()
-    assert "dtype=bfloat16" in page.url
+    strip = page.get_by_test_id("stMain").get_by_text("weights rounded to bfloat16")
+    expect(strip).to_be_visible()
