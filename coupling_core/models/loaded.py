@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -64,8 +65,12 @@ class LoadedModel:
         if self.tokenizer is None:
             return tuple(f"#{i}" for i in ids)
         pieces = self.tokenizer.convert_ids_to_tokens(ids)
+        return readable(pieces, self._is_byte_level)
+
+    @cached_property
+    def _is_byte_level(self) -> bool:
         backend = getattr(self.tokenizer, "backend_tokenizer", None)
-        return readable(pieces, backend is not None and is_byte_level(backend.to_str()))
+        return backend is not None and is_byte_level(backend.to_str())
 
     def likely(self, logits: Tensor | None, count: int = 5) -> tuple[tuple[str, float], ...]:
         """The most probable next tokens as texts with probabilities; none without logits."""
