@@ -4,11 +4,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from coupling_core.branches import CHUNK, Branch, branching
 from coupling_core.errors import ComputeError, InputError
 from coupling_core.trace import Block
-
-CHUNK = 512
-"""Rows taken in one batched backward pass: enough to fill the GEMMs, few enough to fit."""
 
 REPLAY_TOLERANCE = {torch.float32: 1e-4, torch.float64: 1e-10}
 """How far a replay may be from the model's own output, relative to its norm."""
@@ -38,20 +36,57 @@ def block_jacobian(block: Block, final_norm: nn.Module | None = None) -> Float[T
         ComputeError: where J is zero or not finite.
     """
     x = block.state.detach().clone()[None, None].requires_grad_()
-    with torch.enable_grad():
+    with torch.enable_grad(), branching(block.module) as branches:
         y = block.replay(x)
         _check_replay(block, y)
         if final_norm is not None:
             y = final_norm(y)
-        identity = torch.eye(y.numel(), dtype=y.dtype, device=y.device)
-        rows = [
-            torch.autograd.grad(y, x, chunk, retain_graph=True, is_grads_batched=True)[0][:, 0, 0]
-            for chunk in identity.split(CHUNK)
-        ]
-    jacobian = torch.cat(rows)
+    identity = torch.eye(y.numel(), dtype=y.dtype, device=y.device)
+    jacobian = torch.empty_like(identity)
+    for start in range(0, len(identity), CHUNK):
+        rows = slice(start, start + CHUNK)
+        jacobian[rows] = _rows(y, x, branches, identity, rows)
     jacobian.diagonal().sub_(1)
     _check_values(block, jacobian)
     return jacobian
+
+
+def _rows(
+    y: Float[Tensor, " d"],
+    x: Float[Tensor, "1 1 d"],
+    branches: list[Branch],
+    identity: Float[Tensor, "d d"],
+    rows: slice,
+) -> Float[Tensor, "row d"]:
+    """Rows of dy/dx: pulled back to x from branch to branch, the last one first."""
+    leaves = [x, *(branch.output for branch in branches)]
+    found = _pull_back(y, leaves, identity[rows])
+    for index in reversed(range(len(branches))):
+        cotangent = found.pop()
+        if cotangent is None:
+            continue
+        branch = branches[index]
+        if torch.equal(cotangent, identity[rows]):  # the branch is added to y as it is
+            moved = branch.jacobian[rows]
+        else:
+            moved = cotangent @ branch.jacobian
+        earlier = _pull_back(branch.input, leaves[: index + 1], moved)
+        found = [_sum(a, b) for a, b in zip(found, earlier, strict=True)]
+    return torch.zeros_like(identity[rows]) if found[0] is None else found[0]
+
+
+def _sum(a: Tensor | None, b: Tensor | None) -> Tensor | None:
+    return b if a is None else a if b is None else a + b
+
+
+def _pull_back(
+    output: Tensor, leaves: list[Tensor], cotangents: Float[Tensor, "row d_out"]
+) -> list[Float[Tensor, "row d_in"] | None]:
+    batch = cotangents.reshape(-1, *output.shape)
+    found = torch.autograd.grad(
+        output, leaves, batch, retain_graph=True, allow_unused=True, is_grads_batched=True
+    )
+    return [None if part is None else part.flatten(1) for part in found]
 
 
 def check_derivative(

@@ -13,7 +13,7 @@ from coupling_core.models import FLOAT32_BYTES, SPARE
 from coupling_core.probe import Probe
 from coupling_core.records import DEFAULT_K, Request
 
-LIBRARIES = 60_000_000
+LIBRARIES = 100_000_000
 """Bytes that tokenizer, threads and code of the first run take."""
 
 _QUANTISED = {"nf4": 0.5, "int8": 1.0}  # bytes a weight
@@ -118,14 +118,14 @@ def _work(request: Request, found: Probe, tokens: int, *, on_cpu: bool) -> int:
 
 
 def _gradients(found: Probe, tokens: int) -> int:
-    """One batched backward pass: every cotangent has a gradient in each activation of a block.
+    """One batched pass: every direction has its share in each activation of a block.
 
-    A causal block is differentiated at one token, and meets the others as keys and values only.
+    A causal block is differentiated at one token, and meets each other one as a score of each head.
     """
     d = found.width or 0
     activations = 2 * found.widest + 5 * d  # of a token: inside the MLP, and round it
     if found.causal is False:
         everything = tokens * activations
     else:
-        everything = activations + tokens * 2 * d
+        everything = activations + 10 * tokens * (found.heads or 1)
     return FLOAT32_BYTES * min(CHUNK, d) * everything

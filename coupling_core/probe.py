@@ -150,7 +150,7 @@ def _rehearse(bare: Skeleton, stack: Stack | None) -> dict[str, Any]:
         raise
     except Exception:  # an architecture that does not run on these weights may on its own
         return {}
-    return {"causal": seen.causal, "width": seen.blocks[0].state.numel()}
+    return {"causal": seen.kind.causal, "width": seen.blocks[0].state.numel()}
 
 
 def _number(value: int | None) -> str:

@@ -36,13 +36,28 @@ class Block:
         number: 1..L.
         state: x^{l-1}_t, the token's state before the block.
         output: F^l(X^{l-1})_t as the model itself computed it.
+        module: the block itself.
         replay: maps a state (1 1 d) to the block's output at the token (d).
     """
 
     number: int
     state: Float[Tensor, " d"]
     output: Float[Tensor, " d_out"]
+    module: nn.Module
     replay: Callable[[Float[Tensor, "1 1 d"]], Float[Tensor, " d_out"]]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What a stack of blocks turned out to be, whatever the prompt.
+
+    Args:
+        causal: whether no block's output depends on later tokens.
+        final_norm: the norm that the model applies to the last block's output, if it has one.
+    """
+
+    causal: bool
+    final_norm: nn.Module | None
 
 
 @dataclass(frozen=True)
@@ -52,16 +67,14 @@ class Trace:
     Args:
         token_ids: what the measured stack reads.
         blocks: every block, in order.
-        final_norm: the norm that the model applies to the last block's output, if it has one.
         logits: next-token logits at the measured token, or None for a model without a head.
-        causal: whether no block's output depends on later tokens.
+        kind: of the stack.
     """
 
     token_ids: list[int]
     blocks: list[Block]
-    final_norm: nn.Module | None
     logits: Float[Tensor, " vocabulary"] | None
-    causal: bool
+    kind: Kind
 
 
 @dataclass(frozen=True)
@@ -79,7 +92,7 @@ class _Call:
 
     def replay(self, hidden: Float[Tensor, "1 token d"]) -> Float[Tensor, "1 token d_out"]:
         # The call's own caches were frozen before it ran; each replay needs fresh copies again.
-        args, kwargs = _frozen(self.args), _frozen(self.kwargs)
+        args, kwargs = frozen(self.args), frozen(self.kwargs)
         if args:
             args = (hidden, *args[1:])
         else:
@@ -94,6 +107,7 @@ def trace(
     *,
     stack: Stack | None = None,
     device: torch.device | None = None,
+    kind: Kind | None = None,
 ) -> Trace:
     """Run the model and capture every block at one token.
 
@@ -104,6 +118,7 @@ def trace(
         stack: which stack of an encoder-decoder model; None is the decoder there. The encoder
             reads the prompt, and the decoder the prompt shifted right by its start token.
         device: where the model computes; None is where its weights are.
+        kind: what an earlier trace of this very stack found; None finds it out.
 
     Raises:
         InputError: where the model has no blocks, or blocks that cannot be replayed.
@@ -112,10 +127,10 @@ def trace(
     ids = torch.tensor([token_ids], device=device or next(model.parameters()).device)
     with torch.no_grad():
         runner, ids = _runner(model, find_blocks(model, stack), ids, measured_stack(model, stack))
-    causal, final_norm = _probe(runner, ids[:, :PROBE_TOKENS])
-    seen = ids[:, :token] if causal else ids
+    kind = kind or _probe(runner, ids[:, :PROBE_TOKENS])
+    seen = ids[:, :token] if kind.causal else ids
     with torch.no_grad():
-        cache = runner.prefill(seen[:, :-1]) if causal and token > 1 else None
+        cache = runner.prefill(seen[:, :-1]) if kind.causal and token > 1 else None
         if cache is not None:
             calls, logits = runner.run(seen[:, -1:], use_cache=True, past_key_values=cache)
             captured = [_one_token(number, call) for number, call in enumerate(calls, 1)]
@@ -123,7 +138,7 @@ def trace(
             calls, logits = runner.run(seen, use_cache=False)
             captured = [_one_row(number, call, token) for number, call in enumerate(calls, 1)]
     shown = None if logits is None else logits[0, -1 if cache is not None else token - 1]
-    return Trace(ids[0].tolist(), captured, final_norm, shown, causal)
+    return Trace(ids[0].tolist(), captured, shown, kind)
 
 
 def resolve_token(token: int, n: int) -> int:
@@ -192,8 +207,8 @@ def _runner(
     return _Runner(model, blocks, "decoder_input_ids", given), shifted
 
 
-def _probe(runner: _Runner, ids: Int[Tensor, "1 token"]) -> tuple[bool, nn.Module | None]:
-    """Whether every block is causal, and the module that norms the last block's output."""
+def _probe(runner: _Runner, ids: Int[Tensor, "1 token"]) -> Kind:
+    """Find out whether every block is causal, and what norms the last block's output."""
     seen: list[tuple[nn.Module, Tensor, Tensor]] = []
     inside = {module for block in runner.blocks for module in block.modules()}
 
@@ -212,7 +227,7 @@ def _probe(runner: _Runner, ids: Int[Tensor, "1 token"]) -> tuple[bool, nn.Modul
     last = calls[-1].output
     norms = [m for m, x, y in seen if _same(x, last) and _is_norm(m, x, y)]
     causal = ids.shape[1] > 1 and all(_is_causal(call) for call in calls)
-    return causal, norms[0] if norms else None
+    return Kind(causal, norms[0] if norms else None)
 
 
 def _is_causal(call: _Call) -> bool:
@@ -274,7 +289,7 @@ def _capturing(blocks: nn.ModuleList) -> Iterator[list[_Call]]:
     pending: list[tuple[tuple[Any, ...], dict[str, Any]]] = []
 
     def before(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        pending.append((_frozen(args), _frozen(kwargs)))
+        pending.append((frozen(args), frozen(kwargs)))
 
     def after(module: nn.Module, args: Any, output: Any) -> None:
         calls.append(_Call(module, *pending.pop(), _tensor(output)))
@@ -289,7 +304,9 @@ def _capturing(blocks: nn.ModuleList) -> Iterator[list[_Call]]:
 
 
 def _one_token(number: int, call: _Call) -> Block:
-    return Block(number, call.hidden[0, 0], call.output[0, 0], lambda x: call.replay(x)[0, 0])
+    return Block(
+        number, call.hidden[0, 0], call.output[0, 0], call.module, lambda x: call.replay(x)[0, 0]
+    )
 
 
 def _one_row(number: int, call: _Call, token: int) -> Block:
@@ -298,15 +315,15 @@ def _one_row(number: int, call: _Call, token: int) -> Block:
     def replay(x: Tensor) -> Tensor:
         return call.replay(torch.cat([full[:, :row], x, full[:, row + 1 :]], 1))[0, row]
 
-    return Block(number, full[0, row], call.output[0, row], replay)
+    return Block(number, full[0, row], call.output[0, row], call.module, replay)
 
 
-def _frozen(value: Any) -> Any:
+def frozen(value: Any) -> Any:
     """Copy containers and caches but share tensors: a live cache would poison the replay."""
     if isinstance(value, tuple | list):
-        return type(value)(_frozen(item) for item in value)
+        return type(value)(frozen(item) for item in value)
     if isinstance(value, dict):
-        return {name: _frozen(item) for name, item in value.items()}
+        return {name: frozen(item) for name, item in value.items()}
     if hasattr(value, "get_seq_length"):  # every cache of transformers
         clone = copy.copy(value)
         for name, item in vars(value).items():
@@ -318,7 +335,7 @@ def _frozen(value: Any) -> Any:
 def _frozen_part(value: Any) -> Any:
     if isinstance(value, list):
         return [copy.copy(layer) for layer in value]
-    return _frozen(value)
+    return frozen(value)
 
 
 def _tensor(output: Any) -> Tensor:

@@ -62,7 +62,7 @@ def test_a_probe_tells_what_the_model_then_is(folder, family):
     assert found.architecture == type(loaded.model).__name__
     assert found.parameters == sum(p.numel() for p in loaded.model.parameters())
     assert (found.blocks, found.width) == (len(ran.blocks), ran.blocks[0].state.numel())
-    assert found.causal is ran.causal
+    assert found.causal is ran.kind.causal
     assert (found.stored, found.longest, found.heads) == ("float32", 64, 4)
 
 

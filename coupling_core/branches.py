@@ -1,0 +1,284 @@
+"""A block's branches, and the Jacobian of each in forward mode.
+
+A branch is a module inside a block that takes the measured token's vector and gives one vector
+back: attention, an MLP. With directions e_1 .. e_d at its input z,
+
+    W z -> W e_i = column i of W        (the first linear maps cost no product)
+    then norms, activations, attention  (a few numbers a direction)
+    then the last linear map            (the one product)
+
+so that an MLP with a gate costs one product where a backward pass has three, and attention one
+where it has four. What surrounds the branches, norms and sums, has no product at all.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+import torch
+import torch.autograd.forward_ad as fwAD
+import torch.nn.functional as F
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
+
+from coupling_core import past
+from coupling_core.trace import frozen
+
+CHUNK = 1024
+"""Directions taken at a time: enough to fill the products, few enough to fit into memory."""
+
+
+@dataclass(frozen=True)
+class Branch:
+    """One call of a branch while its block ran.
+
+    Args:
+        input: what it took: a function of the block's input and of the outputs before.
+        output: what it gave, as a leaf of its own.
+        jacobian: of the one with respect to the other.
+    """
+
+    input: Tensor
+    output: Tensor
+    jacobian: Float[Tensor, "d_out d_in"]
+
+
+@contextmanager
+def branching(block: nn.Module) -> Iterator[list[Branch]]:
+    """While it lasts, the branches of a block give leaves, and are listed in the order of calls.
+
+    A module that is no branch (it takes two differentiated tensors, say, or has an operation
+    without forward mode) runs as it is, and the modules inside it are tried.
+    """
+    found = _Found([])
+    with ExitStack() as stack:
+        for module in block.modules():
+            if module is not block and any(p.ndim > 1 for p in module.parameters()):
+                stack.enter_context(_diverted(module, found))
+        yield found.branches
+
+
+@dataclass
+class _Found:
+    branches: list[Branch]
+    is_inside: bool = False
+    """Whether a branch runs, in which no other is looked for."""
+
+
+@contextmanager
+def _diverted(module: nn.Module, found: _Found) -> Iterator[None]:
+    """Let a module's calls be branches of the block where they can be."""
+    forward, own = module.forward, vars(module).get("forward")
+
+    def diverted(*args: Any, **kwargs: Any) -> Any:
+        given = None if found.is_inside else _input(args, kwargs)
+        if given is None:
+            return forward(*args, **kwargs)
+        found.is_inside = True
+        differentiated = _differentiate(_Call(forward, given, args, kwargs))
+        found.is_inside = False
+        if differentiated is None:
+            return forward(*args, **kwargs)
+        output, jacobian = differentiated
+        leaf = _first(output).detach().requires_grad_()
+        found.branches.append(Branch(given, leaf, jacobian))
+        shown = leaf.clone()  # some blocks add to it in place, which a leaf forbids
+        return shown if isinstance(output, Tensor) else type(output)((shown, *output[1:]))
+
+    module.__dict__["forward"] = diverted
+    try:
+        yield
+    finally:
+        if own is None:
+            del module.__dict__["forward"]
+        else:
+            module.__dict__["forward"] = own
+
+
+def _input(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor | None:
+    """The one vector that a call is differentiated by; None where there is no such, or another."""
+    tensors = [a for a in (*args, *kwargs.values()) if isinstance(a, Tensor) and a.requires_grad]
+    if (
+        not torch.is_grad_enabled()
+        or len(tensors) != 1
+        or tensors[0].numel() != tensors[0].shape[-1]
+    ):
+        return None
+    return tensors[0]
+
+
+@dataclass(frozen=True)
+class _Call:
+    """A module's call as a function of one of its arguments, which may be repeated."""
+
+    forward: Callable[..., Any]
+    given: Tensor
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+
+    def __call__(self, z: Tensor) -> Any:
+        args = tuple(z if a is self.given else frozen(a) for a in self.args)
+        kwargs = {k: z if a is self.given else frozen(a) for k, a in self.kwargs.items()}
+        return self.forward(*args, **kwargs)
+
+
+def _differentiate(call: _Call) -> tuple[Any, Float[Tensor, "d_out d_in"]] | None:
+    """A call's output and Jacobian; None where an operation has no forward mode."""
+    z = call.given.detach().requires_grad_()
+    try:
+        with _Recorded(z) as maps:
+            output = call(z)
+        known = _without_products(maps)
+        last = next((m for m in known if _is_same(m.output, _first(output))), None)
+        jacobian = _forward(call, maps, known) if last is None else known[last]
+    except (torch.OutOfMemoryError, MemoryError):
+        raise
+    except Exception:  # whatever an operation without forward mode raises: the backward pass has it
+        return None
+    return output, jacobian
+
+
+def _without_products(maps: "_Recorded") -> "_Known":
+    """Jacobians of the linear maps for which no direction has to be carried anywhere.
+
+    They are those of the input itself, and those whose input is an elementwise function of what
+    other known ones gave: with a the derivatives, W_out (a_1 * W_1 + a_2 * W_2 + ...).
+    """
+    known = {m: m.weight for m in maps.all if m.is_first}
+    for m in maps.all:
+        if not m.is_first and (scales := _elementwise(m.input, maps.z, list(known))) is not None:
+            parts = [a[:, None] * known[of] for of, a in scales.items()]
+            known[m] = m.weight @ reduce(torch.Tensor.add_, parts)
+    return known
+
+
+def _elementwise(
+    output: Tensor, z: Tensor, given: "list[_Map]"
+) -> "dict[_Map, Float[Tensor, ' d']] | None":
+    """Derivatives of an output that depends on each given one entry by entry; None if it does not.
+
+    A matrix D is diagonal where D^T r = r * D^T 1 for a random r.
+    """
+    if not output.requires_grad or any(of.output.numel() != output.numel() for of in given):
+        return None
+    generator = torch.Generator().manual_seed(0)
+    r = torch.randn(output.shape, generator=generator, dtype=torch.float64).to(output)
+    leaves = [z, *(of.output for of in given)]
+    ones, mixed = (
+        torch.autograd.grad(output, leaves, seed, retain_graph=True, allow_unused=True)
+        for seed in (torch.ones_like(r), r)
+    )
+    if ones[0] is not None:
+        return None
+    scales = {}
+    for of, one, mix in zip(given, ones[1:], mixed[1:], strict=True):
+        if one is None or mix is None:
+            continue
+        if not torch.allclose(mix, r.reshape(one.shape) * one, rtol=1e-4, atol=0):
+            return None
+        scales[of] = one.flatten()
+    return scales or None
+
+
+def _forward(call: _Call, maps: "_Recorded", known: "_Known") -> Float[Tensor, "d_out d_in"]:
+    """Derivatives of a call's output along every entry of its input."""
+    z = maps.z.detach()
+    given = [m.output.detach() for m in known]
+
+    def run(z: Tensor, *given: Tensor) -> Tensor:
+        with _Forward(maps, dict(zip(known, given, strict=True))):
+            return _first(call(z))
+
+    def along(*directions: Tensor) -> Tensor:
+        return torch.func.jvp(run, (z, *given), directions)[1]
+
+    unit = torch.eye(z.numel(), dtype=z.dtype, device=z.device).reshape(-1, *z.shape)
+    # In the layout of what they are directions of, since autograd would copy them otherwise.
+    columns = [of.mT.contiguous().reshape(-1, *m.output.shape) for m, of in known.items()]
+    chunk = CHUNK if z.numel() > CHUNK else None
+    return torch.func.vmap(along, chunk_size=chunk)(unit, *columns).flatten(1).mT
+
+
+def _first(output: Any) -> Tensor:
+    return output if isinstance(output, Tensor) else output[0]
+
+
+def _is_same(a: Tensor, b: Tensor) -> bool:
+    return a.data_ptr() == b.data_ptr() and a.numel() == b.numel()
+
+
+@dataclass(frozen=True, eq=False)
+class _Map:
+    """One linear map of a call: what it took, and what it gave, as a leaf where it is a first."""
+
+    input: Tensor
+    weight: Float[Tensor, "d_out d_in"]
+    output: Tensor
+    is_first: bool
+
+
+_Known = dict[_Map, Float[Tensor, "d_out d_in"]]
+
+
+class _LinearMaps(TorchFunctionMode):
+    """Hands the linear maps of a call over, in their order."""
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        kwargs = kwargs or {}
+        if func is F.linear:
+            return self.linear(args[0], args[1], lambda: func(*args, **kwargs))
+        if func is torch.addmm:  # the transposed layer of GPT-2
+            return self.linear(args[1], args[2].mT, lambda: func(*args, **kwargs))
+        return self.other(func, args, kwargs)
+
+    def linear(self, z: Tensor, weight: Tensor, run: Callable[[], Tensor]) -> Tensor:
+        raise NotImplementedError
+
+    def other(self, func: Any, args: Any, kwargs: Any) -> Any:
+        return func(*args, **kwargs)
+
+
+class _Recorded(_LinearMaps):
+    """Keeps the linear maps of a call; the first ones give leaves."""
+
+    def __init__(self, z: Tensor) -> None:
+        super().__init__()
+        self.z = z
+        self.all: list[_Map] = []
+
+    def linear(self, z: Tensor, weight: Tensor, run: Callable[[], Tensor]) -> Tensor:
+        output, is_first = run(), _is_same(z, self.z)
+        if is_first:
+            output = output.detach().requires_grad_()
+        self.all.append(_Map(z, weight, output, is_first))
+        return output
+
+
+class _Forward(_LinearMaps):
+    """Gives what each linear map gave before, with the directions it has there."""
+
+    def __init__(self, maps: _Recorded, known: dict[_Map, Tensor]) -> None:
+        super().__init__()
+        self.maps = iter(maps.all)
+        self.known = known
+
+    def linear(self, z: Tensor, weight: Tensor, run: Callable[[], Tensor]) -> Tensor:
+        before = next(self.maps)
+        if before in self.known:
+            return self.known[before]
+        if (direction := fwAD.unpack_dual(z).tangent) is None:
+            return run()
+        moved = F.linear(direction, weight)
+        return fwAD.make_dual(before.output.detach().reshape(moved.shape), moved)
+
+    def other(self, func: Any, args: Any, kwargs: Any) -> Any:
+        if func is torch.cat:
+            return past.join(*args, **kwargs)
+        if func is F.scaled_dot_product_attention:
+            return past.attention(*args, **kwargs)
+        return func(*args, **kwargs)
