@@ -14,7 +14,6 @@ where it has four. What surrounds the branches, norms and sums, has no product a
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from functools import reduce
 from typing import Any
 
 import torch
@@ -150,8 +149,11 @@ def _without_products(maps: "_Recorded") -> "_Known":
     known = {m: m.weight for m in maps.all if m.is_first}
     for m in maps.all:
         if not m.is_first and (scales := _elementwise(m.input, maps.z, list(known))) is not None:
-            parts = [a[:, None] * known[of] for of, a in scales.items()]
-            known[m] = m.weight @ reduce(torch.Tensor.add_, parts)
+            (of, a), *others = scales.items()
+            scaled = a[:, None] * known[of]
+            for of, a in others:
+                scaled.addcmul_(a[:, None], known[of])
+            known[m] = m.weight @ scaled
     return known
 
 

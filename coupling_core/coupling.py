@@ -25,7 +25,7 @@ CHANCE_FRAMES = 8
 ANGLE_K = 10
 """Principal angles are kept at this K and at Kmax."""
 
-IN_MEMORY = 4 << 30
+IN_MEMORY = 256 << 20
 """Bytes of Jacobians kept in memory; above, they lie in a file that the system pages in."""
 
 
