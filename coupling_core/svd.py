@@ -1,15 +1,15 @@
 """Top-K singular value decomposition with a certificate that it is the right one.
 
 A truncated SVD can be wrong in ways that its residuals do not show: a triplet may be left out. The
-certificate, in float64, closes that. Let R be what is left of J outside the ranges of U and V:
+certificate, in float64, closes that. Let R be what is left of J outside the range of U:
 
-    R = (I - U U^T) J (I - V V^T)
+    R = (I - U U^T) J
 
-With orthonormal U and V and residuals of norm r, J has at most K singular values above norm(R) + r
-(Weyl), so the K found are the top ones if norm(R) <= s_K (1 + delta). By Sylvester's law of inertia
-that is so exactly when s_K^2 (1 + delta)^2 I - R^T R has a Cholesky factorisation. Projecting from
-both sides keeps the rounding of float32 vectors in second order: subtracting V S^2 V^T from J^T J
-instead would drown an s_K below 2 % of s_1.
+J - R has rank K, so that s_{K+1} <= norm(R) whatever U is (Eckart-Young), and the K found are the
+top ones if norm(R) <= s_K (1 + delta). By Sylvester's law of inertia that is so exactly when
+s_K^2 (1 + delta)^2 I - R^T R has a Cholesky factorisation. Projecting keeps the rounding of float32
+vectors in second order: subtracting V S^2 V^T from J^T J instead would drown an s_K below 2 % of
+s_1.
 """
 
 from contextlib import AbstractContextManager
@@ -96,33 +96,28 @@ def certify(
     J, U, S, V = (x.to(torch.float64) for x in (jacobian, u, s, v))
     eye = torch.eye(U.shape[1], dtype=torch.float64, device=J.device)
     orthonormality = float(max(torch.norm(U.T @ U - eye), torch.norm(V.T @ V - eye)))
-    JV, UJ = J @ V, U.T @ J
-    right, left = JV - U * S, UJ.T - V * S
+    UJ = U.T @ J
+    right, left = J @ V - U * S, UJ.T - V * S
     residual = float(torch.cat([right, left], 1).norm(dim=0).max() / S[0])
     reason = ""
     if not orthonormality <= ORTHONORMALITY:
         reason = f"the singular vectors are not orthonormal: {orthonormality:.1e}"
     elif not residual <= RESIDUAL:
         reason = f"a residual is {residual:.1e} of s_1, above {RESIDUAL:.0e}"
-    elif not _is_complete(J, U, V, UJ, JV, S[-1]):
+    elif not _is_complete(J, U, UJ, S[-1]):
         reason = f"a singular value above s_K = {float(S[-1]):.3g} was missed"
     return Certificate(not reason, method, orthonormality, residual, reason)
 
 
-def _is_complete(J: Tensor, U: Tensor, V: Tensor, UJ: Tensor, JV: Tensor, least: Tensor) -> bool:
+def _is_complete(J: Tensor, U: Tensor, UJ: Tensor, least: Tensor) -> bool:
     """The inertia test: no singular value of what remains exceeds s_K (1 + delta)."""
-    left, right = _inverse_gram(U) @ UJ, _inverse_gram(V) @ V.T
-    R = J - U @ left
-    R -= (JV - U @ (left @ V)) @ right
+    # (U^T U)^-1 to second order of what float32 left short of orthonormal: 1e-10.
+    inverse = -U.T @ U
+    inverse.diagonal().add_(2)
+    R = J - U @ (inverse @ UJ)
     shifted = -_gram(R)
     shifted.diagonal().add_((least * (1 + DELTA)) ** 2)
     return int(torch.linalg.cholesky_ex(shifted).info) == 0
-
-
-def _inverse_gram(basis: Float[Tensor, "d k"]) -> Float[Tensor, "k k"]:
-    """(Q^T Q)^-1 to second order of what float32 left short of orthonormal: 1e-10."""
-    gram = basis.T @ basis
-    return 2 * torch.eye(len(gram), dtype=gram.dtype, device=gram.device) - gram
 
 
 def _gram(matrix: Float[Tensor, "d d"]) -> Float[Tensor, "d d"]:

@@ -121,7 +121,7 @@ def certificates() -> None:
     )
     st.latex(
         r"s_K^2 (1 + \delta)^2 I - R^\top R \succ 0, \quad "
-        r"R = (I - U U^\top) J (I - V V^\top), \quad \delta = 10^{-4}"
+        r"R = (I - U U^\top) J, \quad \delta = 10^{-4}"
     )
     st.markdown("Where a block fails, the page says which test failed instead of hiding it.")
 
