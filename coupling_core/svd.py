@@ -163,6 +163,7 @@ def _full(jacobian: Tensor, k: int) -> tuple[Tensor, Tensor, Tensor]:
 
 def _finish(jacobian: Tensor, u: Tensor, s: Tensor, v: Tensor, k: int, method: str) -> SVD:
     """Cut at the rank, certify, fix the gauge, and set the extra singular value apart."""
+    u, v = _orthonormal(u), _orthonormal(v)
     d = jacobian.shape[0]
     noise = d * torch.finfo(s.dtype).eps * float(s[0])
     rank = int((s > noise).sum())
@@ -179,6 +180,11 @@ def _finish(jacobian: Tensor, u: Tensor, s: Tensor, v: Tensor, k: int, method: s
         min(rank, k),
         certificate,
     )
+
+
+def _orthonormal(basis: Float[Tensor, "d k"]) -> Float[Tensor, "d k"]:
+    """One Newton step towards the polar factor: LAPACK's float32 falls short by 1e-5 at K = 100."""
+    return 1.5 * basis - 0.5 * basis @ (basis.T @ basis)
 
 
 def _gauge(v: Float[Tensor, "d k"]) -> Float[Tensor, " k"]:
