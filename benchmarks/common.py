@@ -18,6 +18,8 @@ from typing import Any
 import psutil
 import torch
 from threadpoolctl import threadpool_limits
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils.flop_counter import flop_registry
 from transformers import LlamaConfig, LlamaForCausalLM
 
 from coupling_core import Request, hardware
@@ -165,14 +167,16 @@ def _watch(call: str) -> None:
     seen, done = [before], threading.Event()
 
     def sample() -> None:
-        while not done.wait(SAMPLING):
+        while before is not None and not done.wait(SAMPLING):
             seen.append(_anonymous())
 
     watcher = threading.Thread(target=sample)
     watcher.start()
-    run()
-    done.set()
-    watcher.join()
+    try:
+        run()
+    finally:
+        done.set()
+        watcher.join()
     peak = None if before is None else max([*seen, _anonymous()])
     sys.stdout.write(json.dumps({"before": before, "peak": peak}) + "\n")
 
@@ -190,6 +194,23 @@ def _anonymous() -> int | None:
 def plural(word: str, count: int) -> str:
     """The word, with an s where there are several."""
     return word if count == 1 else f"{word}s"
+
+
+class Operations(TorchDispatchMode):
+    """Counts the floating-point operations of every matrix product while it is entered."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.total = 0
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        """Run an operation, and add what it costs if it is a product."""
+        output = func(*args, **(kwargs or {}))
+        if (cost := flop_registry.get(func._overloadpacket)) is not None:
+            self.total += cost(*args, **(kwargs or {}), out_val=output)
+        return output
 
 
 def environment() -> Results:
