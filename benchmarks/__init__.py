@@ -3,10 +3,10 @@
     make bench                           all of them, and the README's table from their results
     coupling bench [NAME] [--quick]      all or one of them; quick is a smoke test on a tiny model
 
-Each script has two functions: `measure(quick)` gives results as JSON takes them (None, after a plain
-line, where this machine cannot), and `summary(results)` the README's rows from them. `common` holds
-what they share, and `readme` draws the table. `families` is another thing: it writes down how a run
-of the tests fared.
+Each script has two functions: `collect(quick)` gives results as JSON takes them (None, after a
+plain line, where this machine cannot), and `summary(results)` the README's rows from them. `common`
+holds what they share, and `readme` draws the table. `families` is another thing: it writes down how
+a run of the tests fared.
 """
 
 import os

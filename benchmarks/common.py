@@ -26,7 +26,7 @@ from coupling_core import Request, hardware
 from coupling_core.models import load
 
 ROOT = Path(__file__).parents[1]
-GEMM_SIZE = 2048
+GEMM_SIZE = {"cpu": 2048, "cuda": 8192}
 SAMPLING = 0.002  # seconds between two looks at the memory
 
 Run = Callable[[], Any]
@@ -120,7 +120,7 @@ def interleaved(
         for name, run in (*runs.items(), ("gemm", gemm)):
             samples[name].append(timed(run))
     found = {name: medians(of) for name, of in samples.items()}
-    flop = 2 * GEMM_SIZE**3 / 1e9
+    flop = 2 * GEMM_SIZE[device] ** 3 / 1e9
     peak = found.pop("gemm")
     rates = {"gflops": flop / peak["wall"], "gflops_cpu": flop / max(peak["cpu"], 1e-9)}
     return found | {"gemm": rates | {"threads": torch.get_num_threads()}}
@@ -135,16 +135,17 @@ def medians(samples: list[tuple[float, float]]) -> Results:
 def gemm_peak(device: str = "cpu") -> Run:
     """One large float32 matrix product, warmed up."""
     generator = torch.Generator().manual_seed(0)
-    a = torch.randn(GEMM_SIZE, GEMM_SIZE, generator=generator).to(device)
+    size = GEMM_SIZE[device]
+    a = torch.randn(size, size, generator=generator).to(device)
     out = torch.mm(a, a)
     return lambda: torch.mm(a, a, out=out)
 
 
-def fresh_process_peak(script: str, function: str, **arguments: Any) -> Results:
+def fresh_process_peak(module: str, function: str, **arguments: Any) -> Results:
     """Peak of the anonymous memory of a function in a process of its own.
 
     Args:
-        script: a module of this folder.
+        module: its full name.
         function: of it, which takes the arguments, loads what it needs, and gives what to run.
         arguments: as JSON takes them.
 
@@ -152,17 +153,17 @@ def fresh_process_peak(script: str, function: str, **arguments: Any) -> Results:
         bytes `before` the run (model and libraries) and at the `peak`; None where the system does
         not tell (it is read from /proc).
     """
-    call = json.dumps([script, function, arguments])
+    call = json.dumps([module, function, arguments])
     command = [sys.executable, "-c", f"from benchmarks import common; common._watch({call!r})"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     if done.returncode:
-        raise RuntimeError(f"{script}.{function} failed:\n{done.stderr}")
+        raise RuntimeError(f"{module}.{function} failed:\n{done.stderr}")
     return json.loads(done.stdout.splitlines()[-1])
 
 
 def _watch(call: str) -> None:
-    script, function, arguments = json.loads(call)
-    run = getattr(import_module(f"benchmarks.{script}"), function)(**arguments)
+    module, function, arguments = json.loads(call)
+    run = getattr(import_module(module), function)(**arguments)
     before = _anonymous()
     seen, done = [before], threading.Event()
 

@@ -88,7 +88,7 @@ def collect(quick: bool) -> common.Results:
                 rows.append(compare(quick, length, blocks, rounds))
     memory = {
         name: {
-            length: common.fresh_process_peak("depth", name, quick=quick, length=length)
+            length: common.fresh_process_peak(__name__, name, quick=quick, length=length)
             for length in MEMORY_LENGTHS[: 1 if quick else None]
         }
         for name in ("run_ours", "run_released")

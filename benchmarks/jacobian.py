@@ -22,16 +22,17 @@ from coupling_core.trace import Block, trace
 LENGTHS = {10: 3, 64: 3, 256: 2, 1024: 0}
 """Tokens: on how many blocks the peers run too."""
 QUICK = {6: 1, 12: 0}
-ROUNDS, SLOW_ROUNDS = 5, 3
+ROUNDS, PEER_ROUNDS = 5, 3
 
 
 def compare(quick: bool, length: int, peers: int) -> common.Results:
     """One prompt length on the present number of threads."""
     model, ids = common.model_and_ids(quick, length)
-    prefill = common.interleaved({"trace": partial(trace, model, ids, length)}, ROUNDS)["trace"]
+    rounds = 1 if quick else ROUNDS
+    prefill = common.interleaved({"trace": partial(trace, model, ids, length)}, rounds)["trace"]
     blocks = trace(model, ids, length).blocks
     runs = {str(block.number): partial(block_jacobian, block) for block in blocks}
-    times = common.interleaved(runs, ROUNDS)
+    times = common.interleaved(runs, rounds)
     gemm = times.pop("gemm")
     count = operations(blocks[0])
     with common.Operations() as multiplied:
@@ -46,7 +47,7 @@ def compare(quick: bool, length: int, peers: int) -> common.Results:
         "multiplied": multiplied.total,
         "fraction": count / wall / (gemm["gflops"] * 1e9),
         "fraction_multiplied": multiplied.total / wall / (gemm["gflops"] * 1e9),
-        "peers": _peers(model, ids, blocks, peers) if peers else None,
+        "peers": _peers(model, ids, blocks, peers, 1 if quick else PEER_ROUNDS) if peers else None,
     }
 
 
@@ -56,7 +57,9 @@ def operations(block: Block) -> int:
     return 2 * block.state.numel() * entries
 
 
-def _peers(model: Any, ids: list[int], blocks: list[Block], count: int) -> common.Results:
+def _peers(
+    model: Any, ids: list[int], blocks: list[Block], count: int, rounds: int
+) -> common.Results:
     """Ours and both peers, interleaved, on blocks from the middle of the model."""
     first = (len(blocks) - count) // 2
     states = reference.released_states(model, ids)
@@ -65,7 +68,7 @@ def _peers(model: Any, ids: list[int], blocks: list[Block], count: int) -> commo
         runs[f"ours {at}"] = partial(block_jacobian, blocks[at])
         runs[f"func {at}"] = partial(func_jacobian, model, ids, at)
         runs[f"released {at}"] = partial(reference.released_jacobian, *states[at : at + 2])
-    times = common.interleaved(runs, SLOW_ROUNDS, warm_up=False)
+    times = common.interleaved(runs, rounds, warm_up=False)
     found = {
         name: {
             clock: median(times[run][clock] for run in runs if run.startswith(name))

@@ -24,6 +24,7 @@ PROMPT_ENDS = (10, 64, 200, 500)
 """The prompts: the text up to so many tokens, each seen at its last."""
 OVERSAMPLED = 10
 ROUNDS = 3
+CLOCKS = ("wall", "cpu")
 DROPPED = (0, 0.1, 0.25, 0.5, 0.75, 0.9, 1)
 """Which triplet is left out, as a part of K."""
 
@@ -47,22 +48,19 @@ def jacobians(model: Any, ids: list[int]) -> list[Tensor]:
     return [block_jacobian(*pair) for pair in zip(traced.blocks, norms, strict=True)]
 
 
-def times(found: list[Tensor], k: int) -> common.Results:
+def times(found: list[Tensor], k: int, rounds: int) -> common.Results:
     """Medians over the blocks, methods interleaved block by block."""
     runs: dict[str, common.Run] = {
         f"{name}/{at}": partial(method, J)
         for at, J in enumerate(found)
         for name, method in methods(k).items()
     }
-    timed = common.interleaved(runs, ROUNDS)
+    timed = common.interleaved(runs, rounds)
     by_name = {
         name: {c: median(timed[f"{name}/{at}"][c] for at in range(len(found))) for c in CLOCKS}
         for name in methods(k)
     }
     return {"k": k, "gemm": timed["gemm"], "seconds": by_name}
-
-
-CLOCKS = ("wall", "cpu")
 
 
 def accuracy(prompts: list[list[Tensor]], k: int) -> common.Results:
@@ -102,7 +100,7 @@ def collect(quick: bool) -> common.Results:
     timed = []
     for count in common.thread_counts():
         with common.threads(count):
-            timed += [times(prompts[1], k) for k in ks]
+            timed += [times(prompts[1], k, 1 if quick else ROUNDS) for k in ks]
     return {
         "prompts": len(ends),
         "times": timed,

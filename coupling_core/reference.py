@@ -136,7 +136,7 @@ def chance(
 
 
 RELEASED_BATCH = 768
-"""Tokens times rows that the released algorithm differentiates at once: on a CPU the fastest. Single
+"""Tokens times rows that the released algorithm differentiates at once, the fastest on a CPU: single
 rows take up to four times as long, and larger batches, which leave its caches, a tenth longer."""
 
 
