@@ -14,17 +14,21 @@ import torch
 from benchmarks import common
 from coupling_core import Request, measure, reference
 
-LENGTHS = {10: (30, 5), 64: (30, 3), 256: (3, 3), 1024: (0, 3)}
-"""Tokens: how many Jacobians the released way takes, and how many rounds."""
-QUICK = {6: (4, 2), 12: (2, 2), 16: (0, 1)}
+LENGTHS = {
+    1: {10: (30, 3), 64: (30, 3), 256: (3, 3), 1024: (0, 3)},
+    2: {10: (30, 3), 64: (3, 3), 256: (0, 3), 1024: (0, 3)},
+}
+"""Threads, then tokens: how many Jacobians the released way takes, and how many rounds."""
+QUICK = {1: {6: (4, 2), 12: (2, 2), 16: (0, 1)}, 2: {6: (4, 1)}}
 MEMORY_LENGTHS = (10, 256)
 
 
 def compare(quick: bool, length: int, blocks: int, rounds: int) -> common.Results:
-    """One prompt length on the present number of threads, at K = 10, 50 and d / 10."""
+    """One prompt length on the present number of threads; the shortest at K = 10 and d / 10 too."""
     model, ids = common.model_and_ids(quick, length)
     n_blocks = model.config.num_hidden_layers
-    ks = (2, 3) if quick else (10, 50, model.config.hidden_size // 10)
+    d = model.config.hidden_size
+    ks = (3, 2) if quick else (50, 10, d // 10) if length == min(LENGTHS[1]) else (50,)
     taken: list[torch.Tensor] = []
     states: list[torch.Tensor] = []
 
@@ -80,11 +84,11 @@ def run_released(quick: bool, length: int) -> common.Run:
 
 def collect(quick: bool) -> common.Results:
     """Every length, on one thread and on two; memory on one."""
-    rows, counts = [], common.thread_counts()
-    for count in counts:
+    rows = []
+    for count in common.thread_counts():
         with common.threads(count):
             compare(quick, 4, 1, 1)  # warm-up
-            for length, (blocks, rounds) in (QUICK if quick else LENGTHS).items():
+            for length, (blocks, rounds) in (QUICK if quick else LENGTHS)[count].items():
                 rows.append(compare(quick, length, blocks, rounds))
     memory = {
         name: {
@@ -97,8 +101,8 @@ def collect(quick: bool) -> common.Results:
 
 
 def summary(results: common.Results) -> common.Rows:
-    """Every length on every number of threads at the middle K, and the memory."""
-    rows = [_row(row) for row in results["rows"]]
+    """Every length on every number of threads at every K, and the memory."""
+    rows = [_row(row, int(k), found) for row in results["rows"] for k, found in row["k"].items()]
     for length, ours in results["memory"]["run_ours"].items():
         what = f"anonymous memory above that of the loaded model, {length} tokens"
         peer = results["memory"]["run_released"][length]
@@ -108,8 +112,7 @@ def summary(results: common.Results) -> common.Rows:
     return rows
 
 
-def _row(row: common.Results) -> tuple[str, str]:
-    k, found = list(row["k"].items())[1]
+def _row(row: common.Results, k: int, found: common.Results) -> tuple[str, str]:
     count, gflops = row["gemm"]["threads"], row["gemm"]["gflops"]
     what = f"all pairs, K = {k}, {row['tokens']} tokens, {count} {common.plural('thread', count)}"
     said = f"{found['ours']['wall']:.2f} s (CPU {found['ours']['cpu']:.2f} s)"

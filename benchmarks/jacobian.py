@@ -19,7 +19,7 @@ from coupling_core.jacobian import block_jacobian
 from coupling_core.models import find_blocks
 from coupling_core.trace import Block, trace
 
-LENGTHS = {10: 3, 64: 3, 256: 2, 1024: 0}
+LENGTHS = {10: 3, 64: 2, 256: 1, 1024: 0}
 """Tokens: on how many blocks the peers run too."""
 QUICK = {6: 1, 12: 0}
 ROUNDS, PEER_ROUNDS = 5, 3

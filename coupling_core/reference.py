@@ -136,8 +136,9 @@ def chance(
 
 
 RELEASED_BATCH = 768
-"""Tokens times rows that the released algorithm differentiates at once, the fastest on a CPU: single
-rows take up to four times as long, and larger batches, which leave its caches, a tenth longer."""
+"""Tokens times rows that the released algorithm differentiates at once, the fastest on a CPU:
+single rows take up to four times as long, and larger batches, which leave its caches, a tenth
+longer."""
 
 
 def released(model: Any, token_ids: list[int], k: int) -> Float[np.ndarray, "block block"]:

@@ -137,7 +137,7 @@ def test_an_exponent_is_that_of_a_power_law():
 
 def test_a_tie_is_not_counted_among_the_dropped():
     J = torch.diag(torch.tensor([3.0, 2.0, 2.0, 1.0]))
-    found = svd.dropped([[J]], 2)
+    found = svd.dropped([J], 2)
     assert (found["tried"], found["caught"], found["whole_certified"]) == (1, 1, 1)
 
 
