@@ -48,22 +48,33 @@ class Block:
 
 
 @dataclass(frozen=True)
+class Kind:
+    """What a stack of blocks turned out to be, whatever the prompt.
+
+    Args:
+        causal: whether no block's output depends on later tokens.
+        final_norm: the norm that the model applies to the last block's output, if it has one.
+    """
+
+    causal: bool
+    final_norm: nn.Module | None
+
+
+@dataclass(frozen=True)
 class Trace:
     """The forward pass at one token.
 
     Args:
         token_ids: what the measured stack reads.
         blocks: every block, in order.
-        final_norm: the norm that the model applies to the last block's output, if it has one.
         logits: next-token logits at the measured token, or None for a model without a head.
-        causal: whether no block's output depends on later tokens.
+        kind: of the stack.
     """
 
     token_ids: list[int]
     blocks: list[Block]
-    final_norm: nn.Module | None
     logits: Float[Tensor, " vocabulary"] | None
-    causal: bool
+    kind: Kind
 
 
 @dataclass(frozen=True)
@@ -96,6 +107,7 @@ def trace(
     *,
     stack: Stack | None = None,
     device: torch.device | None = None,
+    kind: Kind | None = None,
 ) -> Trace:
     """Run the model and capture every block at one token.
 
@@ -106,6 +118,7 @@ def trace(
         stack: which stack of an encoder-decoder model; None is the decoder there. The encoder
             reads the prompt, and the decoder the prompt shifted right by its start token.
         device: where the model computes; None is where its weights are.
+        kind: what an earlier trace of this very stack found; None finds it out.
 
     Raises:
         InputError: where the model has no blocks, or blocks that cannot be replayed.
@@ -114,10 +127,10 @@ def trace(
     ids = torch.tensor([token_ids], device=device or next(model.parameters()).device)
     with torch.no_grad():
         runner, ids = _runner(model, find_blocks(model, stack), ids, measured_stack(model, stack))
-    causal, final_norm = _probe(runner, ids[:, :PROBE_TOKENS])
-    seen = ids[:, :token] if causal else ids
+    kind = kind or _probe(runner, ids[:, :PROBE_TOKENS])
+    seen = ids[:, :token] if kind.causal else ids
     with torch.no_grad():
-        cache = runner.prefill(seen[:, :-1]) if causal and token > 1 else None
+        cache = runner.prefill(seen[:, :-1]) if kind.causal and token > 1 else None
         if cache is not None:
             calls, logits = runner.run(seen[:, -1:], use_cache=True, past_key_values=cache)
             captured = [_one_token(number, call) for number, call in enumerate(calls, 1)]
@@ -125,7 +138,7 @@ def trace(
             calls, logits = runner.run(seen, use_cache=False)
             captured = [_one_row(number, call, token) for number, call in enumerate(calls, 1)]
     shown = None if logits is None else logits[0, -1 if cache is not None else token - 1]
-    return Trace(ids[0].tolist(), captured, final_norm, shown, causal)
+    return Trace(ids[0].tolist(), captured, shown, kind)
 
 
 def resolve_token(token: int, n: int) -> int:
@@ -194,8 +207,8 @@ def _runner(
     return _Runner(model, blocks, "decoder_input_ids", given), shifted
 
 
-def _probe(runner: _Runner, ids: Int[Tensor, "1 token"]) -> tuple[bool, nn.Module | None]:
-    """Whether every block is causal, and the module that norms the last block's output."""
+def _probe(runner: _Runner, ids: Int[Tensor, "1 token"]) -> Kind:
+    """Find out whether every block is causal, and what norms the last block's output."""
     seen: list[tuple[nn.Module, Tensor, Tensor]] = []
     inside = {module for block in runner.blocks for module in block.modules()}
 
@@ -214,7 +227,7 @@ def _probe(runner: _Runner, ids: Int[Tensor, "1 token"]) -> tuple[bool, nn.Modul
     last = calls[-1].output
     norms = [m for m, x, y in seen if _same(x, last) and _is_norm(m, x, y)]
     causal = ids.shape[1] > 1 and all(_is_causal(call) for call in calls)
-    return causal, norms[0] if norms else None
+    return Kind(causal, norms[0] if norms else None)
 
 
 def _is_causal(call: _Call) -> bool:
