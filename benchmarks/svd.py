@@ -44,7 +44,7 @@ def methods(k: int) -> dict[str, Callable[[Tensor], Tensor]]:
 def jacobians(model: Any, ids: list[int]) -> list[Tensor]:
     """Of all blocks at the last token; the last with the final norm."""
     traced = trace(model, ids, len(ids))
-    norms = [None] * (len(traced.blocks) - 1) + [traced.final_norm]
+    norms = [None] * (len(traced.blocks) - 1) + [traced.kind.final_norm]
     return [block_jacobian(*pair) for pair in zip(traced.blocks, norms, strict=True)]
 
 
