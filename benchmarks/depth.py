@@ -41,7 +41,7 @@ def compare(quick: bool, length: int, blocks: int, rounds: int) -> common.Result
     def scores(k: int) -> None:
         reference.released_scores((taken * n_blocks)[:n_blocks], k)
 
-    runs = {f"ours {k}": partial(ours, model, ids, k) for k in ks}
+    runs = {f"ours {k}": partial(ours, quick, ids, k) for k in ks}
     if blocks:
         runs |= {"states": trace, "jacobians": jacobians}
         runs |= {f"scores {k}": partial(scores, k) for k in ks}
@@ -61,14 +61,16 @@ def _peer(parts: tuple[Any, Any, Any], scale: float, ours: common.Results) -> co
     return {"released": peer, "ratio": {c: peer[c] / ours[c] for c in peer}}
 
 
-def ours(model: Any, ids: list[int], k: int) -> None:
-    """The whole measurement."""
-    measure(Request(tuple(ids), k=k), model=model)
+def ours(quick: bool, ids: list[int], k: int) -> None:
+    """The whole measurement, of SmolLM2 as it stays loaded or of the tiny model."""
+    own = {"model": common.model_and_ids(quick, len(ids))[0]} if quick else {"device": "cpu"}
+    measure(Request(tuple(ids), k=k), **own)
 
 
 def run_ours(quick: bool, length: int) -> common.Run:
     """Ours, for a look at its memory."""
-    return partial(ours, *common.model_and_ids(quick, length), 3 if quick else 50)
+    _, ids = common.model_and_ids(quick, length)
+    return partial(ours, quick, ids, 3 if quick else 50)
 
 
 def run_released(quick: bool, length: int) -> common.Run:

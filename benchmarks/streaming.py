@@ -1,129 +1,105 @@
 """A model of 2 GB in bfloat16, streamed: its memory, and that its numbers are the resident ones.
 
-    python benchmarks/streaming.py
-
-Builds a folder of random weights in the shape of TinyLlama-1.1B, measures it in two fresh
-processes (weights memory-mapped and lent to one block at a time; weights upcast and resident), and
-deletes it.
+A folder of random weights in the shape of TinyLlama-1.1B is measured in two fresh processes, with
+weights memory-mapped and lent to one block at a time, and with weights upcast and resident.
 """
 
-import json
-import re
 import subprocess
 import sys
 import tempfile
-import threading
+from functools import partial
 from pathlib import Path
 
+import numpy as np
+import torch
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+from transformers import PreTrainedTokenizerFast
+
+from benchmarks import common
+from coupling_core import Request, measure
+from coupling_core.models import load
+
 SHAPE = {
-    "hidden_size": 2048,
+    "d": 2048,
+    "blocks": 22,
     "intermediate_size": 5632,
-    "num_hidden_layers": 22,
     "num_attention_heads": 32,
     "num_key_value_heads": 4,
     "vocab_size": 32000,
-    "max_position_embeddings": 2048,
 }
-PROMPT = tuple(range(100, 116))
+QUICK = {"d": 32, "blocks": 3}
+TOKENS = 16
 ALLOWED = 700_000_000
-"""Bytes of anonymous memory that a streamed run may take beyond one block and its Jacobian."""
-RESULTS = Path(__file__).parent / "results" / "streaming.json"
+"""Bytes of anonymous memory that a streamed run may hold beyond one block and its Jacobian: the
+libraries take 300 MB of them."""
+ARRAYS = ("singular_values", "diagonal", "off_diagonal", "matrices", "angles", "chance")
+MODES = ("streamed", "resident")
 
 
-def build(folder: Path) -> None:
+def build(folder: str, quick: bool) -> None:
     """Write random bfloat16 weights, in shards, and a tokenizer."""
-    import torch
-    from tokenizers import Tokenizer
-    from tokenizers.models import WordLevel
-    from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
-
-    torch.manual_seed(0)
-    model = LlamaForCausalLM._from_config(LlamaConfig(**SHAPE), dtype=torch.bfloat16)
+    model = common.llama(**QUICK if quick else SHAPE).to(torch.bfloat16)
     model.save_pretrained(folder, max_shard_size="500MB")
     words = Tokenizer(WordLevel({"a": 0}, unk_token="a"))
     PreTrainedTokenizerFast(tokenizer_object=words).save_pretrained(folder)
 
 
-def run(folder: Path, mode: str) -> None:
-    """Measure in this process, and print what it took."""
-    import numpy as np
-
-    from coupling_core import Request, measure
-    from coupling_core.models import load
-
-    request = Request(PROMPT, model=str(folder))
-    peak = Peak()
+def run(folder: str, mode: str, k: int) -> common.Run:
+    """Load in one mode; what it gives measures, and leaves the arrays in the folder."""
+    request = Request(tuple(range(1, TOKENS + 1)), model=folder, k=k)
     loaded = load(request, "cpu", streamed=mode == "streamed")
-    result = measure(request, model=loaded.model, device="cpu")
-    arrays = {
-        name: getattr(result, name)
-        for name in ("singular_values", "diagonal", "off_diagonal", "matrices", "angles", "chance")
-    }
-    np.savez(folder / f"{mode}.npz", **arrays)
-    certified = sum(certificate.certified for certificate in result.certificates)
-    seconds = result.provenance["seconds"]
-    took = {"peak_anonymous": peak.stop(), "seconds": seconds, "certified": certified}
-    sys.stdout.write(json.dumps(took))
+    return partial(_measure, request, loaded.model, Path(folder, f"{mode}.npz"))
 
 
-class Peak:
-    """The most anonymous memory that this process holds while it is watched."""
-
-    def __init__(self) -> None:
-        self._most, self._done = 0, threading.Event()
-        self._thread = threading.Thread(target=self._watch)
-        self._thread.start()
-
-    def _watch(self) -> None:
-        while not self._done.wait(0.005):
-            status = Path("/proc/self/status").read_text()
-            self._most = max(self._most, 1024 * int(re.search(r"RssAnon:\s+(\d+)", status)[1]))
-
-    def stop(self) -> int:
-        """End watching, and tell the peak in bytes."""
-        self._done.set()
-        self._thread.join()
-        return self._most
+def _measure(request: Request, model: torch.nn.Module, out: Path) -> None:
+    result = measure(request, model=model, device="cpu")
+    certified = all(certificate.certified for certificate in result.certificates)
+    arrays = {name: getattr(result, name) for name in ARRAYS}
+    np.savez(out, seconds=result.provenance["seconds"], certified=certified, **arrays)
 
 
-def main() -> None:
-    """Build, measure both ways, compare, write the result."""
-    import numpy as np
-
-    from coupling_core import hardware
-
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        script = [sys.executable, __file__]
-        subprocess.run([*script, "build", name], check=True)
-        weights = sum(file.stat().st_size for file in folder.glob("*.safetensors"))
-        took = {}
-        for mode in ("streamed", "resident"):
-            ran = subprocess.run([*script, mode, name], check=True, stdout=subprocess.PIPE)
-            took[mode] = json.loads(ran.stdout)
-        streamed, resident = (np.load(folder / f"{mode}.npz") for mode in took)
-        same = all(np.array_equal(streamed[n], resident[n], equal_nan=True) for n in streamed)
-    d, ff, kv = SHAPE["hidden_size"], SHAPE["intermediate_size"], 256
-    block = 4 * (2 * d * d + 2 * d * kv + 3 * d * ff)
-    jacobian = 4 * d * d
-    found = {
-        "weights_bytes": weights,
-        "one_float32_block_bytes": block,
-        "jacobian_bytes": jacobian,
-        "allowed_bytes": block + jacobian + ALLOWED,
+def collect(quick: bool) -> common.Results:
+    """Build, measure both ways, compare; nothing is left behind."""
+    with tempfile.TemporaryDirectory() as folder:
+        # In a process of its own, whose memory goes back.
+        code = f"from benchmarks.streaming import build; build({folder!r}, {quick})"
+        subprocess.run([sys.executable, "-c", code], cwd=common.ROOT, check=True)
+        weights = sum(file.stat().st_size for file in Path(folder).glob("*.safetensors"))
+        k = 8 if quick else 50
+        memory = {
+            mode: common.fresh_process_peak(__name__, "run", folder=folder, mode=mode, k=k)
+            for mode in MODES
+        }
+        streamed, resident = (np.load(Path(folder, f"{mode}.npz")) for mode in MODES)
+        same = all(np.array_equal(streamed[n], resident[n], equal_nan=True) for n in ARRAYS)
+        certified = bool(streamed["certified"] and resident["certified"])
+        seconds = {"streamed": float(streamed["seconds"]), "resident": float(resident["seconds"])}
+    with torch.device("meta"):
+        bare = common.llama(**QUICK if quick else SHAPE)
+    block = 4 * sum(parameter.numel() for parameter in bare.model.layers[0].parameters())
+    jacobian = 4 * bare.config.hidden_size**2
+    return {
+        "weights": weights,
+        "block": block,
+        "jacobian": jacobian,
+        "allowed": block + jacobian + ALLOWED,
         "identical": same,
-        **took,
-        "versions": hardware.versions(),
+        "certified": certified,
+        "seconds": seconds,
+        "memory": memory,
     }
-    RESULTS.write_text(json.dumps(found, indent=1) + "\n")
-    sys.stdout.write(RESULTS.read_text())
 
 
-if __name__ == "__main__":
-    match sys.argv[1:]:
-        case []:
-            main()
-        case ["build", where]:
-            build(Path(where))
-        case [how, where]:
-            run(Path(where), how)
+def summary(results: common.Results) -> common.Rows:
+    """Peak of the streamed run beside what it may be, and beside the resident one's."""
+    streamed, resident = (results["memory"][mode]["peak"] for mode in MODES)
+    what = f"anonymous memory of a streamed run, {results['weights'] / 1e9:.1f} GB of weights"
+    if streamed is None:
+        return []
+    same = "identical results" if results["identical"] else "OTHER RESULTS"
+    said = (
+        f"{streamed / 1e6:.0f} MB (one block in float32, its Jacobian and 700 MB are "
+        f"{results['allowed'] / 1e6:.0f}); resident {resident / 1e6:.0f} MB, {same}"
+    )
+    return [(what, said)]
