@@ -95,7 +95,7 @@ class Joined:
         cls, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None
     ) -> Any:
         """Products keep the parts apart; any other function sees the whole tensor."""
-        if func in _PRODUCTS and isinstance(args[0], Tensor) and len(args) == 2 and not kwargs:
+        if func in PRODUCTS and isinstance(args[0], Tensor) and len(args) == 2 and not kwargs:
             left, right = args
             if right.axis == -1:  # queries with keys
                 last = (left * right.last.mT).sum(-1, keepdim=True)
@@ -106,7 +106,7 @@ class Joined:
         return func(*(_whole(a) for a in args), **{k: _whole(v) for k, v in (kwargs or {}).items()})
 
 
-_PRODUCTS = (torch.matmul, Tensor.matmul, Tensor.__matmul__)
+PRODUCTS = (torch.matmul, Tensor.matmul, Tensor.__matmul__)
 
 
 def join(tensors: Any, dim: int = 0) -> "Joined | Tensor":

@@ -1,0 +1,385 @@
+"""Jacobians of one token's block with respect to tokens before it, through keys and values alone.
+
+A causal block at token t meets a token j before it in two places only: in the score of its key,
+s_hj = q_h k_j, and in what the head h takes of its value, m_h = sum_j w_hj v_j. So
+
+    J_jt = sum_h w_hj (dy/dm_h) (dv_j/dx_j)  +  sum_h (dy/ds_hj) (ds_hj/dx_j)
+
+with y the block's output at t. All dy/dm_h and dy/ds_hj come with J_tt, from one token's replay.
+A value is a linear map W of a normed state z_j, the same for all tokens, so that the d x d products
+(dy/dm_h) W_h are taken once; a token then costs one combination of them, a norm's Jacobian, and an
+update of rank 2 + heads. That norm's Jacobian has the form diag(a) + b 1^T + c x^T: three
+directional derivatives tell a, b and c.
+
+None of this is assumed: one random cotangent is pulled back through the block's own code over a
+cache that is differentiated, and where the two disagree, nothing is returned.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
+
+from coupling_core import past
+from coupling_core.branches import branching
+from coupling_core.decode import Capture
+from coupling_core.jacobian import REPLAY_TOLERANCE, check_replay, pull_back
+from coupling_core.past import Joined
+from coupling_core.trace import _Call, _tensor, frozen
+
+ROWS = 128
+"""Rows of all Jacobians taken at a time: what is worked on stays small beside the result."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """Keys and values of some tokens in one block, as functions of the tokens' states.
+
+    Args:
+        first: number of the first token, 1..n; the others follow it.
+        x: their states, a leaf.
+        key: what the block put into its cache for them.
+        value: likewise.
+        at: the place, among the block's linear maps, of the one that gives the values.
+        norm: a, b and c of every token, where that map's input z has dz/dx = diag(a) + b 1^T + c x^T.
+    """
+
+    first: int
+    x: Float[Tensor, "1 token d"]
+    key: Tensor
+    value: Tensor
+    at: int
+    norm: tuple[Float[Tensor, "token d"], Float[Tensor, "token d"], Float[Tensor, "token d"]]
+
+
+def source(call: _Call, first: int) -> Source | None:
+    """Take in a block's call over some tokens; None where it is not of the form described above."""
+    x = call.hidden.detach().clone().requires_grad_()
+    maps = _LinearInputs()
+    run = _run(call, x, maps)
+    if run is None:
+        return None
+    gradients = torch.autograd.grad(
+        run.value.sum(), maps.all, retain_graph=True, allow_unused=True
+    )
+    at = max((i for i, g in enumerate(gradients) if g is not None), default=None)
+    if at is None or maps.all[at].numel() != x.numel():
+        return None
+    return Source(first, x, run.key, run.value, at, _norm_jacobian(maps.all[at], x))
+
+
+def context_jacobians(
+    capture: Capture, given: Source, final_norm: nn.Module | None = None
+) -> tuple[Float[Tensor, "token d d"], Float[Tensor, "d d"]] | None:
+    """J_jt for every token j of a source, and J_tt without its skip connection.
+
+    Args:
+        capture: the block at token t, over a cache of the tokens before.
+        given: tokens before t.
+        final_norm: the model's final norm where it belongs to this block.
+
+    Returns:
+        None where the check with a random cotangent fails, or the block has another form.
+    """
+    if capture.call is None:
+        return None
+    x = capture.block.state.detach().clone()[None, None].requires_grad_()
+    window = _Window(given, capture.token)
+    maps, products = _LinearInputs(), _Products()
+    plain = _run(capture.call, x, maps, window.tensor)
+    if plain is None:
+        return None
+    others = [m for m in capture.block.module.modules() if m not in plain.attending]
+    with branching(nn.ModuleList(others)) as branches:
+        joined = _run(capture.call, x, products, window.joined)
+    if joined is None or not len(products.scores) == len(products.mixed) == 1:
+        return None
+    check_replay(capture.block, joined.output)
+    norm = final_norm or nn.Identity()
+    values = _batched(plain.value, maps.all[given.at])
+    sites = _Sites.of(products, window, joined.value, values)
+    found = _assemble(norm(joined.output), x, branches, sites, given)
+    if not _is_right(norm(plain.output), x, given, found):
+        return None
+    found[1].diagonal().sub_(1)
+    return found
+
+
+@dataclass(frozen=True)
+class _Run:
+    """One run of a block.
+
+    Args:
+        output: at the last token.
+        key: what was put into the cache.
+        value: likewise.
+        attending: the modules that were handed the cache.
+    """
+
+    output: Float[Tensor, " d"]
+    key: Tensor
+    value: Tensor
+    attending: set[nn.Module]
+
+
+Join = Callable[[int, Tensor, Tensor], "Tensor | Joined"]
+"""Makes the keys (0) or values (1) of all tokens from those of the cache and of the last token."""
+
+
+def _run(
+    call: _Call, x: Float[Tensor, "1 token d"], mode: TorchFunctionMode, join: Join | None = None
+) -> _Run | None:
+    """Run a block's call at other states; None where it keeps no keys and values, or keeps more."""
+    args, kwargs = frozen(call.args), frozen(call.kwargs)
+    args, kwargs = ((x, *args[1:]), kwargs) if args else (args, kwargs | {"hidden_states": x})
+    cache = next((a for a in (*args, *kwargs.values()) if _is_cache(a)), None)
+    cache = getattr(cache, "self_attention_cache", cache)
+    if cache is None:
+        return None
+    update, given = cache.update, []
+
+    def watched(key: Tensor, value: Tensor, *rest: Any, **options: Any) -> Any:
+        whole = update(key, value, *rest, **options)
+        given.append((key, value))
+        return whole if join is None else tuple(map(join, (0, 1), whole, (key, value)))
+
+    cache.update = watched
+    with torch.enable_grad(), _attending(call.module) as attending, mode:
+        output = _tensor(call.module(*args, **kwargs))[0, -1]
+    return _Run(output, *given[0], attending) if len(given) == 1 else None
+
+
+def _is_cache(value: Any) -> bool:
+    return hasattr(value, "get_seq_length")
+
+
+@contextmanager
+def _attending(block: nn.Module) -> Iterator[set[nn.Module]]:
+    """Collect the modules of a block that are handed a cache, and the block itself."""
+    found = {block}
+
+    def note(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        if any(map(_is_cache, (*args, *kwargs.values()))):
+            found.add(module)
+
+    handles = [m.register_forward_pre_hook(note, with_kwargs=True) for m in block.modules()]
+    try:
+        yield found
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+@dataclass(frozen=True)
+class _Window:
+    """Where the tokens of a source lie in the cache of a later token, which may be shorter.
+
+    Args:
+        source: some tokens.
+        token: the later one, 1..n.
+    """
+
+    source: Source
+    token: int
+
+    def place(self, n_past: int) -> tuple[int, int]:
+        """The first and last place (exclusive), the first negative for tokens out of the window."""
+        first = self.source.first - (self.token - n_past)
+        return first, first + self.source.x.shape[1]
+
+    def past(self, which: int, whole: Tensor) -> Tensor:
+        """Keys (0) or values (1) of the past, those of the source as functions of its states."""
+        n_past = whole.shape[-2] - 1
+        first, end = self.place(n_past)
+        own = (self.source.key, self.source.value)[which][..., max(-first, 0) :, :]
+        before, after = whole[..., : max(first, 0), :], whole[..., max(end, 0) : n_past, :]
+        return torch.concatenate([before, own, after], -2)
+
+    def tensor(self, which: int, whole: Tensor, last: Tensor) -> Tensor:
+        """Of all tokens, in one tensor."""
+        return torch.concatenate([self.past(which, whole), last], -2)
+
+    def joined(self, which: int, whole: Tensor, last: Tensor) -> Joined:
+        """Of all tokens, the past apart."""
+        return Joined(self.past(which, whole), last, -2)
+
+
+class _LinearInputs(TorchFunctionMode):
+    """Keeps the inputs of a run's linear maps."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.all: list[Tensor] = []
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        if func in (F.linear, torch.addmm):  # the latter is the transposed layer of GPT-2
+            self.all.append(args[func is torch.addmm])
+        return func(*args, **(kwargs or {}))
+
+
+class _Products(TorchFunctionMode):
+    """Keeps the products of a run's attention with the keys and the values of the past."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scores: list[Tensor] = []
+        self.mixed: list[tuple[Tensor, Tensor, Joined]] = []
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        joined = len(args) > 1 and isinstance(args[1], Joined) and isinstance(args[0], Tensor)
+        if joined and func is F.scaled_dot_product_attention:
+            with self:
+                return past.attention(*args, **(kwargs or {}))
+        if joined and func in past.PRODUCTS:
+            left, right = args
+            n = right.past.shape[right.axis]
+            if right.axis == -1:
+                self.scores.append(left @ right.past)
+                last = (left * right.last.mT).sum(-1, keepdim=True)
+                return torch.concatenate([self.scores[-1], last], -1)
+            weights = left[..., :n]
+            self.mixed.append((weights @ right.past, weights, right))
+            return self.mixed[-1][0] + left[..., n:] * right.last
+        return func(*args, **(kwargs or {}))
+
+
+@dataclass(frozen=True)
+class _Sites:
+    """Where a block meets the tokens of a source that are in the window.
+
+    Args:
+        scores: queries times keys of the past.
+        mixed: weights times values of the past.
+        weights: of each head, for each token.
+        value_map: W, each head's values from their normed state.
+        first: place of the first token among the scores.
+        out: how many tokens lie before the window.
+    """
+
+    scores: Float[Tensor, "*head past"]
+    mixed: Float[Tensor, "*head d_head"]
+    weights: Float[Tensor, "head token"]
+    value_map: Float[Tensor, "head d_head d"]
+    first: int
+    out: int
+
+    @classmethod
+    def of(
+        cls,
+        products: _Products,
+        window: _Window,
+        value: Tensor,
+        value_map: Float[Tensor, "d_value d"],
+    ) -> "_Sites":
+        """From what a run kept, the values that it cached, and their map from the normed state."""
+        (scores,), ((mixed, weights, right),) = products.scores, products.mixed
+        first, end = window.place(scores.shape[-1])
+        first, out = max(first, 0), max(-first, 0)
+        W = _batched(right.last, value) @ value_map  # heads that share values repeat them
+        W = W.reshape(*right.last.shape[:-2], 1, right.last.shape[-1], -1)
+        W = W.expand(*mixed.shape[:-1], *W.shape[-2:]).flatten(0, -3)
+        weights = weights.detach()[..., first : max(end, 0)].flatten(0, -2)
+        return cls(scores, mixed, weights, W, first, out)
+
+    def score_map(self, source: Source) -> Float[Tensor, "head token d"]:
+        """Derivative of each head's score of a token by the state of that token."""
+        heads = self.weights.shape[0]
+        unit = torch.eye(heads, dtype=self.scores.dtype, device=self.scores.device)
+        unit = unit.reshape(heads, *self.scores.shape[:-1], 1).expand(-1, *self.scores.shape)
+        return torch.autograd.grad(
+            self.scores, source.x, unit, retain_graph=True, is_grads_batched=True
+        )[0][:, 0]
+
+
+def _assemble(
+    y: Float[Tensor, " d"],
+    x: Float[Tensor, "1 1 d"],
+    branches: list[Any],
+    sites: _Sites,
+    source: Source,
+) -> tuple[Float[Tensor, "token d d"], Float[Tensor, "d d"]]:
+    """The sum at the top, and J_tt, a number of rows at a time."""
+    heads, seen = sites.weights.shape
+    d, hidden = y.numel(), slice(sites.out, None)
+    identity = torch.eye(d, dtype=y.dtype, device=y.device)
+    J_tt = torch.empty_like(identity)
+    J = identity.new_zeros(source.x.shape[1], d, d)
+    a, b, c = (part[hidden] for part in source.norm)
+    states = source.x.detach()[0, hidden]
+    right = torch.stack(
+        [torch.ones_like(states), states, *sites.score_map(source)[:, hidden]], 1
+    )  # (token, 2 + head, d)
+    for start in range(0, d, ROWS):
+        rows = slice(start, start + ROWS)
+        J_tt[rows], scores, mixed = pull_back(
+            y, [x, sites.scores, sites.mixed], branches, identity, rows
+        )
+        n = len(scores)
+        E = mixed.reshape(n, heads, -1).transpose(0, 1) @ sites.value_map  # (head, row, d)
+        G = (sites.weights.T @ E.flatten(1)).reshape(seen, n, -1)  # (token, row, d)
+        scores = scores.reshape(n, heads, -1)[..., sites.first : sites.first + seen]
+        left = torch.cat([G @ torch.stack([b, c], -1), scores.permute(2, 0, 1)], -1)
+        J[hidden, rows] = torch.baddbmm(G.mul_(a[:, None]), left, right)
+    return J, J_tt
+
+
+def _is_right(
+    y: Float[Tensor, " d"],
+    x: Float[Tensor, "1 1 d"],
+    source: Source,
+    found: tuple[Float[Tensor, "token d d"], Float[Tensor, "d d"]],
+) -> bool:
+    """Whether the block's own code pulls one random cotangent back to the same."""
+    generator = torch.Generator().manual_seed(0)
+    u = torch.randn(y.shape, generator=generator, dtype=torch.float64).to(y)
+    expected = torch.autograd.grad(y, [source.x, x], u)
+    return all(
+        bool((u @ J - own).norm() <= REPLAY_TOLERANCE.get(y.dtype, 0.0) * own.norm())
+        for J, own in zip(found, (expected[0][0], expected[1][0, 0]), strict=True)
+    )
+
+
+def _norm_jacobian(
+    z: Float[Tensor, "*token d"], x: Float[Tensor, "1 token d"]
+) -> tuple[Float[Tensor, "token d"], Float[Tensor, "token d"], Float[Tensor, "token d"]]:
+    """a, b and c of dz/dx = diag(a) + b 1^T + c x^T at every token, if it has that form.
+
+    With r orthogonal to 1 and x, the derivative along r is a r; those along 1 and x then give b and
+    c. It holds for a LayerNorm, for an RMSNorm and where there is no norm.
+    """
+    u = torch.zeros_like(z, requires_grad=True)
+    (pulled,) = torch.autograd.grad(z, x, u, create_graph=True)
+
+    def along(direction: Tensor) -> Tensor:
+        (found,) = torch.autograd.grad(pulled, u, direction.to(x)[None], retain_graph=True)
+        return found.reshape(x.shape[1:]).double()
+
+    X = x.detach()[0].double()
+    one = torch.ones_like(X)
+    spanned = torch.stack([one, X], -1)  # (token, d, 2)
+    generator = torch.Generator().manual_seed(0)
+    signs = torch.randint(0, 2, X.shape, generator=generator).to(X) * 2 - 1
+    r = signs - (spanned @ torch.linalg.lstsq(spanned, signs[..., None]).solution)[..., 0]
+    a = along(r) / r
+    rest = torch.stack([along(one) - a, along(X) - a * X], -1)  # (token, d, 2)
+    gram = spanned.mT @ spanned
+    b, c = torch.linalg.solve(gram, rest.mT).to(x.dtype).unbind(1)
+    return a.to(x.dtype), b, c
+
+
+def _batched(output: Tensor, input: Tensor) -> Float[Tensor, "d_out d_in"]:
+    """Jacobian of an output, by one batched backward pass."""
+    n = output.numel()
+    unit = torch.eye(n, dtype=output.dtype, device=output.device).reshape(n, *output.shape)
+    (found,) = torch.autograd.grad(output, input, unit, retain_graph=True, is_grads_batched=True)
+    return found.flatten(1)

@@ -1,0 +1,149 @@
+"""Every block at many tokens, from one decode pass with a growing cache.
+
+A causal model reads the prompt a token at a time, each time with the cache of all tokens before;
+the chosen blocks are captured as they are met and handed on before the next token is read, so that
+no more than one token's captures are in memory. A bidirectional model, or one without a cache, runs
+once over the whole prompt, and each token is a row of that run.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from coupling_core.errors import InputError
+from coupling_core.models import find_blocks, measured_stack
+from coupling_core.records import Stack
+from coupling_core.trace import (
+    PROBE_TOKENS,
+    Block,
+    _Call,
+    _capturing,
+    _check,
+    _one_row,
+    _one_token,
+    _probe,
+    _Runner,
+    _runner,
+    resolve_token,
+)
+
+
+@dataclass(frozen=True)
+class Reader:
+    """A model with the prompt that it reads.
+
+    Args:
+        runner: runs the stack that is measured.
+        ids: what that stack reads.
+        causal: whether no block's output depends on later tokens.
+        final_norm: the norm that the model applies to the last block's output, if it has one.
+    """
+
+    runner: _Runner
+    ids: Int[Tensor, "1 token"]
+    causal: bool
+    final_norm: nn.Module | None
+
+    @property
+    def n_blocks(self) -> int:
+        """L, the number of blocks."""
+        return len(self.runner.blocks)
+
+    def whole(self, n: int | None = None) -> list[_Call]:
+        """Each block's call over the first n tokens at once (all, where n is None), uncached."""
+        with torch.no_grad():
+            return self.runner.run(self.ids[:, :n], use_cache=False)[0]
+
+    def step(self, first: int, last: int, cache: Any = None) -> tuple[list[_Call], Any]:
+        """Read tokens first..last (1..n) over the cache of those before.
+
+        Returns:
+            each block's call, and the cache with these tokens in it; None where the model keeps
+            none.
+        """
+        with torch.no_grad(), _capturing(self.runner.blocks) as calls:
+            given = {} if cache is None else {"past_key_values": cache}
+            output = self.runner(self.ids[:, first - 1 : last], use_cache=True, **given)
+        _check(self.runner.model, self.runner.blocks, calls)
+        return calls, getattr(output, "past_key_values", None)
+
+
+@dataclass(frozen=True)
+class Capture:
+    """One block as it was met at one token.
+
+    Args:
+        block: the block as a function of that token.
+        token: t, 1..n.
+        call: the call itself: of this token alone over a cache of those before; None where the
+            block ran over the whole prompt.
+    """
+
+    block: Block
+    token: int
+    call: _Call | None
+
+
+def read(
+    model: nn.Module,
+    token_ids: list[int],
+    *,
+    stack: Stack | None = None,
+    device: torch.device | None = None,
+) -> Reader:
+    """Prepare a model to read a prompt; the arguments are those of `trace.trace`.
+
+    Raises:
+        InputError: where the model has no blocks, or blocks that cannot be replayed.
+    """
+    ids = torch.tensor([token_ids], device=device or next(model.parameters()).device)
+    with torch.no_grad():
+        runner, ids = _runner(model, find_blocks(model, stack), ids, measured_stack(model, stack))
+    causal, final_norm = _probe(runner, ids[:, :PROBE_TOKENS])
+    return Reader(runner, ids, causal, final_norm)
+
+
+def decode(reader: Reader, blocks: Iterable[int], tokens: Iterable[int]) -> Iterator[list[Capture]]:
+    """Capture chosen blocks at chosen tokens, token by token.
+
+    Args:
+        reader: the model and its prompt.
+        blocks: their numbers, 1..L.
+        tokens: 1..n.
+
+    Yields:
+        for each chosen token, in ascending order, its captures in the order of `blocks`.
+
+    Raises:
+        InputError: where a block or a token is out of range.
+    """
+    chosen, wanted = tuple(blocks), sorted(set(tokens))
+    for number in chosen:
+        if not 1 <= number <= reader.n_blocks:
+            raise InputError(
+                f"block {number} is out of range: this model has blocks 1..{reader.n_blocks}"
+            )
+    for token in wanted:
+        resolve_token(token, reader.ids.shape[1])
+    cache = reader.step(1, wanted[0] - 1)[1] if reader.causal and wanted[0] > 1 else None
+    if not reader.causal or (wanted[0] > 1 and cache is None):
+        yield from _rows(reader.whole(), chosen, wanted)
+        return
+    for token in range(wanted[0], wanted[-1] + 1):
+        calls, cache = reader.step(token, token, cache)
+        if cache is None:
+            yield from _rows(reader.whole(), chosen, wanted)
+            return
+        if token in wanted:
+            yield [Capture(_one_token(b, calls[b - 1]), token, calls[b - 1]) for b in chosen]
+
+
+def _rows(
+    calls: list[_Call], blocks: tuple[int, ...], tokens: list[int]
+) -> Iterator[list[Capture]]:
+    for token in tokens:
+        yield [Capture(_one_row(b, calls[b - 1], token), token, None) for b in blocks]
