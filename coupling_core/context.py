@@ -27,14 +27,14 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from coupling_core import past
-from coupling_core.branches import branching
+from coupling_core.branches import CHUNK, Branch, branching
 from coupling_core.decode import Capture
 from coupling_core.jacobian import REPLAY_TOLERANCE, check_replay, pull_back
 from coupling_core.past import Joined
 from coupling_core.trace import _Call, _tensor, frozen
 
-ROWS = 128
-"""Rows of all Jacobians taken at a time: what is worked on stays small beside the result."""
+ROWS = 16
+"""Rows of all Jacobians put together at a time: what is worked on stays in the processor's cache."""
 
 
 @dataclass(frozen=True)
@@ -65,10 +65,11 @@ def source(call: _Call, first: int) -> Source | None:
     run = _run(call, x, maps)
     if run is None:
         return None
+    known = [i for i, z in enumerate(maps.all) if z.requires_grad]
     gradients = torch.autograd.grad(
-        run.value.sum(), maps.all, retain_graph=True, allow_unused=True
+        run.value.sum(), [x, *(maps.all[i] for i in known)], retain_graph=True, allow_unused=True
     )
-    at = max((i for i, g in enumerate(gradients) if g is not None), default=None)
+    at = max((i for i, g in zip(known, gradients[1:], strict=True) if g is not None), default=None)
     if at is None or maps.all[at].numel() != x.numel():
         return None
     return Source(first, x, run.key, run.value, at, _norm_jacobian(maps.all[at], x))
@@ -104,7 +105,8 @@ def context_jacobians(
     norm = final_norm or nn.Identity()
     values = _batched(plain.value, maps.all[given.at])
     sites = _Sites.of(products, window, joined.value, values)
-    found = _assemble(norm(joined.output), x, branches, sites, given)
+    J_tt, by_scores, by_mixed = _pulled_back(norm(joined.output), x, branches, sites)
+    found = _assemble(by_scores, by_mixed, sites, given), J_tt
     if not _is_right(norm(plain.output), x, given, found):
         return None
     found[1].diagonal().sub_(1)
@@ -220,8 +222,10 @@ class _LinearInputs(TorchFunctionMode):
     def __torch_function__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
     ) -> Any:
-        if func in (F.linear, torch.addmm):  # the latter is the transposed layer of GPT-2
-            self.all.append(args[func is torch.addmm])
+        if func is torch.addmm:  # the transposed layer of GPT-2
+            self.all.append(args[1])
+        elif func is F.linear or (func in past.PRODUCTS and not _is_differentiated(args[1])):
+            self.all.append(args[0])
         return func(*args, **(kwargs or {}))
 
 
@@ -301,36 +305,42 @@ class _Sites:
         )[0][:, 0]
 
 
+def _pulled_back(
+    y: Float[Tensor, " d"], x: Float[Tensor, "1 1 d"], branches: list[Branch], sites: _Sites
+) -> list[Float[Tensor, "d d_in"]]:
+    """Jacobians of y: by x, by the scores and by what was mixed."""
+    identity = torch.eye(y.numel(), dtype=y.dtype, device=y.device)
+    inputs = [x, sites.scores, sites.mixed]
+    chunks = [
+        pull_back(y, inputs, branches, identity, slice(start, start + CHUNK))
+        for start in range(0, len(identity), CHUNK)
+    ]
+    return [torch.cat(rows) for rows in zip(*chunks, strict=True)]
+
+
 def _assemble(
-    y: Float[Tensor, " d"],
-    x: Float[Tensor, "1 1 d"],
-    branches: list[Any],
+    by_scores: Float[Tensor, "d score"],
+    by_mixed: Float[Tensor, "d mixed"],
     sites: _Sites,
     source: Source,
-) -> tuple[Float[Tensor, "token d d"], Float[Tensor, "d d"]]:
-    """The sum at the top, and J_tt, a number of rows at a time."""
-    heads, seen = sites.weights.shape
-    d, hidden = y.numel(), slice(sites.out, None)
-    identity = torch.eye(d, dtype=y.dtype, device=y.device)
-    J_tt = torch.empty_like(identity)
-    J = identity.new_zeros(source.x.shape[1], d, d)
-    a, b, c = (part[hidden] for part in source.norm)
-    states = source.x.detach()[0, hidden]
-    right = torch.stack(
-        [torch.ones_like(states), states, *sites.score_map(source)[:, hidden]], 1
-    )  # (token, 2 + head, d)
+) -> Float[Tensor, "token d d"]:
+    """The sum at the top, a number of rows of all tokens at a time."""
+    heads, n = sites.weights.shape
+    d, seen = len(by_scores), slice(sites.out, None)
+    scores = by_scores.reshape(d, heads, -1)[..., sites.first : sites.first + n].permute(2, 0, 1)
+    mixed = by_mixed.reshape(d, heads, -1).transpose(0, 1)
+    a, b, c = (part[seen] for part in source.norm)
+    x = source.x.detach()[0, seen]
+    right = torch.stack([torch.ones_like(x), x, *sites.score_map(source)[:, seen]], 1)
+    J = x.new_empty(source.x.shape[1], d, x.shape[-1])
+    J[: sites.out] = 0  # what lies before the window does not reach the output
     for start in range(0, d, ROWS):
         rows = slice(start, start + ROWS)
-        J_tt[rows], scores, mixed = pull_back(
-            y, [x, sites.scores, sites.mixed], branches, identity, rows
-        )
-        n = len(scores)
-        E = mixed.reshape(n, heads, -1).transpose(0, 1) @ sites.value_map  # (head, row, d)
-        G = (sites.weights.T @ E.flatten(1)).reshape(seen, n, -1)  # (token, row, d)
-        scores = scores.reshape(n, heads, -1)[..., sites.first : sites.first + seen]
-        left = torch.cat([G @ torch.stack([b, c], -1), scores.permute(2, 0, 1)], -1)
-        J[hidden, rows] = torch.baddbmm(G.mul_(a[:, None]), left, right)
-    return J, J_tt
+        E = mixed[:, rows] @ sites.value_map  # (head, row, d)
+        G = (sites.weights.T @ E.flatten(1)).reshape(n, E.shape[1], -1)  # (token, row, d)
+        left = torch.cat([G @ torch.stack([b, c], -1), scores[:, rows]], -1)
+        J[seen, rows] = torch.baddbmm(G.mul_(a[:, None]), left, right)
+    return J
 
 
 def _is_right(
@@ -342,11 +352,15 @@ def _is_right(
     """Whether the block's own code pulls one random cotangent back to the same."""
     generator = torch.Generator().manual_seed(0)
     u = torch.randn(y.shape, generator=generator, dtype=torch.float64).to(y)
-    expected = torch.autograd.grad(y, [source.x, x], u)
+    expected = torch.autograd.grad(y, [source.x, x], u, retain_graph=True)
     return all(
         bool((u @ J - own).norm() <= REPLAY_TOLERANCE.get(y.dtype, 0.0) * own.norm())
         for J, own in zip(found, (expected[0][0], expected[1][0, 0]), strict=True)
     )
+
+
+def _is_differentiated(value: Any) -> bool:
+    return not isinstance(value, Tensor) or value.requires_grad
 
 
 def _norm_jacobian(

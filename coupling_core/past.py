@@ -68,6 +68,10 @@ class Joined:
 
     view = reshape
 
+    def to(self, *args: Any, **kwargs: Any) -> "Joined":
+        """Change the type or the device."""
+        return Joined(self.past.to(*args, **kwargs), self.last.to(*args, **kwargs), self.axis)
+
     def contiguous(self) -> "Joined":
         """Itself."""
         return self
