@@ -96,7 +96,8 @@ def context_jacobians(
     plain = _run(capture.call, x, maps, window.tensor)
     if plain is None:
         return None
-    others = [m for m in capture.block.module.modules() if m not in plain.attending]
+    modules = capture.block.module.modules()
+    others = [m for m in modules if plain.attending.isdisjoint(m.modules())]
     with branching(nn.ModuleList(others)) as branches:
         joined = _run(capture.call, x, products, window.joined)
     if joined is None or not len(products.scores) == len(products.mixed) == 1:
@@ -197,7 +198,7 @@ class _Window:
 
     def past(self, which: int, whole: Tensor) -> Tensor:
         """Keys (0) or values (1) of the past, those of the source as functions of its states."""
-        n_past = whole.shape[-2] - 1
+        n_past, whole = whole.shape[-2] - 1, whole.detach()  # its last token comes apart from it
         first, end = self.place(n_past)
         own = (self.source.key, self.source.value)[which][..., max(-first, 0) :, :]
         before, after = whole[..., : max(first, 0), :], whole[..., max(end, 0) : n_past, :]
@@ -248,11 +249,11 @@ class _Products(TorchFunctionMode):
             left, right = args
             n = right.past.shape[right.axis]
             if right.axis == -1:
-                self.scores.append(left @ right.past)
+                self.scores.append(past.product(left, right.past))
                 last = (left * right.last.mT).sum(-1, keepdim=True)
                 return torch.concatenate([self.scores[-1], last], -1)
             weights = left[..., :n]
-            self.mixed.append((weights @ right.past, weights, right))
+            self.mixed.append((past.product(weights, right.past), weights, right))
             return self.mixed[-1][0] + left[..., n:] * right.last
         return func(*args, **(kwargs or {}))
 
@@ -337,9 +338,9 @@ def _assemble(
     for start in range(0, d, ROWS):
         rows = slice(start, start + ROWS)
         E = mixed[:, rows] @ sites.value_map  # (head, row, d)
-        G = (sites.weights.T @ E.flatten(1)).reshape(n, E.shape[1], -1)  # (token, row, d)
-        left = torch.cat([G @ torch.stack([b, c], -1), scores[:, rows]], -1)
-        J[seen, rows] = torch.baddbmm(G.mul_(a[:, None]), left, right)
+        G = (sites.weights.T @ E.flatten(1)).reshape(n, *E.shape[1:])  # (token, row, d)
+        left = torch.cat([G @ torch.stack([b, c], 1).mT, scores[:, rows]], -1)
+        J[seen, rows] = G.mul_(a[:, None]).baddbmm_(left, right)
     return J
 
 

@@ -28,7 +28,7 @@ from coupling_core.trace import (
     _probe,
     _Runner,
     _runner,
-    resolve_token,
+    _takes,
 )
 
 
@@ -53,6 +53,11 @@ class Reader:
         """L, the number of blocks."""
         return len(self.runner.blocks)
 
+    @property
+    def n_tokens(self) -> int:
+        """Length of the prompt."""
+        return self.ids.shape[1]
+
     def whole(self, n: int | None = None) -> list[_Call]:
         """Each block's call over the first n tokens at once (all, where n is None), uncached."""
         with torch.no_grad():
@@ -67,6 +72,8 @@ class Reader:
         """
         with torch.no_grad(), _capturing(self.runner.blocks) as calls:
             given = {} if cache is None else {"past_key_values": cache}
+            if _takes(self.runner.model, "logits_to_keep"):
+                given["logits_to_keep"] = 1
             output = self.runner(self.ids[:, first - 1 : last], use_cache=True, **given)
         _check(self.runner.model, self.runner.blocks, calls)
         return calls, getattr(output, "past_key_values", None)
@@ -121,6 +128,51 @@ def decode(reader: Reader, blocks: Iterable[int], tokens: Iterable[int]) -> Iter
     Raises:
         InputError: where a block or a token is out of range.
     """
+    chosen, wanted = _in_range(reader, blocks, tokens)
+    if not wanted:
+        return
+    cache = reader.step(1, wanted[0] - 1)[1] if reader.causal and wanted[0] > 1 else None
+    for token in range(wanted[0], wanted[-1] + 1) if reader.causal else ():
+        if cache is not None or token == 1:
+            calls, cache = reader.step(token, token, cache)
+        if cache is None:
+            break  # the model keeps none
+        if token in wanted:
+            wanted.remove(token)
+            yield _alone(calls, chosen, token)
+    calls = reader.whole() if wanted else []
+    for token in wanted:
+        yield [Capture(_one_row(b, calls[b - 1], token), token, None) for b in chosen]
+
+
+def with_context(
+    reader: Reader, blocks: Iterable[int], token: int
+) -> tuple[list[Capture], list[_Call]]:
+    """Capture chosen blocks at one token, together with their calls over all tokens before it.
+
+    Returns:
+        the captures, and the calls in the same order; without calls where there is no token before,
+        or the model is not causal or keeps no cache.
+
+    Raises:
+        InputError: where a block or the token is out of range.
+    """
+    chosen, _ = _in_range(reader, blocks, [token])
+    if reader.causal and token > 1:
+        before, cache = reader.step(1, token - 1)
+        if cache is not None:
+            calls, _ = reader.step(token, token, cache)
+            return _alone(calls, chosen, token), [before[b - 1] for b in chosen]
+    return next(decode(reader, chosen, [token])), []
+
+
+def _alone(calls: list[_Call], blocks: tuple[int, ...], token: int) -> list[Capture]:
+    return [Capture(_one_token(b, calls[b - 1]), token, calls[b - 1]) for b in blocks]
+
+
+def _in_range(
+    reader: Reader, blocks: Iterable[int], tokens: Iterable[int]
+) -> tuple[tuple[int, ...], list[int]]:
     chosen, wanted = tuple(blocks), sorted(set(tokens))
     for number in chosen:
         if not 1 <= number <= reader.n_blocks:
@@ -128,22 +180,8 @@ def decode(reader: Reader, blocks: Iterable[int], tokens: Iterable[int]) -> Iter
                 f"block {number} is out of range: this model has blocks 1..{reader.n_blocks}"
             )
     for token in wanted:
-        resolve_token(token, reader.ids.shape[1])
-    cache = reader.step(1, wanted[0] - 1)[1] if reader.causal and wanted[0] > 1 else None
-    if not reader.causal or (wanted[0] > 1 and cache is None):
-        yield from _rows(reader.whole(), chosen, wanted)
-        return
-    for token in range(wanted[0], wanted[-1] + 1):
-        calls, cache = reader.step(token, token, cache)
-        if cache is None:
-            yield from _rows(reader.whole(), chosen, wanted)
-            return
-        if token in wanted:
-            yield [Capture(_one_token(b, calls[b - 1]), token, calls[b - 1]) for b in chosen]
-
-
-def _rows(
-    calls: list[_Call], blocks: tuple[int, ...], tokens: list[int]
-) -> Iterator[list[Capture]]:
-    for token in tokens:
-        yield [Capture(_one_row(b, calls[b - 1], token), token, None) for b in blocks]
+        if not 1 <= token <= reader.n_tokens:
+            raise InputError(
+                f"token {token} is out of range: this prompt has tokens 1..{reader.n_tokens}"
+            )
+    return chosen, wanted

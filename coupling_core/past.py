@@ -103,10 +103,10 @@ class Joined:
             left, right = args
             if right.axis == -1:  # queries with keys
                 last = (left * right.last.mT).sum(-1, keepdim=True)
-                return torch.cat([_product(left, right.past), last], -1)
+                return torch.cat([product(left, right.past), last], -1)
             if right.axis == -2:  # weights with values
                 n = right.past.shape[-2]
-                return _product(left[..., :n], right.past) + left[..., n:] * right.last
+                return product(left[..., :n], right.past) + left[..., n:] * right.last
         return func(*(_whole(a) for a in args), **{k: _whole(v) for k, v in (kwargs or {}).items()})
 
 
@@ -151,7 +151,7 @@ def attention(
     return torch.matmul(scores.softmax(-1), value)
 
 
-def _product(left: Tensor, constant: Tensor) -> Tensor:
+def product(left: Tensor, constant: Tensor) -> Tensor:
     """Matrix products head by head: each is one product for all directions at once."""
     heads = constant.shape[:-2]
     if left.shape[:-2] != heads or constant.ndim < 3:

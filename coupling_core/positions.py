@@ -12,7 +12,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from coupling_core.context import Source, context_jacobians, source
-from coupling_core.decode import Capture, Reader, decode
+from coupling_core.decode import Capture, Reader, decode, with_context
 from coupling_core.jacobian import block_jacobian
 from coupling_core.trace import _Call, resolve_token
 
@@ -53,14 +53,12 @@ def output_jacobians(
     Yields:
         block by block, all J_{t1 t2} in the order of t1.
     """
-    t2 = resolve_token(output_token, reader.ids.shape[1])
-    chosen = tuple(blocks)
-    before = _prefix(reader, t2)
-    (captures,) = decode(reader, chosen, [t2])
+    t2 = resolve_token(output_token, reader.n_tokens)
+    captures, before = with_context(reader, blocks, t2)
     whole: list[_Call] = []
-    for capture in captures:
+    for index, capture in enumerate(captures):
         norm = _norm(reader, capture, final_norm)
-        tokens = source(before[capture.block.number - 1], 1) if before else None
+        tokens = source(before[index], 1) if before else None
         found = context_jacobians(capture, tokens, norm) if tokens else None
         if found is not None:
             yield torch.cat([found[0], found[1][None]])
@@ -89,7 +87,7 @@ def input_jacobians(
     Yields:
         token by token, t2 and J_{t1 t2} of each block.
     """
-    t1 = resolve_token(input_token, reader.ids.shape[1])
+    t1 = resolve_token(input_token, reader.n_tokens)
     wanted = {t for t in output_tokens if t >= t1 or not reader.causal}
     sources: list[Source | None] = []
     whole: list[_Call] = []
@@ -118,11 +116,6 @@ def input_jacobians(
 def _norm(reader: Reader, capture: Capture, final_norm: bool) -> nn.Module | None:
     last = capture.block.number == reader.n_blocks
     return reader.final_norm if last and final_norm else None
-
-
-def _prefix(reader: Reader, token: int) -> list[_Call]:
-    """Each block's call over the tokens before a token, through an empty cache; none if there are none."""
-    return reader.step(1, token - 1)[0] if reader.causal and token > 1 else []
 
 
 def _through_all(
