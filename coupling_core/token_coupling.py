@@ -1,0 +1,233 @@
+"""Coupling between positions: the Jacobians of two blocks, compared across tokens.
+
+    self          J^l_tt     against  J^l'_t't'        row t,  column t'
+    fixed-input   J^l_{t1 t}  against  J^l'_{t1 t'}     t1 is given
+    fixed-output  J^l_{t t2}  against  J^l'_{t' t2}     t2 is given      (paper, section 3.2)
+
+As across depth, A = U^T J V with the row's Jacobian of block l and the column's top K singular
+vectors of block l', and the two nested numerators of every K tell every score.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from coupling_core.coupling import CHANCE_FRAMES, _buffer, _corner, nested, random_frames
+from coupling_core.decode import Reader
+from coupling_core.errors import InputError
+from coupling_core.positions import input_jacobians, output_jacobians, self_jacobians
+from coupling_core.records import ROLES, SAMPLED_DEFINITIONS, Certificate, View
+from coupling_core.scores import corrected, floor_by_k, score
+from coupling_core.svd import SVD, top_svd
+from coupling_core.trace import resolve_token
+
+MODES = ("self", "fixed-input", "fixed-output")
+
+
+@dataclass(frozen=True)
+class PositionCoupling:
+    """The numerators of every score between all positions of a prompt, NaN where causality forbids.
+
+    Args:
+        blocks: l of the Jacobian (rows) and l' of the basis (columns).
+        width: d.
+        singular_values: the top Kmax of both blocks, 0 past the rank.
+        rank: numerical rank of the measured part, at most Kmax; 0 where the Jacobian is zero, and
+            where there is none.
+        jacobian_norm: norm_F of block l's Jacobians.
+        diagonal: A_kk and B_kk.
+        off_diagonal: squared norm of the off-diagonal entries of the leading k x k corner.
+        chance: sampled chance floor of `SAMPLED_DEFINITIONS`, in that order.
+        chance_error: its standard error.
+        certificates: of both blocks, by position; None where there is no Jacobian.
+    """
+
+    blocks: tuple[int, int]
+    width: int
+    singular_values: Float[np.ndarray, "2 position k"]
+    rank: Int[np.ndarray, "2 position"]
+    jacobian_norm: Float[np.ndarray, " position"]
+    diagonal: Float[np.ndarray, "role position position k"]
+    off_diagonal: Float[np.ndarray, "role position position k"]
+    chance: Float[np.ndarray, "sampled position k"]
+    chance_error: Float[np.ndarray, "sampled position k"]
+    certificates: tuple[tuple[Certificate | None, ...], tuple[Certificate | None, ...]]
+
+    @property
+    def certified(self) -> bool:
+        """Whether every SVD passed its certificate."""
+        return all(c.certified for side in self.certificates for c in side if c is not None)
+
+
+@dataclass(frozen=True)
+class PositionScores:
+    """One view of it, as numbers.
+
+    Args:
+        coupling: raw score c; row = token of the Jacobian, column = token of the basis. NaN where
+            causality forbids, and where a rank is below K.
+        chance: its chance floor (the same along a row).
+        corrected: (c - floor) / (1 - floor).
+        mean: of the corrected score, without any Jacobian against itself; NaN where none is left.
+    """
+
+    coupling: Float[np.ndarray, "position position"]
+    chance: Float[np.ndarray, "position position"]
+    corrected: Float[np.ndarray, "position position"]
+    mean: float
+
+
+def couple_positions(
+    reader: Reader,
+    mode: str,
+    block: int,
+    other_block: int,
+    k: int,
+    *,
+    token: int | None = None,
+    final_norm: bool = True,
+) -> PositionCoupling:
+    """Compare the Jacobians of two blocks between all positions.
+
+    Args:
+        reader: a model with its prompt.
+        mode: which tokens a Jacobian joins; see above.
+        block: l, whose Jacobians are the rows.
+        other_block: l', whose singular vectors are the columns.
+        k: Kmax.
+        token: the fixed one, 1..n; -1 is the last. Only in the modes that fix one.
+        final_norm: whether the model's final norm belongs to the last block (Eq. 7).
+
+    Raises:
+        InputError: where the mode, a block, K or the token is out of range.
+    """
+    if mode not in MODES:
+        raise InputError(f"the mode must be one of {', '.join(MODES)}, and {mode!r} was given")
+    if (token is None) != (mode == "self"):
+        told = "needs the token to fix" if token is None else "fixes no token, and one was given"
+        raise InputError(f"mode {mode!r} {told}")
+    found: _Found | None = None
+    for position, pair in _pairs(reader, mode, (block, other_block), token, final_norm):
+        if found is None:
+            found = _Found(reader.n_tokens, _checked(k, pair[0]), pair[0])
+        found.add(position - 1, *pair)
+    assert found is not None  # the fixed token itself is always allowed
+    return found.result((block, other_block))
+
+
+def score_positions(result: PositionCoupling, view: View) -> PositionScores:
+    """Score all pairs of positions at one K.
+
+    Raises:
+        InputError: where K exceeds what was measured.
+    """
+    k_max = result.singular_values.shape[-1]
+    if view.k > k_max:
+        raise InputError(f"K must lie in 1..{k_max}, what was measured, and {view.k} was asked for")
+    role, k = ROLES.index(view.role), view.k
+    enough = result.rank >= k
+    s = np.where(enough[0][:, None], result.singular_values[0], np.nan)[:, :k]
+    coupling = score(
+        result.diagonal[role][..., :k], result.off_diagonal[role][..., :k], s[:, None],
+        view.definition, view.p,
+    )[..., -1]  # fmt: skip
+    coupling = np.where(enough[0][:, None] & enough[1], coupling, np.nan)
+    sampled = result.chance[..., :k]
+    floors = floor_by_k(s, result.jacobian_norm, result.width, sampled, view.definition, view.p)
+    floor = np.broadcast_to(floors[:, -1:], coupling.shape)
+    above = corrected(coupling, floor)
+    itself = np.eye(len(above), dtype=bool) & (result.blocks[0] == result.blocks[1])
+    others = above[~itself & ~np.isnan(above)]
+    mean = float(others.mean()) if others.size else float("nan")
+    return PositionScores(coupling, floor, above, mean)
+
+
+def _checked(k: int, jacobian: Float[Tensor, "d d"]) -> int:
+    if not 1 <= k <= len(jacobian):
+        raise InputError(f"K must lie in 1..{len(jacobian)} (the model's width), and {k} came")
+    return k
+
+
+def _pairs(
+    reader: Reader, mode: str, blocks: tuple[int, int], token: int | None, final_norm: bool
+) -> Iterator[tuple[int, tuple[Tensor, Tensor]]]:
+    """Position by position, the Jacobians of the two blocks; the same twice where they are one."""
+    chosen = tuple(dict.fromkeys(blocks))
+    every = range(1, reader.n_tokens + 1)
+    if mode == "fixed-output":
+        found = list(output_jacobians(reader, chosen, token, final_norm=final_norm))
+        by_position = enumerate(map(list, zip(*found, strict=True)), 1)
+    elif mode == "fixed-input":
+        by_position = input_jacobians(reader, chosen, token, every, final_norm=final_norm)
+    else:
+        by_position = self_jacobians(reader, chosen, every, final_norm=final_norm)
+    for position, jacobians in by_position:
+        yield position, (jacobians[0], jacobians[-1])
+
+
+class _Found:
+    """What is known of the positions so far."""
+
+    def __init__(self, n: int, k: int, like: Float[Tensor, "d d"]) -> None:
+        d, device = len(like), like.device
+        self.at: list[int] = []
+        self.jacobians = _buffer(n, d, device)
+        self.u, self.v = torch.zeros(2, n, d, k, device=device)
+        self.frames = random_frames(d, k, CHANCE_FRAMES, device)
+        self.singular_values = np.full((2, n, k), np.nan, np.float32)
+        self.rank = np.zeros((2, n), int)
+        self.norm = np.full(n, np.nan)
+        self.chance = np.full((len(SAMPLED_DEFINITIONS), n, k), np.nan, np.float32)
+        self.chance_error = np.full_like(self.chance, np.nan)
+        self.certificates: tuple[list[Certificate | None], ...] = ([None] * n, [None] * n)
+
+    def add(self, at: int, J: Float[Tensor, "d d"], other: Float[Tensor, "d d"]) -> None:
+        """Take in the Jacobians of both blocks at one position."""
+        k = self.u.shape[-1]
+        svd = _svd(J, k)
+        basis = svd if other is J else _svd(other, k)
+        for side, one in enumerate((svd, basis)):
+            self.singular_values[side, at] = one.s.cpu().numpy()
+            self.rank[side, at] = one.rank
+            self.certificates[side][at] = one.certificate
+        self.at.append(at)
+        self.jacobians[at], self.u[at], self.v[at] = J, basis.u, basis.v
+        self.norm[at] = float(torch.linalg.norm(J.double()))
+        if svd.rank:
+            self._sample_chance(at)
+
+    def _sample_chance(self, at: int) -> None:
+        products = _corner(self.jacobians[at][None], *self.frames)[0]
+        diagonal, off_diagonal = (part.cpu().numpy() for part in nested(products))
+        s = self.singular_values[0, at][None]
+        for index, definition in enumerate(SAMPLED_DEFINITIONS):
+            sampled = score(diagonal, off_diagonal, s, definition)
+            self.chance[index, at] = sampled.mean(0)
+            self.chance_error[index, at] = sampled.std(0, ddof=1) / np.sqrt(len(sampled))
+
+    def result(self, blocks: tuple[int, int]) -> PositionCoupling:
+        """All pairs of the positions that came."""
+        n, d, k = self.u.shape
+        diagonal = np.full((2, n, n, k), np.nan, np.float32)
+        off_diagonal = np.full_like(diagonal, np.nan)
+        for row in self.at:
+            products = _corner(self.jacobians[row][None], self.u[self.at], self.v[self.at])
+            for numerator, found in zip((diagonal, off_diagonal), nested(products), strict=True):
+                numerator[:, row, self.at] = found.cpu().numpy()
+        return PositionCoupling(
+            blocks, d, self.singular_values, self.rank, self.norm, diagonal, off_diagonal,
+            self.chance, self.chance_error, tuple(map(tuple, self.certificates)),
+        )  # fmt: skip
+
+
+def _svd(J: Float[Tensor, "d d"], k: int) -> SVD:
+    """The top K triplets; none of a token that the output does not see."""
+    if J.any():
+        return top_svd(J, k)
+    nothing = J.new_zeros(len(J), k)
+    exact = Certificate(True, "full", 0.0, 0.0)
+    return SVD(nothing, nothing[0], nothing, 0.0, 0, exact)
