@@ -15,26 +15,21 @@ None of this is assumed: one random cotangent is pulled back through the block's
 cache that is differentiated, and where the two disagree, nothing is returned.
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 import torch
-import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
-from torch.overrides import TorchFunctionMode
 
-from coupling_core import past
 from coupling_core.branches import CHUNK, Branch, branching
 from coupling_core.decode import Capture
 from coupling_core.jacobian import REPLAY_TOLERANCE, check_replay, pull_back
 from coupling_core.past import Joined
-from coupling_core.trace import _Call, _tensor, frozen
+from coupling_core.rerun import LinearInputs, Products, run
+from coupling_core.trace import _Call
 
 ROWS = 16
-"""Rows of all Jacobians put together at a time: what is worked on stays in the processor's cache."""
+"""Rows of all Jacobians put together at a time: few enough for the processor's cache."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +42,7 @@ class Source:
         key: what the block put into its cache for them.
         value: likewise.
         at: the place, among the block's linear maps, of the one that gives the values.
-        norm: a, b and c of every token, where that map's input z has dz/dx = diag(a) + b 1^T + c x^T.
+        norm: a, b and c of every token; that map's input z has dz/dx = diag(a) + b 1^T + c x^T.
     """
 
     first: int
@@ -61,18 +56,18 @@ class Source:
 def source(call: _Call, first: int) -> Source | None:
     """Take in a block's call over some tokens; None where it is not of the form described above."""
     x = call.hidden.detach().clone().requires_grad_()
-    maps = _LinearInputs()
-    run = _run(call, x, maps)
-    if run is None:
+    maps = LinearInputs()
+    seen = run(call, x, maps)
+    if seen is None:
         return None
     known = [i for i, z in enumerate(maps.all) if z.requires_grad]
     gradients = torch.autograd.grad(
-        run.value.sum(), [x, *(maps.all[i] for i in known)], retain_graph=True, allow_unused=True
+        seen.value.sum(), [x, *(maps.all[i] for i in known)], retain_graph=True, allow_unused=True
     )
     at = max((i for i, g in zip(known, gradients[1:], strict=True) if g is not None), default=None)
     if at is None or maps.all[at].numel() != x.numel():
         return None
-    return Source(first, x, run.key, run.value, at, _norm_jacobian(maps.all[at], x))
+    return Source(first, x, seen.key, seen.value, at, _norm_jacobian(maps.all[at], x))
 
 
 def context_jacobians(
@@ -92,14 +87,14 @@ def context_jacobians(
         return None
     x = capture.block.state.detach().clone()[None, None].requires_grad_()
     window = _Window(given, capture.token)
-    maps, products = _LinearInputs(), _Products()
-    plain = _run(capture.call, x, maps, window.tensor)
+    maps, products = LinearInputs(), Products()
+    plain = run(capture.call, x, maps, window.tensor)
     if plain is None:
         return None
     modules = capture.block.module.modules()
     others = [m for m in modules if plain.attending.isdisjoint(m.modules())]
     with branching(nn.ModuleList(others)) as branches:
-        joined = _run(capture.call, x, products, window.joined)
+        joined = run(capture.call, x, products, window.joined)
     if joined is None or not len(products.scores) == len(products.mixed) == 1:
         return None
     check_replay(capture.block, joined.output)
@@ -112,71 +107,6 @@ def context_jacobians(
         return None
     found[1].diagonal().sub_(1)
     return found
-
-
-@dataclass(frozen=True)
-class _Run:
-    """One run of a block.
-
-    Args:
-        output: at the last token.
-        key: what was put into the cache.
-        value: likewise.
-        attending: the modules that were handed the cache.
-    """
-
-    output: Float[Tensor, " d"]
-    key: Tensor
-    value: Tensor
-    attending: set[nn.Module]
-
-
-Join = Callable[[int, Tensor, Tensor], "Tensor | Joined"]
-"""Makes the keys (0) or values (1) of all tokens from those of the cache and of the last token."""
-
-
-def _run(
-    call: _Call, x: Float[Tensor, "1 token d"], mode: TorchFunctionMode, join: Join | None = None
-) -> _Run | None:
-    """Run a block's call at other states; None where it keeps no keys and values, or keeps more."""
-    args, kwargs = frozen(call.args), frozen(call.kwargs)
-    args, kwargs = ((x, *args[1:]), kwargs) if args else (args, kwargs | {"hidden_states": x})
-    cache = next((a for a in (*args, *kwargs.values()) if _is_cache(a)), None)
-    cache = getattr(cache, "self_attention_cache", cache)
-    if cache is None:
-        return None
-    update, given = cache.update, []
-
-    def watched(key: Tensor, value: Tensor, *rest: Any, **options: Any) -> Any:
-        whole = update(key, value, *rest, **options)
-        given.append((key, value))
-        return whole if join is None else tuple(map(join, (0, 1), whole, (key, value)))
-
-    cache.update = watched
-    with torch.enable_grad(), _attending(call.module) as attending, mode:
-        output = _tensor(call.module(*args, **kwargs))[0, -1]
-    return _Run(output, *given[0], attending) if len(given) == 1 else None
-
-
-def _is_cache(value: Any) -> bool:
-    return hasattr(value, "get_seq_length")
-
-
-@contextmanager
-def _attending(block: nn.Module) -> Iterator[set[nn.Module]]:
-    """Collect the modules of a block that are handed a cache, and the block itself."""
-    found = {block}
-
-    def note(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        if any(map(_is_cache, (*args, *kwargs.values()))):
-            found.add(module)
-
-    handles = [m.register_forward_pre_hook(note, with_kwargs=True) for m in block.modules()]
-    try:
-        yield found
-    finally:
-        for handle in handles:
-            handle.remove()
 
 
 @dataclass(frozen=True)
@@ -213,51 +143,6 @@ class _Window:
         return Joined(self.past(which, whole), last, -2)
 
 
-class _LinearInputs(TorchFunctionMode):
-    """Keeps the inputs of a run's linear maps."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.all: list[Tensor] = []
-
-    def __torch_function__(
-        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
-    ) -> Any:
-        if func is torch.addmm:  # the transposed layer of GPT-2
-            self.all.append(args[1])
-        elif func is F.linear or (func in past.PRODUCTS and not _is_differentiated(args[1])):
-            self.all.append(args[0])
-        return func(*args, **(kwargs or {}))
-
-
-class _Products(TorchFunctionMode):
-    """Keeps the products of a run's attention with the keys and the values of the past."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.scores: list[Tensor] = []
-        self.mixed: list[tuple[Tensor, Tensor, Joined]] = []
-
-    def __torch_function__(
-        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
-    ) -> Any:
-        joined = len(args) > 1 and isinstance(args[1], Joined) and isinstance(args[0], Tensor)
-        if joined and func is F.scaled_dot_product_attention:
-            with self:
-                return past.attention(*args, **(kwargs or {}))
-        if joined and func in past.PRODUCTS:
-            left, right = args
-            n = right.past.shape[right.axis]
-            if right.axis == -1:
-                self.scores.append(past.product(left, right.past))
-                last = (left * right.last.mT).sum(-1, keepdim=True)
-                return torch.concatenate([self.scores[-1], last], -1)
-            weights = left[..., :n]
-            self.mixed.append((past.product(weights, right.past), weights, right))
-            return self.mixed[-1][0] + left[..., n:] * right.last
-        return func(*args, **(kwargs or {}))
-
-
 @dataclass(frozen=True)
 class _Sites:
     """Where a block meets the tokens of a source that are in the window.
@@ -281,7 +166,7 @@ class _Sites:
     @classmethod
     def of(
         cls,
-        products: _Products,
+        products: Products,
         window: _Window,
         value: Tensor,
         value_map: Float[Tensor, "d_value d"],
@@ -360,10 +245,6 @@ def _is_right(
     )
 
 
-def _is_differentiated(value: Any) -> bool:
-    return not isinstance(value, Tensor) or value.requires_grad
-
-
 def _norm_jacobian(
     z: Float[Tensor, "*token d"], x: Float[Tensor, "1 token d"]
 ) -> tuple[Float[Tensor, "token d"], Float[Tensor, "token d"], Float[Tensor, "token d"]]:
@@ -392,9 +273,11 @@ def _norm_jacobian(
     return a.to(x.dtype), b, c
 
 
-def _batched(output: Tensor, input: Tensor) -> Float[Tensor, "d_out d_in"]:
-    """Jacobian of an output, by one batched backward pass."""
+def _batched(output: Tensor, given: Tensor) -> Float[Tensor, "d_out d_in"]:
+    """Jacobian of an output, by one batched backward pass; zero where it does not depend on it."""
     n = output.numel()
     unit = torch.eye(n, dtype=output.dtype, device=output.device).reshape(n, *output.shape)
-    (found,) = torch.autograd.grad(output, input, unit, retain_graph=True, is_grads_batched=True)
-    return found.flatten(1)
+    (found,) = torch.autograd.grad(
+        output, given, unit, retain_graph=True, is_grads_batched=True, materialize_grads=True
+    )
+    return found.reshape(n, -1)

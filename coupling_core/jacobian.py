@@ -45,7 +45,7 @@ def block_jacobian(block: Block, final_norm: nn.Module | None = None) -> Float[T
     jacobian = torch.empty_like(identity)
     for start in range(0, len(identity), CHUNK):
         rows = slice(start, start + CHUNK)
-        (jacobian[rows],) = pull_back(y, [x], branches, identity, rows)
+        jacobian[rows] = pull_back(y, [x], branches, identity, rows)[0]
     jacobian.diagonal().sub_(1)
     _check_values(block, jacobian)
     return jacobian
@@ -57,7 +57,7 @@ def pull_back(
     branches: list[Branch],
     identity: Float[Tensor, "d d"],
     rows: slice,
-) -> list[Float[Tensor, "row d_in"] | None]:
+) -> list[Float[Tensor, "row d_in"]]:
     """Rows of the Jacobians of y: pulled back from branch to branch, the last one first.
 
     Args:
@@ -68,7 +68,7 @@ def pull_back(
         rows: which of them.
 
     Returns:
-        the rows for each input, flattened; None for one that y does not depend on.
+        the rows for each input, flattened.
     """
     leaves = [*inputs, *(branch.output for branch in branches)]
     found = _pull_back(y, leaves, identity[rows])
@@ -82,8 +82,14 @@ def pull_back(
         else:
             moved = cotangent @ branch.jacobian
         earlier = _pull_back(branch.input, leaves[: len(inputs) + index], moved)
-        found = [a if b is None else b if a is None else a + b for a, b in zip(found, earlier)]
-    return found
+        found = [
+            a if b is None else b if a is None else a + b
+            for a, b in zip(found, earlier, strict=True)
+        ]
+    return [
+        identity.new_zeros(len(identity[rows]), given.numel()) if part is None else part
+        for part, given in zip(found, inputs, strict=True)
+    ]
 
 
 def _pull_back(

@@ -42,7 +42,7 @@ def self_jacobians(
 def output_jacobians(
     reader: Reader, blocks: Iterable[int], output_token: int, *, final_norm: bool = True
 ) -> Iterator[Float[Tensor, "token d d"]]:
-    """J^l_{t1 t2} of chosen blocks for one output token t2 and every t1, in a causal model up to t2.
+    """J^l_{t1 t2} of chosen blocks for one output token t2 and every t1 (up to t2 if causal).
 
     Args:
         reader: a model with its prompt.

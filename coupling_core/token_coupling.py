@@ -8,7 +8,7 @@ As across depth, A = U^T J V with the row's Jacobian of block l and the column's
 vectors of block l', and the two nested numerators of every K tell every score.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,7 +23,6 @@ from coupling_core.positions import input_jacobians, output_jacobians, self_jaco
 from coupling_core.records import ROLES, SAMPLED_DEFINITIONS, Certificate, View
 from coupling_core.scores import corrected, floor_by_k, score
 from coupling_core.svd import SVD, top_svd
-from coupling_core.trace import resolve_token
 
 MODES = ("self", "fixed-input", "fixed-output")
 
@@ -55,7 +54,7 @@ class PositionCoupling:
     off_diagonal: Float[np.ndarray, "role position position k"]
     chance: Float[np.ndarray, "sampled position k"]
     chance_error: Float[np.ndarray, "sampled position k"]
-    certificates: tuple[tuple[Certificate | None, ...], tuple[Certificate | None, ...]]
+    certificates: tuple[tuple[Certificate | None, ...], ...]
 
     @property
     def certified(self) -> bool:
@@ -158,11 +157,13 @@ def _pairs(
     """Position by position, the Jacobians of the two blocks; the same twice where they are one."""
     chosen = tuple(dict.fromkeys(blocks))
     every = range(1, reader.n_tokens + 1)
+    fixed = token or 0
+    by_position: Iterable[tuple[int, list[Tensor]]]
     if mode == "fixed-output":
-        found = list(output_jacobians(reader, chosen, token, final_norm=final_norm))
+        found = list(output_jacobians(reader, chosen, fixed, final_norm=final_norm))
         by_position = enumerate(map(list, zip(*found, strict=True)), 1)
     elif mode == "fixed-input":
-        by_position = input_jacobians(reader, chosen, token, every, final_norm=final_norm)
+        by_position = input_jacobians(reader, chosen, fixed, every, final_norm=final_norm)
     else:
         by_position = self_jacobians(reader, chosen, every, final_norm=final_norm)
     for position, jacobians in by_position:
@@ -183,7 +184,7 @@ class _Found:
         self.norm = np.full(n, np.nan)
         self.chance = np.full((len(SAMPLED_DEFINITIONS), n, k), np.nan, np.float32)
         self.chance_error = np.full_like(self.chance, np.nan)
-        self.certificates: tuple[list[Certificate | None], ...] = ([None] * n, [None] * n)
+        self.certificates: list[list[Certificate | None]] = [[None] * n for _ in range(2)]
 
     def add(self, at: int, J: Float[Tensor, "d d"], other: Float[Tensor, "d d"]) -> None:
         """Take in the Jacobians of both blocks at one position."""

@@ -40,9 +40,7 @@ def double():
 
 def expected(model, reader, block, t1, t2, stack=None, inputs=None):
     norm = reader.final_norm if block == reader.n_blocks else None
-    return reference.block_jacobian(
-        model, IDS, block, t1, t2, norm, stack=stack, inputs=inputs
-    )
+    return reference.block_jacobian(model, IDS, block, t1, t2, norm, stack=stack, inputs=inputs)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
