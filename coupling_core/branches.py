@@ -100,7 +100,11 @@ def _diverted(module: nn.Module, found: _Found) -> Iterator[None]:
 def _input(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor | None:
     """The one vector that a call is differentiated by; None where there is no such, or another."""
     tensors = [a for a in (*args, *kwargs.values()) if isinstance(a, Tensor) and a.requires_grad]
-    if not torch.is_grad_enabled() or len(tensors) != 1 or tensors[0].numel() != tensors[0].shape[-1]:
+    if (
+        not torch.is_grad_enabled()
+        or len(tensors) != 1
+        or tensors[0].numel() != tensors[0].shape[-1]
+    ):
         return None
     return tensors[0]
 
@@ -145,7 +149,10 @@ def _without_products(maps: "_Recorded") -> "_Known":
     known = {m: m.weight for m in maps.all if m.is_first}
     for m in maps.all:
         if not m.is_first and (scales := _elementwise(m.input, maps.z, list(known))) is not None:
-            scaled = sum(a[:, None] * known[of] for of, a in scales.items())
+            (of, a), *others = scales.items()
+            scaled = a[:, None] * known[of]
+            for of, a in others:
+                scaled.addcmul_(a[:, None], known[of])
             known[m] = m.weight @ scaled
     return known
 

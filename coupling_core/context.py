@@ -26,7 +26,7 @@ from coupling_core.decode import Capture
 from coupling_core.jacobian import REPLAY_TOLERANCE, check_replay, pull_back
 from coupling_core.past import Joined
 from coupling_core.rerun import LinearInputs, Products, run
-from coupling_core.trace import _Call
+from coupling_core.trace import Call
 
 ROWS = 16
 """Rows of all Jacobians put together at a time: few enough for the processor's cache."""
@@ -53,7 +53,7 @@ class Source:
     norm: tuple[Float[Tensor, "token d"], Float[Tensor, "token d"], Float[Tensor, "token d"]]
 
 
-def source(call: _Call, first: int) -> Source | None:
+def source(call: Call, first: int) -> Source | None:
     """Take in a block's call over some tokens; None where it is not of the form described above."""
     x = call.hidden.detach().clone().requires_grad_()
     maps = LinearInputs()

@@ -25,7 +25,7 @@ CHANCE_FRAMES = 8
 ANGLE_K = 10
 """Principal angles are kept at this K and at Kmax."""
 
-IN_MEMORY = 4 << 30
+IN_MEMORY = 256 << 20
 """Bytes of Jacobians kept in memory; above, they lie in a file that the system pages in."""
 
 
@@ -49,9 +49,9 @@ class Pairs:
 
     def __post_init__(self) -> None:
         L, k, view = self.n_blocks, self.k, self.k_view
-        self.jacobians = _buffer(L, self.width, self.device)
-        self.u = torch.zeros(L, self.width, k, device=self.device)
-        self.v = torch.zeros_like(self.u)
+        self.jacobians = buffer(L, self.width, self.device)
+        # Bases lie in rows (V^T over U^T), the layout in which their products with J run fastest.
+        self.bases = torch.zeros(2, L, k, self.width, device=self.device)
         self.svds: list[SVD] = []
         self.angle_k = np.array(sorted({min(ANGLE_K, k), k}))
         self.singular_values = np.full((L, k), np.nan, np.float32)
@@ -67,15 +67,16 @@ class Pairs:
         """Take in the next block: its pairs with itself and with every block before it."""
         now = len(self.svds)
         self.svds.append(svd)
-        self.jacobians[now], self.u[now], self.v[now] = jacobian, svd.u, svd.v
+        self.jacobians[now] = jacobian
+        self.bases[0, now], self.bases[1, now] = svd.v.T, svd.u.T
         self.singular_values[now] = svd.s.cpu().numpy()
         self.jacobian_norm[now] = float(torch.linalg.norm(jacobian.double()))
-        u, v = self.u[: now + 1], self.v[: now + 1]
-        self._put(slice(now, now + 1), slice(0, now + 1), _corner(jacobian[None], u, v))
+        self._put(slice(now, now + 1), slice(0, now + 1), row(jacobian, self.bases[:, : now + 1]))
         if now:
-            earlier = _corner(self.jacobians[:now], u[now:], v[now:])
-            self._put(slice(0, now), slice(now, now + 1), earlier)
-        self._sample_chance(now, jacobian)
+            earlier = [row(j, self.bases[:, now : now + 1]) for j in self.jacobians[:now]]
+            self._put(slice(0, now), slice(now, now + 1), torch.cat(earlier, 1))
+        found = sample_chance(jacobian, self.singular_values[now], self.frames)
+        self.chance[:, now], self.chance_error[:, now] = found
 
     def _put(self, rows: slice, columns: slice, products: Float[Tensor, "role pair k k"]) -> None:
         diagonal, off_diagonal = nested(products)
@@ -87,16 +88,6 @@ class Pairs:
         corner = products[..., : self.k_view, : self.k_view].cpu().numpy().reshape(view)
         top = self.singular_values[rows, 0].reshape(-1, 1, 1, 1)
         self.matrices[at] = corner / top
-
-    def _sample_chance(self, now: int, jacobian: Float[Tensor, "d d"]) -> None:
-        diagonal, off_diagonal = nested(_corner(jacobian[None], *self.frames)[:1])
-        s = self.singular_values[now]
-        for index, definition in enumerate(SAMPLED_DEFINITIONS):
-            sampled = score(
-                diagonal[0].cpu().numpy(), off_diagonal[0].cpu().numpy(), s[None], definition
-            )
-            self.chance[index, now] = sampled.mean(0)
-            self.chance_error[index, now] = sampled.std(0, ddof=1) / np.sqrt(len(sampled))
 
     def arrays(self) -> dict[str, Any]:
         """The fields of a `DepthResult` as they stand, copied, with principal angles still NaN."""
@@ -124,11 +115,14 @@ class Pairs:
         L = self.n_blocks
         degrees = np.full((2, len(self.angle_k), L, L, self.k), np.nan, np.float16)
         upper = torch.triu_indices(L, L)
-        for side, basis in enumerate((self.u, self.v)):
-            overlap = torch.einsum("idk,jdm->ijkm", basis, basis)[upper[0], upper[1]]
+        for side, basis in enumerate(self.bases.flip(0)):
+            flat = basis.flatten(0, 1)
+            overlap = (flat @ flat.T).reshape(L, self.k, L, self.k).transpose(1, 2)
+            overlap = overlap[upper[0], upper[1]]
             for index, k in enumerate(self.angle_k):
-                cosines = torch.linalg.svdvals(overlap[:, :k, :k]).clamp(0, 1)
-                found = torch.rad2deg(torch.arccos(cosines)).cpu().numpy()
+                part = overlap[:, :k, :k]
+                squares = torch.linalg.eigvalsh(part.mT @ part).flip(-1).clamp(0, 1)
+                found = torch.rad2deg(torch.arccos(squares.sqrt())).cpu().numpy()
                 degrees[side, index, upper[0], upper[1], :k] = found
                 degrees[side, index, upper[1], upper[0], :k] = found
         return degrees
@@ -148,34 +142,62 @@ def nested(
 
 def random_frames(
     width: int, k: int, count: int, device: torch.device
-) -> tuple[Float[Tensor, "frame d k"], Float[Tensor, "frame d k"]]:
-    """Independent Haar-random K-frames in place of U and of V, from a fixed seed."""
+) -> Float[Tensor, "side frame k d"]:
+    """Independent Haar-random K-frames in place of V and of U, in rows, from a fixed seed."""
     generator = torch.Generator().manual_seed(0)
     gaussian = torch.randn(2 * count, width, k, generator=generator)
     q, r = torch.linalg.qr(gaussian)
     # The sign of R's diagonal makes the factor unique, and with it the distribution uniform.
-    frames = (q * r.diagonal(dim1=-2, dim2=-1).sign()[:, None]).to(device)
-    return frames[:count], frames[count:]
+    frames = q * r.diagonal(dim1=-2, dim2=-1).sign()[:, None]
+    return frames.mT.reshape(2, count, k, width).flip(0).contiguous().to(device)
 
 
-def _corner(
-    jacobians: Float[Tensor, "row d d"],
-    u: Float[Tensor, "column d k"],
-    v: Float[Tensor, "column d k"],
-) -> Float[Tensor, "role pair k k"]:
-    """A and B of every row with every column (one of the two is single), as two large GEMMs."""
-    rows, d, _ = jacobians.shape
-    columns, _, k = u.shape
-    bases = torch.cat([v, u]).permute(1, 0, 2).reshape(d, -1)  # (d, 2 column k)
-    moved = (jacobians.reshape(-1, d) @ bases).reshape(rows, d, 2, columns, k)
-    duals = torch.stack([u, v])  # (role, column, d, k)
-    products = torch.einsum("rcdk,idrcm->rickm", duals, moved)
-    return products.reshape(2, rows * columns, k, k)
+def sample_chance(
+    jacobian: Float[Tensor, "d d"],
+    s: Float[np.ndarray, " k"],
+    frames: Float[Tensor, "side frame k d"],
+) -> tuple[Float[np.ndarray, "sampled k"], Float[np.ndarray, "sampled k"]]:
+    """Scores of a Jacobian with random frames: mean and its standard error.
+
+    Args:
+        jacobian: J.
+        s: its top singular values.
+        frames: of `random_frames`.
+
+    Returns:
+        both for `SAMPLED_DEFINITIONS`, in that order.
+    """
+    right, left = frames
+    diagonal, off_diagonal = (
+        part.cpu().numpy() for part in nested(coupling_matrices(jacobian, left, right))
+    )
+    sampled = np.stack([score(diagonal, off_diagonal, s[None], of) for of in SAMPLED_DEFINITIONS])
+    return sampled.mean(1), sampled.std(1, ddof=1) / np.sqrt(sampled.shape[1])
 
 
-def _buffer(blocks: int, width: int, device: torch.device) -> Float[Tensor, "block d d"]:
-    shape = (blocks, width, width)
-    if device.type != "cpu" or blocks * width * width * 4 <= IN_MEMORY:
+def row(
+    jacobian: Float[Tensor, "d d"], bases: Float[Tensor, "side column k d"]
+) -> Float[Tensor, "role column k k"]:
+    """A and B of one Jacobian with every basis; the sides of the bases are V and U."""
+    v, u = bases
+    return torch.stack([coupling_matrices(jacobian, u, v), coupling_matrices(jacobian, v, u)])
+
+
+def coupling_matrices(
+    jacobian: Float[Tensor, "d d"],
+    left: Float[Tensor, "column k d"],
+    right: Float[Tensor, "column k d"],
+) -> Float[Tensor, "column k k"]:
+    """`left J right^T` of every column, with bases in rows: one large product, then small ones."""
+    columns, k, d = right.shape
+    moved = (right.reshape(-1, d) @ jacobian.T).reshape(columns, k, d)
+    return left @ moved.mT
+
+
+def buffer(count: int, width: int, device: torch.device) -> Float[Tensor, "count d d"]:
+    """Room for so many Jacobians: in memory, or in a temporary file where it is large."""
+    shape = (count, width, width)
+    if device.type != "cpu" or count * width * width * 4 <= IN_MEMORY:
         return torch.empty(shape, device=device)
     file = tempfile.TemporaryFile()
     return torch.from_numpy(np.memmap(file, np.float32, "w+", shape=shape))

@@ -20,15 +20,16 @@ from coupling_core.records import Stack
 from coupling_core.trace import (
     PROBE_TOKENS,
     Block,
-    _Call,
-    _capturing,
-    _check,
-    _one_row,
-    _one_token,
-    _probe,
-    _Runner,
-    _runner,
-    _takes,
+    Call,
+    Kind,
+    Runner,
+    at_one_row,
+    at_one_token,
+    capturing,
+    check_run,
+    find_kind,
+    runner_of,
+    takes,
 )
 
 
@@ -39,14 +40,12 @@ class Reader:
     Args:
         runner: runs the stack that is measured.
         ids: what that stack reads.
-        causal: whether no block's output depends on later tokens.
-        final_norm: the norm that the model applies to the last block's output, if it has one.
+        kind: what its blocks turned out to be.
     """
 
-    runner: _Runner
+    runner: Runner
     ids: Int[Tensor, "1 token"]
-    causal: bool
-    final_norm: nn.Module | None
+    kind: Kind
 
     @property
     def n_blocks(self) -> int:
@@ -58,24 +57,24 @@ class Reader:
         """Length of the prompt."""
         return self.ids.shape[1]
 
-    def whole(self, n: int | None = None) -> list[_Call]:
+    def whole(self, n: int | None = None) -> list[Call]:
         """Each block's call over the first n tokens at once (all, where n is None), uncached."""
         with torch.no_grad():
             return self.runner.run(self.ids[:, :n], use_cache=False)[0]
 
-    def step(self, first: int, last: int, cache: Any = None) -> tuple[list[_Call], Any]:
+    def step(self, first: int, last: int, cache: Any = None) -> tuple[list[Call], Any]:
         """Read tokens first..last (1..n) over the cache of those before.
 
         Returns:
             each block's call, and the cache with these tokens in it; None where the model keeps
             none.
         """
-        with torch.no_grad(), _capturing(self.runner.blocks) as calls:
+        with torch.no_grad(), capturing(self.runner.blocks) as calls:
             given = {} if cache is None else {"past_key_values": cache}
-            if _takes(self.runner.model, "logits_to_keep"):
+            if takes(self.runner.model, "logits_to_keep"):
                 given["logits_to_keep"] = 1
             output = self.runner(self.ids[:, first - 1 : last], use_cache=True, **given)
-        _check(self.runner.model, self.runner.blocks, calls)
+        check_run(self.runner.model, self.runner.blocks, calls)
         return calls, getattr(output, "past_key_values", None)
 
 
@@ -92,7 +91,7 @@ class Capture:
 
     block: Block
     token: int
-    call: _Call | None
+    call: Call | None
 
 
 def read(
@@ -109,9 +108,8 @@ def read(
     """
     ids = torch.tensor([token_ids], device=device or next(model.parameters()).device)
     with torch.no_grad():
-        runner, ids = _runner(model, find_blocks(model, stack), ids, measured_stack(model, stack))
-    causal, final_norm = _probe(runner, ids[:, :PROBE_TOKENS])
-    return Reader(runner, ids, causal, final_norm)
+        runner, ids = runner_of(model, find_blocks(model, stack), ids, measured_stack(model, stack))
+    return Reader(runner, ids, find_kind(runner, ids[:, :PROBE_TOKENS]))
 
 
 def decode(reader: Reader, blocks: Iterable[int], tokens: Iterable[int]) -> Iterator[list[Capture]]:
@@ -131,8 +129,8 @@ def decode(reader: Reader, blocks: Iterable[int], tokens: Iterable[int]) -> Iter
     chosen, wanted = _in_range(reader, blocks, tokens)
     if not wanted:
         return
-    cache = reader.step(1, wanted[0] - 1)[1] if reader.causal and wanted[0] > 1 else None
-    for token in range(wanted[0], wanted[-1] + 1) if reader.causal else ():
+    cache = reader.step(1, wanted[0] - 1)[1] if reader.kind.causal and wanted[0] > 1 else None
+    for token in range(wanted[0], wanted[-1] + 1) if reader.kind.causal else ():
         if cache is not None or token == 1:
             calls, cache = reader.step(token, token, cache)
         if cache is None:
@@ -142,12 +140,12 @@ def decode(reader: Reader, blocks: Iterable[int], tokens: Iterable[int]) -> Iter
             yield _alone(calls, chosen, token)
     calls = reader.whole() if wanted else []
     for token in wanted:
-        yield [Capture(_one_row(b, calls[b - 1], token), token, None) for b in chosen]
+        yield [Capture(at_one_row(b, calls[b - 1], token), token, None) for b in chosen]
 
 
 def with_context(
     reader: Reader, blocks: Iterable[int], token: int
-) -> tuple[list[Capture], list[_Call]]:
+) -> tuple[list[Capture], list[Call]]:
     """Capture chosen blocks at one token, together with their calls over all tokens before it.
 
     Returns:
@@ -158,7 +156,7 @@ def with_context(
         InputError: where a block or the token is out of range.
     """
     chosen, _ = _in_range(reader, blocks, [token])
-    if reader.causal and token > 1:
+    if reader.kind.causal and token > 1:
         before, cache = reader.step(1, token - 1)
         if cache is not None:
             calls, _ = reader.step(token, token, cache)
@@ -166,8 +164,8 @@ def with_context(
     return next(decode(reader, chosen, [token])), []
 
 
-def _alone(calls: list[_Call], blocks: tuple[int, ...], token: int) -> list[Capture]:
-    return [Capture(_one_token(b, calls[b - 1]), token, calls[b - 1]) for b in blocks]
+def _alone(calls: list[Call], blocks: tuple[int, ...], token: int) -> list[Capture]:
+    return [Capture(at_one_token(b, calls[b - 1]), token, calls[b - 1]) for b in blocks]
 
 
 def _in_range(

@@ -10,6 +10,12 @@ import torch
 from coupling_core.errors import InputError
 
 
+def devices() -> list[str]:
+    """Names of the devices of this machine, the one first that is taken unless told."""
+    cuda = [f"cuda:{index}" for index in range(torch.cuda.device_count())]
+    return cuda + ["mps"] * torch.backends.mps.is_available() + ["cpu"]
+
+
 def choose_device(name: str | None = None) -> torch.device:
     """The device of that name; without one CUDA where there is one, then MPS, then the CPU.
 

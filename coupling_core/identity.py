@@ -109,7 +109,7 @@ def locate(request: Request) -> Source:
     """Find the files of the request's model; raises as `identify` does."""
     model, revision = request.model.strip(), request.revision
     path = Path(model).expanduser()
-    is_hub = bool(_HUB_ID.fullmatch(model)) and not path.exists() and not model.endswith(".gguf")
+    is_hub = is_hub_id(model)
     if revision is not None and not is_hub:
         raise InputError(
             f"revision {revision!r} was given with {model!r}, but only a hub id has revisions: "
@@ -133,6 +133,27 @@ def locate(request: Request) -> Source:
         f"model {model!r} is unknown: expected an alias ({', '.join(ALIASES)}), "
         "a hub id (owner/name), a folder with config.json and safetensors, or a .gguf file"
     )
+
+
+def is_hub_id(model: str) -> bool:
+    """Whether this names a model of the hub, and no file or folder of this machine."""
+    is_path = model.endswith(".gguf") or Path(model).expanduser().exists()
+    return bool(_HUB_ID.fullmatch(model)) and not is_path
+
+
+def has_two_stacks(request: Request) -> bool:
+    """Whether the model's config says that it has an encoder and a decoder.
+
+    Where there is no config on this disk yet, the answer is no; raises as `identify` does.
+    """
+    source = locate(request)
+    is_hub = source.kind == "hub"
+    folder = hub.snapshot(source.location, source.digest) if is_hub else source.converted
+    try:
+        config = json.loads((folder / "config.json").read_text())
+        return bool(config.get("is_encoder_decoder"))
+    except (OSError, ValueError, AttributeError):
+        return False
 
 
 def user_cache() -> Path:

@@ -1,4 +1,4 @@
-"""Jobs: measurements that run behind whoever asked, one at a time on a device.
+"""Jobs: measurements that run behind whoever asked, one at a time.
 
 Whoever asks for the same thing joins the same job. A job stops at its next block once nobody waits
 for it any more, and what a stopped or failed job had finished is kept with it.
@@ -63,6 +63,7 @@ class _Job:
 
     key: str
     request: Request
+    device: str | None = None
     owners: set[str] = field(default_factory=set)
     state: State = "queued"
     progress: Progress | None = None
@@ -73,35 +74,34 @@ class _Job:
 
 
 class Jobs:
-    """A queue and its worker, for one device; safe to call from any thread.
+    """A queue and its worker, which measures one thing at a time; safe to call from any thread.
 
     Args:
         store: where answers are looked up and put.
         measure: does the work: called as `measure(request, store, device=..., progress=...)`.
-        device: handed on to it.
     """
 
     def __init__(
         self,
         store: Store,
         measure: Callable[..., DepthResult] = measure,
-        device: str | None = None,
     ) -> None:
         self._store = store
         self._measure = measure
-        self._device = device
         self._lock = threading.Lock()
         self._running: _Job | None = None
         self._queue: deque[_Job] = deque()
         self._jobs: dict[str, _Job] = {}  # the last job of each key, the oldest first
         self._worker: threading.Thread | None = None
 
-    def submit(self, request: Request, owner: str) -> JobStatus:
+    def submit(self, request: Request, owner: str, device: str | None = None) -> JobStatus:
         """Ask for a result: join the job that is at it, or queue a new one.
 
         Args:
             request: what to measure.
             owner: who waits for it, for instance a browser session.
+            device: where a new job computes; None takes the best. It is no part of what is asked:
+                who comes later joins a job on any device.
 
         Returns:
             The job's status; done at once where the store has the answer.
@@ -114,7 +114,7 @@ class Jobs:
         key = self._store.key(request, identity)
         found = find_stored(request, self._store, identity)  # reads a file: not under the lock
         with self._lock:
-            job = self._active(key) or self._add(key, request, found)
+            job = self._active(key) or self._add(key, request, device, found)
             job.owners.add(owner)
             return self._status(job)
 
@@ -145,8 +145,10 @@ class Jobs:
         job = self._jobs.get(key)
         return job if job and job.state in _ACTIVE else None
 
-    def _add(self, key: str, request: Request, found: DepthResult | None) -> _Job:
-        job = _Job(key, request)
+    def _add(
+        self, key: str, request: Request, device: str | None, found: DepthResult | None
+    ) -> _Job:
+        job = _Job(key, request, device)
         self._jobs.pop(key, None)
         ended = [other.key for other in self._jobs.values() if other.state not in _ACTIVE]
         for old in ended[: max(0, len(ended) + 1 - KEPT)]:
@@ -179,9 +181,7 @@ class Jobs:
         while job := self._next():
             try:
                 report = partial(self._report, job)
-                result = self._measure(
-                    job.request, self._store, device=self._device, progress=report
-                )
+                result = self._measure(job.request, self._store, device=job.device, progress=report)
             except Cancelled:
                 self._end(job, "cancelled")
             except BaseException as error:  # whatever it is, the worker outlives its job

@@ -108,7 +108,7 @@ def _compute(
         error = 0.0
         for block in traced.blocks:
             last = block.number == pairs.n_blocks
-            norm = traced.final_norm if last and request.final_norm == "include" else None
+            norm = traced.kind.final_norm if last and request.final_norm == "include" else None
             jacobian = block_jacobian(block, norm)
             error = max(error, check_derivative(block, jacobian, norm))
             jacobian = jacobian.to(pairs.device)
@@ -134,13 +134,16 @@ def _begin(
 
     ids = loaded.encode(request.prompt)
     token = resolve_token(request.token, len(ids))
-    traced = trace(loaded.model, ids, token, stack=request.stack, device=loaded.device)
+    kind = loaded.kinds.get(request.stack)
+    traced = trace(loaded.model, ids, token, stack=request.stack, device=loaded.device, kind=kind)
+    if len(ids) > 1:  # one token alone does not tell whether a stack is causal
+        loaded.kinds[request.stack] = traced.kind
     n, d = len(traced.blocks), traced.blocks[0].state.numel()
     if request.k > d:
         raise InputError(f"K must lie in 1..{d} (the model's width), and {request.k} came")
     k = min(request.k_max, d)
     pairs = Pairs(n, d, k, min(request.corner, k), algebra_device(loaded.device))
-    if traced.final_norm is None:
+    if traced.kind.final_norm is None:
         request = replace(request, final_norm="include")
     result = DepthResult(
         key="",
@@ -168,8 +171,8 @@ def _provenance(loaded: "LoadedModel", traced: "Trace") -> dict[str, Any]:
         "threads": torch.get_num_threads(),
         "weights": loaded.dtype,
         "dtype": "float32",
-        "causal": traced.causal,
-        "final_norm": traced.final_norm is not None,
+        "causal": traced.kind.causal,
+        "final_norm": traced.kind.final_norm is not None,
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "versions": hardware.versions(),
     }

@@ -124,8 +124,8 @@ def join(tensors: Any, dim: int = 0) -> "Joined | Tensor":
 
 def attention(
     query: Tensor,
-    key: "Joined | Tensor",
-    value: "Joined | Tensor",
+    key: Any,
+    value: Any,
     attn_mask: Tensor | None = None,
     dropout_p: float = 0.0,
     is_causal: bool = False,
@@ -134,7 +134,7 @@ def attention(
 ) -> Tensor:
     """`scaled_dot_product_attention` of one token as its formula reads, which has tangents.
 
-    Shapes: query (... head token d), key and value (... group token d).
+    Shapes: query (... head token d), key and value (... group token d), which may be joined.
     """
     if is_causal or dropout_p:
         raise NotImplementedError("one token at a time, in evaluation mode")
@@ -159,7 +159,8 @@ def product(left: Tensor, constant: Tensor) -> Tensor:
     rows = left.reshape(-1, *left.shape[-2:])
     matrices = constant.reshape(-1, *constant.shape[-2:])
     products = [
-        F.linear(row.contiguous(), matrix.mT) for row, matrix in zip(rows.unbind(0), matrices, strict=True)
+        F.linear(row.contiguous(), matrix.mT)
+        for row, matrix in zip(rows.unbind(0), matrices, strict=True)
     ]
     return torch.stack(products).reshape(*heads, left.shape[-2], -1)
 

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from coupling_core.context import Source, context_jacobians, source
 from coupling_core.decode import Capture, Reader, decode, with_context
 from coupling_core.jacobian import block_jacobian
-from coupling_core.trace import _Call, resolve_token
+from coupling_core.trace import Call, resolve_token
 
 ROWS_TIMES_TOKENS = 4096
 """Of a differentiation through the whole sequence at a time, so that memory stays bounded."""
@@ -55,7 +55,7 @@ def output_jacobians(
     """
     t2 = resolve_token(output_token, reader.n_tokens)
     captures, before = with_context(reader, blocks, t2)
-    whole: list[_Call] = []
+    whole: list[Call] = []
     for index, capture in enumerate(captures):
         norm = _norm(reader, capture, final_norm)
         tokens = source(before[index], 1) if before else None
@@ -63,8 +63,8 @@ def output_jacobians(
         if found is not None:
             yield torch.cat([found[0], found[1][None]])
             continue
-        whole = whole or reader.whole(t2 if reader.causal else None)
-        yield _through_all(whole[capture.block.number - 1], t2, norm)
+        whole = whole or reader.whole(t2 if reader.kind.causal else None)
+        yield through_all(whole[capture.block.number - 1], t2, norm)
 
 
 def input_jacobians(
@@ -88,9 +88,9 @@ def input_jacobians(
         token by token, t2 and J_{t1 t2} of each block.
     """
     t1 = resolve_token(input_token, reader.n_tokens)
-    wanted = {t for t in output_tokens if t >= t1 or not reader.causal}
+    wanted = {t for t in output_tokens if t >= t1 or not reader.kind.causal}
     sources: list[Source | None] = []
-    whole: list[_Call] = []
+    whole: list[Call] = []
     for captures in decode(reader, blocks, wanted | {t1}):
         t2, found = captures[0].token, []
         if t2 == t1:
@@ -107,7 +107,7 @@ def input_jacobians(
             if context is None:
                 whole = whole or reader.whole()
                 call = whole[capture.block.number - 1]
-                found.append(_through_all(call, t2, norm)[t1 - 1])
+                found.append(through_all(call, t2, norm)[t1 - 1])
             else:
                 found.append(context[0][0])
         yield t2, found
@@ -115,11 +115,11 @@ def input_jacobians(
 
 def _norm(reader: Reader, capture: Capture, final_norm: bool) -> nn.Module | None:
     last = capture.block.number == reader.n_blocks
-    return reader.final_norm if last and final_norm else None
+    return reader.kind.final_norm if last and final_norm else None
 
 
-def _through_all(
-    call: _Call, output_token: int, final_norm: nn.Module | None
+def through_all(
+    call: Call, output_token: int, final_norm: nn.Module | None
 ) -> Float[Tensor, "token d d"]:
     """J_{t1 t2} for every t1 as the definition reads: the block over the whole sequence."""
     X = call.hidden.detach().clone().requires_grad_()

@@ -17,7 +17,7 @@ from torch.overrides import TorchFunctionMode
 
 from coupling_core import past
 from coupling_core.past import Joined
-from coupling_core.trace import _Call, _tensor, frozen
+from coupling_core.trace import Call, frozen, tensor_of
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ Join = Callable[[int, Tensor, Tensor], "Tensor | Joined"]
 
 
 def run(
-    call: _Call, x: Float[Tensor, "1 token d"], mode: TorchFunctionMode, join: Join | None = None
+    call: Call, x: Float[Tensor, "1 token d"], mode: TorchFunctionMode, join: Join | None = None
 ) -> Run | None:
     """Run a block's call at other states; None where it keeps no keys and values, or keeps more."""
     args, kwargs = frozen(call.args), frozen(call.kwargs)
@@ -60,7 +60,7 @@ def run(
 
     cache.update = watched
     with torch.enable_grad(), _attending(call.module) as attending, mode:
-        output = _tensor(call.module(*args, **kwargs))[0, -1]
+        output = tensor_of(call.module(*args, **kwargs))[0, -1]
     return Run(output, *given[0], attending) if len(given) == 1 else None
 
 

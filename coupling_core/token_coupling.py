@@ -9,75 +9,28 @@ vectors of block l', and the two nested numerators of every K tell every score.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor
 
-from coupling_core.coupling import CHANCE_FRAMES, _buffer, _corner, nested, random_frames
+from coupling_core.coupling import (
+    CHANCE_FRAMES,
+    buffer,
+    nested,
+    random_frames,
+    row,
+    sample_chance,
+)
 from coupling_core.decode import Reader
 from coupling_core.errors import InputError
 from coupling_core.positions import input_jacobians, output_jacobians, self_jacobians
-from coupling_core.records import ROLES, SAMPLED_DEFINITIONS, Certificate, View
-from coupling_core.scores import corrected, floor_by_k, score
+from coupling_core.records import SAMPLED_DEFINITIONS, Certificate
 from coupling_core.svd import SVD, top_svd
+from coupling_core.token_scores import PositionCoupling
 
 MODES = ("self", "fixed-input", "fixed-output")
-
-
-@dataclass(frozen=True)
-class PositionCoupling:
-    """The numerators of every score between all positions of a prompt, NaN where causality forbids.
-
-    Args:
-        blocks: l of the Jacobian (rows) and l' of the basis (columns).
-        width: d.
-        singular_values: the top Kmax of both blocks, 0 past the rank.
-        rank: numerical rank of the measured part, at most Kmax; 0 where the Jacobian is zero, and
-            where there is none.
-        jacobian_norm: norm_F of block l's Jacobians.
-        diagonal: A_kk and B_kk.
-        off_diagonal: squared norm of the off-diagonal entries of the leading k x k corner.
-        chance: sampled chance floor of `SAMPLED_DEFINITIONS`, in that order.
-        chance_error: its standard error.
-        certificates: of both blocks, by position; None where there is no Jacobian.
-    """
-
-    blocks: tuple[int, int]
-    width: int
-    singular_values: Float[np.ndarray, "2 position k"]
-    rank: Int[np.ndarray, "2 position"]
-    jacobian_norm: Float[np.ndarray, " position"]
-    diagonal: Float[np.ndarray, "role position position k"]
-    off_diagonal: Float[np.ndarray, "role position position k"]
-    chance: Float[np.ndarray, "sampled position k"]
-    chance_error: Float[np.ndarray, "sampled position k"]
-    certificates: tuple[tuple[Certificate | None, ...], ...]
-
-    @property
-    def certified(self) -> bool:
-        """Whether every SVD passed its certificate."""
-        return all(c.certified for side in self.certificates for c in side if c is not None)
-
-
-@dataclass(frozen=True)
-class PositionScores:
-    """One view of it, as numbers.
-
-    Args:
-        coupling: raw score c; row = token of the Jacobian, column = token of the basis. NaN where
-            causality forbids, and where a rank is below K.
-        chance: its chance floor (the same along a row).
-        corrected: (c - floor) / (1 - floor).
-        mean: of the corrected score, without any Jacobian against itself; NaN where none is left.
-    """
-
-    coupling: Float[np.ndarray, "position position"]
-    chance: Float[np.ndarray, "position position"]
-    corrected: Float[np.ndarray, "position position"]
-    mean: float
 
 
 def couple_positions(
@@ -118,33 +71,6 @@ def couple_positions(
     return found.result((block, other_block))
 
 
-def score_positions(result: PositionCoupling, view: View) -> PositionScores:
-    """Score all pairs of positions at one K.
-
-    Raises:
-        InputError: where K exceeds what was measured.
-    """
-    k_max = result.singular_values.shape[-1]
-    if view.k > k_max:
-        raise InputError(f"K must lie in 1..{k_max}, what was measured, and {view.k} was asked for")
-    role, k = ROLES.index(view.role), view.k
-    enough = result.rank >= k
-    s = np.where(enough[0][:, None], result.singular_values[0], np.nan)[:, :k]
-    coupling = score(
-        result.diagonal[role][..., :k], result.off_diagonal[role][..., :k], s[:, None],
-        view.definition, view.p,
-    )[..., -1]  # fmt: skip
-    coupling = np.where(enough[0][:, None] & enough[1], coupling, np.nan)
-    sampled = result.chance[..., :k]
-    floors = floor_by_k(s, result.jacobian_norm, result.width, sampled, view.definition, view.p)
-    floor = np.broadcast_to(floors[:, -1:], coupling.shape)
-    above = corrected(coupling, floor)
-    itself = np.eye(len(above), dtype=bool) & (result.blocks[0] == result.blocks[1])
-    others = above[~itself & ~np.isnan(above)]
-    mean = float(others.mean()) if others.size else float("nan")
-    return PositionScores(coupling, floor, above, mean)
-
-
 def _checked(k: int, jacobian: Float[Tensor, "d d"]) -> int:
     if not 1 <= k <= len(jacobian):
         raise InputError(f"K must lie in 1..{len(jacobian)} (the model's width), and {k} came")
@@ -176,8 +102,8 @@ class _Found:
     def __init__(self, n: int, k: int, like: Float[Tensor, "d d"]) -> None:
         d, device = len(like), like.device
         self.at: list[int] = []
-        self.jacobians = _buffer(n, d, device)
-        self.u, self.v = torch.zeros(2, n, d, k, device=device)
+        self.jacobians = buffer(n, d, device)
+        self.bases = torch.zeros(2, n, k, d, device=device)  # V^T over U^T, as in `coupling`
         self.frames = random_frames(d, k, CHANCE_FRAMES, device)
         self.singular_values = np.full((2, n, k), np.nan, np.float32)
         self.rank = np.zeros((2, n), int)
@@ -188,7 +114,7 @@ class _Found:
 
     def add(self, at: int, J: Float[Tensor, "d d"], other: Float[Tensor, "d d"]) -> None:
         """Take in the Jacobians of both blocks at one position."""
-        k = self.u.shape[-1]
+        k = self.bases.shape[2]
         svd = _svd(J, k)
         basis = svd if other is J else _svd(other, k)
         for side, one in enumerate((svd, basis)):
@@ -196,29 +122,22 @@ class _Found:
             self.rank[side, at] = one.rank
             self.certificates[side][at] = one.certificate
         self.at.append(at)
-        self.jacobians[at], self.u[at], self.v[at] = J, basis.u, basis.v
+        self.jacobians[at], self.bases[0, at], self.bases[1, at] = J, basis.v.T, basis.u.T
         self.norm[at] = float(torch.linalg.norm(J.double()))
         if svd.rank:
-            self._sample_chance(at)
-
-    def _sample_chance(self, at: int) -> None:
-        products = _corner(self.jacobians[at][None], *self.frames)[0]
-        diagonal, off_diagonal = (part.cpu().numpy() for part in nested(products))
-        s = self.singular_values[0, at][None]
-        for index, definition in enumerate(SAMPLED_DEFINITIONS):
-            sampled = score(diagonal, off_diagonal, s, definition)
-            self.chance[index, at] = sampled.mean(0)
-            self.chance_error[index, at] = sampled.std(0, ddof=1) / np.sqrt(len(sampled))
+            found = sample_chance(J, self.singular_values[0, at], self.frames)
+            self.chance[:, at], self.chance_error[:, at] = found
 
     def result(self, blocks: tuple[int, int]) -> PositionCoupling:
         """All pairs of the positions that came."""
-        n, d, k = self.u.shape
+        n, k, d = self.bases.shape[1:]
         diagonal = np.full((2, n, n, k), np.nan, np.float32)
         off_diagonal = np.full_like(diagonal, np.nan)
-        for row in self.at:
-            products = _corner(self.jacobians[row][None], self.u[self.at], self.v[self.at])
+        columns = self.bases[:, self.at]
+        for at in self.at:
+            products = row(self.jacobians[at], columns)
             for numerator, found in zip((diagonal, off_diagonal), nested(products), strict=True):
-                numerator[:, row, self.at] = found.cpu().numpy()
+                numerator[:, at, self.at] = found.cpu().numpy()
         return PositionCoupling(
             blocks, d, self.singular_values, self.rank, self.norm, diagonal, off_diagonal,
             self.chance, self.chance_error, tuple(map(tuple, self.certificates)),

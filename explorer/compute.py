@@ -6,17 +6,17 @@ from dataclasses import replace
 import streamlit as st
 
 from coupling_core.errors import InputError
-from coupling_core.identity import identify
+from coupling_core.identity import locate
 from coupling_core.jobs import JobStatus
 from coupling_core.records import DEFAULT_K, DepthResult, Request
 from coupling_core.tokens import tokenize
-from explorer import backend, chips
+from explorer import backend, chips, preview
 from explorer.estimate import Estimate, estimate
 from explorer.queue import is_active, queue
 from explorer.session import change
 from explorer.text import sentence
 from explorer.units import duration, size
-from explorer.watch import watch
+from explorer.watch import loads, watch
 
 DrawPartial = Callable[[DepthResult], None]
 
@@ -56,9 +56,9 @@ def answer(request: Request, draw_partial: DrawPartial) -> DepthResult | None:
 def _offer(request: Request, status: JobStatus | None) -> None:
     """Say what would be computed, what it would cost, and how the last attempt ended."""
     st.subheader("Not measured yet", anchor=False)
-    _prompt(request)
+    tokens = _prompt(request)
     _larger_k(request)
-    _cost(request)
+    _cost(request, tokens)
     if status and status.state == "failed":
         st.error(sentence(status.error), icon=":material/error:")
     if status and (status.state == "cancelled" or is_active(status)):
@@ -67,7 +67,8 @@ def _offer(request: Request, status: JobStatus | None) -> None:
         st.caption(f"{waiting} {'job is' if waiting == 1 else 'jobs are'} ahead in the queue.")
 
 
-def _prompt(request: Request) -> None:
+def _prompt(request: Request) -> int | None:
+    """Show the prompt's tokens; gives their number where they can be counted."""
     tokens = tokenize(request)
     if tokens is None:
         st.text(str(request.prompt))
@@ -75,13 +76,14 @@ def _prompt(request: Request) -> None:
             "Its tokens can be counted once this model has been used here: its tokenizer is not "
             "on this disk yet."
         )
-        return
+        return None
     n = len(tokens.texts)
     measured = request.token + n + 1 if request.token < 0 else request.token
     if not 1 <= measured <= n:
         raise InputError(f"token {request.token} does not exist: this prompt has tokens 1..{n}")
     chips.tokens(tokens.texts, measured, tokens.special)
     st.caption(f"{n} tokens, {sum(tokens.special)} of them special; token {measured} is measured.")
+    return n
 
 
 def _larger_k(request: Request) -> None:
@@ -99,12 +101,14 @@ def _larger_k(request: Request) -> None:
     st.button(f"Use K = {stored.k_max} instead", on_click=change, kwargs={"k": stored.k_max})
 
 
-def _cost(request: Request) -> None:
-    cost = estimate(identify(request)["digest"], backend.entries())
+def _cost(request: Request, tokens: int | None) -> None:
+    source = locate(request)
+    preview.download(source)
+    cost = estimate(source.digest, backend.entries())
     if cost is None:
-        st.markdown("Time and memory: this model was not measured before.")
-        return
-    st.markdown(_costs(cost))
+        preview.cost(request, tokens)
+    else:
+        st.markdown(_costs(cost))
 
 
 def _costs(cost: Estimate) -> str:
@@ -122,6 +126,8 @@ def _costs(cost: Estimate) -> str:
 def _stopped(status: JobStatus) -> str:
     if is_active(status) and status.owners:
         return "You stopped waiting; someone else still waits for this measurement."
+    if is_active(status) and loads(status):
+        return "Stopping: it ends as soon as the model is loaded, which cannot be interrupted."
     if status.progress and status.progress.stage == "downloading":
         return "Stopped while the model was being downloaded; what has arrived is kept."
     done = status.progress.done if status.progress else 0

@@ -4,6 +4,7 @@ import streamlit as st
 
 from coupling_core.jobs import JobStatus
 from explorer.queue import queue
+from explorer.text import weights_form
 from explorer.watch import EVERY, stop, where
 
 
@@ -31,7 +32,8 @@ def _row(status: JobStatus) -> None:
     left, right = st.columns([5, 1], vertical_alignment="center")
     with left:
         st.progress(done, text)
-        st.text(f"{request.model}{twin}: {request.prompt}")
+        form = f", {found}" if (found := weights_form(request)) else ""
+        st.text(f"{request.model}{twin}{form}: {request.prompt}")
     with right:
         st.button(
             "Cancel",

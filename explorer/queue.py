@@ -13,6 +13,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from coupling_core.jobs import Jobs, JobStatus
 from coupling_core.records import Request
 from explorer import backend
+from explorer.session import device
 
 ACTIVE = ("queued", "running")
 
@@ -41,7 +42,7 @@ class Queue:
     def join(self, request: Request) -> JobStatus:
         """Start a measurement for this session, or wait for the one that is under way."""
         session = _session()
-        status = self._jobs.submit(request, session)
+        status = self._jobs.submit(request, session, device())
         with self._lock:
             self._waiting.setdefault(status.key, set()).add(session)
             self._left.get(status.key, set()).discard(session)

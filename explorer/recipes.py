@@ -31,6 +31,9 @@ def shell_recipe(state: State) -> str:
     options = {
         "revision": (state.revision, State.revision),
         "untrained": (untrained, ""),
+        "dtype": (state.dtype, State.dtype),
+        "quantize": (state.quantize or "", ""),
+        "stack": (state.stack or "", ""),
         "token": (state.token, State.token),
         "final-norm": (state.final_norm, State.final_norm),
         "definition": (state.definition, State.definition),

@@ -8,11 +8,12 @@ import streamlit as st
 
 from coupling_core.archive import SUFFIX
 from coupling_core.errors import CouplingError
+from coupling_core.records import Request
 from coupling_core.store import Entry
 from explorer import backend
 from explorer.session import change, current
 from explorer.shell import PAGES
-from explorer.text import plain, sentence
+from explorer.text import plain, sentence, weights_form
 from explorer.units import duration, size
 
 _TOLD = "_told"
@@ -63,7 +64,7 @@ def _row(entry: Entry) -> dict[str, object]:
     request = entry.request
     return {
         "Model": entry.identity.get("name", request.model),
-        "Weights": "trained" if request.untrained is None else f"untrained {request.untrained}",
+        "Weights": _weights(request),
         "Prompt": str(request.prompt),
         "Token": f"{entry.token} of {len(entry.tokens)}",
         "Final norm": request.final_norm,
@@ -76,6 +77,11 @@ def _row(entry: Entry) -> dict[str, object]:
         "From": "gallery" if entry.gallery else "here",
         "Key": entry.key,
     }
+
+
+def _weights(request: Request) -> str:
+    origin = "trained" if request.untrained is None else f"untrained {request.untrained}"
+    return ", ".join(filter(None, (origin, weights_form(request))))
 
 
 def _actions(entry: Entry) -> None:

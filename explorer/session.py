@@ -13,10 +13,11 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from coupling_core.records import DEFAULT_MODEL
-from explorer.backend import allowed
+from explorer.backend import allowed, is_hosted
 from explorer.state import State, from_query, to_query
 
 _STATE, _PAGE, _URL, _ACTED, _PROBLEMS = "_state", "_page", "_url", "_acted", "_problems"
+_DEVICE, _SETTLED = "_device", "_settled"
 
 
 def open_session(page: str) -> State:
@@ -26,9 +27,16 @@ def open_session(page: str) -> State:
     acted = memory.pop(_ACTED, False) or memory.get(_PAGE) != page
     if first or (not acted and url != memory[_URL]):
         memory[_STATE], memory[_PROBLEMS] = _read_url(url)
+    if memory.get(_PAGE) != page:
+        memory[_SETTLED] = False
     memory[_PAGE] = page
     _write_url()
     return memory[_STATE]
+
+
+def settle() -> None:
+    """Note that a page was drawn to its end, and the browser has the values of its widgets."""
+    st.session_state[_SETTLED] = True
 
 
 def problems() -> tuple[str, ...]:
@@ -44,13 +52,30 @@ def current() -> State:
 def change(**fields: Any) -> None:
     """Change the state; for the callbacks of widgets.
 
-    A token's number means nothing in another prompt, nor a revision in another model.
+    A token's number means nothing in another prompt, nor a revision or a stack in another model;
+    and an untrained twin has no quantised form.
     """
     if "prompt" in fields:
         fields = {"token": State.token} | fields
     if "model" in fields:
-        fields = {"revision": State.revision} | fields
+        fields = {"revision": State.revision, "stack": State.stack} | fields
+    if fields.get("untrained") is not None:
+        fields = {"quantize": None} | fields
     st.session_state[_STATE] = replace(current(), **fields)
+    st.session_state[_ACTED] = True
+
+
+def device() -> str | None:
+    """Where this session computes; None is the best device.
+
+    It is no part of the state: a link may be opened on another machine.
+    """
+    return st.session_state.get(_DEVICE)
+
+
+def choose_device(name: str) -> None:
+    """Compute there from now on; for the callback of a widget."""
+    st.session_state[_DEVICE] = name
     st.session_state[_ACTED] = True
 
 
@@ -83,11 +108,18 @@ def bound(
         **options: further options of the command.
     """
     key = f"{field}@{place}"
-    shown = write(getattr(current(), field))
-    # Setting an unchanged value would undo what a reader is typing at this moment.
-    if key not in st.session_state or st.session_state[key] != shown:
-        st.session_state[key] = shown
+    show(key, write(getattr(current(), field)))
     widget(label, *args, key=key, on_change=lambda: _take(key, field, read), **options)
+
+
+def show(key: str, value: Any) -> None:
+    """Have the widget with this key, drawn next, show a value."""
+    memory = st.session_state
+    # Setting an unchanged value would undo what a reader is typing at this moment. But the widgets
+    # of a page that is new to the browser have no value there until the page was drawn to its end,
+    # and the value that the key still has may be the last page's.
+    if not memory[_SETTLED] or key not in memory or memory[key] != value:
+        memory[key] = value
 
 
 def _take(key: str, field: str, read: Callable[[Any], Any]) -> None:
@@ -99,6 +131,13 @@ def _read_url(url: Mapping[str, str]) -> tuple[State, tuple[str, ...]]:
     if not allowed(state.model):
         problems = (*problems, f"model={state.model!r} is not offered here")
         state = replace(state, model=DEFAULT_MODEL, revision="")
+    plain = replace(state, dtype=State.dtype, quantize=State.quantize, stack=State.stack)
+    if is_hosted() and state != plain:
+        problems = (*problems, "dtype, quant and stack are not offered here")
+        state = plain
+    if state.untrained is not None and state.quantize is not None:
+        problems = (*problems, "quant is left out: an untrained twin has no quantised form")
+        state = replace(state, quantize=None)
     return state, problems
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import streamlit as st
 
 from coupling_core.errors import CouplingError
-from explorer.session import open_session, problems
+from explorer.session import open_session, problems, settle
 from explorer.sidebar import sidebar
 from explorer.state import State, to_query
 from explorer.text import plain, sentence
@@ -58,6 +58,7 @@ def page(title: str) -> Iterator[State]:
         st.warning(f"Not all of the link could be read: {plain('; '.join(found))}.")
     with plain_errors():
         yield state
+    settle()  # not where a click interrupts the page
 
 
 @contextmanager

@@ -1,19 +1,16 @@
 """The controls that every page shares: what is measured, and how it is looked at."""
 
-from collections.abc import Callable
-
 import streamlit as st
 
 from coupling_core.errors import CouplingError
-from coupling_core.gallery import EXAMPLES, UNTRAINED_SEED
-from coupling_core.identity import ALIASES
+from coupling_core.gallery import EXAMPLES
 from coupling_core.records import DEFINITIONS, FINAL_NORMS
 from coupling_core.scores import DEFINITION_NAMES
 from coupling_core.tokens import Tokens, tokenize
-from explorer import backend
-from explorer.session import bound, change, current
+from explorer.choice import choice
+from explorer.picker import picker
+from explorer.session import bound, current
 
-OTHER_MODEL = "Another model…"
 OWN_TEXT = "Your own text…"
 LONGEST_TOKEN_LIST = 256
 """A list of more tokens than this is no help; a number is then typed."""
@@ -23,7 +20,7 @@ def sidebar() -> None:
     """Draw the shared controls."""
     with st.sidebar:
         st.caption("What is measured")
-        _model()
+        picker()
         _prompt()
         tokens = _tokens()
         _token(tokens)
@@ -38,57 +35,9 @@ def sidebar() -> None:
         _score()
 
 
-def _model() -> None:
-    options = list(ALIASES)
-    if not backend.is_hosted():
-        options.append(OTHER_MODEL)
-    stored = {entry.identity.get("digest") for entry in backend.entries()}
-    chosen = ALIASES.get(current().model)
-    badge = " :gray-badge[stored]" if chosen and chosen.sha256 in stored else ""
-    if _choice(f"Model{badge}", "model", options, OTHER_MODEL):
-        bound(
-            st.text_input,
-            "Hub id, folder or .gguf file",
-            "model",
-            place="own",
-            placeholder="owner/name",
-        )
-        bound(st.text_input, "Revision", "revision", placeholder="branch, tag or commit")
-    bound(
-        st.toggle,
-        "Untrained twin",
-        "untrained",
-        read=lambda on: UNTRAINED_SEED if on else None,
-        write=lambda seed: seed is not None,
-        help="The same architecture with fresh random weights: what coupling looks like by chance.",
-    )
-
-
 def _prompt() -> None:
-    if _choice("Prompt", "prompt", [*EXAMPLES, OWN_TEXT], OWN_TEXT, _one_line):
+    if choice("Prompt", "prompt", [*EXAMPLES, OWN_TEXT], OWN_TEXT, _one_line):
         bound(st.text_area, "Text", "prompt", place="own", height=110)
-
-
-def _choice(
-    label: str, field: str, options: list[str], own: str, labelled: Callable[[str], str] = str
-) -> bool:
-    """Offer a list whose last entry lets the reader type; tells whether they do."""
-    key, flag = f"{field}@list", f"_own_{field}"
-    value = getattr(current(), field)
-    typed = own in options and (st.session_state.get(flag, False) or value not in options)
-    if value not in options and not typed:
-        options = [*options, value]
-    shown = own if typed else value
-    if st.session_state.get(key) != shown:
-        st.session_state[key] = shown
-
-    def take() -> None:
-        chosen = st.session_state[key]
-        st.session_state[flag] = chosen == own
-        change(**({} if chosen == own else {field: chosen}))
-
-    st.selectbox(label, options, key=key, format_func=labelled, on_change=take)
-    return typed
 
 
 def _one_line(text: str) -> str:

@@ -30,7 +30,8 @@ def show(state: State) -> None:
     request = state.request()
     seed = UNTRAINED_SEED if state.untrained is None else state.untrained
     trained = backend.find(replace(request, untrained=None))
-    twin = backend.find(replace(request, untrained=seed))
+    # An untrained twin has no quantised form.
+    twin = backend.find(replace(request, untrained=seed, quantize=None))
     mapped = trained if state.untrained is None else twin
     if mapped is None:
         st.info("This is not measured yet. Choose an example above, or compute it on Depth.")

@@ -9,12 +9,18 @@ from coupling_core.records import (
     DEFAULT_K,
     DEFAULT_MODEL,
     DEFINITIONS,
+    DTYPES,
     FINAL_NORMS,
+    QUANTISATIONS,
     ROLES,
+    STACKS,
     Definition,
+    Dtype,
     FinalNorm,
+    Quantisation,
     Request,
     Role,
+    Stack,
     View,
     parse_blocks,
 )
@@ -36,6 +42,9 @@ class State:
         prompt: the text.
         token: the token measured, 1..n or -1 for the last.
         untrained: seed of the freshly initialised twin; None is the trained model.
+        dtype: precision to which the weights are rounded.
+        quantize: bitsandbytes' form of the weights; None leaves them as they are.
+        stack: of an encoder-decoder model; None is its decoder.
         final_norm: whether the final norm belongs to the last block.
         k: number of leading triplets.
         definition: which score.
@@ -55,6 +64,9 @@ class State:
     prompt: str = DEFAULT_PROMPT
     token: int = -1
     untrained: int | None = None
+    dtype: Dtype = "float32"
+    quantize: Quantisation | None = None
+    stack: Stack | None = None
     final_norm: FinalNorm = "include"
     k: int = DEFAULT_K
     definition: Definition = "paper"
@@ -78,6 +90,9 @@ class State:
             final_norm=self.final_norm,
             revision=self.revision or None,
             untrained=self.untrained,
+            dtype=self.dtype,
+            quantize=self.quantize,
+            stack=self.stack,
         )
 
     def view(self, n_blocks: int | None = None) -> View:
@@ -108,6 +123,9 @@ class State:
             prompt=request.prompt,
             token=request.token,
             untrained=request.untrained,
+            dtype=request.dtype,
+            quantize=request.quantize,
+            stack=request.stack,
             final_norm=request.final_norm,
             k=min(self.k, k_max),
         )
@@ -165,6 +183,9 @@ _READERS: Mapping[str, tuple[str, Callable[[str], Any]]] = {
     "prompt": ("prompt", _words),
     "token": ("token", _token),
     "untrained": ("untrained", _at_least(0)),
+    "dtype": ("dtype", _one_of(DTYPES)),
+    "quant": ("quantize", _one_of(QUANTISATIONS)),
+    "stack": ("stack", _one_of(STACKS)),
     "norm": ("final_norm", _one_of(FINAL_NORMS)),
     "k": ("k", _at_least(1)),
     "def": ("definition", _one_of(DEFINITIONS)),

@@ -10,7 +10,7 @@ from explorer.chart import IMAGE_FORMAT
 from explorer.queue import queue
 from explorer.recipes import python_recipe, shell_recipe
 from explorer.session import current, link
-from explorer.text import plain
+from explorer.text import plain, weights_form
 
 HASH_SHOWN = 12
 _BYTES = "application/octet-stream"
@@ -51,10 +51,12 @@ def _facts(result: DepthResult, view: View) -> list[str]:
     who = f"**{plain(identity['name'])}** `{str(identity.get('digest', ''))[:HASH_SHOWN]}`"
     if (seed := result.request.untrained) is not None:
         who += f", untrained (seed {seed})"
+    if form := weights_form(result.request):
+        who += f", {form}"
     certified = sum(c.certified for c in result.certificates)
     return [
         who,
-        provenance.get("dtype", ""),
+        f"computed in {provenance['dtype']}" if "dtype" in provenance else "",
         plain(f"token {result.token_words}"),
         result.final_norm_words,
         f"K = {view.k} of {result.k_max}",

@@ -2,6 +2,8 @@
 
 import re
 
+from coupling_core.records import Request
+
 _MARKS = re.compile(r"([\\`*_\[\]<>$~])")
 
 
@@ -14,3 +16,13 @@ def sentence(error: Exception | str) -> str:
     """An error as a sentence."""
     text = str(error)
     return plain(text[:1].upper() + text[1:]) + ("" if text.endswith((".", "!", "?")) else ".")
+
+
+def weights_form(request: Request) -> str:
+    """Which weights of a model are measured, and in what form; "" for all of them as they are."""
+    parts = (
+        f"the {request.stack}" if request.stack else "",
+        f"weights rounded to {request.dtype}" if request.dtype != Request.dtype else "",
+        f"quantised to {request.quantize}" if request.quantize else "",
+    )
+    return ", ".join(filter(None, parts))

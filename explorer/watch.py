@@ -34,6 +34,8 @@ def watch(key: str, draw_partial: Callable[[DepthResult], None]) -> None:
         done, text = where(status)
         st.progress(done, text)
         st.button("Cancel", on_click=stop, args=(key,), icon=":material/stop:", key=f"cancel@{key}")
+        if loads(status):
+            st.caption("Loading from the disk cannot be interrupted: Cancel acts once it is done.")
         if status.owners > 1:
             st.caption(f"{status.owners} sessions wait for this; it is computed once.")
         if status.progress and status.progress.partial:
@@ -49,13 +51,19 @@ def stop(key: str) -> None:
     change()
 
 
+def loads(status: JobStatus) -> bool:
+    """Whether a job is at the one step that has no way out: reading weights from the disk."""
+    progress = status.progress
+    return status.state == "running" and (progress is None or progress.stage == "loading")
+
+
 def where(status: JobStatus) -> tuple[float, str]:
     """Fraction done, and where a job stands in words."""
     if status.state == "queued":
         return 0.0, f"Queued, {ordinal_place(status.place)}"
     so_far = duration(status.seconds)
     progress = status.progress
-    if progress is None or progress.stage == "loading":
+    if progress is None or loads(status):
         return 0.0, f"Loading the model, {so_far}"
     if progress.stage == "downloading":
         arrived = f"{size(progress.done)} of {size(progress.total)}"

@@ -650,3 +650,28 @@ def test_preparing_converts_once(run, gguf_alias, monkeypatch):
 
 def test_preparing_an_unknown_model_is_told(run):
     assert "model 'nobody' is unknown" in complaint(run("models", "--prepare", "nobody"))
+
+
+def test_a_model_is_probed(run, folder):
+    status, out, _ = run("models", "--probe", folder)
+    assert status == 0
+    facts = dict(line.split("  ", 1) for line in out.splitlines()[1:])
+    assert {name: text.strip() for name, text in facts.items()} == {
+        "architecture": "LlamaForCausalLM",
+        "parameters": f"{sum(p.numel() for p in tiny.model('llama').parameters()):,}",
+        "stored as": "float32",
+        "blocks": "4",
+        "width d": "32",
+        "heads": "4",
+        "attention": "causal",
+        "longest prompt": "64 tokens",
+    }
+    found = json.loads(run("models", "--probe", folder, "--json")[1])
+    assert (found["blocks"], found["width"], found["causal"]) == (4, 32, True)
+
+
+def test_a_probe_that_fails_is_told_in_one_line(run, folder, tmp_path):
+    assert "has no config.json" in complaint(run("models", "--probe", tmp_path))
+    revision = run("models", "--probe", folder, "--revision", "main")
+    assert "only a hub id has revisions" in complaint(revision)
+    assert "--revision goes with --probe" in complaint(run("models", "--revision", "main"))

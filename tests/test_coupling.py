@@ -77,7 +77,7 @@ def test_the_sampled_chance_floor_agrees_with_many_frames(measured, definition):
 
 
 def test_random_frames_are_orthonormal_and_uniform():
-    frames, others = random_frames(12, 3, 4000, torch.device("cpu"))
+    frames, others = random_frames(12, 3, 4000, torch.device("cpu")).mT
     eye = torch.eye(3)
     assert (frames.mT @ frames - eye).abs().max() < 1e-5
     assert not torch.equal(frames, others)

@@ -87,7 +87,7 @@ def test_replaying_a_block_gives_the_next_state(family, stack):
 def test_states_are_those_of_the_whole_sequence(family, stack):
     model = tiny.model(family)
     traced = trace(model, IDS, 5, stack=stack)
-    assert traced.causal == (not is_bidirectional(family, stack))
+    assert traced.kind.causal == (not is_bidirectional(family, stack))
     with torch.no_grad():
         output = model(
             **inputs(model, stack) or {"input_ids": torch.tensor([IDS])},
@@ -102,7 +102,7 @@ def test_states_are_those_of_the_whole_sequence(family, stack):
         if state.shape[-1] == block.state.numel():
             assert torch.allclose(block.state, state[0, 4], atol=1e-4)
     raw = traced.blocks[-1].output
-    last = raw if traced.final_norm is None else traced.final_norm(raw)
+    last = raw if traced.kind.final_norm is None else traced.kind.final_norm(raw)
     if states[-1].shape[-1] == last.numel():
         assert torch.allclose(last, states[-1][0, 4], atol=1e-4)
     if traced.logits is not None:
@@ -119,7 +119,7 @@ def test_the_jacobian_is_that_of_the_definition(family, stack, attention, record
             traced = trace(model, IDS, token, stack=stack)
             for block in traced.blocks:
                 last = block.number == len(traced.blocks)
-                norm = traced.final_norm if last else None
+                norm = traced.kind.final_norm if last else None
                 expected = reference.block_jacobian(
                     model, IDS, block.number, token, token, norm,
                     stack=stack, inputs=inputs(model, stack),

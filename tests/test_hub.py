@@ -16,6 +16,7 @@ from coupling_core import Cancelled, ComputeError, Progress, Request, Store, hub
 from coupling_core.hub import blobs, cache, naming
 from coupling_core.identity import identify
 from coupling_core.jobs import Jobs
+from coupling_core.probe import probe
 from coupling_core.units import size as in_words
 
 PROMPT = "The cat sat on the mat"
@@ -604,3 +605,31 @@ def test_the_bar_counts_bytes_and_then_blocks():
         assert bar._bar.tasks[0].fields["count"] == "1.2 MB of 4.8 MB"
         bar(Progress("blocks", 1, 2))
         assert bar._bar.tasks[0].fields["count"] == "1/2"
+
+
+# ---- before anything is fetched
+
+
+def test_only_the_config_is_fetched_to_probe_a_model(server):
+    found = probe(request(revision="step0"))
+    assert (found.name, found.blocks, found.causal) == (f"{REPO}@step0", 4, True)
+    assert found.stored == "float32"
+    assert server.fetched() == {"config.json"}
+    server.asked.clear()
+    hub.config(REPO, server.commits["step0"])
+    assert not server.asked
+
+
+def test_a_probed_model_is_downloaded_like_any_other(server, folders):
+    probe(request())
+    assert (measure(request()).singular_values == spectrum(folders["main"])).all()
+
+
+def test_a_probe_of_what_the_hub_does_not_give_is_told(server):
+    server.gated = True
+    with pytest.raises(ComputeError, match="is gated: accept its terms"):
+        probe(request())
+    server.gated = False
+    (server.folders["main"] / "config.json").unlink()
+    with pytest.raises(ComputeError, match=r"has no config\.json"):
+        probe(request())

@@ -111,7 +111,7 @@ def bench() -> Bench:
 
 @pytest.fixture
 def queue(store: Store, bench: Bench) -> Any:
-    yield Jobs(store, bench, device="cpu")
+    yield Jobs(store, bench)
     bench.unwind.set()
     bench.finish()
 
@@ -127,7 +127,7 @@ def test_a_job_runs_from_queue_to_store(
     queue: Jobs, bench: Bench, store: Store, request_: Request
 ) -> None:
     before = time.monotonic()
-    key = queue.submit(request_, "ann").key
+    key = queue.submit(request_, "ann", "cpu").key
     bench.start()
     running = queue.status(key)
     assert (running.state, running.place, running.owners) == ("running", 0, 1)

@@ -87,8 +87,8 @@ def test_the_states_are_those_of_the_model(loaded):
         states = loaded.model(torch.tensor([ids]), output_hidden_states=True).hidden_states
     for token in (1, 4, 9):
         traced = trace(loaded.model, ids, token)
-        assert not traced.causal
-        assert traced.final_norm is None
+        assert not traced.kind.causal
+        assert traced.kind.final_norm is None
         assert traced.logits is None
         reached = [block.state for block in traced.blocks] + [traced.blocks[-1].output]
         for state, expected in zip(reached, states, strict=True):

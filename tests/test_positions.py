@@ -39,7 +39,7 @@ def double():
 
 
 def expected(model, reader, block, t1, t2, stack=None, inputs=None):
-    norm = reader.final_norm if block == reader.n_blocks else None
+    norm = reader.kind.final_norm if block == reader.n_blocks else None
     return reference.block_jacobian(model, IDS, block, t1, t2, norm, stack=stack, inputs=inputs)
 
 
@@ -58,7 +58,7 @@ def test_each_token_with_itself(double, family):
 @pytest.mark.parametrize("family", FAMILIES)
 def test_one_output_from_every_input(double, family, output):
     model, reader = double(family)
-    last = output if reader.causal else len(IDS)
+    last = output if reader.kind.causal else len(IDS)
     with reference.TrueFloat64():
         for block, J in zip(BLOCKS, output_jacobians(reader, BLOCKS, output), strict=True):
             exact = [expected(model, reader, block, t1, output) for t1 in range(1, last + 1)]
@@ -72,7 +72,7 @@ def test_one_input_to_every_output(double, family, given):
     model, reader = double(family)
     with reference.TrueFloat64():
         found = dict(input_jacobians(reader, BLOCKS, given, (2, 3, 7)))
-        assert list(found) == [t for t in (2, 3, 7) if t >= given or not reader.causal]
+        assert list(found) == [t for t in (2, 3, 7) if t >= given or not reader.kind.causal]
         for t2, jacobians in found.items():
             for block, J in zip(BLOCKS, jacobians, strict=True):
                 exact = expected(model, reader, block, given, t2)
@@ -87,7 +87,7 @@ def relative_or_zero(found: torch.Tensor, exact: torch.Tensor) -> float:
 @pytest.mark.parametrize("family", THROUGH_THE_CACHE)
 def test_these_families_need_no_differentiation_through_the_sequence(double, family, monkeypatch):
     _, reader = double(family)
-    monkeypatch.setattr(positions, "_through_all", None)
+    monkeypatch.setattr(positions, "through_all", None)
     with reference.TrueFloat64():
         assert len(list(output_jacobians(reader, BLOCKS, 7))) == 2
         assert len(list(input_jacobians(reader, BLOCKS, 2, [7]))) == 1

@@ -32,9 +32,9 @@ def exact(model):
     with reference.TrueFloat64():
         reader = read(double, ids)
         whole = reader.whole(TOKEN)
-        norms = (None, reader.final_norm)
+        norms = (None, reader.kind.final_norm)
         return [
-            positions._through_all(whole[block - 1], TOKEN, norm)
+            positions.through_all(whole[block - 1], TOKEN, norm)
             for block, norm in zip(BLOCKS, norms, strict=True)
         ]
 
@@ -62,7 +62,7 @@ def test_one_input_to_one_output_and_a_token_with_itself(model, exact):
 
 
 def test_keys_and_values_carry_all_of_it(model, monkeypatch):
-    monkeypatch.setattr(positions, "_through_all", None)
+    monkeypatch.setattr(positions, "through_all", None)
     reader = read(model.model, model.encode(PROMPT))
     for J in output_jacobians(reader, BLOCKS, TOKEN):
         # 3 heads of values of width 64, and the scores of 9 heads, of which some are next to 0.

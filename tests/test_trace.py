@@ -22,7 +22,7 @@ def test_states_are_those_of_the_whole_sequence(family, token):
         states = model(torch.tensor([IDS]), output_hidden_states=True, use_cache=False)
     for block, state in zip(traced.blocks, states.hidden_states[:-1], strict=True):
         assert torch.allclose(block.state, state[0, token - 1], atol=1e-4)
-    final = traced.final_norm(traced.blocks[-1].output)
+    final = traced.kind.final_norm(traced.blocks[-1].output)
     assert torch.allclose(final, states.hidden_states[-1][0, token - 1], atol=1e-4)
     assert torch.allclose(traced.logits, states.logits[0, token - 1], atol=1e-3)
 
@@ -36,7 +36,7 @@ def test_replaying_a_block_gives_the_next_state(family):
 
 
 def test_a_model_without_a_final_norm_says_so():
-    assert trace(tiny.model("bert"), IDS, 2).final_norm is None
+    assert trace(tiny.model("bert"), IDS, 2).kind.final_norm is None
 
 
 @pytest.mark.parametrize(

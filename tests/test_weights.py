@@ -121,7 +121,7 @@ def test_4_bit_weights_that_a_forward_pass_repacked_are_refused(tmp_path):
 
 def test_a_block_that_passes_no_gradient_is_refused():
     x = torch.randn(8)
-    block = Block(1, x, x, lambda z: z[0, 0])
+    block = Block(1, x, x, nn.Identity(), lambda z: z[0, 0])
     with pytest.raises(ComputeError, match="is exactly zero"):
         block_jacobian(block)
 
@@ -145,9 +145,15 @@ def test_gradients_that_are_not_the_derivative_are_refused():
     def replay(z):
         return z[0, 0] + matrix @ torch.tanh(z[0, 0])
 
-    sound = Block(1, x, replay(x[None, None]), replay)
+    sound = Block(1, x, replay(x[None, None]), nn.Identity(), replay)
     assert check_derivative(sound, block_jacobian(sound)) < 0.02
-    false = Block(1, x, replay(x[None, None]), lambda z: replay(z) + 0 * Rounding.apply(z[0, 0]))
+    false = Block(
+        1,
+        x,
+        replay(x[None, None]),
+        nn.Identity(),
+        lambda z: replay(z) + 0 * Rounding.apply(z[0, 0]),
+    )
     wrong = block_jacobian(false) * 1.1
     with pytest.raises(ComputeError, match="is not the derivative of what the block computes"):
         check_derivative(false, wrong)

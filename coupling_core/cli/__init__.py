@@ -3,6 +3,7 @@
     depth      measure one prompt, or many           (options in `depth`, many in `prompts`)
     models     which models are at hand
     runs       the store: ls, show, verify, rm
+    bench      how fast and how exact the engine is here
 
     report     what is printed                       terminal    progress bar, JSON, store option
     files      what --out writes
@@ -16,6 +17,7 @@ import sys
 
 import typer
 
+from coupling_core.cli.bench import bench
 from coupling_core.cli.depth import depth
 from coupling_core.cli.models import models
 from coupling_core.cli.runs import app as runs
@@ -31,6 +33,7 @@ app = typer.Typer(
 )
 app.command()(depth)
 app.command()(models)
+app.command()(bench)
 app.add_typer(runs, name="runs")
 
 

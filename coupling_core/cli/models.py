@@ -8,6 +8,7 @@ import typer
 
 from coupling_core import hub
 from coupling_core.cli.terminal import JsonOption, print_json, print_lines, print_table, warn
+from coupling_core.errors import InputError
 from coupling_core.identity import ALIASES, locate
 from coupling_core.records import Request
 from coupling_core.units import size as in_words
@@ -43,9 +44,21 @@ def models(
         str | None,
         typer.Option(metavar="OWNER/NAME", help="List the revisions of a hub model instead."),
     ] = None,
+    probe: Annotated[
+        str | None,
+        typer.Option(metavar="MODEL", help="Say what a model is, before any weight is loaded."),
+    ] = None,
+    revision: Annotated[
+        str | None, typer.Option(help="Branch, tag or commit of the hub model to probe.")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """List the models that are at hand."""
+    if revision is not None and probe is None:
+        raise InputError("--revision goes with --probe MODEL: give both, or neither")
+    if probe is not None:
+        _probe(Request("-", model=probe, revision=revision), as_json=as_json)
+        return
     if revisions is not None:
         _list_revisions(revisions, as_json=as_json)
         return
@@ -81,6 +94,17 @@ def _prepare(model: str) -> None:
 
     typer.echo(f"converting {source.name}: half a minute, once", err=True)
     print_lines(f"{source.name} is ready in {prepare(model)}")
+
+
+def _probe(request: Request, *, as_json: bool) -> None:
+    from coupling_core.probe import probe  # torch
+
+    found = probe(request)
+    if as_json:
+        print_json(asdict(found))
+        return
+    width = max(len(name) for name, _ in found.facts())
+    print_lines(f"{found.name}", *(f"{name:{width}}  {text}" for name, text in found.facts()))
 
 
 def _list_revisions(repo: str, *, as_json: bool) -> None:

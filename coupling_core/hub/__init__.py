@@ -10,9 +10,10 @@
 Only the parts that ask the hub import its client, and only when they ask.
 """
 
+from coupling_core.hub.cache import snapshot
 from coupling_core.hub.fetching import download
 from coupling_core.hub.naming import Revision, cached, commit, revisions
-from coupling_core.hub.planning import Download, RemoteFile, plan
+from coupling_core.hub.planning import Download, RemoteFile, config, plan
 
 __all__ = [
     "Download",
@@ -20,7 +21,9 @@ __all__ = [
     "Revision",
     "cached",
     "commit",
+    "config",
     "download",
     "plan",
     "revisions",
+    "snapshot",
 ]

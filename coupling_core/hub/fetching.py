@@ -7,10 +7,9 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 from coupling_core.hub import blobs, cache
-from coupling_core.hub.asking import TIMEOUT, asking, too_little_room
+from coupling_core.hub.asking import TIMEOUT, asking
 from coupling_core.hub.planning import Download, RemoteFile, plan, silent_bar
 from coupling_core.records import Progress
-from coupling_core.units import size as in_words
 
 Report = Callable[[Progress], None]
 
@@ -41,8 +40,7 @@ def download(repo: str, commit: str, report: Report, revision: str | None = None
     todo = plan(repo, commit)
     folder = cache.snapshot(repo, commit)
     if not all((folder / file.name).is_file() for file in todo.files):
-        if todo.size > todo.free:
-            raise too_little_room(repo, in_words(todo.size), in_words(todo.free))
+        todo.require_room()
         report(Progress("downloading", 0, todo.size, note=str(todo)))
         _fetch(todo, report, revision)
         report(Progress("loading"))

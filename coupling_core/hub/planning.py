@@ -7,6 +7,7 @@ import json
 import math
 import shutil
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from functools import partial
@@ -15,7 +16,7 @@ from typing import Any
 
 from coupling_core.errors import ComputeError
 from coupling_core.hub import cache
-from coupling_core.hub.asking import TIMEOUT, asking
+from coupling_core.hub.asking import TIMEOUT, asking, too_little_room
 from coupling_core.units import size as in_words
 
 _SMALL = (
@@ -84,6 +85,15 @@ class Download:
         """How many files are to fetch, or to fetch the rest of."""
         return sum(file.here < file.size for file in self.files)
 
+    def require_room(self) -> None:
+        """Refuse what the disk cannot take.
+
+        Raises:
+            ComputeError: says how much is lacking, and where.
+        """
+        if self.size > self.free:
+            raise too_little_room(self.repo, in_words(self.size), in_words(self.free))
+
     def __str__(self) -> str:
         files = "1 file" if self.missing == 1 else f"{self.missing} files"
         needed = f"; the weights take {in_words(self.memory)} of memory in float32"
@@ -108,6 +118,23 @@ def plan(repo: str, commit: str) -> Download:
         return _ask(repo, commit)
     except ComputeError:
         return _from_cache(repo, commit)
+
+
+def config(repo: str, commit: str) -> Path:
+    """The file that says what a model is: the cache's, else fetched, and nothing else with it.
+
+    Raises:
+        ComputeError: where the model is gated, missing or out of reach, or has no such file.
+    """
+    path = cache.snapshot(repo, commit) / cache.CONFIG
+    if path.is_file():
+        return path
+    from huggingface_hub import hf_hub_download
+    from huggingface_hub.errors import RemoteEntryNotFoundError
+
+    with asking(repo, commit), suppress(RemoteEntryNotFoundError):
+        return Path(hf_hub_download(repo, cache.CONFIG, revision=commit, tqdm_class=silent_bar()))
+    raise ComputeError(_unfit(repo, (), has_weights=True))
 
 
 def silent_bar() -> Any:

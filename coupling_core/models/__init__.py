@@ -2,28 +2,44 @@
 
     load, wrap, describe    a model by its name, or one of the user's own    (loading, own)
     prepare                 a GGUF file converted once into safetensors      (convert)
+    skeleton, rehearsal     a model without its weights, and one to try  (skeleton)
     find_blocks             the stack of transformer blocks                  (blocks)
     in_float32              weights upcast or dequantised, block by block    (weights)
 
 The only importer of transformers and bitsandbytes.
 """
 
-from coupling_core.models.blocks import find_blocks, measured_stack, start_token
+from coupling_core.models.blocks import find_blocks, find_stacks, measured_stack, start_token
 from coupling_core.models.convert import prepare
 from coupling_core.models.loaded import LoadedModel, evaluating
-from coupling_core.models.loading import load
+from coupling_core.models.loading import FLOAT32_BYTES, SPARE, load
 from coupling_core.models.own import describe, wrap
+from coupling_core.models.skeleton import (
+    Skeleton,
+    rehearsal,
+    rehearsal_size,
+    skeleton,
+    stored_precision,
+)
 from coupling_core.models.weights import in_float32
 
 __all__ = [
+    "FLOAT32_BYTES",
+    "SPARE",
     "LoadedModel",
+    "Skeleton",
     "describe",
     "evaluating",
     "find_blocks",
+    "find_stacks",
     "in_float32",
     "load",
     "measured_stack",
     "prepare",
+    "rehearsal",
+    "rehearsal_size",
+    "skeleton",
     "start_token",
+    "stored_precision",
     "wrap",
 ]

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -23,6 +24,7 @@ class LoadedModel:
             block at a time (see `in_float32`).
         seconds: how long loading took.
         dtype: what its weights were rounded to.
+        kinds: what its stacks turned out to be (see `trace.Kind`), so that it is found out once.
     """
 
     model: Any
@@ -30,6 +32,7 @@ class LoadedModel:
     device: torch.device
     seconds: float = 0.0
     dtype: str = "float32"
+    kinds: dict[Any, Any] = field(default_factory=dict)
 
     def encode(self, prompt: str | tuple[int, ...]) -> list[int]:
         """Token ids of a prompt with the tokenizer's own special tokens, no chat template.
@@ -62,8 +65,12 @@ class LoadedModel:
         if self.tokenizer is None:
             return tuple(f"#{i}" for i in ids)
         pieces = self.tokenizer.convert_ids_to_tokens(ids)
+        return readable(pieces, self._is_byte_level)
+
+    @cached_property
+    def _is_byte_level(self) -> bool:
         backend = getattr(self.tokenizer, "backend_tokenizer", None)
-        return readable(pieces, backend is not None and is_byte_level(backend.to_str()))
+        return backend is not None and is_byte_level(backend.to_str())
 
     def likely(self, logits: Tensor | None, count: int = 5) -> tuple[tuple[str, float], ...]:
         """The most probable next tokens as texts with probabilities; none without logits."""

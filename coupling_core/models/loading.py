@@ -3,6 +3,7 @@
 import gc
 import math
 import time
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from threading import Lock
@@ -36,7 +37,7 @@ SPARE = 0.3
 """Part of the free memory that float32 weights leave to Jacobians and to everything else; a model
 that does not fit is streamed."""
 
-_STORED = {"F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16}
+STORED = {"F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16}
 Report = Callable[[Progress], None]
 _lock = Lock()
 _last: tuple[object, LoadedModel] | None = None
@@ -55,7 +56,8 @@ def load(
         request: names the model, its revision, precision, quantisation, and the seed of an
             untrained twin.
         device: where it computes; None takes CUDA where there is one, then MPS, then the CPU.
-        report: told while a hub model is downloaded; an exception it raises stops that.
+        report: told while a hub model is downloaded, and once a GGUF file is converted; an
+            exception it raises stops the loading.
         streamed: keep the weights memory-mapped as they are stored and lend them to one block at a
             time; None does so where float32 weights would not fit. The numbers are the same.
 
@@ -72,8 +74,9 @@ def load(
         if _last is None or _last[0] != wanted:
             _last = None  # the old weights go before the new ones come
             gc.collect()
-            where = _where(wanted[0], report or (lambda _: None))
-            _last = (wanted, _load(wanted[0], where, request, place, streamed))
+            report = report or (lambda _: None)
+            where = _where(wanted[0], report)
+            _last = (wanted, _load(wanted[0], where, request, place, streamed, report))
         return _last[1]
 
 
@@ -83,18 +86,20 @@ def _load(
     request: Request,
     device: torch.device,
     streamed: bool | None,
+    report: Report,
 ) -> LoadedModel:
     start = time.perf_counter()
     with plain_errors(source), quiet():
         if source.kind == "gguf":
             convert(source)
+            report(Progress("loading"))  # half a minute has gone by: who waits may have left
         elif source.kind == "folder":
             require_shipped(source)
         options: dict[str, Any] = {"trust_remote_code": False}
         tokenizer = AutoTokenizer.from_pretrained(where, **options)
         config = AutoConfig.from_pretrained(where, **options)
-        _require_known_quantisation(config)
-        family = _auto_class(config)
+        require_known_quantisation(config)
+        family = auto_class(config)
         if request.untrained is not None:
             model = _untrained(family, config, request.untrained, request.dtype).to(device)
         else:
@@ -111,7 +116,8 @@ def _where(source: Source, report: Report) -> Path:
     return source.converted
 
 
-def _auto_class(config: Any) -> Any:
+def auto_class(config: Any) -> Any:
+    """The class of transformers that loads a model with its head, where it has one."""
     names = " ".join(config.architectures or ())
     if "ForCausalLM" in names or "LMHeadModel" in names:
         return AutoModelForCausalLM
@@ -120,7 +126,12 @@ def _auto_class(config: Any) -> Any:
     return AutoModelForMaskedLM if "ForMaskedLM" in names else AutoModel
 
 
-def _require_known_quantisation(config: Any) -> None:
+def require_known_quantisation(config: Any) -> None:
+    """Refuse weights that were stored in a form which is not differentiated exactly.
+
+    Raises:
+        InputError: names the form.
+    """
     settings = getattr(config, "quantization_config", None)
     if settings is None:
         return
@@ -184,17 +195,22 @@ def _quantisation(form: Quantisation) -> BitsAndBytesConfig:
     )
 
 
-def _stored(folder: Path) -> tuple[int, torch.dtype]:
-    """Number of weights in a folder, and the precision that holds all of them without loss."""
-    entries, dtypes = 0, set()
+def stored_weights(folder: Path) -> Counter[str]:
+    """Numbers in the safetensors of a folder, by their format: F32, BF16, U8, ..."""
+    entries: Counter[str] = Counter()
     for file in sorted(folder.glob("*.safetensors")):
         with safe_open(file, "pt") as weights:
             for name in weights.keys():
                 tensor = weights.get_slice(name)
-                entries += math.prod(tensor.get_shape())
-                dtypes.add(_STORED.get(tensor.get_dtype()))
-    one = dtypes.pop() if len(dtypes) == 1 else None
-    return entries, one or torch.float32
+                entries[tensor.get_dtype()] += math.prod(tensor.get_shape())
+    return entries
+
+
+def _stored(folder: Path) -> tuple[int, torch.dtype]:
+    """Number of weights in a folder, and the precision that holds all of them without loss."""
+    entries = stored_weights(folder)
+    one = STORED.get(next(iter(entries))) if len(entries) == 1 else None
+    return entries.total(), one or torch.float32
 
 
 def _restore_buffers(model: Any, family: Any) -> None:

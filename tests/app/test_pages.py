@@ -69,6 +69,16 @@ def test_the_number_inputs_select_a_pair_on_every_page(open_page: Open, gallery)
     )
 
 
+def test_the_sidebar_shows_the_same_on_every_page(open_page: Open) -> None:
+    app = open_page("Depth", k="20", norm="exclude", **{"def": "alignment"})
+    app.number_input(key="k@sidebar").set_value(30).run()
+    app.switch_page(PAGES["Runs"]).run()
+    assert app.number_input(key="k@sidebar").value == 30
+    assert app.selectbox(key="definition@sidebar").value == "alignment"
+    assert app.selectbox(key="final_norm@sidebar").value == "exclude"
+    assert app.query_params["k"] == "30"
+
+
 def test_another_prompt_is_measured_at_its_last_token(open_page: Open) -> None:
     app = open_page("Depth", token="3")
     app.selectbox(key="prompt@list").set_value(EXAMPLES[1]).run()
@@ -134,4 +144,4 @@ def test_every_figure_has_an_alternative_text_and_a_table(open_page: Open) -> No
     assert [chart.proto.alt[:7] for chart in found] == [
         "Mosaic ", "Heatmap", "Heatmap", "Singula", "Score a", "Princip",
     ]  # fmt: skip
-    assert [fold.label for fold in app.expander] == ["Table and files"] * len(found)
+    assert [fold.label for fold in app.main.expander] == ["Table and files"] * len(found)

@@ -5,7 +5,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coupling_core.errors import InputError
-from coupling_core.records import DEFINITIONS, FINAL_NORMS, ROLES, Request
+from coupling_core.records import (
+    DEFINITIONS,
+    DTYPES,
+    FINAL_NORMS,
+    QUANTISATIONS,
+    ROLES,
+    STACKS,
+    Request,
+)
 from explorer.state import State, from_query, to_query
 
 TEXT = st.text(min_size=1).filter(str.strip)
@@ -16,6 +24,9 @@ STATES = st.builds(
     prompt=TEXT,
     token=st.integers().filter(bool),
     untrained=st.none() | st.integers(0, 2**62),
+    dtype=st.sampled_from(DTYPES),
+    quantize=st.none() | st.sampled_from(QUANTISATIONS),
+    stack=st.none() | st.sampled_from(STACKS),
     final_norm=st.sampled_from(FINAL_NORMS),
     k=st.integers(1),
     definition=st.sampled_from(DEFINITIONS),
@@ -82,6 +93,13 @@ def test_another_measurement_is_looked_at_the_same_way() -> None:
     assert state.request() == Request(
         "Another text", model="folder", token=2, k=16, untrained=7, final_norm="exclude"
     )
+
+
+def test_what_determines_the_weights_is_asked_for_and_read_back() -> None:
+    state = State(model="folder", dtype="bfloat16", quantize="nf4", stack="encoder")
+    asked = state.request()
+    assert (asked.dtype, asked.quantize, asked.stack) == ("bfloat16", "nf4", "encoder")
+    assert State().of_request(asked, k_max=50) == State().of_request(state.request(), 50) == state
 
 
 def test_token_ids_have_no_link() -> None:

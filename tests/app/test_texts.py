@@ -3,6 +3,7 @@
 import io
 import shlex
 from contextlib import redirect_stdout
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +13,18 @@ from typer.testing import CliRunner
 
 from coupling_core.cli import app
 from coupling_core.gallery import EXAMPLES
-from coupling_core.records import View
+from coupling_core.jobs import JobStatus
+from coupling_core.records import Progress, Request, View
 from coupling_core.scores import score_pairs
 from coupling_core.store import Entry
 from explorer.chips import MOST, _positions
+from explorer.compute import _stopped
 from explorer.estimate import Estimate, estimate
 from explorer.recipes import python_recipe, shell_recipe
 from explorer.state import State
 from explorer.text import sentence
 from explorer.units import duration, ordinal_place, size
+from explorer.watch import loads
 
 STATE = State(
     prompt=EXAMPLES[2], untrained=0, k=20, definition="page", role="B", blocks="2-5", raw=True
@@ -79,6 +83,15 @@ def test_a_cost_is_the_median_of_what_the_model_did_cost_here() -> None:
     assert estimate("this", entries) == Estimate(3.0, 1.0, 10, 3, here=True)
     assert estimate("this", entries[3:]) == Estimate(1000.0, 1.0, 1000, 1, here=False)
     assert estimate("this", entries[4:]) is None
+
+
+def test_what_is_stopped_while_it_loads_says_when_it_ends() -> None:
+    running = JobStatus("key", Request("text"), "running", progress=Progress("loading"))
+    assert loads(running)
+    assert "as soon as the model is loaded" in _stopped(running)
+    traced = replace(running, progress=Progress("tracing"))
+    assert not loads(traced)
+    assert _stopped(replace(traced, state="cancelled")) == "Stopped before it began."
 
 
 @pytest.mark.parametrize(

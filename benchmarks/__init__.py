@@ -1,0 +1,19 @@
+"""What is claimed of the engine's speed, memory and accuracy: one script a claim.
+
+    make bench                           all of them, and the README's table from their results
+    coupling bench [NAME] [--quick]      all or one of them; quick is a smoke test on a tiny model
+
+Each script has two functions: `collect(quick)` gives results as JSON takes them (None, after a
+plain line, where this machine cannot), and `summary(results)` the README's rows from them. `common`
+holds what they share, and `readme` draws the table. `families` is another thing: it writes down how
+a run of the tests fared.
+"""
+
+import os
+
+# Before torch is imported: threads that spin while they wait count as CPU time, and on a machine
+# that others use they starve each other.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+
+SCRIPTS = ("depth", "jacobian", "svd", "growth", "startup", "gpu")
+"""In the order in which they run; the README's rows have the same."""

@@ -1,0 +1,127 @@
+"""All pairs of SmolLM2's blocks at K = 50, Jacobians and SVDs included: ours and the released way.
+
+Ours is `measure` without a store and with the model loaded; the released algorithm is that of
+`coupling_core.reference`, with gradients in batches. On long prompts the latter takes minutes, so
+that some of its Jacobians are taken and their time is scaled to all blocks (the blocks have one
+shape); `extrapolated` says where.
+"""
+
+from functools import partial
+from typing import Any
+
+import torch
+
+from benchmarks import common
+from coupling_core import Request, measure, reference
+
+LENGTHS = {
+    1: {10: (30, 3), 64: (30, 3), 256: (3, 3), 1024: (0, 3)},
+    2: {10: (30, 3), 64: (3, 3), 256: (0, 3), 1024: (0, 3)},
+}
+"""Threads, then tokens: how many Jacobians the released way takes, and how many rounds."""
+QUICK = {1: {6: (4, 2), 12: (2, 2), 16: (0, 1)}, 2: {6: (4, 1)}}
+MEMORY_LENGTHS = (10, 256)
+
+
+def compare(quick: bool, length: int, blocks: int, rounds: int) -> common.Results:
+    """One prompt length on the present number of threads; the shortest at K = 10 and d / 10 too."""
+    model, ids = common.model_and_ids(quick, length)
+    n_blocks = model.config.num_hidden_layers
+    d = model.config.hidden_size
+    ks = (3, 2) if quick else (50, 10, d // 10) if length == min(LENGTHS[1]) else (50,)
+    taken: list[torch.Tensor] = []
+    states: list[torch.Tensor] = []
+
+    def trace() -> None:
+        states[:] = reference.released_states(model, ids)
+
+    def jacobians() -> None:
+        taken[:] = [reference.released_jacobian(*states[b : b + 2]) for b in range(blocks)]
+
+    def scores(k: int) -> None:
+        reference.released_scores((taken * n_blocks)[:n_blocks], k)
+
+    runs = {f"ours {k}": partial(ours, model, ids, k) for k in ks}
+    if blocks:
+        runs |= {"states": trace, "jacobians": jacobians}
+        runs |= {f"scores {k}": partial(scores, k) for k in ks}
+    times = common.interleaved(runs, rounds, warm_up=False)
+    found: common.Results = {"tokens": length, "rounds": rounds, "gemm": times.pop("gemm"), "k": {}}
+    for k in ks:
+        found["k"][k] = {"ours": {c: times[f"ours {k}"][c] for c in ("wall", "cpu")}}
+        if blocks:
+            parts = (times["states"], times["jacobians"], times[f"scores {k}"])
+            found["k"][k] |= _peer(parts, n_blocks / blocks, times[f"ours {k}"])
+    return found | {"extrapolated": 0 < blocks < n_blocks, "times": times}
+
+
+def _peer(parts: tuple[Any, Any, Any], scale: float, ours: common.Results) -> common.Results:
+    states, jacobians, scores = parts
+    peer = {c: states[c] + scale * jacobians[c] + scores[c] for c in ("wall", "cpu")}
+    return {"released": peer, "ratio": {c: peer[c] / ours[c] for c in peer}}
+
+
+def ours(model: Any, ids: list[int], k: int) -> None:
+    """The whole measurement."""
+    measure(Request(tuple(ids), k=k), model=model)
+
+
+def run_ours(quick: bool, length: int) -> common.Run:
+    """Ours, for a look at its memory."""
+    return partial(ours, *common.model_and_ids(quick, length), 3 if quick else 50)
+
+
+def run_released(quick: bool, length: int) -> common.Run:
+    """The released way as far as the first block: the others add their Jacobians only."""
+    model, ids = common.model_and_ids(quick, length)
+
+    def run() -> None:
+        states = reference.released_states(model, ids)
+        reference.released_jacobian(*states[:2])
+
+    return run
+
+
+def collect(quick: bool) -> common.Results:
+    """Every length, on one thread and on two; memory on one."""
+    rows = []
+    for count in common.thread_counts():
+        with common.threads(count):
+            compare(quick, 4, 1, 1)  # warm-up
+            for length, (blocks, rounds) in (QUICK if quick else LENGTHS)[count].items():
+                rows.append(compare(quick, length, blocks, rounds))
+    memory = {
+        name: {
+            length: common.fresh_process_peak(__name__, name, quick=quick, length=length)
+            for length in MEMORY_LENGTHS[: 1 if quick else None]
+        }
+        for name in ("run_ours", "run_released")
+    }
+    return {"rows": rows, "memory": memory}
+
+
+def summary(results: common.Results) -> common.Rows:
+    """Every length on every number of threads at every K, and the memory."""
+    rows = [_row(row, int(k), found) for row in results["rows"] for k, found in row["k"].items()]
+    for length, ours in results["memory"]["run_ours"].items():
+        what = f"anonymous memory above that of the loaded model, {length} tokens"
+        peer = results["memory"]["run_released"][length]
+        if ours["peak"] is not None:
+            said = f"{_above(ours)}; released way {_above(peer)} at its first block"
+            rows.append((what, said))
+    return rows
+
+
+def _row(row: common.Results, k: int, found: common.Results) -> tuple[str, str]:
+    count, gflops = row["gemm"]["threads"], row["gemm"]["gflops"]
+    what = f"all pairs, K = {k}, {row['tokens']} tokens, {count} {common.plural('thread', count)}"
+    said = f"{found['ours']['wall']:.2f} s (CPU {found['ours']['cpu']:.2f} s)"
+    if "ratio" in found:
+        scaled = ", extrapolated" if row["extrapolated"] else ""
+        ratio = f"{found['ratio']['cpu']:.0f} times less CPU time than the released way"
+        said += f", {ratio} ({found['released']['cpu']:.0f} s{scaled})"
+    return what, f"{said}; GEMM peak {gflops:.0f} GFLOP/s"
+
+
+def _above(memory: common.Results) -> str:
+    return f"{(memory['peak'] - memory['before']) / 1e6:.0f} MB"

@@ -1,0 +1,129 @@
+"""One block's Jacobian at one token: ours, torch.func over the full sequence, the released way.
+
+What a Jacobian costs is counted by a formula: the products of the backward chain through one token,
+the identity as its seed included, are 2 d (entries of the block's matrices) operations. `fraction`
+is count / time / GEMM peak. It may exceed 1, since the engine multiplies less than that: what it
+does multiply is counted too, product by product, as `multiplied`.
+"""
+
+from functools import partial
+from statistics import median
+from typing import Any
+
+import torch
+from torch.func import jacrev
+
+from benchmarks import common
+from coupling_core import reference
+from coupling_core.jacobian import block_jacobian
+from coupling_core.models import find_blocks
+from coupling_core.trace import Block, trace
+
+LENGTHS = {10: 3, 64: 2, 256: 1, 1024: 0}
+"""Tokens: on how many blocks the peers run too."""
+QUICK = {6: 1, 12: 0}
+ROUNDS, PEER_ROUNDS = 5, 3
+
+
+def compare(quick: bool, length: int, peers: int) -> common.Results:
+    """One prompt length on the present number of threads."""
+    model, ids = common.model_and_ids(quick, length)
+    rounds = 1 if quick else ROUNDS
+    prefill = common.interleaved({"trace": partial(trace, model, ids, length)}, rounds)["trace"]
+    blocks = trace(model, ids, length).blocks
+    runs = {str(block.number): partial(block_jacobian, block) for block in blocks}
+    times = common.interleaved(runs, rounds)
+    gemm = times.pop("gemm")
+    count = operations(blocks[0])
+    with common.Operations() as multiplied:
+        block_jacobian(blocks[0])
+    wall, cpu = (median(times[name][clock] for name in runs) for clock in ("wall", "cpu"))
+    return {
+        "tokens": length,
+        "gemm": gemm,
+        "ours": {"wall": wall, "cpu": cpu},
+        "prefill": prefill,
+        "operations": count,
+        "multiplied": multiplied.total,
+        "fraction": count / wall / (gemm["gflops"] * 1e9),
+        "fraction_multiplied": multiplied.total / wall / (gemm["gflops"] * 1e9),
+        "peers": _peers(model, ids, blocks, peers, 1 if quick else PEER_ROUNDS) if peers else None,
+    }
+
+
+def operations(block: Block) -> int:
+    """2 d (entries of the block's matrices): its backward chain at one token."""
+    entries = sum(p.numel() for p in block.module.parameters() if p.ndim > 1)
+    return 2 * block.state.numel() * entries
+
+
+def _peers(
+    model: Any, ids: list[int], blocks: list[Block], count: int, rounds: int
+) -> common.Results:
+    """Ours and both peers, interleaved, on blocks from the middle of the model."""
+    first = (len(blocks) - count) // 2
+    states = reference.released_states(model, ids)
+    runs: dict[str, common.Run] = {}
+    for at in range(first, first + count):
+        runs[f"ours {at}"] = partial(block_jacobian, blocks[at])
+        runs[f"func {at}"] = partial(func_jacobian, model, ids, at)
+        runs[f"released {at}"] = partial(reference.released_jacobian, *states[at : at + 2])
+    times = common.interleaved(runs, rounds, warm_up=False)
+    found = {
+        name: {
+            clock: median(times[run][clock] for run in runs if run.startswith(name))
+            for clock in ("wall", "cpu")
+        }
+        for name in ("ours", "func", "released")
+    }
+    ratios = {
+        name: {clock: found[name][clock] / found["ours"][clock] for clock in ("wall", "cpu")}
+        for name in ("func", "released")
+    }
+    return found | {"blocks": count, "ratio": ratios, "gemm": times["gemm"]}
+
+
+def func_jacobian(model: Any, ids: list[int], at: int) -> torch.Tensor:
+    """The block over the full sequence, its last token by every token, by torch.func."""
+    module = find_blocks(model)[at]
+    args, kwargs = reference.arguments(model, module, {"input_ids": torch.tensor([ids])})
+
+    def last(X: torch.Tensor) -> torch.Tensor:
+        Y = module(X, *args[1:], **kwargs)
+        return (Y if isinstance(Y, torch.Tensor) else Y[0])[0, -1]
+
+    batch = max(1, reference.RELEASED_BATCH // len(ids))
+    J = jacrev(last, chunk_size=batch)(args[0])[:, 0, -1]
+    return J - torch.eye(len(J))
+
+
+def collect(quick: bool) -> common.Results:
+    """Every length, on one thread and on two."""
+    rows = []
+    for threads in common.thread_counts():
+        with common.threads(threads):
+            for length, peers in (QUICK if quick else LENGTHS).items():
+                rows.append(compare(quick, length, peers if threads == 1 else 0))
+    return {"rows": rows}
+
+
+def summary(results: common.Results) -> common.Rows:
+    """Every length on one thread, with the growth over the first."""
+    rows = [row for row in results["rows"] if row["gemm"]["threads"] == 1]
+    return [(f"one block's Jacobian, {r['tokens']} tokens, 1 thread", _said(r, rows)) for r in rows]
+
+
+def _said(row: common.Results, rows: list[common.Results]) -> str:
+    said = [
+        f"{1e3 * row['ours']['wall']:.1f} ms",
+        f"{row['operations'] / 1e9:.2f} GFLOP by formula at {row['fraction']:.0%} of the GEMM peak "
+        f"({row['gemm']['gflops']:.0f} GFLOP/s)",
+        f"{row['multiplied'] / 1e9:.2f} multiplied at {row['fraction_multiplied']:.0%}",
+    ]
+    if row is not rows[0]:
+        growth = row["ours"]["wall"] / rows[0]["ours"]["wall"]
+        said.append(f"{growth:.2f} times that of {rows[0]['tokens']} tokens")
+    if row["peers"]:
+        for name, word in (("func", "torch.func"), ("released", "the released way")):
+            said.append(f"{row['peers']['ratio'][name]['cpu']:.0f} times less CPU than {word}")
+    return "; ".join([*said, f"prefill {row['prefill']['wall']:.2f} s"])

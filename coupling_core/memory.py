@@ -1,0 +1,131 @@
+"""What a measurement takes of memory, estimated before it runs.
+
+The terms are the tensors that are alive at the peak, by their sizes; the factors in front of them
+were fitted to measured peaks, and `tests/test_memory.py` holds them against one.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from coupling_core.coupling import IN_MEMORY
+from coupling_core.jacobian import CHUNK
+from coupling_core.models import FLOAT32_BYTES, SPARE
+from coupling_core.probe import Probe
+from coupling_core.records import DEFAULT_K, Request
+
+LIBRARIES = 100_000_000
+"""Bytes that tokenizer, threads and code of the first run take."""
+
+_QUANTISED = {"nf4": 0.5, "int8": 1.0}  # bytes a weight
+FLOAT64_BYTES = 8
+_ROUNDED = 2  # bytes a weight of the copy from which float32 is made; its memory is not given back
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Bytes that a measurement takes, above what the program holds already.
+
+    Args:
+        weights: held in memory throughout; 0 where they are streamed.
+        work: Jacobians, decompositions, matrices and, where it is lent, one block in float32.
+        free: on the device.
+        streamed: whether the weights stay on the disk, memory-mapped, and are lent to one block at
+            a time.
+    """
+
+    weights: int
+    work: int
+    free: int
+    streamed: bool
+
+    @property
+    def needed(self) -> int:
+        """At the peak."""
+        return self.weights + self.work
+
+    @property
+    def fits(self) -> bool:
+        """Whether there is enough."""
+        return self.needed <= self.free
+
+
+def estimate_memory(
+    request: Request, found: Probe, tokens: int, free: int, *, on_cpu: bool = True
+) -> Memory:
+    """Estimate the peak of a measurement.
+
+    Args:
+        request: what is to be measured.
+        found: what its model is; it is not refused.
+        tokens: length of the prompt.
+        free: bytes free on the device that computes.
+        on_cpu: whether that is main memory, where Jacobians that are too large go to the disk.
+    """
+    block = FLOAT32_BYTES * found.block_parameters
+    work = _work(request, found, tokens, on_cpu=on_cpu)
+    if request.quantize is not None:
+        inside = (found.blocks or 0) * found.block_parameters
+        outside = max(0, found.parameters - inside)
+        weights = int(_QUANTISED[request.quantize] * inside) + FLOAT32_BYTES * outside
+        return Memory(weights, work + block, free, streamed=False)
+    whole = FLOAT32_BYTES * found.parameters
+    # As `models.load` decides it.
+    if request.untrained is None and whole > (1 - SPARE) * free:
+        return Memory(0, work + block, free, streamed=True)
+    rounded = _ROUNDED * found.parameters if request.dtype != "float32" else 0
+    return Memory(whole + rounded, work, free, streamed=False)
+
+
+def cheaper(
+    request: Request, found: Probe, tokens: int, free: int, *, on_cpu: bool = True
+) -> dict[str, Any]:
+    """The first change of the request that would fit; empty where none of them does.
+
+    Quantised weights cannot be streamed, as plain ones are.
+    """
+    for change in ({"k": DEFAULT_K}, {"quantize": None}):
+        other = replace(request, **change)
+        if other == request:
+            continue
+        if estimate_memory(other, found, tokens, free, on_cpu=on_cpu).fits:
+            return change
+    return {}
+
+
+def longest_prompt(
+    request: Request, found: Probe, tokens: int, free: int, *, on_cpu: bool = True
+) -> int:
+    """How many tokens of a prompt that does not fit would; 0 where it is not its length."""
+    lacking = estimate_memory(request, found, tokens, free, on_cpu=on_cpu).needed - free
+    per_token = _gradients(found, tokens) - _gradients(found, tokens - 1)
+    fewer = max(0, tokens - -(-lacking // per_token))
+    fits = fewer and estimate_memory(request, found, fewer, free, on_cpu=on_cpu).fits
+    return fewer if fits else 0
+
+
+def _work(request: Request, found: Probe, tokens: int, *, on_cpu: bool) -> int:
+    L, d = found.blocks or 0, found.width or 0
+    k, view = min(request.k_max, d), min(request.corner, d)
+    jacobians = FLOAT32_BYTES * L * d * d
+    if on_cpu and jacobians > IN_MEMORY:
+        jacobians = 0
+    bases = 2 * FLOAT32_BYTES * L * d * k
+    results = 8 * L * L * (4 * k + view * view)  # diagonals and corners, and a copy of them
+    overlaps = 3 * FLOAT32_BYTES * L * L * k * k  # of all pairs of bases: they give the angles
+    certificate = 8 * FLOAT64_BYTES * d * d  # J, its projections and their products
+    one_block = certificate + _gradients(found, tokens)
+    return LIBRARIES + jacobians + bases + results + max(overlaps, one_block)
+
+
+def _gradients(found: Probe, tokens: int) -> int:
+    """One batched pass: every direction has its share in each activation of a block.
+
+    A causal block is differentiated at one token, and meets each other one as a score of each head.
+    """
+    d = found.width or 0
+    activations = 2 * found.widest + 5 * d  # of a token: inside the MLP, and round it
+    if found.causal is False:
+        everything = tokens * activations
+    else:
+        everything = activations + 10 * tokens * (found.heads or 1)
+    return FLOAT32_BYTES * min(CHUNK, d) * everything

@@ -1,0 +1,157 @@
+"""What a model is, found out before any of its weights are loaded."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import nn
+
+from coupling_core.errors import InputError
+from coupling_core.identity import locate
+from coupling_core.models import (
+    Skeleton,
+    find_blocks,
+    find_stacks,
+    measured_stack,
+    rehearsal,
+    rehearsal_size,
+    skeleton,
+    stored_precision,
+)
+from coupling_core.records import STACKS, Request, Stack
+from coupling_core.trace import PROBE_TOKENS, trace
+
+REHEARSED = 10**9
+"""Bytes of random weights up to which a rehearsal is worth its memory."""
+REHEARSED_WORK = 2 * 10**9
+"""Parameters up to which it is worth its time: some seconds on two cores."""
+
+_ATTENTION = {
+    True: "causal",
+    False: "bidirectional",
+    None: "causal or not is found out when it runs",
+}
+
+
+@dataclass(frozen=True)
+class Probe:
+    """What a model is; None for what is not known.
+
+    Args:
+        name: of the model.
+        architecture: the class of transformers that runs it.
+        parameters: how many it has, shared ones counted once.
+        stored: precision of its weights on the disk.
+        longest: tokens that it takes at most; None also where nothing limits them.
+        heads: attention heads of a block.
+        stacks: both of an encoder-decoder model; none of any other.
+        stack: which of the two is measured.
+        blocks: L, of the measured stack.
+        width: d, of its residual stream.
+        block_parameters: of its largest block.
+        widest: of the sides of a block's matrices, the longest.
+        causal: whether no block's output depends on later tokens, by a gradient; None where that is
+            found out when the model runs.
+        refusal: why it cannot be measured; "" where nothing speaks against it.
+    """
+
+    name: str
+    architecture: str
+    parameters: int
+    stored: str
+    longest: int | None
+    heads: int | None
+    stacks: tuple[Stack, ...] = ()
+    stack: Stack | None = None
+    blocks: int | None = None
+    width: int | None = None
+    block_parameters: int = 0
+    widest: int = 0
+    causal: bool | None = None
+    refusal: str = ""
+
+    def facts(self) -> list[tuple[str, str]]:
+        """What is known, as names and texts for people."""
+        both = f"encoder and decoder; the {self.stack} is measured"
+        shown = {
+            "architecture": self.architecture,
+            "parameters": f"{self.parameters:,}",
+            "stored as": self.stored,
+            "stacks": both if self.stack else "",
+            "blocks": _number(self.blocks),
+            "width d": _number(self.width),
+            "heads": _number(self.heads),
+            "attention": "" if self.blocks is None else _ATTENTION[self.causal],
+            "longest prompt": f"{self.longest:,} tokens" if self.longest else "",
+            "refused": self.refusal,
+        }
+        return [(name, text) for name, text in shown.items() if text]
+
+
+def probe(request: Request) -> Probe:
+    """Find out what the request's model is, from its config and a rehearsal with random weights.
+
+    Of a hub model that is not on this disk, the config is fetched and nothing else.
+
+    Raises:
+        InputError: where the request names no model.
+        ComputeError: where its config is missing, gated, out of reach, or cannot be read.
+    """
+    source = locate(request)
+    bare = skeleton(source)
+    config, model = bare.config, bare.model
+    text = config.get_text_config()
+    heads = getattr(text, "num_attention_heads", None)
+    found: dict[str, Any] = {
+        "name": source.name,
+        "architecture": type(model).__name__,
+        "parameters": sum(parameter.numel() for parameter in model.parameters()),
+        "stored": stored_precision(source, config),
+        "longest": getattr(text, "max_position_embeddings", None),
+        "heads": heads if isinstance(heads, int) else None,  # a list: one number a stage
+        "stacks": STACKS if len(find_stacks(model)) == len(STACKS) else (),
+    }
+    try:
+        found |= _blocks(find_blocks(model, request.stack))
+        found |= {
+            "stack": measured_stack(model, request.stack),
+            "width": getattr(text, "hidden_size", None),
+        }
+        found |= _rehearse(bare, request.stack)
+    except InputError as error:
+        found["refusal"] = str(error)
+    return Probe(**found)
+
+
+def _blocks(blocks: nn.ModuleList) -> dict[str, int]:
+    shapes = [[p.shape for p in block.parameters()] for block in blocks]
+    return {
+        "blocks": len(blocks),
+        "block_parameters": max(sum(map(math.prod, block)) for block in shapes),
+        "widest": max((max(shape, default=0) for block in shapes for shape in block), default=0),
+    }
+
+
+def _rehearse(bare: Skeleton, stack: Stack | None) -> dict[str, Any]:
+    """What shows only as a model runs: its causality, its width, and whether blocks replay.
+
+    Raises:
+        InputError: where its blocks are not those of a residual stream.
+    """
+    work = sum(parameter.numel() for parameter in bare.model.parameters())
+    if work > REHEARSED_WORK or rehearsal_size(bare.model) > REHEARSED:
+        return {}
+    try:
+        with torch.random.fork_rng(devices=[]):
+            twin = rehearsal(bare)
+        seen = trace(twin, list(range(1, PROBE_TOKENS + 1)), PROBE_TOKENS, stack=stack)
+    except InputError:
+        raise
+    except Exception:  # an architecture that does not run on these weights may on its own
+        return {}
+    return {"causal": seen.kind.causal, "width": seen.blocks[0].state.numel()}
+
+
+def _number(value: int | None) -> str:
+    return "" if value is None else str(value)

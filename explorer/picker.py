@@ -1,0 +1,148 @@
+"""Which model is measured: one of the list or any other, its revision, and how it is loaded."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+
+import streamlit as st
+
+from coupling_core import hub
+from coupling_core.errors import CouplingError
+from coupling_core.gallery import UNTRAINED_SEED
+from coupling_core.identity import ALIASES, has_two_stacks, is_hub_id
+from coupling_core.records import DTYPES
+from explorer import backend, preview
+from explorer.choice import choice
+from explorer.session import bound, choose_device, current, device, show
+from explorer.text import weights_form
+
+OTHER_MODEL = "Another model…"
+REMEMBERED = 300
+"""Seconds for which the hub's list of revisions stands."""
+
+# A list shows None as if nothing were chosen, and so the field's None has a name here.
+_QUANTISED = {"none": "Not quantised", "nf4": "NF4", "int8": "Int8"}
+_STACKS = {"decoder": "Decoder", "encoder": "Encoder"}
+_DEVICE = "device@sidebar"
+
+
+def picker() -> None:
+    """Draw the controls."""
+    local = not backend.is_hosted()
+    stored = {entry.identity.get("digest") for entry in backend.entries()}
+    chosen = ALIASES.get(current().model)
+    badge = " :gray-badge[stored]" if chosen and chosen.sha256 in stored else ""
+    options = [*ALIASES, *[OTHER_MODEL] * local]
+    if choice(f"Model{badge}", "model", options, OTHER_MODEL):
+        _other()
+    bound(
+        st.toggle,
+        "Untrained twin",
+        "untrained",
+        read=lambda on: UNTRAINED_SEED if on else None,
+        write=lambda seed: seed is not None,
+        help="The same architecture with fresh random weights: what coupling looks like by chance.",
+    )
+    if local:
+        _how_it_is_loaded()
+
+
+def _other() -> None:
+    bound(
+        st.text_input,
+        "Hub id, folder or .gguf file",
+        "model",
+        place="own",
+        placeholder="owner/name or a path",
+    )
+    model = current().model.strip()
+    if is_hub_id(model) or current().revision:  # else there is nothing that could have revisions
+        bound(
+            st.selectbox,
+            "Revision",
+            "revision",
+            _revisions(model),
+            read=lambda name: name or "",
+            write=lambda name: name or None,
+            index=None,
+            accept_new_options=True,
+            placeholder="main, or type one",
+        )
+    if model not in ALIASES:
+        preview.button()
+
+
+@st.cache_data(ttl=REMEMBERED, max_entries=100, show_spinner="Asking the hub for revisions…")
+def _revisions(repo: str) -> Sequence[str]:
+    """Names of branches, tags and cached commits; none where none can be known."""
+    try:
+        return [revision.name for revision in hub.revisions(repo)]
+    except CouplingError:
+        return []
+
+
+def _how_it_is_loaded() -> None:
+    fold = st.expander("How it is loaded", key="loading@sidebar", on_change="rerun")
+    with fold:
+        bound(
+            st.selectbox,
+            "Weights rounded to",
+            "dtype",
+            DTYPES,
+            help="What the weights are rounded to. The arithmetic is float32 in any case.",
+        )
+        bound(
+            st.selectbox,
+            "Quantisation",
+            "quantize",
+            tuple(_QUANTISED),
+            read=lambda form: None if form == "none" else form,
+            write=lambda form: form or "none",
+            format_func=_QUANTISED.__getitem__,
+            disabled=current().untrained is not None,
+            help="Measures what bitsandbytes makes of the weights. An untrained twin has none.",
+        )
+        if current().stack or _has_two_stacks():
+            bound(
+                st.segmented_control,
+                "Stack",
+                "stack",
+                tuple(_STACKS),
+                read=lambda stack: None if stack == "decoder" else stack,
+                write=lambda stack: stack or "decoder",
+                format_func=_STACKS.__getitem__,
+                required=True,
+            )
+        if fold.open:  # to look for devices takes torch, and seconds
+            _device()
+    with suppress(CouplingError):  # the page tells
+        form = weights_form(current().request())
+        if form and not fold.open:
+            st.caption(f"{form[0].upper()}{form[1:]}.")
+
+
+def _has_two_stacks() -> bool:
+    with suppress(CouplingError):  # the page tells
+        return has_two_stacks(current().request())
+    return False
+
+
+def _device() -> None:
+    names = _devices()
+    if len(names) == 1:
+        return
+    chosen = device()
+    show(_DEVICE, chosen if chosen in names else names[0])
+    st.selectbox(
+        "Device",
+        names,
+        key=_DEVICE,
+        on_change=lambda: choose_device(st.session_state[_DEVICE]),
+        help="Where the next measurement computes; results of all devices are stored alike.",
+    )
+
+
+@st.cache_resource(show_spinner="Looking for devices…")
+def _devices() -> list[str]:
+    from coupling_core.hardware import devices  # torch
+
+    return devices()

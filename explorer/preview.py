@@ -1,0 +1,150 @@
+"""A model that was not measured before: what it is, what has to be fetched, and whether it fits."""
+
+from html import escape
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from coupling_core import hub
+from coupling_core.errors import CouplingError, InputError
+from coupling_core.identity import Source, locate
+from coupling_core.records import Request
+from explorer.session import change, current, device
+from explorer.text import plain, sentence
+from explorer.units import size
+
+if TYPE_CHECKING:
+    from coupling_core.memory import Memory
+    from coupling_core.probe import Probe
+
+CHARACTERS = 3
+"""Characters a token where tokens cannot be counted yet: few, so that memory is not promised."""
+REMEMBERED = 60
+"""Seconds for which a download's plan stands."""
+
+_PROBED = "_probed"
+_WORDS = {"k": "Use K = {}", "quantize": "Leave out the quantisation"}
+_STYLE = """<style>
+.stHtml dl.facts { display: grid; grid-template-columns: auto 1fr; gap: .15rem .75rem;
+  margin: 0; padding: 0; font-size: .82rem; line-height: 1.35 }
+.facts dt { opacity: .7; font-weight: 400 }
+.facts dd { margin: 0; overflow-wrap: anywhere; font-variant-numeric: tabular-nums }
+</style>"""
+
+
+def button() -> None:
+    """Offer to say what the chosen model is, before anything is computed."""
+    asked = (current().model, current().revision, current().stack)
+    if st.button("Probe", help="Says what this model is, before any of its weights are loaded."):
+        st.session_state[_PROBED] = asked
+    if st.session_state.get(_PROBED) != asked:
+        return
+    try:
+        found = _find(current().request())
+    except CouplingError as error:
+        st.error(sentence(error))
+        return
+    rows = "".join(f"<dt>{name}</dt><dd>{escape(text)}</dd>" for name, text in found.facts())
+    st.html(f'{_STYLE}<dl class="facts">{rows}</dl>')
+
+
+def download(source: Source) -> None:
+    """Say what has to be fetched before a hub model can be measured.
+
+    Raises:
+        ComputeError: where the model is gated, missing or out of reach, or the disk is too small.
+    """
+    if source.kind != "hub":
+        return
+    todo = _plan(source.location, source.digest)
+    todo.require_room()
+    if todo.size:
+        files = "1 file" if todo.missing == 1 else f"{todo.missing} files"
+        st.markdown(
+            f"To be downloaded first: **{size(todo.size)}** in {files}; {size(todo.free)} are free "
+            "on the disk. It can be stopped, and goes on later from what has arrived."
+        )
+
+
+def cost(request: Request, tokens: int | None) -> None:
+    """Say what the model is, and what measuring it takes.
+
+    Args:
+        request: what would be measured.
+        tokens: length of the prompt; None where its tokens cannot be counted yet.
+
+    Raises:
+        InputError: where it cannot be measured.
+        ComputeError: where it cannot be found out what it is.
+    """
+    found = _find(request)
+    if found.refusal:
+        raise InputError(found.refusal)
+    if tokens and found.longest and tokens > found.longest:
+        raise InputError(
+            f"the prompt has {tokens} tokens and this model takes at most {found.longest}: "
+            "shorten it"
+        )
+    st.markdown(_summary(found))
+    _memory(request, found, tokens or len(request.prompt) // CHARACTERS + 1)
+
+
+def _summary(found: "Probe") -> str:
+    kind = {True: "causal ", False: "bidirectional ", None: ""}[found.causal]
+    stack = f" of the {found.stack}" if found.stack else ""
+    return (
+        f"**{plain(found.architecture)}**: {found.blocks} {kind}blocks{stack}, width "
+        f"{found.width}, {found.parameters:,} parameters. It was not measured before, so how long "
+        "it takes is not known."
+    )
+
+
+def _memory(request: Request, found: "Probe", tokens: int) -> None:
+    from coupling_core import hardware, memory  # torch, which the probe has imported
+
+    place = hardware.choose_device(device())
+    of = (request, found, tokens, hardware.free_memory(place))
+    on_cpu = place.type == "cpu"
+    needed = memory.estimate_memory(*of, on_cpu=on_cpu)
+    if needed.fits:
+        st.markdown(_fits(needed))
+        return
+    st.warning(
+        f"About {size(needed.needed)} of memory are needed, and {size(needed.free)} are free: it "
+        "will hardly fit."
+    )
+    changes = memory.cheaper(*of, on_cpu=on_cpu)
+    for field, value in changes.items():
+        st.button(_WORDS[field].format(value), on_click=change, kwargs=changes)
+    if changes:
+        return
+    fewer = memory.longest_prompt(*of, on_cpu=on_cpu)
+    shorter = f"A prompt of at most {fewer} tokens would fit. " if fewer else ""
+    st.caption(f"{shorter}Else close other programs, or choose a smaller model or another device.")
+
+
+def _fits(needed: "Memory") -> str:
+    of = f"About **{size(needed.needed)}** of memory are needed, and {size(needed.free)} are free"
+    if not needed.streamed:
+        return f"{of}: it fits."
+    return (
+        f"{of}. The weights as a whole would not fit: they are streamed from the disk, one block "
+        "at a time, which is slower and gives the same numbers."
+    )
+
+
+def _find(request: Request) -> "Probe":
+    source = locate(request)
+    return _probe(request.model.strip(), request.revision, request.stack, source.digest)
+
+
+@st.cache_resource(max_entries=100, show_spinner="Reading what this model is…")
+def _probe(model: str, revision: str | None, stack: str | None, digest: str) -> "Probe":
+    from coupling_core.probe import probe  # torch
+
+    return probe(Request("-", model=model, revision=revision, stack=stack))  # type: ignore[arg-type]
+
+
+@st.cache_resource(ttl=REMEMBERED, max_entries=100, show_spinner="Asking the hub for sizes…")
+def _plan(repo: str, commit: str) -> hub.Download:
+    return hub.plan(repo, commit)

@@ -1,0 +1,228 @@
+"""Any model: chosen, probed, and what the page says before it is measured."""
+
+import json
+from pathlib import Path
+
+import pytest
+import tiny
+from fake_hub import REPO, FakeHub
+from screen import Open, words
+from streamlit.testing.v1 import AppTest
+
+from coupling_core.hub import naming
+
+OTHER = "Another model…"
+
+
+def facts(app: AppTest) -> dict[str, str]:
+    """What a probe showed: the terms of the list, and what stands beside them."""
+    shown = next(html.proto.body for html in app.get("html") if "<dl" in html.proto.body)
+    rows = shown.split("<dt>")[1:]
+    return {name: text.split("</dd>")[0] for name, text in (row.split("</dt><dd>") for row in rows)}
+
+
+def labels(app: AppTest) -> list[str]:
+    """Of the sidebar's controls."""
+    kinds = ("selectbox", "text_input", "segmented_control", "button")
+    found = [getattr(widget, "label", "") for kind in kinds for widget in app.sidebar.get(kind)]
+    return [str(label) for label in found]
+
+
+def press(app: AppTest, label: str) -> AppTest:
+    return next(button for button in app.button if button.label == label).click().run()
+
+
+@pytest.fixture
+def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """A hub of the test's own with one model of two revisions, and an empty cache."""
+    from huggingface_hub import constants
+
+    fake = FakeHub({name: tiny.folder(tmp_path / "served" / name) for name in ("main", "step1000")})
+    url = fake.url + "/{repo_id}/resolve/{revision}/{filename}"
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", True)
+    monkeypatch.setattr(constants, "HF_TOKEN_PATH", str(tmp_path / "token"))
+    monkeypatch.setattr(constants, "ENDPOINT", fake.url)
+    monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", url)
+    monkeypatch.setattr(naming, "_asked", {})
+    monkeypatch.delenv("HF_TOKEN", raising=False)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    yield fake
+    fake.close()
+
+
+def test_a_folder_is_chosen_and_probed(open_page: Open, tmp_path: Path) -> None:
+    folder = tiny.folder(tmp_path / "gpt2", "gpt2")
+    app = open_page("Start")
+    app.selectbox(key="model@list").set_value(OTHER).run()
+    app.text_input(key="model@own").set_value(str(folder)).run()
+    assert app.query_params["model"] == str(folder)
+    assert "Revision" not in labels(app)
+    assert "Stack" not in labels(app)
+    press(app, "Probe")
+    assert not app.exception
+    assert facts(app) == {
+        "architecture": "GPT2LMHeadModel",
+        "parameters": f"{sum(p.numel() for p in tiny.model('gpt2').parameters()):,}",
+        "stored as": "float32",
+        "blocks": "4",
+        "width d": "32",
+        "heads": "4",
+        "attention": "causal",
+        "longest prompt": "64 tokens",
+    }
+    app.text_input(key="model@own").set_value(str(tmp_path)).run()
+    assert not [html for html in app.get("html") if "<dl" in html.proto.body]
+
+
+def test_what_is_no_model_is_told_where_it_was_probed(open_page: Open, tmp_path: Path) -> None:
+    app = open_page("Method", model=str(tmp_path))
+    press(app, "Probe")
+    assert "has no config.json" in app.sidebar.error[0].value
+    assert not app.exception
+
+
+def test_before_the_first_measurement_its_size_and_memory_are_told(
+    open_page: Open, tmp_path: Path
+) -> None:
+    app = open_page("Depth", model=str(tiny.folder(tmp_path / "bert", "bert")), prompt="The cat")
+    text = words(app)
+    assert "4 bidirectional blocks, width 32" in text
+    assert "of memory are needed" in text
+    assert "it fits" in text
+    assert "Compute" in labels_of_main(app)
+
+
+def labels_of_main(app: AppTest) -> list[str]:
+    return [button.label for button in app.main.button]
+
+
+def test_what_does_not_fit_is_told_with_a_cheaper_setting(
+    open_page: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from coupling_core import hardware, memory
+
+    folder = str(tiny.folder(tmp_path / "gpt2", "gpt2"))
+    monkeypatch.setattr(memory, "LIBRARIES", 0)
+    monkeypatch.setattr(hardware, "free_memory", lambda device: 1000)
+    app = open_page("Depth", model=folder, prompt="The cat")
+    assert "1 kB are free: it will hardly fit" in app.warning[0].value
+    assert "choose a smaller model" in words(app)
+    monkeypatch.setattr(hardware, "free_memory", lambda device: 10**9)
+    assert not app.run().warning
+
+
+def test_a_model_that_cannot_be_measured_is_refused_before_it_is_loaded(
+    open_page: Open, tmp_path: Path
+) -> None:
+    app = open_page("Depth", model=str(tiny.folder(tmp_path / "albert", "albert")))
+    assert "AlbertForMaskedLM has no transformer blocks that can be replayed" in app.error[0].value
+    assert not labels_of_main(app)
+
+
+def test_a_prompt_that_is_too_long_is_told_before_it_is_computed(
+    open_page: Open, tmp_path: Path
+) -> None:
+    app = open_page("Depth", model=str(tiny.folder(tmp_path / "gpt2", "gpt2")), prompt="cat " * 99)
+    assert "this model takes at most 64" in app.error[0].value
+
+
+def test_two_stacks_are_offered_and_another_model_forgets_them(
+    open_page: Open, tmp_path: Path
+) -> None:
+    app = open_page("Depth", model=str(tiny.folder(tmp_path / "t5", "t5")), prompt="The cat")
+    assert "4 causal blocks of the decoder" in words(app)
+    app.segmented_control(key="stack@sidebar").set_value("encoder").run()
+    assert app.query_params["stack"] == "encoder"
+    assert "4 bidirectional blocks of the encoder" in words(app)
+    app.selectbox(key="model@list").set_value("smollm2-135m").run()
+    assert "stack" not in app.query_params
+    assert "Stack" not in labels(app)
+
+
+def test_the_form_of_the_weights_is_part_of_the_link(open_page: Open) -> None:
+    app = open_page("Depth")
+    app.selectbox(key="dtype@sidebar").set_value("bfloat16").run()
+    app.selectbox(key="quantize@sidebar").set_value("nf4").run()
+    assert app.query_params["dtype"] == "bfloat16"
+    assert app.query_params["quant"] == "nf4"
+    again = open_page("Start", dtype="bfloat16", quant="nf4")
+    assert again.selectbox(key="quantize@sidebar").value == "nf4"
+    assert again.info[0].value.startswith("This is not measured yet")
+
+
+def test_an_untrained_twin_is_not_quantised(open_page: Open) -> None:
+    app = open_page("Depth", quant="nf4")
+    app.toggle(key="untrained@sidebar").set_value(True).run()
+    assert "quant" not in app.query_params
+    assert app.selectbox(key="quantize@sidebar").disabled
+    assert not app.error
+    both = open_page("Start", quant="nf4", untrained="0")
+    assert "no quantised form" in both.warning[0].value
+    assert not both.error
+
+
+def test_start_has_the_twin_of_quantised_weights(open_page: Open) -> None:
+    app = open_page("Start", quant="nf4")
+    assert not app.error
+    assert not app.exception
+
+
+def test_a_hosted_app_loads_its_models_in_one_way(
+    open_page: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COUPLING_HOSTED", "1")
+    app = open_page("Start", dtype="float16", quant="nf4")
+    assert "not offered here" in app.warning[0].value
+    assert not app.sidebar.expander
+    assert not app.query_params
+
+
+# ---- the hub
+
+
+def test_a_hub_model_is_probed_by_its_config_alone(open_page: Open, hub: FakeHub) -> None:
+    app = open_page("Method", model=REPO)
+    assert app.selectbox(key="revision@sidebar").options == ["main", "step1000"]
+    press(app, "Probe")
+    assert facts(app)["architecture"] == "LlamaForCausalLM"
+    assert facts(app)["attention"] == "causal"
+    assert hub.fetched() == {"config.json"}
+    app.selectbox(key="revision@sidebar").set_value("step1000").run()
+    assert app.query_params["rev"] == "step1000"
+
+
+def test_before_a_download_its_size_is_told(open_page: Open, hub: FakeHub) -> None:
+    app = open_page("Depth", model=REPO, prompt="The cat")
+    text = words(app)
+    assert "To be downloaded first" in text
+    assert "are free on the disk" in text
+    assert "4 causal blocks, width 32" in text
+    assert "Compute" in labels_of_main(app)
+    assert "model.safetensors" not in {name for method, name in hub.asked if method == "GET"}
+
+
+def test_a_gated_model_asks_for_a_token_and_offers_no_button(open_page: Open, hub: FakeHub) -> None:
+    hub.gated = True
+    app = open_page("Depth", model=REPO, prompt="The cat")
+    assert "is gated: accept its terms" in app.error[0].value
+    assert "hf auth login" in app.error[0].value
+    assert not labels_of_main(app)
+
+
+def test_a_hub_out_of_reach_is_told(open_page: Open, hub: FakeHub) -> None:
+    hub.close()
+    app = open_page("Depth", model=REPO, prompt="The cat")
+    assert "the hub is out of reach" in app.error[0].value
+    press(app, "Probe")
+    assert "the hub is out of reach" in app.sidebar.error[0].value
+
+
+def test_a_config_that_says_nothing_is_told(open_page: Open, tmp_path: Path) -> None:
+    folder = tiny.folder(tmp_path / "odd")
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {"model_type": "no-such-family"}))
+    app = open_page("Method", model=str(folder))
+    press(app, "Probe")
+    assert "does not know its architecture" in app.sidebar.error[0].value

@@ -1,0 +1,125 @@
+"""Memory estimated before a measurement, held against what one takes."""
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+
+from coupling_core import Request
+from coupling_core.memory import cheaper, estimate_memory, longest_prompt
+from coupling_core.probe import Probe, probe
+
+GB = 10**9
+SMALL = Probe(
+    name="small",
+    architecture="Small",
+    parameters=100_000_000,
+    stored="float32",
+    longest=None,
+    heads=8,
+    blocks=20,
+    width=512,
+    block_parameters=4_000_000,
+    widest=2048,
+    causal=True,
+)
+LARGE = replace(
+    SMALL, parameters=70 * GB, blocks=80, width=8192, block_parameters=856_000_000, widest=28672
+)
+PROGRAM = """
+import json, re, sys, threading, time
+from pathlib import Path
+import bitsandbytes, transformers
+from coupling_core import Request, measure
+
+def held():
+    status = Path("/proc/self/status").read_text()
+    return {n: 1024 * int(re.search(rf"{n}:\\s+(\\d+)", status)[1]) for n in ("RssAnon", "RssFile")}
+
+first, peak, done = held(), {"RssAnon": 0, "RssFile": 0}, threading.Event()
+
+def watch():
+    while not done.wait(0.002):
+        for name, size in held().items():
+            peak[name] = max(peak[name], size)
+
+thread = threading.Thread(target=watch)
+thread.start()
+result = measure(Request(**json.loads(sys.argv[1])), device="cpu")
+done.set()
+thread.join()
+taken = {name: peak[name] - first[name] for name in peak}
+print(json.dumps(taken | {"tokens": len(result.tokens)}))
+"""
+
+
+def estimate(found=SMALL, tokens=10, free=20 * GB, **changes):
+    return estimate_memory(Request("-", **changes), found, tokens, free)
+
+
+@pytest.mark.real
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.parametrize(
+    ("words", "k"), [(9, 50), (9, 200), (200, 50)], ids=["short", "large K", "long"]
+)
+def test_an_estimate_is_near_what_a_measurement_takes(words, k):
+    asked = {"prompt": "the " * words, "k": k}
+    ran = subprocess.run(
+        [sys.executable, "-c", PROGRAM, json.dumps(asked)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    took = json.loads(ran.stdout)
+    found = estimate_memory(Request(**asked), probe(Request("-")), took["tokens"], 10**12)
+    # The weights, in float32 on the disk, are mapped; everything else is memory of its own.
+    assert 0.75 < found.work / took["RssAnon"] < 1.6
+    assert 0.8 < found.weights / took["RssFile"] < 1.2
+
+
+def test_weights_that_would_fill_the_memory_are_streamed():
+    small, large = estimate(), estimate(LARGE)
+    assert (small.weights, small.streamed, small.fits) == (400_000_000, False, True)
+    assert (large.weights, large.streamed, large.fits) == (0, True, True)
+    assert large.work > 4 * LARGE.block_parameters
+    assert not estimate(LARGE, free=4 * GB).fits
+
+
+def test_rounded_and_quantised_weights_take_what_they_take():
+    assert estimate(dtype="bfloat16").weights == 600_000_000
+    assert estimate(quantize="nf4").weights == 40_000_000 + 80_000_000
+    assert estimate(quantize="int8").weights == 80_000_000 + 80_000_000
+    assert estimate(quantize="nf4").work == estimate().work + 16_000_000
+
+
+def test_weights_that_cannot_be_streamed_do_not_fit():
+    quantised = estimate(LARGE, quantize="nf4")
+    assert (quantised.streamed, quantised.fits) == (False, False)
+    assert not estimate(LARGE, untrained=0).fits
+
+
+def test_a_bidirectional_model_takes_more_with_every_token():
+    both = [estimate(replace(SMALL, causal=causal), tokens=200).work for causal in (True, False)]
+    assert both[1] > 2 * both[0]
+    assert estimate(replace(SMALL, causal=None)) == estimate()
+
+
+def test_a_cheaper_setting_is_one_that_fits():
+    free = GB
+    large_k = Request("-", k=500)
+    assert not estimate_memory(large_k, SMALL, 10, free).fits
+    assert cheaper(large_k, SMALL, 10, free) == {"k": 50}
+    assert cheaper(Request("-", quantize="nf4"), LARGE, 10, 20 * GB) == {"quantize": None}
+    assert cheaper(Request("-"), LARGE, 10, GB) == {}
+
+
+def test_the_longest_prompt_that_fits_fits_and_one_more_does_not():
+    found, free = replace(SMALL, causal=False), 3 * GB
+    asked = Request("-")
+    assert not estimate_memory(asked, found, 1000, free).fits
+    most = longest_prompt(asked, found, 1000, free)
+    assert estimate_memory(asked, found, most, free).fits
+    assert not estimate_memory(asked, found, most + 1, free).fits
+    assert longest_prompt(asked, found, 1000, 10**8) == 0

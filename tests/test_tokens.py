@@ -1,0 +1,18 @@
+"""Tokens as a page counts them."""
+
+import tiny
+
+from coupling_core import Request
+from coupling_core.models import load
+from coupling_core.tokens import tokenize
+
+
+def test_a_tokenizer_that_pads_and_cuts_gives_the_prompt_as_it_is(tmp_path):
+    folder = tiny.folder(tmp_path / "tiny")
+    tokenizer = tiny.tokenizer().backend_tokenizer
+    whole = tokenizer.encode(tiny.TEXT).ids
+    tokenizer.enable_truncation(4)
+    tokenizer.enable_padding(length=60)
+    tokenizer.save(str(folder / "tokenizer.json"))
+    asked = Request(tiny.TEXT, model=str(folder))
+    assert list(tokenize(asked).ids) == load(asked, "cpu").encode(tiny.TEXT) == whole
