@@ -1,103 +1,124 @@
-"""Jacobians between tokens against differentiating the whole sequence, on SmolLM2-135M.
+"""Jacobians between the tokens of a prompt, of two blocks: ours and the definition as it reads.
 
-Shows: for n = 64 tokens, all J_{t1 t2} of one output token, and J_tt of a token, each take at
-least 8 times less CPU time than the definition as it reads, with the same numbers. Two blocks, as a
-comparison needs; each side with its own forward pass. The peer has its best form: the block alone,
-all rows in batched backward passes.
+Fixed output is J_{t1 n} of every token t1, self is J_tt of every token t; each side includes its
+own pass over the prompt. The definition differentiates a block over the whole sequence, all rows in
+batched backward passes: once for a fixed output, and once a token for self. There it runs at a
+sample of the tokens, and their time is scaled to all (each costs the same).
 """
 
-import statistics
-import sys
-import time
-from collections.abc import Callable
 from functools import partial
 
-import torch
 from torch import Tensor
 
-from coupling_core import Request
+from benchmarks import common
 from coupling_core.decode import Reader, read
-from coupling_core.models import load
 from coupling_core.positions import output_jacobians, self_jacobians, through_all
+from coupling_core.trace import Call
 
-TEXT = (
-    "The quick brown fox jumps over the lazy dog while the river runs to the sea and the wind "
-    "sings of old days, and every night the keeper of the light climbs the stairs to watch the "
-    "ships go by, counting each of them twice, so that none is ever lost to the dark, nor to the "
-    "rocks below the tower."
-)
-N, BLOCKS = 64, (15, 16)
-TOKENS = range(1, N + 1, 9)
-"""Output tokens of the self-coupling's peer: all would take minutes, at the same cost each."""
-RUNS = 5
+LENGTH, BLOCKS, SAMPLE = 64, (15, 16), (1, 22, 43, 64)
+QUICK = 8, (2, 3), (1, 8)
+ROUNDS = 3
 
 
-def prepare() -> Reader:
-    """The model with a prompt of N tokens."""
-    loaded = load(Request(TEXT), "cpu")
-    return read(loaded.model, loaded.encode(TEXT)[:N])
+def compare(quick: bool, rounds: int) -> common.Results:
+    """Both modes on the present number of threads."""
+    length, blocks, sample = QUICK if quick else (LENGTH, BLOCKS, SAMPLE)
+    reader = read(*common.model_and_ids(quick, length))
+    calls = [reader.whole()[block - 1] for block in blocks]
+    runs = {
+        "states": reader.whole,
+        "output ours": partial(to_last, reader, blocks),
+        "output definition": partial(definition, calls, (length,)),
+        "self ours": partial(with_itself, reader, blocks),
+        "self definition": partial(definition, calls, sample),
+    }
+    times = common.interleaved(runs, rounds, warm_up=False)
+    taken = {"output": 1.0, "self": length / len(sample)}
+    return {
+        "tokens": length,
+        "blocks": len(blocks),
+        "rounds": rounds,
+        "gemm": times.pop("gemm"),
+        "modes": {mode: _mode(times, mode, scale) for mode, scale in taken.items()},
+        "differences": differences(reader, blocks, calls, sample),
+        "times": times,
+    }
 
 
-def ours(reader: Reader, blocks: tuple[int, ...]) -> list[Tensor]:
-    """J_{t1 N} of some blocks, for every t1, from the prompt on."""
-    return list(output_jacobians(reader, blocks, N))
+def _mode(times: dict[str, common.Results], mode: str, scale: float) -> common.Results:
+    clocks = ("wall", "cpu")
+    ours = {c: times[f"{mode} ours"][c] for c in clocks}
+    peer = {c: times["states"][c] + scale * times[f"{mode} definition"][c] for c in clocks}
+    ratio = {c: peer[c] / ours[c] for c in clocks}
+    return {"ours": ours, "definition": peer, "ratio": ratio, "extrapolated": scale > 1}
 
 
-def peer(reader: Reader, blocks: tuple[int, ...]) -> list[Tensor]:
-    """The same through the whole sequence."""
-    whole = reader.whole()
-    norms = [reader.kind.final_norm if block == reader.n_blocks else None for block in blocks]
-    return [through_all(whole[b - 1], N, norm) for b, norm in zip(blocks, norms, strict=True)]
+def to_last(reader: Reader, blocks: tuple[int, ...]) -> list[Tensor]:
+    """Ours: block by block, every token to the last one (token d d)."""
+    return list(output_jacobians(reader, blocks, reader.n_tokens))
 
 
-def ours_self(reader: Reader, blocks: tuple[int, ...]) -> list[list[Tensor]]:
-    """J_tt of some blocks at every token, from the prompt on."""
-    return [found for _, found in self_jacobians(reader, blocks, range(1, N + 1))]
+def with_itself(reader: Reader, blocks: tuple[int, ...]) -> list[list[Tensor]]:
+    """Ours: token by token, that of each block (d d)."""
+    return [found for _, found in self_jacobians(reader, blocks, range(1, reader.n_tokens + 1))]
 
 
-def peer_self(reader: Reader, blocks: tuple[int, ...]) -> list[list[Tensor]]:
-    """The same through the whole sequence, at a few tokens."""
-    whole = reader.whole()
-    norms = [reader.kind.final_norm if block == reader.n_blocks else None for block in blocks]
-    return [
-        [through_all(whole[b - 1], t, norm)[t - 1] for b, norm in zip(blocks, norms, strict=True)]
-        for t in TOKENS
+def definition(calls: list[Call], tokens: tuple[int, ...]) -> list[list[Tensor]]:
+    """Token by token, that of each block by all tokens (token d d)."""
+    return [[through_all(call, t, None) for call in calls] for t in tokens]
+
+
+def differences(
+    reader: Reader, blocks: tuple[int, ...], calls: list[Call], sample: tuple[int, ...]
+) -> dict[str, float]:
+    """Of ours from the definition, relative to its norm: the worst of all pairs of tokens."""
+    (exact,) = definition(calls, (reader.n_tokens,))
+    output = [
+        relative(J, expected)
+        for found, of_block in zip(to_last(reader, blocks), exact, strict=True)
+        for J, expected in zip(found, of_block, strict=True)
     ]
+    own = with_itself(reader, blocks)
+    itself = [
+        relative(J, expected[t - 1])
+        for t, of_token in zip(sample, definition(calls, sample), strict=True)
+        for J, expected in zip(own[t - 1], of_token, strict=True)
+    ]
+    return {"output": max(output), "self": max(itself)}
 
 
-def cpu_seconds(work: Callable[[], object]) -> float:
-    """CPU time of all threads."""
-    start = time.process_time()
-    work()
-    return time.process_time() - start
+def relative(found: Tensor, expected: Tensor) -> float:
+    """In the Frobenius norm."""
+    return float((found - expected).norm() / expected.norm())
 
 
-def main() -> None:
-    """Print the ratios, medians over interleaved runs."""
-    reader = prepare()
-    for name, mine, theirs, share, runs in (
-        ("fixed output", ours, peer, 1.0, RUNS),
-        ("self", ours_self, peer_self, len(TOKENS) / N, 1),
-    ):
-        mine(reader, BLOCKS)
-        a, b = [], []
-        for _ in range(runs):
-            a.append(cpu_seconds(partial(mine, reader, BLOCKS)))
-            b.append(cpu_seconds(partial(theirs, reader, BLOCKS)) / share)
-        ratio = statistics.median(b) / statistics.median(a)
-        sys.stdout.write(
-            f"{name}: {statistics.median(a):.2f} s against {statistics.median(b):.2f} s of CPU, "
-            f"{ratio:.1f}x\n"
-        )
-    for J, expected in zip(ours(reader, BLOCKS), peer(reader, BLOCKS), strict=True):
-        sys.stdout.write(f"relative difference: {relative(J, expected):.1e}\n")
+def collect(quick: bool) -> common.Results:
+    """On one thread and on two."""
+    rows = []
+    for count in common.thread_counts():
+        with common.threads(count):
+            compare(quick=True, rounds=1)  # warm-up
+            rows.append(compare(quick, 1 if quick else ROUNDS))
+    return {"rows": rows}
 
 
-def relative(J: Tensor, expected: Tensor) -> float:
-    """In the Frobenius norm over all tokens."""
-    return float((J - expected).norm() / expected.norm())
+def summary(results: common.Results) -> common.Rows:
+    """Both modes on every number of threads."""
+    return [_row(row, mode) for row in results["rows"] for mode in row["modes"]]
 
 
-if __name__ == "__main__":
-    torch.set_num_threads(1)
-    main()
+def _row(row: common.Results, mode: str) -> tuple[str, str]:
+    found, count = row["modes"][mode], row["gemm"]["threads"]
+    which = {"output": "every token to the last", "self": "every token with itself"}[mode]
+    what = (
+        f"Jacobians of {row['blocks']} blocks, {which}, {row['tokens']} tokens, "
+        f"{count} {common.plural('thread', count)}"
+    )
+    scaled = ", extrapolated" if found["extrapolated"] else ""
+    said = (
+        f"{found['ours']['wall']:.2f} s (CPU {found['ours']['cpu']:.2f} s), "
+        f"{found['ratio']['cpu']:.0f} times less CPU time than through the whole sequence "
+        f"({found['definition']['cpu']:.0f} s{scaled}); "
+        f"relative difference at most {row['differences'][mode]:.0e}"
+    )
+    return what, said
