@@ -4,12 +4,9 @@ import numpy as np
 import pytest
 import tiny
 
-from coupling_core import InputError, View, reference
-from coupling_core.decode import read
+from coupling_core import InputError, View, couple_positions, read, reference, score_positions
 from coupling_core.positions import input_jacobians, output_jacobians, self_jacobians
 from coupling_core.records import DEFINITIONS, ROLES, SAMPLED_DEFINITIONS
-from coupling_core.token_coupling import couple_positions
-from coupling_core.token_scores import score_positions
 
 IDS = [5, 17, 42, 8, 99, 17, 3]
 N, K, TOKEN = len(IDS), 4, 4
