@@ -4,10 +4,17 @@ The stages, in the order in which a measurement passes through them:
 
     models -> trace -> jacobian -> svd -> coupling -> measure -> store -> scores -> figures
 
+and between the tokens of a prompt
+
+    models -> decode -> positions -> svd -> token_coupling -> token_scores
+
 `measure` is the front door; `reference` holds the slow, obvious version of each stage, and
 `compat` the two functions of the package that the papers' authors released. What needs torch is
 imported where it is first used, so that a stored result is read without it.
 """
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from coupling_core.errors import Cancelled, ComputeError, CouplingError, InputError
 from coupling_core.measure import measure
@@ -31,6 +38,11 @@ from coupling_core.scores import (
     score_pairs,
 )
 from coupling_core.store import Store
+from coupling_core.token_scores import PositionCoupling, PositionScores, score_positions
+
+if TYPE_CHECKING:
+    from coupling_core.decode import read
+    from coupling_core.token_coupling import couple_positions
 
 __all__ = [  # noqa: RUF022 - by stage, not by name
     # what goes in, and what comes out
@@ -53,9 +65,24 @@ __all__ = [  # noqa: RUF022 - by stage, not by name
     "parse_blocks",
     "Interval",
     "bootstrap",
+    # tokens: the Jacobians of two blocks, compared across the positions of a prompt
+    "read",
+    "couple_positions",
+    "PositionCoupling",
+    "PositionScores",
+    "score_positions",
     # what can go wrong
     "CouplingError",
     "InputError",
     "ComputeError",
     "Cancelled",
 ]
+
+_NEEDS_TORCH = {"read": "decode", "couple_positions": "token_coupling"}
+
+
+def __getattr__(name: str) -> Any:
+    """Bring in what needs torch when it is first asked for."""
+    if name not in _NEEDS_TORCH:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_NEEDS_TORCH[name]}"), name)

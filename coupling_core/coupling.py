@@ -49,7 +49,7 @@ class Pairs:
 
     def __post_init__(self) -> None:
         L, k, view = self.n_blocks, self.k, self.k_view
-        self.jacobians = _buffer(L, self.width, self.device)
+        self.jacobians = buffer(L, self.width, self.device)
         # Bases lie in rows (V^T over U^T), the layout in which their products with J run fastest.
         self.bases = torch.zeros(2, L, k, self.width, device=self.device)
         self.svds: list[SVD] = []
@@ -75,7 +75,8 @@ class Pairs:
         if now:
             earlier = [row(j, self.bases[:, now : now + 1]) for j in self.jacobians[:now]]
             self._put(slice(0, now), slice(now, now + 1), torch.cat(earlier, 1))
-        self._sample_chance(now, jacobian)
+        found = sample_chance(jacobian, self.singular_values[now], self.frames)
+        self.chance[:, now], self.chance_error[:, now] = found
 
     def _put(self, rows: slice, columns: slice, products: Float[Tensor, "role pair k k"]) -> None:
         diagonal, off_diagonal = nested(products)
@@ -87,17 +88,6 @@ class Pairs:
         corner = products[..., : self.k_view, : self.k_view].cpu().numpy().reshape(view)
         top = self.singular_values[rows, 0].reshape(-1, 1, 1, 1)
         self.matrices[at] = corner / top
-
-    def _sample_chance(self, now: int, jacobian: Float[Tensor, "d d"]) -> None:
-        right, left = self.frames
-        diagonal, off_diagonal = nested(coupling_matrices(jacobian, left, right)[None])
-        s = self.singular_values[now]
-        for index, definition in enumerate(SAMPLED_DEFINITIONS):
-            sampled = score(
-                diagonal[0].cpu().numpy(), off_diagonal[0].cpu().numpy(), s[None], definition
-            )
-            self.chance[index, now] = sampled.mean(0)
-            self.chance_error[index, now] = sampled.std(0, ddof=1) / np.sqrt(len(sampled))
 
     def arrays(self) -> dict[str, Any]:
         """The fields of a `DepthResult` as they stand, copied, with principal angles still NaN."""
@@ -162,6 +152,29 @@ def random_frames(
     return frames.mT.reshape(2, count, k, width).flip(0).contiguous().to(device)
 
 
+def sample_chance(
+    jacobian: Float[Tensor, "d d"],
+    s: Float[np.ndarray, " k"],
+    frames: Float[Tensor, "side frame k d"],
+) -> tuple[Float[np.ndarray, "sampled k"], Float[np.ndarray, "sampled k"]]:
+    """Scores of a Jacobian with random frames: mean and its standard error.
+
+    Args:
+        jacobian: J.
+        s: its top singular values.
+        frames: of `random_frames`.
+
+    Returns:
+        both for `SAMPLED_DEFINITIONS`, in that order.
+    """
+    right, left = frames
+    diagonal, off_diagonal = (
+        part.cpu().numpy() for part in nested(coupling_matrices(jacobian, left, right))
+    )
+    sampled = np.stack([score(diagonal, off_diagonal, s[None], of) for of in SAMPLED_DEFINITIONS])
+    return sampled.mean(1), sampled.std(1, ddof=1) / np.sqrt(sampled.shape[1])
+
+
 def row(
     jacobian: Float[Tensor, "d d"], bases: Float[Tensor, "side column k d"]
 ) -> Float[Tensor, "role column k k"]:
@@ -181,9 +194,10 @@ def coupling_matrices(
     return left @ moved.mT
 
 
-def _buffer(blocks: int, width: int, device: torch.device) -> Float[Tensor, "block d d"]:
-    shape = (blocks, width, width)
-    if device.type != "cpu" or blocks * width * width * 4 <= IN_MEMORY:
+def buffer(count: int, width: int, device: torch.device) -> Float[Tensor, "count d d"]:
+    """Room for so many Jacobians: in memory, or in a temporary file where it is large."""
+    shape = (count, width, width)
+    if device.type != "cpu" or count * width * width * 4 <= IN_MEMORY:
         return torch.empty(shape, device=device)
     file = tempfile.TemporaryFile()
     return torch.from_numpy(np.memmap(file, np.float32, "w+", shape=shape))

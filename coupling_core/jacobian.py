@@ -43,28 +43,39 @@ def block_jacobian(block: Block, final_norm: nn.Module | None = None) -> Float[T
     x = block.state.detach().clone()[None, None].requires_grad_()
     with torch.enable_grad(), branching(block.module) as branches:
         y = block.replay(x)
-        _check_replay(block, y)
+        check_replay(block, y)
         if final_norm is not None:
             y = final_norm(y)
     identity = torch.eye(y.numel(), dtype=y.dtype, device=y.device)
     jacobian = torch.empty_like(identity)
     for start in range(0, len(identity), CHUNK):
         rows = slice(start, start + CHUNK)
-        jacobian[rows] = _rows(y, x, branches, identity, rows)
+        jacobian[rows] = pull_back(y, [x], branches, identity, rows)[0]
     jacobian.diagonal().sub_(1)
     _check_values(block, jacobian)
     return jacobian
 
 
-def _rows(
+def pull_back(
     y: Float[Tensor, " d"],
-    x: Float[Tensor, "1 1 d"],
+    inputs: list[Tensor],
     branches: list[Branch],
     identity: Float[Tensor, "d d"],
     rows: slice,
-) -> Float[Tensor, "row d"]:
-    """Rows of dy/dx: pulled back to x from branch to branch, the last one first."""
-    leaves = [x, *(branch.output for branch in branches)]
+) -> list[Float[Tensor, "row d_in"]]:
+    """Rows of the Jacobians of y: pulled back from branch to branch, the last one first.
+
+    Args:
+        y: what was computed under `branching`.
+        inputs: leaves, or tensors met on the way to y.
+        branches: of that computation.
+        identity: of the width of y.
+        rows: which of them.
+
+    Returns:
+        the rows for each input, flattened.
+    """
+    leaves = [*inputs, *(branch.output for branch in branches)]
     found = _pull_back(y, leaves, identity[rows])
     for index in reversed(range(len(branches))):
         cotangent = found.pop()
@@ -75,9 +86,12 @@ def _rows(
             moved = branch.jacobian[rows]
         else:
             moved = cotangent @ branch.jacobian
-        earlier = _pull_back(branch.input, leaves[: index + 1], moved)
+        earlier = _pull_back(branch.input, leaves[: len(inputs) + index], moved)
         found = [_sum(a, b) for a, b in zip(found, earlier, strict=True)]
-    return torch.zeros_like(identity[rows]) if found[0] is None else found[0]
+    return [
+        identity.new_zeros(len(identity[rows]), given.numel()) if part is None else part
+        for part, given in zip(found, inputs, strict=True)
+    ]
 
 
 def _sum(a: Tensor | None, b: Tensor | None) -> Tensor | None:
@@ -139,7 +153,8 @@ def _residual_map(
     return (y if final_norm is None else final_norm(y)) - x
 
 
-def _check_replay(block: Block, y: Float[Tensor, " d_out"]) -> None:
+def check_replay(block: Block, y: Float[Tensor, " d_out"]) -> None:
+    """Refuse a replay that is not what the model ran, or a block that changes the width."""
     if y.numel() != block.state.numel():
         raise InputError(
             f"block {block.number} maps width {block.state.numel()} to {y.numel()}: "

@@ -68,6 +68,10 @@ class Joined:
 
     view = reshape
 
+    def to(self, *args: Any, **kwargs: Any) -> "Joined":
+        """Change the type or the device."""
+        return Joined(self.past.to(*args, **kwargs), self.last.to(*args, **kwargs), self.axis)
+
     def contiguous(self) -> "Joined":
         """Itself."""
         return self
@@ -95,18 +99,18 @@ class Joined:
         cls, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None
     ) -> Any:
         """Products keep the parts apart; any other function sees the whole tensor."""
-        if func in _PRODUCTS and isinstance(args[0], Tensor) and len(args) == 2 and not kwargs:
+        if func in PRODUCTS and isinstance(args[0], Tensor) and len(args) == 2 and not kwargs:
             left, right = args
             if right.axis == -1:  # queries with keys
                 last = (left * right.last.mT).sum(-1, keepdim=True)
-                return torch.cat([_product(left, right.past), last], -1)
+                return torch.cat([product(left, right.past), last], -1)
             if right.axis == -2:  # weights with values
                 n = right.past.shape[-2]
-                return _product(left[..., :n], right.past) + left[..., n:] * right.last
+                return product(left[..., :n], right.past) + left[..., n:] * right.last
         return func(*(_whole(a) for a in args), **{k: _whole(v) for k, v in (kwargs or {}).items()})
 
 
-_PRODUCTS = (torch.matmul, Tensor.matmul, Tensor.__matmul__)
+PRODUCTS = (torch.matmul, Tensor.matmul, Tensor.__matmul__)
 
 
 def join(tensors: Any, dim: int = 0) -> "Joined | Tensor":
@@ -147,7 +151,7 @@ def attention(
     return torch.matmul(scores.softmax(-1), value)
 
 
-def _product(left: Tensor, constant: Tensor) -> Tensor:
+def product(left: Tensor, constant: Tensor) -> Tensor:
     """Matrix products head by head: each is one product for all directions at once."""
     heads = constant.shape[:-2]
     if left.shape[:-2] != heads or constant.ndim < 3:

@@ -132,13 +132,26 @@ def chance_floor(
     is exact;
     `alignment` is 0; `released` and `preprint` were sampled when the Jacobian was at hand.
     """
+    s, norm = result.singular_values, result.jacobian_norm
+    return floor_by_k(s, norm, result.width, result.chance, definition, p)
+
+
+def floor_by_k(
+    s: Float[np.ndarray, "row k"],
+    jacobian_norm: Float[np.ndarray, " row"],
+    width: int,
+    sampled: Float[np.ndarray, "sampled row k"],
+    definition: Definition,
+    p: float = 1.0,
+) -> Float[np.ndarray, "row k"]:
+    """`chance_floor` from what is stored of each row's Jacobian."""
     if definition in SAMPLED_DEFINITIONS:
-        return result.chance[SAMPLED_DEFINITIONS.index(definition)].astype(np.float64)
-    s = result.singular_values.astype(np.float64)
+        return sampled[SAMPLED_DEFINITIONS.index(definition)].astype(np.float64)
+    s = s.astype(np.float64)
     if definition == "alignment":
         return np.where(np.isnan(s), np.nan, 0.0)
-    k = np.arange(1, result.k_max + 1)
-    expected = np.cumsum(s**2, -1) + (k * result.jacobian_norm[:, None] / result.width) ** 2
+    k = np.arange(1, s.shape[1] + 1)
+    expected = np.cumsum(s**2, -1) + (k * jacobian_norm[:, None] / width) ** 2
     return 1 - np.sqrt(expected) / norm_by_k(s, p if definition == "paper" else 2)
 
 

@@ -78,8 +78,15 @@ class Trace:
 
 
 @dataclass(frozen=True)
-class _Call:
-    """One call of a block: its module, arguments, and what it returned."""
+class Call:
+    """One call of a block.
+
+    Args:
+        module: the block.
+        args: of the call, caches frozen as the block met them.
+        kwargs: likewise.
+        output: the states that it returned (1 token d_out).
+    """
 
     module: nn.Module
     args: tuple[Any, ...]
@@ -88,16 +95,18 @@ class _Call:
 
     @property
     def hidden(self) -> Float[Tensor, "1 token d"]:
+        """The states that the block was given."""
         return self.args[0] if self.args else self.kwargs["hidden_states"]
 
     def replay(self, hidden: Float[Tensor, "1 token d"]) -> Float[Tensor, "1 token d_out"]:
+        """What the block gives for other states, all else as it was."""
         # The call's own caches were frozen before it ran; each replay needs fresh copies again.
         args, kwargs = frozen(self.args), frozen(self.kwargs)
         if args:
             args = (hidden, *args[1:])
         else:
             kwargs["hidden_states"] = hidden
-        return _tensor(self.module(*args, **kwargs))
+        return tensor_of(self.module(*args, **kwargs))
 
 
 def trace(
@@ -126,17 +135,17 @@ def trace(
     """
     ids = torch.tensor([token_ids], device=device or next(model.parameters()).device)
     with torch.no_grad():
-        runner, ids = _runner(model, find_blocks(model, stack), ids, measured_stack(model, stack))
-    kind = kind or _probe(runner, ids[:, :PROBE_TOKENS])
+        runner, ids = runner_of(model, find_blocks(model, stack), ids, measured_stack(model, stack))
+    kind = kind or find_kind(runner, ids[:, :PROBE_TOKENS])
     seen = ids[:, :token] if kind.causal else ids
     with torch.no_grad():
         cache = runner.prefill(seen[:, :-1]) if kind.causal and token > 1 else None
         if cache is not None:
             calls, logits = runner.run(seen[:, -1:], use_cache=True, past_key_values=cache)
-            captured = [_one_token(number, call) for number, call in enumerate(calls, 1)]
+            captured = [at_one_token(number, call) for number, call in enumerate(calls, 1)]
         else:
             calls, logits = runner.run(seen, use_cache=False)
-            captured = [_one_row(number, call, token) for number, call in enumerate(calls, 1)]
+            captured = [at_one_row(number, call, token) for number, call in enumerate(calls, 1)]
     shown = None if logits is None else logits[0, -1 if cache is not None else token - 1]
     return Trace(ids[0].tolist(), captured, shown, kind)
 
@@ -156,7 +165,7 @@ def resolve_token(token: int, n: int) -> int:
 
 
 @dataclass(frozen=True)
-class _Runner:
+class Runner:
     """Runs one stack of a model.
 
     Args:
@@ -172,43 +181,49 @@ class _Runner:
     given: dict[str, Any]
 
     def __call__(self, ids: Int[Tensor, "1 token"], **options: Any) -> Any:
+        """The model's own output for these token ids."""
         return self.model(**{self.name: ids}, **self.given, **options)
 
     def run(
         self, ids: Int[Tensor, "1 token"], **options: Any
-    ) -> tuple[list[_Call], Float[Tensor, "1 position vocabulary"] | None]:
+    ) -> tuple[list[Call], Float[Tensor, "1 position vocabulary"] | None]:
         """Capture a run: each block's call in order, and the logits where there is a head."""
-        with _capturing(self.blocks) as calls:
+        with capturing(self.blocks) as calls:
             output = self(ids, **options)
-        _check(self.model, self.blocks, calls)
+        check_run(self.model, self.blocks, calls)
         return calls, getattr(output, "logits", None)
 
     def prefill(self, ids: Int[Tensor, "1 token"]) -> Any:
         """The cache that holds these tokens; None where the model keeps none."""
-        few = {"logits_to_keep": 1} if _takes(self.model, "logits_to_keep") else {}
+        few = {"logits_to_keep": 1} if takes(self.model, "logits_to_keep") else {}
         return getattr(self(ids, use_cache=True, **few), "past_key_values", None)
 
 
-def _runner(
+def runner_of(
     model: nn.Module, blocks: nn.ModuleList, ids: Int[Tensor, "1 token"], stack: Stack | None
-) -> tuple[_Runner, Int[Tensor, "1 token"]]:
+) -> tuple[Runner, Int[Tensor, "1 token"]]:
     """What runs a stack, and the token ids that this stack reads."""
     if stack is None:
         if (name := getattr(model, "main_input_name", "input_ids")) != "input_ids":
             raise InputError(
                 f"{type(model).__name__} reads {name}: expected a model that reads tokens"
             )
-        return _Runner(model, blocks, "input_ids", {}), ids
+        return Runner(model, blocks, "input_ids", {}), ids
     encoder: Any = model.get_encoder()  # type: ignore[operator]
     if stack == "encoder":
-        return _Runner(encoder, blocks, "input_ids", {}), ids
+        return Runner(encoder, blocks, "input_ids", {}), ids
     given = {"encoder_outputs": encoder(input_ids=ids)}
     shifted = torch.cat([ids.new_tensor([[start_token(model)]]), ids[:, :-1]], 1)
-    return _Runner(model, blocks, "decoder_input_ids", given), shifted
+    return Runner(model, blocks, "decoder_input_ids", given), shifted
 
 
-def _probe(runner: _Runner, ids: Int[Tensor, "1 token"]) -> Kind:
-    """Find out whether every block is causal, and what norms the last block's output."""
+def find_kind(runner: Runner, ids: Int[Tensor, "1 token"]) -> Kind:
+    """Find out whether every block is causal, and what norms the last block's output.
+
+    Args:
+        runner: of the stack.
+        ids: a few tokens, two at least where the model shall be found causal.
+    """
     seen: list[tuple[nn.Module, Tensor, Tensor]] = []
     inside = {module for block in runner.blocks for module in block.modules()}
 
@@ -230,7 +245,7 @@ def _probe(runner: _Runner, ids: Int[Tensor, "1 token"]) -> Kind:
     return Kind(causal, norms[0] if norms else None)
 
 
-def _is_causal(call: _Call) -> bool:
+def _is_causal(call: Call) -> bool:
     """Whether the first token's output is untouched by every later token."""
     hidden = call.hidden.detach().clone().requires_grad_()
     first = call.replay(hidden)[0, 0]
@@ -256,8 +271,13 @@ def _same(a: Tensor, b: Tensor) -> bool:
     return a.data_ptr() == b.data_ptr() and a.numel() == b.numel()
 
 
-def _check(model: nn.Module, blocks: nn.ModuleList, calls: list[_Call]) -> None:
-    """Refuse a run whose blocks are not a residual stream's, one after the other."""
+def check_run(model: nn.Module, blocks: nn.ModuleList, calls: list[Call]) -> None:
+    """Refuse a run whose blocks are not a residual stream's, one after the other.
+
+    Raises:
+        InputError: where blocks are shared or skipped, or something changes the state in between.
+        ComputeError: where a state is not finite.
+    """
     kind = type(model).__name__
     if [call.module for call in calls] != list(blocks):
         raise InputError(
@@ -278,21 +298,22 @@ def _check(model: nn.Module, blocks: nn.ModuleList, calls: list[_Call]) -> None:
             )
 
 
-def _takes(model: nn.Module, name: str) -> bool:
+def takes(model: nn.Module, name: str) -> bool:
+    """Whether a model's forward pass has an argument of this name."""
     return name in inspect.signature(model.forward).parameters
 
 
 @contextmanager
-def _capturing(blocks: nn.ModuleList) -> Iterator[list[_Call]]:
+def capturing(blocks: nn.ModuleList) -> Iterator[list[Call]]:
     """Collect each block's call, with any cache in its arguments frozen as the block met it."""
-    calls: list[_Call] = []
+    calls: list[Call] = []
     pending: list[tuple[tuple[Any, ...], dict[str, Any]]] = []
 
     def before(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         pending.append((frozen(args), frozen(kwargs)))
 
     def after(module: nn.Module, args: Any, output: Any) -> None:
-        calls.append(_Call(module, *pending.pop(), _tensor(output)))
+        calls.append(Call(module, *pending.pop(), tensor_of(output)))
 
     handles = [block.register_forward_pre_hook(before, with_kwargs=True) for block in blocks]
     handles += [block.register_forward_hook(after) for block in blocks]
@@ -303,13 +324,15 @@ def _capturing(blocks: nn.ModuleList) -> Iterator[list[_Call]]:
             handle.remove()
 
 
-def _one_token(number: int, call: _Call) -> Block:
+def at_one_token(number: int, call: Call) -> Block:
+    """A block from its call with the measured token alone, over a cache of the tokens before."""
     return Block(
         number, call.hidden[0, 0], call.output[0, 0], call.module, lambda x: call.replay(x)[0, 0]
     )
 
 
-def _one_row(number: int, call: _Call, token: int) -> Block:
+def at_one_row(number: int, call: Call, token: int) -> Block:
+    """A block from its call with the whole sequence, of which the token (1..n) is one row."""
     row, full = token - 1, call.hidden
 
     def replay(x: Tensor) -> Tensor:
@@ -338,5 +361,6 @@ def _frozen_part(value: Any) -> Any:
     return frozen(value)
 
 
-def _tensor(output: Any) -> Tensor:
+def tensor_of(output: Any) -> Tensor:
+    """The states, where a block returns them alone or first of several things."""
     return output[0] if isinstance(output, tuple | list) else output

@@ -60,6 +60,16 @@ def test_a_script_gives_well_formed_results(name):
     well_formed(name, import_module(f"benchmarks.{name}").collect(quick=True))
 
 
+def test_jacobians_between_tokens_are_those_of_the_definition():
+    results = well_formed("tokens", import_module("benchmarks.tokens").collect(quick=True))
+    row = results["rows"][0]
+    assert max(row["differences"].values()) < 1e-5
+    assert [row["modes"][mode]["extrapolated"] for mode in ("output", "self")] == [False, True]
+    times = row["times"]
+    peer = times["states"]["cpu"] + 4 * times["self definition"]["cpu"]  # 2 of 8 tokens
+    assert row["modes"]["self"]["definition"]["cpu"] == pytest.approx(peer)
+
+
 def test_depth_compares_the_same_work(monkeypatch):
     monkeypatch.setattr(common, "fresh_process_peak", lambda *_, **__: {"before": 1, "peak": 2})
     results = well_formed("depth", import_module("benchmarks.depth").collect(quick=True))

@@ -1,0 +1,128 @@
+"""Coupling between positions, against a double loop over the definition."""
+
+import numpy as np
+import pytest
+import tiny
+
+from coupling_core import InputError, View, couple_positions, read, reference, score_positions
+from coupling_core.positions import input_jacobians, output_jacobians, self_jacobians
+from coupling_core.records import DEFINITIONS, ROLES, SAMPLED_DEFINITIONS
+
+IDS = [5, 17, 42, 8, 99, 17, 3]
+N, K, TOKEN = len(IDS), 4, 4
+CASES = [("self", None), ("fixed-input", TOKEN), ("fixed-output", TOKEN)]
+ALLOWED = {"self": range(N), "fixed-input": range(TOKEN - 1, N), "fixed-output": range(TOKEN)}
+
+
+@pytest.fixture(scope="module")
+def reader():
+    return read(tiny.model("llama"), IDS)
+
+
+@pytest.fixture(scope="module")
+def measured(reader):
+    return {mode: couple_positions(reader, mode, 1, 3, K, token=token) for mode, token in CASES}
+
+
+def jacobians(reader, mode, block):
+    """By position, from 0."""
+    if mode == "fixed-output":
+        found = enumerate(next(output_jacobians(reader, [block], TOKEN)), 1)
+    elif mode == "fixed-input":
+        found = ((t, J) for t, (J,) in input_jacobians(reader, [block], TOKEN, range(1, N + 1)))
+    else:
+        found = ((t, J) for t, (J,) in self_jacobians(reader, [block], range(1, N + 1)))
+    return {t - 1: J.numpy() for t, J in found}
+
+
+@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("definition", DEFINITIONS)
+@pytest.mark.parametrize("mode", ALLOWED)
+def test_every_pair_has_the_score_of_the_definition(reader, measured, mode, definition, role):
+    expected = np.full((N, N), np.nan)
+    rows, columns = jacobians(reader, mode, 1), jacobians(reader, mode, 3)
+    for i, J in rows.items():
+        s = np.linalg.svd(J)[1][:K]
+        for j, other in columns.items():
+            u, _, vh = np.linalg.svd(other)
+            u, v = u[:, :K], vh[:K].T
+            A = reference.coupling_matrix(J, *((u, v) if role == "A" else (v, u)))
+            expected[i, j] = reference.score(A, s, definition)
+    view = View(k=K, definition=definition, role=role)
+    found = score_positions(measured[mode], view)
+    assert found.coupling == pytest.approx(expected, abs=2e-4, nan_ok=True)
+    assert list(np.flatnonzero(~np.isnan(found.coupling[TOKEN - 1]))) == list(ALLOWED[mode])
+    assert found.mean == pytest.approx(np.nanmean(found.corrected))
+
+
+@pytest.mark.parametrize("definition", DEFINITIONS)
+def test_the_floor_is_what_random_frames_score(reader, measured, definition):
+    J = jacobians(reader, "fixed-output", 1)[2]
+    s = np.linalg.svd(J)[1][:K]
+    sampled = reference.chance(J, s, definition, 4000)
+    found = score_positions(measured["fixed-output"], View(k=K, definition=definition)).chance[2]
+    if definition in SAMPLED_DEFINITIONS:  # from eight frames
+        at = SAMPLED_DEFINITIONS.index(definition), 2, K - 1
+        error = 4 * float(measured["fixed-output"].chance_error[at])
+    else:  # the root of a mean stands for the mean of a root
+        error = 0.01
+    assert found == pytest.approx(np.full(N, sampled.mean()), abs=error)
+
+
+def test_a_block_against_itself_is_coupled_and_left_out_of_the_mean(reader):
+    result = couple_positions(reader, "self", 2, 2, K)
+    found = score_positions(result, View(k=K))
+    assert np.diag(found.coupling) == pytest.approx(np.ones(N), abs=1e-5)
+    others = found.corrected[~np.eye(N, dtype=bool)]
+    assert found.mean == pytest.approx(others.mean())
+    assert found.mean < 0.5
+
+
+def test_context_jacobians_have_the_rank_of_their_heads(reader):
+    # 2 heads of values of width 8, and 4 scores.
+    result = couple_positions(reader, "fixed-output", 1, 3, 24, token=6)
+    assert list(result.rank[0]) == [20] * 5 + [24, 0]
+    assert result.certified
+    at_rank = score_positions(result, View(k=20)).coupling
+    above = score_positions(result, View(k=21)).coupling
+    assert not np.isnan(at_rank[:6, :6]).any()
+    assert list(zip(*np.nonzero(~np.isnan(above)), strict=True)) == [(5, 5)]
+
+
+def test_a_token_outside_the_window_has_no_coupling():
+    reader = read(tiny.model("mistral"), IDS)
+    result = couple_positions(reader, "fixed-output", 1, 3, K, token=6)
+    assert list(result.rank[0]) == [0, 0, 0, K, K, K, 0]
+    found = score_positions(result, View(k=K, definition="released"))
+    assert np.isnan(found.coupling[:3]).all()
+    assert np.isnan(found.chance[:3]).all()
+    assert not np.isnan(found.coupling[3:6, 3:6]).any()
+
+
+def test_a_bidirectional_model_forbids_nothing():
+    reader = read(tiny.model("bert"), IDS)
+    for mode, token in CASES:
+        result = couple_positions(reader, mode, 1, 3, K, token=token)
+        assert not np.isnan(score_positions(result, View(k=K)).coupling).any()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"mode": "sideways"}, "mode must be one of self, fixed-input, fixed-output"),
+        ({"mode": "fixed-input"}, "needs the token"),
+        ({"mode": "self", "token": 3}, "fixes no token"),
+        ({"mode": "fixed-output", "token": 8}, r"token 8 is out of range.*1\.\.7"),
+        ({"mode": "self", "block": 5}, r"block 5 is out of range.*1\.\.4"),
+        ({"mode": "self", "k": 33}, r"K must lie in 1\.\.32"),
+    ],
+)
+def test_what_cannot_be_is_refused(reader, arguments, message):
+    given = {"block": 1, "other_block": 2, "k": K} | arguments
+    with pytest.raises(InputError, match=message):
+        couple_positions(reader, **given)
+
+
+def test_a_larger_k_than_was_measured_is_refused(measured):
+    with pytest.raises(InputError, match=r"1\.\.4, what was measured, and 5"):
+        score_positions(measured["self"], View(k=5))
