@@ -11,9 +11,9 @@ from functools import partial
 from torch import Tensor
 
 from benchmarks import common
+from coupling_core.calls import Call
 from coupling_core.decode import Reader, read
 from coupling_core.positions import output_jacobians, self_jacobians, through_all
-from coupling_core.trace import Call
 
 LENGTH, BLOCKS, SAMPLE = 64, (15, 16), (1, 22, 43, 64)
 QUICK = 8, (2, 3), (1, 8)

@@ -24,7 +24,7 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from coupling_core import past
-from coupling_core.trace import frozen
+from coupling_core.calls import frozen
 
 CHUNK = 1024
 """Directions taken at a time: enough to fill the products, few enough to fit into memory."""

@@ -22,11 +22,11 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from coupling_core.branches import CHUNK, Branch, branching
+from coupling_core.calls import Call
 from coupling_core.decode import Capture
 from coupling_core.jacobian import REPLAY_TOLERANCE, check_replay, pull_back
 from coupling_core.past import Joined
 from coupling_core.rerun import LinearInputs, Products, run
-from coupling_core.trace import Call
 
 ROWS = 16
 """Rows of all Jacobians put together at a time: few enough for the processor's cache."""

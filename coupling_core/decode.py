@@ -14,23 +14,20 @@ import torch
 from jaxtyping import Int
 from torch import Tensor, nn
 
+from coupling_core.calls import Call, capturing
 from coupling_core.errors import InputError
 from coupling_core.models import find_blocks, measured_stack
 from coupling_core.records import Stack
-from coupling_core.trace import (
+from coupling_core.runner import (
     PROBE_TOKENS,
-    Block,
-    Call,
     Kind,
     Runner,
-    at_one_row,
-    at_one_token,
-    capturing,
     check_run,
     find_kind,
     runner_of,
     takes,
 )
+from coupling_core.trace import Block, at_one_row, at_one_token
 
 
 @dataclass(frozen=True)

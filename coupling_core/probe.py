@@ -20,7 +20,8 @@ from coupling_core.models import (
     stored_precision,
 )
 from coupling_core.records import STACKS, Request, Stack
-from coupling_core.trace import PROBE_TOKENS, trace
+from coupling_core.runner import PROBE_TOKENS
+from coupling_core.trace import trace
 
 REHEARSED = 10**9
 """Bytes of random weights up to which a rehearsal is worth its memory."""

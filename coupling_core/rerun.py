@@ -16,8 +16,8 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from coupling_core import past
+from coupling_core.calls import Call, frozen, tensor_of
 from coupling_core.past import Joined
-from coupling_core.trace import Call, frozen, tensor_of
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,88 @@
+"""Calls of blocks, captured as the model makes them so that they can be replayed."""
+
+import copy
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from jaxtyping import Float
+from torch import Tensor, nn
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call of a block.
+
+    Args:
+        module: the block.
+        args: of the call, caches frozen as the block met them.
+        kwargs: likewise.
+        output: the states that it returned (1 token d_out).
+    """
+
+    module: nn.Module
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    output: Tensor
+
+    @property
+    def hidden(self) -> Float[Tensor, "1 token d"]:
+        """The states that the block was given."""
+        return self.args[0] if self.args else self.kwargs["hidden_states"]
+
+    def replay(self, hidden: Float[Tensor, "1 token d"]) -> Float[Tensor, "1 token d_out"]:
+        """What the block gives for other states, all else as it was."""
+        # The call's own caches were frozen before it ran; each replay needs fresh copies again.
+        args, kwargs = frozen(self.args), frozen(self.kwargs)
+        if args:
+            args = (hidden, *args[1:])
+        else:
+            kwargs["hidden_states"] = hidden
+        return tensor_of(self.module(*args, **kwargs))
+
+
+@contextmanager
+def capturing(blocks: nn.ModuleList) -> Iterator[list[Call]]:
+    """Collect each block's call, with any cache in its arguments frozen as the block met it."""
+    calls: list[Call] = []
+    pending: list[tuple[tuple[Any, ...], dict[str, Any]]] = []
+
+    def before(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        pending.append((frozen(args), frozen(kwargs)))
+
+    def after(module: nn.Module, args: Any, output: Any) -> None:
+        calls.append(Call(module, *pending.pop(), tensor_of(output)))
+
+    handles = [block.register_forward_pre_hook(before, with_kwargs=True) for block in blocks]
+    handles += [block.register_forward_hook(after) for block in blocks]
+    try:
+        yield calls
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+def frozen(value: Any) -> Any:
+    """Copy containers and caches but share tensors: a live cache would poison the replay."""
+    if isinstance(value, tuple | list):
+        return type(value)(frozen(item) for item in value)
+    if isinstance(value, dict):
+        return {name: frozen(item) for name, item in value.items()}
+    if hasattr(value, "get_seq_length"):  # every cache of transformers
+        clone = copy.copy(value)
+        for name, item in vars(value).items():
+            setattr(clone, name, _frozen_part(item))
+        return clone
+    return value
+
+
+def _frozen_part(value: Any) -> Any:
+    if isinstance(value, list):
+        return [copy.copy(layer) for layer in value]
+    return frozen(value)
+
+
+def tensor_of(output: Any) -> Tensor:
+    """The states, where a block returns them alone or first of several things."""
+    return output[0] if isinstance(output, tuple | list) else output
