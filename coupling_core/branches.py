@@ -24,7 +24,8 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from coupling_core import past
-from coupling_core.calls import frozen
+from coupling_core.calls import frozen, is_same, tensor_of
+from coupling_core.overriding import overriding
 
 CHUNK = 1024
 """Directions taken at a time: enough to fill the products, few enough to fit into memory."""
@@ -56,7 +57,7 @@ def branching(block: nn.Module) -> Iterator[list[Branch]]:
     with ExitStack() as stack:
         for module in block.modules():
             if module is not block and any(p.ndim > 1 for p in module.parameters()):
-                stack.enter_context(_diverted(module, found))
+                stack.enter_context(overriding(module, _diverted(module, found)))
         yield found.branches
 
 
@@ -67,10 +68,9 @@ class _Found:
     """Whether a branch runs, in which no other is looked for."""
 
 
-@contextmanager
-def _diverted(module: nn.Module, found: _Found) -> Iterator[None]:
-    """Let a module's calls be branches of the block where they can be."""
-    forward, own = module.forward, vars(module).get("forward")
+def _diverted(module: nn.Module, found: _Found) -> Callable[..., Any]:
+    """A module's forward, whose calls become branches of the block where they can be."""
+    forward = module.forward
 
     def diverted(*args: Any, **kwargs: Any) -> Any:
         given = None if found.is_inside else _input(args, kwargs)
@@ -82,19 +82,12 @@ def _diverted(module: nn.Module, found: _Found) -> Iterator[None]:
         if differentiated is None:
             return forward(*args, **kwargs)
         output, jacobian = differentiated
-        leaf = _first(output).detach().requires_grad_()
+        leaf = tensor_of(output).detach().requires_grad_()
         found.branches.append(Branch(given, leaf, jacobian))
         shown = leaf.clone()  # some blocks add to it in place, which a leaf forbids
         return shown if isinstance(output, Tensor) else type(output)((shown, *output[1:]))
 
-    module.__dict__["forward"] = diverted
-    try:
-        yield
-    finally:
-        if own is None:
-            del module.__dict__["forward"]
-        else:
-            module.__dict__["forward"] = own
+    return diverted
 
 
 def _input(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor | None:
@@ -131,7 +124,7 @@ def _differentiate(call: _Call) -> tuple[Any, Float[Tensor, "d_out d_in"]] | Non
         with _Recorded(z) as maps:
             output = call(z)
         known = _without_products(maps)
-        last = next((m for m in known if _is_same(m.output, _first(output))), None)
+        last = next((m for m in known if is_same(m.output, tensor_of(output))), None)
         jacobian = _forward(call, maps, known) if last is None else known[last]
     except (torch.OutOfMemoryError, MemoryError):
         raise
@@ -192,7 +185,7 @@ def _forward(call: _Call, maps: "_Recorded", known: "_Known") -> Float[Tensor, "
 
     def run(z: Tensor, *given: Tensor) -> Tensor:
         with _Forward(maps, dict(zip(known, given, strict=True))):
-            return _first(call(z))
+            return tensor_of(call(z))
 
     def along(*directions: Tensor) -> Tensor:
         return torch.func.jvp(run, (z, *given), directions)[1]
@@ -202,14 +195,6 @@ def _forward(call: _Call, maps: "_Recorded", known: "_Known") -> Float[Tensor, "
     columns = [of.mT.contiguous().reshape(-1, *m.output.shape) for m, of in known.items()]
     chunk = CHUNK if z.numel() > CHUNK else None
     return torch.func.vmap(along, chunk_size=chunk)(unit, *columns).flatten(1).mT
-
-
-def _first(output: Any) -> Tensor:
-    return output if isinstance(output, Tensor) else output[0]
-
-
-def _is_same(a: Tensor, b: Tensor) -> bool:
-    return a.data_ptr() == b.data_ptr() and a.numel() == b.numel()
 
 
 @dataclass(frozen=True, eq=False)
@@ -254,7 +239,7 @@ class _Recorded(_LinearMaps):
         self.all: list[_Map] = []
 
     def linear(self, z: Tensor, weight: Tensor, run: Callable[[], Tensor]) -> Tensor:
-        output, is_first = run(), _is_same(z, self.z)
+        output, is_first = run(), is_same(z, self.z)
         if is_first:
             output = output.detach().requires_grad_()
         self.all.append(_Map(z, weight, output, is_first))

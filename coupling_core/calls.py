@@ -31,14 +31,19 @@ class Call:
         """The states that the block was given."""
         return self.args[0] if self.args else self.kwargs["hidden_states"]
 
-    def replay(self, hidden: Float[Tensor, "1 token d"]) -> Float[Tensor, "1 token d_out"]:
-        """What the block gives for other states, all else as it was."""
+    def arguments(
+        self, hidden: Float[Tensor, "1 token d"]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The arguments for other states, all else as it was."""
         # The call's own caches were frozen before it ran; each replay needs fresh copies again.
         args, kwargs = frozen(self.args), frozen(self.kwargs)
         if args:
-            args = (hidden, *args[1:])
-        else:
-            kwargs["hidden_states"] = hidden
+            return (hidden, *args[1:]), kwargs
+        return args, kwargs | {"hidden_states": hidden}
+
+    def replay(self, hidden: Float[Tensor, "1 token d"]) -> Float[Tensor, "1 token d_out"]:
+        """What the block gives for other states, all else as it was."""
+        args, kwargs = self.arguments(hidden)
         return tensor_of(self.module(*args, **kwargs))
 
 
@@ -84,5 +89,10 @@ def _frozen_part(value: Any) -> Any:
 
 
 def tensor_of(output: Any) -> Tensor:
-    """The states, where a block returns them alone or first of several things."""
+    """The states, where a module returns them alone or first of several things."""
     return output[0] if isinstance(output, tuple | list) else output
+
+
+def is_same(a: Tensor, b: Tensor) -> bool:
+    """Whether two tensors are the same numbers at the same place, perhaps in another shape."""
+    return a.data_ptr() == b.data_ptr() and a.numel() == b.numel()

@@ -21,7 +21,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from coupling_core.branches import CHUNK, Branch, branching
+from coupling_core.branches import branching
 from coupling_core.calls import Call
 from coupling_core.decode import Capture
 from coupling_core.jacobian import REPLAY_TOLERANCE, check_replay, pull_back
@@ -101,7 +101,8 @@ def context_jacobians(
     norm = final_norm or nn.Identity()
     values = _batched(plain.value, maps.all[given.at])
     sites = _Sites.of(products, window, joined.value, values)
-    J_tt, by_scores, by_mixed = _pulled_back(norm(joined.output), x, branches, sites)
+    inputs = [x, sites.scores, sites.mixed]
+    J_tt, by_scores, by_mixed = pull_back(norm(joined.output), inputs, branches)
     found = _assemble(by_scores, by_mixed, sites, given), J_tt
     if not _is_right(norm(plain.output), x, given, found):
         return None
@@ -189,19 +190,6 @@ class _Sites:
         return torch.autograd.grad(
             self.scores, source.x, unit, retain_graph=True, is_grads_batched=True
         )[0][:, 0]
-
-
-def _pulled_back(
-    y: Float[Tensor, " d"], x: Float[Tensor, "1 1 d"], branches: list[Branch], sites: _Sites
-) -> list[Float[Tensor, "d d_in"]]:
-    """Jacobians of y: by x, by the scores and by what was mixed."""
-    identity = torch.eye(y.numel(), dtype=y.dtype, device=y.device)
-    inputs = [x, sites.scores, sites.mixed]
-    chunks = [
-        pull_back(y, inputs, branches, identity, slice(start, start + CHUNK))
-        for start in range(0, len(identity), CHUNK)
-    ]
-    return [torch.cat(rows) for rows in zip(*chunks, strict=True)]
 
 
 def _assemble(

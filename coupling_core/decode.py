@@ -14,18 +14,16 @@ import torch
 from jaxtyping import Int
 from torch import Tensor, nn
 
-from coupling_core.calls import Call, capturing
+from coupling_core.calls import Call
 from coupling_core.errors import InputError
-from coupling_core.models import find_blocks, measured_stack
 from coupling_core.records import Stack
 from coupling_core.runner import (
     PROBE_TOKENS,
     Kind,
     Runner,
-    check_run,
+    cache_of,
     find_kind,
     runner_of,
-    takes,
 )
 from coupling_core.trace import Block, at_one_row, at_one_token
 
@@ -66,13 +64,11 @@ class Reader:
             each block's call, and the cache with these tokens in it; None where the model keeps
             none.
         """
-        with torch.no_grad(), capturing(self.runner.blocks) as calls:
-            given = {} if cache is None else {"past_key_values": cache}
-            if takes(self.runner.model, "logits_to_keep"):
-                given["logits_to_keep"] = 1
-            output = self.runner(self.ids[:, first - 1 : last], use_cache=True, **given)
-        check_run(self.runner.model, self.runner.blocks, calls)
-        return calls, getattr(output, "past_key_values", None)
+        given = {} if cache is None else {"past_key_values": cache}
+        ids = self.ids[:, first - 1 : last]
+        with torch.no_grad():
+            calls, output = self.runner.run(ids, use_cache=True, **given, **self.runner.few_logits)
+        return calls, cache_of(output)
 
 
 @dataclass(frozen=True)
@@ -103,9 +99,7 @@ def read(
     Raises:
         InputError: where the model has no blocks, or blocks that cannot be replayed.
     """
-    ids = torch.tensor([token_ids], device=device or next(model.parameters()).device)
-    with torch.no_grad():
-        runner, ids = runner_of(model, find_blocks(model, stack), ids, measured_stack(model, stack))
+    runner, ids = runner_of(model, token_ids, stack, device)
     return Reader(runner, ids, find_kind(runner, ids[:, :PROBE_TOKENS]))
 
 

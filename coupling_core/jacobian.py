@@ -46,35 +46,39 @@ def block_jacobian(block: Block, final_norm: nn.Module | None = None) -> Float[T
         check_replay(block, y)
         if final_norm is not None:
             y = final_norm(y)
-    identity = torch.eye(y.numel(), dtype=y.dtype, device=y.device)
-    jacobian = torch.empty_like(identity)
-    for start in range(0, len(identity), CHUNK):
-        rows = slice(start, start + CHUNK)
-        jacobian[rows] = pull_back(y, [x], branches, identity, rows)[0]
+    (jacobian,) = pull_back(y, [x], branches)
     jacobian.diagonal().sub_(1)
     _check_values(block, jacobian)
     return jacobian
 
 
 def pull_back(
-    y: Float[Tensor, " d"],
-    inputs: list[Tensor],
-    branches: list[Branch],
-    identity: Float[Tensor, "d d"],
-    rows: slice,
-) -> list[Float[Tensor, "row d_in"]]:
-    """Rows of the Jacobians of y: pulled back from branch to branch, the last one first.
+    y: Float[Tensor, " d"], inputs: list[Tensor], branches: list[Branch]
+) -> list[Float[Tensor, "d d_in"]]:
+    """Jacobians of y by each input, flattened, a number of rows at a time.
 
     Args:
         y: what was computed under `branching`.
         inputs: leaves, or tensors met on the way to y.
         branches: of that computation.
-        identity: of the width of y.
-        rows: which of them.
-
-    Returns:
-        the rows for each input, flattened.
     """
+    identity = torch.eye(y.numel(), dtype=y.dtype, device=y.device)
+    found = [identity.new_empty(len(identity), given.numel()) for given in inputs]
+    for start in range(0, len(identity), CHUNK):
+        rows = slice(start, start + CHUNK)
+        for whole, part in zip(found, _rows(y, inputs, branches, identity, rows), strict=True):
+            whole[rows] = 0 if part is None else part
+    return found
+
+
+def _rows(
+    y: Float[Tensor, " d"],
+    inputs: list[Tensor],
+    branches: list[Branch],
+    identity: Float[Tensor, "d d"],
+    rows: slice,
+) -> list[Float[Tensor, "row d_in"] | None]:
+    """Rows of the Jacobians: pulled back from branch to branch, the last one first."""
     leaves = [*inputs, *(branch.output for branch in branches)]
     found = _pull_back(y, leaves, identity[rows])
     for index in reversed(range(len(branches))):
@@ -88,10 +92,7 @@ def pull_back(
             moved = cotangent @ branch.jacobian
         earlier = _pull_back(branch.input, leaves[: len(inputs) + index], moved)
         found = [_sum(a, b) for a, b in zip(found, earlier, strict=True)]
-    return [
-        identity.new_zeros(len(identity[rows]), given.numel()) if part is None else part
-        for part, given in zip(found, inputs, strict=True)
-    ]
+    return found
 
 
 def _sum(a: Tensor | None, b: Tensor | None) -> Tensor | None:

@@ -76,6 +76,19 @@ class Joined:
         """Itself."""
         return self
 
+    def products(self, left: Tensor) -> tuple[Tensor, Tensor]:
+        """Of queries with keys (axis -1) or of weights with values (-2): past, and last token."""
+        if self.axis == -1:
+            return _product(left, self.past), (left * self.last.mT).sum(-1, keepdim=True)
+        n = self.past.shape[-2]
+        return _product(left[..., :n], self.past), left[..., n:] * self.last
+
+    def put_together(self, of_past: Tensor, of_last: Tensor) -> Tensor:
+        """The whole product from its two parts."""
+        if self.axis == -1:
+            return torch.concatenate([of_past, of_last], -1)
+        return of_past + of_last
+
     def _reshaped(self, name: str, shape: tuple[Any, ...]) -> "Joined | Tensor":
         if len(shape) == 1:
             shape = tuple(shape[0])
@@ -101,12 +114,8 @@ class Joined:
         """Products keep the parts apart; any other function sees the whole tensor."""
         if func in PRODUCTS and isinstance(args[0], Tensor) and len(args) == 2 and not kwargs:
             left, right = args
-            if right.axis == -1:  # queries with keys
-                last = (left * right.last.mT).sum(-1, keepdim=True)
-                return torch.cat([product(left, right.past), last], -1)
-            if right.axis == -2:  # weights with values
-                n = right.past.shape[-2]
-                return product(left[..., :n], right.past) + left[..., n:] * right.last
+            if right.axis in (-1, -2):
+                return right.put_together(*right.products(left))
         return func(*(_whole(a) for a in args), **{k: _whole(v) for k, v in (kwargs or {}).items()})
 
 
@@ -151,7 +160,7 @@ def attention(
     return torch.matmul(scores.softmax(-1), value)
 
 
-def product(left: Tensor, constant: Tensor) -> Tensor:
+def _product(left: Tensor, constant: Tensor) -> Tensor:
     """Matrix products head by head: each is one product for all directions at once."""
     heads = constant.shape[:-2]
     if left.shape[:-2] != heads or constant.ndim < 3:

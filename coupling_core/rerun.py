@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from coupling_core import past
-from coupling_core.calls import Call, frozen, tensor_of
+from coupling_core.calls import Call, tensor_of
 from coupling_core.past import Joined
 
 
@@ -45,8 +45,7 @@ def run(
     call: Call, x: Float[Tensor, "1 token d"], mode: TorchFunctionMode, join: Join | None = None
 ) -> Run | None:
     """Run a block's call at other states; None where it keeps no keys and values, or keeps more."""
-    args, kwargs = frozen(call.args), frozen(call.kwargs)
-    args, kwargs = ((x, *args[1:]), kwargs) if args else (args, kwargs | {"hidden_states": x})
+    args, kwargs = call.arguments(x)
     cache = next((a for a in (*args, *kwargs.values()) if _is_cache(a)), None)
     cache = getattr(cache, "self_attention_cache", cache)
     if cache is None:
@@ -119,14 +118,13 @@ class Products(TorchFunctionMode):
                 return past.attention(*args, **(kwargs or {}))
         if joined and func in past.PRODUCTS:
             left, right = args
-            n = right.past.shape[right.axis]
+            of_past, of_last = right.products(left)
             if right.axis == -1:
-                self.scores.append(past.product(left, right.past))
-                last = (left * right.last.mT).sum(-1, keepdim=True)
-                return torch.concatenate([self.scores[-1], last], -1)
-            weights = left[..., :n]
-            self.mixed.append((past.product(weights, right.past), weights, right))
-            return self.mixed[-1][0] + left[..., n:] * right.last
+                self.scores.append(of_past)
+            else:
+                weights = left[..., : right.past.shape[-2]]
+                self.mixed.append((of_past, weights, right))
+            return right.put_together(of_past, of_last)
         return func(*args, **(kwargs or {}))
 
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Int
 from torch import Tensor, nn
 
-from coupling_core.calls import Call, capturing
+from coupling_core.calls import Call, capturing, is_same
 from coupling_core.errors import ComputeError, InputError
-from coupling_core.models import start_token
+from coupling_core.models import find_blocks, measured_stack, start_token
 from coupling_core.records import Stack
 
 PROBE_TOKENS = 4
@@ -53,25 +53,35 @@ class Runner:
         """The model's own output for these token ids."""
         return self.model(**{self.name: ids}, **self.given, **options)
 
-    def run(
-        self, ids: Int[Tensor, "1 token"], **options: Any
-    ) -> tuple[list[Call], Float[Tensor, "1 position vocabulary"] | None]:
-        """Capture a run: each block's call in order, and the logits where there is a head."""
+    def run(self, ids: Int[Tensor, "1 token"], **options: Any) -> tuple[list[Call], Any]:
+        """Capture a run: each block's call in order, and the model's own output."""
         with capturing(self.blocks) as calls:
             output = self(ids, **options)
         check_run(self.model, self.blocks, calls)
-        return calls, getattr(output, "logits", None)
+        return calls, output
 
     def prefill(self, ids: Int[Tensor, "1 token"]) -> Any:
         """The cache that holds these tokens; None where the model keeps none."""
-        few = {"logits_to_keep": 1} if takes(self.model, "logits_to_keep") else {}
-        return getattr(self(ids, use_cache=True, **few), "past_key_values", None)
+        return cache_of(self(ids, use_cache=True, **self.few_logits))
+
+    @property
+    def few_logits(self) -> dict[str, int]:
+        """The option that spares the logits of all tokens but the last, where the model has it."""
+        has_it = "logits_to_keep" in inspect.signature(self.model.forward).parameters
+        return {"logits_to_keep": 1} if has_it else {}
+
+
+def cache_of(output: Any) -> Any:
+    """The cache that a model gives back; None where it keeps none."""
+    return getattr(output, "past_key_values", None)
 
 
 def runner_of(
-    model: nn.Module, blocks: nn.ModuleList, ids: Int[Tensor, "1 token"], stack: Stack | None
+    model: nn.Module, token_ids: list[int], stack: Stack | None, device: torch.device | None
 ) -> tuple[Runner, Int[Tensor, "1 token"]]:
-    """What runs a stack, and the token ids that this stack reads."""
+    """What runs a stack, and the token ids that this stack reads; arguments as of `trace.trace`."""
+    ids = torch.tensor([token_ids], device=device or next(model.parameters()).device)
+    blocks, stack = find_blocks(model, stack), measured_stack(model, stack)
     if stack is None:
         if (name := getattr(model, "main_input_name", "input_ids")) != "input_ids":
             raise InputError(
@@ -81,7 +91,8 @@ def runner_of(
     encoder: Any = model.get_encoder()  # type: ignore[operator]
     if stack == "encoder":
         return Runner(encoder, blocks, "input_ids", {}), ids
-    given = {"encoder_outputs": encoder(input_ids=ids)}
+    with torch.no_grad():
+        given = {"encoder_outputs": encoder(input_ids=ids)}
     shifted = torch.cat([ids.new_tensor([[start_token(model)]]), ids[:, :-1]], 1)
     return Runner(model, blocks, "decoder_input_ids", given), shifted
 
@@ -109,7 +120,7 @@ def find_kind(runner: Runner, ids: Int[Tensor, "1 token"]) -> Kind:
         for handle in handles:
             handle.remove()
     last = calls[-1].output
-    norms = [m for m, x, y in seen if _same(x, last) and _is_norm(m, x, y)]
+    norms = [m for m, x, y in seen if is_same(x, last) and _is_norm(m, x, y)]
     causal = ids.shape[1] > 1 and all(_is_causal(call) for call in calls)
     return Kind(causal, norms[0] if norms else None)
 
@@ -134,10 +145,6 @@ def _is_norm(module: nn.Module, x: Tensor, y: Tensor) -> bool:
     with torch.no_grad():
         doubled = module(2 * x)
     return bool((doubled - y).norm() < SCALE_TOLERANCE * y.norm())
-
-
-def _same(a: Tensor, b: Tensor) -> bool:
-    return a.data_ptr() == b.data_ptr() and a.numel() == b.numel()
 
 
 def check_run(model: nn.Module, blocks: nn.ModuleList, calls: list[Call]) -> None:
@@ -165,8 +172,3 @@ def check_run(model: nn.Module, blocks: nn.ModuleList, calls: list[Call]) -> Non
                 f"{kind} changes the state between blocks {number} and {number + 1}: expected each "
                 "block to take what the one before it gave, as in a residual stream"
             )
-
-
-def takes(model: nn.Module, name: str) -> bool:
-    """Whether a model's forward pass has an argument of this name."""
-    return name in inspect.signature(model.forward).parameters

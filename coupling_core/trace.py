@@ -15,7 +15,6 @@ from torch import Tensor, nn
 
 from coupling_core.calls import Call
 from coupling_core.errors import InputError
-from coupling_core.models import find_blocks, measured_stack
 from coupling_core.records import Stack
 from coupling_core.runner import PROBE_TOKENS, Kind, find_kind, runner_of
 
@@ -80,19 +79,18 @@ def trace(
         InputError: where the model has no blocks, or blocks that cannot be replayed.
         ComputeError: where a state is not finite.
     """
-    ids = torch.tensor([token_ids], device=device or next(model.parameters()).device)
-    with torch.no_grad():
-        runner, ids = runner_of(model, find_blocks(model, stack), ids, measured_stack(model, stack))
+    runner, ids = runner_of(model, token_ids, stack, device)
     kind = kind or find_kind(runner, ids[:, :PROBE_TOKENS])
     seen = ids[:, :token] if kind.causal else ids
     with torch.no_grad():
         cache = runner.prefill(seen[:, :-1]) if kind.causal and token > 1 else None
         if cache is not None:
-            calls, logits = runner.run(seen[:, -1:], use_cache=True, past_key_values=cache)
+            calls, output = runner.run(seen[:, -1:], use_cache=True, past_key_values=cache)
             captured = [at_one_token(number, call) for number, call in enumerate(calls, 1)]
         else:
-            calls, logits = runner.run(seen, use_cache=False)
+            calls, output = runner.run(seen, use_cache=False)
             captured = [at_one_row(number, call, token) for number, call in enumerate(calls, 1)]
+    logits = getattr(output, "logits", None)
     shown = None if logits is None else logits[0, -1 if cache is not None else token - 1]
     return Trace(ids[0].tolist(), captured, shown, kind)
 

@@ -3,7 +3,9 @@
 import os
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from jaxtyping import install_import_hook
@@ -54,3 +56,27 @@ def one_thread() -> Iterator[None]:
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(threads)
+
+
+@pytest.fixture(scope="module")
+def loaded(request: pytest.FixtureRequest) -> Any:
+    """The model of the file's `REQUEST`."""
+    from coupling_core.models import load
+
+    return load(request.module.REQUEST, "cpu")
+
+
+@pytest.fixture(scope="module")
+def trained(request: pytest.FixtureRequest) -> Any:
+    """The measurement that the file's `REQUEST` asks for."""
+    from coupling_core import measure
+
+    return measure(request.module.REQUEST, device="cpu")
+
+
+@pytest.fixture(scope="module")
+def untrained(request: pytest.FixtureRequest) -> Any:
+    """The same of the untrained twin."""
+    from coupling_core import measure
+
+    return measure(replace(request.module.REQUEST, untrained=0), device="cpu")

@@ -8,7 +8,7 @@ import pytest
 import torch
 from checks import relative
 
-from coupling_core import ComputeError, Request, View, mean_off_diagonal, measure, score_pairs
+from coupling_core import ComputeError, Request, View, mean_off_diagonal, score_pairs
 from coupling_core import identity as identities
 from coupling_core.identity import ALIASES, identify, locate
 from coupling_core.jacobian import block_jacobian
@@ -24,21 +24,6 @@ MODEL = "minilm-l6"
 PROMPT = "What is the capital of France?"
 TOKENS = ("[CLS]", "what", "is", "the", "capital", "of", "france", "?", "[SEP]")
 REQUEST = Request(PROMPT, model=MODEL)
-
-
-@pytest.fixture(scope="module")
-def loaded():
-    return load(REQUEST, "cpu")
-
-
-@pytest.fixture(scope="module")
-def trained():
-    return measure(REQUEST, device="cpu")
-
-
-@pytest.fixture(scope="module")
-def untrained():
-    return measure(Request(PROMPT, model=MODEL, untrained=0), device="cpu")
 
 
 # --- which model it is

@@ -10,7 +10,6 @@ from checks import relative
 from coupling_core import Request, View, mean_off_diagonal, measure, reference, score_pairs
 from coupling_core.compat import KS, run_coupling_hf
 from coupling_core.jacobian import block_jacobian
-from coupling_core.models import load
 from coupling_core.records import DEFINITIONS
 from coupling_core.svd import DELTA, certify
 from coupling_core.trace import trace
@@ -27,21 +26,6 @@ FLOAT32_ERROR = {
     "alignment": 2e-6,
     "preprint": 2e-5,  # divided by norm(A), which is small where two blocks are not coupled
 }
-
-
-@pytest.fixture(scope="module")
-def loaded():
-    return load(REQUEST, "cpu")
-
-
-@pytest.fixture(scope="module")
-def trained():
-    return measure(REQUEST, device="cpu")
-
-
-@pytest.fixture(scope="module")
-def untrained():
-    return measure(Request(PROMPT, untrained=0), device="cpu")
 
 
 @pytest.fixture(scope="module")

@@ -17,6 +17,7 @@ from torch.nn import functional as F
 
 from coupling_core.errors import InputError
 from coupling_core.models.blocks import find_stacks
+from coupling_core.overriding import overriding
 
 LARGE = 2**24
 """Entries of a matrix outside the blocks (an embedding, a head) above which it is never copied
@@ -49,7 +50,7 @@ def in_float32(model: nn.Module, device: torch.device) -> Iterator[None]:
             _lend(stack, block, list(block.modules()), device)
         for module in model.modules():
             if is_quantised(module):
-                _override(stack, module, _dequantised(module))
+                stack.enter_context(overriding(module, _dequantised(module)))
             elif module not in inside:
                 _lend_outside(stack, module, device)
         yield
@@ -148,7 +149,7 @@ def _lend_outside(stack: ExitStack, module: nn.Module, device: torch.device) -> 
     elif isinstance(module, nn.Embedding):
         _lend_rows(stack, module, device)
     elif type(module) is nn.Linear:
-        _override(stack, module, _in_parts(module, device))
+        stack.enter_context(overriding(module, _in_parts(module, device)))
     else:
         _lend(stack, module, [module], device)
 
@@ -193,17 +194,3 @@ def _dequantised(module: nn.Module) -> Callable[[Tensor], Tensor]:
         return F.linear(x, weight, None if bias is None else _ready(bias, x.device))
 
     return forward
-
-
-def _override(stack: ExitStack, module: nn.Module, forward: Callable[..., Tensor]) -> None:
-    """Put another forward in front of a module's own, which may itself be an instance's."""
-    before = module.__dict__.get("forward")
-
-    def restore() -> None:
-        if before is None:
-            del module.__dict__["forward"]
-        else:
-            module.__dict__["forward"] = before
-
-    module.__dict__["forward"] = forward
-    stack.callback(restore)
