@@ -19,7 +19,6 @@ from coupling_core import InputError, Request, View, parse_blocks
         ({"k_view": 0}, r"1\.\.50"),
         ({"k_view": 51}, r"1\.\.50"),
         ({"untrained": -1}, "seed"),
-        ({"kind": "width"}, "kind"),
         ({"kind": "self", "token": 2}, "takes all tokens"),
         ({"kind": "trajectory", "token": 2}, "takes all tokens"),
         ({"block": 3}, "measured at every block"),
