@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from coupling_core.errors import Cancelled, ComputeError, CouplingError, InputError
 from coupling_core.measure import measure
 from coupling_core.records import DEFINITIONS, Certificate, Request, View, parse_blocks
-from coupling_core.results import DepthResult, Progress
+from coupling_core.results import DepthResult, PositionCoupling, Progress, TokensResult
 from coupling_core.scores import (
     Interval,
     Scores,
@@ -31,7 +31,7 @@ from coupling_core.scores import (
     score_pairs,
 )
 from coupling_core.store import Store
-from coupling_core.token_scores import PositionCoupling, PositionScores, score_positions
+from coupling_core.token_scores import PositionScores, score_positions
 
 if TYPE_CHECKING:
     from coupling_core.decode import read
@@ -41,6 +41,7 @@ __all__ = [  # noqa: RUF022 - by stage, not by name
     # what goes in, and what comes out
     "Request",
     "DepthResult",
+    "TokensResult",
     "Certificate",
     "Progress",
     "measure",

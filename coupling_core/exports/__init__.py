@@ -1,7 +1,9 @@
 """A result's numbers in the forms that other programs read: NumPy archives and CSV.
 
-depth    one file a kind of result: `arrays` by name, and the `table` of its scores
-forms    those as the contents of files
+    depth, tokens    by kind of result: `arrays` by name, and the `table` of its scores
+    forms            those as the contents of files
+
+A new kind registers its two functions at the end of this file.
 """
 
 from functools import singledispatch

@@ -1,7 +1,9 @@
 """What is said of one result: a table for people, a summary for machines.
 
-depth     one file a kind of result
-common    what is said of all
+    depth, tokens    by kind of result
+    common           what is said of all
+
+A new kind registers its two functions at the end of this file.
 """
 
 from functools import singledispatch
