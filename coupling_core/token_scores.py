@@ -86,11 +86,7 @@ def _mean_scores(result: TokenMeansResult, view: View) -> PositionScores:
             f"the mean over all pairs of blocks is kept at K = {', '.join(map(str, kept))}, and "
             f"K = {view.k} was asked for: choose one of these, or one pair of blocks"
         )
-    if view.definition == "paper" and view.p != 1:
-        raise InputError(
-            f"the mean over all pairs of blocks is kept at p = 1, and p = {view.p:g} was asked "
-            "for: leave p out, or choose one pair of blocks"
-        )
+    require_kept(view)
     at = DEFINITIONS.index(view.definition), ROLES.index(view.role), ..., kept.index(view.k)
     raw, floor, above = (
         getattr(result, name)[at].astype(np.float64) for name in ("coupling", "chance", "corrected")
@@ -100,6 +96,15 @@ def _mean_scores(result: TokenMeansResult, view: View) -> PositionScores:
     total = weight.sum()
     mean = float((np.where(weight, above, 0) * weight).sum() / total) if total else float("nan")
     return PositionScores(raw, floor, above, np.zeros(raw.shape, bool), mean)
+
+
+def require_kept(view: View) -> None:
+    """Refuse a view that no mean over all pairs of blocks is kept for."""
+    if view.definition == "paper" and view.p != 1:
+        raise InputError(
+            f"the mean over all pairs of blocks is kept at p = 1, and p = {view.p:g} was asked "
+            "for: leave p out, or choose one pair of blocks"
+        )
 
 
 def score_positions_by_k(

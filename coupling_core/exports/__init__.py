@@ -10,10 +10,10 @@ from functools import singledispatch
 
 import numpy as np
 
-from coupling_core.exports import depth
+from coupling_core.exports import depth, tokens
 from coupling_core.exports.forms import to_csv, to_npz
 from coupling_core.records import View
-from coupling_core.results import DepthResult, Result
+from coupling_core.results import DepthResult, Result, TokenMeansResult, TokensResult
 
 __all__ = ["arrays", "table", "to_csv", "to_npz"]
 
@@ -45,3 +45,6 @@ def table(result: Result, view: View) -> bytes:
 
 arrays.register(DepthResult, depth.arrays)
 table.register(DepthResult, depth.table)
+for _kind in (TokensResult, TokenMeansResult):
+    arrays.register(_kind, tokens.arrays)
+    table.register(_kind, tokens.table)

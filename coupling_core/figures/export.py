@@ -58,7 +58,8 @@ def on_paper(figure: go.Figure, result: Result, view: View) -> go.Figure:
     notes = [*caption, *(f"<span style='color: {style.INK}'>{line}</span>" for line in source)]
     page = go.Figure(figure)
     square = page.layout.yaxis.scaleanchor is not None
-    below = _AXIS + _LEGEND_BELOW * _has_legend_below(page)
+    axis = (figure.layout.meta or {}).get("below", _AXIS)
+    below = axis + _LEGEND_BELOW * _has_legend_below(page)
     bottom = below + _LINE * len(notes) + 16
     page.update_layout(
         width=WIDTH,

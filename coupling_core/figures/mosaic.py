@@ -6,7 +6,7 @@ from jaxtyping import Float32
 
 from coupling_core.figures import pairs, style, words
 from coupling_core.records import ROLES, View
-from coupling_core.results import DepthResult
+from coupling_core.results import DepthResult, TokensResult
 from coupling_core.scores import score_pairs
 
 MOST_PIXELS = 600
@@ -62,17 +62,21 @@ def mosaic(
     return style.fix_margins(figure)
 
 
-def cell_side(result: DepthResult, view: View, n_blocks: int) -> int:
+def cell_side(result: DepthResult | TokensResult, view: View, count: int) -> int:
     """How many leading triplets a cell shows: what K, the stored corner and the screen allow."""
-    fits = (MOST_PIXELS + GAP) // n_blocks - GAP
+    fits = (MOST_PIXELS + GAP) // count - GAP
     return max(1, min(view.k, result.k_view, fits))
 
 
 def stitch(
-    result: DepthResult, blocks: tuple[int, ...], side: int, role: str, magnitude: bool
+    result: DepthResult | TokensResult,
+    numbers: tuple[int, ...],
+    side: int,
+    role: str,
+    magnitude: bool,
 ) -> Float32[np.ndarray, "pixel pixel"]:
-    """The corners side by side in one array, NaN between them."""
-    at = np.array(blocks) - 1
+    """The corners of these blocks (or tokens) side by side in one array, NaN between them."""
+    at = np.array(numbers) - 1
     corners = result.matrices[ROLES.index(role)][np.ix_(at, at)][..., :side, :side]
     n, pitch = len(at), side + GAP
     tiles = np.full((n, pitch, n, pitch), np.nan, np.float32)

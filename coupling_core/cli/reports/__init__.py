@@ -10,9 +10,9 @@ from functools import singledispatch
 from pathlib import Path
 from typing import Any
 
-from coupling_core.cli.reports import depth
+from coupling_core.cli.reports import depth, tokens
 from coupling_core.records import View
-from coupling_core.results import DepthResult, Result
+from coupling_core.results import DepthResult, Result, TokenMeansResult, TokensResult
 
 __all__ = ["show", "summary"]
 
@@ -50,3 +50,6 @@ def show(result: Result, view: View, *, stored: bool, out: Path | None = None) -
 
 summary.register(DepthResult, depth.summary)
 show.register(DepthResult, depth.show)
+for _kind in (TokensResult, TokenMeansResult):
+    summary.register(_kind, tokens.summary)
+    show.register(_kind, tokens.show)
