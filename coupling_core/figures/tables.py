@@ -4,6 +4,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from coupling_core.figures.graph_words import ranges
+from coupling_core.graph import DEFAULT_THRESHOLD, communities, layer_graph, locality
 from coupling_core.records import ROLES, DepthResult, View, parse_blocks
 from coupling_core.scores import (
     corrected,
@@ -15,6 +17,7 @@ from coupling_core.scores import (
 from coupling_core.subspaces import chance_angles, gaps, stored_angles
 
 if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need it
+    from networkx import Graph
     from pandas import DataFrame
 
 
@@ -83,3 +86,51 @@ def angles_table(result: DepthResult, block: int, basis: int, view: View) -> "Da
     index = np.arange(1, k + 1)
     chance = chance_angles(k, result.width)
     return DataFrame({"angle": index, "left": left, "right": right, "chance": chance})
+
+
+def edges_table(
+    result: DepthResult, view: View, *, corrected: bool = True, threshold: float = DEFAULT_THRESHOLD
+) -> "DataFrame":
+    """Twin of the layer graph: a row an edge, the strongest first.
+
+    Returns:
+        columns block, basis (l < l'), distance, weight (mean of the directions), and the score of
+        each direction: forward (Jacobian of `block`, basis of `basis`) and backward.
+    """
+    from pandas import DataFrame
+
+    drawn = layer_graph(result, view, corrected=corrected, threshold=threshold)
+    found = score_pairs(result, view)
+    scores = found.corrected if corrected else found.coupling
+    at = {block: i for i, block in enumerate(found.blocks)}
+    rows = [
+        (
+            block,
+            basis,
+            edge["distance"],
+            edge["weight"],
+            scores[at[block], at[basis]],
+            scores[at[basis], at[block]],
+        )
+        for block, basis, edge in drawn.edges(data=True)
+    ]
+    columns = ["block", "basis", "distance", "weight", "forward", "backward"]
+    table = DataFrame(rows, columns=columns)
+    return table.sort_values("weight", ascending=False, ignore_index=True)
+
+
+def communities_table(drawn: "Graph") -> "DataFrame":
+    """The communities of a layer graph: columns community, blocks (as ranges), size."""
+    from pandas import DataFrame
+
+    rows = [(i, ranges(group), len(group)) for i, group in enumerate(communities(drawn), 1)]
+    return DataFrame(rows, columns=["community", "blocks", "size"])
+
+
+def locality_table(result: DepthResult, view: View, *, corrected: bool = True) -> "DataFrame":
+    """Twin of the locality curve: columns distance, mean, spread, chance, pairs."""
+    from dataclasses import asdict
+
+    from pandas import DataFrame
+
+    return DataFrame(asdict(locality(result, view, corrected=corrected)))
