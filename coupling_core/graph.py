@@ -91,7 +91,7 @@ def layer_graph(
         (block, {"block": block, "relative_depth": block / result.n_blocks})
         for block in found.blocks
     )
-    for i, j in zip(*np.nonzero(np.triu(weight >= threshold)), strict=True):
+    for i, j in np.argwhere(np.triu(weight >= threshold)).tolist():
         block, basis = found.blocks[i], found.blocks[j]
         scores = _scores(found, [(i, j), (j, i)])
         graph.add_edge(
@@ -99,7 +99,8 @@ def layer_graph(
         )
     for number, members in enumerate(communities(graph), 1):
         nx.set_node_attributes(graph, dict.fromkeys(members, number), "community")
-    nx.set_node_attributes(graph, dict(graph.degree(weight="weight")), "strength")
+    strength = {block: float(total) for block, total in graph.degree(weight="weight")}
+    nx.set_node_attributes(graph, strength, "strength")
     return graph
 
 
@@ -254,9 +255,9 @@ def _about(
         "definition": definition_name(view),
         "final_norm": result.final_norm_words,
         "key": result.key,
-        "weight": f"{score}, 1 coupled; no unit), mean of the two directions",
-        "distance": "|l - l'| in blocks",
-        "strength": "sum of the weights of a block's edges; no unit",
+        "weight_meaning": f"{score}, 1 coupled; no unit), mean of the two directions",
+        "distance_meaning": "|l - l'| in blocks",
+        "strength_meaning": "sum of the weights of a block's edges; no unit",
         "threshold": float(threshold),
         "pairs": pairs.size,
         "pairs_without_score": int(np.isnan(pairs).sum()),

@@ -17,7 +17,7 @@ def graph_alt(result: DepthResult, view: View, drawn: nx.Graph) -> str:
     text = (
         f"Graph of {drawn.number_of_nodes()} blocks of {words.subject(result)}: "
         f"{drawn.number_of_edges()} of {facts['pairs']} pairs reach the threshold "
-        f"{facts['threshold']:g} of the {facts['weight']} ({style.score_terms(view)})."
+        f"{facts['threshold']:g} of the {facts['weight_meaning']} ({style.score_terms(view)})."
     )
     if facts["pairs_without_score"]:
         text += f" {facts['pairs_without_score']} pairs have no score."

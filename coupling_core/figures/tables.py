@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coupling_core.figures.graph_words import ranges
-from coupling_core.graph import DEFAULT_THRESHOLD, communities, layer_graph, locality
+from coupling_core.compare import Comparison, biggest
+from coupling_core.graph import DEFAULT_THRESHOLD, layer_graph, locality
 from coupling_core.records import ROLES, DepthResult, View, parse_blocks
 from coupling_core.scores import (
     corrected,
@@ -17,7 +17,6 @@ from coupling_core.scores import (
 from coupling_core.subspaces import chance_angles, gaps, stored_angles
 
 if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need it
-    from networkx import Graph
     from pandas import DataFrame
 
 
@@ -119,14 +118,6 @@ def edges_table(
     return table.sort_values("weight", ascending=False, ignore_index=True)
 
 
-def communities_table(drawn: "Graph") -> "DataFrame":
-    """The communities of a layer graph: columns community, blocks (as ranges), size."""
-    from pandas import DataFrame
-
-    rows = [(i, ranges(group), len(group)) for i, group in enumerate(communities(drawn), 1)]
-    return DataFrame(rows, columns=["community", "blocks", "size"])
-
-
 def locality_table(result: DepthResult, view: View, *, corrected: bool = True) -> "DataFrame":
     """Twin of the locality curve: columns distance, mean, spread, chance, pairs."""
     from dataclasses import asdict
@@ -134,3 +125,22 @@ def locality_table(result: DepthResult, view: View, *, corrected: bool = True) -
     from pandas import DataFrame
 
     return DataFrame(asdict(locality(result, view, corrected=corrected)))
+
+
+def differences_table(found: Comparison) -> "DataFrame":
+    """Twin of A - B: a row a pair l != l' that both have, the biggest difference first.
+
+    Returns:
+        columns block, basis (numbers of A), b_block, b_basis (their partners in B), a, b (the score
+        compared) and difference.
+    """
+    from pandas import DataFrame
+
+    ours, theirs = found.left_scores.blocks, found.right_scores.blocks
+    a, b, apart = found.left_values, found.right_values, found.difference
+    rows = [
+        (ours[i], ours[j], theirs[i], theirs[j], a[i, j], b[i, j], apart[i, j])
+        for i, j in biggest(found, apart.size)
+    ]
+    columns = ["block", "basis", "b_block", "b_basis", "a", "b", "difference"]
+    return DataFrame(rows, columns=columns)
