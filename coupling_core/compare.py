@@ -16,7 +16,8 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from coupling_core.errors import InputError
-from coupling_core.records import DepthResult, View, parse_blocks
+from coupling_core.records import View, parse_blocks
+from coupling_core.results import DepthResult
 from coupling_core.scores import Scores, definition_name, score_pairs
 
 
@@ -180,7 +181,7 @@ def differences(found: Comparison) -> list[str]:
         ("weights", _weights(left), _weights(right)),
         ("width d", left.width, right.width),
         ("prompt", repr(left.prompt_text), repr(right.prompt_text)),
-        ("token", left.token_words, right.token_words),
+        ("token", left.token_words(left.token), right.token_words(right.token)),
         ("final norm", left.final_norm_words, right.final_norm_words),
     ]
     told = [f"{name}: {a} against {b}" for name, a, b in named if a != b]

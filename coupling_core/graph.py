@@ -17,7 +17,8 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from coupling_core.errors import InputError
-from coupling_core.records import DepthResult, View
+from coupling_core.records import View
+from coupling_core.results import DepthResult
 from coupling_core.scores import Scores, definition_name, score_pairs
 
 DEFAULT_THRESHOLD = 0.05

@@ -21,7 +21,7 @@ from coupling_core.graph import (
 )
 
 VIEW = View(k=1, definition="alignment")
-"""At K = 1 this score is A_11 / s_1, and its chance floor is 0: any map of scores can be planted."""
+"""At K = 1 this score is A_11 / s_1, and its chance floor is 0: any scores can be planted."""
 
 SCORES = np.array(
     [

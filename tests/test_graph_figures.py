@@ -77,7 +77,7 @@ def test_the_scale_is_fixed_unless_told_and_then_says_so(result):
     stretched = figures.graph(result, VIEW, auto_range=True)
     assert "auto range" in stretched.layout.meta["caption"]
     assert "auto" not in figures.graph(result, VIEW).layout.meta["caption"]
-    assert lines(stretched)[0].name.startswith("0.1 to")
+    assert lines(stretched)[0].name.startswith("0.12 to")
 
 
 def test_the_arc_over_a_line_is_as_high_as_its_blocks_are_apart(result):

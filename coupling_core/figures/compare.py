@@ -10,7 +10,8 @@ from plotly.subplots import make_subplots
 from coupling_core.compare import Comparison, differences, summarise
 from coupling_core.figures import pairs, style, words
 from coupling_core.figures.scores import PLOT_PIXELS, scores
-from coupling_core.records import DepthResult, View
+from coupling_core.records import View
+from coupling_core.results import DepthResult
 
 SIDES = ("A", "B")
 PANELS = ("A", "B", "A - B")

@@ -14,7 +14,8 @@ from coupling_core.figures import graph_words, layouts, style
 from coupling_core.figures.layouts import Layout
 from coupling_core.figures.pairs import SVG_POINTS
 from coupling_core.graph import DEFAULT_THRESHOLD, groups, layer_graph, strongest_partners
-from coupling_core.records import DepthResult, View
+from coupling_core.records import View
+from coupling_core.results import DepthResult
 from coupling_core.scores import score_pairs
 
 NodeColor = Literal["community", "depth"]

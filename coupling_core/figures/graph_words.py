@@ -8,7 +8,8 @@ import numpy as np
 
 from coupling_core.figures import style, words
 from coupling_core.graph import Locality, groups, modularity
-from coupling_core.records import DepthResult, View
+from coupling_core.records import View
+from coupling_core.results import DepthResult
 
 
 def graph_alt(result: DepthResult, view: View, drawn: nx.Graph) -> str:

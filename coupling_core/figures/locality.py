@@ -5,7 +5,8 @@ import plotly.graph_objects as go
 
 from coupling_core.figures import graph_words, style
 from coupling_core.graph import locality as measure_locality
-from coupling_core.records import DepthResult, View
+from coupling_core.records import View
+from coupling_core.results import DepthResult
 from coupling_core.scores import definition_name
 
 BAND = "rgba(228, 87, 46, 0.18)"

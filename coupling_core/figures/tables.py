@@ -6,7 +6,8 @@ import numpy as np
 
 from coupling_core.compare import Comparison, biggest
 from coupling_core.graph import DEFAULT_THRESHOLD, layer_graph, locality
-from coupling_core.records import ROLES, DepthResult, View, parse_blocks
+from coupling_core.records import ROLES, View, parse_blocks
+from coupling_core.results import DepthResult
 from coupling_core.scores import (
     corrected,
     require_blocks,
