@@ -17,8 +17,11 @@ from jaxtyping import Bool, Float
 
 from coupling_core.errors import InputError
 from coupling_core.records import View, parse_blocks
-from coupling_core.results import DepthResult
+from coupling_core.results import DepthResult, Result
 from coupling_core.scores import Scores, definition_name, score_pairs
+
+DIFFERENCE_COLUMNS = ("block", "basis", "b_block", "b_basis", "a", "b", "difference")
+"""Of a table of pairs: numbers of A, of their partners in B, the score compared, and A - B."""
 
 
 @dataclass(frozen=True)
@@ -90,9 +93,7 @@ class Summary:
     pairs: int
 
 
-def compare(
-    left: DepthResult, right: DepthResult, view: View, *, corrected: bool = True
-) -> Comparison:
+def compare(left: Result, right: Result, view: View, *, corrected: bool = True) -> Comparison:
     """Bring two results together at one view; they may be of any models, prompts and tokens.
 
     Args:
@@ -102,10 +103,10 @@ def compare(
         corrected: compare the chance-corrected score, else c.
 
     Raises:
-        InputError: where they are not of one kind, one of them does not hold K, no block is left,
+        InputError: where one of them is not depth-wise, or does not hold K, no block is left,
             or no pair has a score in both.
     """
-    _require_one_kind(left, right)
+    left, right = _depth_wise("A", left), _depth_wise("B", right)
     _require_k(left, right, view.k)
     pairs = match_blocks(left.n_blocks, right.n_blocks)
     wanted = view.blocks or parse_blocks(None, left.n_blocks)
@@ -170,6 +171,16 @@ def biggest(found: Comparison, most: int) -> list[tuple[int, int]]:
     return [(int(i), int(j)) for i, j in zip(*np.unravel_index(order, size.shape), strict=True)]
 
 
+def difference_rows(found: Comparison) -> list[tuple[int | float, ...]]:
+    """The pairs l != l' that both have in the order of `DIFFERENCE_COLUMNS`, the biggest first."""
+    ours, theirs = found.left_scores.blocks, found.right_scores.blocks
+    a, b, apart = found.left_values, found.right_values, found.difference
+    return [
+        (ours[i], ours[j], theirs[i], theirs[j], *(float(x[i, j]) for x in (a, b, apart)))
+        for i, j in biggest(found, apart.size)
+    ]
+
+
 def differences(found: Comparison) -> list[str]:
     """In what the two measurements differ, besides their scores; a phrase each."""
     left, right = found.left, found.right
@@ -204,14 +215,13 @@ def _weights(result: DepthResult) -> str:
     return f"{asked.dtype}{stack}" + f", quantised to {asked.quantize}" * bool(asked.quantize)
 
 
-def _require_one_kind(left: DepthResult, right: DepthResult) -> None:
-    kinds = {name: result.request.kind for name, result in (("A", left), ("B", right))}
-    others = [f"{name} is of kind {kind!r}" for name, kind in kinds.items() if kind != "depth"]
-    if others:
-        raise InputError(
-            f"only depth-wise results can be compared, and {' and '.join(others)}: choose results "
-            "of `coupling depth`, or measure the prompt with it"
-        )
+def _depth_wise(name: str, result: Result) -> DepthResult:
+    if isinstance(result, DepthResult):
+        return result
+    raise InputError(
+        f"{name} is a result of kind {result.request.kind!r}, and only depth-wise results can be "
+        "compared: choose another, or measure its prompt with `coupling depth`"
+    )
 
 
 def _require_k(left: DepthResult, right: DepthResult, k: int) -> None:

@@ -17,13 +17,13 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from coupling_core.errors import InputError
-from coupling_core.records import View
+from coupling_core.records import DEFAULT_THRESHOLD, View
 from coupling_core.results import DepthResult
 from coupling_core.scores import Scores, definition_name, score_pairs
 
-DEFAULT_THRESHOLD = 0.05
-"""Edges below this are left out. In units of the chance-corrected score it is ten times what the
-pairs of an untrained SmolLM2 scatter by, so that its graph is empty."""
+EDGE_COLUMNS = ("block", "basis", "distance", "weight", "forward", "backward")
+"""Of a table of edges: `forward` is the score of the Jacobian of `block` in the basis of `basis`,
+`backward` the other way round, and `weight` their mean."""
 
 SEED = 0
 """Of the Louvain method, which visits the nodes in a random order."""
@@ -177,6 +177,32 @@ def directed(graph: nx.Graph, result: DepthResult, view: View) -> nx.DiGraph:
     for block, basis, attributes in both.edges(data=True):
         attributes |= _scores(found, [(at[block], at[basis])])
     return both
+
+
+def edge_rows(
+    graph: nx.Graph, found: Scores, *, corrected: bool = True
+) -> list[tuple[int, int, int, float, float, float]]:
+    """The edges with their numbers in the order of `EDGE_COLUMNS`, the heaviest first.
+
+    Args:
+        graph: as `layer_graph` made it.
+        found: the scores it was made of.
+        corrected: whether it is weighed by the chance-corrected score.
+    """
+    scores = found.corrected if corrected else found.coupling
+    at = {block: i for i, block in enumerate(found.blocks)}
+    rows = [
+        (
+            block,
+            basis,
+            edge["distance"],
+            edge["weight"],
+            float(scores[at[block], at[basis]]),
+            float(scores[at[basis], at[block]]),
+        )
+        for block, basis, edge in graph.edges(data=True)
+    ]
+    return sorted(rows, key=lambda row: -row[3])
 
 
 def to_graphml(graph: nx.Graph) -> bytes:

@@ -12,8 +12,8 @@ from coupling_core import View, figures
 from coupling_core.figures.export import WIDTH, on_paper
 from coupling_core.figures.graph import CORRECTED_STEPS
 from coupling_core.figures.graph_words import ranges
-from coupling_core.figures.layouts import LAYOUTS
 from coupling_core.graph import layer_graph, locality
+from coupling_core.records import LAYOUTS
 
 
 @pytest.fixture(scope="module")

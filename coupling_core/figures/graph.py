@@ -3,23 +3,17 @@
 Thousands of edges are drawn as a handful of traces, one for each step of the scale.
 """
 
-from typing import Literal, get_args
-
 import networkx as nx
 import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float
 
 from coupling_core.figures import graph_words, layouts, style
-from coupling_core.figures.layouts import Layout
 from coupling_core.figures.pairs import SVG_POINTS
-from coupling_core.graph import DEFAULT_THRESHOLD, groups, layer_graph, strongest_partners
-from coupling_core.records import View
+from coupling_core.graph import groups, layer_graph, strongest_partners
+from coupling_core.records import DEFAULT_THRESHOLD, Layout, NodeColor, View
 from coupling_core.results import DepthResult
 from coupling_core.scores import score_pairs
-
-NodeColor = Literal["community", "depth"]
-NODE_COLORS: tuple[NodeColor, ...] = get_args(NodeColor)
 
 CORRECTED_STEPS = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3)
 """Lower ends of the steps of the scale: few pairs of a trained model pass the last."""

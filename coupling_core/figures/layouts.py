@@ -1,13 +1,10 @@
 """Where the nodes of a layer graph lie, how its edges run, and where an edge is taken hold of."""
 
-from typing import Literal, get_args
-
 import networkx as nx
 import numpy as np
 from jaxtyping import Float
 
-Layout = Literal["line", "circle", "spring"]
-LAYOUTS: tuple[Layout, ...] = get_args(Layout)
+from coupling_core.records import Layout
 
 SEED = 0
 """Of the springs, which start from a random place."""

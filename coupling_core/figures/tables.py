@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coupling_core.compare import Comparison, biggest
-from coupling_core.graph import DEFAULT_THRESHOLD, layer_graph, locality
-from coupling_core.records import ROLES, View, parse_blocks
+from coupling_core.compare import DIFFERENCE_COLUMNS, Comparison, difference_rows
+from coupling_core.graph import EDGE_COLUMNS, edge_rows, layer_graph, locality
+from coupling_core.records import DEFAULT_THRESHOLD, ROLES, View, parse_blocks
 from coupling_core.results import DepthResult
 from coupling_core.scores import (
     corrected,
@@ -91,32 +91,12 @@ def angles_table(result: DepthResult, block: int, basis: int, view: View) -> "Da
 def edges_table(
     result: DepthResult, view: View, *, corrected: bool = True, threshold: float = DEFAULT_THRESHOLD
 ) -> "DataFrame":
-    """Twin of the layer graph: a row an edge, the strongest first.
-
-    Returns:
-        columns block, basis (l < l'), distance, weight (mean of the directions), and the score of
-        each direction: forward (Jacobian of `block`, basis of `basis`) and backward.
-    """
+    """Twin of the layer graph: a row an edge, the heaviest first, with `EDGE_COLUMNS`."""
     from pandas import DataFrame
 
     drawn = layer_graph(result, view, corrected=corrected, threshold=threshold)
-    found = score_pairs(result, view)
-    scores = found.corrected if corrected else found.coupling
-    at = {block: i for i, block in enumerate(found.blocks)}
-    rows = [
-        (
-            block,
-            basis,
-            edge["distance"],
-            edge["weight"],
-            scores[at[block], at[basis]],
-            scores[at[basis], at[block]],
-        )
-        for block, basis, edge in drawn.edges(data=True)
-    ]
-    columns = ["block", "basis", "distance", "weight", "forward", "backward"]
-    table = DataFrame(rows, columns=columns)
-    return table.sort_values("weight", ascending=False, ignore_index=True)
+    rows = edge_rows(drawn, score_pairs(result, view), corrected=corrected)
+    return DataFrame(rows, columns=list(EDGE_COLUMNS))
 
 
 def locality_table(result: DepthResult, view: View, *, corrected: bool = True) -> "DataFrame":
@@ -129,19 +109,7 @@ def locality_table(result: DepthResult, view: View, *, corrected: bool = True) -
 
 
 def differences_table(found: Comparison) -> "DataFrame":
-    """Twin of A - B: a row a pair l != l' that both have, the biggest difference first.
-
-    Returns:
-        columns block, basis (numbers of A), b_block, b_basis (their partners in B), a, b (the score
-        compared) and difference.
-    """
+    """Twin of A - B: a row a pair l != l' that both have, with `DIFFERENCE_COLUMNS`."""
     from pandas import DataFrame
 
-    ours, theirs = found.left_scores.blocks, found.right_scores.blocks
-    a, b, apart = found.left_values, found.right_values, found.difference
-    rows = [
-        (ours[i], ours[j], theirs[i], theirs[j], a[i, j], b[i, j], apart[i, j])
-        for i, j in biggest(found, apart.size)
-    ]
-    columns = ["block", "basis", "b_block", "b_basis", "a", "b", "difference"]
-    return DataFrame(rows, columns=columns)
+    return DataFrame(difference_rows(found), columns=list(DIFFERENCE_COLUMNS))
