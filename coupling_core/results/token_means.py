@@ -58,7 +58,7 @@ class TokenMeansResult(TokenResult):
     @property
     def measured(self) -> str:
         """What of the prompt was compared."""
-        return f"mean over all pairs of {self.block_count} blocks, {self.fixed_words}"
+        return f"on average over all pairs of {self.block_count} blocks, {self.fixed_words}"
 
     @classmethod
     def typed(cls, header: dict[str, Any]) -> dict[str, Any]:

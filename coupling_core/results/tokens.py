@@ -119,7 +119,7 @@ class TokensResult(PositionCoupling, TokenResult):
     def measured(self) -> str:
         """What of the prompt was compared."""
         block, other = self.blocks
-        return f"blocks {block} and {other}, {self.fixed_words}"
+        return f"in blocks {block} and {other}, {self.fixed_words}"
 
     @classmethod
     def typed(cls, header: dict[str, Any]) -> dict[str, Any]:

@@ -28,9 +28,13 @@ Window = tuple[int, ...]
 """Numbers of the tokens shown, 1..n, in order."""
 
 
-def window(n: int, shown: Window | None) -> Window:
-    """The tokens shown: as told, or the first that fit."""
-    return tuple(range(1, min(n, MOST_SHOWN) + 1)) if shown is None else shown
+def window(result: TokenResult, shown: Window | None) -> Window:
+    """The tokens shown: as told, or all, or the first that fit and have a Jacobian."""
+    n = len(result.tokens)
+    if shown is not None:
+        return shown
+    first = 1 if n <= MOST_SHOWN else int(np.argmax(result.allowed)) + 1
+    return tuple(range(first, min(n, first + MOST_SHOWN - 1) + 1))
 
 
 def label(number: int, text: str) -> str:

@@ -40,8 +40,7 @@ def grid(
     Raises:
         InputError: where K is not in the result.
     """
-    n = len(result.tokens)
-    rows, columns = axes.window(n, rows), axes.window(n, columns)
+    rows, columns = axes.window(result, rows), axes.window(result, columns)
     found = score_positions(result, view)
     z = axes.values(found, corrected, rows, columns)
     low, high = style.score_range(z, corrected, auto_range)

@@ -37,7 +37,7 @@ def mosaic(
     Raises:
         InputError: where K is not in the result.
     """
-    shown = axes.window(len(result.tokens), shown)
+    shown = axes.window(result, shown)
     found = score_positions(result, view)
     side = cell_side(result, view, len(shown))
     z = stitch(result, shown, side, view.role, magnitude)
