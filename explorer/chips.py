@@ -5,8 +5,12 @@ from html import escape
 import streamlit as st
 
 from coupling_core.results import DepthResult, Result
-from coupling_core.tokens import tokenize
+from coupling_core.tokens import tokenize, visible
+from explorer.session import bound
+from explorer.text import plain
 
+LONGEST = 16
+"""Characters of a token on a chip that can be clicked."""
 MOST = 64
 """Tokens shown; of a longer prompt the middle is left out, so that the page stays light."""
 
@@ -59,6 +63,33 @@ def of_result(result: Result) -> None:
         tokens(result.tokens, result.token, special, result.next_tokens)
     else:
         tokens(result.tokens, 0, special)
+
+
+def pick(result: Result, token: int) -> None:
+    """Offer the tokens of a result as chips, of which a click selects one.
+
+    Args:
+        result: whose tokens they are.
+        token: the selected one, 1..n.
+    """
+    shown = [i + 1 for i in _positions(len(result.tokens), token)]
+    bound(
+        st.pills,
+        "Token",
+        "token",
+        shown,
+        # The browser sends labels: one that was another prompt's would be taken for a value.
+        place=f"chips-{hash((result.tokens, tuple(shown)))}",
+        format_func=lambda number: _label(number, result.tokens[number - 1]),
+        write=lambda _: token,
+        required=True,
+    )
+
+
+def _label(number: int, text: str) -> str:
+    seen = visible(text)
+    short = seen if len(seen) <= LONGEST else seen[: LONGEST - 1] + "…"
+    return f"{plain(short)} :small[{number}]"
 
 
 def _positions(n: int, measured: int) -> list[int]:

@@ -4,7 +4,7 @@ import shlex
 from dataclasses import MISSING, Field, dataclass, fields
 from typing import Any
 
-from coupling_core.records import Kind, Request, View
+from coupling_core.records import TOKEN_KINDS, Kind, Request, View
 from explorer.state import State
 
 _SHOWN = ("prompt", "model", "k", "definition")
@@ -33,6 +33,14 @@ _RECIPES: dict[Kind, _Recipe] = {
         "score_pairs",
         "found.corrected)  # row l, column l'; see also found.coupling, found.chance",
         blocks=True,
+    ),
+    **dict.fromkeys(
+        TOKEN_KINDS,
+        _Recipe(
+            "tokens",
+            "score_positions",
+            "found.corrected)  # row t, column t'; see also found.coupling, found.chance",
+        ),
     ),
 }
 

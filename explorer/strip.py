@@ -17,16 +17,21 @@ HASH_SHOWN = 12
 _BYTES = "application/octet-stream"
 
 
-def strip(result: Result, view: View, guide: str) -> None:
+def strip(result: Result, view: View, guide: str, *, selected: int = 0) -> None:
     """Say what is drawn, and offer link, files, recipes and a guide.
 
     Args:
         result: what is drawn.
         view: how.
         guide: how the figures of this page are read, in Markdown.
+        selected: the token (1..n) that is chosen among those that were measured; 0 where the
+            result is of one token.
     """
     with st.container(gap="xsmall"):
-        chips.of_result(result)
+        if selected:
+            chips.pick(result, selected)
+        else:
+            chips.of_result(result)
         st.caption(" · ".join(filter(None, _facts(result, view))))
         _take_along(result, view, guide)
 

@@ -18,6 +18,7 @@ from explorer.queue import queue
 TITLES = {
     "Start": "Do a transformer's blocks share one basis?",
     "Depth": "Coupling across depth",
+    "Tokens": "Coupling between tokens",
     "Runs": "Runs",
     "Method": "Method",
 }

@@ -15,7 +15,8 @@ def mosaic(
     result: TokensResult,
     view: View,
     *,
-    shown: axes.Window | None = None,
+    rows: axes.Window | None = None,
+    columns: axes.Window | None = None,
     magnitude: bool = True,
     auto_range: bool = False,
     selected: tuple[int, int] | None = None,
@@ -25,7 +26,8 @@ def mosaic(
     Args:
         result: may be partial; cells that wait are grey.
         view: K and role; the definition only enters the hover texts.
-        shown: the tokens, as rows and columns; None shows the first that fit.
+        rows: tokens of the Jacobian that are shown, 1..n; None shows the first that fit.
+        columns: tokens of the basis.
         magnitude: draw abs(A), else A with its signs.
         auto_range: stretch the colours over what is drawn, and say so on the colour bar.
         selected: the pair (t, t') to outline.
@@ -37,16 +39,17 @@ def mosaic(
     Raises:
         InputError: where K is not in the result.
     """
-    shown = axes.window(result, shown)
+    rows, columns = axes.window(result, rows), axes.window(result, columns)
+    count = max(len(rows), len(columns))
     found = score_positions(result, view)
-    side = cell_side(result, view, len(shown))
-    z = stitch(result, shown, side, view.role, magnitude)
+    side = cell_side(result, view, count)
+    z = stitch(result, rows, columns, side, view.role, magnitude)
     pitch, offset = side + GAP, (side - 1) / 2
     figure = style.new_figure(
         words.mosaic_alt(result, view, found, side, magnitude),
         words.mosaic_caption(result, side),
         height=640,
-        **axes.axes(result.tokens, shown, shown, axes.titles(result), pitch, offset),
+        **axes.axes(result.tokens, rows, columns, axes.titles(result), pitch, offset),
     )
     figure.add_heatmap(
         z=z,
@@ -58,8 +61,8 @@ def mosaic(
         hoverinfo="skip",
         name="matrices",
     )
-    figure.add_traces(axes.empty_cells(result, found, shown, shown, pitch, offset))
-    cell = MOST_PIXELS / len(shown)
-    figure.add_trace(axes.points(result, found, shown, shown, cell, pitch, offset))
-    figure.update_layout(shapes=axes.outline(shown, shown, selected, pitch, offset))
+    figure.add_traces(axes.empty_cells(result, found, rows, columns, pitch, offset))
+    cell = MOST_PIXELS / count
+    figure.add_trace(axes.points(result, found, rows, columns, cell, pitch, offset))
+    figure.update_layout(shapes=axes.outline(rows, columns, selected, pitch, offset))
     return axes.fix_margins(figure)
