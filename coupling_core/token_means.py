@@ -137,11 +137,9 @@ class Means:
             floor = floor_by_k(
                 s[None], np.array([one.norm]), self.width, one.sampled[:, None], definition
             )[0, kept]
-            for sums, values in zip(
-                self.sums[:, number],
-                (raw, np.broadcast_to(floor, raw.shape), corrected(raw, floor)),
-                strict=True,
-            ):
+            floor = np.broadcast_to(floor, raw.shape)
+            all_three = (raw, floor, corrected(raw, floor))
+            for sums, values in zip(self.sums[:, number], all_three, strict=True):
                 found = np.where(counted, values, 0)
                 np.add.at(sums[:, one.position].swapaxes(0, 1), to, found.swapaxes(0, 1))
         np.add.at(self.pairs[one.position], to, counted)
