@@ -112,6 +112,11 @@ class _Call:
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
 
+    @property
+    def kind(self) -> type:
+        """The class of the module."""
+        return type(getattr(self.forward, "__self__", self.forward))
+
     def __call__(self, z: Tensor) -> Any:
         args = tuple(z if a is self.given else frozen(a) for a in self.args)
         kwargs = {k: z if a is self.given else frozen(a) for k, a in self.kwargs.items()}
@@ -126,7 +131,7 @@ def _differentiate(call: _Call) -> tuple[Any, Float[Tensor, "d_out d_in"]] | Non
             output = call(z)
         known = _without_products(maps)
         last = next((m for m in maps.all if is_same(m.output, tensor_of(output))), None)
-        jacobian = known[last] if last in known else last and _of_heads(last, maps)
+        jacobian = known[last] if last in known else last and _of_heads(call, maps, last)
         if jacobian is None:
             jacobian = _forward(call, maps, known)
     except (torch.OutOfMemoryError, MemoryError):
@@ -181,10 +186,10 @@ def _elementwise(
     return scales or None
 
 
-def _of_heads(last: "_Map", maps: "_Recorded") -> Float[Tensor, "d_out d_in"] | None:
+def _of_heads(call: _Call, maps: "_Recorded", last: "_Map") -> Float[Tensor, "d_out d_in"] | None:
     """Of a call that ends with a linear map of what heads give; None if it does not."""
     firsts = [First(m.output, m.weight) for m in maps.all if m.is_first]
-    mixed = by_heads(last.input, maps.z, firsts)
+    mixed = by_heads(last.input, maps.z, firsts, call.kind)
     return None if mixed is None else last.weight @ mixed
 
 

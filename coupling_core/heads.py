@@ -11,6 +11,7 @@ What belongs together is found once from all of C, and kept for blocks of the sa
 cotangent goes back with the others every time, and tells where a block is not like that.
 """
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 
 import torch
@@ -52,17 +53,20 @@ class _Layout:
     cotangent: Int[Tensor, "head d_head"]
 
 
-_layouts: dict[tuple[torch.device, tuple[int, ...]], _Layout | None] = {}
-"""By the sizes of m and of what the first maps give; None where those are not made of heads."""
+_layouts: dict[Hashable, _Layout | None] = {}
+"""By module and sizes; None where those are not made of heads."""
 
 
-def by_heads(m: Tensor, z: Tensor, firsts: list[First]) -> Float[Tensor, "d_m d"] | None:
+def by_heads(
+    m: Tensor, z: Tensor, firsts: list[First], kind: Hashable
+) -> Float[Tensor, "d_m d"] | None:
     """Jacobian of what the heads give, m, by what they are made from, z.
 
     Args:
         m: a function of what the first maps gave.
         z: one vector.
         firsts: linear maps of z.
+        kind: the same for modules that are likely to be alike.
 
     Returns:
         None where m depends on z by more than the first maps, or is not made of heads.
@@ -70,15 +74,13 @@ def by_heads(m: Tensor, z: Tensor, firsts: list[First]) -> Float[Tensor, "d_m d"
     leaves = [first.output for first in firsts]
     if not leaves or not m.requires_grad or _depends(m, z):
         return None
-    shape = m.device, (m.numel(), *(leaf.numel() for leaf in leaves))
-    if shape not in _layouts:
-        _layouts[shape] = _find(m, leaves)
-    layout = _layouts[shape]
-    if layout is None:
-        return None
-    C = _blocks(m, leaves, layout)
-    if C is None:
-        _layouts.pop(shape, None)  # the next block shows its own
+    key = kind, m.device, m.numel(), *(leaf.numel() for leaf in leaves)
+    layout = _layouts.get(key)
+    C = _blocks(m, leaves, layout) if layout else None
+    if C is None and (layout or key not in _layouts):
+        layout = _layouts[key] = _find(m, leaves)
+        C = _blocks(m, leaves, layout) if layout else None
+    if layout is None or C is None:
         return None
     W = torch.cat([first.weight for first in firsts])
     share = W.index_select(0, layout.columns.flatten()).reshape(*layout.columns.shape, -1)
