@@ -125,9 +125,9 @@ class Pairs:
         degrees = np.full((2, len(self.angle_k), L, L, self.k), np.nan, np.float16)
         upper = torch.triu_indices(L, L)
         for side, basis in enumerate(self.bases.flip(0)):
-            flat = basis.flatten(0, 1)
-            overlap = (flat @ flat.T).reshape(L, self.k, L, self.k).transpose(1, 2)
-            overlap = overlap[upper[0], upper[1]]
+            overlap = torch.cat(
+                [(basis[first:].flatten(0, 1) @ own.T) for first, own in enumerate(basis)]
+            ).reshape(-1, self.k, self.k)
             for index, k in enumerate(self.angle_k):
                 part = overlap[:, :k, :k]
                 squares = torch.linalg.eigvalsh(part.mT @ part).flip(-1).clamp(0, 1)
