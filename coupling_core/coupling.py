@@ -26,7 +26,7 @@ ANGLE_K = 10
 """Principal angles are kept at this K and at Kmax."""
 
 GROUP = 4
-"""Blocks whose pairs are taken together: products with fewer columns run a sixth slower."""
+"""Blocks that become columns together: products with fewer columns run a sixth slower."""
 
 IN_MEMORY = 256 << 20
 """Bytes of Jacobians kept in memory; above, they lie in a file that the system pages in."""
@@ -34,7 +34,7 @@ IN_MEMORY = 256 << 20
 
 @dataclass
 class Pairs:
-    """What is known of all pairs so far; NaN where a block, or another of its group, is to come.
+    """What is known of all pairs so far; NaN for what has not come yet.
 
     Args:
         n_blocks: L.
@@ -67,7 +67,7 @@ class Pairs:
         self.frames = random_frames(self.width, k, CHANCE_FRAMES, self.device)
 
     def add(self, jacobian: Float[Tensor, "d d"], svd: SVD) -> None:
-        """Take in the next block; its pairs follow as soon as its group is complete."""
+        """Take in the next block, as a row; as a column, once its group is complete."""
         now = len(self.svds)
         self.svds.append(svd)
         self.jacobians[now] = jacobian
@@ -77,16 +77,18 @@ class Pairs:
         found = sample_chance(jacobian, self.singular_values[now], self.frames)
         self.chance[:, now], self.chance_error[:, now] = found
         come = now + 1
+        self._couple(slice(now, come), slice(0, come))
         if come % GROUP == 0 or come == self.n_blocks:
-            self._couple(slice(now // GROUP * GROUP, come))
+            start = now // GROUP * GROUP
+            self._couple(slice(0, start), slice(start, come))
+            for block in range(start, now):
+                self._couple(slice(block, block + 1), slice(block + 1, come))
 
-    def _couple(self, group: slice) -> None:
-        """Take the pairs of a group of blocks with each other and with every block before it."""
-        before, come = slice(0, group.start), slice(0, group.stop)
-        for rows, columns in ((before, group), (group, come)):
-            products = [row(J, self.bases[:, columns]) for J in self.jacobians[rows]]
-            if products:
-                self._put(rows, columns, torch.stack(products, 1))
+    def _couple(self, rows: slice, columns: slice) -> None:
+        """Take the pairs of some blocks' Jacobians with the bases of others."""
+        products = [row(J, self.bases[:, columns]) for J in self.jacobians[rows]]
+        if products:
+            self._put(rows, columns, torch.stack(products, 1))
 
     def _put(
         self, rows: slice, columns: slice, products: Float[Tensor, "role row column k k"]
