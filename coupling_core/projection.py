@@ -1,13 +1,13 @@
 """Principal components of the paths, for looking at them in two or three dimensions."""
 
 from dataclasses import dataclass
-from typing import Literal, get_args
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
-Fit = Literal["last", "all"]
-FITS: tuple[Fit, ...] = get_args(Fit)
+from coupling_core.records import Fit, Part, PathView
+from coupling_core.results import TrajectoryResult
+
 COMPONENTS = 3
 SMALL = 64
 """Up to so many samples or entries a full SVD is the quickest; above, ARPACK is, and as exact."""
@@ -26,6 +26,41 @@ class Projection:
     coordinates: Float[np.ndarray, "state token c"]
     explained: Float[np.ndarray, " c"]
     drawn: Float[np.ndarray, " c"]
+
+
+@dataclass(frozen=True)
+class ProjectedPaths(Projection):
+    """A view of a result's paths.
+
+    Args:
+        states: numbers of the states that are drawn, 0..L.
+        tokens: numbers of the tokens that are drawn, 1..n.
+    """
+
+    states: Int[np.ndarray, " state"]
+    tokens: Int[np.ndarray, " token"]
+
+
+def project_paths(result: TrajectoryResult, view: PathView) -> ProjectedPaths:
+    """The kept paths of a result through one part of its depth, in principal components."""
+    states = part_states(view.part, result.n_blocks)
+    chosen = result.kept > (0 if view.first else 1)
+    found = project(result.states[states][:, chosen], view.fit)
+    return ProjectedPaths(**vars(found), states=states, tokens=result.kept[chosen])
+
+
+def part_states(part: Part, n_blocks: int) -> Int[np.ndarray, " state"]:
+    """Numbers of the states (0..L) that belong to a part of the depth.
+
+    Both halves have the state in the middle, so that no step is lost between them.
+    """
+    middle = n_blocks // 2
+    first, last = {
+        "all": (0, n_blocks),
+        "shallower": (0, middle),
+        "deeper": (middle, n_blocks),
+    }[part]
+    return np.arange(first, last + 1)
 
 
 def project(states: Float[np.ndarray, "state token d"], fit: Fit = "last") -> Projection:
