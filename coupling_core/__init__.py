@@ -18,15 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 from coupling_core.errors import Cancelled, ComputeError, CouplingError, InputError
 from coupling_core.measure import measure
-from coupling_core.records import (
-    DEFINITIONS,
-    Certificate,
-    DepthResult,
-    Progress,
-    Request,
-    View,
-    parse_blocks,
-)
+from coupling_core.records import DEFINITIONS, Certificate, Request, View, parse_blocks
+from coupling_core.results import DepthResult, Progress
 from coupling_core.scores import (
     Interval,
     Scores,

@@ -23,7 +23,8 @@ from safetensors.numpy import save as save_tensors
 
 from coupling_core.errors import ComputeError, CouplingError, InputError
 from coupling_core.keys import make_key
-from coupling_core.records import SCHEMA, Certificate, DepthResult, Request
+from coupling_core.records import SCHEMA, Request
+from coupling_core.results import RESULTS, Result, Sizes
 
 SUFFIX = ".safetensors"
 TEMPORARY = ".tmp"
@@ -41,19 +42,22 @@ class Header:
     """What a stored result says of itself before its arrays are read.
 
     Args:
-        fields: the fields of `DepthResult` that are no arrays.
-        n_blocks: L, the number of blocks.
-        k_max: singular triplets stored.
-        k_view: side of the stored corner of each matrix.
+        kind: the class of the result.
+        fields: its fields that are no arrays.
+        sizes: how large it is.
     """
 
+    kind: type[Result]
     fields: dict[str, Any]
-    n_blocks: int
-    k_max: int
-    k_view: int
+    sizes: Sizes
+
+    @property
+    def certified(self) -> bool:
+        """Whether every SVD passed its certificate."""
+        return all(c.certified for c in self.kind.each_certificate(self.fields))
 
 
-def save(result: DepthResult, path: Path) -> None:
+def save(result: Result, path: Path) -> None:
     """Write a result, whole or not at all.
 
     Raises:
@@ -68,7 +72,7 @@ def save(result: DepthResult, path: Path) -> None:
         ) from (error)
 
 
-def load(path: Path) -> DepthResult:
+def load(path: Path) -> Result:
     """Read a result, and refuse one that differs in any byte from what was written.
 
     Raises:
@@ -100,7 +104,7 @@ def read_header(path: Path) -> Header:
         raise InputError(f"{path} {error}") from error
 
 
-def encode(result: DepthResult) -> bytes:
+def encode(result: Result) -> bytes:
     """The bytes of a result's file."""
     values = {item.name: getattr(result, item.name) for item in fields(result)}
     arrays = {
@@ -109,11 +113,9 @@ def encode(result: DepthResult) -> bytes:
         if isinstance(value, np.ndarray)
     }
     header = {name: value for name, value in values.items() if name not in arrays}
-    header["request"] = asdict(result.request)
-    header["certificates"] = [asdict(certificate) for certificate in result.certificates]
     metadata = {
         "schema": str(SCHEMA),
-        "header": json.dumps(header),
+        "header": json.dumps(header, default=asdict),
         "arrays_sha256": _BLANK,
         "header_sha256": _BLANK,
     }
@@ -123,7 +125,7 @@ def encode(result: DepthResult) -> bytes:
     return _with_seal(head, _HEADER_SEAL, _sha256(head)) + data[end:]
 
 
-def decode(data: bytes) -> DepthResult:
+def decode(data: bytes) -> Result:
     """The result that a file's bytes hold.
 
     Raises:
@@ -135,7 +137,7 @@ def decode(data: bytes) -> DepthResult:
         raise InputError("is damaged: its arrays do not match the hash that they were sealed with")
     try:
         arrays: dict[str, Any] = load_tensors(data)
-        result = DepthResult(**header.fields, **arrays)
+        result = header.kind(**header.fields, **arrays)
     except _UNREADABLE as error:
         raise InputError(f"is no result that this version can read: {error}") from error
     if result.key != str(make_key(result.request, result.identity)):
@@ -205,27 +207,20 @@ def _parse_header(head: bytes, size: int) -> Header:
     if size != whole:
         raise InputError(f"is damaged: it has {size} bytes instead of {whole}")
     try:
-        return Header(
-            fields=_typed(json.loads(text)),
-            n_blocks=tensors["matrices"]["shape"][1],
-            k_max=tensors["singular_values"]["shape"][1],
-            k_view=tensors["matrices"]["shape"][-1],
-        )
+        fields = json.loads(text)
+        request = _request(fields["request"])
+        kind = RESULTS[request.kind]
+        shapes = {name: tuple(tensor["shape"]) for name, tensor in tensors.items()}
+        fields = kind.typed(fields | {"request": request})
+        return Header(kind, fields, kind.sizes_of(fields, shapes))
     except (*_UNREADABLE, CouplingError) as error:
         raise InputError(f"is no result that this version can read: {error}") from error
 
 
-def _typed(header: dict[str, Any]) -> dict[str, Any]:
-    """Give JSON's lists and mappings their types back."""
-    asked = header["request"]
+def _request(asked: dict[str, Any]) -> Request:
     if isinstance(asked["prompt"], list):
         asked["prompt"] = tuple(asked["prompt"])
-    return header | {
-        "request": Request(**asked),
-        "tokens": tuple(header["tokens"]),
-        "certificates": tuple(Certificate(**item) for item in header["certificates"]),
-        "next_tokens": tuple((text, probability) for text, probability in header["next_tokens"]),
-    }
+    return Request(**asked)
 
 
 def _sha256(data: bytes | memoryview) -> str:

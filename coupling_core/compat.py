@@ -37,7 +37,7 @@ import logging
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any, TypedDict, cast
 
 import numpy as np
 import torch
@@ -49,7 +49,8 @@ from coupling_core.coupling import Pairs
 from coupling_core.errors import ComputeError, InputError
 from coupling_core.hardware import algebra_device, choose_device
 from coupling_core.measure import measure
-from coupling_core.records import FinalNorm, Progress, Request
+from coupling_core.records import FinalNorm, Request
+from coupling_core.results import DepthResult, Progress
 from coupling_core.scores import norm_by_k, score
 from coupling_core.svd import top_svd
 
@@ -121,7 +122,9 @@ def run_coupling_hf(
     out: dict[int, PromptCoupling] = {}
     for number, request in requests.items():
         report = _reporter(f"prompt {number}", verbose)
-        found = measure(request, model=model, tokenizer=tokenizer, progress=report)
+        found = cast(
+            DepthResult, measure(request, model=model, tokenizer=tokenizer, progress=report)
+        )
         ujv, vju = _tables(
             found.singular_values,
             found.rank,

@@ -1,6 +1,6 @@
 """Jobs: measurements that run behind whoever asked, one at a time.
 
-Whoever asks for the same thing joins the same job. A job stops at its next block once nobody waits
+Whoever asks for the same thing joins the same job. A job stops at its next step once nobody waits
 for it any more, and what a stopped or failed job had finished is kept with it.
 """
 
@@ -16,7 +16,8 @@ from typing import Literal
 from coupling_core.errors import Cancelled, CouplingError
 from coupling_core.identity import identify
 from coupling_core.measure import find_stored, measure
-from coupling_core.records import DepthResult, Progress, Request
+from coupling_core.records import Request
+from coupling_core.results import Progress, Result
 from coupling_core.store import Store
 
 State = Literal["queued", "running", "done", "failed", "cancelled"]
@@ -84,7 +85,7 @@ class Jobs:
     def __init__(
         self,
         store: Store,
-        measure: Callable[..., DepthResult] = measure,
+        measure: Callable[..., Result] = measure,
     ) -> None:
         self._store = store
         self._measure = measure
@@ -125,7 +126,7 @@ class Jobs:
             return self._status(job) if job else None
 
     def leave(self, key: str, owner: str) -> None:
-        """Wait no longer; what nobody waits for is cancelled, a running job at its next block."""
+        """Wait no longer; what nobody waits for is cancelled, a running job at its next step."""
         with self._lock:
             job = self._active(key)
             if job is None or owner not in job.owners:
@@ -145,9 +146,7 @@ class Jobs:
         job = self._jobs.get(key)
         return job if job and job.state in _ACTIVE else None
 
-    def _add(
-        self, key: str, request: Request, device: str | None, found: DepthResult | None
-    ) -> _Job:
+    def _add(self, key: str, request: Request, device: str | None, found: Result | None) -> _Job:
         job = _Job(key, request, device)
         self._jobs.pop(key, None)
         ended = [other.key for other in self._jobs.values() if other.state not in _ACTIVE]

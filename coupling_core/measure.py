@@ -1,24 +1,17 @@
-"""measure(request, store): the one composition of the stages."""
+"""measure(request, store): from the store, or through the composition of the request's kind."""
 
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
-
-from coupling_core.errors import ComputeError, InputError
+from coupling_core.errors import ComputeError
 from coupling_core.identity import identify
-from coupling_core.records import DepthResult, Progress, Request
+from coupling_core.records import Request
+from coupling_core.results import Progress, Result
 from coupling_core.scores import require_k
 from coupling_core.store import Store
-
-if TYPE_CHECKING:  # torch takes seconds to import, and a stored answer does not need it
-    from coupling_core.coupling import Pairs
-    from coupling_core.models import LoadedModel
-    from coupling_core.trace import Trace
 
 Report = Callable[[Progress], None]
 
@@ -31,7 +24,7 @@ def measure(
     tokenizer: Any = None,
     device: str | None = None,
     progress: Report | None = None,
-) -> DepthResult:
+) -> Result:
     """Answer a request from the store, or compute the answer and store it.
 
     Args:
@@ -42,6 +35,9 @@ def measure(
         tokenizer: its tokenizer; not needed where the prompt is token ids.
         device: where to compute; None takes CUDA where there is one.
         progress: told at each step; an exception it raises stops the measurement.
+
+    Returns:
+        the result of the request's kind, such as a `DepthResult`.
 
     Raises:
         InputError: where the request cannot be met by this model.
@@ -61,14 +57,13 @@ def measure(
     with _plain_failures():
         result = _compute(request, identity, model, tokenizer, device, report)
     if store is not None:
-        n = result.n_blocks
-        report(Progress("saving", n, n, result))
+        report(Progress("saving", 1, 1, result))
         result = replace(result, key=store.key(result.request, identity))
         store.put(result)
     return result
 
 
-def find_stored(request: Request, store: Store, identity: dict[str, Any]) -> DepthResult | None:
+def find_stored(request: Request, store: Store, identity: dict[str, Any]) -> Result | None:
     """What the store has for a request, without computing or importing torch.
 
     Raises:
@@ -79,7 +74,7 @@ def find_stored(request: Request, store: Store, identity: dict[str, Any]) -> Dep
         # A model without a final norm has one result for both conventions.
         other = store.find(replace(request, final_norm="include"), identity)
         found = other if other and not other.provenance.get("final_norm", True) else None
-    if found is not None:
+    if found is not None and found.k_max:
         require_k(found, request.k)
     return found
 
@@ -91,10 +86,8 @@ def _compute(
     tokenizer: Any,
     device: str | None,
     report: Report,
-) -> DepthResult:
-    from coupling_core import hardware, models
-    from coupling_core.jacobian import block_jacobian, check_derivative
-    from coupling_core.svd import top_svd
+) -> Result:
+    from coupling_core import hardware, measuring, models
 
     report(Progress("loading"))
     if model is not None:
@@ -104,78 +97,12 @@ def _compute(
     start = time.perf_counter()
     with models.evaluating(loaded.model), models.in_float32(loaded.model, loaded.device):
         report(Progress("tracing"))
-        traced, pairs, so_far = _begin(request, identity, loaded)
-        error = 0.0
-        for block in traced.blocks:
-            last = block.number == pairs.n_blocks
-            norm = traced.kind.final_norm if last and request.final_norm == "include" else None
-            jacobian = block_jacobian(block, norm)
-            error = max(error, check_derivative(block, jacobian, norm))
-            jacobian = jacobian.to(pairs.device)
-            pairs.add(jacobian, top_svd(jacobian, pairs.k))
-            so_far = replace(so_far, **pairs.arrays())
-            report(Progress("blocks", block.number, pairs.n_blocks, so_far))
-        angles = pairs.angles()
+        result = measuring.compose(request, identity, loaded, report)
     cost = {
         "seconds": time.perf_counter() - start,
-        "derivative_error": error,
         "peak_memory_bytes": hardware.peak_memory(loaded.device),
     }
-    return replace(so_far, angles=angles, provenance=dict(so_far.provenance) | cost)
-
-
-def _begin(
-    request: Request, identity: dict[str, Any], loaded: "LoadedModel"
-) -> tuple["Trace", "Pairs", DepthResult]:
-    """Trace the prompt, and prepare what the blocks fill in."""
-    from coupling_core.coupling import Pairs
-    from coupling_core.hardware import algebra_device
-    from coupling_core.trace import resolve_token, trace
-
-    ids = loaded.encode(request.prompt)
-    token = resolve_token(request.token, len(ids))
-    kind = loaded.kinds.get(request.stack)
-    traced = trace(loaded.model, ids, token, stack=request.stack, device=loaded.device, kind=kind)
-    if len(ids) > 1:  # one token alone does not tell whether a stack is causal
-        loaded.kinds[request.stack] = traced.kind
-    n, d = len(traced.blocks), traced.blocks[0].state.numel()
-    if request.k > d:
-        raise InputError(f"K must lie in 1..{d} (the model's width), and {request.k} came")
-    k = min(request.k_max, d)
-    pairs = Pairs(n, d, k, min(request.corner, k), algebra_device(loaded.device))
-    if traced.kind.final_norm is None:
-        request = replace(request, final_norm="include")
-    result = DepthResult(
-        key="",
-        request=request,
-        identity=identity,
-        tokens=loaded.texts(traced.token_ids),
-        token_ids=np.array(traced.token_ids),
-        token=token,
-        width=d,
-        next_tokens=loaded.likely(traced.logits),
-        provenance=_provenance(loaded, traced),
-        **pairs.arrays(),
-    )
-    return traced, pairs, result
-
-
-def _provenance(loaded: "LoadedModel", traced: "Trace") -> dict[str, Any]:
-    import torch
-
-    from coupling_core import hardware
-
-    return {
-        "load_seconds": loaded.seconds,
-        "device": hardware.device_name(loaded.device),
-        "threads": torch.get_num_threads(),
-        "weights": loaded.dtype,
-        "dtype": "float32",
-        "causal": traced.kind.causal,
-        "final_norm": traced.kind.final_norm is not None,
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "versions": hardware.versions(),
-    }
+    return replace(result, provenance=dict(result.provenance) | cost)
 
 
 @contextmanager

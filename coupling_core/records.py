@@ -1,20 +1,15 @@
-"""The frozen records that travel between the stages, the store, the figures and the pages.
+"""The frozen records of what is asked for and how it is looked at.
 
 Axis names are the same everywhere: `role` (A, B), `block` (1..L, in the order of the model),
-`state` (0..L),
-`token` (1..n), `d` (width of the residual stream), `k` (singular triplets, largest first). Blocks
-and tokens are
-numbered from 1 for people; arrays are indexed from 0.
+`state` (0..L), `token` (1..n), `position` (a token of a comparison), `d` (width of the residual
+stream), `k` (singular triplets, largest first). Blocks and tokens are numbered from 1 for people;
+arrays are indexed from 0.
 """
 
 import math
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
-
-import numpy as np
-from jaxtyping import Float, Int
+from dataclasses import dataclass
+from typing import Literal, get_args
 
 from coupling_core.errors import InputError
 
@@ -24,6 +19,8 @@ SCHEMA = 1
 DEFAULT_MODEL = "smollm2-135m"
 DEFAULT_K = 50
 DEFAULT_K_VIEW = 32
+TOKEN_K_VIEW = 16
+"""Its twin between tokens, of which a prompt may have more than a model has blocks."""
 
 Definition = Literal["paper", "released", "page", "preprint", "alignment"]
 Role = Literal["A", "B"]
@@ -31,12 +28,16 @@ FinalNorm = Literal["include", "exclude"]
 Dtype = Literal["float32", "bfloat16", "float16"]
 Quantisation = Literal["nf4", "int8"]
 Stack = Literal["encoder", "decoder"]
+TokenKind = Literal["self", "fixed-input", "fixed-output"]
+Kind = Literal["depth", TokenKind, "trajectory"]
 DEFINITIONS: tuple[Definition, ...] = get_args(Definition)
 ROLES: tuple[Role, ...] = get_args(Role)
 FINAL_NORMS: tuple[FinalNorm, ...] = get_args(FinalNorm)
 DTYPES: tuple[Dtype, ...] = get_args(Dtype)
 QUANTISATIONS: tuple[Quantisation, ...] = get_args(Quantisation)
 STACKS: tuple[Stack, ...] = get_args(Stack)
+TOKEN_KINDS: tuple[TokenKind, ...] = get_args(TokenKind)
+KINDS: tuple[Kind, ...] = get_args(Kind)
 SAMPLED_DEFINITIONS: tuple[Definition, ...] = ("released", "preprint")
 """The definitions whose chance floor has no closed form and is sampled while the Jacobian is at
 hand."""
@@ -44,17 +45,21 @@ hand."""
 
 @dataclass(frozen=True)
 class Request:
-    """What determines a depth-wise result.
+    """What determines a result.
+
+    Kinds: `depth` compares the blocks at one token. `self`, `fixed-input` and `fixed-output`
+    compare the tokens of a prompt: J^l_tt with J^l'_t't', J_{t1 t2} with J_{t1 t2'}, and J_{t1 t2}
+    with J_{t1' t2}. `trajectory` follows every token through the blocks.
 
     Args:
         prompt: the text, or the token ids themselves.
         model: an alias, a hub id, a folder with config and safetensors, or a .gguf file.
-        token: the token measured, 1..n or counted from the end (-1 is the last).
+        token: the token measured, or the one that is fixed, 1..n or counted from the end (-1 is
+            the last). `self` and `trajectory` take all tokens.
         k: how many singular triplets are wanted; at least `DEFAULT_K` are measured where the width
             allows.
         k_view: side of the stored corner of each coupling matrix; None takes what a stored result
-            has, and
-            min(K, 32) where one is computed.
+            has, and min(K, 32) where one is computed (16 between tokens).
         final_norm: whether the model's final norm belongs to its last block (paper, Eq. 7).
         revision: branch, tag or commit of a hub model.
         untrained: seed of a freshly initialised twin of the model; None is the trained model.
@@ -63,6 +68,10 @@ class Request:
             None leaves them as they are.
         stack: which of the two stacks of an encoder-decoder model; None is the decoder there, and
             the only stack of any other model.
+        kind: what is compared.
+        block: l, between tokens: the block of the Jacobian, 1..L or counted from the end; None is
+            the mean over all pairs of blocks.
+        other_block: l', the block of the basis; None is l itself.
 
     Raises:
         InputError: on values that no model could satisfy.
@@ -79,7 +88,9 @@ class Request:
     dtype: Dtype = "float32"
     quantize: Quantisation | None = None
     stack: Stack | None = None
-    kind: Literal["depth"] = "depth"
+    kind: Kind = "depth"
+    block: int | None = None
+    other_block: int | None = None
 
     def __post_init__(self) -> None:
         if not self.prompt or (isinstance(self.prompt, str) and not self.prompt.strip()):
@@ -92,6 +103,7 @@ class Request:
             )
         if self.token == 0:
             raise InputError("token 0 does not exist: tokens are numbered 1..n, and -1 is the last")
+        self._check_kind()
         if self.k < 1:
             raise InputError(f"K must be at least 1, and {self.k} was asked for")
         if self.k_view is not None and not 1 <= self.k_view <= self.k_max:
@@ -117,6 +129,39 @@ class Request:
                 f"the seed of an untrained model must be an integer >= 0, and {self.untrained} came"
             )
 
+    def _check_kind(self) -> None:
+        if self.kind not in KINDS:
+            raise InputError(f"the kind must be one of {', '.join(KINDS)}, and {self.kind!r} came")
+        if self.kind in ("self", "trajectory") and self.token != Request.token:
+            raise InputError(
+                f"{self.kind!r} takes all tokens of the prompt: leave out token {self.token}, or "
+                "choose a kind that has one"
+            )
+        blocks = (self.block, self.other_block)
+        if blocks != (None, None) and self.kind not in TOKEN_KINDS:
+            raise InputError(
+                f"{self.kind!r} is measured at every block: one is chosen only in "
+                f"{', '.join(TOKEN_KINDS)}"
+            )
+        if 0 in blocks:
+            raise InputError("block 0 does not exist: blocks are numbered 1..L, and -1 is the last")
+        if self.block is None and self.other_block is not None:
+            raise InputError(
+                f"the other block {self.other_block} needs a block to be compared with: give both, "
+                "or neither for the mean over all pairs"
+            )
+        if self.other_block is None:  # one request, one key
+            object.__setattr__(self, "other_block", self.block)
+
+    @property
+    def kind_words(self) -> str:
+        """What is compared, with the blocks that are."""
+        if self.kind not in TOKEN_KINDS:
+            return self.kind
+        if self.block is None:
+            return f"{self.kind}, all pairs of blocks"
+        return f"{self.kind}, blocks {self.block} and {self.other_block}"
+
     @property
     def k_max(self) -> int:
         """Triplets to measure: every smaller K is then a slice of the stored result."""
@@ -125,7 +170,8 @@ class Request:
     @property
     def corner(self) -> int:
         """Side of the leading corner of each coupling matrix to keep."""
-        return self.k_view or min(self.k, DEFAULT_K_VIEW)
+        most = TOKEN_K_VIEW if self.kind in TOKEN_KINDS else DEFAULT_K_VIEW
+        return self.k_view or min(self.k, most)
 
 
 @dataclass(frozen=True)
@@ -181,137 +227,6 @@ class Certificate:
     orthonormality: float
     residual: float
     reason: str = ""
-
-
-@dataclass(frozen=True)
-class DepthResult:
-    """Depth-wise coupling at one token: enough to draw any K <= Kmax under any definition.
-
-    A block that is not measured yet (a partial result) has NaN in every array.
-
-    Args:
-        key: the store key.
-        request: what was asked.
-        identity: who the model is (alias and hash, commit, ...), JSON-able.
-        tokens: token texts.
-        token_ids: token ids.
-        token: the token measured, 1..n.
-        width: d, width of the residual stream.
-        singular_values: the top Kmax of each block's Jacobian.
-        next_singular_value: s_{Kmax+1}, which shows the gap at Kmax; NaN where Kmax = d.
-        jacobian_norm: norm_F(J).
-        rank: numerical rank of the measured part, at most Kmax; scores with K above it are
-            undefined (NaN).
-        diagonal: A_kk and B_kk; row = block of the Jacobian, column = block of the basis.
-        off_diagonal: squared Frobenius norm of the off-diagonal entries of the leading k x k
-            corner, for every k.
-        matrices: leading corner of A and B divided by s_1 of the row's block, so that float16
-            always holds it.
-        chance: sampled chance floor of `SAMPLED_DEFINITIONS`, in that order.
-        chance_error: its standard error.
-        angle_k: the K at which principal angles are stored.
-        angles: principal angles in degrees between the top-K left (side 0) and right (side 1)
-            singular subspaces of
-            two blocks, smallest first, NaN past K.
-        certificates: one per block.
-        next_tokens: the model's most probable next tokens after the measured one, with their
-            probabilities.
-        provenance: library versions, device, seconds, ...; never part of the key.
-    """
-
-    key: str
-    request: Request
-    identity: Mapping[str, Any]
-    tokens: tuple[str, ...]
-    token_ids: Int[np.ndarray, " token"]
-    token: int
-    width: int
-    singular_values: Float[np.ndarray, "block k"]
-    next_singular_value: Float[np.ndarray, " block"]
-    jacobian_norm: Float[np.ndarray, " block"]
-    rank: Int[np.ndarray, " block"]
-    diagonal: Float[np.ndarray, "role block block k"]
-    off_diagonal: Float[np.ndarray, "role block block k"]
-    matrices: Float[np.ndarray, "role block block k_view k_view"]
-    chance: Float[np.ndarray, "sampled block k"]
-    chance_error: Float[np.ndarray, "sampled block k"]
-    angle_k: Int[np.ndarray, " grid"]
-    angles: Float[np.ndarray, "side grid block block k_angle"]
-    certificates: tuple[Certificate, ...]
-    next_tokens: tuple[tuple[str, float], ...] = ()
-    provenance: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def model_name(self) -> str:
-        """What to call the model, with the seed of an untrained twin."""
-        name = str(self.identity.get("name", self.request.model))
-        seed = self.request.untrained
-        return name if seed is None else f"{name}, untrained (seed {seed})"
-
-    @property
-    def prompt_text(self) -> str:
-        """The prompt as it was given; its tokens' texts where it came as token ids."""
-        prompt = self.request.prompt
-        return prompt if isinstance(prompt, str) else "".join(self.tokens)
-
-    @property
-    def token_words(self) -> str:
-        """Which token was measured: its number, and its text."""
-        return f"{self.token} of {len(self.tokens)}, {self.tokens[self.token - 1]!r}"
-
-    @property
-    def final_norm_words(self) -> str:
-        """Whether a final norm belongs to the last block, or that this model has none."""
-        if not self.provenance.get("final_norm", True):
-            return "no final norm"
-        return f"final norm {self.request.final_norm}d"
-
-    @property
-    def n_blocks(self) -> int:
-        """L, the number of blocks."""
-        return self.singular_values.shape[0]
-
-    @property
-    def k_max(self) -> int:
-        """How many triplets are stored."""
-        return self.singular_values.shape[1]
-
-    @property
-    def k_view(self) -> int:
-        """Side of the stored corner of A and B."""
-        return self.matrices.shape[-1]
-
-    @property
-    def certified(self) -> bool:
-        """Whether every block's SVD passed its certificate."""
-        return all(c.certified for c in self.certificates)
-
-    def matrix(
-        self, block: int, basis: int, role: Role = "A"
-    ) -> Float[np.ndarray, "k_view k_view"]:
-        """Leading corner of A^{block, basis} (or B) in its own units; blocks count from 1."""
-        stored = self.matrices[ROLES.index(role), block - 1, basis - 1].astype(np.float32)
-        return stored * np.float32(self.singular_values[block - 1, 0])
-
-
-@dataclass(frozen=True)
-class Progress:
-    """Where a running measurement stands.
-
-    Args:
-        stage: what is being done.
-        done: finished blocks; bytes that have arrived, while downloading.
-        total: blocks in all, 0 while that is not known; bytes in all, while downloading.
-        partial: the result so far, NaN where a block is not finished; None before the first block
-            is.
-        note: what people should know before this step begins; told once.
-    """
-
-    stage: Literal["downloading", "loading", "tracing", "blocks", "saving"]
-    done: int = 0
-    total: int = 0
-    partial: DepthResult | None = None
-    note: str = ""
 
 
 def parse_blocks(text: str | None, n_blocks: int) -> tuple[int, ...]:

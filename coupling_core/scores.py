@@ -21,14 +21,8 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from coupling_core.errors import InputError
-from coupling_core.records import (
-    ROLES,
-    SAMPLED_DEFINITIONS,
-    Definition,
-    DepthResult,
-    View,
-    parse_blocks,
-)
+from coupling_core.records import ROLES, SAMPLED_DEFINITIONS, Definition, View, parse_blocks
+from coupling_core.results import DepthResult, Result
 
 DEFINITION_NAMES: dict[Definition, str] = {
     "paper": "paper, Eq. 9",
@@ -265,7 +259,7 @@ def bootstrap(
     )
 
 
-def require_k(result: DepthResult, k: int) -> None:
+def require_k(result: Result, k: int) -> None:
     """Refuse a K that the result does not hold."""
     if not 1 <= k <= result.k_max:
         why = (
@@ -276,7 +270,7 @@ def require_k(result: DepthResult, k: int) -> None:
         raise InputError(f"K must lie in 1..{result.k_max} ({why}), and {k} was asked for")
 
 
-def require_blocks(result: DepthResult, *blocks: int) -> None:
+def require_blocks(result: Result, *blocks: int) -> None:
     """Refuse a block that the model does not have."""
     for block in blocks:
         if not 1 <= block <= result.n_blocks:

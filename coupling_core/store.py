@@ -12,12 +12,10 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from coupling_core.archive import (
     SUFFIX,
@@ -32,7 +30,8 @@ from coupling_core.archive import (
 from coupling_core.errors import ComputeError, InputError
 from coupling_core.identity import user_cache
 from coupling_core.keys import Key, make_key, parse_key
-from coupling_core.records import DepthResult, Request
+from coupling_core.records import Request
+from coupling_core.results import Result
 
 __all__ = ["DEFAULT_MAX_BYTES", "Entry", "Store", "default_root", "load", "save"]
 
@@ -43,7 +42,7 @@ _REMEDY = "set COUPLING_STORE to a folder that you may write"
 
 _CACHE = Path(__file__).resolve().parent.parent / "cache"
 _ABANDONED_AFTER = 3600.0  # seconds; no writer is silent for so long
-_SHOWN = ("request", "identity", "tokens", "token", "provenance")
+_SHOWN = ("request", "identity", "tokens", "provenance")
 _log = logging.getLogger(__name__)
 
 
@@ -62,11 +61,11 @@ class Entry:
         request: what was asked.
         identity: who the model is.
         tokens: token texts.
-        token: the token measured, 1..n.
+        token: the token measured or fixed, 1..n; 0 where all tokens are.
         n_blocks: L, the number of blocks.
-        k_max: singular triplets stored.
-        k_view: side of the stored corner of each matrix.
-        certified: whether every block's SVD passed its certificate.
+        k_max: singular triplets stored; 0 where there are none.
+        k_view: side of the stored corner of each matrix; 0 where there are none.
+        certified: whether every SVD passed its certificate.
         provenance: library versions, device, seconds, ...
     """
 
@@ -122,7 +121,7 @@ class Store:
         """
         return str(make_key(request, identity))
 
-    def find(self, request: Request, identity: Mapping[str, Any]) -> DepthResult | None:
+    def find(self, request: Request, identity: Mapping[str, Any]) -> Result | None:
         """A stored result that holds all that the request asks for, the closest in size first.
 
         A damaged one counts as absent, so that it is computed again.
@@ -140,7 +139,7 @@ class Store:
                 _log.warning("Passed over in the store: %s", error)
         return None
 
-    def get(self, key: str) -> DepthResult:
+    def get(self, key: str) -> Result:
         """The result with this key.
 
         Raises:
@@ -153,15 +152,15 @@ class Store:
         except InputError as error:
             raise ComputeError(f"{error}; remove it and compute it again") from error
 
-    def put(self, result: DepthResult) -> Path:
+    def put(self, result: Result) -> Path:
         """Write a result, clear away what dead writers left, and evict down to the size bound.
 
         Raises:
             InputError: where the result is not finished, or its key is not that of its request.
             ComputeError: where the disk is full, or the folder cannot be written.
         """
-        if np.isnan(result.jacobian_norm).any():
-            raise InputError("a result with blocks that are not measured yet cannot be stored")
+        if not result.complete:
+            raise InputError("a result that is not measured to its end cannot be stored")
         if result.key != self.key(result.request, result.identity):
             raise InputError(f"the key {result.key!r} is not that of the result's request")
         path = self.root / f"{result.key}{SUFFIX}"
@@ -240,7 +239,7 @@ class Store:
     def _in_gallery(self, path: Path) -> bool:
         return path.parent.resolve() == self.gallery.resolve()
 
-    def _use(self, path: Path) -> DepthResult:
+    def _use(self, path: Path) -> Result:
         result = _read(path)
         if not self._in_gallery(path):
             with suppress(OSError):  # what cannot be written can still be read
@@ -251,12 +250,9 @@ class Store:
         known: dict[str, Any]
         try:
             header = read_header(path)
-            known = {name: header.fields[name] for name in _SHOWN} | {
-                "n_blocks": header.n_blocks,
-                "k_max": header.k_max,
-                "k_view": header.k_view,
-                "certified": all(c.certified for c in header.fields["certificates"]),
-            }
+            known = {name: header.fields[name] for name in _SHOWN} | asdict(header.sizes)
+            known["token"] = header.fields.get("token", 0)
+            known["certified"] = header.certified
         except InputError as error:
             known = {"problem": str(error)}
         stat = path.stat()  # after reading, so that a file that vanished raises
@@ -286,7 +282,7 @@ class Store:
                     excess -= size
 
 
-def _read(path: Path) -> DepthResult:
+def _read(path: Path) -> Result:
     result = load(path)
     if result.key != path.stem:
         raise InputError(f"{path} holds the result {result.key}: the file was renamed or replaced")

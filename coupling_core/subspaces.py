@@ -3,7 +3,8 @@
 import numpy as np
 from jaxtyping import Float
 
-from coupling_core.records import DepthResult, View
+from coupling_core.records import View
+from coupling_core.results import DepthResult
 from coupling_core.scores import require_blocks, require_k
 
 

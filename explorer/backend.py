@@ -6,7 +6,8 @@ import streamlit as st
 
 from coupling_core.identity import ALIASES, identify
 from coupling_core.measure import find_stored
-from coupling_core.records import DepthResult, Request
+from coupling_core.records import Request
+from coupling_core.results import Result
 from coupling_core.store import Entry, Store
 
 HOSTED = "COUPLING_HOSTED"
@@ -35,7 +36,7 @@ def key(request: Request) -> str:
     return store().key(request, identify(request))
 
 
-def find(request: Request) -> DepthResult | None:
+def find(request: Request) -> Result | None:
     """The stored answer to a request; raises where it names no model, or K exceeds its width."""
     return find_stored(request, store(), identify(request))
 

@@ -8,7 +8,8 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from coupling_core.figures import render
-from coupling_core.records import DepthResult, View
+from coupling_core.records import View
+from coupling_core.results import Result
 from explorer.session import change
 
 IMAGE_FORMAT = "_image_format"
@@ -19,7 +20,7 @@ _BUTTONS_OFF = ["select2d", "lasso2d", "autoScale2d"]
 class Shown(NamedTuple):
     """What a figure is of: a result, and how it is looked at."""
 
-    result: DepthResult
+    result: Result
     view: View
 
 

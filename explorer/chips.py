@@ -4,7 +4,7 @@ from html import escape
 
 import streamlit as st
 
-from coupling_core.records import DepthResult
+from coupling_core.results import DepthResult, Result
 from coupling_core.tokens import tokenize
 
 MOST = 64
@@ -30,7 +30,7 @@ def tokens(
 
     Args:
         texts: token texts.
-        measured: number of the token measured, 1..n.
+        measured: number of the token measured, 1..n; 0 where all are.
         special: whether each was added by the tokenizer; empty where that is not known.
         next_tokens: the model's predictions after the measured token, with probabilities.
     """
@@ -50,12 +50,15 @@ def tokens(
     st.html(_STYLE + f'<div class="tokens">{"".join(shown)}</div>')
 
 
-def of_result(result: DepthResult) -> None:
-    """Show the tokens of a result."""
+def of_result(result: Result) -> None:
+    """Show the tokens of a result, and which of them it is of."""
     found = tokenize(result.request)
     same = found is not None and found.ids == tuple(result.token_ids)
     special = found.special if found and same else ()
-    tokens(result.tokens, result.token, special, result.next_tokens)
+    if isinstance(result, DepthResult):
+        tokens(result.tokens, result.token, special, result.next_tokens)
+    else:
+        tokens(result.tokens, 0, special)
 
 
 def _positions(n: int, measured: int) -> list[int]:

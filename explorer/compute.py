@@ -8,7 +8,8 @@ import streamlit as st
 from coupling_core.errors import InputError
 from coupling_core.identity import locate
 from coupling_core.jobs import JobStatus
-from coupling_core.records import DEFAULT_K, DepthResult, Request
+from coupling_core.records import DEFAULT_K, Request
+from coupling_core.results import Result
 from coupling_core.tokens import tokenize
 from explorer import backend, chips, preview
 from explorer.estimate import Estimate, estimate
@@ -18,10 +19,10 @@ from explorer.text import sentence
 from explorer.units import duration, size
 from explorer.watch import loads, watch
 
-DrawPartial = Callable[[DepthResult], None]
+DrawPartial = Callable[[Result], None]
 
 
-def answer(request: Request, draw_partial: DrawPartial) -> DepthResult | None:
+def answer(request: Request, draw_partial: DrawPartial) -> Result | None:
     """The stored result; where there is none, what it would cost, or how far its job is.
 
     A session that comes to a running job of this request, by a refresh or by a link, joins it.
@@ -130,6 +131,7 @@ def _stopped(status: JobStatus) -> str:
         return "Stopping: it ends as soon as the model is loaded, which cannot be interrupted."
     if status.progress and status.progress.stage == "downloading":
         return "Stopped while the model was being downloaded; what has arrived is kept."
-    done = status.progress.done if status.progress else 0
-    total = status.progress.total if status.progress else 0
-    return f"Stopped after {done} of {total} blocks." if total else "Stopped before it began."
+    progress = status.progress
+    if progress is None or not progress.total:
+        return "Stopped before it began."
+    return f"Stopped after {progress.done} of {progress.total} {progress.stage}."

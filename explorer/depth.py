@@ -5,7 +5,7 @@ from dataclasses import replace
 import streamlit as st
 
 from coupling_core import figures
-from coupling_core.records import DepthResult
+from coupling_core.results import DepthResult
 from explorer import guide
 from explorer.chart import Shown, draw
 from explorer.drawer import drawer, selected, selection

@@ -3,7 +3,8 @@
 import streamlit as st
 
 from coupling_core import figures
-from coupling_core.records import Certificate, DepthResult
+from coupling_core.records import Certificate
+from coupling_core.results import DepthResult
 from explorer.chart import Shown, draw
 from explorer.session import bound
 from explorer.state import State

@@ -1,51 +1,82 @@
 """The same measurement and the same view outside the app, as text to copy."""
 
 import shlex
-from dataclasses import MISSING, Field, fields
+from dataclasses import MISSING, Field, dataclass, fields
 from typing import Any
 
-from coupling_core.records import Request, View
+from coupling_core.records import Kind, Request, View
 from explorer.state import State
 
 _SHOWN = ("prompt", "model", "k", "definition")
 
 
+@dataclass(frozen=True)
+class _Recipe:
+    """What is called to look at a result of one kind.
+
+    Args:
+        command: of the command line.
+        function: takes the result and the view.
+        names: what is to be printed of what it returns.
+        blocks: whether a range of blocks is part of the view.
+    """
+
+    command: str
+    function: str
+    names: str
+    blocks: bool = False
+
+
+_RECIPES: dict[Kind, _Recipe] = {
+    "depth": _Recipe(
+        "depth",
+        "score_pairs",
+        "found.corrected)  # row l, column l'; see also found.coupling, found.chance",
+        blocks=True,
+    ),
+}
+
+
 def python_recipe(request: Request, view: View) -> str:
     """A Python program that prints the scores that are on the screen."""
+    recipe = _RECIPES[request.kind]
     return "\n".join(
         [
-            "from coupling_core import Request, Store, View, measure, score_pairs",
+            f"from coupling_core import Request, Store, View, measure, {recipe.function}",
             "",
             f"request = {_call(request)}",
             "result = measure(request, Store())",
-            f"found = score_pairs(result, {_call(view)})",
-            "print(found.corrected)  # row l, column l'; see also found.coupling, found.chance",
+            f"found = {recipe.function}(result, {_call(view)})",
+            f"print({recipe.names}",
         ]
     )
 
 
-def shell_recipe(state: State) -> str:
+def shell_recipe(request: Request, state: State) -> str:
     """The command that measures and prints the same."""
-    untrained = "" if state.untrained is None else state.untrained
-    always = {"model": state.model, "prompt": state.prompt, "k": state.k}
+    recipe = _RECIPES[request.kind]
     options = {
-        "revision": (state.revision, State.revision),
-        "untrained": (untrained, ""),
-        "dtype": (state.dtype, State.dtype),
-        "quantize": (state.quantize or "", ""),
-        "stack": (state.stack or "", ""),
-        "token": (state.token, State.token),
-        "final-norm": (state.final_norm, State.final_norm),
+        "revision": (request.revision, None),
+        "untrained": (request.untrained, None),
+        "dtype": (request.dtype, Request.dtype),
+        "quantize": (request.quantize, None),
+        "stack": (request.stack, None),
+        "token": (request.token, Request.token),
+        "final-norm": (request.final_norm, Request.final_norm),
         "definition": (state.definition, State.definition),
         "p": (f"{state.p:.12g}", f"{State.p:.12g}"),
         "role": (state.role, State.role),
-        "blocks": (state.blocks, State.blocks),
+        "blocks": (state.blocks if recipe.blocks else "", ""),
     }
+    always = {"model": request.model, "prompt": request.prompt, "k": state.k}
+    if recipe.command != request.kind:
+        always |= {"mode": request.kind}
+        options |= {"block": (request.block, None), "other-block": (request.other_block, None)}
     chosen = {name: value for name, (value, default) in options.items() if value != default}
     # A value that begins with a dash would be taken for an option without the "=".
     words = [f"--{name}={shlex.quote(str(value))}" for name, value in (always | chosen).items()]
     flags = ["--raw"] if state.raw else []
-    return " \\\n  ".join(["python -m coupling_core depth", *words, *flags])
+    return " \\\n  ".join([f"python -m coupling_core {recipe.command}", *words, *flags])
 
 
 def _call(record: Request | View) -> str:

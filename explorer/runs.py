@@ -12,7 +12,7 @@ from coupling_core.records import Request
 from coupling_core.store import Entry
 from explorer import backend
 from explorer.session import change, current
-from explorer.shell import PAGES
+from explorer.shell import PAGE_OF_KIND, PAGES
 from explorer.text import plain, sentence, weights_form
 from explorer.units import duration, size
 
@@ -66,10 +66,11 @@ def _row(entry: Entry) -> dict[str, object]:
         "Model": entry.identity.get("name", request.model),
         "Weights": _weights(request),
         "Prompt": str(request.prompt),
-        "Token": f"{entry.token} of {len(entry.tokens)}",
+        "Kind": request.kind_words,
+        "Token": f"{entry.token or 'all'} of {len(entry.tokens)}",
         "Final norm": request.final_norm,
         "Blocks": entry.n_blocks,
-        "K": entry.k_max,
+        "K": entry.k_max or None,
         "Certified": entry.certified,
         "Computing": duration(entry.provenance["seconds"]),
         "Size": size(entry.size),
@@ -125,7 +126,7 @@ def _open(entry: Entry) -> None:
     if entry.request is not None:
         state = current().of_request(entry.request, entry.k_max)
         change(**{item.name: getattr(state, item.name) for item in fields(state)})
-        st.switch_page(PAGES["Depth"])
+        st.switch_page(PAGES[PAGE_OF_KIND[entry.request.kind]])
 
 
 def _verify(entry: Entry) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import streamlit as st
 
 from coupling_core.errors import CouplingError
+from coupling_core.records import Kind
 from explorer.session import open_session, problems, settle
 from explorer.sidebar import sidebar
 from explorer.state import State, to_query
@@ -29,9 +30,12 @@ formula that is too long for a small screen scrolls."""
 PAGES = {
     "Start": "app.py",
     "Depth": "pages/1_Depth.py",
-    "Runs": "pages/2_Runs.py",
-    "Method": "pages/3_Method.py",
+    "Runs": "pages/6_Runs.py",
+    "Method": "pages/7_Method.py",
 }
+"""Every page by its title, in the order of the navigation."""
+PAGE_OF_KIND: dict[Kind, str] = {"depth": "Depth"}
+"""The page that shows a result of this kind."""
 
 
 @contextmanager

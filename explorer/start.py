@@ -7,7 +7,7 @@ import streamlit as st
 
 from coupling_core import figures
 from coupling_core.gallery import EXAMPLES, UNTRAINED_SEED
-from coupling_core.records import DepthResult
+from coupling_core.results import DepthResult
 from explorer import backend, guide
 from explorer.chart import Shown, draw
 from explorer.drawer import selected, selection

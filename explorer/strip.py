@@ -3,7 +3,8 @@
 import streamlit as st
 
 from coupling_core import archive, exports
-from coupling_core.records import DepthResult, View
+from coupling_core.records import View
+from coupling_core.results import Result
 from coupling_core.scores import definition_name
 from explorer import chips
 from explorer.chart import IMAGE_FORMAT
@@ -16,7 +17,7 @@ HASH_SHOWN = 12
 _BYTES = "application/octet-stream"
 
 
-def strip(result: DepthResult, view: View, guide: str) -> None:
+def strip(result: Result, view: View, guide: str) -> None:
     """Say what is drawn, and offer link, files, recipes and a guide.
 
     Args:
@@ -26,11 +27,11 @@ def strip(result: DepthResult, view: View, guide: str) -> None:
     """
     with st.container(gap="xsmall"):
         chips.of_result(result)
-        st.caption(" · ".join(_facts(result, view)))
+        st.caption(" · ".join(filter(None, _facts(result, view))))
         _take_along(result, view, guide)
 
 
-def _take_along(result: DepthResult, view: View, guide: str) -> None:
+def _take_along(result: Result, view: View, guide: str) -> None:
     with st.container(horizontal=True, gap="small"):
         with st.popover("Copy link", type="tertiary", icon=":material/link:"):
             st.caption("This address shows what is on the screen.")
@@ -41,43 +42,42 @@ def _take_along(result: DepthResult, view: View, guide: str) -> None:
             st.caption("In Python")
             st.code(python_recipe(result.request, view), wrap_lines=True)
             st.caption("On the command line")
-            st.code(shell_recipe(current()), language="bash", wrap_lines=True)
+            st.code(shell_recipe(result.request, current()), language="bash", wrap_lines=True)
         with st.popover("How to read this", type="tertiary", icon=":material/help:"):
             st.markdown(guide)
 
 
-def _facts(result: DepthResult, view: View) -> list[str]:
+def _facts(result: Result, view: View) -> list[str]:
     identity, provenance = result.identity, result.provenance
     who = f"**{plain(identity['name'])}** `{str(identity.get('digest', ''))[:HASH_SHOWN]}`"
     if (seed := result.request.untrained) is not None:
         who += f", untrained (seed {seed})"
     if form := weights_form(result.request):
         who += f", {form}"
-    certified = sum(c.certified for c in result.certificates)
+    certified = sum(c.certified for c in result.svds)
     return [
         who,
         f"computed in {provenance['dtype']}" if "dtype" in provenance else "",
-        plain(f"token {result.token_words}"),
+        plain(result.measured),
         result.final_norm_words,
-        f"K = {view.k} of {result.k_max}",
-        definition_name(view),
-        f"{certified} of {result.n_blocks} SVDs certified",
+        *([f"K = {view.k} of {result.k_max}", definition_name(view)] if result.k_max else []),
+        f"{certified} of {len(result.svds)} SVDs certified" if result.svds else "",
         _origin(result),
         ", ".join(f"{name} {version}" for name, version in provenance["versions"].items()),
     ]
 
 
-def _origin(result: DepthResult) -> str:
+def _origin(result: Result) -> str:
     if queue().waits(result.key):
         return f"computed now in {result.provenance['seconds']:.1f} s"
     return f"stored, measured on {result.provenance['date'][:10]}"
 
 
-def _files(result: DepthResult, view: View) -> None:
+def _files(result: Result, view: View) -> None:
     for label, data, ending in (
         ("Result (.safetensors)", lambda: archive.encode(result), archive.SUFFIX),
         ("Arrays (.npz)", lambda: exports.to_npz(exports.arrays(result, view)), ".npz"),
-        ("Scores (.csv)", lambda: exports.score_table(result, view), ".csv"),
+        ("Scores (.csv)", lambda: exports.table(result, view), ".csv"),
     ):
         st.download_button(
             label, data, f"{result.key}{ending}", _BYTES, on_click="ignore", width="stretch"

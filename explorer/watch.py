@@ -5,7 +5,7 @@ from collections.abc import Callable
 import streamlit as st
 
 from coupling_core.jobs import JobStatus
-from coupling_core.records import DepthResult
+from coupling_core.results import Result
 from explorer.queue import is_active, queue
 from explorer.session import change
 from explorer.shell import plain_errors
@@ -15,7 +15,7 @@ EVERY = 0.5
 """Seconds between two looks at the job."""
 
 
-def watch(key: str, draw_partial: Callable[[DepthResult], None]) -> None:
+def watch(key: str, draw_partial: Callable[[Result], None]) -> None:
     """Follow a job until it ends, then draw the whole page anew.
 
     The worker never touches the page: this fragment looks at the job's status time and again, so
@@ -72,4 +72,5 @@ def where(status: JobStatus) -> tuple[float, str]:
         return 0.0, f"Running the prompt through the model, {so_far}"
     if progress.stage == "saving":
         return 1.0, "Saving the result"
-    return progress.done / progress.total, f"Block {progress.done} of {progress.total}, {so_far}"
+    what = {"blocks": "Block", "tokens": "Token"}[progress.stage]
+    return progress.done / progress.total, f"{what} {progress.done} of {progress.total}, {so_far}"

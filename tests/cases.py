@@ -7,13 +7,8 @@ from typing import Any
 import numpy as np
 
 from coupling_core.keys import make_key
-from coupling_core.records import (
-    ROLES,
-    SAMPLED_DEFINITIONS,
-    Certificate,
-    DepthResult,
-    Request,
-)
+from coupling_core.records import ROLES, SAMPLED_DEFINITIONS, Certificate, Request
+from coupling_core.results import DepthResult
 from coupling_core.scores import score
 
 PROMPT = "The cat sat down"

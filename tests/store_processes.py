@@ -17,7 +17,7 @@ from cases import content, random_result
 
 from coupling_core.archive import TEMPORARY, encode
 from coupling_core.errors import ComputeError
-from coupling_core.records import DepthResult
+from coupling_core.results import DepthResult
 from coupling_core.store import Store
 
 ROUNDS = 30

@@ -13,6 +13,7 @@ from coupling_core import archive, keys
 from coupling_core.archive import decode, encode, load, read_header, save
 from coupling_core.errors import InputError
 from coupling_core.records import Request
+from coupling_core.results import Sizes
 
 RESULT = random_result()
 DATA = encode(RESULT)
@@ -137,7 +138,7 @@ def test_the_header_says_what_the_result_is(tmp_path: Path) -> None:
     path = tmp_path / "r.safetensors"
     save(RESULT, path)
     header = read_header(path)
-    assert (header.n_blocks, header.k_max, header.k_view) == (5, 8, 4)
+    assert header.sizes == Sizes(n_blocks=5, k_max=8, k_view=4)
     assert header.fields["request"] == RESULT.request
 
 

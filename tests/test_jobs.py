@@ -14,7 +14,8 @@ from coupling_core import jobs
 from coupling_core.errors import ComputeError, InputError
 from coupling_core.identity import identify
 from coupling_core.jobs import Jobs
-from coupling_core.records import DepthResult, Progress, Request
+from coupling_core.records import Request
+from coupling_core.results import DepthResult, Progress
 from coupling_core.store import Store
 
 BLOCKS = 3

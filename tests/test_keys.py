@@ -40,6 +40,8 @@ def test_ways_to_one_model_share_a_key(change: dict[str, Any], identity: dict[st
         ({"prompt": (1, 2)}, {}),
         ({"token": 1}, {}),
         ({"final_norm": "exclude"}, {}),
+        ({"kind": "trajectory"}, {}),
+        ({"kind": "self"}, {}),
         ({"untrained": 0}, {}),
         ({}, {"digest": "cd" * 32}),
         ({}, {"kind": "hub", "id": "owner/name"}),
@@ -50,6 +52,15 @@ def test_what_changes_the_answer_changes_the_digest(
 ) -> None:
     other = make_key(replace(REQUEST, **change), IDENTITY | identity)
     assert other.digest != make_key(REQUEST, IDENTITY).digest
+
+
+def test_each_pair_of_blocks_has_its_digest() -> None:
+    asked = [
+        replace(REQUEST, kind=kind, block=block, other_block=other)
+        for kind in ("self", "fixed-input", "fixed-output")
+        for block, other in ((None, None), (1, 1), (1, 2), (2, 1))
+    ]
+    assert len({make_key(request, IDENTITY).digest for request in asked}) == len(asked)
 
 
 def test_another_schema_is_another_digest(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -231,7 +231,7 @@ def test_damaged_weights_are_refused():
 
 
 def test_memory_that_runs_out_is_told_plainly(monkeypatch):
-    import coupling_core.jacobian as module
+    import coupling_core.measuring.depth as module
 
     def fails(*_):
         raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 TiB")

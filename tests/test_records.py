@@ -19,11 +19,25 @@ from coupling_core import InputError, Request, View, parse_blocks
         ({"k_view": 0}, r"1\.\.50"),
         ({"k_view": 51}, r"1\.\.50"),
         ({"untrained": -1}, "seed"),
+        ({"kind": "self", "token": 2}, "takes all tokens"),
+        ({"kind": "trajectory", "token": 2}, "takes all tokens"),
+        ({"block": 3}, "measured at every block"),
+        ({"kind": "trajectory", "block": 3}, "measured at every block"),
+        ({"kind": "self", "block": 0}, "block 0"),
+        ({"kind": "self", "block": 3, "other_block": 0}, "block 0"),
+        ({"kind": "self", "other_block": 3}, "needs a block"),
     ],
 )
 def test_a_request_that_no_model_can_meet_is_refused(changes, word):
     with pytest.raises(InputError, match=word):
         Request(**{"prompt": "Hello"} | changes)
+
+
+def test_one_block_is_compared_with_itself():
+    asked = Request("x", kind="self", block=3)
+    assert asked == Request("x", kind="self", block=3, other_block=3)
+    assert asked.kind_words == "self, blocks 3 and 3"
+    assert Request("x", kind="self").kind_words == "self, all pairs of blocks"
 
 
 def test_a_request_measures_at_least_fifty_triplets_so_that_smaller_k_is_a_slice():

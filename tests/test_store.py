@@ -15,7 +15,8 @@ from cases import content, random_result
 from coupling_core import archive, keys, store
 from coupling_core.archive import TEMPORARY, encode, load, save
 from coupling_core.errors import ComputeError, InputError
-from coupling_core.records import DepthResult, Request
+from coupling_core.records import Request
+from coupling_core.results import DepthResult
 from coupling_core.store import Store
 
 RESULT = random_result()
@@ -135,7 +136,7 @@ def test_an_empty_store_has_nothing(root: Path) -> None:
 def test_what_is_not_finished_is_refused(stored: Store) -> None:
     norms = RESULT.jacobian_norm.copy()
     norms[-1] = np.nan
-    with pytest.raises(InputError, match="not measured yet"):
+    with pytest.raises(InputError, match="not measured to its end"):
         stored.put(random_result(seed=1, jacobian_norm=norms))
     with pytest.raises(InputError, match="is not that of the result's request"):
         stored.put(replace(RESULT, key=random_result(seed=1).key))

@@ -5,8 +5,8 @@
     runs       the store: ls, show, verify, rm
     bench      how fast and how exact the engine is here
 
-    report     what is printed                       terminal    progress bar, JSON, store option
-    files      what --out writes
+    options    what the commands share of them        terminal    progress bar, tables, JSON
+    reports    what is printed, by kind of result     files       what --out writes
 
 Exit status: 0 done, 2 the input is wrong, 1 the computing failed; each failure is one line on
 stderr. What takes long to import is imported where it is used, since a stored answer needs none of

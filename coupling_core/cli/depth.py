@@ -3,34 +3,26 @@
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import typer
 
-from coupling_core.cli import files, prompts, report
-from coupling_core.cli.terminal import JsonOption, ProgressBar, StoreOption, print_json
+from coupling_core.cli import files, options, prompts, reports
+from coupling_core.cli.terminal import ProgressBar, print_json
 from coupling_core.errors import InputError
 from coupling_core.measure import measure
-from coupling_core.records import (
-    DEFAULT_K,
-    DEFAULT_MODEL,
-    Definition,
-    Dtype,
-    FinalNorm,
-    Quantisation,
-    Request,
-    Role,
-    Stack,
-    View,
-    parse_blocks,
-)
+from coupling_core.records import DEFAULT_K, DEFAULT_MODEL, Request, View, parse_blocks
+from coupling_core.results import DepthResult
 from coupling_core.store import Store
+
+if TYPE_CHECKING:  # plotly is slow to import, and only files of figures need it
+    import plotly.graph_objects as go
+
+FigureName = Literal["mosaic", "scores", "spectrum", "k"]
 
 
 def depth(
-    model: Annotated[
-        str, typer.Option(help="An alias, a hub id, a folder, or a .gguf file.")
-    ] = DEFAULT_MODEL,
+    model: options.Model = DEFAULT_MODEL,
     prompt: Annotated[str | None, typer.Option(help="The text to measure.")] = None,
     many: Annotated[
         Path | None,
@@ -42,41 +34,25 @@ def depth(
     blocks: Annotated[
         str | None, typer.Option(help="Blocks shown: 1-30, 3,7 or 1-30:2; all unless told.")
     ] = None,
-    k: Annotated[int, typer.Option(help="Singular triplets counted.")] = DEFAULT_K,
+    k: options.K = DEFAULT_K,
     k_view: Annotated[
         int | None, typer.Option(help="Side of the stored matrices; min(K, 32) unless told.")
     ] = None,
-    definition: Annotated[Definition, typer.Option(help="Which score.")] = "paper",
-    p: Annotated[float, typer.Option(help="Order of the norm in the paper's score.")] = 1.0,
-    role: Annotated[Role, typer.Option(help="A is U'JV, B is V'JU.")] = "A",
-    corrected: Annotated[
-        bool, typer.Option("--corrected/--raw", help="Which score the figure draws.")
-    ] = True,
-    final_norm: Annotated[
-        FinalNorm, typer.Option(help="Whether it belongs to the last block.")
-    ] = "include",
-    revision: Annotated[
-        str | None, typer.Option(help="Branch, tag or commit of a hub model.")
-    ] = None,
-    untrained: Annotated[
-        int | None, typer.Option(metavar="SEED", help="Measure a freshly initialised twin.")
-    ] = None,
-    dtype: Annotated[
-        Dtype, typer.Option(help="What the weights are rounded to; the arithmetic is float32.")
-    ] = "float32",
-    quantize: Annotated[
-        Quantisation | None, typer.Option(help="Measure what bitsandbytes makes of the weights.")
-    ] = None,
-    stack: Annotated[
-        Stack | None, typer.Option(help="Of an encoder-decoder model; the decoder unless told.")
-    ] = None,
-    device: Annotated[str | None, typer.Option(help="Such as cpu or cuda:0.")] = None,
-    out: Annotated[
-        Path | None, typer.Option(help=f"A file that ends in {', '.join(files.FORMATS)}.")
-    ] = None,
-    figure: Annotated[files.FigureName, typer.Option(help="Which figure --out draws.")] = "mosaic",
-    as_json: JsonOption = False,
-    store: StoreOption = None,
+    definition: options.ScoreDefinition = "paper",
+    p: options.Order = 1.0,
+    role: options.MatrixRole = "A",
+    corrected: options.Corrected = True,
+    final_norm: options.Norm = "include",
+    revision: options.Revision = None,
+    untrained: options.Untrained = None,
+    dtype: options.Rounded = "float32",
+    quantize: options.Quantised = None,
+    stack: options.OneStack = None,
+    device: options.Device = None,
+    out: options.Out = None,
+    figure: Annotated[FigureName, typer.Option(help="Which figure --out draws.")] = "mosaic",
+    as_json: options.Json = False,
+    store: options.StoreFolder = None,
 ) -> None:
     """Measure how far the blocks of a model act in one common basis, at one token."""
     if (prompt is None) == (many is None):
@@ -107,11 +83,27 @@ def depth(
         prompts.report(done, failed, view, as_json=as_json)
         return
     with ProgressBar(blocks) as bar:
-        result = measure(ask(str(prompt)), shelf, device=device, progress=bar)
+        found = measure(ask(str(prompt)), shelf, device=device, progress=bar)
+    result = cast(DepthResult, found)
     view = replace(view, blocks=parse_blocks(blocks, result.n_blocks))
     if out is not None:
-        files.write_result(out, result, view, figure=figure, corrected=corrected, k_view=k_view)
+        draw = partial(_draw, result, view, figure, corrected)
+        files.write_result(out, result, view, draw, k_view=k_view)
     if as_json:
-        print_json(report.summary(result, view, stored=not bar.used))
+        print_json(reports.summary(result, view, stored=not bar.used))
     else:
-        report.show(result, view, stored=not bar.used, out=out)
+        reports.show(result, view, stored=not bar.used, out=out)
+
+
+def _draw(result: DepthResult, view: View, figure: FigureName, corrected: bool) -> "go.Figure":
+    from coupling_core import figures
+
+    match figure:
+        case "mosaic":
+            return figures.mosaic(result, view)
+        case "scores":
+            return figures.scores(result, view, corrected=corrected)
+        case "spectrum":
+            return figures.spectrum(result, view)
+        case "k":
+            return figures.mean_by_k(result, view, corrected=corrected)

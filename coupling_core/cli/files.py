@@ -1,15 +1,19 @@
 """What `--out` writes: refused before anything is computed where it could not be written."""
 
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING
 
 from coupling_core.archive import refused_write, save, write_whole
 from coupling_core.errors import InputError
-from coupling_core.exports import arrays, score_table, to_npz
-from coupling_core.records import DepthResult, View
+from coupling_core.exports import arrays, table, to_npz
+from coupling_core.records import View
+from coupling_core.results import Result
 
-FigureName = Literal["mosaic", "scores", "spectrum", "k"]
+if TYPE_CHECKING:  # plotly is slow to import, and only files of figures need it
+    import plotly.graph_objects as go
+
 FORMATS = (".npz", ".safetensors", ".csv", ".html", ".svg", ".png")
 AGGREGATE_FORMATS = (".npz", ".csv")
 
@@ -50,11 +54,10 @@ def write(path: Path, content: bytes) -> None:
 
 def write_result(
     path: Path,
-    result: DepthResult,
+    result: Result,
     view: View,
+    draw: Callable[[], "go.Figure"],
     *,
-    figure: FigureName = "mosaic",
-    corrected: bool = True,
     k_view: int | None = None,
 ) -> None:
     """Write a result in the form that the path's ending names.
@@ -62,9 +65,8 @@ def write_result(
     Args:
         path: where to; its ending is one of `FORMATS`.
         result: what to write.
-        view: K, definition, role and blocks.
-        figure: which one, where a figure is written.
-        corrected: whether that figure draws the chance-corrected score.
+        view: how it is looked at.
+        draw: makes the figure, where one is written.
         k_view: largest side of the matrices of an .npz file.
 
     Raises:
@@ -77,23 +79,8 @@ def write_result(
         case ".npz":
             write(path, to_npz(arrays(result, view, k_view)))
         case ".csv":
-            write(path, score_table(result, view))
+            write(path, table(result, view))
         case ending:
-            write(path, _drawn(result, view, ending, figure, corrected))
+            from coupling_core import figures
 
-
-def _drawn(
-    result: DepthResult, view: View, ending: str, figure: FigureName, corrected: bool
-) -> bytes:
-    from coupling_core import figures
-
-    match figure:
-        case "mosaic":
-            drawn = figures.mosaic(result, view)
-        case "scores":
-            drawn = figures.scores(result, view, corrected=corrected)
-        case "spectrum":
-            drawn = figures.spectrum(result, view)
-        case "k":
-            drawn = figures.mean_by_k(result, view, corrected=corrected)
-    return figures.render(drawn, ending, result, view)
+            write(path, figures.render(draw(), ending, result, view))

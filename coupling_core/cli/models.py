@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from coupling_core import hub
-from coupling_core.cli.terminal import JsonOption, print_json, print_lines, print_table, warn
+from coupling_core.cli import options
+from coupling_core.cli.terminal import print_json, print_lines, print_table, warn
 from coupling_core.errors import InputError
 from coupling_core.identity import ALIASES, locate
 from coupling_core.records import Request
@@ -51,7 +52,7 @@ def models(
     revision: Annotated[
         str | None, typer.Option(help="Branch, tag or commit of the hub model to probe.")
     ] = None,
-    as_json: JsonOption = False,
+    as_json: options.Json = False,
 ) -> None:
     """List the models that are at hand."""
     if revision is not None and probe is None:

@@ -4,18 +4,19 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from coupling_core.cli import files
-from coupling_core.cli.report import means
+from coupling_core.cli.reports.depth import means
 from coupling_core.cli.terminal import ProgressBar, print_json, print_lines, warn
 from coupling_core.errors import ComputeError, InputError
 from coupling_core.exports import to_csv, to_npz
 from coupling_core.identity import identify
 from coupling_core.measure import measure
-from coupling_core.records import DepthResult, Request, View, parse_blocks
+from coupling_core.records import Request, View, parse_blocks
+from coupling_core.results import DepthResult
 from coupling_core.scores import (
     MIN_PROMPTS,
     Interval,
@@ -117,7 +118,8 @@ def measure_all(
     for line, prompt in prompts:
         try:
             with ProgressBar(blocks, f"line {line}") as bar:
-                result = measure(ask(prompt), store, device=device, progress=bar)
+                found = measure(ask(prompt), store, device=device, progress=bar)
+            result = cast(DepthResult, found)
             shown = replace(view, blocks=parse_blocks(blocks, result.n_blocks))
             done.append(_measured(line, prompt, result, shown, stored=not bar.used))
         except (InputError, ComputeError) as error:

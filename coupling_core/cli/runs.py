@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from coupling_core.cli import report
-from coupling_core.cli.terminal import JsonOption, StoreOption, print_json, print_lines, print_table
+from coupling_core.cli import options, reports
+from coupling_core.cli.terminal import print_json, print_lines, print_table
 from coupling_core.errors import ComputeError, InputError
 from coupling_core.records import DEFAULT_K, Definition, View
 from coupling_core.store import Entry, Store
@@ -21,13 +21,13 @@ Key = Annotated[str, typer.Argument(help="A key, or its first letters.")]
 
 
 @app.command()
-def ls(as_json: JsonOption = False, store: StoreOption = None) -> None:
+def ls(as_json: options.Json = False, store: options.StoreFolder = None) -> None:
     """List the stored results, the last used first."""
     entries = Store(store).entries()
     if as_json:
         print_json([_plain(entry) for entry in entries])
         return
-    print_table(("key", "size", "used", "model", "token", "prompt", ""), map(_row, entries))
+    print_table(("key", "size", "used", "model", "kind", "token", "prompt", ""), map(_row, entries))
 
 
 @app.command()
@@ -35,23 +35,23 @@ def show(
     key: Key,
     k: Annotated[int | None, typer.Option(help="Singular triplets counted.")] = None,
     definition: Annotated[Definition, typer.Option(help="Which score.")] = "paper",
-    as_json: JsonOption = False,
-    store: StoreOption = None,
+    as_json: options.Json = False,
+    store: options.StoreFolder = None,
 ) -> None:
     """Show one stored result."""
     shelf = Store(store)
     result = shelf.get(_resolve(shelf, key))
-    view = View(min(DEFAULT_K, result.k_max) if k is None else k, definition)
+    view = View(min(DEFAULT_K, result.k_max or DEFAULT_K) if k is None else k, definition)
     if as_json:
-        print_json(report.summary(result, view, stored=True))
+        print_json(reports.summary(result, view, stored=True))
     else:
-        report.show(result, view, stored=True)
+        reports.show(result, view, stored=True)
 
 
 @app.command()
 def verify(
     keys: Annotated[list[str] | None, typer.Argument(help="Keys; all unless told.")] = None,
-    store: StoreOption = None,
+    store: options.StoreFolder = None,
 ) -> None:
     """Read stored results to their last byte, and say which are damaged."""
     shelf = Store(store)
@@ -66,7 +66,7 @@ def verify(
 @app.command()
 def rm(
     keys: Annotated[list[str], typer.Argument(help="Keys, or their first letters.")],
-    store: StoreOption = None,
+    store: options.StoreFolder = None,
 ) -> None:
     """Remove stored results."""
     shelf = Store(store)
@@ -88,7 +88,7 @@ def _resolve(store: Store, text: str) -> str:
 def _row(entry: Entry) -> tuple[str, ...]:
     size = f"{entry.size / 1e6:.1f} MB"
     if entry.problem or entry.request is None:
-        return (entry.key, size, _day(entry.used), "", "", "", f"cannot be read: {entry.problem}")
+        return (entry.key, size, _day(entry.used), *[""] * 4, f"cannot be read: {entry.problem}")
     prompt = "".join(entry.tokens)
     name = str(entry.identity.get("name", ""))
     return (
@@ -96,7 +96,8 @@ def _row(entry: Entry) -> tuple[str, ...]:
         size,
         "gallery" if entry.gallery else _day(entry.used),
         name if entry.request.untrained is None else f"{name}, untrained",
-        str(entry.token),
+        entry.request.kind_words,
+        str(entry.token or "all"),
         repr(prompt if len(prompt) <= SHOWN else prompt[: SHOWN - 1] + "…"),
         "" if entry.certified else "not certified",
     )

@@ -1,24 +1,19 @@
-"""What the commands share at the terminal: a progress bar, JSON, and where the store is."""
+"""What the commands share at the terminal: a progress bar, tables, JSON."""
 
 import json
 import math
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from coupling_core.records import Progress, parse_blocks
+from coupling_core.records import parse_blocks
+from coupling_core.results import Progress
 from coupling_core.units import size
 
 if TYPE_CHECKING:  # a stored answer has no progress to show
     from rich.progress import Progress as Bar
-
-StoreOption = Annotated[
-    Path | None, typer.Option("--store", metavar="DIR", help="Folder of the stored results.")
-]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 
 
 class ProgressBar:
@@ -60,7 +55,7 @@ class ProgressBar:
         if self._bar is None:
             self._bar = _new_bar()
         downloading = progress.stage == "downloading"
-        if progress.total and not downloading:
+        if progress.stage == "blocks" and progress.total:
             parse_blocks(self.blocks, progress.total)
         if progress.note:
             self._bar.console.print(progress.note, markup=False, highlight=False, soft_wrap=True)

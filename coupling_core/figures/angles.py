@@ -4,7 +4,8 @@ import numpy as np
 import plotly.graph_objects as go
 
 from coupling_core.figures import style, words
-from coupling_core.records import DepthResult, View
+from coupling_core.records import View
+from coupling_core.results import DepthResult
 from coupling_core.subspaces import chance_angles, stored_angles
 
 SIDES = (("left (U)", style.ACCENT), ("right (V)", style.SECOND))

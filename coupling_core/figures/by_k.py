@@ -5,7 +5,8 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 
 from coupling_core.figures import style, words
-from coupling_core.records import DepthResult, View
+from coupling_core.records import View
+from coupling_core.results import DepthResult
 from coupling_core.scores import corrected as correct
 from coupling_core.scores import definition_name, require_k
 from coupling_core.scores import mean_by_k as mean_curves

@@ -7,7 +7,8 @@ import plotly.graph_objects as go
 
 from coupling_core.errors import ComputeError, InputError
 from coupling_core.figures import style, words
-from coupling_core.records import DepthResult, View
+from coupling_core.records import View
+from coupling_core.results import Result
 
 FORMATS = (".html", ".svg", ".png")
 WIDTH = 760
@@ -19,7 +20,7 @@ _AXIS = 64  # pixels that tick labels and the title of the x axis take
 _LEGEND_BELOW = 44
 
 
-def render(figure: go.Figure, ending: str, result: DepthResult, view: View) -> bytes:
+def render(figure: go.Figure, ending: str, result: Result, view: View) -> bytes:
     """The figure as a file's content; HTML carries plotly.js and fetches nothing.
 
     Args:
@@ -48,7 +49,7 @@ def require_format(ending: str) -> None:
         raise InputError(f"a figure is written as {', '.join(FORMATS)}, and {ending!r} came")
 
 
-def on_paper(figure: go.Figure, result: DepthResult, view: View) -> go.Figure:
+def on_paper(figure: go.Figure, result: Result, view: View) -> go.Figure:
     """The figure on white, with its caption and its provenance below."""
     caption, source = (
         [html.escape(line) for line in textwrap.wrap(text, _LETTERS)]

@@ -4,7 +4,8 @@ import numpy as np
 import plotly.graph_objects as go
 
 from coupling_core.figures import style, words
-from coupling_core.records import ROLES, DepthResult, View
+from coupling_core.records import ROLES, View
+from coupling_core.results import DepthResult
 from coupling_core.scores import require_blocks, require_k
 
 

@@ -5,7 +5,8 @@ import plotly.graph_objects as go
 from jaxtyping import Float32
 
 from coupling_core.figures import pairs, style, words
-from coupling_core.records import ROLES, DepthResult, View
+from coupling_core.records import ROLES, View
+from coupling_core.results import DepthResult
 from coupling_core.scores import score_pairs
 
 MOST_PIXELS = 600

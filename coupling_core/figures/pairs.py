@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 from jaxtyping import Bool, Float
 
 from coupling_core.figures import style
-from coupling_core.records import DepthResult
+from coupling_core.results import DepthResult
 from coupling_core.scores import Scores
 
 ROW_TITLE = "Jacobian of block l"

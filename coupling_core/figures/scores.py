@@ -4,7 +4,8 @@ import numpy as np
 import plotly.graph_objects as go
 
 from coupling_core.figures import pairs, style, words
-from coupling_core.records import DepthResult, View
+from coupling_core.records import View
+from coupling_core.results import DepthResult
 from coupling_core.scores import score_pairs
 
 PLOT_PIXELS = 440

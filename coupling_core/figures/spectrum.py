@@ -6,7 +6,8 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 
 from coupling_core.figures import style, words
-from coupling_core.records import DepthResult, View, parse_blocks
+from coupling_core.records import View, parse_blocks
+from coupling_core.results import DepthResult
 from coupling_core.scores import require_blocks, require_k
 from coupling_core.subspaces import gaps
 

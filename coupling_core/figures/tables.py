@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coupling_core.records import ROLES, DepthResult, View, parse_blocks
+from coupling_core.records import ROLES, View, parse_blocks
+from coupling_core.results import DepthResult
 from coupling_core.scores import (
     corrected,
     require_blocks,

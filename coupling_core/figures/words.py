@@ -6,7 +6,8 @@ import numpy as np
 from jaxtyping import Float
 
 from coupling_core.figures import style
-from coupling_core.records import DepthResult, View
+from coupling_core.records import View
+from coupling_core.results import DepthResult, Result
 from coupling_core.scores import (
     Scores,
     corrected,
@@ -17,13 +18,12 @@ from coupling_core.scores import (
 )
 
 
-def subject(result: DepthResult) -> str:
-    """Which model and which token, as a phrase."""
-    text = result.tokens[result.token - 1]
-    return f"{result.model_name} at token {result.token} of {len(result.tokens)}, “{text.strip()}”"
+def subject(result: Result) -> str:
+    """Which model, and what of the prompt, as a phrase."""
+    return f"{result.model_name} {result.measured}"
 
 
-def provenance(result: DepthResult, view: View) -> str:
+def provenance(result: Result, view: View) -> str:
     """Where a figure comes from, in one line: model, tokens, K, definition, versions."""
     made = result.provenance
     n = len(result.tokens)
@@ -32,14 +32,17 @@ def provenance(result: DepthResult, view: View) -> str:
     parts = [
         subject(result),
         f"prompt of {n} tokens: “{prompt}”",
-        f"K = {view.k}",
-        definition_name(view),
+        *([f"K = {view.k}", definition_name(view)] if result.k_max else []),
         result.final_norm_words,
         *([made["dtype"]] if "dtype" in made else []),
-        "SVDs certified" if result.certified else "SVDs not all certified",
+        *([_certified(result)] if result.svds else []),
         ", ".join(f"{name} {version}" for name, version in versions.items()),
     ]
     return " · ".join(part for part in parts if part)
+
+
+def _certified(result: Result) -> str:
+    return "SVDs certified" if result.certified else "SVDs not all certified"
 
 
 def scores_alt(result: DepthResult, view: View, found: Scores, is_corrected: bool) -> str:

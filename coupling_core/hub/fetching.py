@@ -9,7 +9,7 @@ from pathlib import Path
 from coupling_core.hub import blobs, cache
 from coupling_core.hub.asking import TIMEOUT, asking
 from coupling_core.hub.planning import Download, RemoteFile, plan, silent_bar
-from coupling_core.records import Progress
+from coupling_core.results import Progress
 
 Report = Callable[[Progress], None]
 

@@ -30,7 +30,8 @@ from coupling_core.models.convert import convert, require_shipped
 from coupling_core.models.loaded import LoadedModel
 from coupling_core.models.weights import is_quantised
 from coupling_core.models.words import plain_errors, quiet
-from coupling_core.records import Dtype, Progress, Quantisation, Request
+from coupling_core.records import Dtype, Quantisation, Request
+from coupling_core.results import Progress
 
 FLOAT32_BYTES = 4
 SPARE = 0.3

@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from coupling_core.gallery import requests
 from coupling_core.identity import identify
-from coupling_core.records import DepthResult
+from coupling_core.results import DepthResult
 from coupling_core.store import Store
 
 ROOT = Path(__file__).parents[2]

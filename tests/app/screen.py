@@ -11,8 +11,8 @@ from streamlit.testing.v1 import AppTest
 PAGES = {
     "Start": "app.py",
     "Depth": "pages/1_Depth.py",
-    "Runs": "pages/2_Runs.py",
-    "Method": "pages/3_Method.py",
+    "Runs": "pages/6_Runs.py",
+    "Method": "pages/7_Method.py",
 }
 Open = Callable[..., AppTest]
 

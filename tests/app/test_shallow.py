@@ -36,7 +36,7 @@ def test_depth_shows_all_its_blocks(open_page: Open, stored) -> None:
     assert not app.exception
     assert not app.warning
     text = words(app)
-    assert "token 9 of 9, '\\[SEP\\]'" in text
+    assert "token 9 of 9, “\\[SEP\\]”" in text
     assert "no final norm" in text
     assert "6 of 6 SVDs certified" in text
     found = charts(app)

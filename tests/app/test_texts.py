@@ -14,7 +14,8 @@ from typer.testing import CliRunner
 from coupling_core.cli import app
 from coupling_core.gallery import EXAMPLES
 from coupling_core.jobs import JobStatus
-from coupling_core.records import Progress, Request, View
+from coupling_core.records import Request, View
+from coupling_core.results import Progress
 from coupling_core.scores import score_pairs
 from coupling_core.store import Entry
 from explorer.chips import MOST, _positions
@@ -43,7 +44,7 @@ def test_the_python_recipe_gives_the_scores_on_the_screen(gallery) -> None:
 
 def test_the_command_gives_the_scores_on_the_screen(gallery, tmp_path: Path) -> None:
     out = tmp_path / "out.csv"
-    command = shlex.split(shell_recipe(STATE).replace("\\\n", ""))
+    command = shlex.split(shell_recipe(STATE.request(), STATE).replace("\\\n", ""))
     assert command[:4] == ["python", "-m", "coupling_core", "depth"]
     ran = CliRunner().invoke(app, [*command[3:], f"--out={out}"])
     assert ran.exit_code == 0, ran.output
@@ -54,7 +55,7 @@ def test_the_command_gives_the_scores_on_the_screen(gallery, tmp_path: Path) -> 
 
 def test_a_command_keeps_any_prompt_whole() -> None:
     prompt = "--k '9'; rm -rf \"$HOME\"\n`x`"
-    words = shlex.split(shell_recipe(State(prompt=prompt)))
+    words = shlex.split(shell_recipe(State(prompt=prompt).request(), State(prompt=prompt)))
     assert f"--prompt={prompt}" in words
 
 

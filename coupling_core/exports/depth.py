@@ -1,13 +1,10 @@
-"""A result's numbers in the forms that other programs read: NumPy archives and CSV."""
-
-import csv
-import io
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+"""A depth-wise result's numbers."""
 
 import numpy as np
 
-from coupling_core.records import ROLES, DepthResult, View
+from coupling_core.exports.forms import to_csv
+from coupling_core.records import ROLES, View
+from coupling_core.results import DepthResult
 from coupling_core.scores import score_pairs
 
 
@@ -44,14 +41,7 @@ def arrays(result: DepthResult, view: View, k_view: int | None = None) -> dict[s
     }
 
 
-def to_npz(named: Mapping[str, np.ndarray]) -> bytes:
-    """Arrays as the content of an .npz file, without pickle."""
-    buffer = io.BytesIO()
-    np.savez(buffer, allow_pickle=False, **named)
-    return buffer.getvalue()
-
-
-def score_table(result: DepthResult, view: View) -> bytes:
+def table(result: DepthResult, view: View) -> bytes:
     """The scores of every pair as CSV: block (of the Jacobian), basis, coupling, chance, corrected.
 
     Raises:
@@ -65,12 +55,3 @@ def score_table(result: DepthResult, view: View) -> bytes:
         for j, basis in enumerate(found.blocks)
     ]
     return to_csv(("block", "basis", "coupling", "chance", "corrected"), rows)
-
-
-def to_csv(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:
-    """Rows as the content of a .csv file; a value that does not exist is left empty."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows([["" if value != value else value for value in row] for row in rows])
-    return text.getvalue().encode()

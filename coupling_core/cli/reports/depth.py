@@ -1,13 +1,14 @@
-"""What is said of one result: a table for people, a summary for machines."""
+"""What is said of a depth-wise result."""
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from coupling_core.cli.reports import common
 from coupling_core.cli.terminal import print_lines, print_table
-from coupling_core.records import DepthResult, View
+from coupling_core.records import View
+from coupling_core.results import DepthResult
 from coupling_core.scores import (
     Scores,
     block_means,
@@ -30,33 +31,16 @@ def summary(result: DepthResult, view: View, *, stored: bool) -> dict[str, Any]:
         InputError: where K or a block is not in the result.
     """
     found = score_pairs(result, view)
-    made = result.provenance
-    return {
-        "key": result.key,
-        "stored": stored,
-        "seconds": made.get("seconds"),
-        "load_seconds": made.get("load_seconds"),
-        "model": result.identity.get("name"),
-        "request": asdict(result.request),
-        "identity": dict(result.identity),
-        "tokens": result.tokens,
+    return common.summary(result, stored=stored) | {
         "token": result.token,
         "next_tokens": result.next_tokens,
-        "n_blocks": result.n_blocks,
-        "width": result.width,
-        "k_max": result.k_max,
-        "k_view": result.k_view,
-        "k": view.k,
-        "definition": view.definition,
-        "p": view.p,
-        "role": view.role,
+        **common.of_view(result, view),
         "blocks": found.blocks,
         "mean": means(found),
         "coupling": found.coupling,
         "chance": found.chance,
         "corrected": found.corrected,
         "certified": [certificate.certified for certificate in result.certificates],
-        "provenance": dict(made),
     }
 
 
@@ -86,22 +70,20 @@ def show(result: DepthResult, view: View, *, stored: bool, out: Path | None = No
     mean = means(found)
     likely = ", ".join(f"{text!r} {share:.2f}" for text, share in result.next_tokens)
     print_lines(
-        f"model       {result.model_name}",
-        f"prompt      {result.prompt_text!r}",
-        f"token       {result.token_words}" + f"; next {likely}" * bool(likely),
+        *common.head(result),
+        f"token       {result.token_words(result.token)}" + f"; next {likely}" * bool(likely),
         f"score       {definition_name(view)}, K = {view.k}, {result.final_norm_words}",
         f"mean        chance-corrected {mean['corrected']:.4f}, c {mean['coupling']:.4f}, "
         f"chance floor {mean['chance']:.4f}, over l != l'",
         "",
     )
     _show_blocks(result, view, found)
-    print_lines(
-        "",
-        f"SVDs        {_certified(result)}",
-        f"key         {result.key}",
-        f"origin      {_origin(result, stored)}",
-        *([f"written     {out}"] if out else []),
-    )
+    failed = [
+        f"block {number}: {c.reason}"
+        for number, c in enumerate(result.certificates, 1)
+        if not c.certified
+    ]
+    print_lines("", *common.foot(result, failed, stored=stored, out=out))
 
 
 def _show_blocks(result: DepthResult, view: View, found: Scores) -> None:
@@ -116,21 +98,3 @@ def _show_blocks(result: DepthResult, view: View, found: Scores) -> None:
         spectrum = (f"{s[0]:.3g}", f"{s[view.k - 1]:.3g}", f"{gap[block - 1]:.4f}")
         rows.append((str(block), *spectrum, *(f"{number:.3f}" for number in numbers)))
     print_table((*titles, "corrected", "corrected as basis"), rows, right=True)
-
-
-def _certified(result: DepthResult) -> str:
-    failed = [
-        f"block {number}: {c.reason}"
-        for number, c in enumerate(result.certificates, 1)
-        if not c.certified
-    ]
-    n = len(result.certificates)
-    return f"{n - len(failed)} of {n} certified" + "".join(f"; {line}" for line in failed)
-
-
-def _origin(result: DepthResult, stored: bool) -> str:
-    made = result.provenance
-    took = f"computed in {made['seconds']:.1f} s" if "seconds" in made else "computed"
-    if "load_seconds" in made:
-        took += f" after {made['load_seconds']:.1f} s of loading"
-    return f"from the store, {took}" if stored else took

@@ -1,0 +1,35 @@
+"""The compositions of the stages: one a kind of result, one a file.
+
+depth     the blocks at one token
+common    what all say of how a result was made
+"""
+
+from typing import Any
+
+from coupling_core.measuring import depth
+from coupling_core.measuring.common import Report
+from coupling_core.models import LoadedModel
+from coupling_core.records import Request
+from coupling_core.results import Result
+
+__all__ = ["Report", "compose"]
+
+_COMPOSITIONS = {"depth": depth.compose}
+
+
+def compose(
+    request: Request, identity: dict[str, Any], loaded: LoadedModel, report: Report
+) -> Result:
+    """Measure what a request of any kind asks for.
+
+    Args:
+        request: what to measure.
+        identity: who the model is.
+        loaded: that model, evaluating in float32.
+        report: told at each step.
+
+    Raises:
+        InputError: where the request cannot be met by this model.
+        ComputeError: where the computing fails.
+    """
+    return _COMPOSITIONS[request.kind](request, identity, loaded, report)

@@ -1,0 +1,48 @@
+"""What every composition says of how a result was made."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import torch
+
+from coupling_core import hardware
+from coupling_core.errors import InputError
+from coupling_core.models import LoadedModel
+from coupling_core.records import Request
+from coupling_core.results import Progress
+from coupling_core.runner import Kind
+
+Report = Callable[[Progress], None]
+
+
+def provenance(loaded: LoadedModel, kind: Kind) -> dict[str, Any]:
+    """What is known before the computing begins."""
+    return {
+        "load_seconds": loaded.seconds,
+        "device": hardware.device_name(loaded.device),
+        "threads": torch.get_num_threads(),
+        "weights": loaded.dtype,
+        "dtype": "float32",
+        "causal": kind.causal,
+        "final_norm": kind.final_norm is not None,
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "versions": hardware.versions(),
+    }
+
+
+def canonical(request: Request, kind: Kind) -> Request:
+    """The request as it is stored: where there is no final norm, both conventions have one key."""
+    return request if kind.final_norm is not None else replace(request, final_norm="include")
+
+
+def kept_k(request: Request, width: int) -> int:
+    """How many triplets are measured.
+
+    Raises:
+        InputError: where K exceeds the model's width.
+    """
+    if request.k > width:
+        raise InputError(f"K must lie in 1..{width} (the model's width), and {request.k} came")
+    return min(request.k_max, width)
