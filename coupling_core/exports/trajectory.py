@@ -9,12 +9,15 @@ from coupling_core.records import PathView
 from coupling_core.results import TrajectoryResult
 
 
-def arrays(result: TrajectoryResult, view: PathView) -> dict[str, np.ndarray]:
+def arrays(
+    result: TrajectoryResult, view: PathView, k_view: int | None = None
+) -> dict[str, np.ndarray]:
     """What a trajectory holds, by name.
 
     Args:
         result: the result.
         view: of which states and tokens the principal components are taken.
+        k_view: means nothing here; there are no matrices.
 
     Returns:
         `norms`, `windowed_line_shape`, `entropy` (state token), `step_lengths`, `growth`,

@@ -44,7 +44,7 @@ class Curve:
 CURVES: dict[CurveName, Curve] = {
     "norms": Curve("Norm of the state (no unit)", lambda r: r.norms, log=True),
     "growth": Curve(
-        "Growth rate α<sup>l</sup> (nats a block)",
+        "Growth rate alpha<sup>l</sup> (nats a block)",
         lambda r: trajectory.growth_rates(r.norms),
         first=1,
     ),
@@ -86,13 +86,11 @@ def by_depth(
         path_words.by_depth_alt(result, name, values, token, curve.first),
         path_words.by_depth_caption(result, name),
         height=HEIGHT,
-        legend=style.BELOW | {"y": -0.2},
         xaxis={"title": {"text": curve.depth}},
-        yaxis={"title": {"text": curve.title}, "type": "log" if curve.log else "linear"}
-        | style.GRID,
+        yaxis={"title": {"text": curve.title}}
+        | style.GRID
+        | (style.log_axis(values) if curve.log else {}),
     )
-    if curve.log:
-        figure.update_yaxes(dtick="D2" if _decades(values) < 2 else 1)
     depth = np.arange(curve.first, result.n_blocks + 1)
     figure.add_traces(_tokens(depth, values) if values.shape[1] <= MOST else _range(depth, values))
     figure.add_trace(_line(depth, style.median(values), "median", "median of the tokens"))
@@ -163,8 +161,3 @@ def _range(depth: np.ndarray, values: np.ndarray) -> list[go.Scatter]:
             **edge,
         ),
     ]
-
-
-def _decades(values: np.ndarray) -> float:
-    positive = values[np.isfinite(values) & (values > 0)]
-    return float(np.log10(positive.max() / positive.min())) if positive.size else 0.0

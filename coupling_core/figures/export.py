@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 
 from coupling_core.errors import ComputeError, InputError
 from coupling_core.figures import style, words
-from coupling_core.records import View
+from coupling_core.records import AnyView
 from coupling_core.results import Result
 
 FORMATS = (".html", ".svg", ".png")
@@ -20,7 +20,7 @@ _AXIS = 64  # pixels that tick labels and the title of the x axis take
 _LEGEND_BELOW = 44
 
 
-def render(figure: go.Figure, ending: str, result: Result, view: View) -> bytes:
+def render(figure: go.Figure, ending: str, result: Result, view: AnyView) -> bytes:
     """The figure as a file's content; HTML carries plotly.js and fetches nothing.
 
     Args:
@@ -49,14 +49,14 @@ def require_format(ending: str) -> None:
         raise InputError(f"a figure is written as {', '.join(FORMATS)}, and {ending!r} came")
 
 
-def on_paper(figure: go.Figure, result: Result, view: View) -> go.Figure:
+def on_paper(figure: go.Figure, result: Result, view: AnyView) -> go.Figure:
     """The figure on white, with its caption and its provenance below."""
     caption, source = (
         [html.escape(line) for line in textwrap.wrap(text, _LETTERS)]
         for text in (figure.layout.meta["caption"], words.provenance(result, view))
     )
     notes = [*caption, *(f"<span style='color: {style.INK}'>{line}</span>" for line in source)]
-    page = go.Figure(figure)
+    page = style.reink(go.Figure(figure), style.BLACK)
     square = page.layout.yaxis.scaleanchor is not None
     below = _AXIS + _LEGEND_BELOW * _has_legend_below(page)
     bottom = below + _LINE * len(notes) + 16

@@ -26,20 +26,18 @@ def linearised(result: TrajectoryResult, *, token: int) -> go.Figure:
         path_words.linearised_alt(result, token),
         path_words.linearised_caption(),
         height=HEIGHT,
-        legend=style.BELOW | {"y": -0.2},
         xaxis={"title": {"text": "Block l"}},
         yaxis={
             "title": {"text": "Distance from x<sup>l</sup>, in units of its norm"},
-            "type": "log",
-            "dtick": 1,
         }
-        | style.GRID,
+        | style.GRID
+        | style.log_axis(np.stack([result.one_step[:, at], rest[:, at]])),
     )
     lines = (
-        ("one-step", result.one_step, style.ACCENT, "one step, (I + J<sup>l</sup>) x<sup>l-1</sup>"),
-        ("rolled-out", result.rolled_out, style.SECOND, "rolled out from x<sup>0</sup>"),
+        ("one-step", "one step from x<sup>l-1</sup>", result.one_step, style.ACCENT),
+        ("rolled-out", "rolled out from x<sup>0</sup>", result.rolled_out, style.SECOND),
     )
-    for name, values, color, text in lines:
+    for name, text, values, color in lines:
         figure.add_trace(_line(values[:, at], name, text, color, width=2.5))
         median = style.median(values)
         figure.add_trace(_line(median, f"{name}-median", f"{name}, median", color, width=1))

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from coupling_core.figures.by_depth import CURVES, CurveName
-from coupling_core.figures.per_token import NUMBERS, PathNumber
+from coupling_core.figures.per_token import NUMBERS
 from coupling_core.projection import project_paths
 from coupling_core.records import PathView
 from coupling_core.results import DepthResult, TrajectoryResult
@@ -42,11 +42,11 @@ def per_token_table(result: TrajectoryResult) -> "DataFrame":
     """Twin of the numbers of whole paths: a row a token."""
     from pandas import DataFrame, RangeIndex
 
-    found: dict[PathNumber, np.ndarray] = {
-        name: number.values(result) for name, number in NUMBERS.items()
-    }
     index = RangeIndex(1, len(result.tokens) + 1, name="token")
-    return DataFrame({"text": result.tokens, **found}, index=index)
+    table = DataFrame({"text": result.tokens}, index=index)
+    for name, number in NUMBERS.items():
+        table[name] = number.values(result)
+    return table
 
 
 def linearised_table(result: TrajectoryResult, token: int) -> "DataFrame":

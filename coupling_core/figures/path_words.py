@@ -42,9 +42,7 @@ def _fitted(found: ProjectedPaths, view: PathView) -> str:
     return f"x<sup>{found.states[-1]}</sup>" if view.fit == "last" else "all states"
 
 
-def paths_alt(
-    result: TrajectoryResult, view: PathView, found: ProjectedPaths, token: int
-) -> str:
+def paths_alt(result: TrajectoryResult, view: PathView, found: ProjectedPaths, token: int) -> str:
     """What the paths look like, in numbers."""
     text = (
         f"Paths of {len(found.tokens)} tokens through {PARTS[view.part]} in principal components, "
@@ -67,6 +65,8 @@ def paths_caption(
         f"on {where}, of whose variance they explain {shares or 'nothing'}"
     )
     text += f" (of all that is drawn: {drawn})." if view.fit == "last" and drawn else "."
+    if last == result.n_blocks and result.final_norm_words == "final norm included":
+        text += " The last step has the final norm in it, which rescales the state."
     if len(found.tokens) < len(result.tokens) - (not view.first):
         text += f" Of this long prompt the states of {len(result.kept)} tokens are stored."
     if n_drawn < len(found.tokens):
@@ -190,9 +190,7 @@ def scaling_caption(inverse: bool, lines: tuple[Line, ...]) -> str:
     )
 
 
-def scaling_alt(
-    result: DepthResult, s: Float[np.ndarray, "block k"], inverse: bool
-) -> str:
+def scaling_alt(result: DepthResult, s: Float[np.ndarray, "block k"], inverse: bool) -> str:
     """What the singular values do, in numbers."""
     text = f"{'Inverse of the top' if inverse else 'Top'} singular values by block, "
     text += f"{subject(result)}."

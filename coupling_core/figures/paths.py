@@ -21,6 +21,8 @@ LABELLED = 16
 PICKS = 600
 """Points, over all paths, on which a click selects a token."""
 HEIGHT = 560
+CAMERA = {"x": 1.6, "y": 1.6, "z": 0.9}
+"""Where the reader stands in three dimensions: far enough for the axes' titles."""
 
 
 def paths(
@@ -40,20 +42,12 @@ def paths(
     """
     found = project_paths(result, view)
     chosen = chosen_tokens(found.tokens, token)
-    axes = {
-        f"{'xyz'[i]}axis": {
-            "title": {"text": path_words.component(found, view, i)},
-            "zeroline": False,
-        }
-        for i in range(dimensions)
-    }
-    scene = {"scene": axes} if dimensions == 3 else {a: axes[a] | style.GRID for a in axes}
     figure = style.new_figure(
         path_words.paths_alt(result, view, found, token),
         path_words.paths_caption(result, view, found, len(chosen)),
         height=HEIGHT,
         showlegend=False,
-        **scene,
+        **_axes(found, view, dimensions),
     )
     for at in chosen[np.argsort(found.tokens[chosen] == token, kind="stable")]:
         figure.add_trace(_path(result, found, int(at), dimensions, token))
@@ -69,6 +63,16 @@ def chosen_tokens(tokens: Int[np.ndarray, " token"], selected: int) -> Int[np.nd
         return np.arange(len(tokens))
     spread = np.linspace(0, len(tokens) - 1, MOST - 1).round().astype(int)
     return np.unique(np.r_[spread, np.flatnonzero(tokens == selected)])
+
+
+def _axes(found: ProjectedPaths, view: PathView, dimensions: Dimensions) -> dict[str, object]:
+    if dimensions == 3:  # where longer titles would leave the picture
+        titles = {f"{axis}axis": {"title": {"text": f"PC {i + 1}"}} for i, axis in enumerate("xyz")}
+        return {"scene": {**titles, "camera": {"eye": CAMERA}, "dragmode": "turntable"}}
+    return {
+        f"{axis}axis": {"title": {"text": path_words.component(found, view, i)}} | style.GRID
+        for i, axis in enumerate("xy")
+    }
 
 
 def _path(
@@ -114,7 +118,7 @@ def _place_bar(n: int, dimensions: int) -> go.Scatter | go.Scatter3d:
     """No point, only the colour bar that says which colour is which place in the prompt."""
     trace = go.Scatter if dimensions == 2 else go.Scatter3d
     return trace(
-        **dict.fromkeys("xyz"[:dimensions], [None]),
+        **{axis: [None] for axis in "xyz"[:dimensions]},
         mode="markers",
         marker={
             "color": [1],

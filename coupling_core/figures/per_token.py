@@ -77,13 +77,11 @@ def per_token(
         path_words.per_token_alt(result, name, values, token),
         path_words.per_token_caption(result, name),
         height=HEIGHT,
-        legend=style.BELOW | {"y": -0.32},
-        xaxis={"title": {"text": "Token"}} | _texts(result),
-        yaxis={"title": {"text": number.title}, "type": "log" if number.log else "linear"}
-        | style.GRID,
+        xaxis=_texts(result),
+        yaxis={"title": {"text": number.title}}
+        | style.GRID
+        | (style.log_axis(values) if number.log else {}),
     )
-    if number.log:
-        figure.update_yaxes(dtick=1)
     if twin is not None:
         other = number.values(twin)
         figure.add_trace(_dots(twin, other, "twin", style.SECOND, hollow=True))
@@ -99,7 +97,7 @@ def per_token(
 def _texts(result: TrajectoryResult) -> dict[str, object]:
     n = len(result.tokens)
     if n > LABELLED:
-        return {"range": [0, n + 1]}
+        return {"title": {"text": "Token"}, "range": [0, n + 1]}
     return {
         "tickvals": np.arange(1, n + 1),
         "ticktext": [label(text) for text in result.tokens],

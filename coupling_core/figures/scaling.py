@@ -29,10 +29,10 @@ def scaling(result: DepthResult, *, inverse: bool = False) -> go.Figure:
         path_words.scaling_alt(result, s, inverse),
         path_words.scaling_caption(inverse, lines),
         height=HEIGHT,
-        legend=style.BELOW | {"y": -0.2},
         xaxis={"title": {"text": "Block l"}},
-        yaxis={"title": {"text": f"{name} (no unit)"}, "type": "linear" if inverse else "log"}
-        | style.GRID,
+        yaxis={"title": {"text": f"{name} (no unit)"}}
+        | style.GRID
+        | ({} if inverse else style.log_axis(values)),
     )
     blocks = np.arange(1, len(s) + 1)
     shades = colors.sample_colorscale(list(style.DEPTH), list(np.linspace(0, 1, s.shape[1])))
