@@ -148,18 +148,17 @@ def _offer_twin(request: Request) -> None:
     )
 
 
-def _group(curves: tuple[CurveName, ...], numbers: tuple[PathNumber, ...]) -> _Draw:
-    """Draws numbers of whole paths to the left, and numbers by depth to the right."""
+def _group(numbers: tuple[PathNumber, ...], curves: tuple[CurveName, ...]) -> _Draw:
+    """Draws numbers of whole paths, then numbers by depth, two figures a row."""
 
     def draw_group(drawn: Drawn, state: State) -> None:
-        left, right = st.columns(2, gap="large")
-        with left:
-            for name in numbers:
-                _per_token(drawn, name)
-            for curve in curves[1:]:
-                _by_depth(drawn, curve)
-        with right:
-            _by_depth(drawn, curves[0])
+        figures = [partial(_per_token, drawn, name) for name in numbers]
+        figures += [partial(_by_depth, drawn, name) for name in curves]
+        for first in range(0, len(figures), 2):
+            row = figures[first : first + 2]
+            for column, one in zip(st.columns(2, gap="large"), row, strict=False):
+                with column:
+                    one()
 
     return draw_group
 
@@ -217,10 +216,10 @@ def _singular_values(drawn: Drawn, state: State) -> None:
 
 
 _GROUPS: dict[str, tuple[str, _Draw]] = {
-    "straightness": ("Straightness", _group(("line-shape-by-depth",), ("line-shape",))),
-    "growth": ("Growth", _group(("norms", "growth"), ("expodistance",))),
-    "steps": ("Steps", _group(("steps",), ("equidistance",))),
-    "entropy": ("Entropy", _group(("entropy",), ())),
+    "straightness": ("Straightness", _group(("line-shape",), ("line-shape-by-depth",))),
+    "growth": ("Growth", _group(("expodistance",), ("growth", "norms"))),
+    "steps": ("Steps", _group(("equidistance",), ("steps",))),
+    "entropy": ("Entropy", _group((), ("entropy",))),
     "linearised": ("Linearised path", _linearised),
     "singular-values": ("Singular values", _singular_values),
 }

@@ -6,7 +6,8 @@ from cases import haar
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coupling_core.projection import FITS, SMALL, project
+from coupling_core.projection import SMALL, project
+from coupling_core.records import FITS
 
 SEEDS = st.integers(0, 2**32 - 1)
 

@@ -17,7 +17,7 @@ Dimensions = Literal[2, 3]
 MOST = 64
 """Paths drawn; of a longer prompt they are taken evenly, the selected token always among them."""
 LABELLED = 16
-"""Up to so many paths carry their token's text at their end."""
+"""Up to so many paths carry their token's text."""
 PICKS = 600
 """Points, over all paths, on which a click selects a token."""
 HEIGHT = 560
@@ -82,8 +82,10 @@ def _path(
     is_selected = number == token
     color = style.BLACK if is_selected else _color(number, len(result.tokens))
     text = label(result.tokens[number - 1])
-    last = len(found.states) - 1
-    ends = [""] * last + [text if is_selected or len(found.tokens) <= LABELLED else ""]
+    n, last = len(found.states), len(found.states) - 1
+    texts = [""] * n
+    if is_selected or len(found.tokens) <= LABELLED:
+        texts[_farthest(found.coordinates[:, at])] = text
     sizes = [4 if is_selected else 0] * last + [8 if is_selected else 6]
     trace = go.Scatter if dimensions == 2 else go.Scatter3d
     return trace(
@@ -91,7 +93,7 @@ def _path(
         mode="lines+markers+text",
         line={"color": color, "width": (3 if is_selected else 1.5) * (dimensions - 1)},
         marker={"color": color, "size": np.divide(sizes, dimensions - 1), "line": {"width": 0}},
-        text=ends,
+        text=texts,
         textposition="top center",
         textfont={"color": color, "size": 12},
         customdata=found.states,
@@ -100,6 +102,11 @@ def _path(
         hovertemplate=f"token {number}, “{text}”<br>state x<sup>%{{customdata}}</sup>"
         "<extra></extra>",
     )
+
+
+def _farthest(points: Float[np.ndarray, "state c"]) -> int:
+    """The state at which a path is farthest from where it begins: there its text has room."""
+    return int(np.linalg.norm(np.nan_to_num(points - points[0]), axis=-1).argmax())
 
 
 def _coordinates(
