@@ -20,6 +20,7 @@ imported where it is first used, so that a stored result is read without it.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from coupling_core.compare import Comparison, compare, summarise
 from coupling_core.errors import Cancelled, ComputeError, CouplingError, InputError
 from coupling_core.measure import measure
 from coupling_core.projection import ProjectedPaths, project_paths
@@ -47,6 +48,7 @@ from coupling_core.trajectory import (
 
 if TYPE_CHECKING:
     from coupling_core.decode import read
+    from coupling_core.graph import layer_graph, locality
     from coupling_core.token_coupling import couple_positions
 
 __all__ = [  # noqa: RUF022 - by stage, not by name
@@ -70,6 +72,12 @@ __all__ = [  # noqa: RUF022 - by stage, not by name
     "parse_blocks",
     "Interval",
     "bootstrap",
+    # the blocks as a graph, and two results side by side
+    "layer_graph",
+    "locality",
+    "compare",
+    "Comparison",
+    "summarise",
     # tokens: the Jacobians of two blocks, compared across the positions of a prompt
     "read",
     "couple_positions",
@@ -93,11 +101,16 @@ __all__ = [  # noqa: RUF022 - by stage, not by name
     "Cancelled",
 ]
 
-_NEEDS_TORCH = {"read": "decode", "couple_positions": "token_coupling"}
+_ON_DEMAND = {
+    "read": "decode",
+    "couple_positions": "token_coupling",
+    "layer_graph": "graph",
+    "locality": "graph",
+}
 
 
 def __getattr__(name: str) -> Any:
-    """Bring in what needs torch when it is first asked for."""
-    if name not in _NEEDS_TORCH:
+    """Bring in what needs torch or networkx when it is first asked for."""
+    if name not in _ON_DEMAND:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_NEEDS_TORCH[name]}"), name)
+    return getattr(import_module(f"{__name__}.{_ON_DEMAND[name]}"), name)

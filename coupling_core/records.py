@@ -22,6 +22,10 @@ DEFAULT_K_VIEW = 32
 TOKEN_K_VIEW = 16
 """Its twin between tokens, of which a prompt may have more than a model has blocks."""
 
+DEFAULT_THRESHOLD = 0.05
+"""Edges of a layer graph below this are left out. In units of the chance-corrected score it is more
+than twice what any pair of an untrained SmolLM2 reaches, so that its graph is empty."""
+
 Definition = Literal["paper", "released", "page", "preprint", "alignment"]
 Role = Literal["A", "B"]
 FinalNorm = Literal["include", "exclude"]
@@ -32,6 +36,8 @@ TokenKind = Literal["self", "fixed-input", "fixed-output"]
 Kind = Literal["depth", TokenKind, "trajectory"]
 Fit = Literal["last", "all"]
 Part = Literal["all", "shallower", "deeper"]
+Layout = Literal["line", "circle", "spring"]
+NodeColor = Literal["community", "depth"]
 DEFINITIONS: tuple[Definition, ...] = get_args(Definition)
 ROLES: tuple[Role, ...] = get_args(Role)
 FINAL_NORMS: tuple[FinalNorm, ...] = get_args(FinalNorm)
@@ -42,6 +48,8 @@ TOKEN_KINDS: tuple[TokenKind, ...] = get_args(TokenKind)
 KINDS: tuple[Kind, ...] = get_args(Kind)
 FITS: tuple[Fit, ...] = get_args(Fit)
 PARTS: tuple[Part, ...] = get_args(Part)
+LAYOUTS: tuple[Layout, ...] = get_args(Layout)
+NODE_COLORS: tuple[NodeColor, ...] = get_args(NodeColor)
 SAMPLED_DEFINITIONS: tuple[Definition, ...] = ("released", "preprint")
 """The definitions whose chance floor has no closed form and is sampled while the Jacobian is at
 hand."""

@@ -2,12 +2,14 @@
 
     depth      measure one prompt, or many           (options in `depth`, many in `prompts`)
     trajectory the path of every token through the blocks
+    graph      the blocks as a graph                 compare    two stored results
     models     which models are at hand
     runs       the store: ls, show, verify, rm
     bench      how fast and how exact the engine is here
 
     options    what the commands share of them        terminal    progress bar, tables, JSON
     reports    what is printed, by kind of result     files       what --out writes
+    stored     stored results by what people type
 
 Exit status: 0 done, 2 the input is wrong, 1 the computing failed; each failure is one line on
 stderr. What takes long to import is imported where it is used, since a stored answer needs none of
@@ -19,7 +21,9 @@ import sys
 import typer
 
 from coupling_core.cli.bench import bench
+from coupling_core.cli.compare import compare
 from coupling_core.cli.depth import depth
+from coupling_core.cli.graph import graph
 from coupling_core.cli.models import models
 from coupling_core.cli.runs import app as runs
 from coupling_core.cli.trajectory import trajectory
@@ -35,6 +39,8 @@ app = typer.Typer(
 )
 app.command()(depth)
 app.command()(trajectory)
+app.command()(graph)
+app.command()(compare)
 app.command()(models)
 app.command()(bench)
 app.add_typer(runs, name="runs")

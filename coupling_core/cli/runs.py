@@ -7,8 +7,9 @@ from typing import Annotated, Any
 import typer
 
 from coupling_core.cli import options, reports
+from coupling_core.cli.stored import resolve
 from coupling_core.cli.terminal import print_json, print_lines, print_table
-from coupling_core.errors import ComputeError, InputError
+from coupling_core.errors import ComputeError
 from coupling_core.records import DEFAULT_K, Definition, View
 from coupling_core.store import Entry, Store
 
@@ -40,7 +41,7 @@ def show(
 ) -> None:
     """Show one stored result."""
     shelf = Store(store)
-    result = shelf.get(_resolve(shelf, key))
+    result = shelf.get(resolve(shelf, key))
     view = View(min(DEFAULT_K, result.k_max or DEFAULT_K) if k is None else k, definition)
     if as_json:
         print_json(reports.summary(result, view, stored=True))
@@ -55,7 +56,7 @@ def verify(
 ) -> None:
     """Read stored results to their last byte, and say which are damaged."""
     shelf = Store(store)
-    wanted = [_resolve(shelf, key) for key in keys or []] or [e.key for e in shelf.entries()]
+    wanted = [resolve(shelf, key) for key in keys or []] or [e.key for e in shelf.entries()]
     problems = {key: shelf.verify(key) for key in wanted}
     print_lines(*(f"{key}  {problem or 'sound'}" for key, problem in problems.items()))
     damaged = sum(map(bool, problems.values()))
@@ -70,19 +71,9 @@ def rm(
 ) -> None:
     """Remove stored results."""
     shelf = Store(store)
-    for key in [_resolve(shelf, key) for key in keys]:
+    for key in [resolve(shelf, key) for key in keys]:
         shelf.remove(key)
         print_lines(f"{key}  removed")
-
-
-def _resolve(store: Store, text: str) -> str:
-    """The one key that begins so."""
-    found = [entry.key for entry in store.entries() if entry.key.startswith(text)]
-    if text in found or len(found) == 1:
-        return text if text in found else found[0]
-    if not found:
-        raise InputError(f"there is no stored result {text!r}: see coupling runs ls")
-    raise InputError(f"{text!r} begins {len(found)} keys: give more letters")
 
 
 def _row(entry: Entry) -> tuple[str, ...]:

@@ -7,6 +7,9 @@
     spectrum               singular values, and the gap at K
     by_k                   the score of one pair, or the mean, against K
     angles                 principal angles of one pair
+    graph, locality        the blocks as a graph, and the score by distance
+                           (layouts, graph_words: their places and sentences)
+    compare                two results side by side
     tables                 the same numbers as tables
 
     paths                  tokens' paths through depth in their principal components
@@ -23,8 +26,11 @@
 from coupling_core.figures.angles import angles
 from coupling_core.figures.by_depth import by_depth
 from coupling_core.figures.by_k import mean_by_k, score_by_k
+from coupling_core.figures.compare import compared_map, comparison, difference, spectra
 from coupling_core.figures.export import FORMATS, render
+from coupling_core.figures.graph import graph
 from coupling_core.figures.linearised import linearised
+from coupling_core.figures.locality import locality
 from coupling_core.figures.matrix import matrix
 from coupling_core.figures.mosaic import mosaic
 from coupling_core.figures.path_tables import (
@@ -41,6 +47,9 @@ from coupling_core.figures.scores import scores
 from coupling_core.figures.spectrum import spectrum
 from coupling_core.figures.tables import (
     angles_table,
+    differences_table,
+    edges_table,
+    locality_table,
     matrix_table,
     score_by_k_table,
     scores_table,
@@ -63,6 +72,12 @@ __all__ = [  # noqa: RUF022 - by use, not by name
     "per_token",
     "linearised",
     "scaling",
+    "graph",
+    "locality",
+    "compared_map",
+    "difference",
+    "comparison",
+    "spectra",
     # their twins
     "scores_table",
     "matrix_table",
@@ -74,6 +89,9 @@ __all__ = [  # noqa: RUF022 - by use, not by name
     "per_token_table",
     "linearised_table",
     "scaling_table",
+    "edges_table",
+    "locality_table",
+    "differences_table",
     # files
     "FORMATS",
     "render",

@@ -18,13 +18,15 @@ _LINE = 16  # pixels
 _LETTERS = 112  # that fit into the width at the size of the notes
 _AXIS = 64  # pixels that tick labels and the title of the x axis take
 _LEGEND_BELOW = 44
+_LEGEND_ROW = 19
 
 
 def render(figure: go.Figure, ending: str, result: Result, view: AnyView) -> bytes:
     """The figure as a file's content; HTML carries plotly.js and fetches nothing.
 
     Args:
-        figure: as the other functions here return it.
+        figure: as the other functions here return it; where it is of more than one result, its
+            `layout.meta` has the "title" and the "source" to name instead of these.
         ending: one of `FORMATS`.
         result: where the figure's numbers come from.
         view: how they are looked at.
@@ -38,7 +40,8 @@ def render(figure: go.Figure, ending: str, result: Result, view: AnyView) -> byt
     alt = html.escape(figure.layout.meta["alt"])
     if ending == ".html":
         body = page.to_html(full_html=False, include_plotlyjs=True)
-        return _PAGE.format(title=html.escape(words.subject(result)), alt=alt, body=body).encode()
+        title = html.escape(page.layout.meta.get("title") or words.subject(result))
+        return _PAGE.format(title=title, alt=alt, body=body).encode()
     picture = _through_chromium(page, ending)
     return _with_title(picture, alt) if ending == ".svg" else picture
 
@@ -51,17 +54,18 @@ def require_format(ending: str) -> None:
 
 def on_paper(figure: go.Figure, result: Result, view: AnyView) -> go.Figure:
     """The figure on white, with its caption and its provenance below."""
+    told, width = figure.layout.meta, figure.layout.width or WIDTH
     caption, source = (
-        [html.escape(line) for line in textwrap.wrap(text, _LETTERS)]
-        for text in (figure.layout.meta["caption"], words.provenance(result, view))
+        [html.escape(line) for line in textwrap.wrap(text, _LETTERS * width // WIDTH)]
+        for text in (told["caption"], told.get("source") or words.provenance(result, view))
     )
     notes = [*caption, *(f"<span style='color: {style.INK}'>{line}</span>" for line in source)]
     page = style.reink(go.Figure(figure), style.BLACK)
-    square = page.layout.yaxis.scaleanchor is not None
-    below = _AXIS + _LEGEND_BELOW * _has_legend_below(page)
+    square = page.layout.yaxis.scaleanchor is not None and figure.layout.width is None
+    below = _AXIS + _legend_below(page)
     bottom = below + _LINE * len(notes) + 16
     page.update_layout(
-        width=WIDTH,
+        width=width,
         height=(WIDTH if square else page.layout.height) - _AXIS + bottom,
         paper_bgcolor="white",
         font_color=INK,
@@ -85,8 +89,13 @@ def on_paper(figure: go.Figure, result: Result, view: AnyView) -> go.Figure:
     )
 
 
-def _has_legend_below(page: go.Figure) -> bool:
-    return page.layout.legend.y is not None and any(trace.showlegend for trace in page.data)
+def _legend_below(page: go.Figure) -> int:
+    """Pixels of a legend under the plot; its entries stand three in a row."""
+    if page.layout.legend.y is None:
+        return 0
+    named = [t for t in page.data if t.showlegend or (t.showlegend is None and t.type == "scatter")]
+    rows = (len(named) - 1) // 3 + bool(page.layout.legend.title.text)
+    return _LEGEND_BELOW + _LEGEND_ROW * rows if named else 0
 
 
 def _through_chromium(page: go.Figure, ending: str) -> bytes:

@@ -32,6 +32,22 @@ DEPTH: tuple[str, ...] = tuple(
 )
 """The middle of the same scale, for thin lines: its ends would vanish on one of the two grounds."""
 
+DIFFERENCE_LIMIT = 0.3
+"""End of the range of a difference of two scores: 95 of 100 pairs of a trained model differ from
+their untrained twins by less than half of it."""
+
+CATEGORIES = (
+    "#2f7fc1",
+    "#e69f00",
+    "#2a9d8f",
+    "#cc79a7",
+    "#56b4e9",
+    "#8c6bb1",
+    "#a3a500",
+    "#b07d62",
+)
+"""Colours of things without an order; neighbours differ for colour-blind eyes too."""
+
 FONT = "'Source Sans Pro', 'Helvetica Neue', Helvetica, Arial, sans-serif"
 
 AUTO = "; auto range"

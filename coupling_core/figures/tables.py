@@ -4,7 +4,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coupling_core.records import ROLES, View, parse_blocks
+from coupling_core.compare import DIFFERENCE_COLUMNS, Comparison, difference_rows
+from coupling_core.graph import EDGE_COLUMNS, edge_rows, layer_graph, locality
+from coupling_core.records import DEFAULT_THRESHOLD, ROLES, View, parse_blocks
 from coupling_core.results import DepthResult
 from coupling_core.scores import (
     corrected,
@@ -84,3 +86,30 @@ def angles_table(result: DepthResult, block: int, basis: int, view: View) -> "Da
     index = np.arange(1, k + 1)
     chance = chance_angles(k, result.width)
     return DataFrame({"angle": index, "left": left, "right": right, "chance": chance})
+
+
+def edges_table(
+    result: DepthResult, view: View, *, corrected: bool = True, threshold: float = DEFAULT_THRESHOLD
+) -> "DataFrame":
+    """Twin of the layer graph: a row an edge, the heaviest first, with `EDGE_COLUMNS`."""
+    from pandas import DataFrame
+
+    drawn = layer_graph(result, view, corrected=corrected, threshold=threshold)
+    rows = edge_rows(drawn, score_pairs(result, view), corrected=corrected)
+    return DataFrame(rows, columns=list(EDGE_COLUMNS))
+
+
+def locality_table(result: DepthResult, view: View, *, corrected: bool = True) -> "DataFrame":
+    """Twin of the locality curve: columns distance, mean, spread, chance, pairs."""
+    from dataclasses import asdict
+
+    from pandas import DataFrame
+
+    return DataFrame(asdict(locality(result, view, corrected=corrected)))
+
+
+def differences_table(found: Comparison) -> "DataFrame":
+    """Twin of A - B: a row a pair l != l' that both have, with `DIFFERENCE_COLUMNS`."""
+    from pandas import DataFrame
+
+    return DataFrame(difference_rows(found), columns=list(DIFFERENCE_COLUMNS))

@@ -78,12 +78,16 @@ def show(result: DepthResult, view: View, *, stored: bool, out: Path | None = No
         "",
     )
     _show_blocks(result, view, found)
-    failed = [
+    print_lines("", *common.foot(result, uncertified(result), stored=stored, out=out))
+
+
+def uncertified(result: DepthResult) -> list[str]:
+    """The blocks whose SVDs are not certified, and why."""
+    return [
         f"block {number}: {c.reason}"
         for number, c in enumerate(result.certificates, 1)
         if not c.certified
     ]
-    print_lines("", *common.foot(result, failed, stored=stored, out=out))
 
 
 def _show_blocks(result: DepthResult, view: View, found: Scores) -> None:

@@ -1,0 +1,124 @@
+"""`coupling compare`: two stored results side by side."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from coupling_core.cli import files, options
+from coupling_core.cli.stored import open_result
+from coupling_core.cli.terminal import print_json, print_lines, print_table
+from coupling_core.compare import (
+    DIFFERENCE_COLUMNS,
+    Comparison,
+    difference_rows,
+    differences,
+    summarise,
+)
+from coupling_core.compare import compare as compare_results
+from coupling_core.exports import to_npz
+from coupling_core.exports.compare import comparison_arrays, comparison_table
+from coupling_core.records import DEFAULT_K, View, parse_blocks
+from coupling_core.scores import definition_name
+from coupling_core.store import Store
+
+FORMATS = (".npz", ".csv", ".html", ".svg", ".png")
+SHOWN = 10
+"""Differences in the printed table."""
+
+
+def compare(
+    left: Annotated[str, typer.Argument(metavar="R1", help="A: a key, its start, or a file.")],
+    right: Annotated[str, typer.Argument(metavar="R2", help="B: a key, its start, or a file.")],
+    blocks: Annotated[
+        str | None, typer.Option(help="Blocks of R1: 1-30, 3,7 or 1-30:2; all unless told.")
+    ] = None,
+    k: Annotated[
+        int | None, typer.Option(help=f"Singular triplets; {DEFAULT_K}, or all, unless told.")
+    ] = None,
+    definition: options.ScoreDefinition = "paper",
+    p: options.Order = 1.0,
+    role: options.MatrixRole = "A",
+    corrected: Annotated[
+        bool, typer.Option("--corrected/--raw", help="Which score is compared.")
+    ] = True,
+    out: Annotated[
+        Path | None, typer.Option(help=f"A file that ends in {', '.join(FORMATS)}.")
+    ] = None,
+    as_json: options.Json = False,
+    store: options.StoreFolder = None,
+) -> None:
+    """Compare two stored results: R1, R2 and R1 - R2 of every pair of blocks."""
+    if out is not None:
+        files.require_writable(out, FORMATS)
+    shelf = Store(store)
+    a, b = (open_result(shelf, text) for text in (left, right))
+    most = min(a.k_max, b.k_max) or DEFAULT_K
+    view = View(
+        min(DEFAULT_K, most) if k is None else k,
+        definition,
+        p,
+        role,
+        parse_blocks(blocks, a.n_blocks) if blocks else None,
+    )
+    found = compare_results(a, b, view, corrected=corrected)
+    if out is not None:
+        files.write(out, _content(out.suffix, found))
+    if as_json:
+        print_json(_summary(found))
+    else:
+        _show(found, out)
+
+
+def _content(ending: str, found: Comparison) -> bytes:
+    if ending == ".npz":
+        return to_npz(comparison_arrays(found))
+    if ending == ".csv":
+        return comparison_table(found)
+    from coupling_core import figures  # plotly
+
+    return figures.render(figures.comparison(found), ending, found.left, found.view)
+
+
+def _summary(found: Comparison) -> dict[str, Any]:
+    view = found.view
+    return {
+        "left": _side(found.left.key, found.left.model_name, found.left_scores.blocks),
+        "right": _side(found.right.key, found.right.model_name, found.right_scores.blocks),
+        "k": view.k,
+        "definition": view.definition,
+        "p": view.p,
+        "role": view.role,
+        "score": "corrected" if found.corrected else "coupling",
+        "matched_by": "number" if found.same_depth else "relative depth",
+        "differ_in": differences(found),
+        "summary": asdict(summarise(found)),
+        **{name: values for name, values in comparison_arrays(found).items() if name != "blocks"},
+        "differences": [
+            dict(zip(DIFFERENCE_COLUMNS, row, strict=True)) for row in difference_rows(found)
+        ],
+    }
+
+
+def _side(key: str, model: str, blocks: tuple[int, ...]) -> dict[str, Any]:
+    return {"key": key, "model": model, "blocks": blocks}
+
+
+def _show(found: Comparison, out: Path | None) -> None:
+    of = summarise(found)
+    score = "chance-corrected" if found.corrected else "c"
+    print_lines(
+        f"A           {found.left.model_name} {found.left.measured}",
+        f"B           {found.right.model_name} {found.right.measured}",
+        *(f"differ in   {difference}" for difference in differences(found)),
+        f"score       {score}, {definition_name(found.view)}, K = {found.view.k}",
+        f"mean        A {of.left:.4f}, B {of.right:.4f}, A - B {of.difference:+.4f}, over "
+        f"{of.pairs} pairs l != l'",
+        f"correlation {of.correlation:.3f} of the two maps (Pearson)",
+        "",
+    )
+    rows = difference_rows(found)[:SHOWN]
+    texts = [(*map(str, row[:4]), *(f"{number:.3f}" for number in row[4:])) for row in rows]
+    print_table(DIFFERENCE_COLUMNS, texts, right=True)
+    print_lines(*(["", f"written     {out}"] if out else []))

@@ -1,0 +1,172 @@
+"""`coupling graph`: the blocks of a model as a graph, weighted by their coupling at one token."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+
+import typer
+
+from coupling_core.cli import files, options
+from coupling_core.cli.reports import common
+from coupling_core.cli.reports.depth import uncertified
+from coupling_core.cli.terminal import ProgressBar, print_json, print_lines, print_table
+from coupling_core.measure import measure
+from coupling_core.records import (
+    DEFAULT_K,
+    DEFAULT_MODEL,
+    DEFAULT_THRESHOLD,
+    Layout,
+    NodeColor,
+    Request,
+    View,
+    parse_blocks,
+)
+from coupling_core.results import DepthResult
+from coupling_core.scores import definition_name, score_pairs
+from coupling_core.store import Store
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+    from coupling_core.graph import Locality
+
+NUMBERS = (".graphml", ".csv", ".npz")
+FORMATS = (*NUMBERS, ".html", ".svg", ".png")
+SHOWN = 10
+"""Edges in the printed table."""
+POINTS = 4
+"""Of the locality curve, in the printed line."""
+
+FigureName = Literal["graph", "locality"]
+
+
+def graph(
+    prompt: options.Prompt,
+    model: options.Model = DEFAULT_MODEL,
+    token: Annotated[int, typer.Option(help="Token measured, 1..n; -1 is the last.")] = -1,
+    blocks: Annotated[
+        str | None, typer.Option(help="The nodes: 1-30, 3,7 or 1-30:2; all unless told.")
+    ] = None,
+    k: options.K = DEFAULT_K,
+    definition: options.ScoreDefinition = "paper",
+    p: options.Order = 1.0,
+    role: options.MatrixRole = "A",
+    corrected: Annotated[
+        bool, typer.Option("--corrected/--raw", help="Which score weighs the edges.")
+    ] = True,
+    threshold: Annotated[
+        float, typer.Option(help="Smallest weight of an edge, 0..1.")
+    ] = DEFAULT_THRESHOLD,
+    final_norm: options.Norm = "include",
+    revision: options.Revision = None,
+    untrained: options.Untrained = None,
+    dtype: options.Rounded = "float32",
+    quantize: options.Quantised = None,
+    stack: options.OneStack = None,
+    device: options.Device = None,
+    out: Annotated[
+        Path | None, typer.Option(help=f"A file that ends in {', '.join(FORMATS)}.")
+    ] = None,
+    figure: Annotated[FigureName, typer.Option(help="Which figure --out draws.")] = "graph",
+    layout: Annotated[Layout, typer.Option(help="Where its nodes lie.")] = "line",
+    color: Annotated[NodeColor, typer.Option(help="What colours its nodes.")] = "community",
+    as_json: options.Json = False,
+    store: options.StoreFolder = None,
+) -> None:
+    """Draw the blocks as a graph whose edges are as strong as two blocks are coupled."""
+    from coupling_core.graph import layer_graph, require_threshold  # networkx
+
+    require_threshold(threshold)
+    view = View(k, definition, p, role)
+    if out is not None:
+        files.require_writable(out, FORMATS)
+    request = Request(
+        prompt,
+        model=model,
+        token=token,
+        k=k,
+        final_norm=final_norm,
+        revision=revision,
+        untrained=untrained,
+        dtype=dtype,
+        quantize=quantize,
+        stack=stack,
+    )
+    with ProgressBar(blocks) as bar:
+        result = cast(DepthResult, measure(request, Store(store), device=device, progress=bar))
+    view = replace(view, blocks=parse_blocks(blocks, result.n_blocks))
+    drawn = layer_graph(result, view, corrected=corrected, threshold=threshold)
+    if out is not None and out.suffix in NUMBERS:
+        from coupling_core.exports.graph import graph_file
+
+        content = graph_file(out.suffix, result, view, corrected=corrected, threshold=threshold)
+        files.write(out, content)
+    elif out is not None:
+        from coupling_core import figures
+
+        page = (
+            figures.locality(result, view, corrected=corrected)
+            if figure == "locality"
+            else figures.graph(
+                result, view, corrected=corrected, threshold=threshold, layout=layout, color=color
+            )
+        )
+        files.write(out, figures.render(page, out.suffix, result, view))
+    if as_json:
+        print_json(_summary(drawn, result, view, corrected, stored=not bar.used))
+    else:
+        _show(drawn, result, view, corrected)
+        print_lines("", *common.foot(result, uncertified(result), stored=not bar.used, out=out))
+
+
+def _summary(
+    drawn: "nx.Graph", result: DepthResult, view: View, corrected: bool, *, stored: bool
+) -> dict[str, Any]:
+    from coupling_core.graph import EDGE_COLUMNS, communities, edge_rows, locality, modularity
+
+    rows = edge_rows(drawn, score_pairs(result, view), corrected=corrected)
+    return (
+        common.summary(result, stored=stored)
+        | {"token": result.token}
+        | common.of_view(result, view)
+        | {
+            "blocks": view.blocks,
+            "score": "corrected" if corrected else "coupling",
+            "threshold": drawn.graph["threshold"],
+            "pairs": drawn.graph["pairs"],
+            "pairs_without_score": drawn.graph["pairs_without_score"],
+            "edges": [dict(zip(EDGE_COLUMNS, row, strict=True)) for row in rows],
+            "communities": communities(drawn),
+            "modularity": modularity(drawn),
+            "locality": vars(locality(result, view, corrected=corrected)),
+        }
+    )
+
+
+def _show(drawn: "nx.Graph", result: DepthResult, view: View, corrected: bool) -> None:
+    from coupling_core.figures.graph_words import communities_words
+    from coupling_core.graph import EDGE_COLUMNS, edge_rows, locality
+
+    score = "chance-corrected" if corrected else "c"
+    missing = drawn.graph["pairs_without_score"]
+    near = locality(result, view, corrected=corrected)
+    print_lines(
+        *common.head(result),
+        f"token       {result.token_words(result.token)}",
+        f"score       {score}, {definition_name(view)}, K = {view.k}, {result.final_norm_words}",
+        f"edges       {drawn.number_of_edges()} of {drawn.graph['pairs']} pairs at "
+        f"{drawn.graph['threshold']:g} or more" + f", {missing} without a score" * bool(missing),
+        f"communities {communities_words(drawn)}",
+        f"locality    {_locality(near)}",
+        "",
+    )
+    rows = edge_rows(drawn, score_pairs(result, view), corrected=corrected)[:SHOWN]
+    texts = [(*map(str, row[:3]), *(f"{number:.3f}" for number in row[3:])) for row in rows]
+    print_table(EDGE_COLUMNS, texts, right=True)
+
+
+def _locality(near: "Locality") -> str:
+    """A few points of the curve."""
+    points = list(zip(near.distance, near.mean, strict=True))
+    shown = points[:: max(1, -(-len(points) // POINTS))]
+    return ", ".join(f"{mean:.3f} at |l - l'| = {distance}" for distance, mean in shown)

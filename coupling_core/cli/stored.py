@@ -1,0 +1,33 @@
+"""Stored results by what people type: a key, its first letters, or a file."""
+
+from pathlib import Path
+
+from coupling_core.archive import SUFFIX, load
+from coupling_core.errors import InputError
+from coupling_core.results import Result
+from coupling_core.store import Store
+
+
+def open_result(store: Store, text: str) -> Result:
+    """A result by its key, by the first letters of its key, or by its file.
+
+    Raises:
+        InputError: where there is none, the letters begin several keys, or the file is damaged.
+    """
+    if text.endswith(SUFFIX):
+        return load(Path(text))
+    return store.get(resolve(store, text))
+
+
+def resolve(store: Store, text: str) -> str:
+    """The one key that begins so.
+
+    Raises:
+        InputError: where there is none, or several.
+    """
+    found = [entry.key for entry in store.entries() if entry.key.startswith(text)]
+    if text in found or len(found) == 1:
+        return text if text in found else found[0]
+    if not found:
+        raise InputError(f"there is no stored result {text!r}: see coupling runs ls")
+    raise InputError(f"{text!r} begins {len(found)} keys: give more letters")

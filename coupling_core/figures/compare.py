@@ -1,0 +1,255 @@
+"""Two results side by side: their maps in one range, the difference, and one pair's spectra."""
+
+from dataclasses import replace
+
+import numpy as np
+import plotly.graph_objects as go
+from jaxtyping import Int
+from plotly.subplots import make_subplots
+
+from coupling_core.compare import Comparison, differences, summarise
+from coupling_core.figures import pairs, style, words
+from coupling_core.figures.scores import PLOT_PIXELS, scores
+from coupling_core.records import View
+from coupling_core.results import DepthResult
+
+SIDES = ("A", "B")
+PANELS = ("A", "B", "A - B")
+PAPER_WIDTH = 1140
+"""Of all three maps in a file, in pixels."""
+
+
+def compared_map(
+    found: Comparison, side: str, *, selected: tuple[int, int] | None = None
+) -> go.Figure:
+    """The score map of A or of B on the blocks that are matched, in the fixed range.
+
+    Args:
+        found: the comparison.
+        side: "A" or "B".
+        selected: the pair (l, l') to outline, in A's numbers.
+
+    Returns:
+        the map of `scores`, whose customdata is [l, l'] in A's numbers on both sides.
+    """
+    result, own = (
+        (found.left, found.left_scores) if side == "A" else (found.right, found.right_scores)
+    )
+    figure = scores(result, _view_of(found, own.blocks), corrected=found.corrected)
+    _outline(figure, found, selected)
+    figure.update_traces(customdata=_pairs_of_left(found), selector={"name": "pairs"})
+    meta = figure.layout.meta
+    return figure.update_layout(meta=meta | {"alt": f"{side}: {meta['alt']}"})
+
+
+def difference(found: Comparison, *, selected: tuple[int, int] | None = None) -> go.Figure:
+    """A - B of every pair, in a diverging range round 0.
+
+    Args:
+        found: the comparison.
+        selected: the pair (l, l') to outline, in A's numbers.
+
+    Returns:
+        a figure whose first trace is the map and whose trace "pairs" takes clicks, with
+        customdata [l, l'] in A's numbers.
+    """
+    z = found.difference.astype(np.float32)
+    blocks = found.left_scores.blocks
+    at = np.arange(len(blocks), dtype=np.float64)
+    figure = style.new_figure(
+        difference_alt(found),
+        difference_caption(found),
+        height=600,
+        **pairs.axes(at, blocks, side=1),
+    )
+    figure.add_heatmap(
+        x=at,
+        y=at,
+        z=z,
+        zmin=-style.DIFFERENCE_LIMIT,
+        zmax=style.DIFFERENCE_LIMIT,
+        colorscale=style.DIVERGING,
+        colorbar=style.color_bar(
+            f"A - B, {style.score_name(found.corrected).lower()}", style.score_terms(found.view)
+        ),
+        hoverinfo="skip",
+        name="difference",
+    )
+    if np.isnan(z).any():
+        figure.add_trace(style.grey_cells(at, np.isnan(z), "no score in one of the two"))
+    points = pairs.points(found.left, found.left_scores, at, PLOT_PIXELS / len(at))
+    figure.add_trace(points.update(text=_hover_texts(found)))
+    _outline(figure, found, selected)
+    return _told(style.fix_margins(figure), found)
+
+
+def comparison(found: Comparison) -> go.Figure:
+    """A, B and A - B in one figure, for a file."""
+    panels = [*(compared_map(found, side) for side in SIDES), difference(found)]
+    whole = make_subplots(1, 3, subplot_titles=PANELS, horizontal_spacing=0.07)
+    for column, panel in enumerate(panels, 1):
+        own = found.right_scores.blocks if column == 2 else found.left_scores.blocks
+        layout = pairs.axes(np.arange(len(own), dtype=np.float64), own, side=1, most=8)
+        whole.add_traces(
+            [trace for trace in panel.data if trace.type == "heatmap"], rows=1, cols=column
+        )
+        whole.update_xaxes(layout["xaxis"], row=1, col=column)
+        whole.update_yaxes(layout["yaxis"], row=1, col=column, scaleanchor=_axis("x", column))
+    whole.update_yaxes(title_text="", selector=lambda axis: axis.anchor != "x")
+    _share_bars(whole)
+    _name_once(whole)
+    return whole.update_layout(
+        legend=style.BELOW,
+        template=style.TEMPLATE,
+        width=PAPER_WIDTH,
+        height=520,
+        meta=panels[-1].layout.meta,
+    )
+
+
+def spectra(found: Comparison, block: int, basis: int) -> go.Figure:
+    """Singular values of the two blocks of one pair, of A and of B over each other.
+
+    Args:
+        found: the comparison.
+        block: l, in A's numbers.
+        basis: l', in A's numbers.
+
+    Returns:
+        a figure with a line a block and result, named after them.
+    """
+    figure = style.new_figure(
+        spectra_alt(found, block, basis),
+        "Singular values of the Jacobians of the pair on a log axis. A steeper line has its "
+        "action in fewer directions; coupling does not depend on their scale.",
+        height=480,
+        legend=style.BELOW | {"y": -0.2},
+        xaxis={"title": {"text": "Index k of the singular value"}},
+        yaxis={
+            "title": {"text": "Singular value s<sub>k</sub> (no unit)"},
+            "type": "log",
+            "dtick": "D2",
+        }
+        | style.GRID,
+    )
+    figure.add_vline(x=found.view.k, line={"color": style.INK, "width": 1, "dash": "dot"})
+    for side, color in zip(SIDES, (style.ACCENT, style.SECOND), strict=True):
+        for number, dash, part in ((block, "solid", "Jacobian"), (basis, "dot", "basis")):
+            figure.add_trace(_spectrum(found, side, number, part).update(line_color=color))
+            figure.data[-1].line.dash = dash
+    return _told(figure, found)
+
+
+def difference_alt(found: Comparison) -> str:
+    """What the difference comes to, in numbers."""
+    of = summarise(found)
+    return (
+        f"Map of A - B, the {style.score_name(found.corrected).lower()} "
+        f"({style.score_terms(found.view)}) of {words.subject(found.left)} less that of "
+        f"{words.subject(found.right)}, for {len(found.left_scores.blocks)} by "
+        f"{len(found.left_scores.blocks)} blocks. Over {of.pairs} pairs l ≠ l' the means are "
+        f"{of.left:.3f} and {of.right:.3f}, their difference {of.difference:+.3f}; the two maps "
+        f"correlate with r = {of.correlation:.2f}."
+    )
+
+
+def difference_caption(found: Comparison) -> str:
+    """How the difference is read."""
+    matched = (
+        ""
+        if found.same_depth
+        else " Blocks of the shallower model are matched with the nearest relative depth "
+        "(l - 1) / (L - 1) of the deeper; numbers are A's."
+    )
+    return (
+        "A - B of every pair: red where A is coupled more, blue where B is, and nothing where the "
+        f"two agree. Larger differences take the last colour.{matched}"
+    )
+
+
+def spectra_alt(found: Comparison, block: int, basis: int) -> str:
+    """What the spectra are of, with their ends."""
+    text = (
+        f"Singular values of blocks {block} and {basis} of A, {words.subject(found.left)}, and of "
+        f"blocks {found.partner(block)} and {found.partner(basis)} of B, "
+        f"{words.subject(found.right)}, by index on a log axis."
+    )
+    a = found.left.singular_values[block - 1]
+    b = found.right.singular_values[found.partner(block) - 1]
+    return text + f" s₁ of the Jacobian is {a[0]:.3g} in A and {b[0]:.3g} in B."
+
+
+def source(found: Comparison) -> str:
+    """Where the numbers come from: both measurements, and in what they differ."""
+    left, right = (words.provenance(result, found.view) for result in (found.left, found.right))
+    return f"A: {left}. B: {right}. Between them: {'; '.join(differences(found))}."
+
+
+def _told(figure: go.Figure, found: Comparison) -> go.Figure:
+    title = f"{words.subject(found.left)} against {words.subject(found.right)}"
+    meta = figure.layout.meta | {"title": title, "source": source(found)}
+    return figure.update_layout(meta=meta)
+
+
+def _view_of(found: Comparison, blocks: tuple[int, ...]) -> View:
+    return replace(found.view, blocks=blocks)
+
+
+def _outline(figure: go.Figure, found: Comparison, selected: tuple[int, int] | None) -> None:
+    blocks = found.left_scores.blocks
+    if selected and set(selected) <= set(blocks):
+        at = np.arange(len(blocks), dtype=np.float64)
+        figure.add_shape(pairs.outline(blocks, at, selected, side=1))
+
+
+def _pairs_of_left(found: Comparison) -> Int[np.ndarray, "pair 2"]:
+    blocks = np.array(found.left_scores.blocks)
+    return np.stack(np.meshgrid(blocks, blocks, indexing="ij"), -1).reshape(-1, 2)
+
+
+def _hover_texts(found: Comparison) -> list[str]:
+    """Both scores and their difference, row by row."""
+    a, b, apart = found.left_values, found.right_values, found.difference
+    ours, theirs = found.left_scores.blocks, found.right_scores.blocks
+    texts = []
+    for i, j in np.ndindex(apart.shape):
+        other = "" if found.same_depth else f" (blocks {theirs[i]} and {theirs[j]})"
+        texts.append(
+            f"Jacobian of block {ours[i]} in the basis of block {ours[j]}<br>"
+            f"A {a[i, j]:.3f}, B{other} {b[i, j]:.3f}<br>A - B {apart[i, j]:+.3f}"
+        )
+    return texts
+
+
+def _spectrum(found: Comparison, side: str, block: int, part: str) -> go.Scatter:
+    result: DepthResult = found.left if side == "A" else found.right
+    number = block if side == "A" else found.partner(block)
+    return go.Scatter(
+        x=np.arange(1, result.k_max + 1),
+        y=result.singular_values[number - 1],
+        mode="lines",
+        line={"width": 2.5},
+        name=f"{side}, block {number} ({part})",
+        hovertemplate=f"{side}, block {number}<br>s<sub>%{{x}}</sub> = %{{y:.4g}}<extra></extra>",
+    )
+
+
+def _axis(letter: str, number: int) -> str:
+    return letter if number == 1 else f"{letter}{number}"
+
+
+def _name_once(whole: go.Figure) -> None:
+    """A reason for grey cells stands once in the legend, however many maps have such cells."""
+    named: set[str] = set()
+    for trace in whole.data:
+        trace.showlegend = bool(trace.showlegend) and trace.name not in named
+        named |= {trace.name} if trace.showlegend else set()
+
+
+def _share_bars(whole: go.Figure) -> None:
+    """One colour bar for the two maps, and one for the difference."""
+    maps = [trace for trace in whole.data if trace.showscale is None]
+    left, right, apart = maps
+    right.showscale = False
+    left.colorbar.update(y=1.1, len=260)
+    apart.colorbar.update(y=1.1, len=260, x=whole.layout.xaxis3.domain[0])

@@ -1,0 +1,285 @@
+"""The layer graph: blocks as nodes, edges as wide and as opaque as the two are coupled.
+
+Thousands of edges are drawn as a handful of traces, one for each step of the scale.
+"""
+
+import networkx as nx
+import numpy as np
+import plotly.graph_objects as go
+from jaxtyping import Float
+
+from coupling_core.figures import graph_words, layouts, style
+from coupling_core.figures.pairs import SVG_POINTS
+from coupling_core.graph import groups, layer_graph, strongest_partners
+from coupling_core.records import DEFAULT_THRESHOLD, Layout, NodeColor, View
+from coupling_core.results import DepthResult
+from coupling_core.scores import score_pairs
+
+CORRECTED_STEPS = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3)
+"""Lower ends of the steps of the scale: few pairs of a trained model pass the last."""
+RAW_STEPS = (0.0, 0.2, 0.4, 0.6, 0.7, 0.8, 0.9)
+WIDTHS = (0.6, 6.0)
+"""Pixels of the faintest and of the strongest step."""
+OPACITIES = (0.18, 0.95)
+NODE_PIXELS = 13
+MOST_LABELS = 40
+"""Numbers round a circle: with more of them they would collide."""
+
+
+def graph(
+    result: DepthResult,
+    view: View,
+    *,
+    corrected: bool = True,
+    threshold: float = DEFAULT_THRESHOLD,
+    layout: Layout = "line",
+    color: NodeColor = "community",
+    auto_range: bool = False,
+    selected: tuple[int, int] | None = None,
+) -> go.Figure:
+    """The papers' Figures 1c-e: a node a block, an edge a pair coupled by at least the threshold.
+
+    Args:
+        result: may be partial; pairs without a score are no edges.
+        view: K, definition, role and blocks.
+        corrected: weigh by the chance-corrected score, else by c.
+        threshold: smallest weight drawn, 0..1.
+        layout: where the nodes lie.
+        color: what colours them.
+        auto_range: stretch width and opacity over what is drawn, and say so.
+        selected: the pair (l, l') to mark, whether or not it reaches the threshold.
+
+    Returns:
+        a figure whose traces "edges" and "blocks" take clicks, with customdata [l, l']; of a node,
+        l' is its strongest partner.
+
+    Raises:
+        InputError: where K or a block is not in the result, or the threshold is out of range.
+    """
+    drawn = layer_graph(result, view, corrected=corrected, threshold=threshold)
+    at = layouts.positions(drawn, layout)
+    figure = style.new_figure(
+        graph_words.graph_alt(result, view, drawn),
+        graph_words.graph_caption(layout, corrected, auto_range),
+        **_axes(at, layout),
+    )
+    place = dict(zip(drawn.nodes, at, strict=True))
+    figure.add_traces(_edges(drawn, place, layout, _steps(drawn, corrected, auto_range)))
+    if selected and set(selected) <= set(place) and selected[0] != selected[1]:
+        figure.add_trace(_selected(selected, place, layout))
+    figure.add_trace(_handles(drawn, place, layout))
+    partners = strongest_partners(score_pairs(result, view), corrected=corrected)
+    figure.add_traces(_nodes(drawn, place, partners, result.n_blocks, color, selected))
+    if layout != "line":
+        figure.add_trace(_labels(drawn, at, layout))
+    return figure.update_layout(
+        legend_title={
+            "text": f"{style.score_name(corrected)} ({style.score_terms(view)})",
+            "side": "top",
+        }
+    )
+
+
+def _steps(drawn: nx.Graph, corrected: bool, auto_range: bool) -> Float[np.ndarray, " step"]:
+    """Lower ends of the steps of width and opacity."""
+    fixed = np.array(CORRECTED_STEPS if corrected else RAW_STEPS)
+    if not auto_range or not drawn.number_of_edges():
+        return fixed
+    low, high = style.span(np.array([weight for *_, weight in drawn.edges(data="weight")]))
+    return np.linspace(low, high, len(fixed), endpoint=False)
+
+
+def _edges(
+    drawn: nx.Graph,
+    place: dict[int, Float[np.ndarray, " 2"]],
+    layout: Layout,
+    steps: Float[np.ndarray, " step"],
+) -> list[go.Scatter]:
+    """One trace a step that has an edge, the faintest first."""
+    weight = np.array([weight for *_, weight in drawn.edges(data="weight")])
+    lines = layouts.paths(*_ends(list(drawn.edges), place), layout)
+    step = np.clip(np.searchsorted(steps, weight, side="right") - 1, 0, None)
+    traces = []
+    for number, low in enumerate(steps):
+        if not (step == number).any():
+            continue
+        strength = number / (len(steps) - 1)
+        last = number == len(steps) - 1
+        x, y = _broken(lines[step == number])
+        traces.append(
+            go.Scatter(
+                x=x,
+                y=y,
+                mode="lines",
+                line={"color": style.INK, "width": float(np.interp(strength, (0, 1), WIDTHS))},
+                opacity=float(np.interp(strength, (0, 1), OPACITIES)),
+                name=f"{low:.2g} or more" if last else f"{low:.2g} to {steps[number + 1]:.2g}",
+                hoverinfo="skip",
+            )
+        )
+    return traces
+
+
+def _ends(
+    pairs: list[tuple[int, int]], place: dict[int, Float[np.ndarray, " 2"]]
+) -> tuple[Float[np.ndarray, "edge 2"], Float[np.ndarray, "edge 2"]]:
+    start, end = (np.array([place[pair[i]] for pair in pairs]).reshape(-1, 2) for i in (0, 1))
+    return start, end
+
+
+def _broken(
+    lines: Float[np.ndarray, "edge point 2"],
+) -> tuple[Float[np.ndarray, " any"], Float[np.ndarray, " any"]]:
+    """Coordinates of many lines as those of one, with a gap after each."""
+    gap = np.full((len(lines), 1, 2), np.nan)
+    x, y = np.concatenate([lines, gap], 1).reshape(-1, 2).T.astype(np.float32)
+    return x, y
+
+
+def _selected(
+    pair: tuple[int, int], place: dict[int, Float[np.ndarray, " 2"]], layout: Layout
+) -> go.Scatter:
+    x, y = _broken(layouts.paths(*_ends([pair], place), layout))
+    return go.Scatter(
+        x=x,
+        y=y,
+        mode="lines",
+        line={"color": style.ACCENT, "width": 2.5},
+        name=f"selected: {pair[0]} and {pair[1]}",
+        hoverinfo="skip",
+    )
+
+
+def _handles(
+    drawn: nx.Graph, place: dict[int, Float[np.ndarray, " 2"]], layout: Layout
+) -> go.Scatter | go.Scattergl:
+    """Invisible points on the edges: they carry the hover text and can be selected."""
+    pairs = list(drawn.edges)
+    at = layouts.handles(*_ends(pairs, place), layout).astype(np.float32)
+    trace = go.Scatter if len(pairs) <= SVG_POINTS else go.Scattergl
+    return trace(
+        x=at[:, 0],
+        y=at[:, 1],
+        customdata=np.array(pairs).reshape(-1, 2),
+        mode="markers",
+        marker={"size": 9, "opacity": 0, "color": style.INK},
+        text=[_edge_text(*edge) for edge in drawn.edges(data=True)],
+        hovertemplate="%{text}<extra></extra>",
+        showlegend=False,
+        name="edges",
+    )
+
+
+def _edge_text(block: int, basis: int, scores: dict[str, float]) -> str:
+    corrected = scores.get("corrected", float("nan"))
+    return (
+        f"blocks {block} and {basis}, mean of both directions<br>"
+        f"c = {scores['coupling']:.3f}, chance floor {scores['chance']:.3f}<br>"
+        f"chance-corrected {corrected:.3f}"
+    )
+
+
+def _nodes(
+    drawn: nx.Graph,
+    place: dict[int, Float[np.ndarray, " 2"]],
+    partners: dict[int, int],
+    n_blocks: int,
+    color: NodeColor,
+    selected: tuple[int, int] | None,
+) -> list[go.Scatter]:
+    """The nodes that take clicks, and for the legend a name for each community."""
+    blocks = list(drawn.nodes)
+    at = np.array([place[block] for block in blocks], np.float32)
+    if color == "depth":
+        marker = {"color": blocks, "cmin": 1, "cmax": n_blocks, "colorscale": style.DEPTH}
+    else:
+        marker = {"color": [_color_of(drawn, drawn.nodes[b]["community"]) for b in blocks]}
+    chosen = [block in (selected or ()) for block in blocks]
+    nodes = go.Scatter(
+        x=at[:, 0],
+        y=at[:, 1],
+        customdata=np.array([(block, partners[block]) for block in blocks]),
+        mode="markers",
+        marker=marker
+        | {
+            "size": [NODE_PIXELS + 4 * on for on in chosen],
+            "opacity": 1,
+            "line": {
+                "color": [style.ACCENT if on else "rgba(0, 0, 0, 0)" for on in chosen],
+                "width": [3 * on for on in chosen],
+            },
+        },
+        text=[_node_text(drawn, block, partners[block]) for block in blocks],
+        hovertemplate="%{text}<extra></extra>",
+        showlegend=False,
+        name="blocks",
+    )
+    return [nodes, *(_key(drawn, members) for members in groups(drawn) * (color != "depth"))]
+
+
+def _color_of(drawn: nx.Graph, community: int) -> str:
+    """Communities of several blocks have colours, in their order; a block alone is grey."""
+    several = [drawn.nodes[group[0]]["community"] for group in groups(drawn)]
+    if community not in several:
+        return style.NOT_COMPUTED
+    return style.CATEGORIES[several.index(community) % len(style.CATEGORIES)]
+
+
+def _key(drawn: nx.Graph, members: tuple[int, ...]) -> go.Scatter:
+    return go.Scatter(
+        x=[None],
+        y=[None],
+        mode="markers",
+        marker={"color": _color_of(drawn, drawn.nodes[members[0]]["community"]), "size": 10},
+        name=f"community: {graph_words.ranges(members)}",
+        hoverinfo="skip",
+    )
+
+
+def _node_text(drawn: nx.Graph, block: int, partner: int) -> str:
+    node = drawn.nodes[block]
+    edges = drawn.degree(block)
+    return (
+        f"block {block}, community {node['community']}<br>"
+        f"{edges} {'edge' if edges == 1 else 'edges'}, strength {node['strength']:.2f}<br>"
+        f"strongest partner: block {partner}"
+    )
+
+
+def _labels(drawn: nx.Graph, at: Float[np.ndarray, "node 2"], layout: Layout) -> go.Scatter:
+    """Block numbers: round the circle, or over the nodes."""
+    step = -(-len(at) // MOST_LABELS) if layout == "circle" else 1
+    away = 1.1 if layout == "circle" else 1.0
+    return go.Scatter(
+        x=away * at[::step, 0],
+        y=away * at[::step, 1],
+        mode="text",
+        text=[str(block) for block in list(drawn.nodes)[::step]],
+        textposition="middle center" if layout == "circle" else "top center",
+        hoverinfo="skip",
+        showlegend=False,
+        name="numbers",
+    )
+
+
+def _axes(at: Float[np.ndarray, "node 2"], layout: Layout) -> dict[str, object]:
+    legend = {"orientation": "h", "x": 0, "y": -0.16, "yanchor": "top"}
+    if layout == "line":
+        first, last = at[0, 0], at[-1, 0]
+        return {
+            "height": 560,
+            "legend": legend,
+            "xaxis": {"title": {"text": "Block"}, "range": [first - 1, last + 1]},
+            "yaxis": {
+                "title": {"text": "|l - l'| (blocks)"},
+                "range": [-0.04 * (last - first) - 0.5, last - first + 1],
+            }
+            | style.GRID,
+        }
+    hidden = {"visible": False, "constrain": "domain"}
+    return {
+        "height": 620,
+        "legend": legend | {"y": -0.02},
+        "xaxis": hidden | {"range": [-1.2, 1.2]},
+        "yaxis": hidden | {"range": [-1.2, 1.2], "scaleanchor": "x"},
+    }

@@ -1,0 +1,92 @@
+"""Captions and alternative texts of the layer graph and of the locality curve."""
+
+from collections.abc import Iterable
+from operator import itemgetter
+
+import networkx as nx
+import numpy as np
+
+from coupling_core.figures import style, words
+from coupling_core.graph import Locality, groups, modularity
+from coupling_core.records import View
+from coupling_core.results import DepthResult
+
+
+def graph_alt(result: DepthResult, view: View, drawn: nx.Graph) -> str:
+    """What the layer graph shows, with its main numbers."""
+    facts = drawn.graph
+    text = (
+        f"Graph of {drawn.number_of_nodes()} blocks of {words.subject(result)}: "
+        f"{drawn.number_of_edges()} of {facts['pairs']} pairs reach the threshold "
+        f"{facts['threshold']:g} of the {facts['weight_meaning']} ({style.score_terms(view)})."
+    )
+    if facts["pairs_without_score"]:
+        text += f" {facts['pairs_without_score']} pairs have no score."
+    if drawn.number_of_edges():
+        block, basis, weight = max(drawn.edges(data="weight"), key=itemgetter(2))
+        text += f" The strongest joins blocks {block} and {basis} with {weight:.3f}."
+    return f"{text} {communities_words(drawn)}"
+
+
+def communities_words(drawn: nx.Graph) -> str:
+    """The communities of a layer graph as a sentence."""
+    found = groups(drawn)
+    if not found:
+        return "No two blocks form a community."
+    alone = drawn.number_of_nodes() - sum(map(len, found))
+    named = "; ".join(ranges(members) for members in found)
+    noun = "community" if len(found) == 1 else "communities"
+    text = f"{len(found)} {noun} of blocks ({named})"
+    text += f", {alone} {'block' if alone == 1 else 'blocks'} alone" * (alone > 0)
+    return f"{text}; modularity {modularity(drawn):.2f}."
+
+
+def ranges(numbers: Iterable[int]) -> str:
+    """Ascending whole numbers with runs drawn together: 2-11, 30."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return ", ".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)
+
+
+def graph_caption(layout: str, corrected: bool, auto_range: bool) -> str:
+    """How the layer graph is read."""
+    where = {
+        "line": "Blocks lie in order, and an arc is as high as its blocks are apart. Hold its top",
+        "circle": "Blocks run clockwise from the top. Hold an edge near its middle",
+        "spring": "Blocks that are coupled pull each other close. Hold an edge at its middle",
+    }[layout]
+    scale = "over what is drawn (auto range)" if auto_range else "on a fixed scale"
+    return (
+        f"{where} to read or select it. Width and opacity show the "
+        f"{style.score_name(corrected).lower()}, the mean of both directions, {scale}."
+    )
+
+
+def locality_alt(result: DepthResult, view: View, found: Locality) -> str:
+    """How far apart blocks are coupled, in numbers."""
+    text = (
+        f"Mean score against the distance of two blocks of {words.subject(result)} "
+        f"({style.score_terms(view)}), with a band of one standard deviation over the pairs."
+    )
+    known = ~np.isnan(found.mean)
+    if not known.any():
+        return text + " No pair has a score."
+    apart, mean = found.distance[known], found.mean[known]
+    return text + (
+        f" It is {mean[0]:.3f} at |l - l'| = {apart[0]} ({found.pairs[known][0]} pairs) and "
+        f"{mean[-1]:.3f} at {apart[-1]} ({found.pairs[known][-1]})."
+    )
+
+
+def locality_caption(corrected: bool) -> str:
+    """How the locality curve is read."""
+    above = "0" if corrected else "the chance line"
+    return (
+        "Mean over all pairs of blocks at each distance, whatever the threshold; the band is one "
+        f"standard deviation over them. A curve that falls towards {above} is locality: near "
+        "blocks are coupled more than far ones. At the largest distances few pairs are left."
+    )

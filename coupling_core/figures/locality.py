@@ -1,0 +1,78 @@
+"""The score of two blocks against how many blocks apart they are."""
+
+import numpy as np
+import plotly.graph_objects as go
+
+from coupling_core.figures import graph_words, style
+from coupling_core.graph import locality as measure_locality
+from coupling_core.records import View
+from coupling_core.results import DepthResult
+from coupling_core.scores import definition_name
+
+BAND = "rgba(228, 87, 46, 0.18)"
+"""The accent colour, faint."""
+
+
+def locality(result: DepthResult, view: View, *, corrected: bool = True) -> go.Figure:
+    """Mean score over the pairs at each distance |l - l'|, with the spread over them.
+
+    Args:
+        result: may be partial; pairs without a score do not count.
+        view: K, definition, role and blocks.
+        corrected: the chance-corrected score, else c beside its floor.
+
+    Returns:
+        a figure with the traces "chance", "one standard deviation" and "mean"; customdata of the
+        last is the number of pairs.
+
+    Raises:
+        InputError: where K or a block is not in the result.
+    """
+    found = measure_locality(result, view, corrected=corrected)
+    fixed = style.CORRECTED_RANGE if corrected else style.RAW_RANGE
+    low, high = found.mean - found.spread, found.mean + found.spread
+    figure = style.new_figure(
+        graph_words.locality_alt(result, view, found),
+        graph_words.locality_caption(corrected),
+        height=420,
+        xaxis={
+            "title": {"text": "Distance |l - l'| (blocks)"},
+            "range": [0, max(found.distance, default=1) + 1],
+        },
+        yaxis={
+            "title": {"text": f"Mean {style.score_name(corrected).lower()}"},
+            "range": style.covering(fixed, low, high),
+        }
+        | style.GRID,
+        hovermode="x unified",
+    )
+    figure.add_scatter(
+        x=found.distance,
+        y=found.chance,
+        name="chance",
+        mode="lines",
+        line={"color": style.INK, "dash": "dash", "width": 1.5},
+        hovertemplate="%{y:.3f}",
+    )
+    known = ~np.isnan(found.mean)
+    figure.add_scatter(
+        x=np.concatenate([found.distance[known], found.distance[known][::-1]]),
+        y=np.concatenate([low[known], high[known][::-1]]),
+        name="one standard deviation",
+        mode="lines",
+        line={"width": 0},
+        fill="toself",
+        fillcolor=BAND,
+        hoverinfo="skip",
+    )
+    return figure.add_scatter(
+        x=found.distance,
+        y=found.mean,
+        customdata=np.stack([found.spread, found.pairs], 1),
+        name=f"mean ({definition_name(view)}; K = {view.k})",
+        mode="lines+markers",
+        line={"color": style.ACCENT, "width": 2.5},
+        marker={"size": 5},
+        hovertemplate="%{y:.3f} ± %{customdata[0]:.3f} over %{customdata[1]} pairs"
+        "<extra>mean</extra>",
+    )

@@ -1,0 +1,291 @@
+"""A model's blocks as a weighted graph: an edge is as strong as its two blocks are coupled.
+
+    w_{ll'} = (c_{ll'} + c_{l'l}) / 2        l != l'
+
+c_{ll'} is the score of the Jacobian of block l in the basis of block l', raw or chance-corrected.
+The papers' Figures 1c-e draw such graphs with the raw score. A pair that lacks a score (a Jacobian
+of a rank below K, a block that is not measured yet) is no edge, and is counted instead.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import networkx as nx
+import numpy as np
+from jaxtyping import Float, Int
+
+from coupling_core.errors import InputError
+from coupling_core.records import DEFAULT_THRESHOLD, View
+from coupling_core.results import DepthResult
+from coupling_core.scores import Scores, definition_name, score_pairs
+
+EDGE_COLUMNS = ("block", "basis", "distance", "weight", "forward", "backward")
+"""Of a table of edges: `forward` is the score of the Jacobian of `block` in the basis of `basis`,
+`backward` the other way round, and `weight` their mean."""
+
+SEED = 0
+"""Of the Louvain method, which visits the nodes in a random order."""
+
+
+_NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Characters of a prompt that no XML file may contain."""
+
+
+@dataclass(frozen=True)
+class Locality:
+    """The score of two blocks against how many blocks apart they are.
+
+    Args:
+        distance: |l - l'|, ascending.
+        mean: of the weights of the pairs at that distance; NaN where none has one.
+        spread: their standard deviation (of all the pairs there are, so 0 for a single one).
+        chance: mean of their chance floors, 0 for chance-corrected weights.
+        pairs: how many have a weight.
+    """
+
+    distance: Int[np.ndarray, " distance"]
+    mean: Float[np.ndarray, " distance"]
+    spread: Float[np.ndarray, " distance"]
+    chance: Float[np.ndarray, " distance"]
+    pairs: Int[np.ndarray, " distance"]
+
+
+def weights(found: Scores, *, corrected: bool = True) -> Float[np.ndarray, "block block"]:
+    """Mean of the two directions of every pair; NaN on the diagonal and where one has no score."""
+    scores = found.corrected if corrected else found.coupling
+    both = (scores + scores.T) / 2
+    return np.where(np.eye(len(both), dtype=bool), np.nan, both)
+
+
+def layer_graph(
+    result: DepthResult,
+    view: View,
+    *,
+    corrected: bool = True,
+    threshold: float = DEFAULT_THRESHOLD,
+) -> nx.Graph:
+    """The blocks as nodes, and an edge wherever two of them are coupled by at least the threshold.
+
+    Args:
+        result: may be partial.
+        view: K, definition, role and blocks.
+        corrected: weigh by the chance-corrected score, else by c.
+        threshold: smallest weight of an edge, 0..1.
+
+    Returns:
+        a graph whose nodes are block numbers, with `block`, `relative_depth` (l / L), `community`
+        (from 1, in the order of their first blocks) and `strength` (sum of its edges' weights);
+        whose edges have `weight`, `distance` (|l - l'|) and the means of the two directions
+        `coupling`, `chance` and, where it exists, `corrected`; and whose own attributes say what
+        was measured, and count the `pairs` and those `pairs_without_score`.
+
+    Raises:
+        InputError: where K or a block is not in the result, or the threshold is out of range.
+    """
+    require_threshold(threshold)
+    found = score_pairs(result, view)
+    weight = weights(found, corrected=corrected)
+    graph = nx.Graph(**_about(result, view, weight, corrected, threshold))
+    graph.add_nodes_from(
+        (block, {"block": block, "relative_depth": block / result.n_blocks})
+        for block in found.blocks
+    )
+    for i, j in np.argwhere(np.triu(weight >= threshold)).tolist():
+        block, basis = found.blocks[i], found.blocks[j]
+        scores = _scores(found, [(i, j), (j, i)])
+        graph.add_edge(
+            block, basis, weight=float(weight[i, j]), distance=abs(basis - block), **scores
+        )
+    for number, members in enumerate(communities(graph), 1):
+        nx.set_node_attributes(graph, dict.fromkeys(members, number), "community")
+    strength = {block: float(total) for block, total in graph.degree(weight="weight")}
+    nx.set_node_attributes(graph, strength, "strength")
+    return graph
+
+
+def require_threshold(threshold: float) -> None:
+    """Refuse a threshold that no score is measured against."""
+    if not 0 <= threshold <= 1:
+        raise InputError(
+            f"the threshold must lie in 0..1, and {threshold} came: 0 is chance (or no coupling, "
+            "of the raw score), and 1 is full coupling"
+        )
+
+
+def communities(graph: nx.Graph) -> list[tuple[int, ...]]:
+    """Groups of blocks that are coupled more among themselves than chance would have it (Louvain).
+
+    A block without an edge is a group of its own.
+
+    Returns:
+        the groups in the order of their first blocks; the same every time.
+    """
+    groups = [{node} for node in graph]
+    if positive := _positive(graph):
+        groups = nx.community.louvain_communities(positive, weight="weight", seed=SEED)
+    return sorted(tuple(sorted(group)) for group in groups)
+
+
+def groups(graph: nx.Graph) -> list[tuple[int, ...]]:
+    """The communities of more than one block, in order."""
+    return [group for group in communities(graph) if len(group) > 1]
+
+
+def strongest_partners(found: Scores, *, corrected: bool = True) -> dict[int, int]:
+    """For each block the one that it is coupled with most; its neighbour where no pair has a score.
+
+    A single block has itself.
+    """
+    weight = weights(found, corrected=corrected)
+    n = len(weight)
+    partners = {}
+    for i, block in enumerate(found.blocks):
+        known = not np.isnan(weight[i]).all()
+        best = int(np.nanargmax(weight[i])) if known else (i + 1 if i + 1 < n else max(0, i - 1))
+        partners[block] = found.blocks[best]
+    return partners
+
+
+def modularity(graph: nx.Graph) -> float:
+    """How much heavier the edges within the communities are than at random, at most 1.
+
+    A graph of nothing but noise has communities too, and a modularity above 0. NaN without edges.
+    """
+    positive = _positive(graph)
+    if not positive:
+        return float("nan")
+    return float(nx.community.modularity(positive, communities(graph), weight="weight"))
+
+
+def directed(graph: nx.Graph, result: DepthResult, view: View) -> nx.DiGraph:
+    """The same graph with each edge in both directions, from the Jacobian's block to the basis'.
+
+    Args:
+        graph: as `layer_graph` made it.
+        result: what it was made from.
+        view: how.
+
+    Returns:
+        a graph whose edges have that direction's own `coupling`, `chance` and, where it exists,
+        `corrected` beside the `weight` and the `distance` that the two share.
+    """
+    found = score_pairs(result, view)
+    at = {block: i for i, block in enumerate(found.blocks)}
+    both = graph.to_directed()
+    for block, basis, attributes in both.edges(data=True):
+        attributes |= _scores(found, [(at[block], at[basis])])
+    return both
+
+
+def edge_rows(
+    graph: nx.Graph, found: Scores, *, corrected: bool = True
+) -> list[tuple[int, int, int, float, float, float]]:
+    """The edges with their numbers in the order of `EDGE_COLUMNS`, the heaviest first.
+
+    Args:
+        graph: as `layer_graph` made it.
+        found: the scores it was made of.
+        corrected: whether it is weighed by the chance-corrected score.
+    """
+    scores = found.corrected if corrected else found.coupling
+    at = {block: i for i, block in enumerate(found.blocks)}
+    rows = [
+        (
+            block,
+            basis,
+            edge["distance"],
+            edge["weight"],
+            float(scores[at[block], at[basis]]),
+            float(scores[at[basis], at[block]]),
+        )
+        for block, basis, edge in graph.edges(data=True)
+    ]
+    return sorted(rows, key=lambda row: -row[3])
+
+
+def to_graphml(graph: nx.Graph) -> bytes:
+    """A graph as the content of a .graphml file; its keys are the names of the attributes."""
+    named = graph.copy()
+    named.graph |= {
+        name: _NOT_IN_XML.sub("\N{REPLACEMENT CHARACTER}", value)
+        for name, value in graph.graph.items()
+        if isinstance(value, str)
+    }
+    return "\n".join(nx.generate_graphml(named, named_key_ids=True)).encode()
+
+
+def locality(result: DepthResult, view: View, *, corrected: bool = True) -> Locality:
+    """Mean weight against |l - l'| over all pairs that have one, whatever the threshold.
+
+    Raises:
+        InputError: where K or a block is not in the result.
+    """
+    found = score_pairs(result, view)
+    weight = weights(found, corrected=corrected)
+    floor = np.zeros_like(weight) if corrected else (found.chance + found.chance.T) / 2
+    blocks = np.array(found.blocks)
+    apart = np.abs(blocks[:, None] - blocks)
+    known = np.triu(~np.isnan(weight))
+    distance = np.unique(apart[np.triu(apart > 0)])
+    at = [known & (apart == d) for d in distance]
+    return Locality(
+        distance,
+        np.array([_or_nan(np.mean, weight[pairs]) for pairs in at], np.float64),
+        np.array([_or_nan(np.std, weight[pairs]) for pairs in at], np.float64),
+        np.array([_or_nan(np.mean, floor[pairs]) for pairs in at], np.float64),
+        np.array([pairs.sum() for pairs in at], np.int64),
+    )
+
+
+def _or_nan(
+    statistic: Callable[[Float[np.ndarray, " pair"]], Any], values: Float[np.ndarray, " pair"]
+) -> float:
+    return float(statistic(values)) if values.size else float("nan")
+
+
+def _positive(graph: nx.Graph) -> nx.Graph | None:
+    """The graph with its positive weights only, which communities need; None without any."""
+    positive = nx.Graph()
+    positive.add_nodes_from(graph)
+    positive.add_weighted_edges_from(e for e in graph.edges(data="weight") if e[2] > 0)
+    return positive if positive.number_of_edges() else None
+
+
+def _scores(found: Scores, cells: list[tuple[int, int]]) -> dict[str, float]:
+    """Means over cells of the three scores; one that does not exist is left out."""
+    rows, columns = zip(*cells, strict=True)
+    means = {
+        name: float(getattr(found, name)[rows, columns].mean())
+        for name in ("coupling", "chance", "corrected")
+    }
+    return {name: mean for name, mean in means.items() if not np.isnan(mean)}
+
+
+def _about(
+    result: DepthResult,
+    view: View,
+    weight: Float[np.ndarray, "block block"],
+    corrected: bool,
+    threshold: float,
+) -> dict[str, Any]:
+    """What the graph is of, in types that every format of graphs can hold."""
+    pairs = weight[np.triu_indices(len(weight), 1)]
+    score = "chance-corrected score (0 by chance" if corrected else "score c (0 uncoupled"
+    return {
+        "model": result.model_name,
+        "prompt": result.prompt_text,
+        "token": result.token,
+        "token_text": result.tokens[result.token - 1],
+        "k": view.k,
+        "definition": definition_name(view),
+        "final_norm": result.final_norm_words,
+        "key": result.key,
+        "weight_meaning": f"{score}, 1 coupled; no unit), mean of the two directions",
+        "distance_meaning": "|l - l'| in blocks",
+        "strength_meaning": "sum of the weights of a block's edges; no unit",
+        "threshold": float(threshold),
+        "pairs": pairs.size,
+        "pairs_without_score": int(np.isnan(pairs).sum()),
+    }

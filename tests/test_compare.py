@@ -1,0 +1,164 @@
+"""Two results side by side: which blocks are matched, and what their difference comes to."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from cases import random_result
+from test_graph import SCORES, VIEW, planted
+
+from coupling_core import InputError, View, mean_off_diagonal, score_pairs
+from coupling_core.compare import biggest, compare, differences, match_blocks, summarise
+
+# ---- matching of blocks
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "pairs"),
+    [
+        (3, 3, [(1, 1), (2, 2), (3, 3)]),
+        (3, 5, [(1, 1), (2, 3), (3, 5)]),
+        (5, 3, [(1, 1), (3, 2), (5, 3)]),
+        # r of 4 blocks: 0, 1/3, 2/3, 1; of 6: 0, 0.2, 0.4, 0.6, 0.8, 1. 1/3 is nearest 0.4.
+        (4, 6, [(1, 1), (2, 3), (3, 4), (4, 6)]),
+        # r = 1/2 lies half way between 1/3 and 2/3: the shallower is taken.
+        (3, 4, [(1, 1), (2, 2), (3, 4)]),
+        (1, 4, [(1, 1)]),
+        (2, 9, [(1, 1), (2, 9)]),
+    ],
+)
+def test_blocks_are_matched_by_nearest_relative_depth(left, right, pairs):
+    assert match_blocks(left, right) == pairs
+
+
+@pytest.mark.parametrize("shallow", range(2, 33))
+def test_every_block_of_the_shallower_model_has_a_partner_of_its_own(shallow):
+    for deep in range(shallow, 97):
+        partners = [b for _, b in match_blocks(shallow, deep)]
+        assert partners == sorted(set(partners))
+        assert (partners[0], partners[-1], len(partners)) == (1, deep, shallow)
+
+
+def test_scores_are_taken_at_the_matched_blocks():
+    deep, shallow = planted(SCORES), planted(np.array([[1, 0.3, 0.2], [0, 1, 0.4], [0.1, 0, 1]]))
+    found = compare(deep, shallow, VIEW)
+    assert found.left_scores.blocks == (1, 3, 5)
+    assert found.right_scores.blocks == (1, 2, 3)
+    assert found.partner(5) == 3
+    assert not found.same_depth
+    # by hand: rows and columns 1, 3 and 5 of SCORES less those of the other
+    expected = [[0, 0.4, -0.08], [0.7, 0, -0.4], [0.02, 0, 0]]
+    assert found.difference == pytest.approx(np.array(expected), abs=1e-6)
+    mirrored = compare(shallow, deep, VIEW)
+    assert mirrored.left_scores.blocks == (1, 2, 3)
+    assert mirrored.right_scores.blocks == (1, 3, 5)
+    assert mirrored.difference == pytest.approx(-np.array(expected), abs=1e-6)
+
+
+def test_the_range_of_blocks_is_that_of_a():
+    deep, shallow = planted(SCORES), planted(np.eye(3))
+    found = compare(deep, shallow, replace(VIEW, blocks=(3, 4, 5)))
+    assert found.left_scores.blocks == (3, 5)
+    assert found.right_scores.blocks == (2, 3)
+    assert found.view.blocks == (3, 5)
+
+
+# ---- what it comes to
+
+
+def test_a_minus_b_of_the_scores_asked_for():
+    a, b = random_result(0, n_blocks=4), random_result(1, n_blocks=4)
+    view = View(k=5, definition="page", role="B")
+    x, y = score_pairs(a, view), score_pairs(b, view)
+    assert compare(a, b, view).difference == pytest.approx(x.corrected - y.corrected)
+    raw = compare(a, b, view, corrected=False)
+    assert raw.difference == pytest.approx(x.coupling - y.coupling)
+    assert raw.same_depth
+
+
+def test_the_summary_leaves_the_diagonal_out():
+    a, b = random_result(0, n_blocks=4), random_result(1, n_blocks=4)
+    found = compare(a, b, View(k=5))
+    off = ~np.eye(4, dtype=bool)
+    x, y = (score_pairs(result, View(k=5)).corrected for result in (a, b))
+    of = summarise(found)
+    assert (of.left, of.right) == pytest.approx((mean_off_diagonal(x), mean_off_diagonal(y)))
+    assert of.difference == pytest.approx(of.left - of.right)
+    assert of.correlation == pytest.approx(np.corrcoef(x[off], y[off])[0, 1])
+    assert of.pairs == 12
+
+
+def test_only_pairs_that_both_have_are_counted():
+    a = planted(SCORES, rank=np.array([8, 8, 0, 8, 8]))
+    b = planted(SCORES + 0.1)
+    of = summarise(compare(a, b, VIEW))
+    assert of.pairs == 12
+    assert of.difference == pytest.approx(-0.1, abs=1e-6)
+    assert of.correlation == pytest.approx(1, abs=1e-6)
+
+
+def test_a_constant_map_has_no_correlation():
+    assert np.isnan(summarise(compare(planted(), planted(np.ones((5, 5))), VIEW)).correlation)
+
+
+def test_the_biggest_differences_come_first():
+    other = SCORES.copy()
+    other[0, 4] -= 0.3
+    other[3, 1] += 0.5
+    other[2, 0] += 0.1
+    found = compare(planted(SCORES), planted(other), VIEW)
+    assert biggest(found, 3) == [(3, 1), (0, 4), (2, 0)]
+    assert len(biggest(found, 1000)) == 20
+
+
+# ---- what cannot be compared, and what is said
+
+
+def test_a_k_that_one_side_lacks_is_refused_with_a_remedy():
+    wide, narrow = random_result(k_max=8), random_result(k_max=6, k_view=4)
+    with pytest.raises(InputError, match=r"B \(random\) holds 1\.\.6 .* Take K = 6 or less, or m"):
+        compare(wide, narrow, View(k=7))
+    with pytest.raises(InputError, match=r"K = 7 .* A .* measure A again with a K of 7"):
+        compare(narrow, wide, View(k=7))
+    full = random_result(width=6, k_max=6)
+    with pytest.raises(InputError, match="A has width 6, which no K can pass"):
+        compare(full, wide, View(k=7))
+
+
+def test_one_block_is_no_comparison():
+    with pytest.raises(InputError, match="a comparison needs two"):
+        compare(planted(SCORES), planted(np.eye(3)), replace(VIEW, blocks=(1, 2)))
+
+
+def test_a_score_that_no_pair_has_is_refused():
+    result = random_result()
+    view = View(k=1, definition="preprint")
+    with pytest.raises(InputError, match="choose another K or definition"):
+        compare(result, result, view)
+    assert compare(result, result, view, corrected=False).counted.any()
+
+
+def test_a_result_is_equal_to_itself_and_says_so():
+    result = random_result()
+    found = compare(result, result, View(k=4))
+    assert np.abs(found.difference).max() == 0
+    assert differences(found) == ["A and B are the same result"]
+
+
+def test_what_differs_is_said():
+    a = random_result(0)
+    b = random_result(1, n_blocks=4, width=12, tokens=("A", " dog", " sat", " up"), token=2)
+    b = replace(b, request=replace(b.request, prompt="A dog sat up", untrained=3, token=2))
+    told = differences(compare(a, b, View(k=4)))
+    assert told == [
+        "model: random against random, untrained (seed 3)",
+        "width d: 16 against 12",
+        "prompt: 'The cat sat down' against 'A dog sat up'",
+        "token: 4 of 4, ' down' against 2 of 4, ' dog'",
+        "blocks: 5 against 4, matched by nearest relative depth (l - 1) / (L - 1)",
+    ]
+
+
+def test_weights_of_one_name_that_differ_are_told_apart():
+    a, b = random_result(0), random_result(1)
+    assert differences(compare(a, b, View(k=4))) == ["the weights, under one name"]

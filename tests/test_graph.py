@@ -1,0 +1,234 @@
+"""The layer graph: planted weights come back as edges, communities and a locality curve."""
+
+import io
+from dataclasses import replace
+
+import networkx as nx
+import numpy as np
+import pytest
+from cases import random_result
+
+from coupling_core import InputError, View, score_pairs
+from coupling_core.graph import (
+    communities,
+    directed,
+    groups,
+    layer_graph,
+    locality,
+    modularity,
+    strongest_partners,
+    to_graphml,
+)
+
+VIEW = View(k=1, definition="alignment")
+"""At K = 1 this score is A_11 / s_1, and its chance floor is 0: any scores can be planted."""
+
+SCORES = np.array(
+    [
+        [1.0, 0.9, 0.7, 0.0, 0.12],
+        [0.6, 1.0, 0.5, 0.24, 0.0],
+        [0.7, 0.3, 1.0, 0.12, 0.0],
+        [0.0, 0.0, 0.12, 1.0, 0.9],
+        [0.12, 0.24, 0.0, 0.5, 1.0],
+    ]
+)
+"""Blocks 1 to 3 and blocks 4 and 5 keep to themselves; the two directions differ."""
+
+
+def planted(scores=SCORES, **changes):
+    result = random_result(n_blocks=len(scores))
+    diagonal = result.diagonal.copy()
+    diagonal[0, :, :, 0] = scores * result.singular_values[:, :1]
+    return replace(result, diagonal=diagonal, **changes)
+
+
+def uncoupled(n_blocks=4):
+    return planted(np.eye(n_blocks))
+
+
+def edges(graph):
+    return {(a, b): pytest.approx(weight, abs=1e-6) for a, b, weight in graph.edges(data="weight")}
+
+
+# ---- edges
+
+
+def test_an_edge_is_the_mean_of_both_directions():
+    graph = layer_graph(planted(), VIEW, threshold=0.05)
+    assert edges(graph) == {
+        (1, 2): 0.75, (1, 3): 0.7, (2, 3): 0.4, (4, 5): 0.7, (1, 5): 0.12, (2, 4): 0.12,
+        (2, 5): 0.12, (3, 4): 0.12,
+    }  # fmt: skip
+    assert nx.get_edge_attributes(graph, "distance")[1, 5] == 4
+
+
+@pytest.mark.parametrize(
+    ("threshold", "n"), [(0.0, 10), (0.05, 8), (0.3, 4), (0.5, 3), (0.8, 0), (1.0, 0)]
+)
+def test_the_threshold_leaves_out_weaker_edges(threshold, n):
+    graph = layer_graph(planted(), VIEW, threshold=threshold)
+    assert graph.number_of_edges() == n
+    assert list(graph) == [1, 2, 3, 4, 5]
+    assert graph.graph["pairs"] == 10
+
+
+def test_an_edge_at_the_threshold_is_drawn():
+    half = planted(np.array([[1.0, 0.5], [0.5, 1.0]]))
+    weight = layer_graph(half, VIEW, threshold=0.4).edges[1, 2]["weight"]
+    assert layer_graph(half, VIEW, threshold=weight).number_of_edges() == 1
+
+
+@pytest.mark.parametrize("threshold", [-0.01, 1.01, float("nan")])
+def test_a_threshold_outside_of_the_scores_is_refused(threshold):
+    with pytest.raises(InputError, match=r"threshold must lie in 0\.\.1"):
+        layer_graph(planted(), VIEW, threshold=threshold)
+
+
+def test_pairs_without_a_score_are_counted_and_no_edges():
+    rank = np.array([8, 8, 0, 8, 8])  # below K = 1 in block 3
+    graph = layer_graph(planted(rank=rank), VIEW, threshold=0.0)
+    assert graph.graph["pairs_without_score"] == 4
+    assert graph.degree(3) == 0
+    assert graph.number_of_edges() == 6
+
+
+def test_raw_and_chance_corrected_weights_are_those_of_the_scores():
+    result, view = random_result(n_blocks=4), View(k=5, definition="page")
+    found = score_pairs(result, view)
+    for corrected, scores in ((True, found.corrected), (False, found.coupling)):
+        graph = layer_graph(result, view, corrected=corrected, threshold=0.0)
+        expected = (scores[0, 2] + scores[2, 0]) / 2
+        assert graph.edges[1, 3]["weight"] == pytest.approx(expected)
+        assert graph.edges[1, 3]["corrected"] == pytest.approx(
+            (found.corrected[0, 2] + found.corrected[2, 0]) / 2
+        )
+
+
+def test_a_score_that_does_not_exist_is_no_attribute():
+    graph = layer_graph(
+        random_result(), View(k=1, definition="preprint"), corrected=False, threshold=0.0
+    )
+    assert graph.edges[1, 2]["coupling"] == pytest.approx(1)
+    assert "corrected" not in graph.edges[1, 2]
+
+
+def test_the_blocks_of_the_view_are_the_nodes():
+    graph = layer_graph(planted(), replace(VIEW, blocks=(1, 3, 5)), threshold=0.05)
+    assert list(graph) == [1, 3, 5]
+    assert edges(graph) == {(1, 3): 0.7, (1, 5): 0.12}
+    assert graph.nodes[5]["relative_depth"] == 1
+    assert graph.nodes[1]["strength"] == pytest.approx(0.82, abs=1e-6)
+
+
+# ---- communities
+
+
+def test_groups_that_keep_to_themselves_are_communities():
+    graph = layer_graph(planted(), VIEW, threshold=0.05)
+    assert communities(graph) == [(1, 2, 3), (4, 5)]
+    assert [graph.nodes[block]["community"] for block in graph] == [1, 1, 1, 2, 2]
+
+
+def test_a_block_without_an_edge_is_alone():
+    graph = layer_graph(planted(), VIEW, threshold=0.7 - 1e-6)
+    assert communities(graph) == [(1, 2, 3), (4, 5)]
+    apart = layer_graph(planted(), replace(VIEW, blocks=(1, 2, 4)), threshold=0.3)
+    assert communities(apart) == [(1, 2), (4,)]
+    assert groups(apart) == [(1, 2)]
+
+
+def test_the_modularity_of_two_equal_pairs_is_a_half():
+    scores = np.eye(4)
+    scores[0, 1] = scores[1, 0] = scores[2, 3] = scores[3, 2] = 0.5
+    graph = layer_graph(planted(scores), VIEW)
+    assert communities(graph) == [(1, 2), (3, 4)]
+    assert modularity(graph) == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("threshold", [0.0, 0.5])
+def test_without_coupling_every_block_is_alone(threshold):
+    graph = layer_graph(uncoupled(), VIEW, threshold=threshold)
+    assert communities(graph) == [(1,), (2,), (3,), (4,)]
+    assert np.isnan(modularity(graph))
+    assert groups(graph) == []
+
+
+def test_the_strongest_partner_has_the_heaviest_edge():
+    assert strongest_partners(score_pairs(planted(), VIEW)) == {1: 2, 2: 1, 3: 1, 4: 5, 5: 4}
+
+
+def test_without_a_score_the_partner_is_a_neighbour():
+    nothing = planted(rank=np.zeros(5, int))
+    assert strongest_partners(score_pairs(nothing, VIEW)) == {1: 2, 2: 3, 3: 4, 4: 5, 5: 4}
+    alone = score_pairs(planted(), replace(VIEW, blocks=(2,)))
+    assert strongest_partners(alone) == {2: 2}
+
+
+# ---- GraphML
+
+
+def test_each_direction_has_its_own_score():
+    result = planted()
+    both = directed(layer_graph(result, VIEW, threshold=0.05), result, VIEW)
+    assert both.number_of_edges() == 16
+    assert both.edges[1, 2]["coupling"] == pytest.approx(0.9, abs=1e-6)
+    assert both.edges[2, 1]["coupling"] == pytest.approx(0.6, abs=1e-6)
+    assert both.edges[1, 2]["weight"] == both.edges[2, 1]["weight"]
+
+
+def test_graphml_reads_back_as_it_was():
+    result = planted()
+    graph = directed(layer_graph(result, VIEW, threshold=0.05), result, VIEW)
+    read = nx.read_graphml(io.BytesIO(to_graphml(graph)), node_type=int)
+    assert read.is_directed()
+    assert dict(read.nodes(data=True)) == dict(graph.nodes(data=True))
+    assert {(a, b): d for a, b, d in read.edges(data=True)} == {
+        (a, b): d for a, b, d in graph.edges(data=True)
+    }
+    assert read.graph["prompt"] == "The cat sat down"
+    assert read.graph["definition"] == "alignment"
+    assert "no unit" in read.graph["weight_meaning"]
+    assert read.graph["distance_meaning"] == "|l - l'| in blocks"
+    assert (read.graph["threshold"], read.graph["pairs"]) == (0.05, 10)
+
+
+@pytest.mark.parametrize("prompt", ["a\x00b\x1b[0m", "<&>\"'", "naïve 😀\nline"])
+def test_any_prompt_can_stand_in_graphml(prompt):
+    result = planted()
+    result = replace(result, request=replace(result.request, prompt=prompt))
+    read = nx.read_graphml(io.BytesIO(to_graphml(layer_graph(result, VIEW))), node_type=int)
+    assert read.graph["prompt"] == prompt.replace("\x00", "\ufffd").replace("\x1b", "\ufffd")
+
+
+# ---- locality
+
+
+def test_locality_is_the_mean_over_the_pairs_at_each_distance():
+    found = locality(planted(), VIEW)
+    assert list(found.distance) == [1, 2, 3, 4]
+    assert list(found.pairs) == [4, 3, 2, 1]
+    # by hand, of the means of the two directions
+    at = [[0.75, 0.4, 0.12, 0.7], [0.7, 0.12, 0.0], [0.0, 0.12], [0.12]]
+    assert found.mean == pytest.approx([np.mean(w) for w in at], abs=1e-6)
+    assert found.spread == pytest.approx([np.std(w) for w in at], abs=1e-6)
+    assert found.chance == pytest.approx(0)
+
+
+def test_locality_leaves_out_what_has_no_score():
+    found = locality(planted(rank=np.array([0, 8, 8, 8, 8])), VIEW)
+    assert list(found.pairs) == [3, 2, 1, 0]
+    assert found.mean[:3] == pytest.approx([1.22 / 3, 0.06, 0.12], abs=1e-6)
+    assert np.isnan([found.mean[3], found.spread[3], found.chance[3]]).all()
+
+
+def test_raw_locality_has_its_chance_floor():
+    result, view = random_result(n_blocks=4), View(k=5)
+    found, scores = locality(result, view, corrected=False), score_pairs(result, view)
+    assert found.chance[-1] == pytest.approx((scores.chance[0, 3] + scores.chance[3, 0]) / 2)
+    assert found.mean[-1] == pytest.approx((scores.coupling[0, 3] + scores.coupling[3, 0]) / 2)
+
+
+def test_distances_are_those_of_the_block_numbers():
+    found = locality(planted(), replace(VIEW, blocks=(1, 2, 5)))
+    assert list(found.distance) == [1, 3, 4]
+    assert locality(planted(), replace(VIEW, blocks=(2,))).distance.size == 0

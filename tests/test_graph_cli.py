@@ -1,0 +1,226 @@
+"""`coupling graph` and `coupling compare` on the committed gallery, and on planted results."""
+
+import csv
+import json
+from dataclasses import replace
+
+import networkx as nx
+import numpy as np
+import pytest
+from cases import random_result
+from test_graph import SCORES, planted
+
+from coupling_core import Store, View, score_pairs
+from coupling_core.archive import save
+from coupling_core.compare import compare
+from coupling_core.gallery import EXAMPLES, requests
+from coupling_core.graph import layer_graph, locality
+from coupling_core.identity import identify
+from coupling_core.keys import make_key
+
+pytestmark = pytest.mark.real  # the gallery is found by the identity of the model in its wheel
+
+FRANCE = ("--prompt", EXAMPLES[0])
+
+
+@pytest.fixture(scope="module")
+def trained():
+    return Store().find(requests()[0], identify(requests()[0]))
+
+
+def printed(answer):
+    status, out, err = answer
+    assert status == 0, err
+    return json.loads(out)
+
+
+def complaint(answer):
+    status, out, err = answer
+    assert (status, out) == (2, "")
+    assert err.startswith("error: ")
+    assert err.count("\n") == 1
+    return err
+
+
+# ---- graph
+
+
+def test_json_has_the_edges_the_communities_and_the_locality(run, trained):
+    said = printed(run("graph", *FRANCE, "--threshold", 0.1, "--json"))
+    graph = layer_graph(trained, View(), threshold=0.1)
+    weights = {(e["block"], e["basis"]): e["weight"] for e in said["edges"]}
+    assert weights == {(a, b): pytest.approx(w) for a, b, w in graph.edges(data="weight")}
+    assert [e["weight"] for e in said["edges"]] == sorted(weights.values(), reverse=True)
+    found = score_pairs(trained, View()).corrected
+    first = said["edges"][0]
+    cell = first["block"] - 1, first["basis"] - 1
+    assert (first["forward"], first["backward"]) == pytest.approx((found[cell], found[cell[::-1]]))
+    assert said["locality"]["mean"] == pytest.approx(locality(trained, View()).mean)
+    assert sum(map(len, said["communities"])) == 30
+    assert (said["pairs"], said["pairs_without_score"], said["stored"]) == (435, 0, True)
+    assert said["key"] == trained.key
+    assert {"seconds", "load_seconds", "modularity"} <= set(said)
+
+
+def test_the_printed_report_has_the_numbers(run):
+    status, out, err = run("graph", *FRANCE, "--threshold", 0.2, "--raw", "--blocks", "9-16")
+    assert (status, err) == (0, "")
+    assert "edges       28 of 28 pairs at 0.2 or more" in out
+    assert "score       c, paper, Eq. 9, p = 1, K = 50, final norm included" in out
+    assert "SVDs        30 of 30 certified" in out
+
+
+def test_an_untrained_model_has_no_edge(run):
+    said = printed(run("graph", *FRANCE, "--untrained", 0, "--json"))
+    assert said["edges"] == []
+    assert said["modularity"] is None
+    assert len(said["communities"]) == 30
+
+
+def test_graphml_has_both_directions(run, tmp_path, trained):
+    run("graph", *FRANCE, "--out", "g.graphml")
+    graph = nx.read_graphml(tmp_path / "g.graphml", node_type=int)
+    found = score_pairs(trained, View())
+    assert graph.number_of_edges() == 2 * layer_graph(trained, View()).number_of_edges()
+    assert graph.edges[30, 11]["corrected"] == pytest.approx(found.corrected[29, 10])
+    assert graph.edges[11, 30]["corrected"] == pytest.approx(found.corrected[10, 29])
+    assert graph.graph["model"] == "SmolLM2-135M-Instruct"
+
+
+def test_csv_has_a_row_an_edge(run, tmp_path, trained):
+    run("graph", *FRANCE, "--threshold", 0.15, "--out", "g.csv")
+    rows = list(csv.DictReader((tmp_path / "g.csv").open()))
+    graph = layer_graph(trained, View(), threshold=0.15)
+    assert {(int(r["block"]), int(r["basis"])) for r in rows} == set(graph.edges)
+    for row in rows:
+        assert (float(row["forward"]) + float(row["backward"])) / 2 == pytest.approx(
+            float(row["weight"])
+        )
+
+
+def test_npz_has_every_pair_whatever_the_threshold(run, tmp_path, trained):
+    run("graph", *FRANCE, "--threshold", 0.3, "--blocks", "9-16", "--k", 10, "--out", "g.npz")
+    arrays = np.load(tmp_path / "g.npz")
+    view = View(k=10, blocks=tuple(range(9, 17)))
+    found = score_pairs(trained, view)
+    expected = (found.corrected + found.corrected.T) / 2
+    off = ~np.eye(8, dtype=bool)
+    assert arrays["weight"][off] == pytest.approx(expected[off])
+    assert np.isnan(np.diag(arrays["weight"])).all()
+    assert arrays["blocks"].tolist() == list(range(9, 17))
+    assert arrays["community"].shape == (8,)
+    assert arrays["mean"] == pytest.approx(locality(trained, view).mean)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [((), "Graph of 30 blocks"), (("--figure", "locality"), "Mean score against the distance")],
+)
+def test_html_stands_alone(run, tmp_path, options, words):
+    status, _, err = run("graph", *FRANCE, "--layout", "circle", *options, "--out", "g.html")
+    assert status == 0, err
+    page = (tmp_path / "g.html").read_text()
+    assert words in page
+    assert "Plotly.newPlot" in page
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--threshold", 1.5), "the threshold must lie in 0..1"),
+        (("--out", "g.safetensors"), "--out ends in .graphml, .csv, .npz, .html, .svg, .png"),
+        (("--blocks", "40"), "out of range"),
+        (("--layout", "cube"), "'cube'"),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused(run, options, words):
+    assert words in complaint(run("graph", *FRANCE, *options))
+
+
+# ---- compare
+
+
+@pytest.fixture
+def keys():
+    """The gallery's trained and untrained of the first prompt."""
+    return [Store().key(request, identify(request)) for request in requests()[:2]]
+
+
+def test_json_has_both_their_difference_and_what_it_comes_to(run, keys, trained):
+    untrained = Store().get(keys[1])
+    said = printed(run("compare", keys[0], keys[1][:6], "--k", 10, "--json"))
+    found = compare(trained, untrained, View(k=10))
+    assert np.array(said["difference"]) == pytest.approx(found.difference)
+    assert np.array(said["corrected"][1]) == pytest.approx(
+        score_pairs(untrained, View(10)).corrected
+    )
+    assert said["summary"]["difference"] == pytest.approx(found.difference[found.counted].mean())
+    assert said["differ_in"] == [
+        "model: SmolLM2-135M-Instruct against SmolLM2-135M-Instruct, untrained (seed 0)"
+    ]
+    assert (said["matched_by"], said["score"], said["k"]) == ("number", "corrected", 10)
+    assert said["left"]["key"] == keys[0]
+    assert len(said["differences"]) == 870
+    largest = said["differences"][0]
+    assert abs(largest["difference"]) == pytest.approx(np.abs(found.difference).max())
+
+
+def test_the_printed_comparison_has_the_means(run, keys):
+    status, out, err = run("compare", *keys, "--blocks", "9-16", "--raw")
+    assert (status, err) == (0, "")
+    assert "over 56 pairs l != l'" in out
+    assert "score       c, paper" in out
+
+
+def test_files_of_a_comparison(run, keys, tmp_path, trained):
+    found = compare(trained, Store().get(keys[1]), View())
+    for name in ("c.npz", "c.csv", "c.html"):
+        status, _, err = run("compare", *keys, "--out", name)
+        assert status == 0, err
+    arrays = np.load(tmp_path / "c.npz")
+    assert arrays["difference"] == pytest.approx(found.difference)
+    assert arrays["coupling"].shape == (2, 30, 30)
+    assert arrays["blocks"].tolist() == [list(range(1, 31))] * 2
+    rows = list(csv.DictReader((tmp_path / "c.csv").open()))
+    assert len(rows) == 870
+    assert float(rows[0]["a"]) - float(rows[0]["b"]) == pytest.approx(float(rows[0]["difference"]))
+    page = (tmp_path / "c.html").read_text()
+    assert "against SmolLM2-135M-Instruct, untrained (seed 0)" in page
+
+
+def test_results_in_files_of_other_depths_are_matched(run, tmp_path):
+    for name, result in (("a", planted(SCORES)), ("b", planted(np.eye(3)))):
+        key = str(make_key(result.request, result.identity))
+        save(replace(result, key=key), tmp_path / f"{name}.safetensors")
+    view = ("--k", 1, "--definition", "alignment")
+    said = printed(run("compare", "a.safetensors", "b.safetensors", *view, "--json"))
+    assert said["matched_by"] == "relative depth"
+    assert (said["left"]["blocks"], said["right"]["blocks"]) == ([1, 3, 5], [1, 2, 3])
+    assert said["summary"]["left"] == pytest.approx((0.7 + 0.12 + 0.7 + 0 + 0.12 + 0) / 6)
+    _, out, _ = run("compare", "a.safetensors", "b.safetensors", *view)
+    assert "matched by nearest relative depth" in out
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--k", 60), "holds 1..50 triplets. Take K = 50 or less"),
+        (("--blocks", "7"), "a comparison needs two"),
+        (("--blocks", "7-99"), "out of range"),
+        (("--out", "c.graphml"), "--out ends in .npz, .csv, .html, .svg, .png"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(run, keys, options, words):
+    assert words in complaint(run("compare", *keys, *options))
+
+
+@pytest.mark.parametrize("other", ["ffff", "no.safetensors"])
+def test_a_result_that_is_not_there_is_refused(run, keys, other):
+    assert "no" in complaint(run("compare", keys[0], other))
+
+
+def test_a_narrow_result_takes_all_its_triplets(run, tmp_path):
+    save(random_result(), tmp_path / "a.safetensors")
+    said = printed(run("compare", "a.safetensors", "a.safetensors", "--json"))
+    assert said["k"] == 8
+    assert said["differ_in"] == ["A and B are the same result"]

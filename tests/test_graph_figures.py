@@ -1,0 +1,231 @@
+"""The layer graph and the locality curve as they are drawn."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from cases import random_result
+from test_figures import trace
+from test_graph import SCORES, VIEW, planted
+
+from coupling_core import View, figures
+from coupling_core.figures.export import WIDTH, on_paper
+from coupling_core.figures.graph import CORRECTED_STEPS
+from coupling_core.figures.graph_words import ranges
+from coupling_core.graph import layer_graph, locality
+from coupling_core.records import LAYOUTS
+
+
+@pytest.fixture(scope="module")
+def result():
+    return planted(SCORES)
+
+
+@pytest.fixture(scope="module")
+def deep():
+    """A model of 80 blocks of which any two are coupled."""
+    rng = np.random.default_rng(0)
+    return planted(rng.uniform(0.0, 1.0, (80, 80)))
+
+
+def lines(figure):
+    return [t for t in figure.data if t.mode == "lines" and not t.name.startswith("selected")]
+
+
+def pieces(line):
+    """How many edges one trace draws: each ends in a gap."""
+    assert np.array_equal(np.isnan(line.x), np.isnan(line.y))
+    return int(np.isnan(line.x).sum())
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_every_edge_is_drawn_once_and_can_be_taken_hold_of(result, layout):
+    figure = figures.graph(result, VIEW, layout=layout)
+    drawn = layer_graph(result, VIEW)
+    assert sum(map(pieces, lines(figure))) == drawn.number_of_edges() == 8
+    handles = trace(figure, "edges")
+    assert [tuple(pair) for pair in handles.customdata] == list(drawn.edges)
+    places = np.stack([handles.x, handles.y], 1).round(4)
+    assert len(np.unique(places, axis=0)) == 8
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("threshold", [0.0, 0.9])
+def test_a_deep_model_is_a_few_traces(deep, layout, threshold):
+    figure = figures.graph(deep, VIEW, layout=layout, threshold=threshold, selected=(3, 70))
+    assert len(figure.data) <= 20
+    edges = layer_graph(deep, VIEW, threshold=threshold).number_of_edges()
+    assert sum(map(pieces, lines(figure))) == edges
+    drawn_by = "scattergl" if edges > 1600 else "scatter"
+    assert trace(figure, "edges").type == drawn_by
+
+
+def test_wider_and_more_opaque_where_coupling_is_stronger(result):
+    steps = lines(figures.graph(result, VIEW))
+    assert [step.name for step in steps] == ["0.1 to 0.15", "0.3 or more"]
+    assert [pieces(step) for step in steps] == [4, 4]
+    assert steps[0].line.width < steps[1].line.width
+    assert steps[0].opacity < steps[1].opacity
+    assert CORRECTED_STEPS[-1] == 0.3
+
+
+def test_the_scale_is_fixed_unless_told_and_then_says_so(result):
+    half = planted(1 + (SCORES - 1) / 2)
+    same = {step.name: step.line.width for step in lines(figures.graph(half, VIEW))}
+    for step in lines(figures.graph(result, VIEW)):
+        assert same.get(step.name, step.line.width) == step.line.width
+    stretched = figures.graph(result, VIEW, auto_range=True)
+    assert "auto range" in stretched.layout.meta["caption"]
+    assert "auto" not in figures.graph(result, VIEW).layout.meta["caption"]
+    assert lines(stretched)[0].name.startswith("0.12 to")
+
+
+def test_the_arc_over_a_line_is_as_high_as_its_blocks_are_apart(result):
+    figure = figures.graph(result, VIEW, layout="line")
+    handles = trace(figure, "edges")
+    for (block, basis), x, y in zip(handles.customdata, handles.x, handles.y, strict=True):
+        assert (x, y) == pytest.approx(((block + basis) / 2, basis - block), abs=1e-6)
+    assert max(float(np.nanmax(line.y)) for line in lines(figure)) == pytest.approx(4, abs=1e-5)
+    assert figure.layout.xaxis.title.text == "Block"
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_layout_is_the_same_every_time(result, layout):
+    first, second = (trace(figures.graph(result, VIEW, layout=layout), "blocks") for _ in range(2))
+    assert np.array_equal(first.x, second.x)
+    assert np.array_equal(first.y, second.y)
+
+
+def test_the_circle_runs_clockwise_with_a_gap_at_the_top(result):
+    nodes = trace(figures.graph(result, VIEW, layout="circle"), "blocks")
+    assert np.hypot(nodes.x, nodes.y) == pytest.approx(1)
+    angle = np.degrees(np.arctan2(nodes.x, nodes.y)) % 360
+    assert angle == pytest.approx([60, 120, 180, 240, 300], abs=1e-4)
+
+
+def test_springs_bring_the_members_of_a_community_together(result):
+    nodes = trace(figures.graph(result, VIEW, layout="spring"), "blocks")
+    at = np.stack([nodes.x, nodes.y], 1)
+    apart = np.linalg.norm(at[:, None] - at, axis=-1)
+    assert max(apart[0, 1], apart[0, 2], apart[1, 2], apart[3, 4]) < apart[:3, 3:].min()
+    assert np.abs(at).max() <= 1.01
+
+
+def test_a_click_on_a_block_selects_it_with_its_strongest_partner(result):
+    nodes = trace(figures.graph(result, VIEW), "blocks")
+    assert nodes.customdata.tolist() == [[1, 2], [2, 1], [3, 1], [4, 5], [5, 4]]
+    assert "block 4, community 2<br>3 edges" in nodes.text[3]
+
+
+def test_the_hover_text_has_the_numbers_of_both_directions(result):
+    texts = trace(figures.graph(result, VIEW), "edges").text
+    assert "blocks 1 and 2, mean of both directions<br>c = 0.750, chance floor 0.000" in texts[0]
+
+
+def test_nodes_have_the_colour_of_their_community_or_of_their_depth(result):
+    figure = figures.graph(result, VIEW)
+    color = trace(figure, "blocks").marker.color
+    assert color[0] == color[1] == color[2] != color[3] == color[4]
+    assert trace(figure, "community: 1-3").marker.color == color[0]
+    assert trace(figure, "community: 4-5").marker.color == color[3]
+    by_depth = figures.graph(result, VIEW, color="depth")
+    assert list(trace(by_depth, "blocks").marker.color) == [1, 2, 3, 4, 5]
+    assert not [t for t in by_depth.data if t.name.startswith("community")]
+
+
+@pytest.mark.parametrize("pair", [(1, 5), (5, 1), (4, 1)])
+def test_the_selected_pair_is_marked_even_below_the_threshold(result, pair):
+    figure = figures.graph(result, VIEW, threshold=0.3, selected=pair)
+    (mark,) = [t for t in figure.data if t.name == f"selected: {pair[0]} and {pair[1]}"]
+    assert sorted((mark.x[0], mark.x[-2])) == pytest.approx(sorted(pair))
+    width = trace(figure, "blocks").marker.line.width
+    assert [block for block, on in zip(range(1, 6), width, strict=True) if on] == sorted(pair)
+
+
+@pytest.mark.parametrize("pair", [(2, 2), (1, 9), None])
+def test_what_is_no_pair_of_the_graph_is_not_marked(result, pair):
+    figure = figures.graph(result, VIEW, selected=pair)
+    assert not [t for t in figure.data if t.name.startswith("selected")]
+
+
+def test_the_words_have_the_numbers(result):
+    missing = planted(rank=np.array([8, 8, 8, 0, 8]))
+    meta = figures.graph(missing, replace(VIEW, blocks=(1, 2, 3, 4))).layout.meta
+    assert "token 4 of 4, “down”" in meta["alt"]
+    assert "3 of 6 pairs reach the threshold 0.05" in meta["alt"]
+    assert "3 pairs have no score" in meta["alt"]
+    assert "strongest joins blocks 1 and 2 with 0.750" in meta["alt"]
+    assert "1 community of blocks (1-3), 1 block alone" in meta["alt"]
+    legend = figures.graph(result, VIEW).layout.legend.title.text
+    assert legend == "Chance-corrected score (alignment; K = 1; no unit)"
+
+
+@pytest.mark.parametrize(
+    ("numbers", "text"),
+    [((1,), "1"), ((1, 2, 3, 7, 9, 10), "1-3, 7, 9-10"), ((), "")],
+)
+def test_numbers_are_drawn_together(numbers, text):
+    assert ranges(numbers) == text
+
+
+def test_an_uncoupled_model_has_nodes_and_no_edge():
+    figure = figures.graph(planted(np.eye(4)), VIEW, layout="spring", auto_range=True)
+    assert lines(figure) == []
+    assert len(trace(figure, "blocks").x) == 4
+    assert "No two blocks form a community." in figure.layout.meta["alt"]
+
+
+def test_the_table_of_edges_has_both_directions(result):
+    table = figures.edges_table(result, VIEW, threshold=0.3)
+    assert list(table.columns) == ["block", "basis", "distance", "weight", "forward", "backward"]
+    first = table.iloc[0]
+    assert (first.block, first.basis, first.distance) == (1, 2, 1)
+    assert (first.weight, first.forward, first.backward) == pytest.approx((0.75, 0.9, 0.6))
+    assert list(table.weight) == sorted(table.weight, reverse=True)
+    assert figures.edges_table(result, VIEW, threshold=1).empty
+
+
+def test_notes_stand_below_a_legend_of_any_height(result):
+    many = figures.graph(result, VIEW, layout="line", selected=(1, 2))
+    page = on_paper(many, result, VIEW)
+    few = on_paper(figures.graph(planted(np.eye(5)), VIEW, layout="line"), result, VIEW)
+    assert page.layout.annotations[0].yshift < few.layout.annotations[0].yshift
+    assert page.layout.width == WIDTH
+
+
+# ---- locality
+
+
+def test_the_locality_curve_draws_the_means_with_their_spread(result):
+    figure = figures.locality(result, VIEW)
+    found = locality(result, VIEW)
+    mean = figure.data[-1]
+    assert mean.name.startswith("mean (alignment; K = 1")
+    assert list(mean.x) == [1, 2, 3, 4]
+    assert mean.y == pytest.approx(found.mean)
+    assert mean.customdata[:, 1] == pytest.approx(found.pairs)
+    band = trace(figure, "one standard deviation")
+    assert band.y[:4] == pytest.approx(found.mean - found.spread)
+    assert band.y[4:][::-1] == pytest.approx(found.mean + found.spread)
+    assert trace(figure, "chance").y == pytest.approx(np.zeros(4))
+    assert figure.layout.xaxis.title.text == "Distance |l - l'| (blocks)"
+
+
+def test_the_raw_locality_curve_has_its_floor():
+    result, view = random_result(), View(k=5)
+    figure = figures.locality(result, view, corrected=False)
+    found = locality(result, view, corrected=False)
+    assert trace(figure, "chance").y == pytest.approx(found.chance)
+    assert (np.array(trace(figure, "chance").y) > 0.1).all()
+    assert "chance line" in figure.layout.meta["caption"]
+
+
+def test_a_locality_curve_of_nothing_says_so(result):
+    nothing = replace(result, rank=np.zeros(5, int))
+    assert "No pair has a score." in figures.locality(nothing, VIEW).layout.meta["alt"]
+
+
+def test_the_table_of_the_locality_curve(result):
+    table = figures.locality_table(result, VIEW)
+    assert list(table.columns) == ["distance", "mean", "spread", "chance", "pairs"]
+    assert table["mean"].to_numpy() == pytest.approx(locality(result, VIEW).mean)
