@@ -113,10 +113,7 @@ def _pull_back(
 def check_derivative(
     block: Block, jacobian: Float[Tensor, "d d"], final_norm: nn.Module | None = None
 ) -> float:
-    """Compare J v for one random v with how far a replay along v is from what the model gave.
-
-    The steps are tried in turn, since a kink (ReLU, a change of experts) may lie inside a long one
-    and rounding drowns a short one.
+    """Compare J v for one random v with a difference of what the block gives along v.
 
     Args:
         block: a captured block.
@@ -129,17 +126,36 @@ def check_derivative(
     Raises:
         ComputeError: where none agrees: gradients that are not those of what is computed.
     """
-    x = block.state.detach()
+    v = random_direction(block)
+    return check_product(block, v, jacobian @ v, final_norm)
+
+
+def random_direction(block: Block) -> Float[Tensor, " d"]:
+    """The direction along which a block's derivative is checked: random, the same each time."""
     generator = torch.Generator().manual_seed(0)
-    v = torch.randn(x.shape, generator=generator, dtype=torch.float64).to(x)
-    expected = jacobian @ v + v  # with the skip connection
+    x = block.state
+    return torch.randn(x.shape, generator=generator, dtype=torch.float64).to(x)
+
+
+def check_product(
+    block: Block,
+    v: Float[Tensor, " d"],
+    product: Float[Tensor, " d"],
+    final_norm: nn.Module | None = None,
+) -> float:
+    """Compare a product J v with how far a replay along v is from what the model gave.
+
+    The steps are tried in turn, since a kink (ReLU, a change of experts) may lie inside a long one
+    and rounding drowns a short one. The rest is as in `check_derivative`.
+    """
+    x = block.state.detach()
     errors = []
     with torch.no_grad():
         here = _normed(block.output, final_norm)
         for step in STEPS:
             h = step * x.norm() / v.norm()
             there = _normed(block.replay((x + h * v)[None, None]), final_norm)
-            error = ((there - here) / h - expected).norm() / (jacobian @ v).norm()
+            error = ((there - here) / h - v - product).norm() / product.norm()  # v: the skip
             errors.append(float(error))
             if errors[-1] <= DERIVATIVE_TOLERANCE:
                 return errors[-1]

@@ -4,7 +4,7 @@ import shlex
 from dataclasses import MISSING, Field, dataclass, fields
 from typing import Any
 
-from coupling_core.records import Kind, Request, View
+from coupling_core.records import AnyView, Kind, PathView, Request
 from explorer.state import State
 
 _SHOWN = ("prompt", "model", "k", "definition")
@@ -19,12 +19,14 @@ class _Recipe:
         function: takes the result and the view.
         names: what is to be printed of what it returns.
         blocks: whether a range of blocks is part of the view.
+        scored: whether K and a definition of a score are.
     """
 
     command: str
     function: str
     names: str
     blocks: bool = False
+    scored: bool = True
 
 
 _RECIPES: dict[Kind, _Recipe] = {
@@ -34,15 +36,22 @@ _RECIPES: dict[Kind, _Recipe] = {
         "found.corrected)  # row l, column l'; see also found.coupling, found.chance",
         blocks=True,
     ),
+    "trajectory": _Recipe(
+        "trajectory",
+        "project_paths",
+        "result.line_shape)  # a token; see also result.norms, found.coordinates",
+        scored=False,
+    ),
 }
 
 
-def python_recipe(request: Request, view: View) -> str:
+def python_recipe(request: Request, view: AnyView) -> str:
     """A Python program that prints the scores that are on the screen."""
     recipe = _RECIPES[request.kind]
     return "\n".join(
         [
-            f"from coupling_core import Request, Store, View, measure, {recipe.function}",
+            f"from coupling_core import Request, Store, {type(view).__name__}, measure, "
+            f"{recipe.function}",
             "",
             f"request = {_call(request)}",
             "result = measure(request, Store())",
@@ -63,23 +72,31 @@ def shell_recipe(request: Request, state: State) -> str:
         "stack": (request.stack, None),
         "token": (request.token, Request.token),
         "final-norm": (request.final_norm, Request.final_norm),
-        "definition": (state.definition, State.definition),
-        "p": (f"{state.p:.12g}", f"{State.p:.12g}"),
-        "role": (state.role, State.role),
-        "blocks": (state.blocks if recipe.blocks else "", ""),
     }
-    always = {"model": request.model, "prompt": request.prompt, "k": state.k}
+    always: dict[str, object] = {"model": request.model, "prompt": request.prompt}
+    if recipe.scored:
+        always |= {"k": state.k}
+        options |= {
+            "definition": (state.definition, State.definition),
+            "p": (f"{state.p:.12g}", f"{State.p:.12g}"),
+            "role": (state.role, State.role),
+            "blocks": (state.blocks if recipe.blocks else "", ""),
+        }
+        flags = ["--raw"] if state.raw else []
+    else:
+        view = PathView()
+        options |= {"fit": (state.fit, view.fit), "part": (state.part, view.part)}
+        flags = [] if state.first else ["--without-first"]
     if recipe.command != request.kind:
         always |= {"mode": request.kind}
         options |= {"block": (request.block, None), "other-block": (request.other_block, None)}
     chosen = {name: value for name, (value, default) in options.items() if value != default}
     # A value that begins with a dash would be taken for an option without the "=".
     words = [f"--{name}={shlex.quote(str(value))}" for name, value in (always | chosen).items()]
-    flags = ["--raw"] if state.raw else []
     return " \\\n  ".join([f"python -m coupling_core {recipe.command}", *words, *flags])
 
 
-def _call(record: Request | View) -> str:
+def _call(record: Request | AnyView) -> str:
     """A record as the call that makes it, without the defaults that nobody looks for."""
     given = [
         f"{item.name}={getattr(record, item.name)!r}"

@@ -11,12 +11,17 @@ from coupling_core.records import (
     DEFINITIONS,
     DTYPES,
     FINAL_NORMS,
+    FITS,
+    PARTS,
     QUANTISATIONS,
     ROLES,
     STACKS,
     Definition,
     Dtype,
     FinalNorm,
+    Fit,
+    Part,
+    PathView,
     Quantisation,
     Request,
     Role,
@@ -28,6 +33,8 @@ from coupling_core.records import (
 DEFAULT_PROMPT = "What is the capital of France? The capital is"
 FIGURE_3 = tuple(range(9, 17))
 """The blocks of the paper's Figure 3."""
+ALONG = ("straightness", "growth", "steps", "entropy", "linearised", "singular-values")
+"""What the Trajectories page draws along the paths, a group of figures at a time."""
 MAX_MOSAIC = 24
 """Most blocks a side that a mosaic shows; beyond it a stride is taken."""
 
@@ -57,6 +64,11 @@ class State:
         signed: whether matrices are drawn with their signs.
         raw: whether the raw score is drawn in place of the chance-corrected one.
         auto_range: whether colours span the drawn values rather than the fixed range.
+        fit: what the principal components of paths are fitted on.
+        part: whether paths go through all blocks, or through half of them.
+        first: whether the first token's path is drawn, which often lies far from all others.
+        dimensions: in which paths are drawn, 2 or 3.
+        along: which numbers are drawn along the paths.
     """
 
     model: str = DEFAULT_MODEL
@@ -79,6 +91,11 @@ class State:
     signed: bool = False
     raw: bool = False
     auto_range: bool = False
+    fit: Fit = "last"
+    part: Part = "all"
+    first: bool = False
+    dimensions: int = 2
+    along: str = ALONG[0]
 
     def request(self) -> Request:
         """What has to be measured; raises `InputError` where no model could do it."""
@@ -94,6 +111,14 @@ class State:
             quantize=self.quantize,
             stack=self.stack,
         )
+
+    def path_request(self) -> Request:
+        """What has to be measured of the paths of all tokens, of which none is chosen."""
+        return replace(self.request(), kind="trajectory", token=Request.token, k=Request.k)
+
+    def path_view(self) -> PathView:
+        """How paths are looked at."""
+        return PathView(self.fit, self.part, self.first)
 
     def view(self, n_blocks: int | None = None) -> View:
         """How it is looked at; the block range can be read only where L is known."""
@@ -198,6 +223,11 @@ _READERS: Mapping[str, tuple[str, Callable[[str], Any]]] = {
     "signed": ("signed", _flag),
     "raw": ("raw", _flag),
     "auto": ("auto_range", _flag),
+    "fit": ("fit", _one_of(FITS)),
+    "part": ("part", _one_of(PARTS)),
+    "first": ("first", _flag),
+    "dims": ("dimensions", lambda text: int(_one_of(("2", "3"))(text))),
+    "along": ("along", _one_of(ALONG)),
 }
 """Name in a link: field, and how its text is read."""
 

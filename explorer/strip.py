@@ -3,7 +3,7 @@
 import streamlit as st
 
 from coupling_core import archive, exports
-from coupling_core.records import View
+from coupling_core.records import AnyView, View
 from coupling_core.results import Result
 from coupling_core.scores import definition_name
 from explorer import chips
@@ -17,21 +17,22 @@ HASH_SHOWN = 12
 _BYTES = "application/octet-stream"
 
 
-def strip(result: Result, view: View, guide: str) -> None:
+def strip(result: Result, view: AnyView, guide: str, *, selected: int = 0) -> None:
     """Say what is drawn, and offer link, files, recipes and a guide.
 
     Args:
         result: what is drawn.
         view: how.
         guide: how the figures of this page are read, in Markdown.
+        selected: the token (1..n) that stands out among those that were measured; 0 is none.
     """
     with st.container(gap="xsmall"):
-        chips.of_result(result)
+        chips.of_result(result, selected)
         st.caption(" · ".join(filter(None, _facts(result, view))))
         _take_along(result, view, guide)
 
 
-def _take_along(result: Result, view: View, guide: str) -> None:
+def _take_along(result: Result, view: AnyView, guide: str) -> None:
     with st.container(horizontal=True, gap="small"):
         with st.popover("Copy link", type="tertiary", icon=":material/link:"):
             st.caption("This address shows what is on the screen.")
@@ -47,7 +48,7 @@ def _take_along(result: Result, view: View, guide: str) -> None:
             st.markdown(guide)
 
 
-def _facts(result: Result, view: View) -> list[str]:
+def _facts(result: Result, view: AnyView) -> list[str]:
     identity, provenance = result.identity, result.provenance
     who = f"**{plain(identity['name'])}** `{str(identity.get('digest', ''))[:HASH_SHOWN]}`"
     if (seed := result.request.untrained) is not None:
@@ -60,11 +61,21 @@ def _facts(result: Result, view: View) -> list[str]:
         f"computed in {provenance['dtype']}" if "dtype" in provenance else "",
         plain(result.measured),
         result.final_norm_words,
-        *([f"K = {view.k} of {result.k_max}", definition_name(view)] if result.k_max else []),
+        *(
+            [f"K = {view.k} of {result.k_max}", definition_name(view)]
+            if isinstance(view, View)
+            else []
+        ),
         f"{certified} of {len(result.svds)} SVDs certified" if result.svds else "",
         _origin(result),
         ", ".join(f"{name} {version}" for name, version in provenance["versions"].items()),
     ]
+
+
+def _score(result: Result, view: AnyView) -> list[str]:
+    if not isinstance(view, View):
+        return []
+    return [f"K = {view.k} of {result.k_max}", definition_name(view)]
 
 
 def _origin(result: Result) -> str:
@@ -73,7 +84,7 @@ def _origin(result: Result) -> str:
     return f"stored, measured on {result.provenance['date'][:10]}"
 
 
-def _files(result: Result, view: View) -> None:
+def _files(result: Result, view: AnyView) -> None:
     for label, data, ending in (
         ("Result (.safetensors)", lambda: archive.encode(result), archive.SUFFIX),
         ("Arrays (.npz)", lambda: exports.to_npz(exports.arrays(result, view)), ".npz"),
