@@ -30,6 +30,8 @@ formula that is too long for a small screen scrolls."""
 PAGES = {
     "Start": "app.py",
     "Depth": "pages/1_Depth.py",
+    "Layer graph": "pages/4_Layer_graph.py",
+    "Compare": "pages/5_Compare.py",
     "Runs": "pages/6_Runs.py",
     "Method": "pages/7_Method.py",
 }

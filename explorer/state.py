@@ -1,22 +1,29 @@
 """What a reader has chosen, and its form in a link. No Streamlit in here."""
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from coupling_core.errors import InputError
+from coupling_core.keys import parse_key
 from coupling_core.records import (
     DEFAULT_K,
     DEFAULT_MODEL,
+    DEFAULT_THRESHOLD,
     DEFINITIONS,
     DTYPES,
     FINAL_NORMS,
+    LAYOUTS,
+    NODE_COLORS,
     QUANTISATIONS,
     ROLES,
     STACKS,
     Definition,
     Dtype,
     FinalNorm,
+    Layout,
+    NodeColor,
     Quantisation,
     Request,
     Role,
@@ -57,6 +64,11 @@ class State:
         signed: whether matrices are drawn with their signs.
         raw: whether the raw score is drawn in place of the chance-corrected one.
         auto_range: whether colours span the drawn values rather than the fixed range.
+        threshold: smallest weight of an edge of the layer graph.
+        layout: where its nodes lie.
+        node_color: what colours them.
+        left: store key of the result A of a comparison; empty is what the sidebar asks for.
+        right: store key of B; empty is the untrained twin of A.
     """
 
     model: str = DEFAULT_MODEL
@@ -79,6 +91,11 @@ class State:
     signed: bool = False
     raw: bool = False
     auto_range: bool = False
+    threshold: float = DEFAULT_THRESHOLD
+    layout: Layout = "line"
+    node_color: NodeColor = "community"
+    left: str = ""
+    right: str = ""
 
     def request(self) -> Request:
         """What has to be measured; raises `InputError` where no model could do it."""
@@ -158,6 +175,22 @@ def _order(text: str) -> float:
         raise InputError("a number is expected") from None
 
 
+def _threshold(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not 0 <= number <= 1:
+        raise InputError("a number from 0 to 1 is expected")
+    return number
+
+
+def _key(text: str) -> str:
+    if parse_key(text) is None:
+        raise InputError("the key of a stored result is expected")
+    return text
+
+
 def _one_of(choices: tuple[str, ...]) -> Callable[[str], str]:
     def read(text: str) -> str:
         if text not in choices:
@@ -198,6 +231,11 @@ _READERS: Mapping[str, tuple[str, Callable[[str], Any]]] = {
     "signed": ("signed", _flag),
     "raw": ("raw", _flag),
     "auto": ("auto_range", _flag),
+    "threshold": ("threshold", _threshold),
+    "layout": ("layout", _one_of(LAYOUTS)),
+    "nodes": ("node_color", _one_of(NODE_COLORS)),
+    "left": ("left", _key),
+    "right": ("right", _key),
 }
 """Name in a link: field, and how its text is read."""
 

@@ -11,6 +11,8 @@ from streamlit.testing.v1 import AppTest
 PAGES = {
     "Start": "app.py",
     "Depth": "pages/1_Depth.py",
+    "Layer graph": "pages/4_Layer_graph.py",
+    "Compare": "pages/5_Compare.py",
     "Runs": "pages/6_Runs.py",
     "Method": "pages/7_Method.py",
 }
