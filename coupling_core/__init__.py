@@ -4,9 +4,13 @@ The stages, in the order in which a measurement passes through them:
 
     models -> trace -> jacobian -> svd -> coupling -> measure -> store -> scores -> figures
 
-and between the tokens of a prompt
+between the tokens of a prompt
 
     models -> decode -> positions -> svd -> token_coupling -> token_scores
+
+and along the path of each token
+
+    models -> decode -> tail, linearised -> paths -> trajectory -> projection
 
 `measure` is the front door; `reference` holds the slow, obvious version of each stage, and
 `compat` the two functions of the package that the papers' authors released. What needs torch is
@@ -19,8 +23,9 @@ from typing import TYPE_CHECKING, Any
 from coupling_core.compare import Comparison, compare, summarise
 from coupling_core.errors import Cancelled, ComputeError, CouplingError, InputError
 from coupling_core.measure import measure
-from coupling_core.records import DEFINITIONS, Certificate, Request, View, parse_blocks
-from coupling_core.results import DepthResult, Progress
+from coupling_core.projection import ProjectedPaths, project_paths
+from coupling_core.records import DEFINITIONS, Certificate, PathView, Request, View, parse_blocks
+from coupling_core.results import DepthResult, Progress, TrajectoryResult
 from coupling_core.scores import (
     Interval,
     Scores,
@@ -33,6 +38,13 @@ from coupling_core.scores import (
 )
 from coupling_core.store import Store
 from coupling_core.token_scores import PositionCoupling, PositionScores, score_positions
+from coupling_core.trajectory import (
+    equidistance,
+    expodistance,
+    growth_rates,
+    line_shape,
+    windowed_line_shape,
+)
 
 if TYPE_CHECKING:
     from coupling_core.decode import read
@@ -72,6 +84,16 @@ __all__ = [  # noqa: RUF022 - by stage, not by name
     "PositionCoupling",
     "PositionScores",
     "score_positions",
+    # trajectories: the path of each token through the blocks
+    "TrajectoryResult",
+    "PathView",
+    "ProjectedPaths",
+    "project_paths",
+    "line_shape",
+    "windowed_line_shape",
+    "growth_rates",
+    "expodistance",
+    "equidistance",
     # what can go wrong
     "CouplingError",
     "InputError",

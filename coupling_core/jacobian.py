@@ -114,9 +114,6 @@ def check_derivative(
 ) -> float:
     """Compare J v for one random v with a central difference of the replay along v.
 
-    The steps are tried in turn, since a kink (ReLU, a change of experts) may lie inside a long one
-    and rounding drowns a short one.
-
     Args:
         block: a captured block.
         jacobian: what `block_jacobian` gave for it.
@@ -128,16 +125,35 @@ def check_derivative(
     Raises:
         ComputeError: where none agrees: gradients that are not those of what is computed.
     """
-    x = block.state.detach()
+    v = random_direction(block)
+    return check_product(block, v, jacobian @ v, final_norm)
+
+
+def random_direction(block: Block) -> Float[Tensor, " d"]:
+    """The direction along which a block's derivative is checked: random, the same each time."""
     generator = torch.Generator().manual_seed(0)
-    v = torch.randn(x.shape, generator=generator, dtype=torch.float64).to(x)
-    expected = jacobian @ v
+    x = block.state
+    return torch.randn(x.shape, generator=generator, dtype=torch.float64).to(x)
+
+
+def check_product(
+    block: Block,
+    v: Float[Tensor, " d"],
+    product: Float[Tensor, " d"],
+    final_norm: nn.Module | None = None,
+) -> float:
+    """Compare a product J v with a central difference of the replay along v.
+
+    The steps are tried in turn, since a kink (ReLU, a change of experts) may lie inside a long one
+    and rounding drowns a short one. The rest is as in `check_derivative`.
+    """
+    x = block.state.detach()
     errors = []
     for step in STEPS:
         h = step * x.norm() / v.norm()
         with torch.no_grad():
             above, below = (_residual_map(block, x + sign * h * v, final_norm) for sign in (1, -1))
-        errors.append(float(((above - below) / (2 * h) - expected).norm() / expected.norm()))
+        errors.append(float(((above - below) / (2 * h) - product).norm() / product.norm()))
         if errors[-1] <= DERIVATIVE_TOLERANCE:
             return errors[-1]
     raise ComputeError(

@@ -3,12 +3,13 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
+import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
 from coupling_core.figures import render
-from coupling_core.records import View
+from coupling_core.records import AnyView
 from coupling_core.results import Result
 from explorer.session import change
 
@@ -21,7 +22,7 @@ class Shown(NamedTuple):
     """What a figure is of: a result, and how it is looked at."""
 
     result: Result
-    view: View
+    view: AnyView
 
 
 def draw(
@@ -30,7 +31,7 @@ def draw(
     shown: Shown,
     table: Callable[[], pd.DataFrame],
     *,
-    picks_pair: bool = False,
+    picks: tuple[str, ...] = (),
 ) -> None:
     """Draw a figure with its caption; its table and files are folded away below it.
 
@@ -39,7 +40,8 @@ def draw(
         name: of its files; unique on the page.
         shown: what the figure is of.
         table: makes its table twin.
-        picks_pair: whether a click on a cell selects the block pair (l, l').
+        picks: fields of the state that a click selects: each point's custom data has a number for
+            each, such as (l, l').
     """
     # Dragging would zoom by accident, and on a small screen keep the page from scrolling.
     figure.update_layout(dragmode=False)
@@ -51,7 +53,7 @@ def draw(
         config=_config(name),
         alt=figure.layout.meta["alt"],
         selection_mode="points",
-        on_select=(lambda: _pick(name)) if picks_pair else "ignore",
+        on_select=(lambda: _pick(name, picks)) if picks else "ignore",
     )
     st.caption(figure.layout.meta["caption"])
     fold = st.expander("Table and files", key=f"{name}@fold", on_change=change, type="compact")
@@ -60,13 +62,13 @@ def draw(
             _files(figure, name, shown, table())
 
 
-def _pick(name: str) -> None:
-    """Take the clicked pair; a second click on one cell comes as an empty selection."""
+def _pick(name: str, fields: tuple[str, ...]) -> None:
+    """Take what was clicked; a second click on one point comes as an empty selection."""
     points = st.session_state[name].selection.points
     if points:
-        pair = points[0]["customdata"]  # a typed array comes back as a mapping by position
-        block, basis = pair.values() if isinstance(pair, dict) else pair
-        change(block=int(block), basis=int(basis))
+        found = points[0]["customdata"]  # a typed array comes back as a mapping by position
+        numbers = found.values() if isinstance(found, dict) else np.atleast_1d(found)
+        change(**{field: int(number) for field, number in zip(fields, numbers, strict=True)})
 
 
 def _files(figure: go.Figure, name: str, shown: Shown, table: pd.DataFrame) -> None:

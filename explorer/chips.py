@@ -25,6 +25,7 @@ def tokens(
     measured: int,
     special: tuple[bool, ...] = (),
     next_tokens: tuple[tuple[str, float], ...] = (),
+    mark: str = "measured",
 ) -> None:
     """Show the tokens of a prompt.
 
@@ -33,13 +34,14 @@ def tokens(
         measured: number of the token measured, 1..n; 0 where all are.
         special: whether each was added by the tokenizer; empty where that is not known.
         next_tokens: the model's predictions after the measured token, with probabilities.
+        mark: what the measured token is called.
     """
     special = special or (False,) * len(texts)
     shown, previous = [], -1
     for i in _positions(len(texts), measured):
         if i > previous + 1:
             shown.append(f'<span class="aside">… {i - previous - 1} more …</span>')
-        shown.append(_chip(i + 1, texts[i], measured, special[i]))
+        shown.append(_chip(i + 1, texts[i], special[i], mark * (i + 1 == measured)))
         previous = i
     if next_tokens:
         text, probability = next_tokens[0]
@@ -50,15 +52,15 @@ def tokens(
     st.html(_STYLE + f'<div class="tokens">{"".join(shown)}</div>')
 
 
-def of_result(result: Result) -> None:
-    """Show the tokens of a result, and which of them it is of."""
+def of_result(result: Result, selected: int = 0) -> None:
+    """Show the tokens of a result, and which of them it is of, or which is selected (1..n)."""
     found = tokenize(result.request)
     same = found is not None and found.ids == tuple(result.token_ids)
     special = found.special if found and same else ()
     if isinstance(result, DepthResult):
         tokens(result.tokens, result.token, special, result.next_tokens)
     else:
-        tokens(result.tokens, 0, special)
+        tokens(result.tokens, selected, special, mark="selected")
 
 
 def _positions(n: int, measured: int) -> list[int]:
@@ -70,9 +72,9 @@ def _positions(n: int, measured: int) -> list[int]:
     return sorted({*range(part), *near, *range(n - part, n)})
 
 
-def _chip(number: int, text: str, measured: int, special: bool) -> str:
-    kinds = " ".join(["special"] * special + ["measured"] * (number == measured))
-    title = f"token {number}" + ", special" * special + ", measured" * (number == measured)
+def _chip(number: int, text: str, special: bool, mark: str) -> str:
+    kinds = " ".join(["special"] * special + ["measured"] * bool(mark))
+    title = f"token {number}" + ", special" * special + f", {mark}" * bool(mark)
     return f'<span class="{kinds}" title="{title}">{escape(_visible(text))}</span>'
 
 

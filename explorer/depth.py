@@ -79,7 +79,7 @@ def _mosaic(result: DepthResult, state: State) -> None:
         "mosaic",
         Shown(result, view),
         lambda: figures.scores_table(result, view),
-        picks_pair=True,
+        picks=("block", "basis"),
     )
 
 
@@ -95,5 +95,5 @@ def _scores(shown: Shown, state: State, pair: tuple[int, int]) -> None:
         "scores",
         shown,
         lambda: figures.scores_table(*shown),
-        picks_pair=True,
+        picks=("block", "basis"),
     )

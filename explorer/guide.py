@@ -56,3 +56,19 @@ are **coupled**, the directions of one diagonalise the Jacobian of the other: th
 pair then shows a bright diagonal on a dark ground. Training makes this happen; the untrained twin,
 the same network with random weights, shows none.
 """
+
+TRAJECTORIES = """
+**Paths.** Each line is one token's way from its embedding (*x⁰*) through all blocks, seen in the
+directions in which the last states differ most. The selected token is drawn in black (white on a
+dark page); click on a path to select another. How much of the variance the directions explain
+stands on the axes: what they leave out is not seen.
+
+**Straightness.** A line-shape score of 1 is a straight line; a walk whose steps are at right angles
+to one another has √L, about 5.5 for 30 blocks. Trained models are below it, untrained ones above.
+
+**Growth.** Where the norm grows by the same factor in every block, the expodistance is 0. The first
+blocks and the final norm change it most.
+
+**Linearised path.** Each block is replaced by its Jacobian at the token's own state. Compare with
+the dotted line, the error of a state that simply stays where it is.
+"""

@@ -26,7 +26,7 @@ def show(answered: Result, state: State) -> None:
     result = cast(DepthResult, answered)
     view = state.view(result.n_blocks)
     shown = Shown(result, view)
-    strip(*shown, guide.GRAPH, graph_recipes(result.request, view, state))
+    strip(*shown, guide.GRAPH, recipes=graph_recipes(result.request, view, state))
     pair = selected(result, state)
     _switches(state)
     left, right = st.columns((3, 2), gap="large")

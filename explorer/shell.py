@@ -30,13 +30,14 @@ formula that is too long for a small screen scrolls."""
 PAGES = {
     "Start": "app.py",
     "Depth": "pages/1_Depth.py",
+    "Trajectories": "pages/3_Trajectories.py",
     "Layer graph": "pages/4_Layer_graph.py",
     "Compare": "pages/5_Compare.py",
     "Runs": "pages/6_Runs.py",
     "Method": "pages/7_Method.py",
 }
 """Every page by its title, in the order of the navigation."""
-PAGE_OF_KIND: dict[Kind, str] = {"depth": "Depth"}
+PAGE_OF_KIND: dict[Kind, str] = {"depth": "Depth", "trajectory": "Trajectories"}
 """The page that shows a result of this kind."""
 
 

@@ -98,7 +98,7 @@ def _panels(
             "scores",
             shown,
             lambda: figures.scores_table(*shown),
-            picks_pair=True,
+            picks=("block", "basis"),
         )
         selection(mapped.n_blocks, block, basis)
     with middle:

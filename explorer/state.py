@@ -14,16 +14,21 @@ from coupling_core.records import (
     DEFINITIONS,
     DTYPES,
     FINAL_NORMS,
+    FITS,
     LAYOUTS,
     NODE_COLORS,
+    PARTS,
     QUANTISATIONS,
     ROLES,
     STACKS,
     Definition,
     Dtype,
     FinalNorm,
+    Fit,
     Layout,
     NodeColor,
+    Part,
+    PathView,
     Quantisation,
     Request,
     Role,
@@ -35,6 +40,8 @@ from coupling_core.records import (
 DEFAULT_PROMPT = "What is the capital of France? The capital is"
 FIGURE_3 = tuple(range(9, 17))
 """The blocks of the paper's Figure 3."""
+ALONG = ("straightness", "growth", "steps", "entropy", "linearised", "singular-values")
+"""What the Trajectories page draws along the paths, a group of figures at a time."""
 MAX_MOSAIC = 24
 """Most blocks a side that a mosaic shows; beyond it a stride is taken."""
 
@@ -69,6 +76,11 @@ class State:
         node_color: what colours them.
         left: store key of the result A of a comparison; empty is what the sidebar asks for.
         right: store key of B; empty is the untrained twin of A.
+        fit: what the principal components of paths are fitted on.
+        part: whether paths go through all blocks, or through half of them.
+        first: whether the first token's path is drawn, which often lies far from all others.
+        dimensions: in which paths are drawn, 2 or 3.
+        along: which numbers are drawn along the paths.
     """
 
     model: str = DEFAULT_MODEL
@@ -96,6 +108,11 @@ class State:
     node_color: NodeColor = "community"
     left: str = ""
     right: str = ""
+    fit: Fit = "last"
+    part: Part = "all"
+    first: bool = False
+    dimensions: int = 2
+    along: str = ALONG[0]
 
     def request(self) -> Request:
         """What has to be measured; raises `InputError` where no model could do it."""
@@ -111,6 +128,14 @@ class State:
             quantize=self.quantize,
             stack=self.stack,
         )
+
+    def path_request(self) -> Request:
+        """What has to be measured of the paths of all tokens, of which none is chosen."""
+        return replace(self.request(), kind="trajectory", token=Request.token, k=Request.k)
+
+    def path_view(self) -> PathView:
+        """How paths are looked at."""
+        return PathView(self.fit, self.part, self.first)
 
     def view(self, n_blocks: int | None = None) -> View:
         """How it is looked at; the block range can be read only where L is known."""
@@ -236,6 +261,11 @@ _READERS: Mapping[str, tuple[str, Callable[[str], Any]]] = {
     "nodes": ("node_color", _one_of(NODE_COLORS)),
     "left": ("left", _key),
     "right": ("right", _key),
+    "fit": ("fit", _one_of(FITS)),
+    "part": ("part", _one_of(PARTS)),
+    "first": ("first", _flag),
+    "dims": ("dimensions", lambda text: int(_one_of(("2", "3"))(text))),
+    "along": ("along", _one_of(ALONG)),
 }
 """Name in a link: field, and how its text is read."""
 

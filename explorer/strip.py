@@ -5,7 +5,7 @@ from collections.abc import Callable
 import streamlit as st
 
 from coupling_core import archive, exports
-from coupling_core.records import View
+from coupling_core.records import AnyView, View
 from coupling_core.results import Result
 from coupling_core.scores import definition_name
 from explorer import chips
@@ -19,18 +19,26 @@ HASH_SHOWN = 12
 _BYTES = "application/octet-stream"
 
 
-def strip(result: Result, view: View, guide: str, recipes: tuple[str, str] | None = None) -> None:
+def strip(
+    result: Result,
+    view: AnyView,
+    guide: str,
+    *,
+    selected: int = 0,
+    recipes: tuple[str, str] | None = None,
+) -> None:
     """Say what is drawn, and offer link, files, recipes and a guide.
 
     Args:
         result: what is drawn.
         view: how.
         guide: how the figures of this page are read, in Markdown.
+        selected: the token (1..n) that stands out among those that were measured; 0 is none.
         recipes: how to come by the same in Python and on the command line; None is how to come by
             the scores.
     """
     with st.container(gap="xsmall"):
-        chips.of_result(result)
+        chips.of_result(result, selected)
         st.caption(facts(result, view))
         asked = result.request
         recipes = recipes or (python_recipe(asked, view), shell_recipe(asked, current()))
@@ -61,7 +69,7 @@ def take_along(files: Callable[[], None], recipes: tuple[str, str], guide: str) 
             st.markdown(guide)
 
 
-def facts(result: Result, view: View) -> str:
+def facts(result: Result, view: AnyView) -> str:
     """Whose numbers they are and how they came about, as one line of Markdown."""
     identity, provenance = result.identity, result.provenance
     who = f"**{plain(identity['name'])}** `{str(identity.get('digest', ''))[:HASH_SHOWN]}`"
@@ -75,12 +83,22 @@ def facts(result: Result, view: View) -> str:
         f"computed in {provenance['dtype']}" if "dtype" in provenance else "",
         plain(result.measured),
         result.final_norm_words,
-        *([f"K = {view.k} of {result.k_max}", definition_name(view)] if result.k_max else []),
+        *(
+            [f"K = {view.k} of {result.k_max}", definition_name(view)]
+            if isinstance(view, View)
+            else []
+        ),
         f"{certified} of {len(result.svds)} SVDs certified" if result.svds else "",
         _origin(result),
         ", ".join(f"{name} {version}" for name, version in provenance["versions"].items()),
     ]
     return " · ".join(filter(None, told))
+
+
+def _score(result: Result, view: AnyView) -> list[str]:
+    if not isinstance(view, View):
+        return []
+    return [f"K = {view.k} of {result.k_max}", definition_name(view)]
 
 
 def _origin(result: Result) -> str:
@@ -89,7 +107,7 @@ def _origin(result: Result) -> str:
     return f"stored, measured on {result.provenance['date'][:10]}"
 
 
-def _files(result: Result, view: View) -> None:
+def _files(result: Result, view: AnyView) -> None:
     for label, data, ending in (
         ("Result (.safetensors)", lambda: archive.encode(result), archive.SUFFIX),
         ("Arrays (.npz)", lambda: exports.to_npz(exports.arrays(result, view)), ".npz"),

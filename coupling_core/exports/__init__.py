@@ -8,21 +8,21 @@ from functools import singledispatch
 
 import numpy as np
 
-from coupling_core.exports import depth
+from coupling_core.exports import depth, trajectory
 from coupling_core.exports.forms import to_csv, to_npz
-from coupling_core.records import View
-from coupling_core.results import DepthResult, Result
+from coupling_core.records import AnyView
+from coupling_core.results import DepthResult, Result, TrajectoryResult
 
 __all__ = ["arrays", "table", "to_csv", "to_npz"]
 
 
 @singledispatch
-def arrays(result: Result, view: View, k_view: int | None = None) -> dict[str, np.ndarray]:
+def arrays(result: Result, view: AnyView, k_view: int | None = None) -> dict[str, np.ndarray]:
     """What a result holds, by name, in one view.
 
     Args:
         result: the result.
-        view: K, definition, role and blocks.
+        view: how it is looked at: the view of its kind.
         k_view: largest side of the matrices; None gives all that is stored.
 
     Raises:
@@ -32,7 +32,7 @@ def arrays(result: Result, view: View, k_view: int | None = None) -> dict[str, n
 
 
 @singledispatch
-def table(result: Result, view: View) -> bytes:
+def table(result: Result, view: AnyView) -> bytes:
     """What a result says in one view, as CSV.
 
     Raises:
@@ -43,3 +43,5 @@ def table(result: Result, view: View) -> bytes:
 
 arrays.register(DepthResult, depth.arrays)
 table.register(DepthResult, depth.table)
+arrays.register(TrajectoryResult, trajectory.arrays)
+table.register(TrajectoryResult, trajectory.table)

@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 
 from coupling_core.errors import ComputeError, InputError
 from coupling_core.figures import style, words
-from coupling_core.records import View
+from coupling_core.records import AnyView
 from coupling_core.results import Result
 
 FORMATS = (".html", ".svg", ".png")
@@ -22,7 +22,7 @@ _LEGEND_BELOW = 44
 _LEGEND_ROW = 19
 
 
-def render(figure: go.Figure, ending: str, result: Result, view: View) -> bytes:
+def render(figure: go.Figure, ending: str, result: Result, view: AnyView) -> bytes:
     """The figure as a file's content; HTML carries plotly.js and fetches nothing.
 
     Args:
@@ -53,7 +53,7 @@ def require_format(ending: str) -> None:
         raise InputError(f"a figure is written as {', '.join(FORMATS)}, and {ending!r} came")
 
 
-def on_paper(figure: go.Figure, result: Result, view: View) -> go.Figure:
+def on_paper(figure: go.Figure, result: Result, view: AnyView) -> go.Figure:
     """The figure on white, with its caption and its provenance below."""
     told, width = figure.layout.meta, figure.layout.width or WIDTH
     caption, source = (
@@ -61,7 +61,7 @@ def on_paper(figure: go.Figure, result: Result, view: View) -> go.Figure:
         for text in (told["caption"], told.get("source") or words.provenance(result, view))
     )
     notes = [*caption, *(f"<span style='color: {style.INK}'>{line}</span>" for line in source)]
-    page = go.Figure(figure)
+    page = style.reink(go.Figure(figure), style.BLACK)
     square = page.layout.yaxis.scaleanchor is not None and figure.layout.width is None
     below = _AXIS + _legend_below(page, square)
     bottom = below + _LINE * len(notes) + 16

@@ -1,20 +1,25 @@
 """The compositions of the stages: one a kind of result, one a file.
 
-depth     the blocks at one token
-common    what all say of how a result was made
+depth       the blocks at one token
+trajectory  the path of every token
+common      what all say of how a result was made
 """
 
+from collections.abc import Callable
 from typing import Any
 
-from coupling_core.measuring import depth
+from coupling_core.measuring import depth, trajectory
 from coupling_core.measuring.common import Report
 from coupling_core.models import LoadedModel
-from coupling_core.records import Request
+from coupling_core.records import Kind, Request
 from coupling_core.results import Result
 
 __all__ = ["Report", "compose"]
 
-_COMPOSITIONS = {"depth": depth.compose}
+_COMPOSITIONS: dict[Kind, Callable[..., Result]] = {
+    "depth": depth.compose,
+    "trajectory": trajectory.compose,
+}
 
 
 def compose(

@@ -18,6 +18,7 @@ from explorer.queue import queue
 TITLES = {
     "Start": "Do a transformer's blocks share one basis?",
     "Depth": "Coupling across depth",
+    "Trajectories": "Paths through depth",
     "Layer graph": "The blocks as a graph",
     "Compare": "Two results side by side",
     "Runs": "Runs",

@@ -8,20 +8,20 @@ from functools import singledispatch
 from pathlib import Path
 from typing import Any
 
-from coupling_core.cli.reports import depth
-from coupling_core.records import View
-from coupling_core.results import DepthResult, Result
+from coupling_core.cli.reports import depth, trajectory
+from coupling_core.records import AnyView
+from coupling_core.results import DepthResult, Result, TrajectoryResult
 
 __all__ = ["show", "summary"]
 
 
 @singledispatch
-def summary(result: Result, view: View, *, stored: bool) -> dict[str, Any]:
+def summary(result: Result, view: AnyView, *, stored: bool) -> dict[str, Any]:
     """Every number of one view, ready for JSON.
 
     Args:
         result: the result.
-        view: K, definition, role and blocks.
+        view: how it is looked at: the view of its kind.
         stored: whether it came from the store.
 
     Raises:
@@ -31,12 +31,12 @@ def summary(result: Result, view: View, *, stored: bool) -> dict[str, Any]:
 
 
 @singledispatch
-def show(result: Result, view: View, *, stored: bool, out: Path | None = None) -> None:
+def show(result: Result, view: AnyView, *, stored: bool, out: Path | None = None) -> None:
     """Print one result: whose it is, its numbers in one view, and its key.
 
     Args:
         result: the result.
-        view: K, definition, role and blocks.
+        view: how it is looked at: the view of its kind.
         stored: whether it came from the store.
         out: the file that was written.
 
@@ -48,3 +48,5 @@ def show(result: Result, view: View, *, stored: bool, out: Path | None = None) -
 
 summary.register(DepthResult, depth.summary)
 show.register(DepthResult, depth.show)
+summary.register(TrajectoryResult, trajectory.summary)
+show.register(TrajectoryResult, trajectory.show)
