@@ -243,7 +243,7 @@ def _maps(found: Comparison, pair: tuple[int, int]) -> None:
                 f"map-{title.replace(' ', '')}",
                 of,
                 lambda: figures.differences_table(found),
-                picks_pair=True,
+                picks=("block", "basis"),
             )
 
 

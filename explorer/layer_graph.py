@@ -121,7 +121,7 @@ def _graph(shown: Shown, state: State, pair: tuple[int, int]) -> None:
         "graph",
         shown,
         lambda: figures.edges_table(*shown, **weighed),
-        picks_pair=True,
+        picks=("block", "basis"),
     )
     with st.container(horizontal=True, gap="small"):
         for ending, label in zip(ENDINGS, ("GraphML", "Edges", "Arrays"), strict=True):
