@@ -4,9 +4,13 @@ The stages, in the order in which a measurement passes through them:
 
     models -> trace -> jacobian -> svd -> coupling -> measure -> store -> scores -> figures
 
-and between the tokens of a prompt
+between the tokens of a prompt
 
     models -> decode -> positions -> svd -> token_coupling -> token_scores
+
+and along the path of each token
+
+    models -> decode -> tail, linearised -> paths -> trajectory -> projection
 
 `measure` is the front door; `reference` holds the slow, obvious version of each stage, and
 `compat` the two functions of the package that the papers' authors released. What needs torch is
@@ -19,8 +23,16 @@ from typing import TYPE_CHECKING, Any
 from coupling_core.compare import Comparison, compare, summarise
 from coupling_core.errors import Cancelled, ComputeError, CouplingError, InputError
 from coupling_core.measure import measure
-from coupling_core.records import DEFINITIONS, Certificate, Request, View, parse_blocks
-from coupling_core.results import DepthResult, PositionCoupling, Progress, TokensResult
+from coupling_core.projection import ProjectedPaths, project_paths
+from coupling_core.records import DEFINITIONS, Certificate, PathView, Request, View, parse_blocks
+from coupling_core.results import (
+    DepthResult,
+    PositionCoupling,
+    Progress,
+    TokenMeansResult,
+    TokensResult,
+    TrajectoryResult,
+)
 from coupling_core.scores import (
     Interval,
     Scores,
@@ -32,7 +44,14 @@ from coupling_core.scores import (
     score_pairs,
 )
 from coupling_core.store import Store
-from coupling_core.token_scores import PositionScores, score_positions
+from coupling_core.token_scores import PositionScores, by_distance, score_positions
+from coupling_core.trajectory import (
+    equidistance,
+    expodistance,
+    growth_rates,
+    line_shape,
+    windowed_line_shape,
+)
 
 if TYPE_CHECKING:
     from coupling_core.decode import read
@@ -44,6 +63,7 @@ __all__ = [  # noqa: RUF022 - by stage, not by name
     "Request",
     "DepthResult",
     "TokensResult",
+    "TokenMeansResult",
     "Certificate",
     "Progress",
     "measure",
@@ -73,6 +93,17 @@ __all__ = [  # noqa: RUF022 - by stage, not by name
     "PositionCoupling",
     "PositionScores",
     "score_positions",
+    "by_distance",
+    # trajectories: the path of each token through the blocks
+    "TrajectoryResult",
+    "PathView",
+    "ProjectedPaths",
+    "project_paths",
+    "line_shape",
+    "windowed_line_shape",
+    "growth_rates",
+    "expodistance",
+    "equidistance",
     # what can go wrong
     "CouplingError",
     "InputError",

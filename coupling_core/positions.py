@@ -15,7 +15,7 @@ from coupling_core.calls import Call
 from coupling_core.context import Source, context_jacobians, source
 from coupling_core.decode import Capture, Reader, decode, with_context
 from coupling_core.jacobian import block_jacobian
-from coupling_core.trace import resolve_token
+from coupling_core.records import resolve_token
 
 ROWS_TIMES_TOKENS = 4096
 """Of a differentiation through the whole sequence at a time, so that memory stays bounded."""

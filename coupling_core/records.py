@@ -34,6 +34,8 @@ Quantisation = Literal["nf4", "int8"]
 Stack = Literal["encoder", "decoder"]
 TokenKind = Literal["self", "fixed-input", "fixed-output"]
 Kind = Literal["depth", TokenKind, "trajectory"]
+Fit = Literal["last", "all"]
+Part = Literal["all", "shallower", "deeper"]
 Layout = Literal["line", "circle", "spring"]
 NodeColor = Literal["community", "depth"]
 DEFINITIONS: tuple[Definition, ...] = get_args(Definition)
@@ -44,6 +46,8 @@ QUANTISATIONS: tuple[Quantisation, ...] = get_args(Quantisation)
 STACKS: tuple[Stack, ...] = get_args(Stack)
 TOKEN_KINDS: tuple[TokenKind, ...] = get_args(TokenKind)
 KINDS: tuple[Kind, ...] = get_args(Kind)
+FITS: tuple[Fit, ...] = get_args(Fit)
+PARTS: tuple[Part, ...] = get_args(Part)
 LAYOUTS: tuple[Layout, ...] = get_args(Layout)
 NODE_COLORS: tuple[NodeColor, ...] = get_args(NodeColor)
 SAMPLED_DEFINITIONS: tuple[Definition, ...] = ("released", "preprint")
@@ -219,12 +223,39 @@ class View:
 
 
 @dataclass(frozen=True)
+class PathView:
+    """How the paths of a trajectory are looked at in principal components.
+
+    Args:
+        fit: "last" fits the components to the last state that is looked at, as the preprint does;
+            "all" to all of them.
+        part: all blocks, or the shallower or deeper half of them.
+        first: whether the first token belongs, which often lies far from all others.
+
+    Raises:
+        InputError: on another value.
+    """
+
+    fit: Fit = "last"
+    part: Part = "all"
+    first: bool = True
+
+    def __post_init__(self) -> None:
+        for name, value, values in (("fit", self.fit, FITS), ("part", self.part, PARTS)):
+            if value not in values:
+                raise InputError(f"{name} must be one of {', '.join(values)}, and {value!r} came")
+
+
+AnyView = View | PathView
+
+
+@dataclass(frozen=True)
 class Certificate:
     """How far one block's truncated SVD was checked, in float64 from the Jacobian itself.
 
     Args:
         certified: whether every test passed.
-        method: "arpack" or "full".
+        method: "arpack", "krylov" or "full".
         orthonormality: max(norm_F(U^T U - I), norm_F(V^T V - I)).
         residual: max over k of norm(J v - u s) and norm(J^T u - v s), in units of s_1.
         reason: which test failed, with its figure; empty when certified.
@@ -261,3 +292,17 @@ def parse_blocks(text: str | None, n_blocks: int) -> tuple[int, ...]:
             )
         chosen += range(start, stop + 1, step)
     return tuple(sorted(set(chosen)))
+
+
+def resolve_token(token: int, n: int) -> int:
+    """Turn a token number, perhaps counted from the end, into 1..n.
+
+    Raises:
+        InputError: where the prompt has no such token.
+    """
+    resolved = token + n + 1 if token < 0 else token
+    if not 1 <= resolved <= n:
+        raise InputError(
+            f"token {token} is out of range: this prompt has tokens 1..{n} (-1 is the last)"
+        )
+    return resolved

@@ -49,7 +49,7 @@ class Runner:
     name: str
     given: dict[str, Any]
 
-    def __call__(self, ids: Int[Tensor, "1 token"], **options: Any) -> Any:
+    def __call__(self, ids: Int[Tensor, "sequence token"], **options: Any) -> Any:
         """The model's own output for these token ids."""
         return self.model(**{self.name: ids}, **self.given, **options)
 

@@ -14,7 +14,6 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from coupling_core.calls import Call
-from coupling_core.errors import InputError
 from coupling_core.records import Stack
 from coupling_core.runner import PROBE_TOKENS, Kind, find_kind, runner_of
 
@@ -93,20 +92,6 @@ def trace(
     logits = getattr(output, "logits", None)
     shown = None if logits is None else logits[0, -1 if cache is not None else token - 1]
     return Trace(ids[0].tolist(), captured, shown, kind)
-
-
-def resolve_token(token: int, n: int) -> int:
-    """Turn a token number, perhaps counted from the end, into 1..n.
-
-    Raises:
-        InputError: where the prompt has no such token.
-    """
-    resolved = token + n + 1 if token < 0 else token
-    if not 1 <= resolved <= n:
-        raise InputError(
-            f"token {token} is out of range: this prompt has tokens 1..{n} (-1 is the last)"
-        )
-    return resolved
 
 
 def at_one_token(number: int, call: Call) -> Block:

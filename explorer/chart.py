@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from coupling_core.figures import render
-from coupling_core.records import View
+from coupling_core.records import AnyView
 from coupling_core.results import Result
 from explorer.session import change
 
@@ -22,7 +22,7 @@ class Shown(NamedTuple):
     """What a figure is of: a result, and how it is looked at."""
 
     result: Result
-    view: View
+    view: AnyView
 
 
 def draw(

@@ -43,7 +43,7 @@ def tokens(
     for i in _positions(len(texts), measured):
         if i > previous + 1:
             shown.append(f'<span class="aside">… {i - previous - 1} more …</span>')
-        shown.append(_chip(i + 1, texts[i], measured, special[i]))
+        shown.append(_chip(i + 1, texts[i], special[i], i + 1 == measured))
         previous = i
     if next_tokens:
         text, probability = next_tokens[0]
@@ -101,9 +101,9 @@ def _positions(n: int, measured: int) -> list[int]:
     return sorted({*range(part), *near, *range(n - part, n)})
 
 
-def _chip(number: int, text: str, measured: int, special: bool) -> str:
-    kinds = " ".join(["special"] * special + ["measured"] * (number == measured))
-    title = f"token {number}" + ", special" * special + ", measured" * (number == measured)
+def _chip(number: int, text: str, special: bool, measured: bool) -> str:
+    kinds = " ".join(["special"] * special + ["measured"] * measured)
+    title = f"token {number}" + ", special" * special + ", measured" * measured
     return f'<span class="{kinds}" title="{title}">{escape(_visible(text))}</span>'
 
 

@@ -32,10 +32,60 @@ apart, with its spread. A Jacobian against itself is 1 by construction and enter
 **Mean over all pairs** averages each cell over all pairs of blocks (*l*, *l'*); it has no matrices.
 """
 
+GRAPH = """
+**Graph.** Each node is a block, each edge a pair of blocks whose score reaches the threshold; the
+wider and the darker, the more they are coupled. An edge has no direction: it is the mean of the
+Jacobian of *l* in the basis of *l'* and the other way round, which the line under the figure tells
+apart. Click on an edge, or on a node, which takes its strongest partner along.
+
+**Communities** (Louvain) are groups of blocks that are coupled more among themselves than at
+random. Even noise has communities, and a modularity above 0: look whether the untrained twin, at
+the same threshold, has any edge at all.
+
+**Locality.** The mean score against how many blocks apart two blocks are. Training makes near
+blocks more alike than far ones; far to the right only few pairs are left.
+
+**Raw or chance-corrected.** The papers' graphs draw the raw score. With *K* = 50 that lies near
+0.86 for every pair, trained or not, so that the graphs look alike: the chance-corrected score is
+what tells them apart.
+"""
+
+COMPARE = """
+**Three maps.** *A* and *B* in one range, and their difference: red where *A* is coupled more, blue
+where *B* is. Row *l* is the block of the Jacobian, column *l'* the block of the basis.
+
+**Matching.** Blocks go by number. Where the two models differ in depth, block *l* of the shallower
+lies at *r* = (*l* - 1) / (*L* - 1) and is matched with the block of the deeper model whose *r* is
+nearest; nothing is interpolated. All numbers that you select are *A*'s.
+
+**Correlation** is that of the two maps, pair by pair, without the diagonal: near 1 where the same
+blocks are coupled in both, whatever the mean. Two prompts of one model have much in common; a
+trained model and its untrained twin have nothing.
+
+**Widths.** Models of other widths have other chance floors at one *K*: compare chance-corrected
+scores or alignments, not raw ones.
+"""
+
 START = """
 Each block of a transformer moves a token's state a little. Its **Jacobian** is the linear part of
 that move, and the Jacobian's top singular vectors are the directions it acts on most. If two blocks
 are **coupled**, the directions of one diagonalise the Jacobian of the other: the matrix of that
 pair then shows a bright diagonal on a dark ground. Training makes this happen; the untrained twin,
 the same network with random weights, shows none.
+"""
+
+TRAJECTORIES = """
+**Paths.** Each line is one token's way from its embedding (*x⁰*) through all blocks, seen in the
+directions in which the last states differ most. The selected token is drawn in black (white on a
+dark page); click on a path to select another. How much of the variance the directions explain
+stands on the axes: what they leave out is not seen.
+
+**Straightness.** A line-shape score of 1 is a straight line; a walk whose steps are at right angles
+to one another has √L, about 5.5 for 30 blocks. Trained models are below it, untrained ones above.
+
+**Growth.** Where the norm grows by the same factor in every block, the expodistance is 0. The first
+blocks and the final norm change it most.
+
+**Linearised path.** Each block is replaced by its Jacobian at the token's own state. Compare with
+the dotted line, the error of a state that simply stays where it is.
 """

@@ -31,11 +31,18 @@ PAGES = {
     "Start": "app.py",
     "Depth": "pages/1_Depth.py",
     "Tokens": "pages/2_Tokens.py",
+    "Trajectories": "pages/3_Trajectories.py",
+    "Layer graph": "pages/4_Layer_graph.py",
+    "Compare": "pages/5_Compare.py",
     "Runs": "pages/6_Runs.py",
     "Method": "pages/7_Method.py",
 }
 """Every page by its title, in the order of the navigation."""
-PAGE_OF_KIND: dict[Kind, str] = {"depth": "Depth", **dict.fromkeys(TOKEN_KINDS, "Tokens")}
+PAGE_OF_KIND: dict[Kind, str] = {
+    "depth": "Depth",
+    **dict.fromkeys(TOKEN_KINDS, "Tokens"),
+    "trajectory": "Trajectories",
+}
 """The page that shows a result of this kind."""
 
 

@@ -1,16 +1,23 @@
 """What a reader has chosen, and its form in a link. No Streamlit in here."""
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from coupling_core.errors import InputError
+from coupling_core.keys import parse_key
 from coupling_core.records import (
     DEFAULT_K,
     DEFAULT_MODEL,
+    DEFAULT_THRESHOLD,
     DEFINITIONS,
     DTYPES,
     FINAL_NORMS,
+    FITS,
+    LAYOUTS,
+    NODE_COLORS,
+    PARTS,
     QUANTISATIONS,
     ROLES,
     STACKS,
@@ -18,6 +25,11 @@ from coupling_core.records import (
     Definition,
     Dtype,
     FinalNorm,
+    Fit,
+    Layout,
+    NodeColor,
+    Part,
+    PathView,
     Quantisation,
     Request,
     Role,
@@ -30,6 +42,8 @@ from coupling_core.records import (
 DEFAULT_PROMPT = "What is the capital of France? The capital is"
 FIGURE_3 = tuple(range(9, 17))
 """The blocks of the paper's Figure 3."""
+ALONG = ("straightness", "growth", "steps", "entropy", "linearised", "singular-values")
+"""What the Trajectories page draws along the paths, a group of figures at a time."""
 MAX_MOSAIC = 24
 """Most blocks a side that a mosaic shows; beyond it a stride is taken."""
 
@@ -68,6 +82,16 @@ class State:
         row_window: the first of the tokens shown as rows of a long prompt; 0 shows the selected.
         column_window: the same of the columns.
         matrices: whether tokens are compared by their matrices, rather than by their scores.
+        threshold: smallest weight of an edge of the layer graph.
+        layout: where its nodes lie.
+        node_color: what colours them.
+        left: store key of the result A of a comparison; empty is what the sidebar asks for.
+        right: store key of B; empty is the untrained twin of A.
+        fit: what the principal components of paths are fitted on.
+        part: whether paths go through all blocks, or through half of them.
+        first: whether the first token's path is drawn, which often lies far from all others.
+        dimensions: in which paths are drawn, 2 or 3.
+        along: which numbers are drawn along the paths.
     """
 
     model: str = DEFAULT_MODEL
@@ -97,6 +121,16 @@ class State:
     row_window: int = 0
     column_window: int = 0
     matrices: bool = False
+    threshold: float = DEFAULT_THRESHOLD
+    layout: Layout = "line"
+    node_color: NodeColor = "community"
+    left: str = ""
+    right: str = ""
+    fit: Fit = "last"
+    part: Part = "all"
+    first: bool = False
+    dimensions: int = 2
+    along: str = ALONG[0]
 
     def request(self) -> Request:
         """What has to be measured; raises `InputError` where no model could do it."""
@@ -130,6 +164,14 @@ class State:
         if self.fixed is not None:
             return self.fixed
         return 1 if self.mode == "fixed-input" else Request.token
+
+    def path_request(self) -> Request:
+        """What has to be measured of the paths of all tokens, of which none is chosen."""
+        return replace(self.request(), kind="trajectory", token=Request.token, k=Request.k)
+
+    def path_view(self) -> PathView:
+        """How paths are looked at."""
+        return PathView(self.fit, self.part, self.first)
 
     def view(self, n_blocks: int | None = None) -> View:
         """How it is looked at; the block range can be read only where L is known."""
@@ -169,13 +211,15 @@ class State:
         """The selection that leads to this request."""
         if request.kind not in TOKEN_KINDS:
             return replace(self, token=request.token)
+        of_prompt = ("token", "other_token", "row_window", "column_window")
+        begun = replace(self, **{name: getattr(State, name) for name in of_prompt})
         fixed = None if request.kind == "self" else request.token
         if request.block is None or request.other_block is None:
-            return replace(self, mode=request.kind, fixed=fixed, all_pairs=True)
+            return replace(begun, mode=request.kind, fixed=fixed, all_pairs=True)
         if min(request.block, request.other_block) < 0:
             raise InputError("its blocks were counted from the end, which no link can carry")
         pair = {"block": request.block, "basis": request.other_block, "all_pairs": False}
-        return replace(self, mode=request.kind, fixed=fixed, **pair)
+        return replace(begun, mode=request.kind, fixed=fixed, **pair)
 
 
 def _whole(text: str) -> int:
@@ -203,6 +247,22 @@ def _order(text: str) -> float:
         return View(p=float(text)).p
     except ValueError:
         raise InputError("a number is expected") from None
+
+
+def _threshold(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not 0 <= number <= 1:
+        raise InputError("a number from 0 to 1 is expected")
+    return number
+
+
+def _key(text: str) -> str:
+    if parse_key(text) is None:
+        raise InputError("the key of a stored result is expected")
+    return text
 
 
 def _one_of(choices: tuple[str, ...]) -> Callable[[str], str]:
@@ -252,6 +312,16 @@ _READERS: Mapping[str, tuple[str, Callable[[str], Any]]] = {
     "rows": ("row_window", _at_least(0)),
     "columns": ("column_window", _at_least(0)),
     "tiles": ("matrices", _flag),
+    "threshold": ("threshold", _threshold),
+    "layout": ("layout", _one_of(LAYOUTS)),
+    "nodes": ("node_color", _one_of(NODE_COLORS)),
+    "left": ("left", _key),
+    "right": ("right", _key),
+    "fit": ("fit", _one_of(FITS)),
+    "part": ("part", _one_of(PARTS)),
+    "first": ("first", _flag),
+    "dims": ("dimensions", lambda text: int(_one_of(("2", "3"))(text))),
+    "along": ("along", _one_of(ALONG)),
 }
 """Name in a link: field, and how its text is read."""
 

@@ -289,7 +289,7 @@ def test_a_zero_jacobian_and_a_rank_below_k_are_told_apart():
 def test_means_are_kept_at_some_k_and_at_p_one(means):
     result = means["self"]
     assert list(result.k_grid) == [1, 2, 3, 5, 7, 10, 15, 20, 25, 30, 32]
-    with pytest.raises(InputError, match="kept at K = 1, 2, 3, 5.*K = 4 was asked for"):
+    with pytest.raises(InputError, match=r"kept at K = 1, 2, 3, 5.*K = 4 was asked for"):
         score_positions(result, View(k=4))
     with pytest.raises(InputError, match="kept at p = 1, and p = 2"):
         score_positions(result, View(k=5, p=2))

@@ -8,7 +8,8 @@ import torch
 
 from coupling_core import InputError
 from coupling_core.models import find_blocks
-from coupling_core.trace import resolve_token, trace
+from coupling_core.records import resolve_token
+from coupling_core.trace import trace
 
 IDS = [5, 17, 42, 8, 99, 17, 3]
 

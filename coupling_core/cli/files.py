@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from coupling_core.archive import refused_write, save, write_whole
 from coupling_core.errors import InputError
 from coupling_core.exports import arrays, table, to_npz
-from coupling_core.records import View
+from coupling_core.records import AnyView
 from coupling_core.results import Result
 
 if TYPE_CHECKING:  # plotly is slow to import, and only files of figures need it
@@ -55,7 +55,7 @@ def write(path: Path, content: bytes) -> None:
 def write_result(
     path: Path,
     result: Result,
-    view: View,
+    view: AnyView,
     draw: Callable[[], "go.Figure"],
     *,
     k_view: int | None = None,

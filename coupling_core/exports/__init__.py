@@ -1,7 +1,7 @@
 """A result's numbers in the forms that other programs read: NumPy archives and CSV.
 
-    depth, tokens    by kind of result: `arrays` by name, and the `table` of its scores
-    forms            those as the contents of files
+    depth, tokens, trajectory    by kind of result: `arrays` by name, and the `table` of them
+    forms                        those as the contents of files
 
 A new kind registers its two functions at the end of this file.
 """
@@ -10,21 +10,27 @@ from functools import singledispatch
 
 import numpy as np
 
-from coupling_core.exports import depth, tokens
+from coupling_core.exports import depth, tokens, trajectory
 from coupling_core.exports.forms import to_csv, to_npz
-from coupling_core.records import View
-from coupling_core.results import DepthResult, Result, TokenMeansResult, TokensResult
+from coupling_core.records import AnyView
+from coupling_core.results import (
+    DepthResult,
+    Result,
+    TokenMeansResult,
+    TokensResult,
+    TrajectoryResult,
+)
 
 __all__ = ["arrays", "table", "to_csv", "to_npz"]
 
 
 @singledispatch
-def arrays(result: Result, view: View, k_view: int | None = None) -> dict[str, np.ndarray]:
+def arrays(result: Result, view: AnyView, k_view: int | None = None) -> dict[str, np.ndarray]:
     """What a result holds, by name, in one view.
 
     Args:
         result: the result.
-        view: K, definition, role and blocks.
+        view: how it is looked at: the view of its kind.
         k_view: largest side of the matrices; None gives all that is stored.
 
     Raises:
@@ -34,7 +40,7 @@ def arrays(result: Result, view: View, k_view: int | None = None) -> dict[str, n
 
 
 @singledispatch
-def table(result: Result, view: View) -> bytes:
+def table(result: Result, view: AnyView) -> bytes:
     """What a result says in one view, as CSV.
 
     Raises:
@@ -48,3 +54,5 @@ table.register(DepthResult, depth.table)
 for _kind in (TokensResult, TokenMeansResult):
     arrays.register(_kind, tokens.arrays)
     table.register(_kind, tokens.table)
+arrays.register(TrajectoryResult, trajectory.arrays)
+table.register(TrajectoryResult, trajectory.table)

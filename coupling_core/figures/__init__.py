@@ -1,4 +1,4 @@
-"""Figures of a depth-wise result: a record in, a plotly `Figure` out, and its twin as a table.
+"""Figures of results: a record in, a plotly `Figure` out, and its twin as a table.
 
     style, words, pairs    what all share: colours and ranges, sentences, maps over block pairs
     scores                 the L x L map of scores
@@ -11,19 +11,38 @@
                            (layouts, graph_words: their places and sentences)
     compare                two results side by side
     tables                 the same numbers as tables
+
+    paths                  tokens' paths through depth in their principal components
+    by_depth, per_token    a number of each state or block, and of each whole path
+    linearised             errors of the linearised path
+    scaling                top singular values by depth, and their inverse
+    path_words, path_tables, token_labels    sentences, tables and short texts for these
+
     export                 standalone HTML, SVG and PNG with their provenance
 
 `figure.layout.meta` holds the alternative text ("alt") and the caption ("caption").
 """
 
 from coupling_core.figures.angles import angles
+from coupling_core.figures.by_depth import by_depth
 from coupling_core.figures.by_k import mean_by_k, score_by_k
 from coupling_core.figures.compare import compared_map, comparison, difference, spectra
 from coupling_core.figures.export import FORMATS, render
 from coupling_core.figures.graph import graph
+from coupling_core.figures.linearised import linearised
 from coupling_core.figures.locality import locality
 from coupling_core.figures.matrix import matrix
 from coupling_core.figures.mosaic import mosaic
+from coupling_core.figures.path_tables import (
+    by_depth_table,
+    linearised_table,
+    paths_table,
+    per_token_table,
+    scaling_table,
+)
+from coupling_core.figures.paths import paths
+from coupling_core.figures.per_token import per_token
+from coupling_core.figures.scaling import scaling
 from coupling_core.figures.scores import scores
 from coupling_core.figures.spectrum import spectrum
 from coupling_core.figures.tables import (
@@ -32,6 +51,7 @@ from coupling_core.figures.tables import (
     edges_table,
     locality_table,
     matrix_table,
+    pair_spectra_table,
     score_by_k_table,
     scores_table,
     spectrum_table,
@@ -47,6 +67,12 @@ __all__ = [  # noqa: RUF022 - by use, not by name
     "score_by_k",
     "mean_by_k",
     "angles",
+    # of trajectories
+    "paths",
+    "by_depth",
+    "per_token",
+    "linearised",
+    "scaling",
     "graph",
     "locality",
     "compared_map",
@@ -59,9 +85,15 @@ __all__ = [  # noqa: RUF022 - by use, not by name
     "spectrum_table",
     "score_by_k_table",
     "angles_table",
+    "paths_table",
+    "by_depth_table",
+    "per_token_table",
+    "linearised_table",
+    "scaling_table",
     "edges_table",
     "locality_table",
     "differences_table",
+    "pair_spectra_table",
     # files
     "FORMATS",
     "render",

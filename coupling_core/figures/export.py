@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 
 from coupling_core.errors import ComputeError, InputError
 from coupling_core.figures import style, words
-from coupling_core.records import View
+from coupling_core.records import AnyView
 from coupling_core.results import Result
 
 FORMATS = (".html", ".svg", ".png")
@@ -17,11 +17,12 @@ INK = "#24292f"
 _LINE = 16  # pixels
 _LETTERS = 112  # that fit into the width at the size of the notes
 _AXIS = 64  # pixels that tick labels and the title of the x axis take
+_TOP = 16
 _LEGEND_BELOW = 44
 _LEGEND_ROW = 19
 
 
-def render(figure: go.Figure, ending: str, result: Result, view: View) -> bytes:
+def render(figure: go.Figure, ending: str, result: Result, view: AnyView) -> bytes:
     """The figure as a file's content; HTML carries plotly.js and fetches nothing.
 
     Args:
@@ -52,7 +53,7 @@ def require_format(ending: str) -> None:
         raise InputError(f"a figure is written as {', '.join(FORMATS)}, and {ending!r} came")
 
 
-def on_paper(figure: go.Figure, result: Result, view: View) -> go.Figure:
+def on_paper(figure: go.Figure, result: Result, view: AnyView) -> go.Figure:
     """The figure on white, with its caption and its provenance below."""
     told, width = figure.layout.meta, figure.layout.width or WIDTH
     caption, source = (
@@ -60,21 +61,22 @@ def on_paper(figure: go.Figure, result: Result, view: View) -> go.Figure:
         for text in (told["caption"], told.get("source") or words.provenance(result, view))
     )
     notes = [*caption, *(f"<span style='color: {style.INK}'>{line}</span>" for line in source)]
-    page = go.Figure(figure)
+    page = style.reink(go.Figure(figure), style.BLACK)
     square = page.layout.yaxis.scaleanchor is not None and figure.layout.width is None
-    below = page.layout.meta.get("below", _AXIS) + _legend_below(page)
+    legend = _legend_below(page, square)
+    below = page.layout.meta.get("below", _AXIS) + legend
     bottom = below + _LINE * len(notes) + 16
     page.update_layout(
         width=width,
         height=(WIDTH if square else page.layout.height) - _AXIS + bottom,
         paper_bgcolor="white",
         font_color=INK,
-        margin={"l": 60, "r": 16, "t": 16, "b": bottom, "autoexpand": True},
+        margin={"l": 60, "r": 16, "t": _TOP, "b": bottom, "autoexpand": True},
     )
     page.update_xaxes(automargin=True)
     page.update_yaxes(automargin=True)
     if page.layout.legend.yref == "container":  # between the axis and the notes
-        top = (bottom - below + _legend_below(page)) / page.layout.height
+        top = (bottom - below + legend) / page.layout.height
         page.update_layout(legend={"y": top, "yanchor": "top"})
     return page.add_annotation(
         text="<br>".join(notes),
@@ -92,13 +94,16 @@ def on_paper(figure: go.Figure, result: Result, view: View) -> go.Figure:
     )
 
 
-def _legend_below(page: go.Figure) -> int:
-    """Pixels of a legend under the plot; its entries stand three in a row."""
-    if page.layout.legend.y is None:
-        return 0
+def _legend_below(page: go.Figure, square: bool) -> int:
+    """Pixels of a legend under the axis; its entries stand three in a row."""
+    legend = page.layout.legend
     named = [t for t in page.data if t.showlegend or (t.showlegend is None and t.type == "scatter")]
-    rows = (len(named) - 1) // 3 + bool(page.layout.legend.title.text)
-    return _LEGEND_BELOW + _LEGEND_ROW * rows if named else 0
+    if legend.y is None or not named:
+        return 0
+    rows = (len(named) - 1) // 3 + bool(legend.title.text)
+    # Its place is told in parts of the plot, and may lie further down than the axis ends.
+    gap = 0 if square else max(0, round(-legend.y * (page.layout.height - _AXIS - _TOP)) - _AXIS)
+    return gap + _LEGEND_BELOW + _LEGEND_ROW * rows
 
 
 def _through_chromium(page: go.Figure, ending: str) -> bytes:

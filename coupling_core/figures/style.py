@@ -16,6 +16,10 @@ ACCENT = "#e4572e"
 SECOND = "#2a9d8f"
 INK = "#7d838c"
 """Text and axes: a grey whose contrast is near 4 on white and on a dark page alike."""
+BLACK = "#24292f"
+"""Ink on paper: of the one line that stands out from all others."""
+INKED = "inked"
+"""The `meta` of traces in that ink, which a dark page draws in white (see `reink`)."""
 FAINT = "rgba(125, 131, 140, 0.28)"
 NOT_COMPUTED = "rgba(125, 131, 140, 0.40)"
 """Flat grey of a cell that has no value, whatever the reason."""
@@ -149,10 +153,39 @@ def matrix_colors(
     }
 
 
+def reink(figure: go.Figure, color: str) -> go.Figure:
+    """Draw what is in ink in another colour: black on paper, white on a dark page."""
+    for trace in figure.select_traces({"meta": INKED}):
+        trace.update({part: {"color": color} for part in ("line", "marker") if part in trace})
+        trace.update(textfont={"color": color})
+    return figure
+
+
+def quantile(values: Float[np.ndarray, "depth token"], q: float) -> Float[np.ndarray, " depth"]:
+    """Quantile over the tokens that have a number; NaN where none has."""
+    known = np.where(np.isfinite(values), values, np.nan)
+    some = np.isfinite(known).any(1)
+    found = np.full(len(values), np.nan)
+    found[some] = np.nanquantile(known[some], q, axis=1)
+    return found
+
+
+def median(values: Float[np.ndarray, "depth token"]) -> Float[np.ndarray, " depth"]:
+    """Median over the tokens that have a number."""
+    return quantile(values, 0.5)
+
+
 def span(values: Float[np.ndarray, "*any"]) -> tuple[float, float]:
     """Smallest and largest number, NaN left out; (0, 1) where there is none."""
     numbers = values[np.isfinite(values)]
     return (float(numbers.min()), float(numbers.max())) if numbers.size else (0.0, 1.0)
+
+
+def log_axis(values: Float[np.ndarray, "*any"]) -> dict[str, object]:
+    """A logarithmic axis, with more than the powers of ten where the values span few of them."""
+    positive = values[np.isfinite(values) & (values > 0)]
+    decades = np.log10(positive.max() / positive.min()) if positive.size else 0
+    return {"type": "log", "dtick": "D2" if decades < 2 else 1}
 
 
 def covering(fixed: tuple[float, float], *curves: Float[np.ndarray, " k"]) -> list[float]:

@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Float
 
 from coupling_core.figures import style
-from coupling_core.records import View
+from coupling_core.records import AnyView, View
 from coupling_core.results import DepthResult, Result
 from coupling_core.scores import (
     Scores,
@@ -23,7 +23,7 @@ def subject(result: Result) -> str:
     return f"{result.model_name} {result.measured}"
 
 
-def provenance(result: Result, view: View) -> str:
+def provenance(result: Result, view: AnyView) -> str:
     """Where a figure comes from, in one line: model, tokens, K, definition, versions."""
     made = result.provenance
     n = len(result.tokens)
@@ -32,7 +32,7 @@ def provenance(result: Result, view: View) -> str:
     parts = [
         subject(result),
         f"prompt of {n} tokens: “{prompt}”",
-        *([f"K = {view.k}", definition_name(view)] if result.k_max else []),
+        *([f"K = {view.k}", definition_name(view)] if isinstance(view, View) else []),
         result.final_norm_words,
         *([made["dtype"]] if "dtype" in made else []),
         *([_certified(result)] if result.svds else []),

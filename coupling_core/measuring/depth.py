@@ -10,10 +10,10 @@ from coupling_core.hardware import algebra_device
 from coupling_core.jacobian import block_jacobian, check_derivative
 from coupling_core.measuring.common import Report, canonical, kept_k, provenance
 from coupling_core.models import LoadedModel
-from coupling_core.records import Request
+from coupling_core.records import Request, resolve_token
 from coupling_core.results import DepthResult, Progress
 from coupling_core.svd import top_svd
-from coupling_core.trace import Trace, resolve_token, trace
+from coupling_core.trace import Trace, trace
 
 
 def compose(

@@ -11,12 +11,12 @@ from coupling_core.hardware import algebra_device
 from coupling_core.jacobian import block_jacobian, check_derivative
 from coupling_core.measuring.common import Report, canonical, kept_k, provenance
 from coupling_core.models import LoadedModel
-from coupling_core.records import Request
+from coupling_core.records import Request, resolve_token
 from coupling_core.results import Progress, TokenMeansResult, TokenResult, TokensResult
 from coupling_core.results.token_means import GRID
 from coupling_core.token_coupling import Positions, pairs
 from coupling_core.token_means import Means, every_jacobian
-from coupling_core.trace import Trace, resolve_token, trace
+from coupling_core.trace import Trace, trace
 
 
 def compose(

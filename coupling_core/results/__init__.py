@@ -4,6 +4,7 @@
     depth          the blocks at one token
     tokens         the tokens, in two blocks
     token_means    the tokens, on average over all pairs of blocks
+    trajectory     the path of every token through the blocks
     progress       where a running measurement stands, with the result so far
 
 A new kind of result is a class here, a composition in `measuring`, its numbers in `exports`, its
@@ -17,6 +18,7 @@ from coupling_core.results.depth import DepthResult
 from coupling_core.results.progress import Progress
 from coupling_core.results.token_means import TokenMeansResult
 from coupling_core.results.tokens import PositionCoupling, TokenResult, TokensResult
+from coupling_core.results.trajectory import TrajectoryResult
 
 __all__ = [
     "DepthResult",
@@ -27,11 +29,12 @@ __all__ = [
     "TokenMeansResult",
     "TokenResult",
     "TokensResult",
+    "TrajectoryResult",
     "result_type",
 ]
 
 _BY_KIND: dict[Kind, type[Result]] = {
-    kind: of for of in (DepthResult, TokensResult) for kind in of.kinds
+    kind: of for of in (DepthResult, TokensResult, TrajectoryResult) for kind in of.kinds
 }
 
 

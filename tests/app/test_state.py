@@ -9,6 +9,8 @@ from coupling_core.records import (
     DEFINITIONS,
     DTYPES,
     FINAL_NORMS,
+    LAYOUTS,
+    NODE_COLORS,
     QUANTISATIONS,
     ROLES,
     STACKS,
@@ -18,6 +20,7 @@ from coupling_core.records import (
 from explorer.state import State, from_query, to_query
 
 TEXT = st.text(min_size=1).filter(str.strip)
+KEYS = st.just("") | st.from_regex(r"[0-9a-f]{32}-k[1-9]\d?-v[1-9]\d?", fullmatch=True)
 STATES = st.builds(
     State,
     model=TEXT,
@@ -47,6 +50,11 @@ STATES = st.builds(
     row_window=st.integers(0),
     column_window=st.integers(0),
     matrices=st.booleans(),
+    threshold=st.integers(0, 100).map(lambda percent: percent / 100),
+    layout=st.sampled_from(LAYOUTS),
+    node_color=st.sampled_from(NODE_COLORS),
+    left=KEYS,
+    right=KEYS,
 )
 
 

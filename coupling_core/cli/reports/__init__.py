@@ -1,7 +1,7 @@
 """What is said of one result: a table for people, a summary for machines.
 
-    depth, tokens    by kind of result
-    common           what is said of all
+    depth, tokens, trajectory    by kind of result
+    common                       what is said of all
 
 A new kind registers its two functions at the end of this file.
 """
@@ -10,20 +10,26 @@ from functools import singledispatch
 from pathlib import Path
 from typing import Any
 
-from coupling_core.cli.reports import depth, tokens
-from coupling_core.records import View
-from coupling_core.results import DepthResult, Result, TokenMeansResult, TokensResult
+from coupling_core.cli.reports import depth, tokens, trajectory
+from coupling_core.records import AnyView
+from coupling_core.results import (
+    DepthResult,
+    Result,
+    TokenMeansResult,
+    TokensResult,
+    TrajectoryResult,
+)
 
 __all__ = ["show", "summary"]
 
 
 @singledispatch
-def summary(result: Result, view: View, *, stored: bool) -> dict[str, Any]:
+def summary(result: Result, view: AnyView, *, stored: bool) -> dict[str, Any]:
     """Every number of one view, ready for JSON.
 
     Args:
         result: the result.
-        view: K, definition, role and blocks.
+        view: how it is looked at: the view of its kind.
         stored: whether it came from the store.
 
     Raises:
@@ -33,12 +39,12 @@ def summary(result: Result, view: View, *, stored: bool) -> dict[str, Any]:
 
 
 @singledispatch
-def show(result: Result, view: View, *, stored: bool, out: Path | None = None) -> None:
+def show(result: Result, view: AnyView, *, stored: bool, out: Path | None = None) -> None:
     """Print one result: whose it is, its numbers in one view, and its key.
 
     Args:
         result: the result.
-        view: K, definition, role and blocks.
+        view: how it is looked at: the view of its kind.
         stored: whether it came from the store.
         out: the file that was written.
 
@@ -53,3 +59,5 @@ show.register(DepthResult, depth.show)
 for _kind in (TokensResult, TokenMeansResult):
     summary.register(_kind, tokens.summary)
     show.register(_kind, tokens.show)
+summary.register(TrajectoryResult, trajectory.summary)
+show.register(TrajectoryResult, trajectory.show)

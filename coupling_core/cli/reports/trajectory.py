@@ -1,0 +1,104 @@
+"""What is said of a trajectory."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from coupling_core import trajectory
+from coupling_core.cli.reports import common
+from coupling_core.cli.terminal import print_lines, print_table
+from coupling_core.exports.trajectory import arrays
+from coupling_core.records import PathView
+from coupling_core.results import TrajectoryResult
+
+_LEFT_OUT = ("tokens", "pca")
+
+
+def summary(result: TrajectoryResult, view: PathView, *, stored: bool) -> dict[str, Any]:
+    """Every number of one view, ready for JSON.
+
+    Args:
+        result: the result.
+        view: of which states and tokens the principal components are taken.
+        stored: whether it came from the store.
+    """
+    named = {name: value for name, value in arrays(result, view).items() if name not in _LEFT_OUT}
+    return common.summary(result, stored=stored) | {
+        "fit": view.fit,
+        "part": view.part,
+        "first": view.first,
+        "mean": means(result),
+        **named,
+        "no_expodistance": trajectory.why_no_expodistance(result.norms),
+        "no_entropy": result.no_entropy,
+        "kept": result.kept,
+    }
+
+
+def means(result: TrajectoryResult) -> dict[str, float]:
+    """Means over the tokens that have the number; NaN where none has."""
+    numbers = {
+        "line_shape": result.line_shape,
+        "expodistance": trajectory.expodistance(result.norms),
+        "equidistance": trajectory.equidistance(result.step_lengths),
+    }
+    return {name: _mean(values) for name, values in numbers.items()}
+
+
+def _mean(values: np.ndarray) -> float:
+    known = values[np.isfinite(values)]
+    return float(known.mean()) if known.size else float("nan")
+
+
+def show(
+    result: TrajectoryResult, view: PathView, *, stored: bool, out: Path | None = None
+) -> None:
+    """Print one result: its means over the prompt, a line a token, and its key.
+
+    Args:
+        result: the result.
+        view: of which states and tokens the principal components are taken.
+        stored: whether it came from the store.
+        out: the file that was written.
+    """
+    mean = means(result)
+    explained = arrays(result, view)["explained"]
+    shares = ", ".join(f"{share:.3f}" for share in explained if np.isfinite(share))
+    n, kept = len(result.tokens), len(result.kept)
+    print_lines(
+        *common.head(result),
+        f"paths       {n} tokens through {result.n_blocks} blocks, {result.final_norm_words}",
+        f"mean        line-shape score {mean['line_shape']:.4f}, expodistance "
+        f"{mean['expodistance']:.4g}, equidistance {mean['equidistance']:.4g}",
+        f"explained   {shares or 'nothing'}, by components of {_fitted(view)}",
+        *([f"states      {kept} of {n} tokens are kept for drawing"] if kept < n else []),
+        *([f"entropy     none: {result.no_entropy}"] if result.no_entropy else []),
+        "",
+    )
+    _show_tokens(result)
+    print_lines("", *common.foot(result, (), stored=stored, out=out))
+
+
+def _fitted(view: PathView) -> str:
+    states = "the last state" if view.fit == "last" else "all states"
+    part = "" if view.part == "all" else f" of the {view.part} half"
+    return states + part + "" if view.first else f"{states}{part} without the first token"
+
+
+def _show_tokens(result: TrajectoryResult) -> None:
+    numbers = (
+        result.line_shape,
+        trajectory.growth_rates(result.norms).mean(0),
+        trajectory.expodistance(result.norms),
+        trajectory.equidistance(result.step_lengths),
+        result.norms[0],
+        result.norms[-1],
+        result.entropy[-1],
+    )
+    rows = [
+        (str(i), repr(text), *(f"{values[i - 1]:.4g}" for values in numbers))
+        for i, text in enumerate(result.tokens, 1)
+    ]
+    titles = ("line shape", "growth", "expodistance", "equidistance", "|x^0|", "|x^L|", "entropy")
+    print_table(("token", "text", *titles), rows, right=True)

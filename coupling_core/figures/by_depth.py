@@ -1,0 +1,163 @@
+"""A number of every state, or of every block, by depth: a line for each token, and their median."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import plotly.graph_objects as go
+from jaxtyping import Float
+
+from coupling_core import trajectory
+from coupling_core.figures import path_words, style
+from coupling_core.figures.token_labels import label
+from coupling_core.results import TrajectoryResult
+
+CurveName = Literal["norms", "growth", "steps", "line-shape-by-depth", "entropy"]
+MOST = 24
+"""Up to so many tokens have a line each; more are drawn as the range of the middle 80 %."""
+HEIGHT = 400
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One number by depth.
+
+    Args:
+        title: of the axis, with its unit.
+        values: (depth token).
+        first: depth of the first row: 0 where there is one a state, 1 where there is one a block.
+        log: whether the axis is logarithmic.
+    """
+
+    title: str
+    values: Callable[[TrajectoryResult], Float[np.ndarray, "depth token"]]
+    first: int = 0
+    log: bool = False
+
+    @property
+    def depth(self) -> str:
+        """What is counted along the depth."""
+        return "Block l" if self.first else "State x<sup>l</sup> (0 is the embedding)"
+
+
+CURVES: dict[CurveName, Curve] = {
+    "norms": Curve("Norm of the state (no unit)", lambda r: r.norms, log=True),
+    "growth": Curve(
+        "Growth rate alpha<sup>l</sup> (nats a block)",
+        lambda r: trajectory.growth_rates(r.norms),
+        first=1,
+    ),
+    "steps": Curve(
+        "Step ‖x<sup>l</sup> - x<sup>l-1</sup>‖ (mean step = 1)",
+        lambda r: r.step_lengths / r.step_lengths.mean(0),
+        first=1,
+        log=True,
+    ),
+    "line-shape-by-depth": Curve(
+        f"Line-shape score of {trajectory.WINDOW} states", lambda r: r.windowed_line_shape
+    ),
+    "entropy": Curve("Entropy of the logits (nats)", lambda r: r.entropy),
+}
+
+
+def by_depth(
+    result: TrajectoryResult,
+    name: CurveName,
+    *,
+    token: int,
+    twin: TrajectoryResult | None = None,
+) -> go.Figure:
+    """One number of all tokens by depth.
+
+    Args:
+        result: may be partial.
+        name: which number.
+        token: the selected one, 1..n, drawn in ink.
+        twin: another result of the same prompt, whose median is drawn too.
+
+    Returns:
+        a figure with the traces "tokens" (or "low" and "high"), "median", "twin" where there is
+        one, and "selected".
+    """
+    curve = CURVES[name]
+    values = curve.values(result)
+    figure = style.new_figure(
+        path_words.by_depth_alt(result, name, values, token, curve.first),
+        path_words.by_depth_caption(result, name),
+        height=HEIGHT,
+        xaxis={"title": {"text": curve.depth}},
+        yaxis={"title": {"text": curve.title}}
+        | style.GRID
+        | (style.log_axis(values) if curve.log else {}),
+    )
+    depth = np.arange(curve.first, result.n_blocks + 1)
+    figure.add_traces(_tokens(depth, values) if values.shape[1] <= MOST else _range(depth, values))
+    figure.add_trace(_line(depth, style.median(values), "median", "median of the tokens"))
+    if twin is not None:
+        other = style.median(curve.values(twin))
+        at = np.linspace(depth[0], depth[-1], len(other))  # the same depth, were L another
+        line = _line(at, other, "twin", f"median, {path_words.which(twin)}")
+        figure.add_trace(line.update(line={"color": style.SECOND, "dash": "dash"}))
+    figure.add_trace(selected_line(result, depth, values[:, token - 1], token))
+    return figure
+
+
+def selected_line(
+    result: TrajectoryResult,
+    depth: Float[np.ndarray, " depth"] | np.ndarray,
+    values: Float[np.ndarray, " depth"],
+    token: int,
+) -> go.Scatter:
+    """The line of the selected token."""
+    text = f"token {token}, “{label(result.tokens[token - 1])}”"
+    line = _line(depth, values, "selected", text)
+    return line.update(line={"color": style.BLACK, "width": 2.5, "dash": "solid"}, meta=style.INKED)
+
+
+def _line(depth: np.ndarray, values: np.ndarray, name: str, text: str) -> go.Scatter:
+    return go.Scatter(
+        x=depth,
+        y=values,
+        mode="lines",
+        line={"color": style.INK, "width": 2},
+        legendgroup=name,
+        uid=name,
+        name=text,
+        showlegend=True,
+        hovertemplate=f"{text}<br>l = %{{x}}: %{{y:.4g}}<extra></extra>",
+    )
+
+
+def _tokens(depth: np.ndarray, values: np.ndarray) -> list[go.Scatter]:
+    """All tokens as one trace with gaps: many traces would be slow to draw."""
+    gap = np.full((1, values.shape[1]), np.nan)
+    line = go.Scatter(
+        x=np.tile(np.r_[depth, np.nan], values.shape[1]),
+        y=np.concatenate([values, gap]).T.ravel(),
+        mode="lines",
+        line={"color": style.FAINT, "width": 1.2},
+        hoverinfo="skip",
+        uid="tokens",
+        name="each token",
+        showlegend=True,
+    )
+    return [line]
+
+
+def _range(depth: np.ndarray, values: np.ndarray) -> list[go.Scatter]:
+    low, high = (style.quantile(values, q) for q in (0.1, 0.9))
+    edge = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip"}
+    return [
+        go.Scatter(x=depth, y=low, uid="low", name="low", showlegend=False, **edge),
+        go.Scatter(
+            x=depth,
+            y=high,
+            uid="high",
+            name="80 % of the tokens",
+            fill="tonexty",
+            fillcolor=style.FAINT,
+            showlegend=True,
+            **edge,
+        ),
+    ]

@@ -1,0 +1,200 @@
+"""Captions and alternative texts of the figures of trajectories."""
+
+import numpy as np
+from jaxtyping import Float
+
+from coupling_core import trajectory
+from coupling_core.figures.words import subject
+from coupling_core.projection import ProjectedPaths
+from coupling_core.records import Part, PathView
+from coupling_core.results import DepthResult, TrajectoryResult
+from coupling_core.scaling import Line
+
+PARTS: dict[Part, str] = {
+    "all": "all blocks",
+    "shallower": "the shallower half",
+    "deeper": "the deeper half",
+}
+
+
+def which(result: TrajectoryResult) -> str:
+    """Trained or untrained, as a word."""
+    return "trained" if result.request.untrained is None else "untrained twin"
+
+
+def mean_words(values: Float[np.ndarray, " token"]) -> str:
+    """The mean over the prompt; infinite and undefined numbers are counted, not averaged."""
+    known = np.isfinite(values)
+    text = f"mean {values[known].mean():.2f}" if known.any() else "no number"
+    left_out = int((~known).sum())
+    return text + f" without {left_out}" * (left_out > 0 and bool(known.any()))
+
+
+def component(found: ProjectedPaths, view: PathView, index: int) -> str:
+    """Title of an axis: which component, and how much it explains."""
+    share = found.explained[index]
+    if np.isnan(share):
+        return f"PC {index + 1} (there is none)"
+    return f"PC {index + 1} ({share:.1%} of {_fitted(found, view)})"
+
+
+def _fitted(found: ProjectedPaths, view: PathView) -> str:
+    return f"x<sup>{found.states[-1]}</sup>" if view.fit == "last" else "all states"
+
+
+def paths_alt(result: TrajectoryResult, view: PathView, found: ProjectedPaths, token: int) -> str:
+    """What the paths look like, in numbers."""
+    text = (
+        f"Paths of {len(found.tokens)} tokens through {PARTS[view.part]} in principal components, "
+        f"{subject(result)}; token {token}, {result.tokens[token - 1]!r}, in ink."
+    )
+    share = np.nansum(found.explained[:2])
+    return text + f" Two components explain {share:.1%} of what they are fitted on."
+
+
+def paths_caption(
+    result: TrajectoryResult, view: PathView, found: ProjectedPaths, n_drawn: int
+) -> str:
+    """How the paths are read."""
+    first, last = found.states[[0, -1]]
+    where = f"the last of these states, x^{last}" if view.fit == "last" else "all of these states"
+    shares = ", ".join(f"{share:.1%}" for share in found.explained if np.isfinite(share))
+    drawn = ", ".join(f"{share:.1%}" for share in found.drawn if np.isfinite(share))
+    text = (
+        f"Each line is a token's path from x^{first} to x^{last} (dot). The components are fitted "
+        f"on {where}, of whose variance they explain {shares or 'nothing'}"
+    )
+    text += f" (of all that is drawn: {drawn})." if view.fit == "last" and drawn else "."
+    if last == result.n_blocks and result.final_norm_words == "final norm included":
+        text += " The last step has the final norm in it, which rescales the state."
+    if len(found.tokens) < len(result.tokens) - (not view.first):
+        text += f" Of this long prompt the states of {len(result.kept)} tokens are stored."
+    if n_drawn < len(found.tokens):
+        text += f" {n_drawn} of them are drawn."
+    return text + " The first token is left out." * (not view.first)
+
+
+_BY_DEPTH = {
+    "norms": "Euclidean norm of each token's state by depth. The first token often grows far "
+    "above the others.",
+    "growth": "Growth of the norm in each block (000, Eq. 12): a level line is exponential "
+    "growth, and its spread over the blocks is the expodistance.",
+    "steps": "How far each block moves each token, in units of that token's mean step: a level "
+    "line at 1 is equal steps.",
+    "line-shape-by-depth": f"Line-shape score of the {trajectory.WINDOW} states round each "
+    "state (002, Figure 25): 1 is a straight line; nothing where the window does not fit.",
+    "entropy": "Entropy of the next-token distribution that each state would give through the "
+    "model's own final norm and head; 0 is certain.",
+}
+
+
+def by_depth_caption(result: TrajectoryResult, name: str) -> str:
+    """How a number by depth is read."""
+    if name == "entropy" and result.no_entropy:
+        return f"There is no entropy: {result.no_entropy}."
+    if name == "line-shape-by-depth" and result.n_blocks < trajectory.WINDOW - 1:
+        return (
+            f"This model has {result.n_blocks + 1} states, and the window takes "
+            f"{trajectory.WINDOW}: there is no score."
+        )
+    return _BY_DEPTH[name]
+
+
+def by_depth_alt(
+    result: TrajectoryResult,
+    name: str,
+    values: Float[np.ndarray, "depth token"],
+    token: int,
+    first: int,
+) -> str:
+    """What the lines do, in numbers."""
+    text = f"{name.replace('-', ' ').capitalize()} by depth, a line a token, {subject(result)}."
+    own = values[:, token - 1]
+    known = np.flatnonzero(np.isfinite(own))
+    if not known.size:
+        return text + f" Token {token} has no value."
+    low, high = known[0], known[-1]
+    return text + (
+        f" Token {token} goes from {own[low]:.3g} at l = {low + first} to {own[high]:.3g} at "
+        f"l = {high + first}."
+    )
+
+
+_PER_TOKEN = {
+    "line-shape": "Line-shape score of each token's path (000, Eq. 10): 1 is a straight line. "
+    "Dashed: the mean over the prompt.",
+    "expodistance": "Variance of the growth rates over their squared mean (000, Eq. 13): 0 is a "
+    "norm that grows by one factor in every block. Dashed: the mean over the prompt.",
+    "equidistance": "Coefficient of variation of the lengths of the steps: 0 is steps of one "
+    "length. Dashed: the mean over the prompt.",
+}
+
+
+def per_token_caption(result: TrajectoryResult, name: str) -> str:
+    """How a number of each path is read, and why some have none."""
+    text = _PER_TOKEN[name]
+    if name == "expodistance":
+        reasons = trajectory.why_no_expodistance(result.norms)
+        without = [f"token {i}: {why}" for i, why in enumerate(reasons, 1) if why]
+        text += f" No value for {'; '.join(without[:3])}." if without else ""
+        text += f" And {len(without) - 3} more." if len(without) > 3 else ""
+    return text
+
+
+def per_token_alt(
+    result: TrajectoryResult, name: str, values: Float[np.ndarray, " token"], token: int
+) -> str:
+    """What the numbers are."""
+    return (
+        f"{name.replace('-', ' ').capitalize()} of each token's path, {subject(result)}: "
+        f"{mean_words(values)}; token {token} has {values[token - 1]:.3g}."
+    )
+
+
+def linearised_caption() -> str:
+    """How the errors are read."""
+    return (
+        "Error of the linearised path x^l = (I + J^l) x^(l-1) of the selected token (000, Section "
+        "6.1), one block at a time and rolled out from the embedding; thin: medians over all "
+        "tokens. Below the dotted line the linear part says more than that the state stays "
+        "where it is."
+    )
+
+
+def linearised_alt(result: TrajectoryResult, token: int) -> str:
+    """What the errors are, in numbers."""
+    text = f"Errors of the linearised path of token {token}, {subject(result)}."
+    one, rolled = result.one_step[:, token - 1], result.rolled_out[:, token - 1]
+    if np.isnan(one).any():
+        return text + " They are not computed yet."
+    return text + (
+        f" One step: median {np.median(one):.2f} over the blocks; rolled out: {rolled[0]:.2f} "
+        f"after the first block, {rolled[-1]:.2f} after the last."
+    )
+
+
+def scaling_caption(inverse: bool, lines: tuple[Line, ...]) -> str:
+    """How singular values by depth are read."""
+    if not inverse:
+        return (
+            "Largest singular values of each block's Jacobian at the selected token. Those of "
+            "residual networks fall inversely with depth (002, A.3)."
+        )
+    shares = [line.r_squared for line in lines if np.isfinite(line.r_squared)]
+    text = "Their inverse: singular values that scale inversely with depth lie on a rising line."
+    if not shares:
+        return text
+    return text + (
+        f" Lines of least squares explain {min(shares):.0%} to {max(shares):.0%} of the variance "
+        f"(k = 1..{len(lines)}; each fit is in the table)."
+    )
+
+
+def scaling_alt(result: DepthResult, s: Float[np.ndarray, "block k"], inverse: bool) -> str:
+    """What the singular values do, in numbers."""
+    text = f"{'Inverse of the top' if inverse else 'Top'} singular values by block, "
+    text += f"{subject(result)}."
+    if np.isnan(s[[0, -1], 0]).any():
+        return text + " Not every block is measured yet."
+    first, last = (1 / s[[0, -1], 0]) if inverse else s[[0, -1], 0]
+    return text + f" For k = 1 from {first:.3g} in the first block to {last:.3g} in the last."

@@ -1,0 +1,153 @@
+"""Paths of tokens through depth, in their principal components, in two or three dimensions."""
+
+from typing import Literal
+
+import numpy as np
+import plotly.colors as colors
+import plotly.graph_objects as go
+from jaxtyping import Float, Int
+
+from coupling_core.figures import path_words, style
+from coupling_core.figures.token_labels import label
+from coupling_core.projection import ProjectedPaths, project_paths
+from coupling_core.records import PathView
+from coupling_core.results import TrajectoryResult
+
+Dimensions = Literal[2, 3]
+MOST = 64
+"""Paths drawn; of a longer prompt they are taken evenly, the selected token always among them."""
+LABELLED = 16
+"""Up to so many paths carry their token's text."""
+PICKS = 600
+"""Points, over all paths, on which a click selects a token."""
+HEIGHT = 560
+CAMERA = {"x": 1.6, "y": 1.6, "z": 0.9}
+"""Where the reader stands in three dimensions: far enough for the axes' titles."""
+
+
+def paths(
+    result: TrajectoryResult, view: PathView, *, token: int, dimensions: Dimensions = 2
+) -> go.Figure:
+    """Each token's path as a line from its embedding on, coloured by its place in the prompt.
+
+    Args:
+        result: may be partial.
+        view: which states and tokens, and what the components are fitted on.
+        token: the selected one, 1..n, drawn in ink and on top.
+        dimensions: 2 or 3.
+
+    Returns:
+        a figure with one trace a path, named by the token's number; in two dimensions the trace
+        "picks" has, at each point, the token's number as its custom data.
+    """
+    found = project_paths(result, view)
+    chosen = chosen_tokens(found.tokens, token)
+    figure = style.new_figure(
+        path_words.paths_alt(result, view, found, token),
+        path_words.paths_caption(result, view, found, len(chosen)),
+        height=HEIGHT,
+        showlegend=False,
+        **_axes(found, view, dimensions),
+    )
+    for at in chosen[np.argsort(found.tokens[chosen] == token, kind="stable")]:
+        figure.add_trace(_path(result, found, int(at), dimensions, token))
+    figure.add_trace(_place_bar(len(result.tokens), dimensions))
+    if dimensions == 2:
+        figure.add_trace(_picks(found, chosen))
+    return figure
+
+
+def chosen_tokens(tokens: Int[np.ndarray, " token"], selected: int) -> Int[np.ndarray, " chosen"]:
+    """Which of the tokens are drawn, as indices: all, or evenly spread and the selected one."""
+    if len(tokens) <= MOST:
+        return np.arange(len(tokens))
+    spread = np.linspace(0, len(tokens) - 1, MOST - 1).round().astype(int)
+    return np.unique(np.r_[spread, np.flatnonzero(tokens == selected)])
+
+
+def _axes(found: ProjectedPaths, view: PathView, dimensions: Dimensions) -> dict[str, object]:
+    if dimensions == 3:  # where longer titles would leave the picture
+        titles = {f"{axis}axis": {"title": {"text": f"PC {i + 1}"}} for i, axis in enumerate("xyz")}
+        return {"scene": {**titles, "camera": {"eye": CAMERA}, "dragmode": "turntable"}}
+    return {
+        f"{axis}axis": {"title": {"text": path_words.component(found, view, i)}} | style.GRID
+        for i, axis in enumerate("xy")
+    }
+
+
+def _path(
+    result: TrajectoryResult, found: ProjectedPaths, at: int, dimensions: int, token: int
+) -> go.Scatter | go.Scatter3d:
+    number = int(found.tokens[at])
+    is_selected = number == token
+    color = style.BLACK if is_selected else _color(number, len(result.tokens))
+    text = label(result.tokens[number - 1])
+    n, last = len(found.states), len(found.states) - 1
+    texts = [""] * n
+    if is_selected or len(found.tokens) <= LABELLED:
+        texts[_farthest(found.coordinates[:, at])] = text
+    sizes = [4 if is_selected else 0] * last + [8 if is_selected else 6]
+    trace = go.Scatter if dimensions == 2 else go.Scatter3d
+    return trace(
+        **_coordinates(found.coordinates[:, at], dimensions),
+        mode="lines+markers+text",
+        line={"color": color, "width": (3 if is_selected else 1.5) * (dimensions - 1)},
+        marker={"color": color, "size": np.divide(sizes, dimensions - 1), "line": {"width": 0}},
+        text=texts,
+        textposition="top center",
+        textfont={"color": color, "size": 12},
+        customdata=found.states,
+        name=str(number),
+        meta=style.INKED if is_selected else None,
+        hovertemplate=f"token {number}, “{text}”<br>state x<sup>%{{customdata}}</sup>"
+        "<extra></extra>",
+    )
+
+
+def _farthest(points: Float[np.ndarray, "state c"]) -> int:
+    """The state at which a path is farthest from where it begins: there its text has room."""
+    return int(np.linalg.norm(np.nan_to_num(points - points[0]), axis=-1).argmax())
+
+
+def _coordinates(
+    points: Float[np.ndarray, "state c"], dimensions: int
+) -> dict[str, Float[np.ndarray, " state"]]:
+    """Coordinates by axis; a component that there is not, is drawn as 0."""
+    known = np.nan_to_num(points).astype(np.float32)
+    return {axis: known[:, i] for i, axis in enumerate("xyz"[:dimensions])}
+
+
+def _color(number: int, n: int) -> str:
+    return colors.sample_colorscale(list(style.DEPTH), [(number - 1) / max(1, n - 1)])[0]
+
+
+def _place_bar(n: int, dimensions: int) -> go.Scatter | go.Scatter3d:
+    """No point, only the colour bar that says which colour is which place in the prompt."""
+    trace = go.Scatter if dimensions == 2 else go.Scatter3d
+    return trace(
+        **{axis: [None] for axis in "xyz"[:dimensions]},
+        mode="markers",
+        marker={
+            "color": [1],
+            "cmin": 1,
+            "cmax": max(2, n),
+            "colorscale": style.DEPTH,
+            "colorbar": style.color_bar("Token", "by its place in the prompt", len=220),
+        },
+        hoverinfo="skip",
+        name="places",
+    )
+
+
+def _picks(found: ProjectedPaths, chosen: Int[np.ndarray, " chosen"]) -> go.Scatter:
+    """Invisible points that take the clicks: lines alone cannot be selected."""
+    stride = -(-len(found.states) * len(chosen) // PICKS)
+    points = found.coordinates[::-1][::stride][:, chosen]  # from the end, so that it is among them
+    return go.Scatter(
+        **_coordinates(points.reshape(-1, points.shape[-1]), 2),
+        mode="markers",
+        marker={"size": 14, "opacity": 0},
+        customdata=np.tile(found.tokens[chosen], len(points)),
+        hoverinfo="skip",
+        name="picks",
+    )

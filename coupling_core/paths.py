@@ -1,0 +1,57 @@
+"""The paths of all tokens through depth, measured: states, entropies, linearised errors."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from coupling_core.decode import Reader, decode
+from coupling_core.linearised import LinearisedErrors, linearised_errors
+from coupling_core.tail import logit_entropy
+
+
+@dataclass(frozen=True)
+class Paths:
+    """One forward pass over a prompt.
+
+    Args:
+        states: x^0 .. x^L, the last one normed where the final norm belongs to the last block.
+        entropy: of the logits that each state would give, in nats; all NaN without a head.
+        no_entropy: why there is none; empty where there is.
+        final_norm: the norm that belongs to the last block, where it does.
+    """
+
+    states: Float[Tensor, "state token d"]
+    entropy: Float[Tensor, "state token"]
+    no_entropy: str
+    final_norm: nn.Module | None
+
+
+def walk(reader: Reader, *, final_norm: bool = True) -> Paths:
+    """Run a prompt through the model and keep every state.
+
+    Args:
+        reader: a model with its prompt.
+        final_norm: whether the model's final norm belongs to the last block (paper, Eq. 7). The
+            entropies do not depend on it: they norm the raw state once in any case.
+    """
+    calls = reader.whole()
+    raw = torch.stack([calls[0].hidden[0], *(call.output[0] for call in calls)])
+    entropy, reason = logit_entropy(reader.runner, reader.ids, raw)
+    norm = reader.kind.final_norm if final_norm else None
+    if norm is not None:
+        with torch.no_grad():
+            raw[-1] = norm(raw[-1])
+    return Paths(raw, entropy, reason, norm)
+
+
+def linearise(
+    reader: Reader, final_norm: nn.Module | None
+) -> Iterator[tuple[int, LinearisedErrors]]:
+    """Linearised errors token by token (1..n); the last token's products are checked."""
+    every = range(1, reader.n_blocks + 1)
+    for captures in decode(reader, every, range(1, reader.n_tokens + 1)):
+        token = captures[0].token
+        yield token, linearised_errors(captures, final_norm, check=token == reader.n_tokens)

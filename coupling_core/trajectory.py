@@ -1,0 +1,123 @@
+"""Regularity of the paths that tokens take through depth: how straight, how evenly spaced.
+
+A path is the states x^0 .. x^L of one token. None of these numbers changes where all paths are
+rotated or scaled together. What a path leaves undefined is NaN, never a number.
+"""
+
+import numpy as np
+from jaxtyping import Float
+
+WINDOW = 11
+"""States in a window of the line-shape score by depth (preprint, Figure 25)."""
+CLOSED = 1e-9
+"""A sum of unit steps shorter than this, a step, is a path that comes back to where it began."""
+RESOLVED_GROWTH = 1e-6
+"""Smallest mean growth rate, a block, that float32 states tell from none."""
+
+States = Float[np.ndarray, "state token d"]
+
+
+def norms(states: States) -> Float[np.ndarray, "state token"]:
+    """Euclidean norm of every state."""
+    return np.linalg.norm(np.asarray(states, np.float64), axis=-1)
+
+
+def step_lengths(states: States) -> Float[np.ndarray, "block token"]:
+    """norm(x^l - x^{l-1}), how far each block moves each token."""
+    return np.linalg.norm(_steps(states), axis=-1)
+
+
+def line_shape(states: States) -> Float[np.ndarray, " token"]:
+    """Line-shape score L / norm(sum_l (x^l - x^{l-1}) / norm(x^l - x^{l-1})) (Eq. 10 and 11).
+
+    1 is a straight line. A path that comes back to where it began, measured in unit steps, has an
+    infinite score; one with a step of length 0, which has no direction, has none (NaN).
+
+    Args:
+        states: x^0 .. x^L of every token, two states at least.
+    """
+    directions = _directions(states)
+    return _straightness(directions.sum(0), len(directions))
+
+
+def windowed_line_shape(states: States, window: int = WINDOW) -> Float[np.ndarray, "state token"]:
+    """Line-shape score of the `window` states centred at each state (preprint, Figure 25).
+
+    Args:
+        states: x^0 .. x^L of every token.
+        window: an odd number of states, three at least.
+
+    Returns:
+        NaN where the window does not fit.
+    """
+    half = window // 2
+    directions = _directions(states)
+    found = np.full(states.shape[:2], np.nan)
+    for centre in range(half, len(states) - half):
+        inside = directions[centre - half : centre + half]
+        found[centre] = _straightness(inside.sum(0), len(inside))
+    return found
+
+
+def growth_rates(norms: Float[np.ndarray, "state token"]) -> Float[np.ndarray, "block token"]:
+    """alpha^l = ln(norm(x^l) / norm(x^{l-1})) (Eq. 12); NaN next to a state of norm 0."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rates = np.diff(np.log(np.asarray(norms, np.float64)), axis=0)
+    return np.where(np.isfinite(rates), rates, np.nan)
+
+
+def expodistance(norms: Float[np.ndarray, "state token"]) -> Float[np.ndarray, " token"]:
+    """Expodistance Var_l(alpha^l) / Avg_l(alpha^l)^2 (Eq. 13), the variance that of a population.
+
+    0 is a norm that grows by the same factor in every block. `why_no_expodistance` says why a
+    token has none (NaN).
+    """
+    rates = growth_rates(norms)
+    mean = rates.mean(0)
+    known = np.abs(mean) > RESOLVED_GROWTH
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(known, rates.var(0) / mean**2, np.nan)
+
+
+def why_no_expodistance(norms: Float[np.ndarray, "state token"]) -> tuple[str, ...]:
+    """Why each token has no expodistance; empty where it has one."""
+    means = growth_rates(norms).mean(0)
+    return tuple(
+        "a state has norm 0"
+        if np.isnan(mean)
+        else f"the mean alpha is {mean:.1e}: the norm neither grows nor shrinks"
+        if abs(mean) <= RESOLVED_GROWTH
+        else ""
+        for mean in means
+    )
+
+
+def equidistance(
+    step_lengths: Float[np.ndarray, "block token"],
+) -> Float[np.ndarray, " token"]:
+    """Coefficient of variation over l of norm(x^l - x^{l-1}); 0 is steps of one length.
+
+    NaN where the token never moves.
+    """
+    mean = step_lengths.mean(0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(mean > 0, step_lengths.std(0) / mean, np.nan)
+
+
+def _steps(states: States) -> Float[np.ndarray, "block token d"]:
+    return np.diff(np.asarray(states, np.float64), axis=0)
+
+
+def _directions(states: States) -> Float[np.ndarray, "block token d"]:
+    """Unit steps; NaN where a step has length 0."""
+    steps = _steps(states)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return steps / np.linalg.norm(steps, axis=-1, keepdims=True)
+
+
+def _straightness(
+    sum_of_units: Float[np.ndarray, "token d"], n_steps: int
+) -> Float[np.ndarray, " token"]:
+    length = np.linalg.norm(sum_of_units, axis=-1)
+    with np.errstate(divide="ignore"):
+        return n_steps / np.where(length < CLOSED * n_steps, 0.0, length)

@@ -1,0 +1,171 @@
+"""Numbers of paths with known answers, and what must not change them."""
+
+import numpy as np
+import pytest
+from cases import haar
+from hypothesis import given
+from hypothesis import strategies as st
+
+from coupling_core import trajectory as of
+
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+def paths(seed, n_states=14, n_tokens=3, d=8):
+    """Random walks (state token d)."""
+    return np.random.default_rng(seed).standard_normal((n_states, n_tokens, d)).cumsum(0)
+
+
+def along_line(distances, d=6, seed=0):
+    """One token that moves along a line, away from 0, to these distances."""
+    direction = haar(np.random.default_rng(seed), d, 1)[:, 0]
+    return np.asarray(distances, float)[:, None, None] * direction
+
+
+def arc(n_steps, turn):
+    """One token whose steps of equal length turn by the same angle in a plane."""
+    angles = turn * np.arange(n_steps)
+    steps = np.stack([np.cos(angles), np.sin(angles)], -1)
+    return np.concatenate([np.zeros((1, 2)), steps.cumsum(0)])[:, None]
+
+
+def every_number(states):
+    """All numbers that a rotation and a scale leave alone."""
+    norm = of.norms(states)
+    return {
+        "line_shape": of.line_shape(states),
+        "windowed": of.windowed_line_shape(states),
+        "growth": of.growth_rates(norm),
+        "expodistance": of.expodistance(norm),
+        "equidistance": of.equidistance(of.step_lengths(states)),
+    }
+
+
+# ---- known answers
+
+
+def test_a_line_has_line_shape_one_however_unevenly_it_is_walked():
+    states = along_line([1, 2, 2.5, 7, 7.1, 30, 31, 40, 41, 42, 43, 50])
+    assert of.line_shape(states) == pytest.approx(1, abs=1e-12)
+    windowed = of.windowed_line_shape(states)[:, 0]
+    assert windowed[5:7] == pytest.approx(1, abs=1e-12)
+
+
+@pytest.mark.parametrize("turn", [0.1, 0.5, 1.0])
+def test_an_arc_has_the_line_shape_of_a_polygon(turn):
+    n_steps = 20
+    chord = np.sin(n_steps * turn / 2) / np.sin(turn / 2)
+    assert of.line_shape(arc(n_steps, turn)) == pytest.approx(n_steps / abs(chord), rel=1e-10)
+    ten = abs(np.sin(10 * turn / 2) / np.sin(turn / 2))
+    windowed = of.windowed_line_shape(arc(n_steps, turn))[:, 0]
+    assert windowed[5:-5] == pytest.approx(10 / ten, rel=1e-10)
+
+
+def test_a_full_circle_has_an_infinite_line_shape():
+    assert of.line_shape(arc(12, 2 * np.pi / 12)) == np.inf
+
+
+def test_a_right_angle_has_line_shape_root_two():
+    states = np.array([[0.0, 0.0], [3.0, 0.0], [3.0, 0.1]])[:, None]
+    assert of.line_shape(states) == pytest.approx(np.sqrt(2), abs=1e-12)
+
+
+def test_exact_exponential_growth_has_expodistance_zero():
+    norm = of.norms(along_line(3 * 1.25 ** np.arange(12)))
+    assert of.growth_rates(norm) == pytest.approx(np.log(1.25), abs=1e-12)
+    assert of.expodistance(norm) == pytest.approx(0, abs=1e-20)
+
+
+def test_expodistance_is_the_square_of_a_coefficient_of_variation():
+    norm = np.exp(np.cumsum([0.0, 1.0, 3.0]))[:, None]  # alpha 1 and 3: mean 2, variance 1
+    assert of.expodistance(norm) == pytest.approx(0.25, abs=1e-12)
+
+
+def test_equidistance_is_a_coefficient_of_variation_of_steps():
+    states = along_line([1.0, 2.0, 5.0])  # steps 1 and 3: mean 2, deviation 1
+    assert of.equidistance(of.step_lengths(states)) == pytest.approx(0.5, abs=1e-12)
+    even = along_line([1.0, 2.0, 3.0, 4.0])
+    assert of.equidistance(of.step_lengths(even)) == pytest.approx(0, abs=1e-12)
+
+
+# ---- what has no value
+
+
+@pytest.mark.parametrize("n_states", [2, 10, 11, 12])
+def test_a_window_that_does_not_fit_has_no_score(n_states):
+    windowed = of.windowed_line_shape(paths(1, n_states))
+    assert windowed.shape == (n_states, 3)
+    known = np.isfinite(windowed).all(1)
+    assert known.sum() == max(0, n_states - 10)
+    assert not known[:5].any()
+    assert not known[n_states - 5 :].any()
+
+
+def test_the_window_of_all_states_is_the_whole_score():
+    states = paths(2, 11)
+    np.testing.assert_allclose(of.windowed_line_shape(states)[5], of.line_shape(states))
+
+
+def test_a_token_that_rests_has_no_line_shape_and_the_others_keep_theirs():
+    states = paths(3)
+    whole = of.line_shape(states)
+    states[5, 1] = states[4, 1]
+    found = of.line_shape(states)
+    assert np.isnan(found[1])
+    np.testing.assert_allclose(found[[0, 2]], whole[[0, 2]])
+
+
+@pytest.mark.parametrize(
+    ("norm", "reason"),
+    [
+        ([1.0, 1.0, 1.0], "neither grows nor shrinks"),
+        ([1.0, 2.0, 1.0], "neither grows nor shrinks"),
+        ([0.0, 2.0, 3.0], "norm 0"),
+        ([1.0, 0.0, 3.0], "norm 0"),
+    ],
+)
+def test_a_norm_that_does_not_grow_has_no_expodistance_and_a_reason(norm, reason):
+    norm = np.array([norm, [1.0, 2.0, 4.0]]).T
+    found, reasons = of.expodistance(norm), of.why_no_expodistance(norm)
+    assert np.isnan(found[0])
+    assert reason in reasons[0]
+    assert found[1] == pytest.approx(0, abs=1e-20)
+    assert reasons[1] == ""
+
+
+def test_a_token_that_never_moves_has_no_equidistance():
+    states = along_line([2.0, 2.0, 2.0])
+    assert np.isnan(of.equidistance(of.step_lengths(states))).all()
+
+
+# ---- what must not matter
+
+
+@given(seed=SEEDS, scale=st.floats(1e-3, 1e3))
+def test_rotating_and_scaling_all_states_changes_no_number(seed, scale):
+    states = paths(seed)
+    turned = scale * states @ haar(np.random.default_rng(seed + 1), 8, 8)
+    for name, expected in every_number(states).items():
+        np.testing.assert_allclose(every_number(turned)[name], expected, rtol=1e-6, err_msg=name)
+    np.testing.assert_allclose(of.norms(turned), scale * of.norms(states), rtol=1e-9)
+
+
+@given(seed=SEEDS)
+def test_moving_all_states_changes_neither_line_shape_nor_steps(seed):
+    states = paths(seed)
+    moved = states + 5.0
+    np.testing.assert_allclose(of.line_shape(moved), of.line_shape(states), rtol=1e-6)
+    np.testing.assert_allclose(of.step_lengths(moved), of.step_lengths(states), rtol=1e-9)
+
+
+@given(seed=SEEDS)
+def test_a_line_shape_is_never_below_one(seed):
+    assert (of.line_shape(paths(seed)) >= 1 - 1e-12).all()
+
+
+@given(seed=SEEDS)
+def test_the_order_of_the_tokens_does_not_matter(seed):
+    states = paths(seed)
+    for name, expected in every_number(states).items():
+        found = every_number(states[:, ::-1])[name]
+        np.testing.assert_allclose(found[..., ::-1], expected, err_msg=name)
