@@ -134,6 +134,7 @@ def show(result: Result, state: State) -> None:
         if isinstance(result, TokensResult):
             _matrix(result, shown, state, (token, other))
         else:
+            st.caption(figures.cell_words(result, token, other, shown.view))
             _distance(shown, state)
     if isinstance(result, TokensResult):
         _below(result, shown, state, (token, other))

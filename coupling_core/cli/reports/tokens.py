@@ -32,7 +32,7 @@ def summary(result: Compared, view: View, *, stored: bool) -> dict[str, Any]:
         "token": result.token or None,
         "blocks": result.blocks if isinstance(result, TokensResult) else None,
         **common.of_view(result, view),
-        "positions": range(1, len(result.tokens) + 1),
+        "positions": list(range(1, len(result.tokens) + 1)),
         "mean": found.mean,
         "coupling": found.coupling,
         "chance": found.chance,

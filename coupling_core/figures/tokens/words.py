@@ -10,6 +10,7 @@ from coupling_core.scores import corrected
 from coupling_core.token_scores import (
     ByDistance,
     PositionScores,
+    score_positions,
     score_positions_by_k,
 )
 from coupling_core.tokens import visible
@@ -121,6 +122,18 @@ def pair_words(result: TokensResult, token: int, other: int, view: View) -> str:
     return (
         f"Score c = {raw[at]:.3f} with chance floor {floor[at]:.3f}, chance-corrected "
         f"{corrected(raw, floor)[at]:.3f} ({style.score_terms(view)})."
+    )
+
+
+def cell_words(result: TokenMeansResult, token: int, other: int, view: View) -> str:
+    """The mean score of one pair of tokens as a sentence, with the number of its pairs."""
+    found, at = score_positions(result, view), (token - 1, other - 1)
+    if np.isnan(found.coupling[at]):
+        return f"Tokens {token} and {other} have no score."
+    count = int(result.pairs[at][list(result.k_grid).index(view.k)])
+    return (
+        f"Tokens {token} and {other}, over {count} pairs of blocks: c = {found.coupling[at]:.3f}, "
+        f"chance floor {found.chance[at]:.3f}, chance-corrected {found.corrected[at]:.3f}."
     )
 
 
