@@ -132,11 +132,13 @@ def test_a_run_opens_on_its_page(open_page: Open) -> None:
         (10, 0, 4, (1, 10)),
         (10, 1, 4, (1, 10)),
         (100, 0, 1, (1, 32)),
-        (100, 0, 50, (34, 65)),
-        (100, 0, 100, (69, 100)),
+        (100, 0, 50, (33, 64)),
+        (100, 0, 64, (33, 64)),
+        (100, 0, 65, (65, 96)),
+        (100, 0, 100, (97, 100)),
         (100, 33, 1, (33, 64)),
         (100, 97, 1, (97, 100)),
-        (100, 34, 50, (34, 65)),  # no window begins there
+        (100, 34, 50, (33, 64)),  # no part begins at 34
     ],
 )
 def test_a_window_holds_the_selected_token_or_the_chosen_part(n, first, chosen, shown) -> None:

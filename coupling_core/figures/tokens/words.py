@@ -213,12 +213,14 @@ def spectrum_alt(result: TokensResult, view: View) -> str:
     )
 
 
-def spectrum_caption(result: TokensResult) -> str:
-    """How the singular values are read."""
+def spectrum_caption(result: TokensResult, lines: int) -> str:
+    """How the singular values are read, and of how many tokens."""
+    every = int(result.allowed.sum())
+    some = f" {lines} of {every} tokens are drawn." if lines < every else ""
     return (
         f"Singular values of block {result.blocks[0]}'s Jacobian at each token, largest first. A "
         "line that ends has reached its rank: what comes from another token passes through the "
-        "attention heads only."
+        "attention heads only." + some
     )
 
 
