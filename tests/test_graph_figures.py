@@ -4,9 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from cases import random_result
-from test_figures import trace
-from test_graph import SCORES, VIEW, planted
+from cases import SCORES, VIEW, planted, random_result
+from checks import trace
 
 from coupling_core import View, figures
 from coupling_core.figures.export import WIDTH, on_paper
