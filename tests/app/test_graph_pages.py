@@ -99,6 +99,15 @@ def test_the_blocks_of_the_sidebar_are_the_nodes(open_page: Open) -> None:
     assert len(numbers(trace(charts(app)["graph"], "blocks")["x"])) == 8
 
 
+def test_the_numbers_of_the_method_page_are_those_of_the_gallery(open_page: Open, gallery) -> None:
+    edges = [layer_graph(gallery[0, on], View()).number_of_edges() for on in (True, False)]
+    assert edges == [212, 0]
+    assert (
+        "212 of 435 possible edges on the first example prompt, its untrained twin none"
+        in words(open_page("Method"))
+    )
+
+
 # ---- Compare
 
 
