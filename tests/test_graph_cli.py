@@ -14,9 +14,10 @@ from coupling_core import Store, View, score_pairs
 from coupling_core.archive import save
 from coupling_core.compare import compare
 from coupling_core.gallery import EXAMPLES, requests
-from coupling_core.graph import layer_graph, locality
+from coupling_core.graph import layer_graph
 from coupling_core.identity import identify
 from coupling_core.keys import make_key
+from coupling_core.locality import locality
 
 pytestmark = pytest.mark.real  # the gallery is found by the identity of the model in its wheel
 
