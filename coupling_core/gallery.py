@@ -17,11 +17,18 @@ K_VIEW = 24
 
 
 def requests() -> list[Request]:
-    """Every request that the gallery answers."""
+    """The depth-wise requests that the gallery answers."""
     return [
         Request(prompt, k_view=K_VIEW, untrained=seed)
         for prompt in EXAMPLES
         for seed in (None, UNTRAINED_SEED)
+    ]
+
+
+def path_requests() -> list[Request]:
+    """The paths that the gallery has: of the first prompt, trained and untrained."""
+    return [
+        Request(EXAMPLES[0], untrained=seed, kind="trajectory") for seed in (None, UNTRAINED_SEED)
     ]
 
 
@@ -31,7 +38,7 @@ def build(folder: Path) -> None:
     from coupling_core.store import Store
 
     store = Store(folder)
-    for request in requests():
+    for request in requests() + path_requests():
         measure(request, store)
 
 

@@ -70,7 +70,7 @@ def shell_recipe(request: Request, state: State) -> str:
         "dtype": (request.dtype, Request.dtype),
         "quantize": (request.quantize, None),
         "stack": (request.stack, None),
-        "token": (request.token, Request.token),
+        "token": (state.token if request.kind == "trajectory" else request.token, Request.token),
         "final-norm": (request.final_norm, Request.final_norm),
     }
     always: dict[str, object] = {"model": request.model, "prompt": request.prompt}
