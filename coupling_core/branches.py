@@ -25,6 +25,7 @@ from torch.overrides import TorchFunctionMode
 
 from coupling_core import past
 from coupling_core.calls import frozen, is_same, tensor_of
+from coupling_core.heads import First, by_heads
 from coupling_core.overriding import overriding
 
 CHUNK = 1024
@@ -111,6 +112,11 @@ class _Call:
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
 
+    @property
+    def kind(self) -> type:
+        """The class of the module."""
+        return type(getattr(self.forward, "__self__", self.forward))
+
     def __call__(self, z: Tensor) -> Any:
         args = tuple(z if a is self.given else frozen(a) for a in self.args)
         kwargs = {k: z if a is self.given else frozen(a) for k, a in self.kwargs.items()}
@@ -124,8 +130,10 @@ def _differentiate(call: _Call) -> tuple[Any, Float[Tensor, "d_out d_in"]] | Non
         with _Recorded(z) as maps:
             output = call(z)
         known = _without_products(maps)
-        last = next((m for m in known if is_same(m.output, tensor_of(output))), None)
-        jacobian = _forward(call, maps, known) if last is None else known[last]
+        last = next((m for m in maps.all if is_same(m.output, tensor_of(output))), None)
+        jacobian = known[last] if last in known else last and _of_heads(call, maps, last)
+        if jacobian is None:
+            jacobian = _forward(call, maps, known)
     except (torch.OutOfMemoryError, MemoryError):
         raise
     except Exception:  # whatever an operation without forward mode raises: the backward pass has it
@@ -178,6 +186,13 @@ def _elementwise(
     return scales or None
 
 
+def _of_heads(call: _Call, maps: "_Recorded", last: "_Map") -> Float[Tensor, "d_out d_in"] | None:
+    """Of a call that ends with a linear map of what heads give; None if it does not."""
+    firsts = [First(m.output, m.weight) for m in maps.all if m.is_first]
+    mixed = by_heads(last.input, maps.z, firsts, call.kind)
+    return None if mixed is None else last.weight @ mixed
+
+
 def _forward(call: _Call, maps: "_Recorded", known: "_Known") -> Float[Tensor, "d_out d_in"]:
     """Derivatives of a call's output along every entry of its input."""
     z = maps.z.detach()
@@ -211,7 +226,7 @@ _Known = dict[_Map, Float[Tensor, "d_out d_in"]]
 
 
 class _LinearMaps(TorchFunctionMode):
-    """Hands the linear maps of a call over, in their order."""
+    """Hands the linear maps of a call over, in their order; attention keeps the past apart."""
 
     def __torch_function__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
@@ -221,13 +236,14 @@ class _LinearMaps(TorchFunctionMode):
             return self.linear(args[0], args[1], lambda: func(*args, **kwargs))
         if func is torch.addmm:  # the transposed layer of GPT-2
             return self.linear(args[1], args[2].mT, lambda: func(*args, **kwargs))
-        return self.other(func, args, kwargs)
+        if func is torch.cat:
+            return past.join(*args, **kwargs)
+        if func is F.scaled_dot_product_attention:
+            return past.attention(*args, **kwargs)
+        return func(*args, **kwargs)
 
     def linear(self, z: Tensor, weight: Tensor, run: Callable[[], Tensor]) -> Tensor:
         raise NotImplementedError
-
-    def other(self, func: Any, args: Any, kwargs: Any) -> Any:
-        return func(*args, **kwargs)
 
 
 class _Recorded(_LinearMaps):
@@ -262,10 +278,3 @@ class _Forward(_LinearMaps):
             return run()
         moved = F.linear(direction, weight)
         return fwAD.make_dual(before.output.detach().reshape(moved.shape), moved)
-
-    def other(self, func: Any, args: Any, kwargs: Any) -> Any:
-        if func is torch.cat:
-            return past.join(*args, **kwargs)
-        if func is F.scaled_dot_product_attention:
-            return past.attention(*args, **kwargs)
-        return func(*args, **kwargs)

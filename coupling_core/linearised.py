@@ -39,7 +39,7 @@ def linearised_errors(
     Args:
         captures: every block, in order, at the token.
         final_norm: the model's final norm where it belongs to the last block.
-        check: compare each block's product along a random direction with a central difference.
+        check: compare each block's product along a random direction with a difference.
 
     Raises:
         InputError: where a replay is not what the model ran.

@@ -124,7 +124,7 @@ PRODUCTS = (torch.matmul, Tensor.matmul, Tensor.__matmul__)
 
 def join(tensors: Any, dim: int = 0) -> "Joined | Tensor":
     """`torch.cat`, with a constant past kept apart from what is differentiated behind it."""
-    if len(tensors) == 2 and not _is_dual(tensors[0]) and _is_dual(tensors[1]):
+    if len(tensors) == 2 and not _moves(tensors[0]) and _moves(tensors[1]):
         past, last = tensors
         if past.ndim == last.ndim and past.numel():
             return Joined(past, last, dim if dim < 0 else dim - past.ndim)
@@ -157,7 +157,9 @@ def attention(
     if attn_mask is not None:
         is_kept = attn_mask.dtype == torch.bool
         scores = scores.masked_fill(~attn_mask, -torch.inf) if is_kept else scores + attn_mask
-    return torch.matmul(scores.softmax(-1), value)
+    # The formula itself, for torch takes the gradients of its own softmax one by one.
+    weights = (scores - scores.detach().amax(-1, keepdim=True)).exp()
+    return torch.matmul(weights / weights.sum(-1, keepdim=True), value)
 
 
 def _product(left: Tensor, constant: Tensor) -> Tensor:
@@ -174,7 +176,10 @@ def _product(left: Tensor, constant: Tensor) -> Tensor:
     return torch.stack(products).reshape(*heads, left.shape[-2], -1)
 
 
-def _is_dual(tensor: Tensor) -> bool:
+def _moves(tensor: Tensor) -> bool:
+    """Whether it is differentiated, backwards or in forward mode."""
+    if tensor.requires_grad:
+        return True
     return torch.autograd.forward_ad.unpack_dual(tensor).tangent is not None
 
 

@@ -141,8 +141,10 @@ single rows take up to four times as long, and larger batches, which leave its c
 longer."""
 
 
-def released(model: Any, token_ids: list[int], k: int) -> Float[np.ndarray, "block block"]:
+def released(model: Any, token_ids: list[int], k: int) -> Float[np.ndarray, "role block block"]:
     """The released algorithm: `released` scores of all pairs at the last token, final norm in.
+
+    It gives both, those of A (U^T J V) and of B (V^T J U).
 
     Args:
         model: a causal language model in evaluation mode.
@@ -186,13 +188,14 @@ def released_jacobian(
 
 def released_scores(
     jacobians: list[Float[Tensor, "d d"]], k: int
-) -> Float[np.ndarray, "block block"]:
-    """Its scores of all pairs: full decompositions, and a loop."""
+) -> Float[np.ndarray, "role block block"]:
+    """Its scores of all pairs, from A and from B: full decompositions, and a loop."""
     svds = [torch.linalg.svd(J) for J in jacobians]
-    coupling = np.empty((len(svds), len(svds)))
+    coupling = np.empty((2, len(svds), len(svds)))
     for row, (J, (_, s, _)) in enumerate(zip(jacobians, svds, strict=True)):
         for column, (U, _, Vh) in enumerate(svds):
-            A = U[:, :k].T @ J @ Vh[:k].T
-            distance = torch.linalg.norm(A.abs() - torch.diag(s[:k]))
-            coupling[row, column] = 1 - distance / torch.linalg.norm(s[:k])
+            u, v = U[:, :k], Vh[:k].T
+            for role, (left, right) in enumerate(((u, v), (v, u))):
+                distance = torch.linalg.norm((left.T @ J @ right).abs() - torch.diag(s[:k]))
+                coupling[role, row, column] = 1 - distance / torch.linalg.norm(s[:k])
     return coupling

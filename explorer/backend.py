@@ -41,6 +41,11 @@ def find(request: Request) -> Result | None:
     return find_stored(request, store(), identify(request))
 
 
+def get(key: str) -> Result:
+    """A stored result by its key; raises where there is none, or it cannot be read."""
+    return store().get(key)
+
+
 def entries() -> list[Entry]:
     """What is stored, read again whenever a result came or went."""
     return _entries(_stamp())

@@ -15,6 +15,40 @@ vectors are arbitrary: trust the angles between the subspaces more than any one 
 **Colours** span a fixed range, so that two views compare; *auto range* gives that up and says so.
 """
 
+GRAPH = """
+**Graph.** Each node is a block, each edge a pair of blocks whose score reaches the threshold; the
+wider and the darker, the more they are coupled. An edge has no direction: it is the mean of the
+Jacobian of *l* in the basis of *l'* and the other way round, which the line under the figure tells
+apart. Click on an edge, or on a node, which takes its strongest partner along.
+
+**Communities** (Louvain) are groups of blocks that are coupled more among themselves than at
+random. Even noise has communities, and a modularity above 0: look whether the untrained twin, at
+the same threshold, has any edge at all.
+
+**Locality.** The mean score against how many blocks apart two blocks are. Training makes near
+blocks more alike than far ones; far to the right only few pairs are left.
+
+**Raw or chance-corrected.** The papers' graphs draw the raw score. With *K* = 50 that lies near
+0.86 for every pair, trained or not, so that the graphs look alike: the chance-corrected score is
+what tells them apart.
+"""
+
+COMPARE = """
+**Three maps.** *A* and *B* in one range, and their difference: red where *A* is coupled more, blue
+where *B* is. Row *l* is the block of the Jacobian, column *l'* the block of the basis.
+
+**Matching.** Blocks go by number. Where the two models differ in depth, block *l* of the shallower
+lies at *r* = (*l* - 1) / (*L* - 1) and is matched with the block of the deeper model whose *r* is
+nearest; nothing is interpolated. All numbers that you select are *A*'s.
+
+**Correlation** is that of the two maps, pair by pair, without the diagonal: near 1 where the same
+blocks are coupled in both, whatever the mean. Two prompts of one model have much in common; a
+trained model and its untrained twin have nothing.
+
+**Widths.** Models of other widths have other chance floors at one *K*: compare chance-corrected
+scores or alignments, not raw ones.
+"""
+
 START = """
 Each block of a transformer moves a token's state a little. Its **Jacobian** is the linear part of
 that move, and the Jacobian's top singular vectors are the directions it acts on most. If two blocks

@@ -4,7 +4,7 @@ import shlex
 from dataclasses import MISSING, Field, dataclass, fields
 from typing import Any
 
-from coupling_core.records import AnyView, Kind, PathView, Request
+from coupling_core.records import TOKEN_KINDS, AnyView, Kind, PathView, Request, View
 from explorer.state import State
 
 _SHOWN = ("prompt", "model", "k", "definition")
@@ -64,7 +64,72 @@ def python_recipe(request: Request, view: AnyView) -> str:
 def shell_recipe(request: Request, state: State) -> str:
     """The command that measures and prints the same."""
     recipe = _RECIPES[request.kind]
-    options = {
+    always, options = _asked(request)
+    if recipe.scored:
+        always |= {"k": state.k}
+        options |= _viewed(state, blocks=recipe.blocks)
+        flags = _raw(state)
+    else:
+        view = PathView()
+        options |= {"fit": (state.fit, view.fit), "part": (state.part, view.part)}
+        flags = [] if state.first else ["--without-first"]
+    if request.kind in TOKEN_KINDS:
+        always |= {"mode": request.kind}
+        options |= {"block": (request.block, None), "other-block": (request.other_block, None)}
+    return _command(recipe.command, always, options, flags)
+
+
+def graph_recipes(request: Request, view: View, state: State) -> tuple[str, str]:
+    """A Python program that prints the edges of the layer graph, and the command that does."""
+    given = {"corrected": (not state.raw, True), "threshold": (state.threshold, State.threshold)}
+    more = "".join(f", {n}={value!r}" for n, (value, default) in given.items() if value != default)
+    program = [
+        "from coupling_core import Request, Store, View, layer_graph, measure",
+        "",
+        f"request = {_call(request)}",
+        "result = measure(request, Store())",
+        f"graph = layer_graph(result, {_call(view)}{more})",
+        "print(graph.edges(data=True))  # of networkx; see also graph.nodes(data=True)",
+    ]
+    always, options = _asked(request)
+    options |= _viewed(state, blocks=True) | {
+        "threshold": (f"{state.threshold:.12g}", f"{State.threshold:.12g}"),
+        "layout": (state.layout, State.layout),
+        "color": (state.node_color, State.node_color),
+    }
+    command = _command("graph", always | {"k": state.k}, options, _raw(state))
+    return "\n".join(program), command
+
+
+def compare_recipes(left: str, right: str, view: View, state: State) -> tuple[str, str]:
+    """A Python program that prints what a comparison comes to, and the command that does.
+
+    Args:
+        left: store key of A.
+        right: store key of B.
+        view: how both are looked at.
+        state: its switches.
+    """
+    more = ", corrected=False" if state.raw else ""
+    program = [
+        "from coupling_core import Store, View, compare, summarise",
+        "",
+        f'left, right = (Store().get(key) for key in ("{left}", "{right}"))',
+        f"found = compare(left, right, {_call(view)}{more})",
+        "print(summarise(found))  # see also found.difference, found.left_scores",
+    ]
+    options = _viewed(state, blocks=True)
+    command = _command(f"compare {left} {right}", {"k": view.k}, options, _raw(state))
+    return "\n".join(program), command
+
+
+_Options = dict[str, tuple[object, object]]
+"""By the name of an option: its value, and its default."""
+
+
+def _asked(request: Request) -> tuple[dict[str, object], _Options]:
+    """What every measuring command is told, and what it need not be where it is the default."""
+    return {"model": request.model, "prompt": request.prompt}, {
         "revision": (request.revision, None),
         "untrained": (request.untrained, None),
         "dtype": (request.dtype, Request.dtype),
@@ -73,27 +138,27 @@ def shell_recipe(request: Request, state: State) -> str:
         "token": (state.token if request.kind == "trajectory" else request.token, Request.token),
         "final-norm": (request.final_norm, Request.final_norm),
     }
-    always: dict[str, object] = {"model": request.model, "prompt": request.prompt}
-    if recipe.scored:
-        always |= {"k": state.k}
-        options |= {
-            "definition": (state.definition, State.definition),
-            "p": (f"{state.p:.12g}", f"{State.p:.12g}"),
-            "role": (state.role, State.role),
-            "blocks": (state.blocks if recipe.blocks else "", ""),
-        }
-        flags = ["--raw"] if state.raw else []
-    else:
-        view = PathView()
-        options |= {"fit": (state.fit, view.fit), "part": (state.part, view.part)}
-        flags = [] if state.first else ["--without-first"]
-    if recipe.command != request.kind:
-        always |= {"mode": request.kind}
-        options |= {"block": (request.block, None), "other-block": (request.other_block, None)}
+
+
+def _viewed(state: State, *, blocks: bool) -> _Options:
+    """How scores are looked at."""
+    return {
+        "definition": (state.definition, State.definition),
+        "p": (f"{state.p:.12g}", f"{State.p:.12g}"),
+        "role": (state.role, State.role),
+        "blocks": (state.blocks if blocks else "", ""),
+    }
+
+
+def _raw(state: State) -> list[str]:
+    return ["--raw"] if state.raw else []
+
+
+def _command(name: str, always: dict[str, object], options: _Options, flags: list[str]) -> str:
     chosen = {name: value for name, (value, default) in options.items() if value != default}
     # A value that begins with a dash would be taken for an option without the "=".
     words = [f"--{name}={shlex.quote(str(value))}" for name, value in (always | chosen).items()]
-    return " \\\n  ".join([f"python -m coupling_core {recipe.command}", *words, *flags])
+    return " \\\n  ".join([f"python -m coupling_core {name}", *words, *flags])
 
 
 def _call(record: Request | AnyView) -> str:

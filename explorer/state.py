@@ -1,17 +1,22 @@
 """What a reader has chosen, and its form in a link. No Streamlit in here."""
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from coupling_core.errors import InputError
+from coupling_core.keys import parse_key
 from coupling_core.records import (
     DEFAULT_K,
     DEFAULT_MODEL,
+    DEFAULT_THRESHOLD,
     DEFINITIONS,
     DTYPES,
     FINAL_NORMS,
     FITS,
+    LAYOUTS,
+    NODE_COLORS,
     PARTS,
     QUANTISATIONS,
     ROLES,
@@ -20,6 +25,8 @@ from coupling_core.records import (
     Dtype,
     FinalNorm,
     Fit,
+    Layout,
+    NodeColor,
     Part,
     PathView,
     Quantisation,
@@ -64,6 +71,11 @@ class State:
         signed: whether matrices are drawn with their signs.
         raw: whether the raw score is drawn in place of the chance-corrected one.
         auto_range: whether colours span the drawn values rather than the fixed range.
+        threshold: smallest weight of an edge of the layer graph.
+        layout: where its nodes lie.
+        node_color: what colours them.
+        left: store key of the result A of a comparison; empty is what the sidebar asks for.
+        right: store key of B; empty is the untrained twin of A.
         fit: what the principal components of paths are fitted on.
         part: whether paths go through all blocks, or through half of them.
         first: whether the first token's path is drawn, which often lies far from all others.
@@ -91,6 +103,11 @@ class State:
     signed: bool = False
     raw: bool = False
     auto_range: bool = False
+    threshold: float = DEFAULT_THRESHOLD
+    layout: Layout = "line"
+    node_color: NodeColor = "community"
+    left: str = ""
+    right: str = ""
     fit: Fit = "last"
     part: Part = "all"
     first: bool = False
@@ -183,6 +200,22 @@ def _order(text: str) -> float:
         raise InputError("a number is expected") from None
 
 
+def _threshold(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not 0 <= number <= 1:
+        raise InputError("a number from 0 to 1 is expected")
+    return number
+
+
+def _key(text: str) -> str:
+    if parse_key(text) is None:
+        raise InputError("the key of a stored result is expected")
+    return text
+
+
 def _one_of(choices: tuple[str, ...]) -> Callable[[str], str]:
     def read(text: str) -> str:
         if text not in choices:
@@ -223,6 +256,11 @@ _READERS: Mapping[str, tuple[str, Callable[[str], Any]]] = {
     "signed": ("signed", _flag),
     "raw": ("raw", _flag),
     "auto": ("auto_range", _flag),
+    "threshold": ("threshold", _threshold),
+    "layout": ("layout", _one_of(LAYOUTS)),
+    "nodes": ("node_color", _one_of(NODE_COLORS)),
+    "left": ("left", _key),
+    "right": ("right", _key),
     "fit": ("fit", _one_of(FITS)),
     "part": ("part", _one_of(PARTS)),
     "first": ("first", _flag),

@@ -1,5 +1,7 @@
 """The line above the figures that says what they are of, and the ways to take them along."""
 
+from collections.abc import Callable
+
 import streamlit as st
 
 from coupling_core import archive, exports
@@ -17,7 +19,14 @@ HASH_SHOWN = 12
 _BYTES = "application/octet-stream"
 
 
-def strip(result: Result, view: AnyView, guide: str, *, selected: int = 0) -> None:
+def strip(
+    result: Result,
+    view: AnyView,
+    guide: str,
+    *,
+    selected: int = 0,
+    recipes: tuple[str, str] | None = None,
+) -> None:
     """Say what is drawn, and offer link, files, recipes and a guide.
 
     Args:
@@ -25,30 +34,43 @@ def strip(result: Result, view: AnyView, guide: str, *, selected: int = 0) -> No
         view: how.
         guide: how the figures of this page are read, in Markdown.
         selected: the token (1..n) that stands out among those that were measured; 0 is none.
+        recipes: how to come by the same in Python and on the command line; None is how to come by
+            the scores.
     """
     with st.container(gap="xsmall"):
         chips.of_result(result, selected)
-        st.caption(" · ".join(filter(None, _facts(result, view))))
-        _take_along(result, view, guide)
+        st.caption(facts(result, view))
+        asked = result.request
+        recipes = recipes or (python_recipe(asked, view), shell_recipe(asked, current()))
+        take_along(lambda: _files(result, view), recipes, guide)
 
 
-def _take_along(result: Result, view: AnyView, guide: str) -> None:
+def take_along(files: Callable[[], None], recipes: tuple[str, str], guide: str) -> None:
+    """Offer link, files, recipes and a guide.
+
+    Args:
+        files: draws the buttons that download.
+        recipes: how to come by the same in Python and on the command line.
+        guide: how the figures of this page are read, in Markdown.
+    """
     with st.container(horizontal=True, gap="small"):
         with st.popover("Copy link", type="tertiary", icon=":material/link:"):
             st.caption("This address shows what is on the screen.")
             st.code(link(st.context.url or ""), language=None, wrap_lines=True)
         with st.popover("Export", type="tertiary", icon=":material/download:"):
-            _files(result, view)
+            files()
+            _camera()
         with st.popover("Reproduce", type="tertiary", icon=":material/terminal:"):
             st.caption("In Python")
-            st.code(python_recipe(result.request, view), wrap_lines=True)
+            st.code(recipes[0], wrap_lines=True)
             st.caption("On the command line")
-            st.code(shell_recipe(result.request, current()), language="bash", wrap_lines=True)
+            st.code(recipes[1], language="bash", wrap_lines=True)
         with st.popover("How to read this", type="tertiary", icon=":material/help:"):
             st.markdown(guide)
 
 
-def _facts(result: Result, view: AnyView) -> list[str]:
+def facts(result: Result, view: AnyView) -> str:
+    """Whose numbers they are and how they came about, as one line of Markdown."""
     identity, provenance = result.identity, result.provenance
     who = f"**{plain(identity['name'])}** `{str(identity.get('digest', ''))[:HASH_SHOWN]}`"
     if (seed := result.request.untrained) is not None:
@@ -56,7 +78,7 @@ def _facts(result: Result, view: AnyView) -> list[str]:
     if form := weights_form(result.request):
         who += f", {form}"
     certified = sum(c.certified for c in result.svds)
-    return [
+    told = [
         who,
         f"computed in {provenance['dtype']}" if "dtype" in provenance else "",
         plain(result.measured),
@@ -70,6 +92,7 @@ def _facts(result: Result, view: AnyView) -> list[str]:
         _origin(result),
         ", ".join(f"{name} {version}" for name, version in provenance["versions"].items()),
     ]
+    return " · ".join(filter(None, told))
 
 
 def _score(result: Result, view: AnyView) -> list[str]:
@@ -93,6 +116,9 @@ def _files(result: Result, view: AnyView) -> None:
         st.download_button(
             label, data, f"{result.key}{ending}", _BYTES, on_click="ignore", width="stretch"
         )
+
+
+def _camera() -> None:
     st.segmented_control(
         "The camera above a figure saves",
         ["svg", "png"],

@@ -26,3 +26,8 @@ def weights_form(request: Request) -> str:
         f"quantised to {request.quantize}" if request.quantize else "",
     )
     return ", ".join(filter(None, parts))
+
+
+def rounded(number: float, digits: int = 3) -> str:
+    """A number to so many digits, without the sign of a zero; a dash where there is none."""
+    return "-" if number != number else f"{round(number, digits) + 0.0:.{digits}f}"

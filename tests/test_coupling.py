@@ -6,7 +6,7 @@ import torch
 from cases import planted_jacobians
 
 from coupling_core import reference
-from coupling_core.coupling import Pairs, nested, random_frames
+from coupling_core.coupling import GROUP, Pairs, nested, random_frames
 from coupling_core.records import ROLES, SAMPLED_DEFINITIONS
 from coupling_core.svd import top_svd
 
@@ -54,14 +54,19 @@ def test_a_block_in_its_own_basis_is_diagonal_with_its_singular_values(measured)
 
 
 def test_blocks_that_have_not_come_yet_are_nan():
-    J = torch.tensor(planted_jacobians(2, WIDTH, 0.5), dtype=torch.float32)
-    pairs = Pairs(2, WIDTH, K, VIEW, torch.device("cpu"))
-    pairs.add(J[0], top_svd(J[0], K))
+    J = torch.tensor(planted_jacobians(GROUP + 2, WIDTH, 0.5), dtype=torch.float32)
+    pairs = Pairs(GROUP + 2, WIDTH, K, VIEW, torch.device("cpu"))
+    for jacobian in J[: GROUP + 1]:
+        pairs.add(jacobian, top_svd(jacobian, K))
     fields = pairs.arrays()
-    assert np.isfinite(fields["diagonal"][:, 0, 0]).all()
-    assert np.isnan(fields["diagonal"][:, 1]).all()
-    assert np.isnan(fields["off_diagonal"][:, :, 1]).all()
-    assert len(fields["certificates"]) == 1
+    for name in ("diagonal", "off_diagonal"):
+        assert np.isfinite(fields[name][:, : GROUP + 1, :GROUP]).all()
+        assert np.isfinite(fields[name][:, GROUP, GROUP]).all()
+        assert np.isnan(fields[name][:, :GROUP, GROUP:]).all()
+        assert np.isnan(fields[name][:, GROUP + 1]).all()
+    assert np.isfinite(fields["singular_values"][GROUP]).all()
+    assert np.isnan(fields["singular_values"][GROUP + 1]).all()
+    assert len(fields["certificates"]) == GROUP + 1
 
 
 @pytest.mark.parametrize("definition", SAMPLED_DEFINITIONS)

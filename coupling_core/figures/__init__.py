@@ -51,6 +51,7 @@ from coupling_core.figures.tables import (
     edges_table,
     locality_table,
     matrix_table,
+    pair_spectra_table,
     score_by_k_table,
     scores_table,
     spectrum_table,
@@ -92,6 +93,7 @@ __all__ = [  # noqa: RUF022 - by use, not by name
     "edges_table",
     "locality_table",
     "differences_table",
+    "pair_spectra_table",
     # files
     "FORMATS",
     "render",

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 import plotly.graph_objects as go
-from jaxtyping import Int
 from plotly.subplots import make_subplots
 
 from coupling_core.compare import Comparison, differences, summarise
@@ -37,7 +36,8 @@ def compared_map(
     )
     figure = scores(result, _view_of(found, own.blocks), corrected=found.corrected)
     _outline(figure, found, selected)
-    figure.update_traces(customdata=_pairs_of_left(found), selector={"name": "pairs"})
+    figure.data = [trace for trace in figure.data if trace.name != "pairs"]
+    figure.add_trace(_points(found, pairs.hover_texts(result, own)))
     meta = figure.layout.meta
     return figure.update_layout(meta=meta | {"alt": f"{side}: {meta['alt']}"})
 
@@ -77,8 +77,7 @@ def difference(found: Comparison, *, selected: tuple[int, int] | None = None) ->
     )
     if np.isnan(z).any():
         figure.add_trace(style.grey_cells(at, np.isnan(z), "no score in one of the two"))
-    points = pairs.points(found.left, found.left_scores, at, PLOT_PIXELS / len(at))
-    figure.add_trace(points.update(text=_hover_texts(found)))
+    figure.add_trace(_points(found, _hover_texts(found)))
     _outline(figure, found, selected)
     return _told(style.fix_margins(figure), found)
 
@@ -202,9 +201,12 @@ def _outline(figure: go.Figure, found: Comparison, selected: tuple[int, int] | N
         figure.add_shape(pairs.outline(blocks, at, selected, side=1))
 
 
-def _pairs_of_left(found: Comparison) -> Int[np.ndarray, "pair 2"]:
-    blocks = np.array(found.left_scores.blocks)
-    return np.stack(np.meshgrid(blocks, blocks, indexing="ij"), -1).reshape(-1, 2)
+def _points(found: Comparison, texts: list[str]) -> go.Scatter | go.Scattergl:
+    """What takes the clicks of one map, in A's numbers; three such maps share the page."""
+    own = found.left_scores
+    at = np.arange(len(own.blocks), dtype=np.float64)
+    pixels, most = PLOT_PIXELS / len(at), pairs.SVG_POINTS // len(PANELS)
+    return pairs.points(found.left, own, at, pixels, most).update(text=texts)
 
 
 def _hover_texts(found: Comparison) -> list[str]:

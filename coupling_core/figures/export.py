@@ -17,6 +17,7 @@ INK = "#24292f"
 _LINE = 16  # pixels
 _LETTERS = 112  # that fit into the width at the size of the notes
 _AXIS = 64  # pixels that tick labels and the title of the x axis take
+_TOP = 16
 _LEGEND_BELOW = 44
 _LEGEND_ROW = 19
 
@@ -62,14 +63,14 @@ def on_paper(figure: go.Figure, result: Result, view: AnyView) -> go.Figure:
     notes = [*caption, *(f"<span style='color: {style.INK}'>{line}</span>" for line in source)]
     page = style.reink(go.Figure(figure), style.BLACK)
     square = page.layout.yaxis.scaleanchor is not None and figure.layout.width is None
-    below = _AXIS + _legend_below(page)
+    below = _AXIS + _legend_below(page, square)
     bottom = below + _LINE * len(notes) + 16
     page.update_layout(
         width=width,
         height=(WIDTH if square else page.layout.height) - _AXIS + bottom,
         paper_bgcolor="white",
         font_color=INK,
-        margin={"l": 60, "r": 16, "t": 16, "b": bottom, "autoexpand": True},
+        margin={"l": 60, "r": 16, "t": _TOP, "b": bottom, "autoexpand": True},
     )
     page.update_xaxes(automargin=True)
     page.update_yaxes(automargin=True)
@@ -89,13 +90,16 @@ def on_paper(figure: go.Figure, result: Result, view: AnyView) -> go.Figure:
     )
 
 
-def _legend_below(page: go.Figure) -> int:
-    """Pixels of a legend under the plot; its entries stand three in a row."""
-    if page.layout.legend.y is None:
-        return 0
+def _legend_below(page: go.Figure, square: bool) -> int:
+    """Pixels of a legend under the axis; its entries stand three in a row."""
+    legend = page.layout.legend
     named = [t for t in page.data if t.showlegend or (t.showlegend is None and t.type == "scatter")]
-    rows = (len(named) - 1) // 3 + bool(page.layout.legend.title.text)
-    return _LEGEND_BELOW + _LEGEND_ROW * rows if named else 0
+    if legend.y is None or not named:
+        return 0
+    rows = (len(named) - 1) // 3 + bool(legend.title.text)
+    # Its place is told in parts of the plot, and may lie further down than the axis ends.
+    gap = 0 if square else max(0, round(-legend.y * (page.layout.height - _AXIS - _TOP)) - _AXIS)
+    return gap + _LEGEND_BELOW + _LEGEND_ROW * rows
 
 
 def _through_chromium(page: go.Figure, ending: str) -> bytes:

@@ -253,7 +253,9 @@ def _labels(drawn: nx.Graph, at: Float[np.ndarray, "node 2"], layout: Layout) ->
     return go.Scatter(
         x=away * at[::step, 0],
         y=away * at[::step, 1],
-        mode="text",
+        mode="markers+text",
+        # An invisible node, which keeps the number at a distance.
+        marker={"size": NODE_PIXELS + 4, "opacity": 0},
         text=[str(block) for block in list(drawn.nodes)[::step]],
         textposition="middle center" if layout == "circle" else "top center",
         hoverinfo="skip",
@@ -263,7 +265,7 @@ def _labels(drawn: nx.Graph, at: Float[np.ndarray, "node 2"], layout: Layout) ->
 
 
 def _axes(at: Float[np.ndarray, "node 2"], layout: Layout) -> dict[str, object]:
-    legend = {"orientation": "h", "x": 0, "y": -0.16, "yanchor": "top"}
+    legend = {"orientation": "h", "x": 0, "y": -0.2, "yanchor": "top"}
     if layout == "line":
         first, last = at[0, 0], at[-1, 0]
         return {

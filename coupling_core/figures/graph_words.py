@@ -55,13 +55,13 @@ def ranges(numbers: Iterable[int]) -> str:
 def graph_caption(layout: str, corrected: bool, auto_range: bool) -> str:
     """How the layer graph is read."""
     where = {
-        "line": "Blocks lie in order, and an arc is as high as its blocks are apart. Hold its top",
-        "circle": "Blocks run clockwise from the top. Hold an edge near its middle",
-        "spring": "Blocks that are coupled pull each other close. Hold an edge at its middle",
+        "line": "Blocks lie in order, and an arc is as high as its blocks are apart: its top",
+        "circle": "Blocks run clockwise from the top. The middle of an edge",
+        "spring": "Blocks that are coupled pull each other close. The middle of an edge",
     }[layout]
     scale = "over what is drawn (auto range)" if auto_range else "on a fixed scale"
     return (
-        f"{where} to read or select it. Width and opacity show the "
+        f"{where} shows its numbers, and selects it on a click. Width and opacity show the "
         f"{style.score_name(corrected).lower()}, the mean of both directions, {scale}."
     )
 

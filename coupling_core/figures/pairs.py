@@ -22,6 +22,7 @@ def points(
     numbers: Scores,
     at: Float[np.ndarray, " block"],
     cell_pixels: float,
+    most: int = SVG_POINTS,
 ) -> go.Scatter | go.Scattergl:
     """Invisible squares over the cells: they carry the hover text and can be selected.
 
@@ -30,6 +31,7 @@ def points(
         numbers: the scores of the cells.
         at: centre of each block's row and column on the axes.
         cell_pixels: about how large a cell is drawn.
+        most: more cells than this are drawn by WebGL.
 
     Returns:
         a trace whose customdata is [l, l'] for each cell, row by row.
@@ -37,7 +39,7 @@ def points(
     rows, columns = np.meshgrid(at, at, indexing="ij")
     blocks = np.array(numbers.blocks)
     labels = np.stack(np.meshgrid(blocks, blocks, indexing="ij"), -1).reshape(-1, 2)
-    trace = go.Scatter if labels.shape[0] <= SVG_POINTS else go.Scattergl
+    trace = go.Scatter if labels.shape[0] <= most else go.Scattergl
     return trace(
         x=columns.ravel(),
         y=rows.ravel(),

@@ -12,6 +12,8 @@ PAGES = {
     "Start": "app.py",
     "Depth": "pages/1_Depth.py",
     "Trajectories": "pages/3_Trajectories.py",
+    "Layer graph": "pages/4_Layer_graph.py",
+    "Compare": "pages/5_Compare.py",
     "Runs": "pages/6_Runs.py",
     "Method": "pages/7_Method.py",
 }

@@ -19,6 +19,8 @@ TITLES = {
     "Start": "Do a transformer's blocks share one basis?",
     "Depth": "Coupling across depth",
     "Trajectories": "Paths through depth",
+    "Layer graph": "The blocks as a graph",
+    "Compare": "Two results side by side",
     "Runs": "Runs",
     "Method": "Method",
 }

@@ -9,6 +9,8 @@ from coupling_core.records import (
     DEFINITIONS,
     DTYPES,
     FINAL_NORMS,
+    LAYOUTS,
+    NODE_COLORS,
     QUANTISATIONS,
     ROLES,
     STACKS,
@@ -17,6 +19,7 @@ from coupling_core.records import (
 from explorer.state import State, from_query, to_query
 
 TEXT = st.text(min_size=1).filter(str.strip)
+KEYS = st.just("") | st.from_regex(r"[0-9a-f]{32}-k[1-9]\d?-v[1-9]\d?", fullmatch=True)
 STATES = st.builds(
     State,
     model=TEXT,
@@ -39,6 +42,11 @@ STATES = st.builds(
     signed=st.booleans(),
     raw=st.booleans(),
     auto_range=st.booleans(),
+    threshold=st.integers(0, 100).map(lambda percent: percent / 100),
+    layout=st.sampled_from(LAYOUTS),
+    node_color=st.sampled_from(NODE_COLORS),
+    left=KEYS,
+    right=KEYS,
 )
 
 

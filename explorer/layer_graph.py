@@ -1,0 +1,162 @@
+"""The Layer graph page's figures: the graph beside the locality curve, the selected pair below."""
+
+from typing import cast
+
+import streamlit as st
+
+from coupling_core import figures
+from coupling_core.exports.graph import ENDINGS, graph_file
+from coupling_core.figures.graph_words import communities_words
+from coupling_core.gallery import UNTRAINED_SEED
+from coupling_core.graph import layer_graph
+from coupling_core.results import DepthResult, Result
+from coupling_core.scores import Scores, score_pairs
+from explorer import guide
+from explorer.chart import Shown, draw
+from explorer.drawer import selected, selection
+from explorer.recipes import graph_recipes
+from explorer.session import bound
+from explorer.shell import PAGES
+from explorer.state import State, to_query
+from explorer.strip import strip
+
+
+def show(answered: Result, state: State) -> None:
+    """Draw a stored result."""
+    result = cast(DepthResult, answered)
+    view = state.view(result.n_blocks)
+    shown = Shown(result, view)
+    strip(*shown, guide.GRAPH, recipes=graph_recipes(result.request, view, state))
+    pair = selected(result, state)
+    _switches(state)
+    left, right = st.columns((3, 2), gap="large")
+    with left:
+        _graph(shown, state, pair)
+    with right:
+        draw(
+            figures.locality(*shown, corrected=not state.raw),
+            "locality",
+            shown,
+            lambda: figures.locality_table(*shown, corrected=not state.raw),
+        )
+        _pair(result, state, pair)
+
+
+def partial_graph(partial: Result, state: State) -> None:
+    """The graph of what is measured so far; without what only the mouse needs."""
+    result = cast(DepthResult, partial)
+    figure = figures.graph(result, state.view(result.n_blocks), **_options(state))
+    figure.data = [trace for trace in figure.data if trace.name != "edges"]
+    st.plotly_chart(figure, key="partial", alt=figure.layout.meta["alt"])
+
+
+_SWITCHES = (
+    ("Layout", "layout", {"line": "Line", "circle": "Circle", "spring": "Spring"}),
+    ("Nodes coloured by", "node_color", {"community": "Community", "depth": "Depth"}),
+    ("Score", "raw", {False: "Chance-corrected", True: "Raw"}),
+    ("Width and opacity", "auto_range", {False: "Fixed", True: "Auto"}),
+)
+"""Label, field of the state, and the words for its values."""
+
+
+def _switches(state: State) -> None:
+    with st.container(horizontal=True, gap="medium"):
+        bound(
+            st.segmented_control,
+            "Model",
+            "untrained",
+            (False, True),
+            place="graph",
+            format_func={False: "Trained", True: "Untrained twin"}.__getitem__,
+            read=lambda on: UNTRAINED_SEED if on else None,
+            write=lambda seed: seed is not None,
+            required=True,
+        )
+        for label, field, words in _SWITCHES:
+            bound(
+                st.segmented_control,
+                label,
+                field,
+                tuple(words),
+                place="graph",
+                format_func=words.__getitem__,
+                required=True,
+            )
+        bound(
+            st.slider,
+            "Threshold: smallest score of an edge",
+            "threshold",
+            0.0,
+            1.0,
+            step=0.01,
+            place="graph",
+            width=320,
+        )
+
+
+def _options(state: State) -> dict[str, object]:
+    """What of the state the graph is drawn with."""
+    return {
+        "corrected": not state.raw,
+        "threshold": state.threshold,
+        "layout": state.layout,
+        "color": state.node_color,
+        "auto_range": state.auto_range,
+    }
+
+
+def _graph(shown: Shown, state: State, pair: tuple[int, int]) -> None:
+    result, view = shown
+    weighed = {"corrected": not state.raw, "threshold": state.threshold}
+    drawn = layer_graph(result, view, **weighed)
+    missing = drawn.graph["pairs_without_score"]
+    st.markdown(
+        f"**{drawn.number_of_edges()} of {drawn.graph['pairs']} pairs** are edges, at "
+        f"{state.threshold:g} or more"
+        + f"; {missing} pairs have no score" * (missing > 0)
+        + f". {communities_words(drawn)}"
+    )
+    draw(
+        figures.graph(*shown, **_options(state), selected=pair),
+        "graph",
+        shown,
+        lambda: figures.edges_table(*shown, **weighed),
+        picks=("block", "basis"),
+    )
+    with st.container(horizontal=True, gap="small"):
+        for ending, label in zip(ENDINGS, ("GraphML", "Edges", "Arrays"), strict=True):
+            st.download_button(
+                f"{label} ({ending})",
+                lambda ending=ending: graph_file(ending, *shown, **weighed),
+                f"layer-graph{ending}",
+                "application/octet-stream",
+                key=f"graph{ending}",
+                on_click="ignore",
+            )
+
+
+def _pair(result: DepthResult, state: State, pair: tuple[int, int]) -> None:
+    """The selected pair in both directions, and the way to its matrices."""
+    block, basis = pair
+    st.subheader(f"Blocks {block} and {basis}", anchor=False)
+    selection(result.n_blocks, block, basis)
+    found = score_pairs(result, state.view())
+    st.markdown(
+        f"{_direction(found, block, basis)}  \n{_direction(found, basis, block)}"
+        if block != basis
+        else "A block in its own basis is coupled by construction, and is no edge."
+    )
+    st.page_link(
+        PAGES["Depth"],
+        label="Matrix, spectra and angles of this pair on Depth",
+        icon=":material/arrow_forward:",
+        query_params=to_query(state),
+    )
+
+
+def _direction(found: Scores, block: int, basis: int) -> str:
+    cell = block - 1, basis - 1
+    return (
+        f"Jacobian of {block} in the basis of {basis}: c = {found.coupling[cell]:.3f}, chance "
+        f"floor {found.chance[cell]:.3f}, chance-corrected **{found.corrected[cell]:.3f}**"
+    )

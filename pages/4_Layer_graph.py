@@ -1,0 +1,13 @@
+"""Layer graph: the blocks as nodes, their coupling as edges, and coupling by distance."""
+
+import streamlit as st
+
+from explorer import layer_graph
+from explorer.compute import answer
+from explorer.shell import page
+
+with page("Layer graph") as state:
+    st.title("The blocks as a graph", anchor=False)
+    result = answer(state.request(), lambda partial: layer_graph.partial_graph(partial, state))
+    if result is not None:
+        layer_graph.show(result, state)

@@ -1,0 +1,10 @@
+"""Compare: two stored results side by side, and what lies between them."""
+
+import streamlit as st
+
+from explorer import compare
+from explorer.shell import page
+
+with page("Compare") as state:
+    st.title("Two results side by side", anchor=False)
+    compare.show(state)

@@ -1,0 +1,87 @@
+"""Jacobians of attention by heads, against all of its Jacobian at once."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from coupling_core import heads
+from coupling_core.heads import First, by_heads
+
+D, D_HEAD, PAST = 12, 4, 5
+
+
+@pytest.fixture(autouse=True)
+def _no_layouts(monkeypatch):
+    monkeypatch.setattr(heads, "_layouts", {})
+
+
+def attention(queries: int, groups: int, seed: int = 0, *, mixing: float = 0.0):
+    """What the heads of one token give, its input, and the first maps with leaves.
+
+    Args:
+        queries: heads.
+        groups: of them, which share keys and values.
+        seed: of all numbers.
+        mixing: how much of another head's query each head sees.
+    """
+    generator = torch.Generator().manual_seed(seed)
+
+    def random(*shape: int) -> torch.Tensor:
+        return torch.randn(*shape, generator=generator, dtype=torch.float64)
+
+    z = random(D).requires_grad_()
+    weights = [random(n * D_HEAD, D) for n in (queries, groups, groups)]
+    firsts = [First((w @ z).detach().requires_grad_(), w) for w in weights]
+    q, k, v = (f.output.reshape(-1, 1, D_HEAD) for f in firsts)
+    q = q + mixing * q.roll(1, 0)
+    keys, values = (torch.cat([random(groups, PAST, D_HEAD), last], 1) for last in (k, v))
+    keys, values = (x.repeat_interleave(queries // groups, 0) for x in (keys, values))
+    return F.softmax(q @ keys.mT, -1).matmul(values).flatten(), z, firsts
+
+
+def dense(m: torch.Tensor, firsts: list[First]) -> torch.Tensor:
+    rows = []
+    for entry in m:
+        parts = torch.autograd.grad(entry, [f.output for f in firsts], retain_graph=True)
+        rows.append(sum(part @ f.weight for part, f in zip(parts, firsts, strict=True)))
+    return torch.stack(rows)
+
+
+@pytest.mark.parametrize(("queries", "groups", "cotangents"), [(3, 3, 4), (6, 2, 12), (4, 1, None)])
+def test_it_is_all_of_the_jacobian(queries, groups, cotangents):
+    m, z, firsts = attention(queries, groups)
+    found = by_heads(m, z, firsts, "any")
+    (layout,) = heads._layouts.values()
+    if cotangents is None:  # heads that all share one key save nothing
+        assert found is None
+        return
+    assert int(layout.cotangent.max()) + 1 == cotangents
+    assert (found - dense(m, firsts)).norm() < 1e-13 * found.norm()
+
+
+def test_the_layout_of_one_block_serves_the_next(monkeypatch):
+    by_heads(*attention(3, 3), "any")
+    monkeypatch.setattr(heads, "_find", None)
+    m, z, firsts = attention(3, 3, seed=1)
+    assert (by_heads(m, z, firsts, "any") - dense(m, firsts)).norm() < 1e-12
+
+
+def test_a_block_that_is_laid_out_otherwise_is_noticed():
+    by_heads(*attention(3, 3), "any")
+    (before,) = heads._layouts.values()
+    m, z, firsts = attention(3, 3, mixing=0.01)
+    found = by_heads(m, z, firsts, "any")
+    (after,) = heads._layouts.values()
+    assert after is not before
+    assert found is None or (found - dense(m, firsts)).norm() < 1e-12 * found.norm()
+
+
+def test_what_sees_the_input_directly_is_left_to_others():
+    m, z, firsts = attention(3, 3)
+    assert by_heads(m + 0.1 * z[: len(m)].sum(), z, firsts, "any") is None
+
+
+def test_entries_that_are_no_heads_are_left_to_others():
+    m, z, firsts = attention(3, 3)
+    assert by_heads(m + 0.1 * m.flip(0).cumsum(0), z, firsts, "any") is None
+    assert list(heads._layouts.values()) == [None]
