@@ -71,7 +71,11 @@ def shell_recipe(request: Request, state: State) -> str:
         flags = _raw(state)
     else:
         view = PathView()
-        options |= {"fit": (state.fit, view.fit), "part": (state.part, view.part)}
+        options |= {
+            "token": (state.token, Request.token),
+            "fit": (state.fit, view.fit),
+            "part": (state.part, view.part),
+        }
         flags = [] if state.first else ["--without-first"]
     if request.kind in TOKEN_KINDS:
         always |= {"mode": request.kind}
@@ -135,7 +139,7 @@ def _asked(request: Request) -> tuple[dict[str, object], _Options]:
         "dtype": (request.dtype, Request.dtype),
         "quantize": (request.quantize, None),
         "stack": (request.stack, None),
-        "token": (state.token if request.kind == "trajectory" else request.token, Request.token),
+        "token": (request.token, Request.token),
         "final-norm": (request.final_norm, Request.final_norm),
     }
 
