@@ -67,7 +67,9 @@ def _peers(
     for at in range(first, first + count):
         runs[f"ours {at}"] = partial(block_jacobian, blocks[at])
         runs[f"func {at}"] = partial(func_jacobian, model, ids, at)
-        runs[f"released {at}"] = partial(reference.released_jacobian, *states[at : at + 2])
+        runs[f"released {at}"] = partial(
+            reference.released_jacobian, *states[at : at + 2], reference.RELEASED_BATCH
+        )
     times = common.interleaved(runs, rounds, warm_up=False)
     found = {
         name: {

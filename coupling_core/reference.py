@@ -135,10 +135,12 @@ def chance(
     return np.array([score(coupling_matrix(jacobian, u, v), s, definition) for u, v in pairs])
 
 
+RELEASED_CHUNKS = 4
+"""Batches of rows in which the released package differentiates unless it is told otherwise."""
+
 RELEASED_BATCH = 768
-"""Tokens times rows that the released algorithm differentiates at once, the fastest on a CPU:
-single rows take up to four times as long, and larger batches, which leave its caches, a tenth
-longer."""
+"""Tokens times rows at once with which the released algorithm is fastest on a CPU: single rows take
+up to four times as long, and larger batches leave its caches."""
 
 
 def released(model: Any, token_ids: list[int], k: int) -> Float[np.ndarray, "role block block"]:
@@ -167,18 +169,19 @@ def released_states(model: Any, token_ids: list[int]) -> tuple[Float[Tensor, "1 
 def released_jacobian(
     before: Float[Tensor, "1 token d"],
     after: Float[Tensor, "1 token d"],
-    batch: int = RELEASED_BATCH,
+    batch: int | None = None,
 ) -> Float[Tensor, "d d"]:
     """Its Jacobian of one block at the last token, from gradients with respect to all tokens.
 
     Args:
         before: the state that the block takes.
         after: the state that it gives.
-        batch: tokens times rows at once.
+        batch: tokens times rows at once; None takes `RELEASED_CHUNKS` batches.
     """
     eye = torch.eye(after.shape[-1], device=after.device)
     rows = []
-    for part in eye.split(max(1, batch // after.shape[1])):
+    step = -(-len(eye) // RELEASED_CHUNKS) if batch is None else max(1, batch // after.shape[1])
+    for part in eye.split(step):
         (found,) = torch.autograd.grad(
             after[0, -1], before, part, retain_graph=True, is_grads_batched=True
         )

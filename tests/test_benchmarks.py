@@ -78,7 +78,9 @@ def test_depth_compares_the_same_work(monkeypatch):
     found, times = row["k"]["3"], row["times"]
     peer = times["states"]["cpu"] + 2 * times["jacobians"]["cpu"] + times["scores 3"]["cpu"]
     assert found["released"]["cpu"] == pytest.approx(peer)
-    assert found["ratio"]["cpu"] == pytest.approx(peer / times["ours 3"]["cpu"])
+    assert found["released"]["ratio"]["cpu"] == pytest.approx(peer / times["ours 3"]["cpu"])
+    peer += 2 * (times["fastest"]["cpu"] - times["jacobians"]["cpu"])
+    assert found["fastest"]["cpu"] == pytest.approx(peer)
 
 
 def test_the_gpu_script_runs_without_one_where_it_is_told_to():

@@ -6,6 +6,7 @@ import torch
 from cases import haar
 from checks import check_svd
 
+from coupling_core import krylov
 from coupling_core.svd import certify, top_svd
 
 WIDTH, K = 64, 10
@@ -42,6 +43,44 @@ def test_a_steep_spectrum_is_certified_in_float32(method):
     assert svd.s[-1] < 2e-3 * svd.s[0]
     assert svd.certificate.certified, svd.certificate.reason
     assert svd.certificate.method == method
+
+
+@pytest.mark.parametrize("spectrum", [0.9, 0.5], ids=["slow", "steep"])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
+def test_block_krylov_finds_the_planted_triplets(spectrum, dtype):
+    wide, k = 400, 20
+    J, U, s, V = planted(3.0 * np.maximum(spectrum ** np.arange(wide), 1e-3), dtype)
+    found = krylov.top_triplets(J, k if spectrum == 0.9 else 8)
+    assert found is not None
+    certificate = certify(J, *found, "krylov")
+    assert certificate.certified, certificate.reason
+    count = len(found[1])
+    assert found[1].numpy() == pytest.approx(s[:count].numpy(), rel=1e-4)
+    assert torch.norm(found[2] @ found[2].T - V[:, :count] @ V[:, :count].T) < 1e-2
+    assert torch.norm(found[0] @ found[0].T - U[:, :count] @ U[:, :count].T) < 1e-2
+
+
+def test_block_krylov_of_a_lower_rank_has_orthonormal_vectors():
+    J = planted(np.where(np.arange(400) < 5, 3.0, 0.0))[0]
+    u, s, v = krylov.top_triplets(J, 8)
+    assert s[:5].numpy() == pytest.approx(3.0, rel=1e-5)
+    assert s[5:].abs().max() < 1e-4
+    assert torch.norm(u.T @ u - torch.eye(8)) < 1e-4
+    assert torch.norm(v.T @ v - torch.eye(8)) < 1e-4
+
+
+def test_block_krylov_says_where_it_does_not_arrive():
+    assert krylov.top_triplets(planted(3.0 - 1e-3 * np.arange(400))[0], 20) is None
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA")
+def test_a_gpu_takes_block_krylov_and_certifies_it():
+    J, _, s, _ = planted(3.0 * 0.99 ** np.arange(1024))
+    svd = top_svd(J.cuda(), 50)
+    assert svd.certificate.method == "krylov"
+    assert svd.certificate.certified, svd.certificate.reason
+    assert svd.s.cpu().numpy() == pytest.approx(s[:50].numpy(), rel=1e-4)
 
 
 def test_the_gauge_makes_the_largest_entry_of_each_right_vector_positive():
