@@ -8,6 +8,7 @@ import streamlit as st
 
 from coupling_core.errors import CouplingError
 from coupling_core.records import Kind
+from explorer.backend import warm_up
 from explorer.session import open_session, problems, settle
 from explorer.sidebar import sidebar
 from explorer.state import State, to_query
@@ -66,6 +67,7 @@ def page(title: str) -> Iterator[State]:
     with plain_errors():
         yield state
     settle()  # not where a click interrupts the page
+    warm_up()
 
 
 @contextmanager

@@ -53,12 +53,14 @@ def test_each_token_has_its_path_in_the_components(result, view, dimensions):
 @pytest.mark.parametrize("token", [2, 4])
 def test_the_selected_path_is_in_ink_and_on_top(result, token):
     figure = figures.paths(result, VIEW, token=token)
-    (ink,) = [t for t in figure.data if t.meta == style.INKED]
-    assert ink.name == str(token)
-    assert ink.line.color == style.BLACK
-    assert [t.name for t in figure.data][-3:] == [str(token), "places", "picks"]
+    line, end = [t for t in figure.data if t.meta == style.INKED]
+    assert (line.name, end.name) == (str(token), "selected")
+    assert {line.line.color, end.marker.color, end.textfont.color} == {style.BLACK}
+    assert end.text[-1] == f"word{token}"
+    names = [t.name for t in figure.data]
+    assert names[-5:] == [str(token), "ends", "selected", "places", "picks"]
     style.reink(figure, "white")
-    assert (ink.line.color, ink.marker.color, ink.textfont.color) == ("white",) * 3
+    assert {line.line.color, end.marker.color, end.textfont.color} == {"white"}
     paper = on_paper(figure, result, VIEW)
     assert trace(paper, str(token)).line.color == style.BLACK
 
@@ -69,7 +71,9 @@ def test_a_click_anywhere_on_a_path_has_its_token(result):
     for x, y, number in zip(picks.x, picks.y, picks.customdata, strict=True):
         path = trace(figure, str(number))
         assert min(np.hypot(path.x - x, path.y - y)) < 1e-4
+        assert path.hoverinfo == "skip"  # or it would take the click
     assert set(picks.customdata) == set(range(2, 7))
+    assert picks.hovertext[0] == "“word2”<br>state x<sup>12</sup>"
 
 
 def test_a_long_prompt_has_a_bounded_number_of_paths_and_points():
