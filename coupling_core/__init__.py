@@ -25,7 +25,14 @@ from coupling_core.errors import Cancelled, ComputeError, CouplingError, InputEr
 from coupling_core.measure import measure
 from coupling_core.projection import ProjectedPaths, project_paths
 from coupling_core.records import DEFINITIONS, Certificate, PathView, Request, View, parse_blocks
-from coupling_core.results import DepthResult, Progress, TrajectoryResult
+from coupling_core.results import (
+    DepthResult,
+    PositionCoupling,
+    Progress,
+    TokenMeansResult,
+    TokensResult,
+    TrajectoryResult,
+)
 from coupling_core.scores import (
     Interval,
     Scores,
@@ -37,7 +44,7 @@ from coupling_core.scores import (
     score_pairs,
 )
 from coupling_core.store import Store
-from coupling_core.token_scores import PositionCoupling, PositionScores, score_positions
+from coupling_core.token_scores import PositionScores, by_distance, score_positions
 from coupling_core.trajectory import (
     equidistance,
     expodistance,
@@ -55,6 +62,8 @@ __all__ = [  # noqa: RUF022 - by stage, not by name
     # what goes in, and what comes out
     "Request",
     "DepthResult",
+    "TokensResult",
+    "TokenMeansResult",
     "Certificate",
     "Progress",
     "measure",
@@ -84,6 +93,7 @@ __all__ = [  # noqa: RUF022 - by stage, not by name
     "PositionCoupling",
     "PositionScores",
     "score_positions",
+    "by_distance",
     # trajectories: the path of each token through the blocks
     "TrajectoryResult",
     "PathView",

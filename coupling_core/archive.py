@@ -24,7 +24,7 @@ from safetensors.numpy import save as save_tensors
 from coupling_core.errors import ComputeError, CouplingError, InputError
 from coupling_core.keys import make_key
 from coupling_core.records import SCHEMA, Request
-from coupling_core.results import RESULTS, Result, Sizes
+from coupling_core.results import Result, Sizes, result_type
 
 SUFFIX = ".safetensors"
 TEMPORARY = ".tmp"
@@ -209,7 +209,7 @@ def _parse_header(head: bytes, size: int) -> Header:
     try:
         fields = json.loads(text)
         request = _request(fields["request"])
-        kind = RESULTS[request.kind]
+        kind = result_type(request)
         shapes = {name: tuple(tensor["shape"]) for name, tensor in tensors.items()}
         fields = kind.typed(fields | {"request": request})
         return Header(kind, fields, kind.sizes_of(fields, shapes))

@@ -93,6 +93,7 @@ def read(
     *,
     stack: Stack | None = None,
     device: torch.device | None = None,
+    kind: Kind | None = None,
 ) -> Reader:
     """Prepare a model to read a prompt; the arguments are those of `trace.trace`.
 
@@ -100,7 +101,7 @@ def read(
         InputError: where the model has no blocks, or blocks that cannot be replayed.
     """
     runner, ids = runner_of(model, token_ids, stack, device)
-    return Reader(runner, ids, find_kind(runner, ids[:, :PROBE_TOKENS]))
+    return Reader(runner, ids, kind or find_kind(runner, ids[:, :PROBE_TOKENS]))
 
 
 def decode(reader: Reader, blocks: Iterable[int], tokens: Iterable[int]) -> Iterator[list[Capture]]:

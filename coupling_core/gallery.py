@@ -12,12 +12,14 @@ EXAMPLES = (
 """Prompts whose results are committed, for the trained model and its untrained twin."""
 
 UNTRAINED_SEED = 0
+TOKEN_BLOCKS = (12, 11)
+"""The blocks l and l' in which tokens are compared: those that the app selects at first."""
 K_VIEW = 24
 """Side of the stored matrices: keeps the gallery under 20 MB."""
 
 
 def requests() -> list[Request]:
-    """The depth-wise requests that the gallery answers."""
+    """The blocks at one token, for every example, trained and untrained."""
     return [
         Request(prompt, k_view=K_VIEW, untrained=seed)
         for prompt in EXAMPLES
@@ -32,13 +34,23 @@ def path_requests() -> list[Request]:
     ]
 
 
+def token_requests() -> list[Request]:
+    """Comparisons of the first prompt's tokens: in two blocks, and on average over all pairs."""
+    block, other = TOKEN_BLOCKS
+    return [
+        Request(EXAMPLES[0], kind="self", block=block, other_block=other),
+        Request(EXAMPLES[0], kind="fixed-output", block=block, other_block=other),
+        Request(EXAMPLES[0], kind="self"),
+    ]
+
+
 def build(folder: Path) -> None:
     """Measure whatever the folder lacks."""
     from coupling_core.measure import measure
     from coupling_core.store import Store
 
     store = Store(folder)
-    for request in requests() + path_requests():
+    for request in [*requests(), *token_requests(), *path_requests()]:
         measure(request, store)
 
 

@@ -92,13 +92,14 @@ def layer_graph(
         (block, {"block": block, "relative_depth": block / result.n_blocks})
         for block in found.blocks
     )
-    for i, j in np.argwhere(np.triu(weight >= threshold)).tolist():
+    pairs = np.argwhere(np.triu(weight >= threshold))
+    means = {name: (both + both.T) / 2 for name, both in _scores(found).items()}
+    for (i, j), scores in zip(pairs.tolist(), _at(means, pairs), strict=True):
         block, basis = found.blocks[i], found.blocks[j]
-        scores = _scores(found, [(i, j), (j, i)])
         graph.add_edge(
             block, basis, weight=float(weight[i, j]), distance=abs(basis - block), **scores
         )
-    for number, members in enumerate(communities(graph), 1):
+    for number, members in enumerate(_louvain(graph), 1):
         nx.set_node_attributes(graph, dict.fromkeys(members, number), "community")
     strength = {block: float(total) for block, total in graph.degree(weight="weight")}
     nx.set_node_attributes(graph, strength, "strength")
@@ -115,22 +116,25 @@ def require_threshold(threshold: float) -> None:
 
 
 def communities(graph: nx.Graph) -> list[tuple[int, ...]]:
-    """Groups of blocks that are coupled more among themselves than chance would have it (Louvain).
+    """Groups of blocks that are coupled more among themselves than at random (Louvain).
 
     A block without an edge is a group of its own.
+
+    Args:
+        graph: as `layer_graph` made it.
 
     Returns:
         the groups in the order of their first blocks; the same every time.
     """
-    groups = [{node} for node in graph]
-    if positive := _positive(graph):
-        groups = nx.community.louvain_communities(positive, weight="weight", seed=SEED)
-    return sorted(tuple(sorted(group)) for group in groups)
+    found: dict[int, list[int]] = {}
+    for block, number in graph.nodes(data="community"):
+        found.setdefault(number, []).append(block)
+    return [tuple(found[number]) for number in sorted(found)]
 
 
 def groups(graph: nx.Graph) -> list[tuple[int, ...]]:
-    """The communities of more than one block, in order."""
-    return [group for group in communities(graph) if len(group) > 1]
+    """Those of more than one block."""
+    return [members for members in communities(graph) if len(members) > 1]
 
 
 def strongest_partners(found: Scores, *, corrected: bool = True) -> dict[int, int]:
@@ -174,8 +178,9 @@ def directed(graph: nx.Graph, result: DepthResult, view: View) -> nx.DiGraph:
     found = score_pairs(result, view)
     at = {block: i for i, block in enumerate(found.blocks)}
     both = graph.to_directed()
-    for block, basis, attributes in both.edges(data=True):
-        attributes |= _scores(found, [(at[block], at[basis])])
+    cells = np.array([(at[block], at[basis]) for block, basis in both.edges]).reshape(-1, 2)
+    for edge, scores in zip(both.edges, _at(_scores(found), cells), strict=True):
+        both.edges[edge].update(scores)
     return both
 
 
@@ -245,6 +250,14 @@ def _or_nan(
     return float(statistic(values)) if values.size else float("nan")
 
 
+def _louvain(graph: nx.Graph) -> list[tuple[int, ...]]:
+    """Groups in the order of their first blocks, the same every time."""
+    groups = [{node} for node in graph]
+    if positive := _positive(graph):
+        groups = nx.community.louvain_communities(positive, weight="weight", seed=SEED)
+    return sorted(tuple(sorted(group)) for group in groups)
+
+
 def _positive(graph: nx.Graph) -> nx.Graph | None:
     """The graph with its positive weights only, which communities need; None without any."""
     positive = nx.Graph()
@@ -253,14 +266,19 @@ def _positive(graph: nx.Graph) -> nx.Graph | None:
     return positive if positive.number_of_edges() else None
 
 
-def _scores(found: Scores, cells: list[tuple[int, int]]) -> dict[str, float]:
-    """Means over cells of the three scores; one that does not exist is left out."""
-    rows, columns = zip(*cells, strict=True)
-    means = {
-        name: float(getattr(found, name)[rows, columns].mean())
-        for name in ("coupling", "chance", "corrected")
-    }
-    return {name: mean for name, mean in means.items() if not np.isnan(mean)}
+def _scores(found: Scores) -> dict[str, Float[np.ndarray, "block block"]]:
+    return {"coupling": found.coupling, "chance": found.chance, "corrected": found.corrected}
+
+
+def _at(
+    scores: dict[str, Float[np.ndarray, "block block"]], cells: Int[np.ndarray, "cell 2"]
+) -> list[dict[str, float]]:
+    """The scores of each cell; one that does not exist is left out."""
+    rows, columns = cells.T
+    picked = zip(*(values[rows, columns].tolist() for values in scores.values()), strict=True)
+    return [
+        {name: one for name, one in zip(scores, ones, strict=True) if one == one} for ones in picked
+    ]
 
 
 def _about(

@@ -211,7 +211,7 @@ def mean_by_k(
         return nothing, nothing, nothing
     raw, floor = (np.stack(curves) for curves in zip(*pairs, strict=True))
     floor = np.where(np.isnan(raw), np.nan, floor)
-    raw, floor, above = (_nan_mean(x, 0) for x in (raw, floor, corrected(raw, floor)))
+    raw, floor, above = (nan_mean(x, 0) for x in (raw, floor, corrected(raw, floor)))
     return raw, floor, above
 
 
@@ -238,7 +238,7 @@ def block_means(
 ) -> tuple[Float[np.ndarray, " block"], Float[np.ndarray, " block"]]:
     """Mean over l != l' of each row (block l as Jacobian) and of each column (l' as basis)."""
     others = np.where(np.eye(len(values), dtype=bool), np.nan, values)
-    return _nan_mean(others, 1), _nan_mean(others, 0)
+    return nan_mean(others, 1), nan_mean(others, 0)
 
 
 def bootstrap(
@@ -283,7 +283,8 @@ def _has_rank(result: DepthResult, k: int) -> Bool[np.ndarray, "block block"]:
     return np.minimum.outer(result.rank, result.rank) >= k
 
 
-def _nan_mean(values: Float[np.ndarray, "a b"], axis: int) -> Float[np.ndarray, " c"]:
+def nan_mean(values: Float[np.ndarray, "a b"], axis: int) -> Float[np.ndarray, " c"]:
+    """Mean of what is there; NaN where nothing is."""
     counted = ~np.isnan(values)
     n = counted.sum(axis)
     return np.where(counted, values, 0).sum(axis) / np.where(n > 0, n, np.nan)

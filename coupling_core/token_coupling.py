@@ -9,6 +9,8 @@ vectors of block l', and the two nested numerators of every K tell every score.
 """
 
 from collections.abc import Iterable, Iterator
+from math import isqrt
+from typing import Any
 
 import numpy as np
 import torch
@@ -26,11 +28,15 @@ from coupling_core.coupling import (
 from coupling_core.decode import Reader
 from coupling_core.errors import InputError
 from coupling_core.positions import input_jacobians, output_jacobians, self_jacobians
-from coupling_core.records import SAMPLED_DEFINITIONS, Certificate
+from coupling_core.records import SAMPLED_DEFINITIONS, TOKEN_K_VIEW, TOKEN_KINDS, Certificate
+from coupling_core.results import PositionCoupling
 from coupling_core.svd import SVD, top_svd
-from coupling_core.token_scores import PositionCoupling
 
-MODES = ("self", "fixed-input", "fixed-output")
+CORNERS = 4 << 20
+"""Bytes of the corners that are kept: 16 x 16 of 64 positions, and less of each where there are
+more."""
+BATCHES = 16
+"""In how many steps the positions are compared: all products of a step are taken at once."""
 
 
 def couple_positions(
@@ -57,18 +63,21 @@ def couple_positions(
     Raises:
         InputError: where the mode, a block, K or the token is out of range.
     """
-    if mode not in MODES:
-        raise InputError(f"the mode must be one of {', '.join(MODES)}, and {mode!r} was given")
+    if mode not in TOKEN_KINDS:
+        raise InputError(
+            f"the mode must be one of {', '.join(TOKEN_KINDS)}, and {mode!r} was given"
+        )
     if (token is None) != (mode == "self"):
         told = "needs the token to fix" if token is None else "fixes no token, and one was given"
         raise InputError(f"mode {mode!r} {told}")
-    found: _Found | None = None
-    for position, pair in _pairs(reader, mode, (block, other_block), token, final_norm):
+    found: Positions | None = None
+    for position, pair in pairs(reader, mode, (block, other_block), token, final_norm):
         if found is None:
-            found = _Found(reader.n_tokens, _checked(k, pair[0]), pair[0])
+            found = Positions(reader.n_tokens, _checked(k, pair[0]), TOKEN_K_VIEW, pair[0])
         found.add(position - 1, *pair)
     assert found is not None  # the fixed token itself is always allowed
-    return found.result((block, other_block))
+    found.compare()
+    return PositionCoupling(blocks=(block, other_block), width=found.width, **found.arrays())
 
 
 def _checked(k: int, jacobian: Float[Tensor, "d d"]) -> int:
@@ -77,10 +86,14 @@ def _checked(k: int, jacobian: Float[Tensor, "d d"]) -> int:
     return k
 
 
-def _pairs(
+def pairs(
     reader: Reader, mode: str, blocks: tuple[int, int], token: int | None, final_norm: bool
 ) -> Iterator[tuple[int, tuple[Tensor, Tensor]]]:
-    """Position by position, the Jacobians of the two blocks; the same twice where they are one."""
+    """Position by position (1..n), the Jacobians of the two blocks; the same twice if they are one.
+
+    Raises:
+        InputError: where a block or the token is out of range.
+    """
     chosen = tuple(dict.fromkeys(blocks))
     every = range(1, reader.n_tokens + 1)
     fixed = token or 0
@@ -96,55 +109,104 @@ def _pairs(
         yield position, (jacobians[0], jacobians[-1])
 
 
-class _Found:
-    """What is known of the positions so far."""
+class Positions:
+    """What is known of the positions so far; NaN for one that has not come, or that has none.
 
-    def __init__(self, n: int, k: int, like: Float[Tensor, "d d"]) -> None:
+    Args:
+        n: how many there are.
+        k: Kmax.
+        k_view: side of the corner of each matrix that is kept, where so many fit.
+        like: one of the Jacobians.
+    """
+
+    def __init__(self, n: int, k: int, k_view: int, like: Float[Tensor, "d d"]) -> None:
         d, device = len(like), like.device
-        self.at: list[int] = []
+        view = kept_corner(n, min(k, k_view))
+        self.width = d
+        self.waiting: list[int] = []
+        self.compared: list[int] = []
+        self.batch = -(-n // BATCHES)
         self.jacobians = buffer(n, d, device)
         self.bases = torch.zeros(2, n, k, d, device=device)  # V^T over U^T, as in `coupling`
         self.frames = random_frames(d, k, CHANCE_FRAMES, device)
+        self.itself = np.zeros(n, bool)
         self.singular_values = np.full((2, n, k), np.nan, np.float32)
+        self.next_singular_value = np.full((2, n), np.nan)
         self.rank = np.zeros((2, n), int)
-        self.norm = np.full(n, np.nan)
+        self.jacobian_norm = np.full(n, np.nan)
+        self.diagonal = np.full((2, n, n, k), np.nan, np.float32)
+        self.off_diagonal = np.full_like(self.diagonal, np.nan)
+        self.matrices = np.full((2, n, n, view, view), np.nan, np.float16)
         self.chance = np.full((len(SAMPLED_DEFINITIONS), n, k), np.nan, np.float32)
         self.chance_error = np.full_like(self.chance, np.nan)
         self.certificates: list[list[Certificate | None]] = [[None] * n for _ in range(2)]
 
-    def add(self, at: int, J: Float[Tensor, "d d"], other: Float[Tensor, "d d"]) -> None:
-        """Take in the Jacobians of both blocks at one position."""
+    def add(self, at: int, J: Float[Tensor, "d d"], other: Float[Tensor, "d d"]) -> bool:
+        """Take in the Jacobians of both blocks at one position.
+
+        Returns:
+            whether its pairs, and those of the positions before, are compared by now.
+        """
         k = self.bases.shape[2]
-        svd = _svd(J, k)
-        basis = svd if other is J else _svd(other, k)
+        svd = svd_or_nothing(J, k)
+        basis = svd if other is J else svd_or_nothing(other, k)
         for side, one in enumerate((svd, basis)):
             self.singular_values[side, at] = one.s.cpu().numpy()
+            self.next_singular_value[side, at] = one.next_value
             self.rank[side, at] = one.rank
             self.certificates[side][at] = one.certificate
-        self.at.append(at)
+        self.itself[at] = other is J
         self.jacobians[at], self.bases[0, at], self.bases[1, at] = J, basis.v.T, basis.u.T
-        self.norm[at] = float(torch.linalg.norm(J.double()))
+        self.jacobian_norm[at] = float(torch.linalg.norm(J.double()))
         if svd.rank:
             found = sample_chance(J, self.singular_values[0, at], self.frames)
             self.chance[:, at], self.chance_error[:, at] = found
+        self.waiting.append(at)
+        if len(self.waiting) < self.batch:
+            return False
+        self.compare()
+        return True
 
-    def result(self, blocks: tuple[int, int]) -> PositionCoupling:
-        """All pairs of the positions that came."""
-        n, k, d = self.bases.shape[1:]
-        diagonal = np.full((2, n, n, k), np.nan, np.float32)
-        off_diagonal = np.full_like(diagonal, np.nan)
-        columns = self.bases[:, self.at]
-        for at in self.at:
-            products = row(self.jacobians[at], columns)
-            for numerator, found in zip((diagonal, off_diagonal), nested(products), strict=True):
-                numerator[:, at, self.at] = found.cpu().numpy()
-        return PositionCoupling(
-            blocks, d, self.singular_values, self.rank, self.norm, diagonal, off_diagonal,
-            self.chance, self.chance_error, tuple(map(tuple, self.certificates)),
+    def compare(self) -> None:
+        """Compare the positions that wait with one another, and with all before."""
+        before, new = self.compared, self.waiting
+        for rows, columns in ((new, before + new), (before, new)):
+            bases = self.bases[:, columns]
+            for at in rows if columns else ():
+                self._put(at, columns, row(self.jacobians[at], bases))
+        self.compared, self.waiting = before + new, []
+
+    def _put(self, at: int, columns: list[int], products: Float[Tensor, "role n k k"]) -> None:
+        for numerator, found in zip(
+            (self.diagonal, self.off_diagonal), nested(products), strict=True
+        ):
+            numerator[:, at, columns] = found.cpu().numpy()
+        if self.rank[0, at]:
+            side = self.matrices.shape[-1]
+            corner = products[..., :side, :side].cpu().numpy()
+            self.matrices[:, at, columns] = corner / self.singular_values[0, at, 0]
+        if self.itself[at] and at in columns:
+            # A Jacobian in its own basis is diag(s), to the last digit.
+            self.diagonal[0, at, at] = self.singular_values[0, at]
+            self.off_diagonal[0, at, at] = 0
+
+    def arrays(self) -> dict[str, Any]:
+        """The fields of a `PositionCoupling` as they stand, copied."""
+        copied = (
+            "singular_values", "next_singular_value", "rank", "jacobian_norm", "diagonal",
+            "off_diagonal", "matrices", "chance", "chance_error",
         )  # fmt: skip
+        found = {name: getattr(self, name).copy() for name in copied}
+        return found | {"certificates": tuple(map(tuple, self.certificates))}
 
 
-def _svd(J: Float[Tensor, "d d"], k: int) -> SVD:
+def kept_corner(n: int, side: int) -> int:
+    """Side of the corner of each matrix that is kept of so many positions."""
+    entries = CORNERS // np.float16().itemsize // (2 * n * n)
+    return max(1, min(side, isqrt(entries)))
+
+
+def svd_or_nothing(J: Float[Tensor, "d d"], k: int) -> SVD:
     """The top K triplets; none of a token that the output does not see."""
     if J.any():
         return top_svd(J, k)

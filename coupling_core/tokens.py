@@ -10,6 +10,8 @@ from coupling_core.errors import CouplingError
 from coupling_core.identity import locate
 from coupling_core.records import Request
 
+_SIGNS = str.maketrans({" ": "␣", "\n": "⏎", "\r": "␍", "\t": "⇥", "\xa0": "⍽"})
+
 
 @dataclass(frozen=True)
 class Tokens:
@@ -55,6 +57,11 @@ def readable(pieces: list[str], byte_level: bool) -> tuple[str, ...]:
     if not byte_level:
         return tuple(piece.replace("▁", " ") for piece in pieces)
     return tuple(_from_bytes(piece) for piece in pieces)
+
+
+def visible(text: str) -> str:
+    """A token's text with signs for what would not be seen: spaces, line breaks, tabs, nothing."""
+    return text.translate(_SIGNS) or "∅"
 
 
 def is_byte_level(tokenizer_json: str) -> bool:

@@ -1,8 +1,6 @@
 """The one store of this process, and what may be asked of it."""
 
 import os
-from importlib import import_module
-from threading import Thread
 
 import streamlit as st
 
@@ -62,11 +60,3 @@ def _stamp() -> tuple[int, ...]:
     """Changes whenever a file enters or leaves the store."""
     folders = (store().root, store().gallery)
     return tuple(folder.stat().st_mtime_ns if folder.is_dir() else 0 for folder in folders)
-
-
-@st.cache_resource(show_spinner=False)
-def warm_up() -> Thread:
-    """Import in the background, once, what the first trajectory would wait two seconds for."""
-    thread = Thread(target=import_module, args=("sklearn.decomposition",), daemon=True)
-    thread.start()
-    return thread

@@ -5,8 +5,12 @@ from html import escape
 import streamlit as st
 
 from coupling_core.results import DepthResult, Result
-from coupling_core.tokens import tokenize
+from coupling_core.tokens import tokenize, visible
+from explorer.session import bound
+from explorer.text import plain
 
+LONGEST = 16
+"""Characters of a token on a chip that can be clicked."""
 MOST = 64
 """Tokens shown; of a longer prompt the middle is left out, so that the page stays light."""
 
@@ -25,7 +29,6 @@ def tokens(
     measured: int,
     special: tuple[bool, ...] = (),
     next_tokens: tuple[tuple[str, float], ...] = (),
-    mark: str = "measured",
 ) -> None:
     """Show the tokens of a prompt.
 
@@ -34,14 +37,13 @@ def tokens(
         measured: number of the token measured, 1..n; 0 where all are.
         special: whether each was added by the tokenizer; empty where that is not known.
         next_tokens: the model's predictions after the measured token, with probabilities.
-        mark: what the measured token is called.
     """
     special = special or (False,) * len(texts)
     shown, previous = [], -1
     for i in _positions(len(texts), measured):
         if i > previous + 1:
             shown.append(f'<span class="aside">… {i - previous - 1} more …</span>')
-        shown.append(_chip(i + 1, texts[i], special[i], mark * (i + 1 == measured)))
+        shown.append(_chip(i + 1, texts[i], special[i], i + 1 == measured))
         previous = i
     if next_tokens:
         text, probability = next_tokens[0]
@@ -52,15 +54,42 @@ def tokens(
     st.html(_STYLE + f'<div class="tokens">{"".join(shown)}</div>')
 
 
-def of_result(result: Result, selected: int = 0) -> None:
-    """Show the tokens of a result, and which of them it is of, or which is selected (1..n)."""
+def of_result(result: Result) -> None:
+    """Show the tokens of a result, and which of them it is of."""
     found = tokenize(result.request)
     same = found is not None and found.ids == tuple(result.token_ids)
     special = found.special if found and same else ()
     if isinstance(result, DepthResult):
         tokens(result.tokens, result.token, special, result.next_tokens)
     else:
-        tokens(result.tokens, selected, special, mark="selected")
+        tokens(result.tokens, 0, special)
+
+
+def pick(result: Result, token: int) -> None:
+    """Offer the tokens of a result as chips, of which a click selects one.
+
+    Args:
+        result: whose tokens they are.
+        token: the selected one, 1..n.
+    """
+    shown = [i + 1 for i in _positions(len(result.tokens), token)]
+    bound(
+        st.pills,
+        "Token",
+        "token",
+        shown,
+        # The browser sends labels: one that was another prompt's would be taken for a value.
+        place=f"chips-{hash((result.tokens, tuple(shown)))}",
+        format_func=lambda number: _label(number, result.tokens[number - 1]),
+        write=lambda _: token,
+        required=True,
+    )
+
+
+def _label(number: int, text: str) -> str:
+    seen = visible(text)
+    short = seen if len(seen) <= LONGEST else seen[: LONGEST - 1] + "…"
+    return f"{plain(short)} :small[{number}]"
 
 
 def _positions(n: int, measured: int) -> list[int]:
@@ -72,9 +101,9 @@ def _positions(n: int, measured: int) -> list[int]:
     return sorted({*range(part), *near, *range(n - part, n)})
 
 
-def _chip(number: int, text: str, special: bool, mark: str) -> str:
-    kinds = " ".join(["special"] * special + ["measured"] * bool(mark))
-    title = f"token {number}" + ", special" * special + f", {mark}" * bool(mark)
+def _chip(number: int, text: str, special: bool, measured: bool) -> str:
+    kinds = " ".join(["special"] * special + ["measured"] * measured)
+    title = f"token {number}" + ", special" * special + ", measured" * measured
     return f'<span class="{kinds}" title="{title}">{escape(_visible(text))}</span>'
 
 

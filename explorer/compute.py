@@ -82,8 +82,12 @@ def _prompt(request: Request) -> int | None:
     measured = request.token + n + 1 if request.token < 0 else request.token
     if not 1 <= measured <= n:
         raise InputError(f"token {request.token} does not exist: this prompt has tokens 1..{n}")
+    if request.kind in ("self", "trajectory"):
+        measured, what = 0, "all of them are measured"
+    else:
+        what = f"token {measured} is {'measured' if request.kind == 'depth' else 'fixed'}"
     chips.tokens(tokens.texts, measured, tokens.special)
-    st.caption(f"{n} tokens, {sum(tokens.special)} of them special; token {measured} is measured.")
+    st.caption(f"{n} tokens, {sum(tokens.special)} of them special; {what}.")
     return n
 
 
@@ -105,7 +109,7 @@ def _larger_k(request: Request) -> None:
 def _cost(request: Request, tokens: int | None) -> None:
     source = locate(request)
     preview.download(source)
-    cost = estimate(source.digest, backend.entries())
+    cost = estimate(source.digest, request, tokens, backend.entries())
     if cost is None:
         preview.cost(request, tokens)
     else:

@@ -12,12 +12,17 @@ from explorer.state import State
 
 def selected(result: DepthResult, state: State) -> tuple[int, int]:
     """The selected pair (l, l'); past this model's last block, the last and the one before."""
-    n = result.n_blocks
+    return within(state, result.n_blocks)
+
+
+def within(state: State, n_blocks: int) -> tuple[int, int]:
+    """The same for a model of so many blocks."""
     chosen = ((state.block, State.block), (state.basis, State.basis))
-    if any(number > n and number != default for number, default in chosen):
-        st.warning(f"This model has blocks 1 to {n}: the selected pair was cut to them.")
+    if any(number > n_blocks and number != default for number, default in chosen):
+        st.warning(f"This model has blocks 1 to {n_blocks}: the selected pair was cut to them.")
     # A block in its own basis is 1 by construction, and nothing to begin with.
-    return min(state.block, n), state.basis if state.basis <= n else max(1, n - 1)
+    basis = state.basis if state.basis <= n_blocks else max(1, n_blocks - 1)
+    return min(state.block, n_blocks), basis
 
 
 def selection(n_blocks: int, block: int, basis: int) -> None:
@@ -29,20 +34,25 @@ def selection(n_blocks: int, block: int, basis: int) -> None:
         basis: l', as selected.
     """
     with st.container(horizontal=True):
-        for label, field, number in (
-            ("Block l (Jacobian)", "block", block),
-            ("Block l' (basis)", "basis", basis),
-        ):
-            bound(
-                st.number_input,
-                label,
-                field,
-                1,
-                n_blocks,
-                place="pair",
-                write=lambda _, number=number: number,
-                width=140,
-            )
+        inputs(n_blocks, block, basis)
+
+
+def inputs(n_blocks: int | None, block: int, basis: int) -> None:
+    """The inputs alone; L is None where it is not known yet."""
+    for label, field, number in (
+        ("Block l (Jacobian)", "block", block),
+        ("Block l' (basis)", "basis", basis),
+    ):
+        bound(
+            st.number_input,
+            label,
+            field,
+            1,
+            n_blocks,
+            place="pair",
+            write=lambda _, number=number: number,
+            width=140,
+        )
 
 
 def drawer(shown: Shown, state: State, block: int, basis: int) -> None:
@@ -91,8 +101,13 @@ def _certificates(certificates: tuple[Certificate, ...], block: int, basis: int)
 
 
 def _certificate(number: int, certificate: Certificate) -> str:
-    verdict = "certified" if certificate.certified else f"not certified: {certificate.reason}"
+    return f"Block {number}: {verdict(certificate)}"
+
+
+def verdict(certificate: Certificate) -> str:
+    """What a certificate says."""
+    said = "certified" if certificate.certified else f"not certified: {certificate.reason}"
     return (
-        f"Block {number}: {verdict}; {certificate.method}, orthonormality "
+        f"{said}; {certificate.method}, orthonormality "
         f"{certificate.orthonormality:.1e}, residual {certificate.residual:.1e} s₁"
     )

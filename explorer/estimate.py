@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from statistics import median
 
+from coupling_core.records import TOKEN_KINDS, Request
 from coupling_core.store import Entry
 
 
@@ -26,20 +27,59 @@ class Estimate:
     here: bool
 
 
-def estimate(digest: str, entries: Iterable[Entry]) -> Estimate | None:
-    """Cost of measuring a model, by the hash that names it; None where none was measured.
+def estimate(
+    digest: str, request: Request, tokens: int | None, entries: Iterable[Entry]
+) -> Estimate | None:
+    """Cost of a measurement, from earlier ones of its kind; None where there was none.
 
     The gallery, whose results may be of another machine, counts only where there is nothing else.
+
+    Args:
+        digest: hash that names the model.
+        request: what would be measured.
+        tokens: length of the prompt; None where it is not known.
+        entries: what is stored.
     """
-    found = [e for e in entries if not e.problem and e.identity.get("digest") == digest]
+    found = [
+        entry
+        for entry in entries
+        if not entry.problem
+        and entry.identity.get("digest") == digest
+        and _sort(entry.request) == _sort(request)
+    ]
     here = [entry for entry in found if not entry.gallery]
-    costs = [entry.provenance for entry in here or found]
-    if not costs:
+    chosen = here or found
+    if not chosen:
         return None
+    power = _POWERS[_sort(request)]
     return Estimate(
-        seconds=median(cost["seconds"] for cost in costs),
-        load_seconds=median(cost["load_seconds"] for cost in costs),
-        memory=max(cost["peak_memory_bytes"] for cost in costs),
-        runs=len(costs),
+        seconds=median(_scaled(entry, tokens, power) for entry in chosen),
+        load_seconds=median(entry.provenance["load_seconds"] for entry in chosen),
+        memory=max(entry.provenance["peak_memory_bytes"] for entry in chosen),
+        runs=len(chosen),
         here=bool(here),
     )
+
+
+def _sort(request: Request | None) -> str:
+    """Measurements that cost alike."""
+    if request is None or request.kind not in TOKEN_KINDS:
+        return request.kind if request else "depth"
+    return "means" if request.block is None else request.kind
+
+
+_POWERS = {
+    "depth": 0,
+    "trajectory": 1,
+    "self": 1,
+    "fixed-input": 1,
+    "fixed-output": 1,
+    "means": 2,
+}
+"""With which power of the prompt's length the seconds grow."""
+
+
+def _scaled(entry: Entry, tokens: int | None, power: int) -> float:
+    """Seconds of an earlier run, at the length of this prompt."""
+    longer = (tokens or len(entry.tokens)) / len(entry.tokens) if entry.tokens else 1.0
+    return float(entry.provenance["seconds"]) * longer**power

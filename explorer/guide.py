@@ -15,6 +15,23 @@ vectors are arbitrary: trust the angles between the subspaces more than any one 
 **Colours** span a fixed range, so that two views compare; *auto range* gives that up and says so.
 """
 
+TOKENS = """
+**Grid.** Row *t* is the token whose Jacobian is taken, column *t'* the token whose top *K* singular
+vectors serve as the basis. *Each token with itself* takes the Jacobians from a token's state to the
+same token; *one input token* those from that token to every later one; *one output token* those
+from every earlier one to that token. The colour is the score of the Depth page: 0 is what a basis
+that has nothing to do with it would give, 1 is full coupling.
+
+**Hatched** cells are forbidden: in a causal model no token hears a later one. **Grey** cells have
+no score, and hovering tells why: what comes from another token passes through the attention heads
+only, so that its Jacobian may have a rank below *K*.
+
+**By distance.** The whole prompt as one curve: the mean over all pairs of tokens that lie so far
+apart, with its spread. A Jacobian against itself is 1 by construction and enters no mean.
+
+**Mean over all pairs** averages each cell over all pairs of blocks (*l*, *l'*); it has no matrices.
+"""
+
 GRAPH = """
 **Graph.** Each node is a block, each edge a pair of blocks whose score reaches the threshold; the
 wider and the darker, the more they are coupled. An edge has no direction: it is the mean of the

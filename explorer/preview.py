@@ -89,6 +89,15 @@ def cost(request: Request, tokens: int | None) -> None:
     _memory(request, found, tokens or len(request.prompt) // CHARACTERS + 1)
 
 
+def count_blocks(request: Request) -> int | None:
+    """L of a model that was not measured before; None where it is not known.
+
+    Raises:
+        ComputeError: where it cannot be found out what the model is.
+    """
+    return _find(request).blocks
+
+
 def _summary(found: "Probe") -> str:
     kind = {True: "causal ", False: "bidirectional ", None: ""}[found.causal]
     stack = f" of the {found.stack}" if found.stack else ""

@@ -36,6 +36,14 @@ _RECIPES: dict[Kind, _Recipe] = {
         "found.corrected)  # row l, column l'; see also found.coupling, found.chance",
         blocks=True,
     ),
+    **dict.fromkeys(
+        TOKEN_KINDS,
+        _Recipe(
+            "tokens",
+            "score_positions",
+            "found.corrected)  # row t, column t'; see also found.coupling, found.chance",
+        ),
+    ),
     "trajectory": _Recipe(
         "trajectory",
         "project_paths",
@@ -79,6 +87,8 @@ def shell_recipe(request: Request, state: State) -> str:
         flags = [] if state.first else ["--without-first"]
     if request.kind in TOKEN_KINDS:
         always |= {"mode": request.kind}
+        if request.kind != "self":
+            always |= {"token": request.token}
         options |= {"block": (request.block, None), "other-block": (request.other_block, None)}
     return _command(recipe.command, always, options, flags)
 

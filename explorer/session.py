@@ -12,12 +12,16 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
+from coupling_core.errors import CouplingError
 from coupling_core.records import DEFAULT_MODEL
+from coupling_core.tokens import tokenize
 from explorer.backend import allowed, is_hosted
 from explorer.state import State, from_query, to_query
 
 _STATE, _PAGE, _URL, _ACTED, _PROBLEMS = "_state", "_page", "_url", "_acted", "_problems"
 _DEVICE, _SETTLED = "_device", "_settled"
+_OF_PROMPT = ("token", "other_token", "fixed", "row_window", "column_window")
+"""Fields that number tokens."""
 
 
 def open_session(page: str) -> State:
@@ -56,13 +60,24 @@ def change(**fields: Any) -> None:
     and an untrained twin has no quantised form.
     """
     if "prompt" in fields:
-        fields = {"token": State.token} | fields
+        fields = {name: getattr(State, name) for name in _OF_PROMPT} | fields
     if "model" in fields:
         fields = {"revision": State.revision, "stack": State.stack} | fields
+    if fields.get("token", 0) > 0 and fields["token"] == _count_tokens():
+        fields |= {"token": State.token}  # one name for the last token, whoever chose it
     if fields.get("untrained") is not None:
         fields = {"quantize": None} | fields
     st.session_state[_STATE] = replace(current(), **fields)
     st.session_state[_ACTED] = True
+
+
+def _count_tokens() -> int:
+    """Length of the prompt; 0 where its tokens cannot be counted."""
+    try:
+        found = tokenize(current().request())
+    except CouplingError:
+        return 0
+    return len(found.texts) if found else 0
 
 
 def device() -> str | None:

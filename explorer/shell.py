@@ -7,8 +7,7 @@ from pathlib import Path
 import streamlit as st
 
 from coupling_core.errors import CouplingError
-from coupling_core.records import Kind
-from explorer.backend import warm_up
+from coupling_core.records import TOKEN_KINDS, Kind
 from explorer.session import open_session, problems, settle
 from explorer.sidebar import sidebar
 from explorer.state import State, to_query
@@ -31,6 +30,7 @@ formula that is too long for a small screen scrolls."""
 PAGES = {
     "Start": "app.py",
     "Depth": "pages/1_Depth.py",
+    "Tokens": "pages/2_Tokens.py",
     "Trajectories": "pages/3_Trajectories.py",
     "Layer graph": "pages/4_Layer_graph.py",
     "Compare": "pages/5_Compare.py",
@@ -38,7 +38,11 @@ PAGES = {
     "Method": "pages/7_Method.py",
 }
 """Every page by its title, in the order of the navigation."""
-PAGE_OF_KIND: dict[Kind, str] = {"depth": "Depth", "trajectory": "Trajectories"}
+PAGE_OF_KIND: dict[Kind, str] = {
+    "depth": "Depth",
+    **dict.fromkeys(TOKEN_KINDS, "Tokens"),
+    "trajectory": "Trajectories",
+}
 """The page that shows a result of this kind."""
 
 
@@ -67,7 +71,6 @@ def page(title: str) -> Iterator[State]:
     with plain_errors():
         yield state
     settle()  # not where a click interrupts the page
-    warm_up()
 
 
 @contextmanager

@@ -76,7 +76,7 @@ def _token(tokens: Tokens | None) -> None:
         positions.append(chosen)
     bound(
         st.selectbox,
-        "Token measured",
+        "Token",
         "token",
         positions,
         # The browser sends labels: one that was another prompt's would be taken for a value.

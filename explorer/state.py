@@ -21,6 +21,7 @@ from coupling_core.records import (
     QUANTISATIONS,
     ROLES,
     STACKS,
+    TOKEN_KINDS,
     Definition,
     Dtype,
     FinalNorm,
@@ -33,6 +34,7 @@ from coupling_core.records import (
     Request,
     Role,
     Stack,
+    TokenKind,
     View,
     parse_blocks,
 )
@@ -71,6 +73,15 @@ class State:
         signed: whether matrices are drawn with their signs.
         raw: whether the raw score is drawn in place of the chance-corrected one.
         auto_range: whether colours span the drawn values rather than the fixed range.
+        mode: which tokens the Jacobians join where tokens are compared.
+        fixed: the token that `mode` fixes, 1..n or counted from the end; None is the one that all
+            others may be compared with, the first as an input and the last as an output.
+        all_pairs: whether tokens are compared on average over all pairs of blocks, rather than in
+            the selected one.
+        other_token: the selected column, the token of the basis; `token` is the selected row.
+        row_window: the first of the tokens shown as rows of a long prompt; 0 shows the selected.
+        column_window: the same of the columns.
+        matrices: whether tokens are compared by their matrices, rather than by their scores.
         threshold: smallest weight of an edge of the layer graph.
         layout: where its nodes lie.
         node_color: what colours them.
@@ -103,6 +114,13 @@ class State:
     signed: bool = False
     raw: bool = False
     auto_range: bool = False
+    mode: TokenKind = "self"
+    fixed: int | None = None
+    all_pairs: bool = False
+    other_token: int = -2
+    row_window: int = 0
+    column_window: int = 0
+    matrices: bool = False
     threshold: float = DEFAULT_THRESHOLD
     layout: Layout = "line"
     node_color: NodeColor = "community"
@@ -128,6 +146,24 @@ class State:
             quantize=self.quantize,
             stack=self.stack,
         )
+
+    def token_request(self, block: int, basis: int) -> Request:
+        """What has to be measured to compare tokens.
+
+        Args:
+            block: l, as selected and within the model's blocks.
+            basis: l', likewise.
+        """
+        pair = {} if self.all_pairs else {"block": block, "other_block": basis}
+        fixed = Request.token if self.mode == "self" else self.fixed_token
+        return replace(self.request(), kind=self.mode, token=fixed, **pair)
+
+    @property
+    def fixed_token(self) -> int:
+        """The token that the mode fixes, as chosen or as it is by default."""
+        if self.fixed is not None:
+            return self.fixed
+        return 1 if self.mode == "fixed-input" else Request.token
 
     def path_request(self) -> Request:
         """What has to be measured of the paths of all tokens, of which none is chosen."""
@@ -159,18 +195,31 @@ class State:
         if not isinstance(request.prompt, str):
             raise InputError("it was measured from token ids, which no link can carry")
         return replace(
-            self,
+            self._of_kind(request),
             model=request.model,
             revision=request.revision or "",
             prompt=request.prompt,
-            token=request.token,
             untrained=request.untrained,
             dtype=request.dtype,
             quantize=request.quantize,
             stack=request.stack,
             final_norm=request.final_norm,
-            k=min(self.k, k_max),
+            k=min(self.k, k_max or self.k),
         )
+
+    def _of_kind(self, request: Request) -> "State":
+        """The selection that leads to this request."""
+        if request.kind not in TOKEN_KINDS:
+            return replace(self, token=request.token)
+        of_prompt = ("token", "other_token", "row_window", "column_window")
+        begun = replace(self, **{name: getattr(State, name) for name in of_prompt})
+        fixed = None if request.kind == "self" else request.token
+        if request.block is None or request.other_block is None:
+            return replace(begun, mode=request.kind, fixed=fixed, all_pairs=True)
+        if min(request.block, request.other_block) < 0:
+            raise InputError("its blocks were counted from the end, which no link can carry")
+        pair = {"block": request.block, "basis": request.other_block, "all_pairs": False}
+        return replace(begun, mode=request.kind, fixed=fixed, **pair)
 
 
 def _whole(text: str) -> int:
@@ -256,6 +305,13 @@ _READERS: Mapping[str, tuple[str, Callable[[str], Any]]] = {
     "signed": ("signed", _flag),
     "raw": ("raw", _flag),
     "auto": ("auto_range", _flag),
+    "mode": ("mode", _one_of(TOKEN_KINDS)),
+    "fixed": ("fixed", _token),
+    "all": ("all_pairs", _flag),
+    "other": ("other_token", _token),
+    "rows": ("row_window", _at_least(0)),
+    "columns": ("column_window", _at_least(0)),
+    "tiles": ("matrices", _flag),
     "threshold": ("threshold", _threshold),
     "layout": ("layout", _one_of(LAYOUTS)),
     "nodes": ("node_color", _one_of(NODE_COLORS)),

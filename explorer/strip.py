@@ -33,12 +33,16 @@ def strip(
         result: what is drawn.
         view: how.
         guide: how the figures of this page are read, in Markdown.
-        selected: the token (1..n) that stands out among those that were measured; 0 is none.
+        selected: the token (1..n) that is chosen among those that were measured; 0 where the
+            result is of one token.
         recipes: how to come by the same in Python and on the command line; None is how to come by
             the scores.
     """
     with st.container(gap="xsmall"):
-        chips.of_result(result, selected)
+        if selected:
+            chips.pick(result, selected)
+        else:
+            chips.of_result(result)
         st.caption(facts(result, view))
         asked = result.request
         recipes = recipes or (python_recipe(asked, view), shell_recipe(asked, current()))

@@ -15,6 +15,13 @@ CITATION = """@inproceedings{aubry2025coupling,
   note      = {arXiv:2407.07810}
 }"""
 
+GUIDES = {
+    "Depth": guide.DEPTH,
+    "Trajectories": guide.TRAJECTORIES,
+    "Layer graph": guide.GRAPH,
+    "Compare": guide.COMPARE,
+}
+
 
 def jacobians() -> None:
     st.header("From a prompt to Jacobians", anchor=False)
@@ -110,6 +117,41 @@ def chance() -> None:
     st.markdown("No mean includes a Jacobian against itself: that is 1 by construction.")
 
 
+def graphs() -> None:
+    st.header("The blocks as a graph", anchor=False)
+    st.markdown(
+        "As in the papers' Figures 1c-e, each block is a node, and two blocks are joined by an "
+        "edge whose weight is the mean of the two directions, which may differ much:"
+    )
+    st.latex(r"w_{ll'} = \tfrac{1}{2}\,(c_{ll'} + c_{l'l}), \qquad l \neq l'")
+    st.markdown(
+        "Edges below a threshold are left out, and pairs without a score are counted instead of "
+        "drawn. At the default of 0.05, chance-corrected, SmolLM2-135M has 212 of 435 possible "
+        "edges on the first example prompt, its untrained twin none. Communities are found with "
+        "the Louvain method from the positive weights of the edges that are drawn, always with "
+        "the same seed; *modularity* says how much heavier the edges within them are than at "
+        "random. The locality curve is the mean weight over all pairs at a distance, whatever the "
+        "threshold."
+    )
+
+
+def comparisons() -> None:
+    st.header("Two results side by side", anchor=False)
+    st.markdown(
+        "Two measurements are compared at one *K* and one definition, pair by pair. Where their "
+        "models have different numbers of blocks, block *l* of the shallower one, of *L* blocks, "
+        "lies at the relative depth"
+    )
+    st.latex(r"r = \frac{l - 1}{L - 1}")
+    st.markdown(
+        "and is matched with the block of the deeper one whose *r* is nearest (the shallower of "
+        "two equally near). Nothing is interpolated, so that every number shown was measured, and "
+        "no block of the deeper model stands for two. The correlation (Pearson) is taken over all "
+        "pairs of different blocks that have a score in both: near 1 where the same blocks are "
+        "coupled in both results, whatever their means."
+    )
+
+
 def certificates() -> None:
     st.header("How the singular vectors are checked", anchor=False)
     st.markdown(
@@ -200,14 +242,17 @@ with page("Method"):
         scores()
         chance()
         certificates()
-        st.header("How the figures are read", anchor=False)
-        st.markdown(guide.DEPTH)
         trajectories()
-        st.markdown(guide.TRAJECTORIES)
+        graphs()
+        comparisons()
+        st.header("How the figures are read", anchor=False)
+        for name, text in GUIDES.items():
+            st.subheader(name, anchor=False)
+            st.markdown(text)
         limits()
         st.header("Citation", anchor=False)
         st.markdown(
             "The measure and the phenomenon are from this paper; please cite it for both. The "
-            "mosaic of the Depth page follows its Figure 3."
+            "mosaic of the Depth page follows its Figure 3, the Layer graph its Figures 1c-e."
         )
         st.code(CITATION, language="bibtex", wrap_lines=True)

@@ -8,13 +8,27 @@ import numpy as np
 
 from coupling_core import trajectory
 from coupling_core.keys import make_key
-from coupling_core.records import ROLES, SAMPLED_DEFINITIONS, Certificate, Request
+from coupling_core.records import ROLES, SAMPLED_DEFINITIONS, Certificate, Request, View
 from coupling_core.results import DepthResult, TrajectoryResult
 from coupling_core.scores import score
 
 PROMPT = "The cat sat down"
 TOKENS = ("The", " cat", " sat", " down")
 FRAMES = 8
+
+VIEW = View(k=1, definition="alignment")
+"""At K = 1 this score is A_11 / s_1, and its chance floor is 0: any scores can be planted."""
+
+SCORES = np.array(
+    [
+        [1.0, 0.9, 0.7, 0.0, 0.12],
+        [0.6, 1.0, 0.5, 0.24, 0.0],
+        [0.7, 0.3, 1.0, 0.12, 0.0],
+        [0.0, 0.0, 0.12, 1.0, 0.9],
+        [0.12, 0.24, 0.0, 0.5, 1.0],
+    ]
+)
+"""Blocks 1 to 3 and blocks 4 and 5 keep to themselves; the two directions differ."""
 
 
 def random_result(
@@ -28,6 +42,14 @@ def random_result(
     """A result of random Jacobians that share part of their bases, so that scores lie off 0."""
     jacobians = planted_jacobians(n_blocks, width, coupling=0.5, seed=seed)
     return depth_result(jacobians, k_max, k_view, **changes)
+
+
+def planted(scores: np.ndarray = SCORES, **changes: Any) -> DepthResult:
+    """A result that has these scores in `VIEW`; `changes` replaces its fields."""
+    result = random_result(n_blocks=len(scores))
+    diagonal = result.diagonal.copy()
+    diagonal[0, :, :, 0] = scores * result.singular_values[:, :1]
+    return replace(result, diagonal=diagonal, **changes)
 
 
 def content(result: DepthResult) -> dict[str, Any]:

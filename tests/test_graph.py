@@ -6,7 +6,7 @@ from dataclasses import replace
 import networkx as nx
 import numpy as np
 import pytest
-from cases import random_result
+from cases import VIEW, planted, random_result
 
 from coupling_core import InputError, View, score_pairs
 from coupling_core.graph import (
@@ -19,27 +19,6 @@ from coupling_core.graph import (
     strongest_partners,
     to_graphml,
 )
-
-VIEW = View(k=1, definition="alignment")
-"""At K = 1 this score is A_11 / s_1, and its chance floor is 0: any scores can be planted."""
-
-SCORES = np.array(
-    [
-        [1.0, 0.9, 0.7, 0.0, 0.12],
-        [0.6, 1.0, 0.5, 0.24, 0.0],
-        [0.7, 0.3, 1.0, 0.12, 0.0],
-        [0.0, 0.0, 0.12, 1.0, 0.9],
-        [0.12, 0.24, 0.0, 0.5, 1.0],
-    ]
-)
-"""Blocks 1 to 3 and blocks 4 and 5 keep to themselves; the two directions differ."""
-
-
-def planted(scores=SCORES, **changes):
-    result = random_result(n_blocks=len(scores))
-    diagonal = result.diagonal.copy()
-    diagonal[0, :, :, 0] = scores * result.singular_values[:, :1]
-    return replace(result, diagonal=diagonal, **changes)
 
 
 def uncoupled(n_blocks=4):

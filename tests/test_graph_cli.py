@@ -7,8 +7,7 @@ from dataclasses import replace
 import networkx as nx
 import numpy as np
 import pytest
-from cases import random_result
-from test_graph import SCORES, planted
+from cases import SCORES, planted, random_result
 
 from coupling_core import Store, View, score_pairs
 from coupling_core.archive import save

@@ -59,6 +59,13 @@ def test_it_is_all_of_the_jacobian(queries, groups, cotangents):
     assert (found - dense(m, firsts)).norm() < 1e-13 * found.norm()
 
 
+def test_heads_may_lie_in_any_order():
+    m, z, firsts = attention(3, 3)
+    mixed = m[torch.randperm(len(m), generator=torch.Generator().manual_seed(0))]
+    found = by_heads(mixed, z, firsts, "any")
+    assert (found - dense(mixed, firsts)).norm() < 1e-13 * found.norm()
+
+
 def test_the_layout_of_one_block_serves_the_next(monkeypatch):
     by_heads(*attention(3, 3), "any")
     monkeypatch.setattr(heads, "_find", None)

@@ -1,7 +1,7 @@
 """The command line: `python -m coupling_core`, also installed as `coupling`.
 
     depth      measure one prompt, or many           (options in `depth`, many in `prompts`)
-    trajectory the path of every token through the blocks
+    tokens     compare the tokens of a prompt        trajectory follow them through the blocks
     graph      the blocks as a graph                 compare    two stored results
     models     which models are at hand
     runs       the store: ls, show, verify, rm
@@ -26,6 +26,7 @@ from coupling_core.cli.depth import depth
 from coupling_core.cli.graph import graph
 from coupling_core.cli.models import models
 from coupling_core.cli.runs import app as runs
+from coupling_core.cli.tokens import tokens
 from coupling_core.cli.trajectory import trajectory
 from coupling_core.errors import ComputeError, InputError
 
@@ -38,6 +39,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command()(depth)
+app.command()(tokens)
 app.command()(trajectory)
 app.command()(graph)
 app.command()(compare)

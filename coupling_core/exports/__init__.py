@@ -1,17 +1,25 @@
 """A result's numbers in the forms that other programs read: NumPy archives and CSV.
 
-depth    one file a kind of result: `arrays` by name, and the `table` of its scores
-forms    those as the contents of files
+    depth, tokens, trajectory    by kind of result: `arrays` by name, and the `table` of them
+    forms                        those as the contents of files
+
+A new kind registers its two functions at the end of this file.
 """
 
 from functools import singledispatch
 
 import numpy as np
 
-from coupling_core.exports import depth, trajectory
+from coupling_core.exports import depth, tokens, trajectory
 from coupling_core.exports.forms import to_csv, to_npz
 from coupling_core.records import AnyView
-from coupling_core.results import DepthResult, Result, TrajectoryResult
+from coupling_core.results import (
+    DepthResult,
+    Result,
+    TokenMeansResult,
+    TokensResult,
+    TrajectoryResult,
+)
 
 __all__ = ["arrays", "table", "to_csv", "to_npz"]
 
@@ -43,5 +51,8 @@ def table(result: Result, view: AnyView) -> bytes:
 
 arrays.register(DepthResult, depth.arrays)
 table.register(DepthResult, depth.table)
+for _kind in (TokensResult, TokenMeansResult):
+    arrays.register(_kind, tokens.arrays)
+    table.register(_kind, tokens.table)
 arrays.register(TrajectoryResult, trajectory.arrays)
 table.register(TrajectoryResult, trajectory.table)

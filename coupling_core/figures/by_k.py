@@ -34,7 +34,7 @@ def score_by_k(
     require_k(result, view.k)
     raw, floor = curves(result, block, basis, view)
     shown = correct(raw, floor) if corrected else raw
-    return _draw(
+    return draw(
         shown,
         np.where(np.isnan(floor), np.nan, 0.0) if corrected else floor,
         view,
@@ -53,7 +53,7 @@ def mean_by_k(result: DepthResult, view: View, *, corrected: bool = False) -> go
     """
     require_k(result, view.k)
     raw, floor, above = mean_curves(result, view)
-    return _draw(
+    return draw(
         above if corrected else raw,
         np.where(np.isnan(floor), np.nan, 0.0) if corrected else floor,
         view,
@@ -64,7 +64,7 @@ def mean_by_k(result: DepthResult, view: View, *, corrected: bool = False) -> go
     )
 
 
-def _draw(
+def draw(
     shown: Float[np.ndarray, " k"],
     chance: Float[np.ndarray, " k"],
     view: View,
@@ -73,6 +73,17 @@ def _draw(
     alt: str,
     caption: str,
 ) -> go.Figure:
+    """Draw a score and its chance floor for K = 1..Kmax, with a marker at the viewed K.
+
+    Args:
+        shown: the score, NaN where it is undefined.
+        chance: its floor.
+        view: K and definition.
+        corrected: whether the score is chance-corrected.
+        name: of the score.
+        alt: the alternative text.
+        caption: the caption.
+    """
     fixed = style.CORRECTED_RANGE if corrected else style.RAW_RANGE
     k = np.arange(1, len(shown) + 1)
     figure = style.new_figure(

@@ -63,7 +63,8 @@ def on_paper(figure: go.Figure, result: Result, view: AnyView) -> go.Figure:
     notes = [*caption, *(f"<span style='color: {style.INK}'>{line}</span>" for line in source)]
     page = style.reink(go.Figure(figure), style.BLACK)
     square = page.layout.yaxis.scaleanchor is not None and figure.layout.width is None
-    below = _AXIS + _legend_below(page, square)
+    legend = _legend_below(page, square)
+    below = page.layout.meta.get("below", _AXIS) + legend
     bottom = below + _LINE * len(notes) + 16
     page.update_layout(
         width=width,
@@ -74,6 +75,9 @@ def on_paper(figure: go.Figure, result: Result, view: AnyView) -> go.Figure:
     )
     page.update_xaxes(automargin=True)
     page.update_yaxes(automargin=True)
+    if page.layout.legend.yref == "container":  # between the axis and the notes
+        top = (bottom - below + legend) / page.layout.height
+        page.update_layout(legend={"y": top, "yanchor": "top"})
     return page.add_annotation(
         text="<br>".join(notes),
         x=0,

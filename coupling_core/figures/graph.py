@@ -1,6 +1,7 @@
 """The layer graph: blocks as nodes, edges as wide and as opaque as the two are coupled.
 
-Thousands of edges are drawn as a handful of traces, one for each step of the scale.
+Thousands of edges are drawn as a handful of shapes, one for each step of the scale: a trace would
+make an element of the page of each edge.
 """
 
 import networkx as nx
@@ -51,7 +52,8 @@ def graph(
 
     Returns:
         a figure whose traces "edges" and "blocks" take clicks, with customdata [l, l']; of a node,
-        l' is its strongest partner.
+        l' is its strongest partner. `layout.meta` also has the "summary": how many edges there
+        are, and the communities.
 
     Raises:
         InputError: where K or a block is not in the result, or the threshold is out of range.
@@ -64,19 +66,20 @@ def graph(
         **_axes(at, layout),
     )
     place = dict(zip(drawn.nodes, at, strict=True))
-    figure.add_traces(_edges(drawn, place, layout, _steps(drawn, corrected, auto_range)))
+    _add_edges(figure, drawn, place, layout, _steps(drawn, corrected, auto_range))
     if selected and set(selected) <= set(place) and selected[0] != selected[1]:
-        figure.add_trace(_selected(selected, place, layout))
+        path = layouts.path(*_ends([selected], place), layout)
+        mark = {"color": style.ACCENT, "width": 2.5}
+        _add_lines(figure, path, f"selected: {selected[0]} and {selected[1]}", mark)
     figure.add_trace(_handles(drawn, place, layout))
     partners = strongest_partners(score_pairs(result, view), corrected=corrected)
     figure.add_traces(_nodes(drawn, place, partners, result.n_blocks, color, selected))
     if layout != "line":
         figure.add_trace(_labels(drawn, at, layout))
+    title = f"{style.score_name(corrected)} ({style.score_terms(view)})"
     return figure.update_layout(
-        legend_title={
-            "text": f"{style.score_name(corrected)} ({style.score_terms(view)})",
-            "side": "top",
-        }
+        legend_title={"text": title, "side": "top"},
+        meta=figure.layout.meta | {"summary": graph_words.graph_summary(drawn)},
     )
 
 
@@ -89,35 +92,39 @@ def _steps(drawn: nx.Graph, corrected: bool, auto_range: bool) -> Float[np.ndarr
     return np.linspace(low, high, len(fixed), endpoint=False)
 
 
-def _edges(
+def _add_edges(
+    figure: go.Figure,
     drawn: nx.Graph,
     place: dict[int, Float[np.ndarray, " 2"]],
     layout: Layout,
     steps: Float[np.ndarray, " step"],
-) -> list[go.Scatter]:
-    """One trace a step that has an edge, the faintest first."""
+) -> None:
+    """One shape a step that has an edge, the faintest first."""
     weight = np.array([weight for *_, weight in drawn.edges(data="weight")])
-    lines = layouts.paths(*_ends(list(drawn.edges), place), layout)
+    start, end = _ends(list(drawn.edges), place)
     step = np.clip(np.searchsorted(steps, weight, side="right") - 1, 0, None)
-    traces = []
     for number, low in enumerate(steps):
-        if not (step == number).any():
+        at = step == number
+        if not at.any():
             continue
-        strength = number / (len(steps) - 1)
-        last = number == len(steps) - 1
-        x, y = _broken(lines[step == number])
-        traces.append(
-            go.Scatter(
-                x=x,
-                y=y,
-                mode="lines",
-                line={"color": style.INK, "width": float(np.interp(strength, (0, 1), WIDTHS))},
-                opacity=float(np.interp(strength, (0, 1), OPACITIES)),
-                name=f"{low:.2g} or more" if last else f"{low:.2g} to {steps[number + 1]:.2g}",
-                hoverinfo="skip",
-            )
+        strength, last = number / (len(steps) - 1), number == len(steps) - 1
+        _add_lines(
+            figure,
+            layouts.path(start[at], end[at], layout),
+            f"{low:.2g} or more" if last else f"{low:.2g} to {steps[number + 1]:.2g}",
+            {"color": style.INK, "width": float(np.interp(strength, (0, 1), WIDTHS))},
+            float(np.interp(strength, (0, 1), OPACITIES)),
         )
-    return traces
+
+
+def _add_lines(
+    figure: go.Figure, path: str, name: str, line: dict[str, object], opacity: float = 1.0
+) -> None:
+    """Lines of one look, and their name in the legend."""
+    figure.add_shape(type="path", path=path, line=line, opacity=opacity, layer="below", name=name)
+    figure.add_scatter(
+        x=[None], y=[None], mode="lines", line=line, opacity=opacity, name=name, hoverinfo="skip"
+    )
 
 
 def _ends(
@@ -125,29 +132,6 @@ def _ends(
 ) -> tuple[Float[np.ndarray, "edge 2"], Float[np.ndarray, "edge 2"]]:
     start, end = (np.array([place[pair[i]] for pair in pairs]).reshape(-1, 2) for i in (0, 1))
     return start, end
-
-
-def _broken(
-    lines: Float[np.ndarray, "edge point 2"],
-) -> tuple[Float[np.ndarray, " any"], Float[np.ndarray, " any"]]:
-    """Coordinates of many lines as those of one, with a gap after each."""
-    gap = np.full((len(lines), 1, 2), np.nan)
-    x, y = np.concatenate([lines, gap], 1).reshape(-1, 2).T.astype(np.float32)
-    return x, y
-
-
-def _selected(
-    pair: tuple[int, int], place: dict[int, Float[np.ndarray, " 2"]], layout: Layout
-) -> go.Scatter:
-    x, y = _broken(layouts.paths(*_ends([pair], place), layout))
-    return go.Scatter(
-        x=x,
-        y=y,
-        mode="lines",
-        line={"color": style.ACCENT, "width": 2.5},
-        name=f"selected: {pair[0]} and {pair[1]}",
-        hoverinfo="skip",
-    )
 
 
 def _handles(
@@ -188,12 +172,12 @@ def _nodes(
     selected: tuple[int, int] | None,
 ) -> list[go.Scatter]:
     """The nodes that take clicks, and for the legend a name for each community."""
-    blocks = list(drawn.nodes)
+    blocks, colors = list(drawn.nodes), _colors(drawn)
     at = np.array([place[block] for block in blocks], np.float32)
     if color == "depth":
         marker = {"color": blocks, "cmin": 1, "cmax": n_blocks, "colorscale": style.DEPTH}
     else:
-        marker = {"color": [_color_of(drawn, drawn.nodes[b]["community"]) for b in blocks]}
+        marker = {"color": [colors[block] for block in blocks]}
     chosen = [block in (selected or ()) for block in blocks]
     nodes = go.Scatter(
         x=at[:, 0],
@@ -214,23 +198,24 @@ def _nodes(
         showlegend=False,
         name="blocks",
     )
-    return [nodes, *(_key(drawn, members) for members in groups(drawn) * (color != "depth"))]
+    named = groups(drawn) if color == "community" else []
+    return [nodes, *(_key(members, colors[members[0]]) for members in named)]
 
 
-def _color_of(drawn: nx.Graph, community: int) -> str:
-    """Communities of several blocks have colours, in their order; a block alone is grey."""
-    several = [drawn.nodes[group[0]]["community"] for group in groups(drawn)]
-    if community not in several:
-        return style.NOT_COMPUTED
-    return style.CATEGORIES[several.index(community) % len(style.CATEGORIES)]
+def _colors(drawn: nx.Graph) -> dict[int, str]:
+    """The colour of each block's community; a block alone is grey."""
+    colors = dict.fromkeys(drawn, style.NOT_COMPUTED)
+    for number, members in enumerate(groups(drawn)):
+        colors |= dict.fromkeys(members, style.CATEGORIES[number % len(style.CATEGORIES)])
+    return colors
 
 
-def _key(drawn: nx.Graph, members: tuple[int, ...]) -> go.Scatter:
+def _key(members: tuple[int, ...], color: str) -> go.Scatter:
     return go.Scatter(
         x=[None],
         y=[None],
         mode="markers",
-        marker={"color": _color_of(drawn, drawn.nodes[members[0]]["community"]), "size": 10},
+        marker={"color": color, "size": 10},
         name=f"community: {graph_words.ranges(members)}",
         hoverinfo="skip",
     )

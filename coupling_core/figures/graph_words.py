@@ -28,6 +28,16 @@ def graph_alt(result: DepthResult, view: View, drawn: nx.Graph) -> str:
     return f"{text} {communities_words(drawn)}"
 
 
+def graph_summary(drawn: nx.Graph) -> str:
+    """How many pairs are edges, and the communities."""
+    facts = drawn.graph
+    edges, pairs, missing = drawn.number_of_edges(), facts["pairs"], facts["pairs_without_score"]
+    text = f"{edges} of {pairs} pairs are edges, at {facts['threshold']:g} or more"
+    if missing:
+        text += f"; {missing} pairs have no score"
+    return f"{text}. {communities_words(drawn)}"
+
+
 def communities_words(drawn: nx.Graph) -> str:
     """The communities of a layer graph as a sentence."""
     found = groups(drawn)

@@ -3,7 +3,8 @@
 import numpy as np
 import plotly.graph_objects as go
 
-from coupling_core.figures import style, words
+from coupling_core.figures import words
+from coupling_core.figures.matrix_map import draw
 from coupling_core.records import ROLES, View
 from coupling_core.results import DepthResult
 from coupling_core.scores import require_blocks, require_k
@@ -38,41 +39,14 @@ def matrix(
     require_blocks(result, block, basis)
     side = min(view.k, result.k_view)
     stored = result.matrices[ROLES.index(view.role), block - 1, basis - 1, :side, :side]
-    z = np.abs(stored).astype(np.float32) if magnitude else stored.astype(np.float32)
-    figure = style.new_figure(
-        words.matrix_alt(result, block, basis, view, side, magnitude),
-        words.matrix_caption(result, block, basis, view),
-        height=560,
-        **_axes(basis, side, view),
+    return draw(
+        stored.astype(np.float32),
+        view,
+        basis=f"block {basis}",
+        unit=float(result.singular_values[block - 1, 0]),
+        why="not measured yet",
+        alt=words.matrix_alt(result, block, basis, view, side, magnitude),
+        caption=words.matrix_caption(result, block, basis, view),
+        magnitude=magnitude,
+        limit=limit,
     )
-    triplets = np.arange(1, side + 1)
-    figure.add_heatmap(
-        x=triplets,
-        y=triplets,
-        z=z,
-        **style.matrix_colors(z, magnitude, limit=limit or style.MATRIX_LIMIT),
-        colorbar=style.color_bar(
-            style.matrix_name(view, magnitude),
-            f"{words.leading(view.k, side)}; unit s₁ = {result.singular_values[block - 1, 0]:.3g}",
-        ),
-        hovertemplate="row %{y}, column %{x}: %{z:.4f} s₁<extra></extra>",
-        name="matrix",
-    )
-    if np.isnan(z).any():
-        figure.add_trace(style.grey_cells(triplets, np.isnan(z), "not measured yet"))
-    return style.fix_margins(figure)
-
-
-def _axes(basis: int, side: int, view: View) -> dict[str, object]:
-    left, right = ("u", "v") if view.role == "A" else ("v", "u")
-    x_title = f"Singular vector {right} of block {basis}"
-    y_title = f"Singular vector {left} of block {basis}"
-    whole = {"constrain": "domain", "tick0": 1, "dtick": max(1, -(-side // 8))}
-    first, last = 0.5, side + 0.5
-    return {
-        "legend": style.BELOW,
-        "xaxis": {"title": {"text": x_title}, "range": [first, last], **whole}
-        | {"constraintoward": "left"},
-        "yaxis": {"title": {"text": y_title}, "range": [last, first], "scaleanchor": "x", **whole}
-        | {"constraintoward": "top"},
-    }

@@ -6,7 +6,7 @@ from jaxtyping import Float32
 
 from coupling_core.figures import pairs, style, words
 from coupling_core.records import ROLES, View
-from coupling_core.results import DepthResult
+from coupling_core.results import DepthResult, TokensResult
 from coupling_core.scores import score_pairs
 
 MOST_PIXELS = 600
@@ -36,7 +36,7 @@ def mosaic(
     """
     found = score_pairs(result, view)
     side = cell_side(result, view, len(found.blocks))
-    z = stitch(result, found.blocks, side, view.role, magnitude)
+    z = stitch(result, found.blocks, found.blocks, side, view.role, magnitude)
     pitch = side + GAP
     at = np.arange(len(found.blocks)) * pitch + (side - 1) / 2
     figure = style.new_figure(
@@ -62,20 +62,25 @@ def mosaic(
     return style.fix_margins(figure)
 
 
-def cell_side(result: DepthResult, view: View, n_blocks: int) -> int:
+def cell_side(result: DepthResult | TokensResult, view: View, count: int) -> int:
     """How many leading triplets a cell shows: what K, the stored corner and the screen allow."""
-    fits = (MOST_PIXELS + GAP) // n_blocks - GAP
+    fits = (MOST_PIXELS + GAP) // count - GAP
     return max(1, min(view.k, result.k_view, fits))
 
 
 def stitch(
-    result: DepthResult, blocks: tuple[int, ...], side: int, role: str, magnitude: bool
-) -> Float32[np.ndarray, "pixel pixel"]:
-    """The corners side by side in one array, NaN between them."""
-    at = np.array(blocks) - 1
-    corners = result.matrices[ROLES.index(role)][np.ix_(at, at)][..., :side, :side]
-    n, pitch = len(at), side + GAP
-    tiles = np.full((n, pitch, n, pitch), np.nan, np.float32)
+    result: DepthResult | TokensResult,
+    rows: tuple[int, ...],
+    columns: tuple[int, ...],
+    side: int,
+    role: str,
+    magnitude: bool,
+) -> Float32[np.ndarray, "row_pixel column_pixel"]:
+    """The corners of these blocks (or tokens) side by side in one array, NaN between them."""
+    at = np.ix_(np.array(rows) - 1, np.array(columns) - 1)
+    corners = result.matrices[ROLES.index(role)][at][..., :side, :side]
+    pitch = side + GAP
+    tiles = np.full((len(rows), pitch, len(columns), pitch), np.nan, np.float32)
     tiles[:, :side, :, :side] = corners.transpose(0, 2, 1, 3)  # (row, u, column, v)
-    whole = tiles.reshape(n * pitch, n * pitch)[:-GAP, :-GAP]
+    whole = tiles.reshape(len(rows) * pitch, len(columns) * pitch)[:-GAP, :-GAP]
     return np.abs(whole) if magnitude else whole

@@ -1,17 +1,20 @@
 """The compositions of the stages: one a kind of result, one a file.
 
-depth       the blocks at one token
-trajectory  the path of every token
-common      what all say of how a result was made
+    depth         the blocks at one token
+    tokens        the tokens, in two blocks or on average over all pairs
+    trajectory    the path of every token
+    common        what all say of how a result was made
+
+A new kind is one more line of `_COMPOSITIONS`.
 """
 
 from collections.abc import Callable
 from typing import Any
 
-from coupling_core.measuring import depth, trajectory
+from coupling_core.measuring import depth, tokens, trajectory
 from coupling_core.measuring.common import Report
 from coupling_core.models import LoadedModel
-from coupling_core.records import Kind, Request
+from coupling_core.records import TOKEN_KINDS, Kind, Request
 from coupling_core.results import Result
 
 __all__ = ["Report", "compose"]
@@ -19,6 +22,7 @@ __all__ = ["Report", "compose"]
 _COMPOSITIONS: dict[Kind, Callable[..., Result]] = {
     "depth": depth.compose,
     "trajectory": trajectory.compose,
+    **dict.fromkeys(TOKEN_KINDS, tokens.compose),
 }
 
 

@@ -1,20 +1,45 @@
 """Results by their kinds: what is stored of a measurement, one class a file.
 
-base        what every result has
-depth       the blocks at one token
-trajectory  the path of every token through the blocks
-progress    where a running measurement stands, with the result so far
+    base           what every result has
+    depth          the blocks at one token
+    tokens         the tokens, in two blocks
+    token_means    the tokens, on average over all pairs of blocks
+    trajectory     the path of every token through the blocks
+    progress       where a running measurement stands, with the result so far
+
+A new kind of result is a class here, a composition in `measuring`, its numbers in `exports`, its
+words in `cli.reports`, and a page in `explorer.shell.PAGE_OF_KIND` with a recipe in
+`explorer.recipes`; the archive, the store, the queue and the list of runs know only `Result`.
 """
 
-from coupling_core.records import Kind
+from coupling_core.records import TOKEN_KINDS, Kind, Request
 from coupling_core.results.base import Result, Sizes
 from coupling_core.results.depth import DepthResult
 from coupling_core.results.progress import Progress
+from coupling_core.results.token_means import TokenMeansResult
+from coupling_core.results.tokens import PositionCoupling, TokenResult, TokensResult
 from coupling_core.results.trajectory import TrajectoryResult
 
-__all__ = ["RESULTS", "DepthResult", "Progress", "Result", "Sizes", "TrajectoryResult"]
+__all__ = [
+    "DepthResult",
+    "PositionCoupling",
+    "Progress",
+    "Result",
+    "Sizes",
+    "TokenMeansResult",
+    "TokenResult",
+    "TokensResult",
+    "TrajectoryResult",
+    "result_type",
+]
 
-RESULTS: dict[Kind, type[Result]] = {
-    kind: of for of in (DepthResult, TrajectoryResult) for kind in of.kinds
+_BY_KIND: dict[Kind, type[Result]] = {
+    kind: of for of in (DepthResult, TokensResult, TrajectoryResult) for kind in of.kinds
 }
-"""The class of each kind of request's result; the archive reads and writes by it."""
+
+
+def result_type(request: Request) -> type[Result]:
+    """The class of a request's result; the archive reads by it."""
+    if request.kind in TOKEN_KINDS and request.block is None:
+        return TokenMeansResult
+    return _BY_KIND[request.kind]

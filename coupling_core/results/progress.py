@@ -18,7 +18,7 @@ class Progress:
         note: what people should know before this step begins; told once.
     """
 
-    stage: Literal["downloading", "loading", "tracing", "blocks", "tokens", "saving"]
+    stage: Literal["downloading", "loading", "tracing", "blocks", "tokens", "rows", "saving"]
     done: int = 0
     total: int = 0
     partial: Result | None = None

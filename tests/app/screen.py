@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 PAGES = {
     "Start": "app.py",
     "Depth": "pages/1_Depth.py",
+    "Tokens": "pages/2_Tokens.py",
     "Trajectories": "pages/3_Trajectories.py",
     "Layer graph": "pages/4_Layer_graph.py",
     "Compare": "pages/5_Compare.py",

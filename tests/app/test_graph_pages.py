@@ -38,7 +38,7 @@ def test_the_graph_has_the_edges_of_the_result(open_page: Open, gallery) -> None
     app = open_page("Layer graph")
     graph = layer_graph(gallery[0, True], View())
     assert edges(app) == set(graph.edges)
-    assert f"**{graph.number_of_edges()} of 435 pairs** are edges, at 0.05" in words(app)
+    assert f"{graph.number_of_edges()} of 435 pairs are edges, at 0.05" in words(app)
     curve = charts(app)["locality"]["data"][-1]
     np.testing.assert_allclose(numbers(curve["y"]), locality(gallery[0, True], View()).mean)
 
@@ -48,7 +48,7 @@ def test_the_threshold_counts_the_edges_anew(open_page: Open, gallery) -> None:
     app.slider(key="threshold@graph").set_value(0.2).run()
     graph = layer_graph(gallery[0, True], View(), threshold=0.2)
     assert edges(app) == set(graph.edges)
-    assert f"**{graph.number_of_edges()} of 435 pairs** are edges, at 0.2 or more" in words(app)
+    assert f"{graph.number_of_edges()} of 435 pairs are edges, at 0.2 or more" in words(app)
     assert app.query_params["threshold"] == "0.2"
 
 
@@ -56,7 +56,7 @@ def test_the_untrained_twin_has_no_edge(open_page: Open) -> None:
     app = open_page("Layer graph")
     app.segmented_control(key="untrained@graph").set_value(True).run()
     assert edges(app) == set()
-    assert "**0 of 435 pairs**" in words(app)
+    assert "0 of 435 pairs" in words(app)
     assert "No two blocks form a community." in words(app)
     assert app.query_params["untrained"] == "0"
 
@@ -97,6 +97,15 @@ def test_the_blocks_of_the_sidebar_are_the_nodes(open_page: Open) -> None:
     app = open_page("Layer graph", blocks="9-16", threshold="0")
     assert "of 28 pairs" in words(app)
     assert len(numbers(trace(charts(app)["graph"], "blocks")["x"])) == 8
+
+
+def test_the_numbers_of_the_method_page_are_those_of_the_gallery(open_page: Open, gallery) -> None:
+    edges = [layer_graph(gallery[0, on], View()).number_of_edges() for on in (True, False)]
+    assert edges == [212, 0]
+    assert (
+        "212 of 435 possible edges on the first example prompt, its untrained twin none"
+        in words(open_page("Method"))
+    )
 
 
 # ---- Compare

@@ -18,6 +18,7 @@ from explorer.queue import queue
 TITLES = {
     "Start": "Do a transformer's blocks share one basis?",
     "Depth": "Coupling across depth",
+    "Tokens": "Coupling between tokens",
     "Trajectories": "Paths through depth",
     "Layer graph": "The blocks as a graph",
     "Compare": "Two results side by side",
@@ -118,7 +119,14 @@ def test_views_change_the_figure_and_start_no_job(open_page: Open, gallery, tmp_
 
 def test_runs_lists_the_gallery_and_searches_it(open_page: Open) -> None:
     app = open_page("Runs")
-    assert len(app.dataframe[0].value) == 6
+    kinds = list(app.dataframe[0].value["Kind"])
+    assert sorted(kinds) == [
+        *["depth"] * 6,
+        "fixed-output, blocks 12 and 11",
+        "self, all pairs of blocks",
+        "self, blocks 12 and 11",
+        *["trajectory"] * 2,
+    ]
     app.text_input(key="search@runs").set_value("FACTORIAL untrained").run()
     rows = app.dataframe[0].value
     assert list(rows["Prompt"]) == [EXAMPLES[2]]

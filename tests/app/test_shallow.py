@@ -19,7 +19,7 @@ def stored():
 def test_what_would_be_measured_is_the_separator(open_page: Open) -> None:
     app = open_page("Depth", **LINK)
     assert "9 tokens, 2 of them special; token 9 is measured." in words(app)
-    chosen = next(box for box in app.selectbox if box.label == "Token measured")
+    chosen = next(box for box in app.selectbox if box.label == "Token")
     assert chosen.options[0] == "9 · '[SEP]' (special) (last)"
     assert [button.label for button in app.button] == ["Compute"]
 

@@ -14,6 +14,7 @@ from coupling_core.records import (
     QUANTISATIONS,
     ROLES,
     STACKS,
+    TOKEN_KINDS,
     Request,
 )
 from explorer.state import State, from_query, to_query
@@ -42,6 +43,13 @@ STATES = st.builds(
     signed=st.booleans(),
     raw=st.booleans(),
     auto_range=st.booleans(),
+    mode=st.sampled_from(TOKEN_KINDS),
+    fixed=st.none() | st.integers().filter(bool),
+    all_pairs=st.booleans(),
+    other_token=st.integers().filter(bool),
+    row_window=st.integers(0),
+    column_window=st.integers(0),
+    matrices=st.booleans(),
     threshold=st.integers(0, 100).map(lambda percent: percent / 100),
     layout=st.sampled_from(LAYOUTS),
     node_color=st.sampled_from(NODE_COLORS),

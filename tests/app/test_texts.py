@@ -81,9 +81,24 @@ def test_a_cost_is_the_median_of_what_the_model_did_cost_here() -> None:
         entry(2000.0, digest="another"),
         entry(3000.0, problem="damaged"),
     ]
-    assert estimate("this", entries) == Estimate(3.0, 1.0, 10, 3, here=True)
-    assert estimate("this", entries[3:]) == Estimate(1000.0, 1.0, 1000, 1, here=False)
-    assert estimate("this", entries[4:]) is None
+    asked = Request("text")
+    assert estimate("this", asked, 3, entries) == Estimate(3.0, 1.0, 10, 3, here=True)
+    assert estimate("this", asked, 3, entries[3:]) == Estimate(1000.0, 1.0, 1000, 1, here=False)
+    assert estimate("this", asked, 3, entries[4:]) is None
+    assert estimate("this", Request("text", kind="self"), 3, entries) is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "factor"), [({"kind": "self", "block": 3}, 2), ({"kind": "self"}, 4)]
+)
+def test_a_cost_grows_with_the_prompt_as_its_kind_does(changes: dict[str, Any], factor: int):
+    asked = Request("text", **changes)
+    made = {"seconds": 5.0, "load_seconds": 1.0, "peak_memory_bytes": 7}
+    entry = Entry(
+        "key", Path("unused"), 1, False, 0.0, request=asked, identity={"digest": "this"},
+        tokens=("a", "b", "c"), provenance=made,
+    )  # fmt: skip
+    assert estimate("this", asked, 6, [entry]) == Estimate(5.0 * factor, 1.0, 7, 1, here=True)
 
 
 def test_what_is_stopped_while_it_loads_says_when_it_ends() -> None:

@@ -1,16 +1,24 @@
 """What is said of one result: a table for people, a summary for machines.
 
-depth     one file a kind of result
-common    what is said of all
+    depth, tokens, trajectory    by kind of result
+    common                       what is said of all
+
+A new kind registers its two functions at the end of this file.
 """
 
 from functools import singledispatch
 from pathlib import Path
 from typing import Any
 
-from coupling_core.cli.reports import depth, trajectory
+from coupling_core.cli.reports import depth, tokens, trajectory
 from coupling_core.records import AnyView
-from coupling_core.results import DepthResult, Result, TrajectoryResult
+from coupling_core.results import (
+    DepthResult,
+    Result,
+    TokenMeansResult,
+    TokensResult,
+    TrajectoryResult,
+)
 
 __all__ = ["show", "summary"]
 
@@ -48,5 +56,8 @@ def show(result: Result, view: AnyView, *, stored: bool, out: Path | None = None
 
 summary.register(DepthResult, depth.summary)
 show.register(DepthResult, depth.show)
+for _kind in (TokensResult, TokenMeansResult):
+    summary.register(_kind, tokens.summary)
+    show.register(_kind, tokens.show)
 summary.register(TrajectoryResult, trajectory.summary)
 show.register(TrajectoryResult, trajectory.show)

@@ -1,0 +1,135 @@
+"""What is said of a comparison of tokens."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from coupling_core.cli.reports import common
+from coupling_core.cli.terminal import print_lines, print_table
+from coupling_core.records import View
+from coupling_core.results import TokenMeansResult, TokensResult
+from coupling_core.scores import definition_name, nan_mean
+from coupling_core.token_scores import PositionScores, by_distance, score_positions
+from coupling_core.tokens import visible
+
+Compared = TokensResult | TokenMeansResult
+
+SHOWN = 24
+"""Characters of a token in the table."""
+
+
+def summary(result: Compared, view: View, *, stored: bool) -> dict[str, Any]:
+    """Every number of one view, ready for JSON.
+
+    Raises:
+        InputError: where K is not in the result.
+    """
+    found = score_positions(result, view)
+    return common.summary(result, stored=stored) | {
+        "mode": result.request.kind,
+        "token": result.token or None,
+        "blocks": result.blocks if isinstance(result, TokensResult) else None,
+        **common.of_view(result, view),
+        "positions": range(1, len(result.tokens) + 1),
+        "mean": found.mean,
+        "coupling": found.coupling,
+        "chance": found.chance,
+        "corrected": found.corrected,
+        "by_distance": asdict(by_distance(found)),
+        "rank": result.rank,
+        "certified": [[c and c.certified for c in row] for row in result.certificates],
+    }
+
+
+def show(result: Compared, view: View, *, stored: bool, out: Path | None = None) -> None:
+    """Print one result: what was compared, a line a token, a line a distance, its key.
+
+    Raises:
+        InputError: where K is not in the result.
+    """
+    found = score_positions(result, view)
+    floor = np.where(np.isnan(found.coupling) | found.itself, np.nan, found.chance)
+    raw = np.where(found.itself, np.nan, found.coupling)
+    without = ", without any Jacobian against itself" if found.itself.any() else ""
+    print_lines(
+        *common.head(result),
+        f"compared    {result.request.kind}, {result.measured}",
+        f"score       {definition_name(view)}, K = {view.k}, {result.final_norm_words}",
+        f"mean        chance-corrected {found.mean:.4f}, c {_mean(raw):.4f}, "
+        f"chance floor {_mean(floor):.4f}{without}",
+        *_reasons(result, view),
+        "",
+    )
+    _show_tokens(result, found, raw, floor)
+    print_lines("", "By distance of the two tokens, chance-corrected:")
+    _show_distances(found)
+    print_lines("", *common.foot(result, _failed(result), stored=stored, out=out))
+
+
+def _mean(values: np.ndarray) -> float:
+    return float(nan_mean(values.reshape(1, -1), 1)[0])
+
+
+def _reasons(result: Compared, view: View) -> list[str]:
+    """Why there are tokens without a score."""
+    lines = []
+    if not result.allowed.all():
+        numbers = np.flatnonzero(~result.allowed) + 1
+        lines.append(f"no score    tokens {numbers[0]} to {numbers[-1]}: forbidden by causality")
+    rank = result.rank[:, result.allowed]
+    if (rank == 0).any():
+        lines.append(f"no score    {int((rank == 0).sum())} Jacobians are zero: out of sight")
+    if (low := (rank > 0) & (rank < view.k)).any():
+        least, most = rank[low].min(), rank[low].max()
+        lines.append(
+            f"no score    {int(low.sum())} Jacobians have a rank below K ({least} to {most})"
+        )
+    return lines
+
+
+def _show_tokens(
+    result: Compared, found: PositionScores, raw: np.ndarray, floor: np.ndarray
+) -> None:
+    above = np.where(found.itself, np.nan, found.corrected)
+    columns = (nan_mean(raw, 1), nan_mean(floor, 1), nan_mean(above, 1), nan_mean(above, 0))
+    rows = [
+        (str(i + 1), _short(text), *(_number(values[i]) for values in columns))
+        for i, text in enumerate(result.tokens)
+    ]
+    titles = ("token", "text", "c", "chance", "corrected", "corrected as basis")
+    print_table(titles, rows, right=True)
+
+
+def _show_distances(found: PositionScores) -> None:
+    by = by_distance(found)
+    numbers = (by.mean, by.deviation, by.low, by.high)
+    rows = [
+        (str(d), *(f"{values[i]:.3f}" for values in numbers), str(by.count[i]))
+        for i, d in enumerate(by.distance)
+    ]
+    print_table(("distance", "mean", "deviation", "lowest", "highest", "pairs"), rows, right=True)
+
+
+def _short(text: str) -> str:
+    shown = visible(text)
+    return shown if len(shown) <= SHOWN else shown[: SHOWN - 1] + "…"
+
+
+def _number(value: float) -> str:
+    return "-" if np.isnan(value) else f"{value:.3f}"
+
+
+def _failed(result: Compared) -> list[str]:
+    of_rows = (
+        [f"block {block}" for block in result.blocks]
+        if isinstance(result, TokensResult)
+        else [f"block {block + 1}" for block in range(result.block_count)]
+    )
+    return [
+        f"{block}, token {number}: {c.reason}"
+        for block, row in dict(zip(of_rows, result.certificates, strict=True)).items()
+        for number, c in enumerate(row, 1)
+        if c is not None and not c.certified
+    ]

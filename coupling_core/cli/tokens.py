@@ -1,0 +1,131 @@
+"""`coupling tokens`: the coupling between the tokens of one prompt."""
+
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Literal, cast
+
+import typer
+
+from coupling_core.cli import files, options, reports
+from coupling_core.cli.terminal import ProgressBar, print_json
+from coupling_core.errors import InputError
+from coupling_core.measure import measure
+from coupling_core.records import DEFAULT_K, DEFAULT_MODEL, Request, TokenKind, View
+from coupling_core.results import TokenMeansResult, TokensResult
+from coupling_core.store import Store
+from coupling_core.token_scores import require_kept
+
+if TYPE_CHECKING:  # plotly is slow to import, and only files of figures need it
+    import plotly.graph_objects as go
+
+FigureName = Literal["grid", "mosaic", "distance", "spectrum"]
+FIRST, LAST = 1, -1
+
+
+def tokens(
+    prompt: options.Prompt,
+    mode: Annotated[
+        TokenKind,
+        typer.Option(
+            help="self: each token with itself. fixed-input: one input token, every output. "
+            "fixed-output: every input, one output token."
+        ),
+    ] = "self",
+    model: options.Model = DEFAULT_MODEL,
+    block: Annotated[
+        int | None,
+        typer.Option(help="l, of the Jacobian; the mean over all pairs of blocks unless told."),
+    ] = None,
+    other_block: Annotated[
+        int | None, typer.Option(help="l', of the basis; the same unless told.")
+    ] = None,
+    token: Annotated[
+        int | None,
+        typer.Option(
+            help="The fixed one, 1..n or -1 for the last; unless told, the first as input, the "
+            "last as output."
+        ),
+    ] = None,
+    k: options.K = DEFAULT_K,
+    k_view: Annotated[
+        int | None, typer.Option(help="Side of the stored matrices; min(K, 16) unless told.")
+    ] = None,
+    definition: options.ScoreDefinition = "paper",
+    p: options.Order = 1.0,
+    role: options.MatrixRole = "A",
+    corrected: options.Corrected = True,
+    final_norm: options.Norm = "include",
+    revision: options.Revision = None,
+    untrained: options.Untrained = None,
+    dtype: options.Rounded = "float32",
+    quantize: options.Quantised = None,
+    stack: options.OneStack = None,
+    device: options.Device = None,
+    out: options.Out = None,
+    figure: Annotated[FigureName, typer.Option(help="Which figure --out draws.")] = "grid",
+    as_json: options.Json = False,
+    store: options.StoreFolder = None,
+) -> None:
+    """Measure how far the Jacobians of two blocks share a basis across the tokens of a prompt."""
+    request = Request(
+        prompt,
+        model=model,
+        kind=mode,
+        block=block,
+        other_block=other_block,
+        token=_fixed(mode, token),
+        k=k,
+        k_view=k_view,
+        final_norm=final_norm,
+        revision=revision,
+        untrained=untrained,
+        dtype=dtype,
+        quantize=quantize,
+        stack=stack,
+    )
+    view = View(k, definition, p, role)
+    if block is None:
+        require_kept(view)
+        _require_pair(figure)
+    if out is not None:
+        files.require_writable(out, files.FORMATS)
+    with ProgressBar() as bar:
+        found = measure(request, Store(store), device=device, progress=bar)
+    result = cast(TokensResult | TokenMeansResult, found)
+    if out is not None:
+        draw = partial(_draw, result, view, figure, corrected)
+        files.write_result(out, result, view, draw, k_view=k_view)
+    if as_json:
+        print_json(reports.summary(result, view, stored=not bar.used))
+    else:
+        reports.show(result, view, stored=not bar.used, out=out)
+
+
+def _fixed(mode: TokenKind, token: int | None) -> int:
+    """The fixed token; by default the one that all others may be compared with."""
+    if token is not None:
+        return token
+    return FIRST if mode == "fixed-input" else LAST
+
+
+def _require_pair(figure: FigureName) -> None:
+    if figure in ("mosaic", "spectrum"):
+        raise InputError(
+            f"--figure {figure} is of one pair of blocks: give --block, or draw the grid or the "
+            "distance"
+        )
+
+
+def _draw(
+    result: TokensResult | TokenMeansResult, view: View, figure: FigureName, corrected: bool
+) -> "go.Figure":
+    from coupling_core.figures import tokens as figures
+
+    if isinstance(result, TokensResult):
+        match figure:
+            case "mosaic":
+                return figures.mosaic(result, view)
+            case "spectrum":
+                return figures.spectrum(result, view)
+    if figure == "distance":
+        return figures.distance(result, view, corrected=corrected)
+    return figures.grid(result, view, corrected=corrected)

@@ -1,0 +1,42 @@
+"""Figures of a comparison of tokens: a record in, a plotly `Figure` out, and its twin as a table.
+
+    grid        the score of every pair of tokens, their texts on the axes
+    mosaic      every coupling matrix in one picture
+    pair        one matrix, its score against K, the singular values
+    distance    the score by the distance of two tokens
+    axes        what grid and mosaic share: labels, hatched and grey cells, the mouse
+    words       captions and alternative texts
+    tables      the same numbers as tables
+
+`layout.meta` is that of the other figures.
+"""
+
+from coupling_core.figures.tokens.axes import MOST_SHOWN
+from coupling_core.figures.tokens.distance import distance
+from coupling_core.figures.tokens.grid import grid
+from coupling_core.figures.tokens.mosaic import mosaic
+from coupling_core.figures.tokens.pair import matrix, score_by_k, spectrum
+from coupling_core.figures.tokens.tables import (
+    distance_table,
+    grid_table,
+    matrix_table,
+    score_by_k_table,
+    spectrum_table,
+)
+
+__all__ = [  # noqa: RUF022 - by use, not by name
+    # figures
+    "grid",
+    "mosaic",
+    "matrix",
+    "score_by_k",
+    "spectrum",
+    "distance",
+    "MOST_SHOWN",
+    # their twins
+    "grid_table",
+    "matrix_table",
+    "score_by_k_table",
+    "spectrum_table",
+    "distance_table",
+]

@@ -1,0 +1,275 @@
+"""What every map over tokens shares: their texts on the axes, hatched and grey cells, the mouse.
+
+Rows are the token of the Jacobian, the first at the top; columns are the token of the basis.
+"""
+
+from html import escape
+
+import numpy as np
+import plotly.graph_objects as go
+from jaxtyping import Bool, Float
+
+from coupling_core.figures import style
+from coupling_core.results import TokenMeansResult, TokenResult, TokensResult
+from coupling_core.token_scores import PositionScores
+from coupling_core.tokens import visible
+
+MOST_SHOWN = 32
+"""Tokens a side of one map; a longer prompt is looked at in windows of so many."""
+LABEL = 10
+"""Characters of a token on an axis; hovering tells the whole of it."""
+SVG_POINTS = 40 * 40
+"""More points than this are drawn by WebGL, so that a page stays light."""
+LABELS = 96
+"""Pixels that the tokens' texts take beside an axis, with its title."""
+LEGEND = {"orientation": "h", "x": 0, "y": 0, "yref": "container", "yanchor": "bottom"}
+
+Window = tuple[int, ...]
+"""Numbers of the tokens shown, 1..n, in order."""
+
+
+def window(result: TokenResult, shown: Window | None) -> Window:
+    """The tokens shown: as told, or all, or the first that fit and have a Jacobian."""
+    n = len(result.tokens)
+    if shown is not None:
+        return shown
+    first = 1 if n <= MOST_SHOWN else int(np.argmax(result.allowed)) + 1
+    return tuple(range(first, min(n, first + MOST_SHOWN - 1) + 1))
+
+
+def label(number: int, text: str) -> str:
+    """A token on an axis: its number and its text, shortened."""
+    seen = visible(text)
+    return f"{escape(seen if len(seen) <= LABEL else seen[: LABEL - 1] + '…')} {number}"
+
+
+def axes(
+    tokens: tuple[str, ...],
+    rows: Window,
+    columns: Window,
+    blocks: str,
+    pitch: int = 1,
+    offset: float = 0.0,
+) -> dict[str, object]:
+    """Axes with the texts of the tokens, rows downwards; square cells.
+
+    Args:
+        tokens: texts of the prompt.
+        rows: tokens of the Jacobian.
+        columns: tokens of the basis.
+        blocks: which block's the rows and the columns are, for the titles.
+        pitch: units of a cell.
+        offset: centre of the first cell.
+    """
+    row_words, column_words = blocks.split("|")
+
+    def one(numbers: Window, title: str) -> dict[str, object]:
+        return {
+            "title": {"text": title},
+            "tickvals": offset + pitch * np.arange(len(numbers)),
+            "ticktext": [label(number, tokens[number - 1]) for number in numbers],
+            "tickfont": {"size": 11},
+            "ticklen": 2,
+            "constrain": "domain",
+        }
+
+    def span(numbers: Window) -> list[float]:
+        return [offset - pitch / 2, offset + pitch * (len(numbers) - 0.5)]
+
+    return {
+        "legend": LEGEND,
+        "xaxis": one(columns, column_words)
+        | {"range": span(columns), "constraintoward": "left", "tickangle": -90},
+        "yaxis": one(rows, row_words)
+        | {"range": span(rows)[::-1], "scaleanchor": "x", "constraintoward": "top"},
+    }
+
+
+def titles(result: TokenResult) -> str:
+    """Titles of the rows and of the columns."""
+    row, column = ("every block",) * 2
+    if isinstance(result, TokensResult):
+        row, column = (f"block {block}" for block in result.blocks)
+    return f"Token of the Jacobian, {row}|Token of the basis, {column}"
+
+
+def empty_cells(
+    result: TokensResult | TokenMeansResult,
+    found: PositionScores,
+    rows: Window,
+    columns: Window,
+    pitch: int = 1,
+    offset: float = 0.0,
+) -> list[go.Scatter | go.Heatmap]:
+    """Hatching over what causality forbids; grey, with its reason, over what else has no score."""
+    at = np.ix_(np.array(rows) - 1, np.array(columns) - 1)
+    allowed = result.allowed
+    forbidden = ~(allowed[:, None] & allowed)[at]
+    drawn: list[go.Scatter | go.Heatmap] = []
+    if forbidden.any():
+        drawn.append(_hatched(forbidden, pitch, offset))
+    empty = np.isnan(found.coupling)[at] & ~forbidden
+    if empty.any():
+        drawn.append(_grey(empty, reasons(result)[at][empty], pitch, offset))
+    return drawn
+
+
+def reasons(result: TokensResult | TokenMeansResult) -> np.ndarray:
+    """Why a cell that is allowed may have no score: an array of texts (position position)."""
+    if isinstance(result, TokenMeansResult):
+        waiting = np.isnan(result.coupling[0, 0, :, :, 0]) & (result.pairs[..., 0] == 0)
+        unfinished = ~result.complete
+        rank = np.broadcast_to(result.rank.max(0), (2, len(result.tokens)))
+        waiting &= unfinished
+    else:
+        waiting = np.isnan(result.diagonal[0, ..., 0])
+        rank = result.rank
+    zero = (rank[0] == 0)[:, None] | (rank[1] == 0)
+    return np.where(
+        waiting,
+        "not measured yet",
+        np.where(zero, "the output does not see a token", "undefined (rank below K)"),
+    )
+
+
+def _hatched(which: Bool[np.ndarray, "row column"], pitch: int, offset: float) -> go.Scatter:
+    """Hatching over the rectangle of each run of cells in a row."""
+    x: list[float | None] = []
+    y: list[float | None] = []
+    half = pitch / 2
+    for row, cells in enumerate(which):
+        edges = np.flatnonzero(np.diff(np.concatenate([[False], cells, [False]]).astype(int)))
+        middle = offset + pitch * row
+        for start, stop in edges.reshape(-1, 2):
+            left, right = (offset + pitch * edge - half for edge in (start, stop))
+            x += [left, right, right, left, None]
+            y += [middle - half, middle - half, middle + half, middle + half, None]
+    return go.Scatter(
+        x=x,
+        y=y,
+        fill="toself",
+        mode="none",
+        fillpattern={
+            "shape": "/",
+            "fgcolor": style.INK,
+            "bgcolor": "rgba(0, 0, 0, 0)",
+            "size": 7,
+            "solidity": 0.12,
+        },
+        hoverinfo="skip",
+        name="forbidden by causality",
+        showlegend=True,
+    )
+
+
+def _grey(
+    which: Bool[np.ndarray, "row column"], why: np.ndarray, pitch: int, offset: float
+) -> go.Heatmap:
+    return go.Heatmap(
+        x=offset + pitch * np.arange(which.shape[1]),
+        y=offset + pitch * np.arange(which.shape[0]),
+        z=np.where(which, np.float32(0), np.float32(np.nan)),
+        colorscale=[(0, style.NOT_COMPUTED), (1, style.NOT_COMPUTED)],
+        showscale=False,
+        hoverinfo="skip",
+        showlegend=True,
+        name=", or ".join(sorted(set(why))),
+    )
+
+
+def points(
+    result: TokensResult | TokenMeansResult,
+    found: PositionScores,
+    rows: Window,
+    columns: Window,
+    cell_pixels: float,
+    pitch: int = 1,
+    offset: float = 0.0,
+) -> go.Scatter | go.Scattergl:
+    """Invisible squares over the cells: they carry the hover text and can be selected.
+
+    Returns:
+        a trace whose customdata is [t, t'] for each cell, row by row.
+    """
+    labels = np.stack(np.meshgrid(rows, columns, indexing="ij"), -1).reshape(-1, 2)
+    y, x = np.meshgrid(np.arange(len(rows)), np.arange(len(columns)), indexing="ij")
+    why = reasons(result)
+    trace = go.Scatter if len(labels) <= SVG_POINTS else go.Scattergl
+    return trace(
+        x=offset + pitch * x.ravel(),
+        y=offset + pitch * y.ravel(),
+        customdata=labels,
+        mode="markers",
+        marker={"symbol": "square", "size": cell_pixels, "opacity": 0, "color": style.INK},
+        text=[_hover(result, found, int(t), int(other), why) for t, other in labels],
+        hovertemplate="%{text}<extra></extra>",
+        showlegend=False,
+        name="pairs",
+    )
+
+
+def _hover(
+    result: TokenResult, found: PositionScores, token: int, other: int, why: np.ndarray
+) -> str:
+    cell = token - 1, other - 1
+    head = "".join(
+        f"{what} {number}: “{escape(visible(result.tokens[number - 1]))}”<br>"
+        for what, number in (("Jacobian of token", token), ("in the basis of token", other))
+    )
+    if not result.allowed[list(cell)].all():
+        return head + "forbidden by causality"
+    if np.isnan(found.coupling[cell]):
+        return head + str(why[cell])
+    return head + (
+        f"c = {found.coupling[cell]:.3f}, chance floor {found.chance[cell]:.3f}<br>"
+        f"chance-corrected {found.corrected[cell]:.3f}"
+        + "<br>a Jacobian with itself: 1 by construction"
+        * bool(found.itself[cell])
+    )
+
+
+def outline(
+    rows: Window,
+    columns: Window,
+    selected: tuple[int, int] | None,
+    pitch: int = 1,
+    offset: float = 0.0,
+) -> list[dict[str, object]]:
+    """A square of the accent colour round the selected cell, where it is shown."""
+    if selected is None or selected[0] not in rows or selected[1] not in columns:
+        return []
+    y, x = (
+        offset + pitch * numbers.index(number)
+        for numbers, number in zip((rows, columns), selected, strict=True)
+    )
+    half = pitch / 2
+    return [
+        {
+            "type": "rect",
+            "x0": x - half,
+            "x1": x + half,
+            "y0": y - half,
+            "y1": y + half,
+            "line": {"color": style.ACCENT, "width": 3},
+            "name": "selected",
+        }
+    ]
+
+
+def fix_margins(figure: go.Figure) -> go.Figure:
+    """Give a map the margins that its colour bar, labels and legend need."""
+    below = 30 * any(trace.showlegend for trace in figure.data)
+    figure.update_xaxes(automargin=False)
+    figure.update_yaxes(automargin=False)
+    figure.layout.meta["below"] = LABELS
+    return figure.update_layout(
+        margin={"l": LABELS + 20, "r": 8, "t": 118, "b": LABELS + 20 + below, "autoexpand": False}
+    )
+
+
+def values(
+    found: PositionScores, corrected: bool, rows: Window, columns: Window
+) -> Float[np.ndarray, "row column"]:
+    """What a map of these tokens colours."""
+    shown = found.corrected if corrected else found.coupling
+    return shown[np.ix_(np.array(rows) - 1, np.array(columns) - 1)].astype(np.float32)

@@ -1,0 +1,78 @@
+"""The score by the distance of two tokens: the whole prompt in one curve."""
+
+import numpy as np
+import plotly.graph_objects as go
+
+from coupling_core.figures import style
+from coupling_core.figures.tokens import words
+from coupling_core.records import View
+from coupling_core.results import TokenMeansResult, TokensResult
+from coupling_core.scores import definition_name
+from coupling_core.token_scores import by_distance, score_positions
+
+BAND = "rgba(228, 87, 46, 0.22)"
+
+
+def distance(
+    result: TokensResult | TokenMeansResult, view: View, *, corrected: bool = True
+) -> go.Figure:
+    """Mean score of all pairs of tokens at each distance |t - t'|, with its spread.
+
+    Args:
+        result: may be partial.
+        view: K, definition and role.
+        corrected: draw the chance-corrected score, else c.
+
+    Returns:
+        a figure with the traces "one standard deviation", "lowest and highest" and "mean".
+
+    Raises:
+        InputError: where K is not in the result.
+    """
+    found = by_distance(score_positions(result, view), above_chance=corrected)
+    at, mean = found.distance, found.mean
+    low, high = mean - found.deviation, mean + found.deviation
+    fixed = style.CORRECTED_RANGE if corrected else style.RAW_RANGE
+    figure = style.new_figure(
+        words.distance_alt(result, view, found, corrected),
+        words.distance_caption(corrected),
+        height=440,
+        xaxis={"title": {"text": "Distance |t - t'| in tokens"}, "rangemode": "tozero"},
+        yaxis={
+            "title": {"text": f"{style.score_name(corrected)} ({definition_name(view)})"},
+            "range": style.covering(fixed, found.low, found.high),
+        }
+        | style.GRID,
+        hovermode="x unified",
+    )
+    figure.add_scatter(
+        x=np.concatenate([at, at[::-1]]),
+        y=np.concatenate([high, low[::-1]]),
+        fill="toself",
+        fillcolor=BAND,
+        mode="none",
+        hoverinfo="skip",
+        name="one standard deviation",
+    )
+    for values, shown in ((found.low, True), (found.high, False)):
+        figure.add_scatter(
+            x=at,
+            y=values,
+            mode="lines",
+            line={"color": style.INK, "width": 1, "dash": "dot"},
+            hoverinfo="skip",
+            name="lowest and highest",
+            showlegend=shown,
+        )
+    return figure.add_scatter(
+        x=at,
+        y=mean,
+        mode="lines+markers",
+        line={"color": style.ACCENT, "width": 2.5},
+        customdata=np.stack([found.deviation, found.low, found.high, found.count], -1),
+        hovertemplate=(
+            "mean %{y:.3f}, deviation %{customdata[0]:.3f}, %{customdata[1]:.3f} to "
+            "%{customdata[2]:.3f}, %{customdata[3]:.0f} pairs<extra></extra>"
+        ),
+        name="mean",
+    )

@@ -1,0 +1,70 @@
+"""The score of every pair of tokens, with their texts on the axes."""
+
+import plotly.graph_objects as go
+
+from coupling_core.figures import style
+from coupling_core.figures.tokens import axes, words
+from coupling_core.records import View
+from coupling_core.results import TokenMeansResult, TokensResult
+from coupling_core.token_scores import score_positions
+
+PLOT_PIXELS = 440
+"""About how large the map is drawn; the points that answer the mouse are sized by it."""
+
+
+def grid(
+    result: TokensResult | TokenMeansResult,
+    view: View,
+    *,
+    rows: axes.Window | None = None,
+    columns: axes.Window | None = None,
+    corrected: bool = True,
+    auto_range: bool = False,
+    selected: tuple[int, int] | None = None,
+) -> go.Figure:
+    """Map of the score of every pair of tokens.
+
+    Args:
+        result: may be partial; cells that wait are grey.
+        view: K, definition and role.
+        rows: tokens of the Jacobian that are shown, 1..n; None shows the first that fit.
+        columns: tokens of the basis.
+        corrected: draw the chance-corrected score (fixed range -0.1..0.6), else c (0..1).
+        auto_range: stretch the colours over what is drawn, and say so on the colour bar.
+        selected: the pair (t, t') to outline.
+
+    Returns:
+        a figure whose first trace is the map and whose trace "pairs" takes clicks, with
+        customdata [t, t'].
+
+    Raises:
+        InputError: where K is not in the result.
+    """
+    rows, columns = axes.window(result, rows), axes.window(result, columns)
+    found = score_positions(result, view)
+    z = axes.values(found, corrected, rows, columns)
+    low, high = style.score_range(z, corrected, auto_range)
+    figure = style.new_figure(
+        words.grid_alt(result, view, found, corrected, (rows, columns)),
+        words.grid_caption(result, view, corrected),
+        height=640,
+        **axes.axes(result.tokens, rows, columns, axes.titles(result)),
+    )
+    figure.add_heatmap(
+        x=list(range(len(columns))),
+        y=list(range(len(rows))),
+        z=z,
+        zmin=low,
+        zmax=high,
+        colorscale=style.SEQUENTIAL,
+        colorbar=style.color_bar(
+            style.score_name(corrected), style.score_terms(view) + style.AUTO * auto_range
+        ),
+        hoverinfo="skip",
+        name="scores",
+    )
+    figure.add_traces(axes.empty_cells(result, found, rows, columns))
+    cell = PLOT_PIXELS / max(len(rows), len(columns))
+    figure.add_trace(axes.points(result, found, rows, columns, cell))
+    figure.update_layout(shapes=axes.outline(rows, columns, selected))
+    return axes.fix_margins(figure)

@@ -1,0 +1,68 @@
+"""The coupling matrices of all pairs of tokens as one picture (the paper's Figures 4, 15, 16)."""
+
+import plotly.graph_objects as go
+
+from coupling_core.figures import style
+from coupling_core.figures.mosaic import GAP, MOST_PIXELS, cell_side, stitch
+from coupling_core.figures.tokens import axes, words
+from coupling_core.figures.words import leading
+from coupling_core.records import View
+from coupling_core.results import TokensResult
+from coupling_core.token_scores import score_positions
+
+
+def mosaic(
+    result: TokensResult,
+    view: View,
+    *,
+    rows: axes.Window | None = None,
+    columns: axes.Window | None = None,
+    magnitude: bool = True,
+    auto_range: bool = False,
+    selected: tuple[int, int] | None = None,
+) -> go.Figure:
+    """Leading corner of A (or B) of every pair of tokens, in units of s_1 of its row's Jacobian.
+
+    Args:
+        result: may be partial; cells that wait are grey.
+        view: K and role; the definition only enters the hover texts.
+        rows: tokens of the Jacobian that are shown, 1..n; None shows the first that fit.
+        columns: tokens of the basis.
+        magnitude: draw abs(A), else A with its signs.
+        auto_range: stretch the colours over what is drawn, and say so on the colour bar.
+        selected: the pair (t, t') to outline.
+
+    Returns:
+        a figure whose first trace is the picture and whose trace "pairs" takes clicks, with
+        customdata [t, t'].
+
+    Raises:
+        InputError: where K is not in the result.
+    """
+    rows, columns = axes.window(result, rows), axes.window(result, columns)
+    count = max(len(rows), len(columns))
+    found = score_positions(result, view)
+    side = cell_side(result, view, count)
+    z = stitch(result, rows, columns, side, view.role, magnitude)
+    pitch, offset = side + GAP, (side - 1) / 2
+    figure = style.new_figure(
+        words.mosaic_alt(result, view, found, side, magnitude),
+        words.mosaic_caption(result, side),
+        height=640,
+        **axes.axes(result.tokens, rows, columns, axes.titles(result), pitch, offset),
+    )
+    figure.add_heatmap(
+        z=z,
+        **style.matrix_colors(z, magnitude, auto_range=auto_range),
+        colorbar=style.color_bar(
+            style.matrix_name(view, magnitude),
+            leading(view.k, side) + "; in units of s₁ of the row" + style.AUTO * auto_range,
+        ),
+        hoverinfo="skip",
+        name="matrices",
+    )
+    figure.add_traces(axes.empty_cells(result, found, rows, columns, pitch, offset))
+    cell = MOST_PIXELS / count
+    figure.add_trace(axes.points(result, found, rows, columns, cell, pitch, offset))
+    figure.update_layout(shapes=axes.outline(rows, columns, selected, pitch, offset))
+    return axes.fix_margins(figure)

@@ -1,0 +1,164 @@
+"""One pair of tokens close up: its matrix, its score against K, and the singular values."""
+
+import numpy as np
+import plotly.colors as colors
+import plotly.graph_objects as go
+
+from coupling_core.figures import by_k, matrix_map, style
+from coupling_core.figures.tokens import words
+from coupling_core.records import ROLES, View
+from coupling_core.results import TokensResult
+from coupling_core.scores import corrected as correct
+from coupling_core.scores import require_k
+from coupling_core.token_scores import require_tokens, score_positions_by_k
+
+
+def matrix(
+    result: TokensResult, token: int, other: int, view: View, *, magnitude: bool = True
+) -> go.Figure:
+    """Leading corner of A (or B) of one pair of tokens, in units of s_1 of its Jacobian.
+
+    Args:
+        result: may be partial; a pair that waits, or is forbidden, is grey.
+        token: t, whose Jacobian it is.
+        other: t', whose singular vectors are the basis.
+        view: K and role; the definition enters the caption.
+        magnitude: draw abs(A), else A with its signs.
+
+    Returns:
+        a figure whose first trace is the matrix.
+
+    Raises:
+        InputError: where K or a token is not in the result.
+    """
+    require_k(result, view.k)
+    require_tokens(len(result.tokens), token, other)
+    side = min(view.k, result.k_view)
+    stored = result.matrices[ROLES.index(view.role), token - 1, other - 1, :side, :side]
+    return matrix_map.draw(
+        stored.astype(np.float32),
+        view,
+        basis=f"token {other}",
+        unit=float(result.singular_values[0, token - 1, 0]),
+        why=words.no_score(result, token, other, view),
+        alt=words.matrix_alt(result, token, other, view, side, magnitude),
+        caption=words.matrix_caption(result, token, other, view, side),
+        magnitude=magnitude,
+    )
+
+
+def score_by_k(
+    result: TokensResult, token: int, other: int, view: View, *, corrected: bool = False
+) -> go.Figure:
+    """Score for K = 1..Kmax with its chance floor, and a marker at the viewed K.
+
+    Returns:
+        a figure with the traces "score", "chance" and "K".
+
+    Raises:
+        InputError: where K or a token is not in the result.
+    """
+    require_k(result, view.k)
+    raw, floor = score_positions_by_k(result, token, other, view)
+    shown = correct(raw, floor) if corrected else raw
+    return by_k.draw(
+        shown,
+        np.where(np.isnan(floor), np.nan, 0.0) if corrected else floor,
+        view,
+        corrected,
+        style.score_name(corrected),
+        words.by_k_alt(result, token, other, view),
+        words.by_k_caption(token, other),
+    )
+
+
+def spectrum(
+    result: TokensResult, view: View, *, selected: tuple[int, int] | None = None
+) -> go.Figure:
+    """Top singular values of block l's Jacobian at every position, coloured by position.
+
+    Args:
+        result: may be partial; a position that waits has no line.
+        view: K, drawn as a vertical line.
+        selected: the pair (t, t') whose lines stand out: J^l of t, and J^l' of t'.
+
+    Returns:
+        a figure whose first traces are the lines, in the order of the positions.
+
+    Raises:
+        InputError: where K or a token is not in the result.
+    """
+    require_k(result, view.k)
+    require_tokens(len(result.tokens), *(selected or ()))
+    n = len(result.tokens)
+    figure = style.new_figure(
+        words.spectrum_alt(result, view),
+        words.spectrum_caption(result),
+        height=440,
+        legend=style.BELOW | {"y": -0.2},
+        xaxis={"title": {"text": "Index k of the singular value"}, "range": [0, result.k_max + 1]},
+        yaxis={
+            "title": {"text": "Singular value s<sub>k</sub> (no unit)"},
+            "type": "log",
+            "exponentformat": "power",
+        }
+        | style.GRID,
+    )
+    shades = colors.sample_colorscale(list(style.DEPTH), [t / n for t in range(1, n + 1)])
+    for token, shade in enumerate(shades, 1):
+        if result.allowed[token - 1]:
+            figure.add_trace(_line(result, 0, token, shade, 1.2))
+    figure.add_trace(_bar(n))
+    for side, token, dash, part in _highlights(result, selected):
+        line = _line(result, side, token, style.ACCENT, 3).update(line_dash=dash)
+        figure.add_trace(line.update(name=f"token {token}, {part}", showlegend=True))
+    figure.add_vline(x=view.k, line={"color": style.INK, "width": 1, "dash": "dot"})
+    return figure
+
+
+def _line(result: TokensResult, side: int, token: int, color: str, width: float) -> go.Scatter:
+    s = result.singular_values[side, token - 1]
+    return go.Scatter(
+        x=np.arange(1, result.k_max + 1),
+        y=np.where(s > 0, s, np.nan),
+        mode="lines",
+        line={"color": color, "width": width},
+        name=f"token {token}",
+        showlegend=False,
+        hovertemplate=(
+            f"block {result.blocks[side]}, token {token}<br>"
+            "s<sub>%{x}</sub> = %{y:.4g}<extra></extra>"
+        ),
+    )
+
+
+def _highlights(
+    result: TokensResult, selected: tuple[int, int] | None
+) -> list[tuple[int, int, str, str]]:
+    if selected is None:
+        return []
+    if len(set(selected)) == len(set(result.blocks)) == 1:
+        return [(0, selected[0], "solid", "Jacobian and basis")]
+    return [
+        (0, selected[0], "solid", "the Jacobian"),
+        (1, selected[1], "dot", "the basis"),
+    ]
+
+
+def _bar(n: int) -> go.Scatter:
+    """No point, only the colour bar that says which colour is which position."""
+    return go.Scatter(
+        x=[None],
+        y=[None],
+        mode="markers",
+        marker={
+            "color": [1],
+            "cmin": 1,
+            "cmax": n,
+            "colorscale": style.DEPTH,
+            "colorbar": style.color_bar("Token t", "1 is the first of the prompt"),
+        },
+        showlegend=False,
+        hoverinfo="skip",
+        name="positions",
+    )

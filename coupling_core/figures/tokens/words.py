@@ -1,0 +1,234 @@
+"""Captions and alternative texts of the figures of tokens."""
+
+import numpy as np
+
+from coupling_core.figures import style
+from coupling_core.figures.words import leading, subject
+from coupling_core.records import TokenKind, View
+from coupling_core.results import TokenMeansResult, TokensResult
+from coupling_core.scores import corrected
+from coupling_core.token_scores import (
+    ByDistance,
+    PositionScores,
+    score_positions_by_k,
+)
+from coupling_core.tokens import visible
+
+Compared = TokensResult | TokenMeansResult
+
+_COMPARED: dict[TokenKind, str] = {
+    "self": "A token's Jacobian joins it with itself",
+    "fixed-input": "A token's Jacobian joins the fixed input with it as the output",
+    "fixed-output": "A token's Jacobian joins it as the input with the fixed output",
+}
+
+
+def grid_alt(
+    result: Compared,
+    view: View,
+    found: PositionScores,
+    is_corrected: bool,
+    shown: tuple[tuple[int, ...], tuple[int, ...]],
+) -> str:
+    """What the map of scores shows, with its main numbers."""
+    rows, columns = shown
+    part = (
+        f" Shown are tokens {rows[0]} to {rows[-1]} by {columns[0]} to {columns[-1]}."
+        if len(result.tokens) > min(map(len, shown))
+        else ""
+    )
+    return (
+        f"Heatmap of the {style.score_name(is_corrected).lower()} ({style.score_terms(view)}) for "
+        f"{len(result.tokens)} by {len(result.tokens)} tokens of {subject(result)}: row t is the "
+        f"Jacobian, column t' the basis.{part} {mean_words(found)}{_without(result, found)}"
+    )
+
+
+def _without(result: Compared, found: PositionScores) -> str:
+    """What has no score, and why."""
+    allowed = result.allowed
+    forbidden = int((~(allowed[:, None] & allowed)).sum())
+    other = int(np.isnan(found.coupling).sum()) - forbidden
+    return f" {forbidden} cells are hatched: causality forbids them." * (forbidden > 0) + (
+        f" {other} cells are grey: they have no value." * (other > 0)
+    )
+
+
+def mean_words(found: PositionScores) -> str:
+    """The mean over pairs as a sentence."""
+    if np.isnan(found.mean):
+        return "No pair has a score yet."
+    of = " without any Jacobian against itself" if found.itself.any() else ""
+    return f"The mean chance-corrected score over all pairs{of} is {found.mean:.3f}."
+
+
+def grid_caption(result: Compared, view: View, is_corrected: bool) -> str:
+    """How the map is read."""
+    zero = (
+        "0 is what an unrelated basis gives"
+        if is_corrected
+        else "an unrelated basis gives the chance floor, not 0"
+    )
+    mean = (
+        " Each cell is the mean over all pairs of blocks."
+        if isinstance(result, TokenMeansResult)
+        else ""
+    )
+    itself = (
+        " The diagonal is a Jacobian in its own basis: 1 by construction."
+        if isinstance(result, TokensResult) and len(set(result.blocks)) == 1
+        else ""
+    )
+    return (
+        f"{_COMPARED[_mode(result)]}. How well the top {view.k} singular vectors of token t' "
+        f"(column) diagonalise the Jacobian of token t (row): 1 is coupled, {zero}.{mean}{itself}"
+    )
+
+
+def _mode(result: Compared) -> TokenKind:
+    kind = result.request.kind
+    assert kind != "depth"
+    assert kind != "trajectory"
+    return kind
+
+
+def mosaic_alt(
+    result: TokensResult, view: View, found: PositionScores, side: int, magnitude: bool
+) -> str:
+    """What the mosaic shows, with its main number."""
+    return (
+        f"Mosaic of the matrices {style.matrix_name(view, magnitude)}, {leading(view.k, side)}, "
+        f"between the tokens of {subject(result)}: row t is the Jacobian, column t' the basis. "
+        f"{mean_words(found)}{_without(result, found)}"
+    )
+
+
+def mosaic_caption(result: TokensResult, side: int) -> str:
+    """How the mosaic is read."""
+    return (
+        f"{_COMPARED[_mode(result)]}. Each square is the Jacobian of token t (row) in the leading "
+        f"{side} singular vectors of token t' (column): a visible diagonal on a quiet square means "
+        "that the two are coupled. Larger entries take the last colour."
+    )
+
+
+def pair_words(result: TokensResult, token: int, other: int, view: View) -> str:
+    """The score of one pair as a sentence, or why there is none."""
+    raw, floor = score_positions_by_k(result, token, other, view)
+    at = view.k - 1
+    if np.isnan(raw[at]):
+        return f"The pair has no score: {no_score(result, token, other, view)}."
+    return (
+        f"Score c = {raw[at]:.3f} with chance floor {floor[at]:.3f}, chance-corrected "
+        f"{corrected(raw, floor)[at]:.3f} ({style.score_terms(view)})."
+    )
+
+
+def no_score(result: TokensResult, token: int, other: int, view: View) -> str:
+    """Why a pair has none, in words."""
+    pair = [token - 1, other - 1]
+    if not result.allowed[pair].all():
+        return "forbidden by causality"
+    if np.isnan(result.diagonal[0, token - 1, other - 1, 0]):
+        return "not measured yet"
+    ranks = [int(result.rank[side, at]) for side, at in enumerate(pair)]
+    if 0 in ranks:
+        return "the output does not see the token"
+    return f"the rank is {min(ranks)}, below K = {view.k}"
+
+
+def _pair(result: TokensResult, token: int, other: int) -> str:
+    texts = [f"{number} “{visible(result.tokens[number - 1])}”" for number in (token, other)]
+    return f"the Jacobian of token {texts[0]} in the singular basis of token {texts[1]}"
+
+
+def matrix_alt(
+    result: TokensResult, token: int, other: int, view: View, side: int, magnitude: bool
+) -> str:
+    """What one matrix shows, with its score."""
+    return (
+        f"Heatmap of {style.matrix_name(view, magnitude)}, {leading(view.k, side)}: "
+        f"{_pair(result, token, other)}, {subject(result)}. "
+        f"{pair_words(result, token, other, view)}"
+    )
+
+
+def matrix_caption(result: TokensResult, token: int, other: int, view: View, side: int) -> str:
+    """How one matrix is read, and how much of it is kept."""
+    kept = (
+        f" Of {len(result.tokens)} tokens the leading {side} by {side} entries are kept; the score "
+        f"counts all {view.k}."
+        if side < view.k
+        else ""
+    )
+    return (
+        f"T{_pair(result, token, other)[1:]}: diagonal where the two are coupled. "
+        f"{pair_words(result, token, other, view)}{kept} Larger entries take the last colour."
+    )
+
+
+def by_k_alt(result: TokensResult, token: int, other: int, view: View) -> str:
+    """What the score does as K grows."""
+    return (
+        f"Score against K from 1 to {result.k_max} with its chance floor: "
+        f"{_pair(result, token, other)}, {subject(result)}. "
+        f"{pair_words(result, token, other, view)}"
+    )
+
+
+def by_k_caption(token: int, other: int) -> str:
+    """How the score against K is read."""
+    return (
+        f"Coupling of token {token} in the basis of token {other} as more singular triplets are "
+        "counted. Only what lies above the chance line is coupling."
+    )
+
+
+def spectrum_alt(result: TokensResult, view: View) -> str:
+    """What the singular values look like, in numbers."""
+    s = result.singular_values[0]
+    text = (
+        f"Singular values of the Jacobians of block {result.blocks[0]} at "
+        f"{int(result.allowed.sum())} tokens, {subject(result)}, by index on a log axis, a line a "
+        "token."
+    )
+    if np.isnan(s).all():
+        return text + " None is measured yet."
+    return text + (
+        f" s₁ runs from {np.nanmin(s[:, 0]):.3g} to {np.nanmax(s[:, 0]):.3g}, the value at "
+        f"K = {view.k} from {np.nanmin(s[:, view.k - 1]):.3g} to {np.nanmax(s[:, view.k - 1]):.3g}."
+    )
+
+
+def spectrum_caption(result: TokensResult) -> str:
+    """How the singular values are read."""
+    return (
+        f"Singular values of block {result.blocks[0]}'s Jacobian at each token, largest first. A "
+        "line that ends has reached its rank: what comes from another token passes through the "
+        "attention heads only."
+    )
+
+
+def distance_alt(result: Compared, view: View, found: ByDistance, is_corrected: bool) -> str:
+    """What the curve shows, with its ends."""
+    text = (
+        f"Mean {style.score_name(is_corrected).lower()} ({style.score_terms(view)}) of two tokens "
+        f"against their distance, {subject(result)}, with one standard deviation and the lowest "
+        "and the highest."
+    )
+    if not found.distance.size:
+        return text + " No pair has a score yet."
+    return text + (
+        f" It is {found.mean[0]:.3f} at distance {found.distance[0]} and {found.mean[-1]:.3f} at "
+        f"distance {found.distance[-1]}."
+    )
+
+
+def distance_caption(is_corrected: bool) -> str:
+    """How the curve is read."""
+    zero = " 0 is what an unrelated basis gives." if is_corrected else ""
+    return (
+        "The whole prompt: mean score of all pairs of tokens that lie so far apart. The band is "
+        f"one standard deviation, the dotted lines the lowest and the highest pair.{zero} Far "
+        "distances have few pairs."
+    )

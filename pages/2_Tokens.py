@@ -1,0 +1,14 @@
+"""Tokens: how far the tokens of a prompt share a basis, in two blocks or on average over all."""
+
+import streamlit as st
+
+from explorer import tokens
+from explorer.compute import answer
+from explorer.shell import page
+
+with page("Tokens") as state:
+    st.title("Coupling between tokens", anchor=False)
+    request = tokens.controls(state)
+    result = answer(request, lambda partial: tokens.partial_map(partial, state))
+    if result is not None:
+        tokens.show(result, state)

@@ -1,0 +1,330 @@
+"""Comparisons of tokens as results: measured, stored, partial, cancelled; means by brute force."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import tiny
+from cases import content
+
+from coupling_core import Cancelled, InputError, Request, Store, View, measure, reference
+from coupling_core.archive import decode, encode
+from coupling_core.decode import read
+from coupling_core.positions import input_jacobians, output_jacobians, self_jacobians
+from coupling_core.records import DEFINITIONS, ROLES, SAMPLED_DEFINITIONS
+from coupling_core.results import TokenMeansResult, TokensResult
+from coupling_core.token_coupling import kept_corner
+from coupling_core.token_scores import by_distance, score_positions, score_positions_by_k
+
+IDS = (5, 17, 42, 8, 99, 17, 3)
+N, L, K, FIXED = len(IDS), 4, 5, 4
+MODES = ("self", "fixed-input", "fixed-output")
+ALLOWED = {"self": range(N), "fixed-input": range(FIXED - 1, N), "fixed-output": range(FIXED)}
+
+
+def asked(mode, **changes):
+    token = {} if mode == "self" else {"token": FIXED}
+    return Request(IDS, **{"kind": mode, "k": K, "k_view": 3} | token | changes)
+
+
+@pytest.fixture(scope="module")
+def model():
+    return tiny.model("llama")
+
+
+@pytest.fixture(scope="module")
+def pairs(model):
+    return {m: measure(asked(m, block=1, other_block=3), model=model) for m in MODES}
+
+
+@pytest.fixture(scope="module")
+def means(model):
+    return {mode: measure(asked(mode), model=model) for mode in MODES}
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    return Store(tmp_path_factory.mktemp("store"), gallery=tmp_path_factory.mktemp("none"))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return str(tiny.folder(tmp_path_factory.mktemp("models") / "tiny-llama"))
+
+
+def jacobians(model, mode):
+    """All of them by (block, position), from 0, with the final norm in the last block."""
+    reader, every = read(model, list(IDS)), range(1, N + 1)
+    blocks = range(1, L + 1)
+    if mode == "fixed-output":
+        return {
+            (block, at): J.numpy()
+            for block, found in enumerate(output_jacobians(reader, blocks, FIXED))
+            for at, J in enumerate(found)
+        }
+    found = (
+        input_jacobians(reader, blocks, FIXED, every)
+        if mode == "fixed-input"
+        else self_jacobians(reader, blocks, every)
+    )
+    return {(b, t - 1): J.numpy() for t, of_token in found for b, J in enumerate(of_token)}
+
+
+def brute_force(model, mode, k, definition, role):
+    """Sums over all pairs of Jacobians but a Jacobian with itself, and how many they are."""
+    found = jacobians(model, mode)
+    svds = {at: np.linalg.svd(J) for at, J in found.items()}
+    total, count = np.zeros((N, N)), np.zeros((N, N), int)
+    for (block, row), J in found.items():
+        for (other, column), (U, s, Vh) in svds.items():
+            ranks = [int((svds[at][1] > 1e-5).sum()) for at in ((block, row), (other, column))]
+            if (block, row) == (other, column) or min(ranks) < k:
+                continue
+            u, v = U[:, :k], Vh[:k].T
+            A = reference.coupling_matrix(J, *((u, v) if role == "A" else (v, u)))
+            total[row, column] += reference.score(A, svds[block, row][1][:k], definition)
+            count[row, column] += 1
+            assert s.size
+    return np.where(count, total / np.maximum(count, 1), np.nan), count
+
+
+@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("definition", DEFINITIONS)
+@pytest.mark.parametrize("mode", MODES)
+def test_means_are_those_of_a_double_loop(model, means, mode, definition, role):
+    expected, count = brute_force(model, mode, K, definition, role)
+    result = means[mode]
+    found = score_positions(result, View(k=K, definition=definition, role=role))
+    assert found.coupling == pytest.approx(expected, abs=2e-4, nan_ok=True)
+    np.testing.assert_array_equal(result.pairs[..., list(result.k_grid).index(K)], count)
+    has_score = ~np.isnan(found.corrected).all(1)
+    assert list(np.flatnonzero(has_score)) == list(ALLOWED[mode])
+
+
+@pytest.mark.parametrize("definition", [d for d in DEFINITIONS if d not in SAMPLED_DEFINITIONS])
+def test_mean_floors_and_corrected_scores_are_means_over_the_same_pairs(model, means, definition):
+    found = jacobians(model, "self")
+    s = {at: np.linalg.svd(J)[1] for at, J in found.items()}
+    floor = {}
+    for at, J in found.items():
+        expected = np.sqrt((s[at][:K] ** 2).sum() + (K * np.linalg.norm(J) / len(J)) ** 2)
+        norm = np.linalg.norm(s[at][:K], 1 if definition == "paper" else 2)
+        floor[at] = 0.0 if definition == "alignment" else 1 - expected / norm
+    scores = score_positions(means["self"], View(k=K, definition=definition))
+    of_row = [np.mean([floor[block, 2] for block in range(L)])] * N
+    assert scores.chance[2] == pytest.approx(np.array(of_row), abs=1e-5)
+    above = np.zeros((L, L))
+    for block, other in np.ndindex(L, L):
+        U, _, Vh = np.linalg.svd(found[other, 5])
+        A = reference.coupling_matrix(found[block, 2], U[:, :K], Vh[:K].T)
+        raw = reference.score(A, s[block, 2][:K], definition)
+        above[block, other] = (raw - floor[block, 2]) / (1 - floor[block, 2])
+    assert scores.corrected[2, 5] == pytest.approx(above.mean(), abs=2e-4)
+
+
+def test_the_mean_of_all_weighs_every_pair_of_jacobians_alike(model, means):
+    expected, count = brute_force(model, "self", K, "alignment", "A")
+    found = score_positions(means["self"], View(k=K, definition="alignment"))
+    assert count.sum() == (N * L) ** 2 - N * L
+    assert found.mean == pytest.approx((expected * count).sum() / count.sum(), abs=1e-4)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_pair_of_blocks_is_what_the_stages_give(model, pairs, mode):
+    result = pairs[mode]
+    assert isinstance(result, TokensResult)
+    assert (result.blocks, result.block_count, result.width) == ((1, 3), L, 32)
+    assert list(np.flatnonzero(result.allowed)) == list(ALLOWED[mode])
+    expected = jacobians(model, mode)
+    at = ALLOWED[mode][-1]
+    s = np.linalg.svd(expected[0, at])[1]
+    assert result.singular_values[0, at, :8] == pytest.approx(s[:8], rel=1e-4)
+    U, _, Vh = np.linalg.svd(expected[2, ALLOWED[mode][0]])
+    A = U[:, :3].T @ expected[0, at] @ Vh[:3].T
+    found = result.matrix(at + 1, ALLOWED[mode][0] + 1)
+    assert np.abs(found) == pytest.approx(np.abs(A), abs=2e-3 * float(s[0]))
+    assert result.certified
+    assert result.complete
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_forbidden_pairs_are_nan_and_never_zero(pairs, means, mode):
+    forbidden = np.setdiff1d(np.arange(N), ALLOWED[mode])
+    for result in (pairs[mode], means[mode]):
+        found = score_positions(result, View(k=K))
+        for values in (found.coupling, found.corrected):
+            assert np.isnan(values[forbidden]).all()
+            assert np.isnan(values[:, forbidden]).all()
+            assert not np.isnan(values[np.ix_(ALLOWED[mode], ALLOWED[mode])]).any()
+
+
+@pytest.mark.parametrize("definition", DEFINITIONS)
+@pytest.mark.parametrize("mode", MODES)
+def test_a_jacobian_with_itself_scores_exactly_one(model, mode, definition):
+    result = measure(asked(mode, block=2, k=1), model=model)
+    for k in (2, 10):
+        found = score_positions(result, View(k=k, definition=definition))
+        itself = np.diag(found.coupling)[list(ALLOWED[mode])]
+        np.testing.assert_allclose(itself, 1, rtol=0, atol=1e-12)
+        assert found.itself.trace() == N
+
+
+def test_a_bidirectional_model_allows_every_pair():
+    model = tiny.model("bert")
+    for mode in MODES:
+        for result in (
+            measure(asked(mode, block=1, other_block=2), model=model),
+            measure(asked(mode), model=model),
+        ):
+            assert result.allowed.all()
+            assert not np.isnan(score_positions(result, View(k=K)).coupling).any()
+
+
+def test_a_result_survives_its_file_and_is_found_again(folder, store):
+    request = replace(asked("self", block=1, other_block=3), prompt="The cat sat", model=folder)
+    mean = replace(asked("fixed-output"), prompt="The cat sat", model=folder, token=-1)
+    for wanted, kind in ((request, TokensResult), (mean, TokenMeansResult)):
+        stages = []
+        result = measure(wanted, store)
+        again = measure(wanted, store, progress=stages.append)
+        assert isinstance(again, kind)
+        assert not stages
+        assert content(again) == content(result)
+        assert content(decode(encode(result))) == content(result)
+        (entry,) = (e for e in store.entries() if e.key == result.key)
+        assert entry.request == result.request
+        assert (entry.n_blocks, entry.k_max, entry.certified) == (L, 32, True)
+        assert entry.token == result.token
+    assert len(store.entries()) == 2
+
+
+def test_a_larger_corner_is_measured_anew(folder, store):
+    request = Request("The cat", model=folder, kind="self", block=1, k=K, k_view=2)
+    small, large = measure(request, store), measure(replace(request, k_view=4), store)
+    assert (small.k_view, large.k_view) == (2, 4)
+    assert measure(request, store).key == small.key
+
+
+def test_blocks_and_tokens_count_from_the_end(model):
+    last = measure(asked("fixed-output", block=-1, other_block=-3, token=-1), model=model)
+    assert (last.blocks, last.token) == ((4, 2), N)
+    norm = measure(asked("fixed-output", block=4, token=-1, final_norm="exclude"), model=model)
+    assert not np.allclose(last.singular_values[0], norm.singular_values[0], rtol=1e-2)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"block": 5}, r"block 5 is out of range.*1\.\.4"),
+        ({"block": 1, "other_block": -5}, r"block -5 is out of range"),
+        ({"block": 1, "k": 33}, r"K must lie in 1\.\.32"),
+        ({"k": 33}, r"K must lie in 1\.\.32"),
+        ({"kind": "fixed-input", "token": 8}, r"token 8 is out of range.*1\.\.7"),
+    ],
+)
+def test_what_the_model_lacks_is_refused(model, changes, message):
+    with pytest.raises(InputError, match=message):
+        measure(replace(asked("self"), k_view=None, **changes), model=model)
+
+
+@pytest.mark.parametrize("block", [1, None])
+def test_it_stops_at_any_position_and_what_was_done_is_told(model, block):
+    seen = []
+
+    def stop(progress):
+        seen.append(progress)
+        if progress.partial is not None and progress.done == 3:
+            raise Cancelled("enough")
+
+    with pytest.raises(Cancelled):
+        measure(asked("self", block=block), model=model, progress=stop)
+    partial = seen[-1].partial
+    assert (seen[-1].done, seen[-1].total) == (3, N)
+    assert not partial.complete
+    assert Store.put  # what is not finished is refused there
+    found = score_positions(partial, View(k=K)).coupling
+    assert not np.isnan(found[:3, :3]).any()
+    assert np.isnan(found[3:]).all()
+
+
+def test_an_unfinished_comparison_is_not_stored(model, store):
+    seen = []
+    result = measure(asked("self", block=1), model=model, progress=seen.append)
+    partial = next(p.partial for p in seen if p.partial is not None)
+    with pytest.raises(InputError, match="not measured to its end"):
+        store.put(partial)
+    assert result.complete
+
+
+def test_batches_give_the_numbers_of_single_steps(model, monkeypatch):
+    whole = measure(asked("self", block=1, other_block=3), model=model)
+    monkeypatch.setattr("coupling_core.token_coupling.BATCHES", 2)
+    batched = measure(asked("self", block=1, other_block=3), model=model)
+    for name in ("diagonal", "off_diagonal"):
+        np.testing.assert_allclose(
+            getattr(batched, name), getattr(whole, name), rtol=1e-4, atol=1e-5
+        )
+
+
+def test_few_bases_at_once_give_the_same_means(model, means, monkeypatch):
+    monkeypatch.setattr("coupling_core.token_means.AT_ONCE", 3)
+    chunked = measure(asked("self"), model=model)
+    np.testing.assert_array_equal(chunked.pairs, means["self"].pairs)
+    np.testing.assert_allclose(chunked.corrected, means["self"].corrected, atol=1e-5)
+
+
+def test_a_zero_jacobian_and_a_rank_below_k_are_told_apart():
+    model = tiny.model("mistral")
+    result = measure(asked("fixed-output", block=1, other_block=3, token=6), model=model)
+    assert list(result.rank[0][:3]) == [0, 0, 0]
+    assert result.allowed[:6].all()
+    high = score_positions(result, View(k=25)).coupling  # through 2 heads of values, and 4 scores
+    assert 0 < result.rank[0, 3] < 25 <= result.rank[0, 5]
+    assert np.isnan(high[3]).all()
+    means = measure(asked("fixed-output", token=6), model=model)
+    assert (means.pairs[0] == 0).all()
+    assert np.isnan(score_positions(means, View(k=K)).coupling[0]).all()
+
+
+def test_means_are_kept_at_some_k_and_at_p_one(means):
+    result = means["self"]
+    assert list(result.k_grid) == [1, 2, 3, 5, 7, 10, 15, 20, 25, 30, 32]
+    with pytest.raises(InputError, match=r"kept at K = 1, 2, 3, 5.*K = 4 was asked for"):
+        score_positions(result, View(k=4))
+    with pytest.raises(InputError, match="kept at p = 1, and p = 2"):
+        score_positions(result, View(k=5, p=2))
+    score_positions(result, View(k=5, definition="page", p=2))
+
+
+def test_a_pair_has_its_score_at_every_k(pairs):
+    result = pairs["fixed-output"]
+    raw, floor = score_positions_by_k(result, 2, 3, View())
+    assert len(raw) == result.k_max
+    for k in (1, 5, 9):
+        found = score_positions(result, View(k=k))
+        assert raw[k - 1] == pytest.approx(found.coupling[1, 2])
+        assert floor[k - 1] == pytest.approx(found.chance[1, 2])
+    rank = int(min(result.rank[0, 1], result.rank[1, 2]))
+    assert np.isnan(raw[rank:]).all()
+    assert not np.isnan(raw[:rank]).any()
+    with pytest.raises(InputError, match=r"token 8 is out of range.*1\.\.7"):
+        score_positions_by_k(result, 8, 1, View())
+
+
+def test_scores_by_distance(pairs, model):
+    found = score_positions(pairs["self"], View(k=K))
+    by = by_distance(found)
+    assert list(by.distance) == list(range(N))
+    assert list(by.count) == [N, *(2 * (N - d) for d in range(1, N))]
+    two = [found.corrected[i, j] for i in range(N) for j in range(N) if abs(i - j) == 2]
+    assert by.mean[2] == pytest.approx(np.mean(two))
+    assert by.deviation[2] == pytest.approx(np.std(two))
+    assert (by.low[2], by.high[2]) == (min(two), max(two))
+    same = by_distance(score_positions(measure(asked("self", block=2), model=model), View(k=K)))
+    assert list(same.distance) == list(range(1, N))  # a Jacobian with itself enters no mean
+
+
+@pytest.mark.parametrize(("n", "side"), [(1, 16), (64, 16), (65, 15), (128, 8), (256, 4)])
+def test_the_kept_corner_shrinks_with_the_prompt(n, side):
+    assert kept_corner(n, 16) == side
+    assert 2 * 2 * n * n * kept_corner(n, 16) ** 2 <= 4 << 20
