@@ -178,7 +178,8 @@ def directed(graph: nx.Graph, result: DepthResult, view: View) -> nx.DiGraph:
     found = score_pairs(result, view)
     at = {block: i for i, block in enumerate(found.blocks)}
     both = graph.to_directed()
-    cells = np.array([(at[block], at[basis]) for block, basis in both.edges]).reshape(-1, 2)
+    edges = [(at[block], at[basis]) for block, basis in both.edges]
+    cells = np.array(edges, np.int64).reshape(-1, 2)
     for edge, scores in zip(both.edges, _at(_scores(found), cells), strict=True):
         both.edges[edge].update(scores)
     return both

@@ -171,6 +171,14 @@ def test_graphml_reads_back_as_it_was():
     assert (read.graph["threshold"], read.graph["pairs"]) == (0.05, 10)
 
 
+def test_a_graph_without_an_edge_is_a_file_too():
+    result = uncoupled()
+    graph = directed(layer_graph(result, VIEW), result, VIEW)
+    read = nx.read_graphml(io.BytesIO(to_graphml(graph)), node_type=int)
+    assert sorted(read) == [1, 2, 3, 4]
+    assert read.number_of_edges() == 0
+
+
 @pytest.mark.parametrize("prompt", ["a\x00b\x1b[0m", "<&>\"'", "naïve 😀\nline"])
 def test_any_prompt_can_stand_in_graphml(prompt):
     result = planted()

@@ -7,6 +7,7 @@ from dataclasses import replace
 import networkx as nx
 import numpy as np
 import pytest
+import tiny
 from cases import SCORES, planted, random_result
 
 from coupling_core import Store, View, score_pairs
@@ -211,6 +212,14 @@ def test_results_in_files_of_other_depths_are_matched(run, tmp_path):
 )
 def test_what_cannot_be_compared_is_refused(run, keys, options, words):
     assert words in complaint(run("compare", *keys, *options))
+
+
+def test_only_depth_wise_results_are_compared(run, keys, tmp_path):
+    folder = tiny.folder(tmp_path / "tiny-llama")
+    path = printed(run("trajectory", "--model", folder, "--prompt", "The cat sat", "--json"))
+    said = complaint(run("compare", keys[0], path["key"]))
+    assert "B is a result of kind 'trajectory', and only depth-wise results" in said
+    assert "measure its prompt with `coupling depth`" in said
 
 
 @pytest.mark.parametrize("other", ["ffff", "no.safetensors"])

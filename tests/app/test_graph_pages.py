@@ -1,6 +1,7 @@
 """Layer graph and Compare: what they show is what the core says, and their links carry it."""
 
 import base64
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -145,6 +146,15 @@ def test_two_prompts_are_chosen_and_exchanged(open_page: Open, gallery) -> None:
     np.testing.assert_allclose(heat(charts(app)["map-A-B"]), -expected, rtol=1e-4, atol=1e-6)
 
 
+def test_a_result_is_listed_by_its_prompt_as_it_was_given(open_page: Open, gallery) -> None:
+    result = random_result()
+    asked = replace(result.request, prompt="Is 😀\nnaïve?")
+    Store().put(replace(result, request=asked, key=Store().key(asked, result.identity)))
+    options = open_page("Compare").selectbox(key="left@compare").options
+    assert len(options) == 7
+    assert any("random · trained · “Is 😀 naïve?” · token 4 of 4 · K ≤ 8" in o for o in options)
+
+
 def test_both_matrices_of_the_pair_have_one_range(open_page: Open, gallery) -> None:
     figures = charts(open_page("Compare", block="12", basis="11"))
     for side, trained in (("A", True), ("B", False)):
@@ -168,6 +178,10 @@ def test_a_shallower_model_is_matched_by_depth(open_page: Open, gallery) -> None
     assert "The selected pair, 20 and 11, is not among the blocks that are matched" in words(app)
     assert "Block 23 in the basis of block 8" in words(app)
     assert "In B: block 4 in the basis of block 2." in words(app)
+    # 15 is the nearest to both: two blocks stay two.
+    app.number_input(key="block@pair").set_value(14).run()
+    app.number_input(key="basis@pair").set_value(15).run()
+    assert "Block 15 in the basis of block 8" in words(app)
 
 
 def test_a_k_that_one_lacks_is_told_with_a_way_out(open_page: Open, gallery) -> None:
