@@ -79,7 +79,11 @@ def shell_recipe(request: Request, state: State) -> str:
         flags = _raw(state)
     else:
         view = PathView()
-        options |= {"fit": (state.fit, view.fit), "part": (state.part, view.part)}
+        options |= {
+            "token": (state.token, Request.token),
+            "fit": (state.fit, view.fit),
+            "part": (state.part, view.part),
+        }
         flags = [] if state.first else ["--without-first"]
     if request.kind in TOKEN_KINDS:
         always |= {"mode": request.kind}

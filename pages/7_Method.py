@@ -17,6 +17,7 @@ CITATION = """@inproceedings{aubry2025coupling,
 
 GUIDES = {
     "Depth": guide.DEPTH,
+    "Trajectories": guide.TRAJECTORIES,
     "Layer graph": guide.GRAPH,
     "Compare": guide.COMPARE,
 }
@@ -167,6 +168,51 @@ def certificates() -> None:
     st.markdown("Where a block fails, the page says which test failed instead of hiding it.")
 
 
+def trajectories() -> None:
+    st.header("Paths through depth", anchor=False)
+    st.markdown(
+        "The path of token *t* is $x^0_t, \\dots, x^L_t$, the last state with the final norm in it "
+        "unless you exclude that. Its **line-shape score** walks it in unit steps (paper, Eq. 10 "
+        "and 11); 1 is a straight line, and a walk whose steps are at right angles has $\\sqrt L$:"
+    )
+    st.latex(
+        r"\mathrm{LSS}_t = \frac{L}{\lVert \tilde x^L - \tilde x^0 \rVert}, \qquad "
+        r"\tilde x^l = \tilde x^{l-1} + \frac{x^l - x^{l-1}}{\lVert x^l - x^{l-1} \rVert}"
+    )
+    st.markdown(
+        "By depth it is taken over the 11 states round each one. A token that rests in a block has "
+        "no direction there and no score; one whose unit steps sum to nothing has an infinite one. "
+        "The **expodistance** is the squared coefficient of variation of the growth rates (Eq. 12 "
+        "and 13, variance of a population), undefined where their mean is next to 0; "
+        "**equidistance** is the coefficient of variation of the lengths of the steps:"
+    )
+    st.latex(
+        r"\alpha^l = \ln \frac{\lVert x^l \rVert}{\lVert x^{l-1} \rVert}, \qquad "
+        r"\mathrm{ED} = \frac{\operatorname{Var}_l \alpha^l}{(\operatorname{Avg}_l \alpha^l)^2}"
+    )
+    st.markdown(
+        "Over 60 prompts of 64 tokens SmolLM2-135M has a mean line-shape score of 4.61 (95 % "
+        "interval 4.57 to 4.64) and its untrained twin one of 6.48 (6.45 to 6.51); without the "
+        "final norm 4.24 and 5.49. The papers report 4.25 and 6.54 on average over their models, "
+        "which are larger, and over other prompts. What they say of even growth is not seen here: "
+        "the first blocks and the final norm change the norm most, and the expodistance of the "
+        "trained model (53, or 6.8 without the final norm) is above its twin's (6.3, or 5.5).\n\n"
+        "The **entropy of the logits** lets the model's own final norm and head, with whatever "
+        "scaling and capping they have, read each raw state. The **linearised path** replaces "
+        "each block by its Jacobian at the token's own state (Section 6.1):"
+    )
+    st.latex(
+        r"x^l \approx (I + J^l_{tt})\, x^{l-1}, \qquad "
+        r"\hat x^l = (I + J^l_{tt})\, \hat x^{l-1}, \quad \hat x^0 = x^0"
+    )
+    st.markdown(
+        "This is a line through 0, not through the state: attention reads its input through a norm "
+        "that takes its length out, so that along $x$ itself its Jacobian gives nothing. In "
+        "SmolLM2 the error of one step is about that of a state which stays where it is, which is "
+        "drawn beside it."
+    )
+
+
 def limits() -> None:
     st.header("What these figures cannot say", anchor=False)
     st.markdown(
@@ -196,6 +242,7 @@ with page("Method"):
         scores()
         chance()
         certificates()
+        trajectories()
         graphs()
         comparisons()
         st.header("How the figures are read", anchor=False)
