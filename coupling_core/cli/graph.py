@@ -79,6 +79,9 @@ def graph(
     figure: Annotated[FigureName, typer.Option(help="Which figure --out draws.")] = "graph",
     layout: Annotated[Layout, typer.Option(help="Where its nodes lie.")] = "line",
     color: Annotated[NodeColor, typer.Option(help="What colours its nodes.")] = "community",
+    auto_range: Annotated[
+        bool, typer.Option("--auto-range", help="Stretch width and opacity over what is drawn.")
+    ] = False,
     as_json: options.Json = False,
     store: options.StoreFolder = None,
 ) -> None:
@@ -113,7 +116,13 @@ def graph(
             figures.locality(result, view, corrected=corrected)
             if figure == "locality"
             else figures.graph(
-                result, view, corrected=corrected, threshold=threshold, layout=layout, color=color
+                result,
+                view,
+                corrected=corrected,
+                threshold=threshold,
+                layout=layout,
+                color=color,
+                auto_range=auto_range,
             )
         )
         files.write(out, figures.render(page, out.suffix, result, view))
