@@ -27,6 +27,13 @@ def requests() -> list[Request]:
     ]
 
 
+def path_requests() -> list[Request]:
+    """The paths that the gallery has: of the first prompt, trained and untrained."""
+    return [
+        Request(EXAMPLES[0], untrained=seed, kind="trajectory") for seed in (None, UNTRAINED_SEED)
+    ]
+
+
 def token_requests() -> list[Request]:
     """Comparisons of the first prompt's tokens: in two blocks, and on average over all pairs."""
     block, other = TOKEN_BLOCKS
@@ -43,7 +50,7 @@ def build(folder: Path) -> None:
     from coupling_core.store import Store
 
     store = Store(folder)
-    for request in [*requests(), *token_requests()]:
+    for request in [*requests(), *token_requests(), *path_requests()]:
         measure(request, store)
 
 

@@ -37,14 +37,26 @@ def walk(reader: Reader, *, final_norm: bool = True) -> Paths:
         final_norm: whether the model's final norm belongs to the last block (paper, Eq. 7). The
             entropies do not depend on it: they norm the raw state once in any case.
     """
-    calls = reader.whole()
-    raw = torch.stack([calls[0].hidden[0], *(call.output[0] for call in calls)])
+    raw = raw_states(reader)
     entropy, reason = logit_entropy(reader.runner, reader.ids, raw)
     norm = reader.kind.final_norm if final_norm else None
-    if norm is not None:
-        with torch.no_grad():
-            raw[-1] = norm(raw[-1])
-    return Paths(raw, entropy, reason, norm)
+    return Paths(normed(raw, norm), entropy, reason, norm)
+
+
+def raw_states(reader: Reader) -> Float[Tensor, "state token d"]:
+    """x^0 .. x^L as the blocks gave them, none of them normed."""
+    calls = reader.whole()
+    return torch.stack([calls[0].hidden[0], *(call.output[0] for call in calls)])
+
+
+def normed(
+    raw: Float[Tensor, "state token d"], final_norm: nn.Module | None
+) -> Float[Tensor, "state token d"]:
+    """The states of Eq. 7: the last one with the final norm in it, where there is one."""
+    if final_norm is None:
+        return raw
+    with torch.no_grad():
+        return torch.cat([raw[:-1], final_norm(raw[-1:])])
 
 
 def linearise(

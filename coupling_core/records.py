@@ -149,6 +149,8 @@ class Request:
                 f"{self.kind!r} takes all tokens of the prompt: leave out token {self.token}, or "
                 "choose a kind that has one"
             )
+        if self.kind == "trajectory" and (self.k, self.k_view) != (Request.k, Request.k_view):
+            raise InputError("paths have no singular triplets: leave out K and k-view")
         blocks = (self.block, self.other_block)
         if blocks != (None, None) and self.kind not in TOKEN_KINDS:
             raise InputError(

@@ -1,6 +1,7 @@
 """The Compare page: two stored results, three maps, and one pair of blocks of both."""
 
 import textwrap
+from collections.abc import Sequence
 from dataclasses import replace
 
 import plotly.graph_objects as go
@@ -100,6 +101,7 @@ def _pickers(left: str, right: str, stored: dict[str, Entry]) -> None:
                 field,
                 [*stored, *([] if key in stored else [key])],
                 place="compare",
+                help="The depth-wise results of the store, the last used first.",
                 format_func=lambda key: _label(key, stored),
                 write=lambda _, key=key: key,
             )
@@ -117,7 +119,8 @@ def _label(key: str, stored: dict[str, Entry]) -> str:
     if entry is None or entry.request is None:
         return f"{key}, which is not stored here"
     asked = entry.request
-    prompt = textwrap.shorten("".join(entry.tokens), PROMPT_SHOWN, placeholder=" …")
+    text = asked.prompt if isinstance(asked.prompt, str) else "".join(entry.tokens)
+    prompt = textwrap.shorten(text, PROMPT_SHOWN, placeholder=" …")
     parts = (
         str(entry.identity.get("name", asked.model)),
         "trained" if asked.untrained is None else f"untrained {asked.untrained}",
@@ -215,17 +218,20 @@ def _biggest(found: Comparison) -> None:
 def _selected(found: Comparison, state: State) -> tuple[int, int]:
     """The selected pair in A's numbers; a block without a partner gives way to the nearest."""
     blocks = found.left_scores.blocks
-
-    def nearest(wanted: int) -> int:
-        return min(blocks, key=lambda block: abs(block - wanted))
-
-    pair = nearest(state.block), nearest(state.basis)
+    block = _nearest(state.block, blocks)
+    # Two blocks stay two: one in its own basis is diagonal by construction.
+    others = [other for other in blocks if other != block]
+    pair = block, _nearest(state.basis, others if state.block != state.basis else blocks)
     if pair != (state.block, state.basis):
         st.caption(
             f"The selected pair, {state.block} and {state.basis}, is not among the blocks that "
             "are matched: the nearest is shown."
         )
     return pair
+
+
+def _nearest(wanted: int, blocks: Sequence[int]) -> int:
+    return min(blocks, key=lambda block: abs(block - wanted))
 
 
 def _maps(found: Comparison, pair: tuple[int, int]) -> None:

@@ -6,9 +6,7 @@ import streamlit as st
 
 from coupling_core import figures
 from coupling_core.exports.graph import ENDINGS, graph_file
-from coupling_core.figures.graph_words import communities_words
 from coupling_core.gallery import UNTRAINED_SEED
-from coupling_core.graph import layer_graph
 from coupling_core.results import DepthResult, Result
 from coupling_core.scores import Scores, score_pairs
 from explorer import guide
@@ -30,16 +28,16 @@ def show(answered: Result, state: State) -> None:
     pair = selected(result, state)
     _switches(state)
     left, right = st.columns((3, 2), gap="large")
-    with left:
-        _graph(shown, state, pair)
-    with right:
+    with right:  # first, for it is light: a click is answered before the graph is drawn anew
+        _pair(result, state, pair)
         draw(
             figures.locality(*shown, corrected=not state.raw),
             "locality",
             shown,
             lambda: figures.locality_table(*shown, corrected=not state.raw),
         )
-        _pair(result, state, pair)
+    with left:
+        _graph(shown, state, pair)
 
 
 def partial_graph(partial: Result, state: State) -> None:
@@ -106,18 +104,11 @@ def _options(state: State) -> dict[str, object]:
 
 
 def _graph(shown: Shown, state: State, pair: tuple[int, int]) -> None:
-    result, view = shown
     weighed = {"corrected": not state.raw, "threshold": state.threshold}
-    drawn = layer_graph(result, view, **weighed)
-    missing = drawn.graph["pairs_without_score"]
-    st.markdown(
-        f"**{drawn.number_of_edges()} of {drawn.graph['pairs']} pairs** are edges, at "
-        f"{state.threshold:g} or more"
-        + f"; {missing} pairs have no score" * (missing > 0)
-        + f". {communities_words(drawn)}"
-    )
+    figure = figures.graph(*shown, **_options(state), selected=pair)
+    st.markdown(figure.layout.meta["summary"])
     draw(
-        figures.graph(*shown, **_options(state), selected=pair),
+        figure,
         "graph",
         shown,
         lambda: figures.edges_table(*shown, **weighed),

@@ -79,7 +79,11 @@ def shell_recipe(request: Request, state: State) -> str:
         flags = _raw(state)
     else:
         view = PathView()
-        options |= {"fit": (state.fit, view.fit), "part": (state.part, view.part)}
+        options |= {
+            "token": (state.token, Request.token),
+            "fit": (state.fit, view.fit),
+            "part": (state.part, view.part),
+        }
         flags = [] if state.first else ["--without-first"]
     if request.kind in TOKEN_KINDS:
         always |= {"mode": request.kind}
@@ -107,7 +111,8 @@ def graph_recipes(request: Request, view: View, state: State) -> tuple[str, str]
         "layout": (state.layout, State.layout),
         "color": (state.node_color, State.node_color),
     }
-    command = _command("graph", always | {"k": state.k}, options, _raw(state))
+    flags = [*_raw(state), *(["--auto-range"] if state.auto_range else [])]
+    command = _command("graph", always | {"k": state.k}, options, flags)
     return "\n".join(program), command
 
 

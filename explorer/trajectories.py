@@ -53,7 +53,7 @@ def show(result: TrajectoryResult, state: State) -> None:
     st.header("Paths in principal components", anchor=False)
     _switches()
     st.caption("A click on a path, in two dimensions, selects its token.")
-    _paths(drawn, state.dimensions)
+    above = st.container()
     st.header("Along the paths", anchor=False)
     bound(
         st.segmented_control,
@@ -65,6 +65,8 @@ def show(result: TrajectoryResult, state: State) -> None:
         required=True,
     )
     _GROUPS[state.along][1](drawn, state)
+    with above:  # drawn last, for the first time takes two seconds to import scikit-learn
+        _paths(drawn, state.dimensions)
 
 
 def partial_paths(result: TrajectoryResult, state: State) -> None:

@@ -6,14 +6,29 @@ from typing import Any
 
 import numpy as np
 
+from coupling_core import trajectory
 from coupling_core.keys import make_key
-from coupling_core.records import ROLES, SAMPLED_DEFINITIONS, Certificate, Request
-from coupling_core.results import DepthResult
+from coupling_core.records import ROLES, SAMPLED_DEFINITIONS, Certificate, Request, View
+from coupling_core.results import DepthResult, TrajectoryResult
 from coupling_core.scores import score
 
 PROMPT = "The cat sat down"
 TOKENS = ("The", " cat", " sat", " down")
 FRAMES = 8
+
+VIEW = View(k=1, definition="alignment")
+"""At K = 1 this score is A_11 / s_1, and its chance floor is 0: any scores can be planted."""
+
+SCORES = np.array(
+    [
+        [1.0, 0.9, 0.7, 0.0, 0.12],
+        [0.6, 1.0, 0.5, 0.24, 0.0],
+        [0.7, 0.3, 1.0, 0.12, 0.0],
+        [0.0, 0.0, 0.12, 1.0, 0.9],
+        [0.12, 0.24, 0.0, 0.5, 1.0],
+    ]
+)
+"""Blocks 1 to 3 and blocks 4 and 5 keep to themselves; the two directions differ."""
 
 
 def random_result(
@@ -27,6 +42,14 @@ def random_result(
     """A result of random Jacobians that share part of their bases, so that scores lie off 0."""
     jacobians = planted_jacobians(n_blocks, width, coupling=0.5, seed=seed)
     return depth_result(jacobians, k_max, k_view, **changes)
+
+
+def planted(scores: np.ndarray = SCORES, **changes: Any) -> DepthResult:
+    """A result that has these scores in `VIEW`; `changes` replaces its fields."""
+    result = random_result(n_blocks=len(scores))
+    diagonal = result.diagonal.copy()
+    diagonal[0, :, :, 0] = scores * result.singular_values[:, :1]
+    return replace(result, diagonal=diagonal, **changes)
 
 
 def content(result: DepthResult) -> dict[str, Any]:
@@ -164,3 +187,34 @@ def certificate(J: np.ndarray, U: np.ndarray, s: np.ndarray, V: np.ndarray) -> C
         orthonormality=float(max(np.linalg.norm(Q.T @ Q - eye) for Q in (U, V))),
         residual=float(np.linalg.norm(J @ V - U * s, axis=0).max() / s[0]),
     )
+
+
+def trajectory_result(
+    n_tokens: int = 6, n_blocks: int = 12, width: int = 16, seed: int = 0, **changes: Any
+) -> TrajectoryResult:
+    """Random walks as a result; the first token lies far from the others."""
+    rng = np.random.default_rng(seed)
+    states = rng.standard_normal((n_blocks + 1, n_tokens, width)).cumsum(0).astype(np.float32) + 1
+    states[:, 0] *= 50
+    norms, steps = trajectory.norms(states), trajectory.step_lengths(states)
+    one_step, rolled_out = rng.uniform(0.1, 1, (2, n_blocks, n_tokens)).astype(np.float32)
+    result = TrajectoryResult(
+        key="",
+        request=Request(PROMPT, model="random", kind="trajectory"),
+        identity={"kind": "folder", "name": "random", "digest": f"{seed}"},
+        tokens=tuple(f" word{i}" for i in range(1, n_tokens + 1)),
+        token_ids=np.arange(n_tokens),
+        width=width,
+        norms=norms,
+        step_lengths=steps,
+        line_shape=trajectory.line_shape(states),
+        windowed_line_shape=trajectory.windowed_line_shape(states),
+        entropy=rng.uniform(0, 5, norms.shape).astype(np.float32),
+        no_entropy="",
+        one_step=one_step,
+        rolled_out=rolled_out,
+        states=states,
+        kept=np.arange(1, n_tokens + 1),
+        provenance={"seconds": 1.0, "dtype": "float32", "versions": {"numpy": np.__version__}},
+    )
+    return replace(result, **changes)

@@ -1,5 +1,7 @@
 """Checks that several tests share, and the tolerances that they use."""
 
+from typing import Any
+
 import torch
 
 TOLERANCE = {
@@ -26,3 +28,9 @@ def check_svd(jacobian: torch.Tensor, svd, exact: torch.Tensor) -> None:
 def relative(found: torch.Tensor, expected: torch.Tensor) -> float:
     """Relative error in the Frobenius norm."""
     return float((found - expected).norm() / expected.norm())
+
+
+def trace(figure: Any, name: str) -> Any:
+    """The one trace of a plotly figure that has this name."""
+    (found,) = [one for one in figure.data if one.name == name]
+    return found

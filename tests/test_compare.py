@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from cases import random_result
-from test_graph import SCORES, VIEW, planted
+from cases import SCORES, VIEW, planted, random_result
 
 from coupling_core import InputError, View, mean_off_diagonal, score_pairs
 from coupling_core.compare import biggest, compare, differences, match_blocks, summarise

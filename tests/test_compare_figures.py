@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
-from cases import random_result
-from test_compare import SCORES, VIEW, planted
-from test_figures import trace
+from cases import SCORES, VIEW, planted, random_result
+from checks import trace
 
 from coupling_core import View, figures
 from coupling_core.compare import compare

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from cases import depth_result, planted_jacobians, random_result
+from checks import trace
 
 from coupling_core import (
     ComputeError,
@@ -61,11 +62,6 @@ def every_figure(result, view=VIEW):
 
 
 NAMES = ("scores", "mosaic", "matrix", "spectrum", "score_by_k", "angles")
-
-
-def trace(figure, name):
-    (found,) = [t for t in figure.data if t.name == name]
-    return found
 
 
 def greys(figure):

@@ -6,7 +6,7 @@ from dataclasses import replace
 import networkx as nx
 import numpy as np
 import pytest
-from cases import random_result
+from cases import VIEW, planted, random_result
 
 from coupling_core import InputError, View, score_pairs
 from coupling_core.graph import (
@@ -14,32 +14,11 @@ from coupling_core.graph import (
     directed,
     groups,
     layer_graph,
-    locality,
     modularity,
     strongest_partners,
     to_graphml,
 )
-
-VIEW = View(k=1, definition="alignment")
-"""At K = 1 this score is A_11 / s_1, and its chance floor is 0: any scores can be planted."""
-
-SCORES = np.array(
-    [
-        [1.0, 0.9, 0.7, 0.0, 0.12],
-        [0.6, 1.0, 0.5, 0.24, 0.0],
-        [0.7, 0.3, 1.0, 0.12, 0.0],
-        [0.0, 0.0, 0.12, 1.0, 0.9],
-        [0.12, 0.24, 0.0, 0.5, 1.0],
-    ]
-)
-"""Blocks 1 to 3 and blocks 4 and 5 keep to themselves; the two directions differ."""
-
-
-def planted(scores=SCORES, **changes):
-    result = random_result(n_blocks=len(scores))
-    diagonal = result.diagonal.copy()
-    diagonal[0, :, :, 0] = scores * result.singular_values[:, :1]
-    return replace(result, diagonal=diagonal, **changes)
+from coupling_core.locality import locality
 
 
 def uncoupled(n_blocks=4):
@@ -190,6 +169,14 @@ def test_graphml_reads_back_as_it_was():
     assert "no unit" in read.graph["weight_meaning"]
     assert read.graph["distance_meaning"] == "|l - l'| in blocks"
     assert (read.graph["threshold"], read.graph["pairs"]) == (0.05, 10)
+
+
+def test_a_graph_without_an_edge_is_a_file_too():
+    result = uncoupled()
+    graph = directed(layer_graph(result, VIEW), result, VIEW)
+    read = nx.read_graphml(io.BytesIO(to_graphml(graph)), node_type=int)
+    assert sorted(read) == [1, 2, 3, 4]
+    assert read.number_of_edges() == 0
 
 
 @pytest.mark.parametrize("prompt", ["a\x00b\x1b[0m", "<&>\"'", "naïve 😀\nline"])

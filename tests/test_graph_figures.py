@@ -4,15 +4,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from cases import random_result
-from test_figures import trace
-from test_graph import SCORES, VIEW, planted
+from cases import SCORES, VIEW, planted, random_result
+from checks import trace
 
 from coupling_core import View, figures
 from coupling_core.figures.export import WIDTH, on_paper
 from coupling_core.figures.graph import CORRECTED_STEPS
-from coupling_core.figures.graph_words import ranges
-from coupling_core.graph import layer_graph, locality
+from coupling_core.graph import layer_graph, ranges
+from coupling_core.locality import locality
 from coupling_core.records import LAYOUTS
 
 
@@ -29,13 +28,13 @@ def deep():
 
 
 def lines(figure):
-    return [t for t in figure.data if t.mode == "lines" and not t.name.startswith("selected")]
+    """The steps of the scale, each with all its edges."""
+    return [shape for shape in figure.layout.shapes if not shape.name.startswith("selected")]
 
 
 def pieces(line):
-    """How many edges one trace draws: each ends in a gap."""
-    assert np.array_equal(np.isnan(line.x), np.isnan(line.y))
-    return int(np.isnan(line.x).sum())
+    """How many edges one step draws."""
+    return line.path.count("M")
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -45,8 +44,9 @@ def test_every_edge_is_drawn_once_and_can_be_taken_hold_of(result, layout):
     assert sum(map(pieces, lines(figure))) == drawn.number_of_edges() == 8
     handles = trace(figure, "edges")
     assert [tuple(pair) for pair in handles.customdata] == list(drawn.edges)
-    places = np.stack([handles.x, handles.y], 1).round(4)
-    assert len(np.unique(places, axis=0)) == 8
+    every = trace(figures.graph(result, VIEW, layout=layout, threshold=0.0), "edges")
+    places = np.stack([every.x, every.y], 1).round(4)
+    assert len(np.unique(places, axis=0)) == 10
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -54,6 +54,7 @@ def test_every_edge_is_drawn_once_and_can_be_taken_hold_of(result, layout):
 def test_a_deep_model_is_a_few_traces(deep, layout, threshold):
     figure = figures.graph(deep, VIEW, layout=layout, threshold=threshold, selected=(3, 70))
     assert len(figure.data) <= 20
+    assert len(figure.layout.shapes) <= 8
     edges = layer_graph(deep, VIEW, threshold=threshold).number_of_edges()
     assert sum(map(pieces, lines(figure))) == edges
     drawn_by = "scattergl" if edges > 1600 else "scatter"
@@ -85,7 +86,8 @@ def test_the_arc_over_a_line_is_as_high_as_its_blocks_are_apart(result):
     handles = trace(figure, "edges")
     for (block, basis), x, y in zip(handles.customdata, handles.x, handles.y, strict=True):
         assert (x, y) == pytest.approx(((block + basis) / 2, basis - block), abs=1e-6)
-    assert max(float(np.nanmax(line.y)) for line in lines(figure)) == pytest.approx(4, abs=1e-5)
+    (mark,) = [s.path for s in figures.graph(result, VIEW, selected=(1, 5)).layout.shapes[-1:]]
+    assert mark == "M1,0C1,2.209 1.895,4 3,4C4.105,4 5,2.209 5,0"
     assert figure.layout.xaxis.title.text == "Block"
 
 
@@ -137,7 +139,8 @@ def test_nodes_have_the_colour_of_their_community_or_of_their_depth(result):
 def test_the_selected_pair_is_marked_even_below_the_threshold(result, pair):
     figure = figures.graph(result, VIEW, threshold=0.3, selected=pair)
     (mark,) = [t for t in figure.data if t.name == f"selected: {pair[0]} and {pair[1]}"]
-    assert sorted((mark.x[0], mark.x[-2])) == pytest.approx(sorted(pair))
+    (line,) = [s for s in figure.layout.shapes if s.name == mark.name]
+    assert {line.path[1], line.path[-3]} == set(map(str, pair))
     width = trace(figure, "blocks").marker.line.width
     assert [block for block, on in zip(range(1, 6), width, strict=True) if on] == sorted(pair)
 
@@ -146,6 +149,7 @@ def test_the_selected_pair_is_marked_even_below_the_threshold(result, pair):
 def test_what_is_no_pair_of_the_graph_is_not_marked(result, pair):
     figure = figures.graph(result, VIEW, selected=pair)
     assert not [t for t in figure.data if t.name.startswith("selected")]
+    assert len(lines(figure)) == len(figure.layout.shapes)
 
 
 def test_the_words_have_the_numbers(result):

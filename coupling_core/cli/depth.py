@@ -18,7 +18,7 @@ from coupling_core.store import Store
 if TYPE_CHECKING:  # plotly is slow to import, and only files of figures need it
     import plotly.graph_objects as go
 
-FigureName = Literal["mosaic", "scores", "spectrum", "k"]
+FigureName = Literal["mosaic", "scores", "spectrum", "k", "scaling", "inverse-scaling"]
 
 
 def depth(
@@ -107,3 +107,5 @@ def _draw(result: DepthResult, view: View, figure: FigureName, corrected: bool) 
             return figures.spectrum(result, view)
         case "k":
             return figures.mean_by_k(result, view, corrected=corrected)
+        case "scaling" | "inverse-scaling":
+            return figures.scaling(result, inverse=figure == "inverse-scaling")

@@ -121,7 +121,6 @@ def _line(depth: np.ndarray, values: np.ndarray, name: str, text: str) -> go.Sca
         y=values,
         mode="lines",
         line={"color": style.INK, "width": 2},
-        legendgroup=name,
         uid=name,
         name=text,
         showlegend=True,

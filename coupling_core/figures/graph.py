@@ -1,19 +1,24 @@
 """The layer graph: blocks as nodes, edges as wide and as opaque as the two are coupled.
 
-Thousands of edges are drawn as a handful of traces, one for each step of the scale.
+Thousands of edges are drawn as a handful of shapes, one for each step of the scale: a trace would
+make an element of the page of each edge.
 """
 
-import networkx as nx
+from typing import TYPE_CHECKING
+
 import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float
 
 from coupling_core.figures import graph_words, layouts, style
 from coupling_core.figures.pairs import SVG_POINTS
-from coupling_core.graph import groups, layer_graph, strongest_partners
+from coupling_core.graph import groups, layer_graph, ranges, strongest_partners
 from coupling_core.records import DEFAULT_THRESHOLD, Layout, NodeColor, View
 from coupling_core.results import DepthResult
 from coupling_core.scores import score_pairs
+
+if TYPE_CHECKING:  # a tenth of a second to import, for graphs only
+    import networkx as nx
 
 CORRECTED_STEPS = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3)
 """Lower ends of the steps of the scale: few pairs of a trained model pass the last."""
@@ -51,7 +56,8 @@ def graph(
 
     Returns:
         a figure whose traces "edges" and "blocks" take clicks, with customdata [l, l']; of a node,
-        l' is its strongest partner.
+        l' is its strongest partner. `layout.meta` also has the "summary": how many edges there
+        are, and the communities.
 
     Raises:
         InputError: where K or a block is not in the result, or the threshold is out of range.
@@ -64,23 +70,24 @@ def graph(
         **_axes(at, layout),
     )
     place = dict(zip(drawn.nodes, at, strict=True))
-    figure.add_traces(_edges(drawn, place, layout, _steps(drawn, corrected, auto_range)))
+    _add_edges(figure, drawn, place, layout, _steps(drawn, corrected, auto_range))
     if selected and set(selected) <= set(place) and selected[0] != selected[1]:
-        figure.add_trace(_selected(selected, place, layout))
+        path = layouts.path(*_ends([selected], place), layout)
+        mark = {"color": style.ACCENT, "width": 2.5}
+        _add_lines(figure, path, f"selected: {selected[0]} and {selected[1]}", mark)
     figure.add_trace(_handles(drawn, place, layout))
     partners = strongest_partners(score_pairs(result, view), corrected=corrected)
     figure.add_traces(_nodes(drawn, place, partners, result.n_blocks, color, selected))
     if layout != "line":
         figure.add_trace(_labels(drawn, at, layout))
+    title = f"{style.score_name(corrected)} ({style.score_terms(view)})"
     return figure.update_layout(
-        legend_title={
-            "text": f"{style.score_name(corrected)} ({style.score_terms(view)})",
-            "side": "top",
-        }
+        legend_title={"text": title, "side": "top"},
+        meta=figure.layout.meta | {"summary": graph_words.graph_summary(drawn)},
     )
 
 
-def _steps(drawn: nx.Graph, corrected: bool, auto_range: bool) -> Float[np.ndarray, " step"]:
+def _steps(drawn: "nx.Graph", corrected: bool, auto_range: bool) -> Float[np.ndarray, " step"]:
     """Lower ends of the steps of width and opacity."""
     fixed = np.array(CORRECTED_STEPS if corrected else RAW_STEPS)
     if not auto_range or not drawn.number_of_edges():
@@ -89,35 +96,39 @@ def _steps(drawn: nx.Graph, corrected: bool, auto_range: bool) -> Float[np.ndarr
     return np.linspace(low, high, len(fixed), endpoint=False)
 
 
-def _edges(
-    drawn: nx.Graph,
+def _add_edges(
+    figure: go.Figure,
+    drawn: "nx.Graph",
     place: dict[int, Float[np.ndarray, " 2"]],
     layout: Layout,
     steps: Float[np.ndarray, " step"],
-) -> list[go.Scatter]:
-    """One trace a step that has an edge, the faintest first."""
+) -> None:
+    """One shape a step that has an edge, the faintest first."""
     weight = np.array([weight for *_, weight in drawn.edges(data="weight")])
-    lines = layouts.paths(*_ends(list(drawn.edges), place), layout)
+    start, end = _ends(list(drawn.edges), place)
     step = np.clip(np.searchsorted(steps, weight, side="right") - 1, 0, None)
-    traces = []
     for number, low in enumerate(steps):
-        if not (step == number).any():
+        at = step == number
+        if not at.any():
             continue
-        strength = number / (len(steps) - 1)
-        last = number == len(steps) - 1
-        x, y = _broken(lines[step == number])
-        traces.append(
-            go.Scatter(
-                x=x,
-                y=y,
-                mode="lines",
-                line={"color": style.INK, "width": float(np.interp(strength, (0, 1), WIDTHS))},
-                opacity=float(np.interp(strength, (0, 1), OPACITIES)),
-                name=f"{low:.2g} or more" if last else f"{low:.2g} to {steps[number + 1]:.2g}",
-                hoverinfo="skip",
-            )
+        strength, last = number / (len(steps) - 1), number == len(steps) - 1
+        _add_lines(
+            figure,
+            layouts.path(start[at], end[at], layout),
+            f"{low:.2g} or more" if last else f"{low:.2g} to {steps[number + 1]:.2g}",
+            {"color": style.INK, "width": float(np.interp(strength, (0, 1), WIDTHS))},
+            float(np.interp(strength, (0, 1), OPACITIES)),
         )
-    return traces
+
+
+def _add_lines(
+    figure: go.Figure, path: str, name: str, line: dict[str, object], opacity: float = 1.0
+) -> None:
+    """Lines of one look, and their name in the legend."""
+    figure.add_shape(type="path", path=path, line=line, opacity=opacity, layer="below", name=name)
+    figure.add_scatter(
+        x=[None], y=[None], mode="lines", line=line, opacity=opacity, name=name, hoverinfo="skip"
+    )
 
 
 def _ends(
@@ -127,31 +138,8 @@ def _ends(
     return start, end
 
 
-def _broken(
-    lines: Float[np.ndarray, "edge point 2"],
-) -> tuple[Float[np.ndarray, " any"], Float[np.ndarray, " any"]]:
-    """Coordinates of many lines as those of one, with a gap after each."""
-    gap = np.full((len(lines), 1, 2), np.nan)
-    x, y = np.concatenate([lines, gap], 1).reshape(-1, 2).T.astype(np.float32)
-    return x, y
-
-
-def _selected(
-    pair: tuple[int, int], place: dict[int, Float[np.ndarray, " 2"]], layout: Layout
-) -> go.Scatter:
-    x, y = _broken(layouts.paths(*_ends([pair], place), layout))
-    return go.Scatter(
-        x=x,
-        y=y,
-        mode="lines",
-        line={"color": style.ACCENT, "width": 2.5},
-        name=f"selected: {pair[0]} and {pair[1]}",
-        hoverinfo="skip",
-    )
-
-
 def _handles(
-    drawn: nx.Graph, place: dict[int, Float[np.ndarray, " 2"]], layout: Layout
+    drawn: "nx.Graph", place: dict[int, Float[np.ndarray, " 2"]], layout: Layout
 ) -> go.Scatter | go.Scattergl:
     """Invisible points on the edges: they carry the hover text and can be selected."""
     pairs = list(drawn.edges)
@@ -180,7 +168,7 @@ def _edge_text(block: int, basis: int, scores: dict[str, float]) -> str:
 
 
 def _nodes(
-    drawn: nx.Graph,
+    drawn: "nx.Graph",
     place: dict[int, Float[np.ndarray, " 2"]],
     partners: dict[int, int],
     n_blocks: int,
@@ -188,12 +176,12 @@ def _nodes(
     selected: tuple[int, int] | None,
 ) -> list[go.Scatter]:
     """The nodes that take clicks, and for the legend a name for each community."""
-    blocks = list(drawn.nodes)
+    blocks, colors = list(drawn.nodes), _colors(drawn)
     at = np.array([place[block] for block in blocks], np.float32)
     if color == "depth":
         marker = {"color": blocks, "cmin": 1, "cmax": n_blocks, "colorscale": style.DEPTH}
     else:
-        marker = {"color": [_color_of(drawn, drawn.nodes[b]["community"]) for b in blocks]}
+        marker = {"color": [colors[block] for block in blocks]}
     chosen = [block in (selected or ()) for block in blocks]
     nodes = go.Scatter(
         x=at[:, 0],
@@ -214,29 +202,30 @@ def _nodes(
         showlegend=False,
         name="blocks",
     )
-    return [nodes, *(_key(drawn, members) for members in groups(drawn) * (color != "depth"))]
+    named = groups(drawn) if color == "community" else []
+    return [nodes, *(_key(members, colors[members[0]]) for members in named)]
 
 
-def _color_of(drawn: nx.Graph, community: int) -> str:
-    """Communities of several blocks have colours, in their order; a block alone is grey."""
-    several = [drawn.nodes[group[0]]["community"] for group in groups(drawn)]
-    if community not in several:
-        return style.NOT_COMPUTED
-    return style.CATEGORIES[several.index(community) % len(style.CATEGORIES)]
+def _colors(drawn: "nx.Graph") -> dict[int, str]:
+    """The colour of each block's community; a block alone is grey."""
+    colors = dict.fromkeys(drawn, style.NOT_COMPUTED)
+    for number, members in enumerate(groups(drawn)):
+        colors |= dict.fromkeys(members, style.CATEGORIES[number % len(style.CATEGORIES)])
+    return colors
 
 
-def _key(drawn: nx.Graph, members: tuple[int, ...]) -> go.Scatter:
+def _key(members: tuple[int, ...], color: str) -> go.Scatter:
     return go.Scatter(
         x=[None],
         y=[None],
         mode="markers",
-        marker={"color": _color_of(drawn, drawn.nodes[members[0]]["community"]), "size": 10},
-        name=f"community: {graph_words.ranges(members)}",
+        marker={"color": color, "size": 10},
+        name=f"community: {ranges(members)}",
         hoverinfo="skip",
     )
 
 
-def _node_text(drawn: nx.Graph, block: int, partner: int) -> str:
+def _node_text(drawn: "nx.Graph", block: int, partner: int) -> str:
     node = drawn.nodes[block]
     edges = drawn.degree(block)
     return (
@@ -246,7 +235,7 @@ def _node_text(drawn: nx.Graph, block: int, partner: int) -> str:
     )
 
 
-def _labels(drawn: nx.Graph, at: Float[np.ndarray, "node 2"], layout: Layout) -> go.Scatter:
+def _labels(drawn: "nx.Graph", at: Float[np.ndarray, "node 2"], layout: Layout) -> go.Scatter:
     """Block numbers: round the circle, or over the nodes."""
     step = -(-len(at) // MOST_LABELS) if layout == "circle" else 1
     away = 1.1 if layout == "circle" else 1.0

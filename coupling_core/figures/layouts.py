@@ -1,16 +1,19 @@
 """Where the nodes of a layer graph lie, how its edges run, and where an edge is taken hold of."""
 
-import networkx as nx
+from typing import TYPE_CHECKING
+
 import numpy as np
 from jaxtyping import Float
 
 from coupling_core.records import Layout
 
+if TYPE_CHECKING:  # a tenth of a second to import, for graphs only
+    import networkx as nx
+
 SEED = 0
 """Of the springs, which start from a random place."""
-_FEW_EDGES = 1000
-_ARC_POINTS = {True: 33, False: 17}
-"""Of an arc, where there are few edges and where there are many."""
+_QUARTER = 0.5523
+"""How far the control points of a cubic curve lie out so that it is a quarter of a circle."""
 _TURNS = 200
 _LOOSE = 0.1
 """A spring between any two blocks: one without an edge would else be driven off the picture."""
@@ -18,7 +21,7 @@ _OFF_CENTRE = 0.42
 """The middles of all diameters are one point: on the circle an edge is held a little off it."""
 
 
-def positions(graph: nx.Graph, layout: Layout) -> Float[np.ndarray, "node 2"]:
+def positions(graph: "nx.Graph", layout: Layout) -> Float[np.ndarray, "node 2"]:
     """Place the nodes, in the order of the graph; the same every time.
 
     Args:
@@ -35,15 +38,29 @@ def positions(graph: nx.Graph, layout: Layout) -> Float[np.ndarray, "node 2"]:
     return _springs(graph)
 
 
-def paths(
+def path(
     start: Float[np.ndarray, "edge 2"], end: Float[np.ndarray, "edge 2"], layout: Layout
-) -> Float[np.ndarray, "edge point 2"]:
-    """The points of each edge: an arc as high as it is wide over a line, else a straight line."""
+) -> str:
+    """All edges as one path of SVG: arcs as high as they are wide over a line, else straight."""
     if layout != "line":
-        return np.stack([start, end], 1)
-    angle = np.linspace(0, np.pi, _ARC_POINTS[len(start) <= _FEW_EDGES])
-    middle, radius = (start + end)[:, :1] / 2, (end - start)[:, :1] / 2
-    return np.stack([middle - radius * np.cos(angle), 2 * np.abs(radius) * np.sin(angle)], -1)
+        return " ".join(
+            f"M{x0:.4g},{y0:.4g}L{x1:.4g},{y1:.4g}"
+            for (x0, y0), (x1, y1) in zip(start.tolist(), end.tolist(), strict=True)
+        )
+    return " ".join(
+        _arc(a, b) for a, b in zip(start[:, 0].tolist(), end[:, 0].tolist(), strict=True)
+    )
+
+
+def _arc(first: float, last: float) -> str:
+    """Half an ellipse over a line, in two cubic curves."""
+    middle, radius = (first + last) / 2, (last - first) / 2
+    height, aside = 2 * abs(radius), _QUARTER * radius
+    return (
+        f"M{first:g},0"
+        f"C{first:g},{_QUARTER * height:.4g} {middle - aside:.4g},{height:g} {middle:g},{height:g}"
+        f"C{middle + aside:.4g},{height:g} {last:g},{_QUARTER * height:.4g} {last:g},0"
+    )
 
 
 def handles(
@@ -57,8 +74,10 @@ def handles(
     return start + part * (end - start)
 
 
-def _springs(graph: nx.Graph) -> Float[np.ndarray, "node 2"]:
+def _springs(graph: "nx.Graph") -> Float[np.ndarray, "node 2"]:
     """Springs in units of the heaviest edge: weights of a few percent would hold nothing."""
+    import networkx as nx
+
     heaviest = max((weight for *_, weight in graph.edges(data="weight")), default=0) or 1.0
     pulled = nx.complete_graph(graph.nodes)
     nx.set_edge_attributes(pulled, _LOOSE, "weight")

@@ -9,7 +9,7 @@ from jaxtyping import Float, Int
 
 from coupling_core.figures import path_words, style
 from coupling_core.figures.token_labels import label
-from coupling_core.projection import ProjectedPaths, project_paths
+from coupling_core.projection import COMPONENTS, ProjectedPaths, project_paths
 from coupling_core.records import PathView
 from coupling_core.results import TrajectoryResult
 
@@ -49,11 +49,17 @@ def paths(
         showlegend=False,
         **_axes(found, view, dimensions),
     )
-    for at in chosen[np.argsort(found.tokens[chosen] == token, kind="stable")]:
+    others, own = chosen[found.tokens[chosen] != token], chosen[found.tokens[chosen] == token]
+    for at in (*others, *own):
         figure.add_trace(_path(result, found, int(at), dimensions, token))
+    figure.add_trace(_ends(result, found, others, dimensions, "ends"))
+    if own.size:
+        ends = _ends(result, found, own, dimensions, "selected", always=True)
+        figure.add_trace(ends.update(meta=style.INKED))
+        style.reink(figure, style.BLACK)
     figure.add_trace(_place_bar(len(result.tokens), dimensions))
     if dimensions == 2:
-        figure.add_trace(_picks(found, chosen))
+        figure.add_trace(_picks(result, found, chosen))
     return figure
 
 
@@ -80,27 +86,56 @@ def _path(
 ) -> go.Scatter | go.Scatter3d:
     number = int(found.tokens[at])
     is_selected = number == token
-    color = style.BLACK if is_selected else _color(number, len(result.tokens))
-    text = label(result.tokens[number - 1])
-    n, last = len(found.states), len(found.states) - 1
-    texts = [""] * n
-    if is_selected or len(found.tokens) <= LABELLED:
-        texts[_farthest(found.coordinates[:, at])] = text
-    sizes = [4 if is_selected else 0] * last + [8 if is_selected else 6]
     trace = go.Scatter if dimensions == 2 else go.Scatter3d
     return trace(
         **_coordinates(found.coordinates[:, at], dimensions),
-        mode="lines+markers+text",
-        line={"color": color, "width": (3 if is_selected else 1.5) * (dimensions - 1)},
-        marker={"color": color, "size": np.divide(sizes, dimensions - 1), "line": {"width": 0}},
-        text=texts,
-        textposition="top center",
-        textfont={"color": color, "size": 12},
-        customdata=found.states,
+        mode="lines",
+        line={
+            "color": _color(number, len(result.tokens)),
+            "width": (3 if is_selected else 1.5) * (dimensions - 1),
+        },
         name=str(number),
         meta=style.INKED if is_selected else None,
-        hovertemplate=f"token {number}, “{text}”<br>state x<sup>%{{customdata}}</sup>"
-        "<extra></extra>",
+        customdata=found.states,
+        **({"hoverinfo": "skip"} if dimensions == 2 else {"hovertemplate": _hover(result, number)}),
+    )
+
+
+def _hover(result: TrajectoryResult, number: int) -> str:
+    text = label(result.tokens[number - 1])
+    return f"token {number}, “{text}”<br>state x<sup>%{{customdata}}</sup><extra></extra>"
+
+
+def _ends(
+    result: TrajectoryResult,
+    found: ProjectedPaths,
+    which: Int[np.ndarray, " chosen"],
+    dimensions: int,
+    name: str,
+    *,
+    always: bool = False,
+) -> go.Scatter | go.Scatter3d:
+    """A dot at the end of each path, and its token's text where it has room."""
+    numbers = found.tokens[which]
+    shades = [_color(int(number), len(result.tokens)) for number in numbers]
+    texts = [label(result.tokens[number - 1]) for number in numbers]
+    far = [found.coordinates[_farthest(found.coordinates[:, at]), at] for at in which]
+    points = np.array([*found.coordinates[-1, which], *far]).reshape(-1, COMPONENTS)
+    is_labelled = always or len(found.tokens) <= LABELLED
+    trace = go.Scatter if dimensions == 2 else go.Scatter3d
+    return trace(
+        **_coordinates(points, dimensions),
+        mode="markers+text",
+        marker={
+            "color": shades * 2,
+            "size": [(9 if always else 6) / (dimensions - 1)] * len(which) + [0] * len(which),
+            "line": {"width": 0},
+        },
+        text=[""] * len(which) + (texts if is_labelled else [""] * len(which)),
+        textposition="top center",
+        textfont={"color": shades * 2, "size": 12},
+        hoverinfo="skip",
+        name=name,
     )
 
 
@@ -139,15 +174,20 @@ def _place_bar(n: int, dimensions: int) -> go.Scatter | go.Scatter3d:
     )
 
 
-def _picks(found: ProjectedPaths, chosen: Int[np.ndarray, " chosen"]) -> go.Scatter:
+def _picks(
+    result: TrajectoryResult, found: ProjectedPaths, chosen: Int[np.ndarray, " chosen"]
+) -> go.Scatter:
     """Invisible points that take the clicks: lines alone cannot be selected."""
     stride = -(-len(found.states) * len(chosen) // PICKS)
-    points = found.coordinates[::-1][::stride][:, chosen]  # from the end, so that it is among them
+    states = found.states[::-1][::stride]  # from the end, so that it is among them
+    points = found.coordinates[::-1][::stride][:, chosen]
+    texts = [label(result.tokens[number - 1]) for number in found.tokens[chosen]]
     return go.Scatter(
         **_coordinates(points.reshape(-1, points.shape[-1]), 2),
         mode="markers",
         marker={"size": 14, "opacity": 0},
-        customdata=np.tile(found.tokens[chosen], len(points)),
-        hoverinfo="skip",
+        customdata=np.tile(found.tokens[chosen], len(states)),
+        hovertext=[f"“{text}”<br>state x<sup>{state}</sup>" for state in states for text in texts],
+        hovertemplate="token %{customdata}, %{hovertext}<extra></extra>",
         name="picks",
     )

@@ -1,6 +1,7 @@
 """Layer graph and Compare: what they show is what the core says, and their links carry it."""
 
 import base64
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,7 @@ def test_the_graph_has_the_edges_of_the_result(open_page: Open, gallery) -> None
     app = open_page("Layer graph")
     graph = layer_graph(gallery[0, True], View())
     assert edges(app) == set(graph.edges)
-    assert f"**{graph.number_of_edges()} of 435 pairs** are edges, at 0.05" in words(app)
+    assert f"{graph.number_of_edges()} of 435 pairs are edges, at 0.05" in words(app)
     curve = charts(app)["locality"]["data"][-1]
     np.testing.assert_allclose(numbers(curve["y"]), locality(gallery[0, True], View()).mean)
 
@@ -48,7 +49,7 @@ def test_the_threshold_counts_the_edges_anew(open_page: Open, gallery) -> None:
     app.slider(key="threshold@graph").set_value(0.2).run()
     graph = layer_graph(gallery[0, True], View(), threshold=0.2)
     assert edges(app) == set(graph.edges)
-    assert f"**{graph.number_of_edges()} of 435 pairs** are edges, at 0.2 or more" in words(app)
+    assert f"{graph.number_of_edges()} of 435 pairs are edges, at 0.2 or more" in words(app)
     assert app.query_params["threshold"] == "0.2"
 
 
@@ -56,7 +57,7 @@ def test_the_untrained_twin_has_no_edge(open_page: Open) -> None:
     app = open_page("Layer graph")
     app.segmented_control(key="untrained@graph").set_value(True).run()
     assert edges(app) == set()
-    assert "**0 of 435 pairs**" in words(app)
+    assert "0 of 435 pairs" in words(app)
     assert "No two blocks form a community." in words(app)
     assert app.query_params["untrained"] == "0"
 
@@ -99,6 +100,15 @@ def test_the_blocks_of_the_sidebar_are_the_nodes(open_page: Open) -> None:
     assert len(numbers(trace(charts(app)["graph"], "blocks")["x"])) == 8
 
 
+def test_the_numbers_of_the_method_page_are_those_of_the_gallery(open_page: Open, gallery) -> None:
+    edges = [layer_graph(gallery[0, on], View()).number_of_edges() for on in (True, False)]
+    assert edges == [212, 0]
+    assert (
+        "212 of 435 possible edges on the first example prompt, its untrained twin none"
+        in words(open_page("Method"))
+    )
+
+
 # ---- Compare
 
 
@@ -136,6 +146,15 @@ def test_two_prompts_are_chosen_and_exchanged(open_page: Open, gallery) -> None:
     np.testing.assert_allclose(heat(charts(app)["map-A-B"]), -expected, rtol=1e-4, atol=1e-6)
 
 
+def test_a_result_is_listed_by_its_prompt_as_it_was_given(open_page: Open, gallery) -> None:
+    result = random_result()
+    asked = replace(result.request, prompt="Is 😀\nnaïve?")
+    Store().put(replace(result, request=asked, key=Store().key(asked, result.identity)))
+    options = open_page("Compare").selectbox(key="left@compare").options
+    assert len(options) == 7
+    assert any("random · trained · “Is 😀 naïve?” · token 4 of 4 · K ≤ 8" in o for o in options)
+
+
 def test_both_matrices_of_the_pair_have_one_range(open_page: Open, gallery) -> None:
     figures = charts(open_page("Compare", block="12", basis="11"))
     for side, trained in (("A", True), ("B", False)):
@@ -159,6 +178,10 @@ def test_a_shallower_model_is_matched_by_depth(open_page: Open, gallery) -> None
     assert "The selected pair, 20 and 11, is not among the blocks that are matched" in words(app)
     assert "Block 23 in the basis of block 8" in words(app)
     assert "In B: block 4 in the basis of block 2." in words(app)
+    # 15 is the nearest to both: two blocks stay two.
+    app.number_input(key="block@pair").set_value(14).run()
+    app.number_input(key="basis@pair").set_value(15).run()
+    assert "Block 15 in the basis of block 8" in words(app)
 
 
 def test_a_k_that_one_lacks_is_told_with_a_way_out(open_page: Open, gallery) -> None:

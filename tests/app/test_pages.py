@@ -125,6 +125,7 @@ def test_runs_lists_the_gallery_and_searches_it(open_page: Open) -> None:
         "fixed-output, blocks 12 and 11",
         "self, all pairs of blocks",
         "self, blocks 12 and 11",
+        *["trajectory"] * 2,
     ]
     app.text_input(key="search@runs").set_value("FACTORIAL untrained").run()
     rows = app.dataframe[0].value

@@ -118,6 +118,21 @@ def click_cell(page: Page, key: str, row: int, column: int, n: int) -> None:
     page.wait_for_timeout(DOUBLE_CLICK)
 
 
+def click_point(page: Page, key: str, x: float, y: float) -> None:
+    """Click a figure at a point given in the units of its axes."""
+    at = page.evaluate(
+        """([key, x, y]) => {
+            const plot = document.querySelector(`.st-key-${key} .js-plotly-plot`);
+            const {_size: size, xaxis, yaxis} = plot._fullLayout;
+            return [size.l + xaxis.d2p(x), size.t + yaxis.d2p(y)];
+        }""",
+        [key, x, y],
+    )
+    plot = page.locator(f".st-key-{key} .js-plotly-plot").first
+    plot.click(position={"x": at[0], "y": at[1]})
+    page.wait_for_timeout(DOUBLE_CLICK)
+
+
 def compute(page: Page) -> None:
     """Press Compute."""
     page.get_by_role("button", name="Compute").click()

@@ -1,0 +1,166 @@
+"""The Trajectories page: what is stored shows at once, and every view of it computes nothing."""
+
+import base64
+
+import numpy as np
+import pytest
+from cases import trajectory_result
+from screen import PAGES, Open, charts, words
+
+from coupling_core import PathView, project_paths
+from coupling_core.figures.by_depth import CURVES
+from coupling_core.gallery import EXAMPLES, path_requests
+from coupling_core.identity import identify
+from coupling_core.results import TrajectoryResult
+from coupling_core.store import Store
+from explorer.recipes import python_recipe, shell_recipe
+from explorer.state import State
+from explorer.trajectories import twin_of
+
+
+@pytest.fixture(scope="module")
+def stored() -> tuple[TrajectoryResult, TrajectoryResult]:
+    """The committed paths, trained and untrained."""
+    found = [Store().find(request, identify(request)) for request in path_requests()]
+    assert all(isinstance(result, TrajectoryResult) for result in found)
+    return found[0], found[1]
+
+
+def numbers(values):
+    """An array of a figure, which travels as binary or as a list."""
+    if isinstance(values, dict):
+        return np.frombuffer(base64.b64decode(values["bdata"]), np.dtype(values["dtype"]))
+    return np.array(values, float)
+
+
+def line(figure, beginning):
+    """The trace whose name begins so."""
+    (found,) = [t for t in figure["data"] if t["name"].startswith(beginning)]
+    return found
+
+
+def test_the_stored_paths_show_at_once_beside_those_of_the_twin(open_page: Open, stored) -> None:
+    app = open_page("Trajectories")
+    assert not app.exception
+    assert not app.error
+    for name, result in zip(("paths", "paths-twin"), stored, strict=True):
+        found = project_paths(result, PathView(first=False))
+        path = line(charts(app)[name], "10")
+        np.testing.assert_allclose(numbers(path["x"]), found.coordinates[:, -1, 0], rtol=1e-4)
+        assert f"{found.explained[0]:.1%}" in charts(app)[name]["layout"]["xaxis"]["title"]["text"]
+    scores = charts(app)["line-shape"]
+    np.testing.assert_allclose(numbers(line(scores, "trained")["y"]), stored[0].line_shape)
+    np.testing.assert_allclose(numbers(line(scores, "untrained")["y"]), stored[1].line_shape)
+
+
+def test_switches_change_the_projection_and_the_link(open_page: Open, stored) -> None:
+    app = open_page("Trajectories")
+    app.segmented_control(key="fit@trajectories").set_value("all").run()
+    app.segmented_control(key="part@trajectories").set_value("deeper").run()
+    app.segmented_control(key="first@trajectories").set_value(True).run()
+    found = project_paths(stored[0], PathView("all", "deeper", True))
+    path = line(charts(app)["paths"], "2")
+    np.testing.assert_allclose(numbers(path["x"]), found.coordinates[:, 1, 0], rtol=1e-4)
+    assert "1" in [trace["name"] for trace in charts(app)["paths"]["data"]]
+    assert (app.query_params["fit"], app.query_params["part"]) == ("all", "deeper")
+    again = open_page("Trajectories", fit="all", part="deeper", first="1")
+    shown = line(charts(again)["paths"], "2")
+    np.testing.assert_allclose(numbers(shown["x"]), numbers(path["x"]))
+
+
+def test_three_dimensions_have_a_third_coordinate(open_page: Open, stored) -> None:
+    app = open_page("Trajectories", dims="3")
+    path = line(charts(app)["paths"], "10")
+    assert path["type"] == "scatter3d"
+    found = project_paths(stored[0], PathView(first=False))
+    np.testing.assert_allclose(numbers(path["z"]), found.coordinates[:, -1, 2], rtol=1e-4)
+
+
+def test_a_token_is_selected_on_every_figure(open_page: Open, stored) -> None:
+    app = open_page("Trajectories", token="4", along="entropy")
+    selected = line(charts(app)["entropy"], "token 4")
+    np.testing.assert_allclose(numbers(selected["y"]), stored[0].entropy[:, 3], rtol=1e-5)
+    assert "capital" in selected["name"]
+    inked = [t["name"] for t in charts(app)["paths"]["data"] if t.get("meta") == "inked"]
+    assert inked == ["4", "selected"]
+
+
+@pytest.mark.parametrize(
+    ("along", "names"),
+    [
+        ("straightness", ("line-shape", "line-shape-by-depth")),
+        ("growth", ("expodistance", "growth", "norms")),
+        ("steps", ("equidistance", "steps")),
+        ("entropy", ("entropy",)),
+        ("linearised", ("linearised", "linearised-twin")),
+        ("singular-values", ("singular-values", "inverse-singular-values")),
+    ],
+)
+def test_each_group_draws_its_figures(open_page: Open, along, names) -> None:
+    app = open_page("Trajectories")
+    app.segmented_control(key="along@trajectories").set_value(along).run()
+    assert not app.exception
+    assert set(names) <= set(charts(app))
+    for name in set(names) & set(CURVES):
+        assert len(charts(app)[name]["data"]) == 4
+
+
+def test_the_untrained_twin_is_the_other_way_round(open_page: Open, stored) -> None:
+    app = open_page("Trajectories", untrained="0")
+    own = line(charts(app)["line-shape"], "untrained")
+    np.testing.assert_allclose(numbers(own["y"]), stored[1].line_shape)
+    assert own["marker"]["symbol"] == "circle"
+
+
+def test_a_token_past_the_end_is_told(open_page: Open) -> None:
+    app = open_page("Trajectories", token="99")
+    assert "tokens 1..10" in app.error[0].value
+
+
+def test_a_prompt_that_is_not_measured_is_offered(open_page: Open) -> None:
+    app = open_page("Trajectories", prompt="Not measured before")
+    assert any(button.label == "Compute" for button in app.button)
+    assert "Not measured yet" in words(app)
+
+
+def test_a_result_without_its_twin_offers_to_measure_that(
+    open_page: Open, monkeypatch, tmp_path, stored
+) -> None:
+    folder = tmp_path / "gallery"
+    folder.mkdir()
+    source = Store().gallery / f"{stored[0].key}.safetensors"
+    (folder / source.name).write_bytes(source.read_bytes())
+    monkeypatch.setattr("coupling_core.store._CACHE", tmp_path)
+    app = open_page("Trajectories")
+    assert "paths-twin" not in charts(app)
+    (offer,) = [b for b in app.button if b.label == "Measure the untrained twin too"]
+    offer.click().run()
+    assert app.query_params["untrained"] == "0"
+    assert any(b.label == "Compute" for b in app.button)
+
+
+def test_other_pages_keep_the_selected_token(open_page: Open) -> None:
+    app = open_page("Trajectories", token="4")
+    app.switch_page(PAGES["Depth"]).run()
+    assert app.query_params["token"] == "4"
+
+
+def test_recipes_reproduce_what_is_shown() -> None:
+    state = State(prompt=EXAMPLES[1], token=3, fit="all")
+    request, view = state.path_request(), state.path_view()
+    shell = shell_recipe(request, state)
+    assert "coupling_core trajectory" in shell
+    assert "--fit=all" in shell
+    assert "--token=3" in shell
+    assert "--without-first" in shell
+    assert "--k" not in shell
+    program = python_recipe(request, view)
+    compile(program, "recipe", "exec")
+    assert "PathView(fit='all', first=False)" in program
+    assert "kind='trajectory'" in program
+
+
+def test_the_twin_of_a_twin_is_the_trained_model() -> None:
+    request = trajectory_result().request
+    assert twin_of(request).untrained == 0
+    assert twin_of(twin_of(request)) == request

@@ -1,0 +1,276 @@
+"""Figures of trajectories: what is drawn, where, and in which words."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from cases import depth_result, planted_jacobians, trajectory_result
+
+from coupling_core import PathView, figures, project_paths
+from coupling_core.figures import style
+from coupling_core.figures.by_depth import CURVES
+from coupling_core.figures.export import on_paper
+from coupling_core.figures.paths import MOST, PICKS, chosen_tokens
+from coupling_core.figures.per_token import NUMBERS
+from coupling_core.figures.token_labels import label
+from coupling_core.scaling import fit_line, inverse_fits
+
+VIEW = PathView(first=False)
+
+
+@pytest.fixture(scope="module")
+def result():
+    return trajectory_result()
+
+
+@pytest.fixture(scope="module")
+def twin():
+    base = trajectory_result(seed=1)
+    return replace(base, request=replace(base.request, untrained=0))
+
+
+def trace(figure, uid):
+    (found,) = [t for t in figure.data if uid in (t.uid, t.name)]
+    return found
+
+
+# ---- paths
+
+
+@pytest.mark.parametrize("dimensions", [2, 3])
+@pytest.mark.parametrize("view", [VIEW, PathView("all", "deeper", True)])
+def test_each_token_has_its_path_in_the_components(result, view, dimensions):
+    figure = figures.paths(result, view, token=4, dimensions=dimensions)
+    found = project_paths(result, view)
+    for at, number in enumerate(found.tokens):
+        path = trace(figure, str(number))
+        for i, axis in enumerate("xyz"[:dimensions]):
+            np.testing.assert_allclose(path[axis], found.coordinates[:, at, i], rtol=1e-5)
+        assert list(path.customdata) == list(found.states)
+    assert ("1" in {t.name for t in figure.data}) == view.first
+
+
+@pytest.mark.parametrize("token", [2, 4])
+def test_the_selected_path_is_in_ink_and_on_top(result, token):
+    figure = figures.paths(result, VIEW, token=token)
+    line, end = [t for t in figure.data if t.meta == style.INKED]
+    assert (line.name, end.name) == (str(token), "selected")
+    assert {line.line.color, end.marker.color, end.textfont.color} == {style.BLACK}
+    assert end.text[-1] == f"word{token}"
+    names = [t.name for t in figure.data]
+    assert names[-5:] == [str(token), "ends", "selected", "places", "picks"]
+    style.reink(figure, "white")
+    assert {line.line.color, end.marker.color, end.textfont.color} == {"white"}
+    paper = on_paper(figure, result, VIEW)
+    assert trace(paper, str(token)).line.color == style.BLACK
+
+
+def test_a_click_anywhere_on_a_path_has_its_token(result):
+    figure = figures.paths(result, VIEW, token=2)
+    picks = trace(figure, "picks")
+    for x, y, number in zip(picks.x, picks.y, picks.customdata, strict=True):
+        path = trace(figure, str(number))
+        assert min(np.hypot(path.x - x, path.y - y)) < 1e-4
+        assert path.hoverinfo == "skip"  # or it would take the click
+    assert set(picks.customdata) == set(range(2, 7))
+    assert picks.hovertext[0] == "“word2”<br>state x<sup>12</sup>"
+
+
+def test_a_long_prompt_has_a_bounded_number_of_paths_and_points():
+    long = trajectory_result(n_tokens=200)
+    figure = figures.paths(long, VIEW, token=101)
+    names = [t.name for t in figure.data if t.name.isdigit()]
+    assert len(names) <= MOST
+    assert "101" in names
+    assert len(trace(figure, "picks").x) <= PICKS
+    assert f"{len(names)} of them are drawn" in figure.layout.meta["caption"]
+    assert chosen_tokens(np.arange(2, 201), 101).size <= MOST
+
+
+def test_what_components_explain_is_on_the_axes_and_in_the_caption(result):
+    found = project_paths(result, VIEW)
+    figure = figures.paths(result, VIEW, token=2)
+    assert f"{found.explained[0]:.1%} of x<sup>12</sup>" in figure.layout.xaxis.title.text
+    assert f"{found.explained[1]:.1%}" in figure.layout.yaxis.title.text
+    caption = figure.layout.meta["caption"]
+    assert f"of all that is drawn: {found.drawn[0]:.1%}" in caption
+    assert "The first token is left out." in caption
+    three = figures.paths(result, VIEW, token=2, dimensions=3)
+    assert f"{found.explained[2]:.1%}" in three.layout.meta["caption"]
+
+
+def test_states_that_are_not_kept_are_told(result):
+    short = replace(result, states=result.states[:, [0, 4, 5]], kept=np.array([1, 5, 6]))
+    caption = figures.paths(short, VIEW, token=6).layout.meta["caption"]
+    assert "the states of 3 tokens are stored" in caption
+    assert "are stored" not in figures.paths(result, VIEW, token=6).layout.meta["caption"]
+
+
+def test_two_tokens_are_drawn_along_the_one_component_that_there_is():
+    two = trajectory_result(n_tokens=2)
+    figure = figures.paths(two, PathView(), token=2)
+    assert "there is none" in figure.layout.yaxis.title.text
+    assert not np.any(trace(figure, "2").y)
+
+
+# ---- numbers by depth
+
+
+@pytest.mark.parametrize("name", CURVES)
+def test_numbers_by_depth_are_drawn_and_tabled(result, twin, name):
+    figure = figures.by_depth(result, name, token=3, twin=twin)
+    curve = CURVES[name]
+    values = curve.values(result)
+    selected = trace(figure, "selected")
+    np.testing.assert_allclose(selected.y, values[:, 2])
+    assert selected.x[0] == curve.first
+    assert selected.x[-1] == 12
+    np.testing.assert_allclose(trace(figure, "median").y, style.median(values))
+    np.testing.assert_allclose(trace(figure, "twin").y, style.median(curve.values(twin)))
+    np.testing.assert_allclose(figures.by_depth_table(result, name).to_numpy(), values)
+    assert "untrained" in trace(figure, "twin").name
+    assert figure.layout.meta["caption"].endswith(".")
+    assert figure.layout.xaxis.title.text
+    assert figure.layout.yaxis.title.text
+
+
+def test_curves_are_what_their_names_say(result):
+    np.testing.assert_array_equal(CURVES["norms"].values(result), result.norms)
+    np.testing.assert_allclose(
+        CURVES["growth"].values(result), np.log(result.norms[1:] / result.norms[:-1])
+    )
+    assert CURVES["steps"].values(result).mean(0) == pytest.approx(1)
+    np.testing.assert_array_equal(
+        CURVES["line-shape-by-depth"].values(result), result.windowed_line_shape
+    )
+
+
+def test_many_tokens_are_drawn_as_a_range():
+    many = trajectory_result(n_tokens=60)
+    figure = figures.by_depth(many, "norms", token=3)
+    np.testing.assert_allclose(
+        trace(figure, "high").y, np.quantile(many.norms, 0.9, axis=1), rtol=1e-6
+    )
+    assert not [t for t in figure.data if t.uid == "tokens"]
+
+
+def test_what_has_no_entropy_says_why(result):
+    none = replace(result, entropy=result.entropy * np.nan, no_entropy="this model has no head")
+    figure = figures.by_depth(none, "entropy", token=1)
+    assert "no head" in figure.layout.meta["caption"]
+    assert "no value" in figure.layout.meta["alt"]
+
+
+def test_a_shallow_model_says_that_the_window_does_not_fit():
+    shallow = trajectory_result(n_blocks=4)
+    caption = figures.by_depth(shallow, "line-shape-by-depth", token=1).layout.meta["caption"]
+    assert "5 states" in caption
+    assert "no score" in caption
+
+
+# ---- numbers of whole paths
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_numbers_of_whole_paths_are_drawn_and_tabled(result, twin, name):
+    figure = figures.per_token(result, name, token=5, twin=twin)
+    values = NUMBERS[name].values(result)
+    own = trace(figure, "own")
+    np.testing.assert_allclose(own.y, values)
+    assert list(own.customdata) == [1, 2, 3, 4, 5, 6]
+    assert f"mean {values.mean():.2f}" in own.name
+    np.testing.assert_allclose(trace(figure, "twin").y, NUMBERS[name].values(twin))
+    assert trace(figure, "selected").y[0] == pytest.approx(values[4])
+    np.testing.assert_allclose(figures.per_token_table(result)[name], values)
+
+
+def test_a_token_without_expodistance_is_named_with_its_reason(result):
+    norms = result.norms.copy()
+    norms[:, 2] = 1
+    rested = replace(result, norms=norms)
+    caption = figures.per_token(rested, "expodistance", token=1).layout.meta["caption"]
+    assert "token 3: the mean alpha is 0.0e+00" in caption
+    assert "without 1" in trace(figures.per_token(rested, "expodistance", token=1), "own").name
+
+
+# ---- the linearised path
+
+
+def test_errors_of_the_linearised_path_are_beside_that_of_resting(result):
+    figure = figures.linearised(result, token=2)
+    np.testing.assert_allclose(trace(figure, "one-step").y, result.one_step[:, 1])
+    np.testing.assert_allclose(trace(figure, "rolled-out").y, result.rolled_out[:, 1])
+    rest = np.linalg.norm(np.diff(result.states[:, 1].astype(float), axis=0), axis=-1)
+    np.testing.assert_allclose(trace(figure, "rest").y, rest / result.norms[1:, 1])
+    table = figures.linearised_table(result, 2)
+    np.testing.assert_allclose(table["stays"], trace(figure, "rest").y)
+    assert f"{result.rolled_out[-1, 1]:.2f} after the last" in figure.layout.meta["alt"]
+
+
+def test_a_token_that_waits_says_so(result):
+    waiting = replace(result, one_step=result.one_step * np.nan)
+    assert "not computed yet" in figures.linearised(waiting, token=1).layout.meta["alt"]
+
+
+# ---- singular values by depth
+
+
+def test_a_line_is_fitted_by_least_squares():
+    x = np.arange(1.0, 9.0)
+    line = fit_line(x, 3 - 2 * x)
+    assert (line.slope, line.intercept, line.r_squared) == pytest.approx((-2, 3, 1))
+    y = np.random.default_rng(0).standard_normal(8)
+    expected = np.corrcoef(x, y)[0, 1] ** 2
+    assert fit_line(x, y).r_squared == pytest.approx(expected)
+    gap = np.where(x == 3, np.nan, 3 - 2 * x)
+    assert fit_line(x, gap).slope == pytest.approx(-2)
+
+
+@pytest.mark.parametrize("y", [np.ones(3), np.array([np.nan, np.nan, 1.0])])
+def test_what_no_line_explains_has_no_share(y):
+    assert np.isnan(fit_line(np.arange(3.0), y).r_squared)
+
+
+def test_singular_values_that_scale_inversely_with_depth_have_inverses_on_a_line():
+    s = 1 / (np.arange(1, 8)[:, None] * np.array([0.5, 2.0]))
+    inverse, lines = inverse_fits(s)
+    assert [line.slope for line in lines] == pytest.approx([0.5, 2.0])
+    assert [line.r_squared for line in lines] == pytest.approx([1, 1])
+    assert inverse[0] == pytest.approx([0.5, 2.0])
+    assert np.isnan(inverse_fits(np.array([[1.0], [0.0]]))[0][1, 0])
+
+
+@pytest.mark.parametrize("inverse", [False, True])
+def test_top_singular_values_are_drawn_by_depth(inverse):
+    result = depth_result(planted_jacobians(5, 16, coupling=0.5), 8, 4)
+    figure = figures.scaling(result, inverse=inverse)
+    s = result.singular_values.astype(float)
+    shown = trace(figure, "s2").y
+    np.testing.assert_allclose(shown, 1 / s[:, 1] if inverse else s[:, 1], rtol=1e-6)
+    assert ("fit" in {t.uid for t in figure.data}) == inverse
+    table = figures.scaling_table(result)
+    assert table["slope"][2] == pytest.approx(inverse_fits(s)[1][1].slope)
+    if inverse:
+        line = inverse_fits(s)[1][0]
+        fit = trace(figure, "fit")
+        assert fit.y[3] == pytest.approx(line.intercept + 4 * line.slope)
+
+
+# ---- texts of tokens
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        (" capital", "capital"),
+        ("\n", "⏎"),
+        ("\n\n", "⏎⏎"),
+        ("   ", "␣"),
+        ("", "∅"),
+        ("🦜", "🦜"),
+        ("<b>", "&lt;b&gt;"),
+        ("Donaudampfschifffahrt", "Donaudampfsch…"),
+    ],
+)
+def test_token_texts_are_short_visible_and_no_markup(text, shown):
+    assert label(text) == shown

@@ -1,0 +1,209 @@
+"""Measured paths: tiny models of several families against what the model itself does."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import tiny
+import torch
+
+from coupling_core import PathView, Request, Store, measure, project_paths
+from coupling_core import trajectory as of
+from coupling_core.archive import decode, encode
+from coupling_core.decode import decode as captures_of
+from coupling_core.decode import read
+from coupling_core.exports import arrays, table
+from coupling_core.linearised import linearised_errors
+from coupling_core.measuring import trajectory as measuring
+from coupling_core.measuring.trajectory import kept_tokens
+from coupling_core.results import TrajectoryResult
+
+IDS = (5, 9, 2, 7, 11, 3, 8)
+ASK = Request(IDS, kind="trajectory")
+FAMILIES = ("llama", "gpt2", "gemma2", "bloom", "bert")
+STATE_ARRAYS = ("norms", "windowed_line_shape", "entropy")
+BLOCK_ARRAYS = ("step_lengths", "one_step", "rolled_out")
+
+
+@pytest.fixture(scope="module")
+def result():
+    return measure(ASK, model=tiny.model("llama"))
+
+
+def own_states(model):
+    """Every hidden state as the model tells it, the last one raw from a hook (TRAPS, M3)."""
+    seen = []
+    blocks = read(model, list(IDS)).runner.blocks
+    handle = blocks[-1].register_forward_hook(
+        lambda _, args, output: seen.append(output if torch.is_tensor(output) else output[0])
+    )
+    with torch.no_grad():
+        told = model(torch.tensor([IDS]), output_hidden_states=True).hidden_states
+    handle.remove()
+    return torch.stack([*(x[0] for x in told[: len(blocks)]), seen[0][0]]), told[-1][0]
+
+
+@pytest.mark.parametrize("final_norm", ["include", "exclude"])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_states_are_the_models_own_and_only_the_last_is_normed(family, final_norm):
+    model = tiny.model(family)
+    found = measure(replace(ASK, final_norm=final_norm), model=model)
+    raw, last = own_states(model)
+    expected = raw.numpy().copy()
+    has_norm = bool(found.provenance["final_norm"])
+    assert has_norm == (family != "bert")
+    if final_norm == "include" and has_norm:
+        expected[-1] = last.numpy()  # in decoders, what the model tells is normed
+        assert np.abs(expected[-1] - raw[-1].numpy()).max() > 0.1
+    np.testing.assert_allclose(found.states, expected, atol=2e-5)
+    np.testing.assert_allclose(found.norms, np.linalg.norm(expected, axis=-1), rtol=1e-5)
+    np.testing.assert_allclose(found.line_shape, of.line_shape(found.states))
+    np.testing.assert_allclose(found.step_lengths, of.step_lengths(found.states))
+
+
+@pytest.mark.parametrize("family", ["llama", "bert"])
+def test_entropies_do_not_depend_on_whether_the_norm_is_included(family):
+    model = tiny.model(family)
+    with_norm, without = (
+        measure(replace(ASK, final_norm=norm), model=model) for norm in ("include", "exclude")
+    )
+    np.testing.assert_array_equal(with_norm.entropy, without.entropy)
+    with torch.no_grad():
+        p = model(torch.tensor([IDS])).logits[0].double().softmax(-1).numpy()
+    np.testing.assert_allclose(with_norm.entropy[-1], -(p * np.log(p)).sum(-1), rtol=1e-4)
+
+
+@pytest.mark.parametrize("family", ["llama", "bert"])
+def test_errors_are_those_of_each_token(family):
+    model = tiny.model(family)
+    found = measure(ASK, model=model)
+    reader = read(model, list(IDS))
+    norm = reader.kind.final_norm
+    for captures in captures_of(reader, range(1, 5), range(1, len(IDS) + 1)):
+        at = captures[0].token - 1
+        expected = linearised_errors(captures, norm)
+        np.testing.assert_allclose(found.one_step[:, at], expected.one_step, rtol=1e-5)
+        np.testing.assert_allclose(found.rolled_out[:, at], expected.rolled_out, rtol=1e-5)
+
+
+def test_a_model_without_a_head_has_no_entropy_and_is_measured_all_the_same():
+    found = measure(ASK, model=tiny.model("llama").model)
+    assert np.isnan(found.entropy).all()
+    assert "no head" in found.no_entropy
+    assert found.complete
+    assert np.isfinite(found.line_shape).all()
+
+
+def test_one_token_has_a_path_and_no_components():
+    found = measure(replace(ASK, prompt=(5,)), model=tiny.model("llama"))
+    assert found.norms.shape == (5, 1)
+    assert np.isfinite(found.line_shape).all()
+    assert np.isnan(project_paths(found, PathView()).explained).all()
+    assert np.isfinite(project_paths(found, PathView(fit="all")).explained).all()
+
+
+def test_each_report_has_the_result_so_far():
+    seen = []
+    measure(ASK, model=tiny.model("llama"), progress=seen.append)
+    partial = [p.partial for p in seen if p.stage == "tokens"]
+    assert len(partial) == len(IDS) + 1
+    for done, so_far in enumerate(partial):
+        assert np.isfinite(so_far.one_step).all(0).tolist() == [i < done for i in range(len(IDS))]
+        assert so_far.complete == (done == len(IDS))
+        assert np.isfinite(so_far.norms).all()
+
+
+def test_a_stored_trajectory_is_found_again_and_is_not_the_depth_result(tmp_path):
+    store = Store(tmp_path / "store", gallery=tmp_path / "none")
+    folder = str(tiny.folder(tmp_path / "llama"))
+    request = Request("The cat sat", model=folder, kind="trajectory")
+    first = measure(request, store)
+    assert isinstance(first, TrajectoryResult)
+    again = measure(request, store, progress=lambda _: pytest.fail("it was computed again"))
+    for name in (*STATE_ARRAYS, *BLOCK_ARRAYS, "states", "kept"):
+        np.testing.assert_array_equal(getattr(again, name), getattr(first, name))
+    (entry,) = store.entries()
+    assert (entry.n_blocks, entry.k_max, entry.certified) == (4, 0, True)
+    assert measure(replace(request, kind="depth", k=8), store).key != first.key
+
+
+def test_a_result_survives_its_file(tmp_path, result):
+    stored = replace(result, key=Store(tmp_path).key(result.request, result.identity))
+    again = decode(encode(stored))
+    assert isinstance(again, TrajectoryResult)
+    np.testing.assert_array_equal(again.states, result.states)
+    assert again.measured == "along the paths of 7 tokens"
+
+
+# ---- long prompts
+
+
+@pytest.mark.parametrize(
+    ("n", "most", "kept"),
+    [
+        (4, 4, [1, 2, 3, 4]),
+        (4, 9, [1, 2, 3, 4]),
+        (6, 4, [1, 4, 5, 6]),
+        (6, 1, [1, 6]),
+        (1, 0, [1]),
+    ],
+)
+def test_of_a_long_prompt_the_first_and_the_last_states_are_kept(n, most, kept):
+    assert kept_tokens(n, most).tolist() == kept
+
+
+def test_numbers_are_kept_of_all_tokens_where_states_are_not(monkeypatch, result):
+    monkeypatch.setattr(measuring, "STATES_BYTES", 3 * result.states[:, 0].nbytes)
+    short = measure(ASK, model=tiny.model("llama"))
+    assert short.kept.tolist() == [1, 6, 7]
+    assert short.states.shape == (5, 3, 32)
+    np.testing.assert_array_equal(short.states, result.states[:, [0, 5, 6]])
+    np.testing.assert_array_equal(short.line_shape, result.line_shape)
+    found = project_paths(short, PathView(first=False))
+    assert found.tokens.tolist() == [6, 7]
+    pca = arrays(short, PathView())["pca"]
+    assert np.isfinite(pca[..., 0]).all(0).tolist() == [True] + [False] * 4 + [True] * 2
+
+
+# ---- views and exports
+
+
+@pytest.mark.parametrize(
+    ("part", "states"), [("all", [0, 1, 2, 3, 4]), ("shallower", [0, 1, 2]), ("deeper", [2, 3, 4])]
+)
+@pytest.mark.parametrize("first", [True, False])
+def test_a_view_projects_its_states_and_tokens_alone(result, part, states, first):
+    view = PathView("all", part, first)
+    found = project_paths(result, view)
+    assert found.states.tolist() == states
+    tokens = list(range(1 if first else 2, 8))
+    assert found.tokens.tolist() == tokens
+    chosen = result.states[states][:, np.array(tokens) - 1].astype(float)
+    samples = chosen.reshape(-1, 32)
+    s = np.linalg.svd(samples - samples.mean(0), compute_uv=False) ** 2
+    np.testing.assert_allclose(found.explained, (s / s.sum())[:3], rtol=1e-6)
+
+
+def test_arrays_have_the_names_and_shapes_that_are_promised(result):
+    found = arrays(result, PathView(first=False))
+    shapes = {name: value.shape for name, value in found.items()}
+    per_state, per_block, per_token = (5, 7), (4, 7), (7,)
+    assert shapes == {
+        **dict.fromkeys(STATE_ARRAYS, per_state),
+        **dict.fromkeys((*BLOCK_ARRAYS, "growth"), per_block),
+        **dict.fromkeys(("line_shape", "expodistance", "equidistance"), per_token),
+        "pca": (5, 7, 3),
+        "explained": (3,),
+        "tokens": per_token,
+        "token_ids": per_token,
+    }
+    assert np.isnan(found["pca"][:, 0]).all()
+    assert np.isfinite(found["pca"][:, 1:]).all()
+    np.testing.assert_allclose(found["expodistance"], of.expodistance(result.norms))
+
+
+def test_the_table_has_a_row_a_token(result):
+    lines = table(result, PathView()).decode().splitlines()
+    assert lines[0].startswith("token,text,line_shape,growth,expodistance,equidistance")
+    assert len(lines) == 8
+    assert float(lines[3].split(",")[2]) == pytest.approx(result.line_shape[2])
