@@ -123,3 +123,22 @@ def test_the_longest_prompt_that_fits_fits_and_one_more_does_not():
     assert estimate_memory(asked, found, most, free).fits
     assert not estimate_memory(asked, found, most + 1, free).fits
     assert longest_prompt(asked, found, 1000, 10**8) == 0
+
+
+def test_tokens_are_estimated_by_what_they_hold():
+    L, d, k = 20, 512, 50
+    longer, shorter = (estimate(kind="self", tokens=n).work for n in (2000, 1000))
+    # Both sides' bases of every Jacobian; all else grows with the square of the prompt's length.
+    assert longer - shorter > 2 * 4 * L * 1000 * k * d
+    pair = {"kind": "self", "block": 3}
+    assert estimate(tokens=100, **pair).work < estimate(tokens=100, kind="self").work
+    output = estimate(tokens=100, kind="fixed-output", block=3).work
+    assert output - estimate(tokens=100, **pair).work == 2 * 4 * 100 * d * d
+
+
+def test_the_longest_prompt_between_tokens_is_the_longest_that_fits():
+    asked = Request("-", kind="self")
+    free = estimate_memory(asked, SMALL, 300, 0).needed
+    longest = longest_prompt(asked, SMALL, 1000, free)
+    assert estimate_memory(asked, SMALL, longest, free).fits
+    assert not estimate_memory(asked, SMALL, longest + 1, free).fits
