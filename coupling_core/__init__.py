@@ -22,6 +22,8 @@ from typing import TYPE_CHECKING, Any
 
 from coupling_core.compare import Comparison, compare, summarise
 from coupling_core.errors import Cancelled, ComputeError, CouplingError, InputError
+from coupling_core.graph import layer_graph
+from coupling_core.locality import locality
 from coupling_core.measure import measure
 from coupling_core.projection import ProjectedPaths, project_paths
 from coupling_core.records import DEFINITIONS, Certificate, PathView, Request, View, parse_blocks
@@ -55,7 +57,6 @@ from coupling_core.trajectory import (
 
 if TYPE_CHECKING:
     from coupling_core.decode import read
-    from coupling_core.graph import layer_graph, locality
     from coupling_core.token_coupling import couple_positions
 
 __all__ = [  # noqa: RUF022 - by stage, not by name
@@ -111,16 +112,11 @@ __all__ = [  # noqa: RUF022 - by stage, not by name
     "Cancelled",
 ]
 
-_ON_DEMAND = {
-    "read": "decode",
-    "couple_positions": "token_coupling",
-    "layer_graph": "graph",
-    "locality": "graph",
-}
+_NEEDS_TORCH = {"read": "decode", "couple_positions": "token_coupling"}
 
 
 def __getattr__(name: str) -> Any:
-    """Bring in what needs torch or networkx when it is first asked for."""
-    if name not in _ON_DEMAND:
+    """Bring in what needs torch when it is first asked for."""
+    if name not in _NEEDS_TORCH:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_ON_DEMAND[name]}"), name)
+    return getattr(import_module(f"{__name__}.{_NEEDS_TORCH[name]}"), name)

@@ -8,11 +8,9 @@ of a rank below K, a block that is not measured yet) is no edge, and is counted 
 """
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
-import networkx as nx
 import numpy as np
 from jaxtyping import Float, Int
 
@@ -20,6 +18,9 @@ from coupling_core.errors import InputError
 from coupling_core.records import DEFAULT_THRESHOLD, View
 from coupling_core.results import DepthResult
 from coupling_core.scores import Scores, definition_name, score_pairs
+
+if TYPE_CHECKING:  # a tenth of a second to import, for graphs only
+    import networkx as nx
 
 EDGE_COLUMNS = ("block", "basis", "distance", "weight", "forward", "backward")
 """Of a table of edges: `forward` is the score of the Jacobian of `block` in the basis of `basis`,
@@ -31,25 +32,6 @@ SEED = 0
 
 _NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters of a prompt that no XML file may contain."""
-
-
-@dataclass(frozen=True)
-class Locality:
-    """The score of two blocks against how many blocks apart they are.
-
-    Args:
-        distance: |l - l'|, ascending.
-        mean: of the weights of the pairs at that distance; NaN where none has one.
-        spread: their standard deviation (of all the pairs there are, so 0 for a single one).
-        chance: mean of their chance floors, 0 for chance-corrected weights.
-        pairs: how many have a weight.
-    """
-
-    distance: Int[np.ndarray, " distance"]
-    mean: Float[np.ndarray, " distance"]
-    spread: Float[np.ndarray, " distance"]
-    chance: Float[np.ndarray, " distance"]
-    pairs: Int[np.ndarray, " distance"]
 
 
 def weights(found: Scores, *, corrected: bool = True) -> Float[np.ndarray, "block block"]:
@@ -65,7 +47,7 @@ def layer_graph(
     *,
     corrected: bool = True,
     threshold: float = DEFAULT_THRESHOLD,
-) -> nx.Graph:
+) -> "nx.Graph":
     """The blocks as nodes, and an edge wherever two of them are coupled by at least the threshold.
 
     Args:
@@ -84,6 +66,8 @@ def layer_graph(
     Raises:
         InputError: where K or a block is not in the result, or the threshold is out of range.
     """
+    import networkx as nx
+
     require_threshold(threshold)
     found = score_pairs(result, view)
     weight = weights(found, corrected=corrected)
@@ -115,7 +99,7 @@ def require_threshold(threshold: float) -> None:
         )
 
 
-def communities(graph: nx.Graph) -> list[tuple[int, ...]]:
+def communities(graph: "nx.Graph") -> list[tuple[int, ...]]:
     """Groups of blocks that are coupled more among themselves than at random (Louvain).
 
     A block without an edge is a group of its own.
@@ -132,7 +116,7 @@ def communities(graph: nx.Graph) -> list[tuple[int, ...]]:
     return [tuple(found[number]) for number in sorted(found)]
 
 
-def groups(graph: nx.Graph) -> list[tuple[int, ...]]:
+def groups(graph: "nx.Graph") -> list[tuple[int, ...]]:
     """Those of more than one block."""
     return [members for members in communities(graph) if len(members) > 1]
 
@@ -152,18 +136,44 @@ def strongest_partners(found: Scores, *, corrected: bool = True) -> dict[int, in
     return partners
 
 
-def modularity(graph: nx.Graph) -> float:
+def modularity(graph: "nx.Graph") -> float:
     """How much heavier the edges within the communities are than at random, at most 1.
 
     A graph of nothing but noise has communities too, and a modularity above 0. NaN without edges.
     """
+    import networkx as nx
+
     positive = _positive(graph)
     if not positive:
         return float("nan")
     return float(nx.community.modularity(positive, communities(graph), weight="weight"))
 
 
-def directed(graph: nx.Graph, result: DepthResult, view: View) -> nx.DiGraph:
+def communities_words(graph: "nx.Graph") -> str:
+    """The communities of a layer graph as a sentence."""
+    found = groups(graph)
+    if not found:
+        return "No two blocks form a community."
+    alone = graph.number_of_nodes() - sum(map(len, found))
+    named = "; ".join(ranges(members) for members in found)
+    noun = "community" if len(found) == 1 else "communities"
+    text = f"{len(found)} {noun} of blocks ({named})"
+    text += f", {alone} {'block' if alone == 1 else 'blocks'} alone" * (alone > 0)
+    return f"{text}; modularity {modularity(graph):.2f}."
+
+
+def ranges(numbers: Iterable[int]) -> str:
+    """Ascending whole numbers with runs drawn together: 2-11, 30."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return ", ".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)
+
+
+def directed(graph: "nx.Graph", result: DepthResult, view: View) -> "nx.DiGraph":
     """The same graph with each edge in both directions, from the Jacobian's block to the basis'.
 
     Args:
@@ -186,7 +196,7 @@ def directed(graph: nx.Graph, result: DepthResult, view: View) -> nx.DiGraph:
 
 
 def edge_rows(
-    graph: nx.Graph, found: Scores, *, corrected: bool = True
+    graph: "nx.Graph", found: Scores, *, corrected: bool = True
 ) -> list[tuple[int, int, int, float, float, float]]:
     """The edges with their numbers in the order of `EDGE_COLUMNS`, the heaviest first.
 
@@ -211,8 +221,10 @@ def edge_rows(
     return sorted(rows, key=lambda row: -row[3])
 
 
-def to_graphml(graph: nx.Graph) -> bytes:
+def to_graphml(graph: "nx.Graph") -> bytes:
     """A graph as the content of a .graphml file; its keys are the names of the attributes."""
+    import networkx as nx
+
     named = graph.copy()
     named.graph |= {
         name: _NOT_IN_XML.sub("\N{REPLACEMENT CHARACTER}", value)
@@ -222,45 +234,20 @@ def to_graphml(graph: nx.Graph) -> bytes:
     return "\n".join(nx.generate_graphml(named, named_key_ids=True)).encode()
 
 
-def locality(result: DepthResult, view: View, *, corrected: bool = True) -> Locality:
-    """Mean weight against |l - l'| over all pairs that have one, whatever the threshold.
-
-    Raises:
-        InputError: where K or a block is not in the result.
-    """
-    found = score_pairs(result, view)
-    weight = weights(found, corrected=corrected)
-    floor = np.zeros_like(weight) if corrected else (found.chance + found.chance.T) / 2
-    blocks = np.array(found.blocks)
-    apart = np.abs(blocks[:, None] - blocks)
-    known = np.triu(~np.isnan(weight))
-    distance = np.unique(apart[np.triu(apart > 0)])
-    at = [known & (apart == d) for d in distance]
-    return Locality(
-        distance,
-        np.array([_or_nan(np.mean, weight[pairs]) for pairs in at], np.float64),
-        np.array([_or_nan(np.std, weight[pairs]) for pairs in at], np.float64),
-        np.array([_or_nan(np.mean, floor[pairs]) for pairs in at], np.float64),
-        np.array([pairs.sum() for pairs in at], np.int64),
-    )
-
-
-def _or_nan(
-    statistic: Callable[[Float[np.ndarray, " pair"]], Any], values: Float[np.ndarray, " pair"]
-) -> float:
-    return float(statistic(values)) if values.size else float("nan")
-
-
-def _louvain(graph: nx.Graph) -> list[tuple[int, ...]]:
+def _louvain(graph: "nx.Graph") -> list[tuple[int, ...]]:
     """Groups in the order of their first blocks, the same every time."""
+    import networkx as nx
+
     groups = [{node} for node in graph]
     if positive := _positive(graph):
         groups = nx.community.louvain_communities(positive, weight="weight", seed=SEED)
     return sorted(tuple(sorted(group)) for group in groups)
 
 
-def _positive(graph: nx.Graph) -> nx.Graph | None:
+def _positive(graph: "nx.Graph") -> "nx.Graph | None":
     """The graph with its positive weights only, which communities need; None without any."""
+    import networkx as nx
+
     positive = nx.Graph()
     positive.add_nodes_from(graph)
     positive.add_weighted_edges_from(e for e in graph.edges(data="weight") if e[2] > 0)

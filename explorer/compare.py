@@ -101,6 +101,7 @@ def _pickers(left: str, right: str, stored: dict[str, Entry]) -> None:
                 field,
                 [*stored, *([] if key in stored else [key])],
                 place="compare",
+                help="The depth-wise results of the store, the last used first.",
                 format_func=lambda key: _label(key, stored),
                 write=lambda _, key=key: key,
             )

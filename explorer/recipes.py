@@ -111,7 +111,8 @@ def graph_recipes(request: Request, view: View, state: State) -> tuple[str, str]
         "layout": (state.layout, State.layout),
         "color": (state.node_color, State.node_color),
     }
-    command = _command("graph", always | {"k": state.k}, options, _raw(state))
+    flags = [*_raw(state), *(["--auto-range"] if state.auto_range else [])]
+    command = _command("graph", always | {"k": state.k}, options, flags)
     return "\n".join(program), command
 
 

@@ -105,7 +105,7 @@ def test_a_stored_answer_needs_none_of_the_heavy_libraries(depth, folder, tmp_pa
         "try: main()\n"
         "except SystemExit: pass\n"
         "print([m for m in ('torch', 'transformers', 'scipy', 'plotly', 'pandas', 'tokenizers',"
-        " 'huggingface_hub', 'streamlit') if m in sys.modules])"
+        " 'networkx', 'huggingface_hub', 'streamlit') if m in sys.modules])"
     )
     arguments = ["depth", "--model", str(folder), "--k", "8", "--prompt", PROMPT]
     for more in ([], ["--json"], ["--out", "r.npz"], ["--out", "r.csv"]):

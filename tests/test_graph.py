@@ -14,11 +14,11 @@ from coupling_core.graph import (
     directed,
     groups,
     layer_graph,
-    locality,
     modularity,
     strongest_partners,
     to_graphml,
 )
+from coupling_core.locality import locality
 
 
 def uncoupled(n_blocks=4):

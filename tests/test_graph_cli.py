@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shlex
 from dataclasses import replace
 
 import networkx as nx
@@ -14,9 +15,12 @@ from coupling_core import Store, View, score_pairs
 from coupling_core.archive import save
 from coupling_core.compare import compare
 from coupling_core.gallery import EXAMPLES, requests
-from coupling_core.graph import layer_graph, locality
+from coupling_core.graph import layer_graph
 from coupling_core.identity import identify
 from coupling_core.keys import make_key
+from coupling_core.locality import locality
+from explorer.recipes import compare_recipes, graph_recipes
+from explorer.state import State
 
 pytestmark = pytest.mark.real  # the gallery is found by the identity of the model in its wheel
 
@@ -124,6 +128,27 @@ def test_html_stands_alone(run, tmp_path, options, words):
     assert "Plotly.newPlot" in page
 
 
+def test_the_command_on_the_page_draws_what_the_page_shows(run, tmp_path):
+    state = State(threshold=0.1, layout="spring", node_color="depth", raw=True, auto_range=True)
+    _, command = graph_recipes(state.request(), state.view(30), state)
+    words = shlex.split(command.replace("\\\n", ""))
+    assert words[:4] == ["python", "-m", "coupling_core", "graph"]
+    status, _, err = run(*words[3:], "--out", "g.html")
+    assert status == 0, err
+    page = (tmp_path / "g.html").read_text()
+    assert "over what is drawn (auto range)" in page
+    assert "Blocks that are coupled pull each other close" in page
+    assert "the threshold 0.1 of the score c" in page
+
+
+def test_the_program_on_the_page_prints_the_edges(capsys, trained):
+    state = State(threshold=0.3)
+    program, _ = graph_recipes(state.request(), state.view(30), state)
+    exec(program, {})
+    edges = layer_graph(trained, View(), threshold=0.3).number_of_edges()
+    assert capsys.readouterr().out.count("'weight'") == edges > 0
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -170,6 +195,17 @@ def test_the_printed_comparison_has_the_means(run, keys):
     assert (status, err) == (0, "")
     assert "over 56 pairs l != l'" in out
     assert "score       c, paper" in out
+
+
+def test_what_the_page_says_makes_the_same_comparison(run, keys, capsys, trained):
+    state = State(k=20, definition="page", raw=True)
+    program, command = compare_recipes(*keys, state.view(30), state)
+    words = shlex.split(command.replace("\\\n", ""))
+    said = printed(run(*words[3:], "--json"))
+    found = compare(trained, Store().get(keys[1]), state.view(30), corrected=False)
+    assert np.array(said["difference"]) == pytest.approx(found.difference)
+    exec(program, {})
+    assert f"difference={said['summary']['difference']}" in capsys.readouterr().out
 
 
 def test_files_of_a_comparison(run, keys, tmp_path, trained):

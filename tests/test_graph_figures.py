@@ -10,8 +10,8 @@ from checks import trace
 from coupling_core import View, figures
 from coupling_core.figures.export import WIDTH, on_paper
 from coupling_core.figures.graph import CORRECTED_STEPS
-from coupling_core.figures.graph_words import ranges
-from coupling_core.graph import layer_graph, locality
+from coupling_core.graph import layer_graph, ranges
+from coupling_core.locality import locality
 from coupling_core.records import LAYOUTS
 
 

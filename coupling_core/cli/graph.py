@@ -10,6 +10,17 @@ from coupling_core.cli import files, options
 from coupling_core.cli.reports import common
 from coupling_core.cli.reports.depth import uncertified
 from coupling_core.cli.terminal import ProgressBar, print_json, print_lines, print_table
+from coupling_core.exports.graph import graph_file
+from coupling_core.graph import (
+    EDGE_COLUMNS,
+    communities,
+    communities_words,
+    edge_rows,
+    layer_graph,
+    modularity,
+    require_threshold,
+)
+from coupling_core.locality import Locality, locality
 from coupling_core.measure import measure
 from coupling_core.records import (
     DEFAULT_K,
@@ -27,8 +38,6 @@ from coupling_core.store import Store
 
 if TYPE_CHECKING:
     import networkx as nx
-
-    from coupling_core.graph import Locality
 
 NUMBERS = (".graphml", ".csv", ".npz")
 FORMATS = (*NUMBERS, ".html", ".svg", ".png")
@@ -70,12 +79,13 @@ def graph(
     figure: Annotated[FigureName, typer.Option(help="Which figure --out draws.")] = "graph",
     layout: Annotated[Layout, typer.Option(help="Where its nodes lie.")] = "line",
     color: Annotated[NodeColor, typer.Option(help="What colours its nodes.")] = "community",
+    auto_range: Annotated[
+        bool, typer.Option("--auto-range", help="Stretch width and opacity over what is drawn.")
+    ] = False,
     as_json: options.Json = False,
     store: options.StoreFolder = None,
 ) -> None:
     """Draw the blocks as a graph whose edges are as strong as two blocks are coupled."""
-    from coupling_core.graph import layer_graph, require_threshold  # networkx
-
     require_threshold(threshold)
     view = View(k, definition, p, role)
     if out is not None:
@@ -97,18 +107,22 @@ def graph(
     view = replace(view, blocks=parse_blocks(blocks, result.n_blocks))
     drawn = layer_graph(result, view, corrected=corrected, threshold=threshold)
     if out is not None and out.suffix in NUMBERS:
-        from coupling_core.exports.graph import graph_file
-
         content = graph_file(out.suffix, result, view, corrected=corrected, threshold=threshold)
         files.write(out, content)
     elif out is not None:
-        from coupling_core import figures
+        from coupling_core import figures  # plotly
 
         page = (
             figures.locality(result, view, corrected=corrected)
             if figure == "locality"
             else figures.graph(
-                result, view, corrected=corrected, threshold=threshold, layout=layout, color=color
+                result,
+                view,
+                corrected=corrected,
+                threshold=threshold,
+                layout=layout,
+                color=color,
+                auto_range=auto_range,
             )
         )
         files.write(out, figures.render(page, out.suffix, result, view))
@@ -122,8 +136,6 @@ def graph(
 def _summary(
     drawn: "nx.Graph", result: DepthResult, view: View, corrected: bool, *, stored: bool
 ) -> dict[str, Any]:
-    from coupling_core.graph import EDGE_COLUMNS, communities, edge_rows, locality, modularity
-
     rows = edge_rows(drawn, score_pairs(result, view), corrected=corrected)
     return (
         common.summary(result, stored=stored)
@@ -144,9 +156,6 @@ def _summary(
 
 
 def _show(drawn: "nx.Graph", result: DepthResult, view: View, corrected: bool) -> None:
-    from coupling_core.figures.graph_words import communities_words
-    from coupling_core.graph import EDGE_COLUMNS, edge_rows, locality
-
     score = "chance-corrected" if corrected else "c"
     missing = drawn.graph["pairs_without_score"]
     near = locality(result, view, corrected=corrected)
@@ -165,7 +174,7 @@ def _show(drawn: "nx.Graph", result: DepthResult, view: View, corrected: bool) -
     print_table(EDGE_COLUMNS, texts, right=True)
 
 
-def _locality(near: "Locality") -> str:
+def _locality(near: Locality) -> str:
     """A few points of the curve."""
     points = list(zip(near.distance, near.mean, strict=True))
     shown = points[:: max(1, -(-len(points) // POINTS))]

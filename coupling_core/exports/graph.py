@@ -1,6 +1,7 @@
 """A layer graph's numbers in the forms that other programs read."""
 
-import networkx as nx
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from coupling_core.exports.forms import to_csv, to_npz
@@ -9,13 +10,16 @@ from coupling_core.graph import (
     directed,
     edge_rows,
     layer_graph,
-    locality,
     to_graphml,
     weights,
 )
+from coupling_core.locality import locality
 from coupling_core.records import View
 from coupling_core.results import DepthResult
 from coupling_core.scores import score_pairs
+
+if TYPE_CHECKING:  # a tenth of a second to import, for graphs only
+    import networkx as nx
 
 ENDINGS = (".graphml", ".csv", ".npz")
 
@@ -48,7 +52,7 @@ def graph_file(
 
 
 def graph_arrays(
-    drawn: nx.Graph, result: DepthResult, view: View, *, corrected: bool
+    drawn: "nx.Graph", result: DepthResult, view: View, *, corrected: bool
 ) -> dict[str, np.ndarray]:
     """What a layer graph holds, by name.
 

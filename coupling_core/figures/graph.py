@@ -4,17 +4,21 @@ Thousands of edges are drawn as a handful of shapes, one for each step of the sc
 make an element of the page of each edge.
 """
 
-import networkx as nx
+from typing import TYPE_CHECKING
+
 import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float
 
 from coupling_core.figures import graph_words, layouts, style
 from coupling_core.figures.pairs import SVG_POINTS
-from coupling_core.graph import groups, layer_graph, strongest_partners
+from coupling_core.graph import groups, layer_graph, ranges, strongest_partners
 from coupling_core.records import DEFAULT_THRESHOLD, Layout, NodeColor, View
 from coupling_core.results import DepthResult
 from coupling_core.scores import score_pairs
+
+if TYPE_CHECKING:  # a tenth of a second to import, for graphs only
+    import networkx as nx
 
 CORRECTED_STEPS = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3)
 """Lower ends of the steps of the scale: few pairs of a trained model pass the last."""
@@ -83,7 +87,7 @@ def graph(
     )
 
 
-def _steps(drawn: nx.Graph, corrected: bool, auto_range: bool) -> Float[np.ndarray, " step"]:
+def _steps(drawn: "nx.Graph", corrected: bool, auto_range: bool) -> Float[np.ndarray, " step"]:
     """Lower ends of the steps of width and opacity."""
     fixed = np.array(CORRECTED_STEPS if corrected else RAW_STEPS)
     if not auto_range or not drawn.number_of_edges():
@@ -94,7 +98,7 @@ def _steps(drawn: nx.Graph, corrected: bool, auto_range: bool) -> Float[np.ndarr
 
 def _add_edges(
     figure: go.Figure,
-    drawn: nx.Graph,
+    drawn: "nx.Graph",
     place: dict[int, Float[np.ndarray, " 2"]],
     layout: Layout,
     steps: Float[np.ndarray, " step"],
@@ -135,7 +139,7 @@ def _ends(
 
 
 def _handles(
-    drawn: nx.Graph, place: dict[int, Float[np.ndarray, " 2"]], layout: Layout
+    drawn: "nx.Graph", place: dict[int, Float[np.ndarray, " 2"]], layout: Layout
 ) -> go.Scatter | go.Scattergl:
     """Invisible points on the edges: they carry the hover text and can be selected."""
     pairs = list(drawn.edges)
@@ -164,7 +168,7 @@ def _edge_text(block: int, basis: int, scores: dict[str, float]) -> str:
 
 
 def _nodes(
-    drawn: nx.Graph,
+    drawn: "nx.Graph",
     place: dict[int, Float[np.ndarray, " 2"]],
     partners: dict[int, int],
     n_blocks: int,
@@ -202,7 +206,7 @@ def _nodes(
     return [nodes, *(_key(members, colors[members[0]]) for members in named)]
 
 
-def _colors(drawn: nx.Graph) -> dict[int, str]:
+def _colors(drawn: "nx.Graph") -> dict[int, str]:
     """The colour of each block's community; a block alone is grey."""
     colors = dict.fromkeys(drawn, style.NOT_COMPUTED)
     for number, members in enumerate(groups(drawn)):
@@ -216,12 +220,12 @@ def _key(members: tuple[int, ...], color: str) -> go.Scatter:
         y=[None],
         mode="markers",
         marker={"color": color, "size": 10},
-        name=f"community: {graph_words.ranges(members)}",
+        name=f"community: {ranges(members)}",
         hoverinfo="skip",
     )
 
 
-def _node_text(drawn: nx.Graph, block: int, partner: int) -> str:
+def _node_text(drawn: "nx.Graph", block: int, partner: int) -> str:
     node = drawn.nodes[block]
     edges = drawn.degree(block)
     return (
@@ -231,7 +235,7 @@ def _node_text(drawn: nx.Graph, block: int, partner: int) -> str:
     )
 
 
-def _labels(drawn: nx.Graph, at: Float[np.ndarray, "node 2"], layout: Layout) -> go.Scatter:
+def _labels(drawn: "nx.Graph", at: Float[np.ndarray, "node 2"], layout: Layout) -> go.Scatter:
     """Block numbers: round the circle, or over the nodes."""
     step = -(-len(at) // MOST_LABELS) if layout == "circle" else 1
     away = 1.1 if layout == "circle" else 1.0

@@ -1,18 +1,21 @@
 """Captions and alternative texts of the layer graph and of the locality curve."""
 
-from collections.abc import Iterable
 from operator import itemgetter
+from typing import TYPE_CHECKING
 
-import networkx as nx
 import numpy as np
 
 from coupling_core.figures import style, words
-from coupling_core.graph import Locality, groups, modularity
+from coupling_core.graph import communities_words
+from coupling_core.locality import Locality
 from coupling_core.records import View
 from coupling_core.results import DepthResult
 
+if TYPE_CHECKING:  # a tenth of a second to import, for graphs only
+    import networkx as nx
 
-def graph_alt(result: DepthResult, view: View, drawn: nx.Graph) -> str:
+
+def graph_alt(result: DepthResult, view: View, drawn: "nx.Graph") -> str:
     """What the layer graph shows, with its main numbers."""
     facts = drawn.graph
     text = (
@@ -28,7 +31,7 @@ def graph_alt(result: DepthResult, view: View, drawn: nx.Graph) -> str:
     return f"{text} {communities_words(drawn)}"
 
 
-def graph_summary(drawn: nx.Graph) -> str:
+def graph_summary(drawn: "nx.Graph") -> str:
     """How many pairs are edges, and the communities."""
     facts = drawn.graph
     edges, pairs, missing = drawn.number_of_edges(), facts["pairs"], facts["pairs_without_score"]
@@ -36,30 +39,6 @@ def graph_summary(drawn: nx.Graph) -> str:
     if missing:
         text += f"; {missing} pairs have no score"
     return f"{text}. {communities_words(drawn)}"
-
-
-def communities_words(drawn: nx.Graph) -> str:
-    """The communities of a layer graph as a sentence."""
-    found = groups(drawn)
-    if not found:
-        return "No two blocks form a community."
-    alone = drawn.number_of_nodes() - sum(map(len, found))
-    named = "; ".join(ranges(members) for members in found)
-    noun = "community" if len(found) == 1 else "communities"
-    text = f"{len(found)} {noun} of blocks ({named})"
-    text += f", {alone} {'block' if alone == 1 else 'blocks'} alone" * (alone > 0)
-    return f"{text}; modularity {modularity(drawn):.2f}."
-
-
-def ranges(numbers: Iterable[int]) -> str:
-    """Ascending whole numbers with runs drawn together: 2-11, 30."""
-    runs: list[list[int]] = []
-    for number in numbers:
-        if runs and number == runs[-1][-1] + 1:
-            runs[-1].append(number)
-        else:
-            runs.append([number])
-    return ", ".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)
 
 
 def graph_caption(layout: str, corrected: bool, auto_range: bool) -> str:

@@ -1,10 +1,14 @@
 """Where the nodes of a layer graph lie, how its edges run, and where an edge is taken hold of."""
 
-import networkx as nx
+from typing import TYPE_CHECKING
+
 import numpy as np
 from jaxtyping import Float
 
 from coupling_core.records import Layout
+
+if TYPE_CHECKING:  # a tenth of a second to import, for graphs only
+    import networkx as nx
 
 SEED = 0
 """Of the springs, which start from a random place."""
@@ -17,7 +21,7 @@ _OFF_CENTRE = 0.42
 """The middles of all diameters are one point: on the circle an edge is held a little off it."""
 
 
-def positions(graph: nx.Graph, layout: Layout) -> Float[np.ndarray, "node 2"]:
+def positions(graph: "nx.Graph", layout: Layout) -> Float[np.ndarray, "node 2"]:
     """Place the nodes, in the order of the graph; the same every time.
 
     Args:
@@ -70,8 +74,10 @@ def handles(
     return start + part * (end - start)
 
 
-def _springs(graph: nx.Graph) -> Float[np.ndarray, "node 2"]:
+def _springs(graph: "nx.Graph") -> Float[np.ndarray, "node 2"]:
     """Springs in units of the heaviest edge: weights of a few percent would hold nothing."""
+    import networkx as nx
+
     heaviest = max((weight for *_, weight in graph.edges(data="weight")), default=0) or 1.0
     pulled = nx.complete_graph(graph.nodes)
     nx.set_edge_attributes(pulled, _LOOSE, "weight")

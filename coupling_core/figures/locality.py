@@ -4,7 +4,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from coupling_core.figures import graph_words, style
-from coupling_core.graph import locality as measure_locality
+from coupling_core.locality import locality as measure_locality
 from coupling_core.records import View
 from coupling_core.results import DepthResult
 from coupling_core.scores import definition_name

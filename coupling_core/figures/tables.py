@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from coupling_core.compare import DIFFERENCE_COLUMNS, Comparison, difference_rows
-from coupling_core.graph import EDGE_COLUMNS, edge_rows, layer_graph, locality
+from coupling_core.graph import EDGE_COLUMNS, edge_rows, layer_graph
+from coupling_core.locality import locality
 from coupling_core.records import DEFAULT_THRESHOLD, ROLES, View, parse_blocks
 from coupling_core.results import DepthResult
 from coupling_core.scores import (
