@@ -11,7 +11,10 @@ from coupling_core.branches import CHUNK
 from coupling_core.coupling import IN_MEMORY
 from coupling_core.models import FLOAT32_BYTES, SPARE
 from coupling_core.probe import Probe
-from coupling_core.records import DEFAULT_K, Request
+from coupling_core.records import DEFAULT_K, DEFINITIONS, TOKEN_KINDS, Request
+from coupling_core.results.token_means import GRID
+from coupling_core.token_coupling import kept_corner
+from coupling_core.token_means import AT_ONCE
 
 LIBRARIES = 100_000_000
 """Bytes that tokenizer, threads and code of the first run take."""
@@ -96,14 +99,20 @@ def longest_prompt(
     request: Request, found: Probe, tokens: int, free: int, *, on_cpu: bool = True
 ) -> int:
     """How many tokens of a prompt that does not fit would; 0 where it is not its length."""
-    lacking = estimate_memory(request, found, tokens, free, on_cpu=on_cpu).needed - free
-    per_token = _gradients(found, tokens) - _gradients(found, tokens - 1)
-    fewer = max(0, tokens - -(-lacking // per_token))
-    fits = fewer and estimate_memory(request, found, fewer, free, on_cpu=on_cpu).fits
-    return fewer if fits else 0
+
+    def fits(fewer: int) -> bool:
+        return estimate_memory(request, found, fewer, free, on_cpu=on_cpu).fits
+
+    low, high = 0, tokens  # the longest that fits is in between
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return low
 
 
 def _work(request: Request, found: Probe, tokens: int, *, on_cpu: bool) -> int:
+    if request.kind in TOKEN_KINDS:
+        return _between_tokens(request, found, tokens, on_cpu=on_cpu)
     L, d = found.blocks or 0, found.width or 0
     k, view = min(request.k_max, d), min(request.corner, d)
     jacobians = FLOAT32_BYTES * L * d * d
@@ -115,6 +124,28 @@ def _work(request: Request, found: Probe, tokens: int, *, on_cpu: bool) -> int:
     certificate = 8 * FLOAT64_BYTES * d * d  # J, its projections and their products
     one_block = certificate + _gradients(found, tokens)
     return LIBRARIES + jacobians + bases + results + max(overlaps, one_block)
+
+
+def _between_tokens(request: Request, found: Probe, tokens: int, *, on_cpu: bool) -> int:
+    """The same where tokens are compared: n Jacobians of each of two blocks, or of all."""
+    L, d, n = found.blocks or 0, found.width or 0, tokens
+    k, side = min(request.k_max, d), kept_corner(n, min(request.corner, d))
+    blocks = L if request.block is None else 1  # of two, the other's bases are kept alone
+    jacobians = FLOAT32_BYTES * blocks * n * d * d
+    if on_cpu and jacobians > IN_MEMORY:
+        jacobians = 0
+    bases = 2 * FLOAT32_BYTES * blocks * n * k * d
+    if request.block is None:
+        results = 2 * FLOAT64_BYTES * n * n * 3 * 2 * len(DEFINITIONS) * (len(GRID) + 1)
+        columns = min(AT_ONCE, L * n)
+    else:
+        results = 2 * n * n * (2 * 2 * FLOAT32_BYTES * k + 2 * 2 * side * side)  # and a copy
+        columns = n
+    products = 2 * columns * k * (d * FLOAT32_BYTES + k * (FLOAT32_BYTES + 3 * FLOAT64_BYTES))
+    at_once = 2 if request.kind == "fixed-output" else 0  # all inputs' Jacobians come together
+    inputs = at_once * FLOAT32_BYTES * n * d * d
+    one_block = 8 * FLOAT64_BYTES * d * d + _gradients(found, n)
+    return LIBRARIES + jacobians + bases + results + inputs + max(products, one_block)
 
 
 def _gradients(found: Probe, tokens: int) -> int:

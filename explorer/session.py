@@ -12,14 +12,12 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from coupling_core.errors import CouplingError
 from coupling_core.records import DEFAULT_MODEL
-from coupling_core.tokens import tokenize
 from explorer.backend import allowed, is_hosted
 from explorer.state import State, from_query, to_query
 
 _STATE, _PAGE, _URL, _ACTED, _PROBLEMS = "_state", "_page", "_url", "_acted", "_problems"
-_DEVICE, _SETTLED = "_device", "_settled"
+_DEVICE, _SETTLED, _LENGTH = "_device", "_settled", "_length"
 _OF_PROMPT = ("token", "other_token", "fixed", "row_window", "column_window")
 """Fields that number tokens."""
 
@@ -63,7 +61,7 @@ def change(**fields: Any) -> None:
         fields = {name: getattr(State, name) for name in _OF_PROMPT} | fields
     if "model" in fields:
         fields = {"revision": State.revision, "stack": State.stack} | fields
-    if fields.get("token", 0) > 0 and fields["token"] == _count_tokens():
+    if "token" in fields and fields["token"] == st.session_state.get(_LENGTH):
         fields |= {"token": State.token}  # one name for the last token, whoever chose it
     if fields.get("untrained") is not None:
         fields = {"quantize": None} | fields
@@ -71,13 +69,9 @@ def change(**fields: Any) -> None:
     st.session_state[_ACTED] = True
 
 
-def _count_tokens() -> int:
-    """Length of the prompt; 0 where its tokens cannot be counted."""
-    try:
-        found = tokenize(current().request())
-    except CouplingError:
-        return 0
-    return len(found.texts) if found else 0
+def note_length(tokens: int) -> None:
+    """Remember how many tokens the prompt on the screen has, by which its last one is known."""
+    st.session_state[_LENGTH] = tokens
 
 
 def device() -> str | None:

@@ -12,7 +12,7 @@ from explorer import chips
 from explorer.chart import IMAGE_FORMAT
 from explorer.queue import queue
 from explorer.recipes import python_recipe, shell_recipe
-from explorer.session import current, link
+from explorer.session import current, link, note_length
 from explorer.text import plain, weights_form
 
 HASH_SHOWN = 12
@@ -38,6 +38,7 @@ def strip(
         recipes: how to come by the same in Python and on the command line; None is how to come by
             the scores.
     """
+    note_length(len(result.tokens))
     with st.container(gap="xsmall"):
         if selected:
             chips.pick(result, selected)

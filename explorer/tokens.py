@@ -134,6 +134,7 @@ def show(result: Result, state: State) -> None:
         if isinstance(result, TokensResult):
             _matrix(result, shown, state, (token, other))
         else:
+            st.caption(figures.cell_words(result, token, other, shown.view))
             _distance(shown, state)
     if isinstance(result, TokensResult):
         _below(result, shown, state, (token, other))
@@ -171,7 +172,7 @@ def _windows(result: TokenResult, state: State, token: int, other: int) -> None:
 
     def labelled(first: int) -> str:
         if not first:
-            return "round the selected token"
+            return "with the selected token"
         return f"tokens {first} to {min(n, first + figures.MOST_SHOWN - 1)}"
 
     with st.container(horizontal=True, gap="medium"):
@@ -197,9 +198,9 @@ def _starts(n: int) -> list[int]:
 
 
 def window(n: int, first: int, chosen: int) -> tuple[int, ...]:
-    """Numbers of the tokens shown: from `first` on, or, where that is 0, round the selected one."""
+    """Numbers of the tokens shown: from `first` on, or, where that is 0, those with the chosen."""
     most = figures.MOST_SHOWN
-    start = first if first in _starts(n) else max(1, min(chosen - most // 2, n - most + 1))
+    start = first if first in _starts(n) else (chosen - 1) // most * most + 1
     return tuple(range(start, min(n, start + most - 1) + 1))
 
 

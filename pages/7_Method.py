@@ -17,6 +17,7 @@ CITATION = """@inproceedings{aubry2025coupling,
 
 GUIDES = {
     "Depth": guide.DEPTH,
+    "Tokens": guide.TOKENS,
     "Trajectories": guide.TRAJECTORIES,
     "Layer graph": guide.GRAPH,
     "Compare": guide.COMPARE,
@@ -253,6 +254,7 @@ with page("Method"):
         st.header("Citation", anchor=False)
         st.markdown(
             "The measure and the phenomenon are from this paper; please cite it for both. The "
-            "mosaic of the Depth page follows its Figure 3, the Layer graph its Figures 1c-e."
+            "mosaic of the Depth page follows its Figure 3, the Tokens page its Figures 4, 15 and "
+            "16, the Layer graph its Figures 1c-e."
         )
         st.code(CITATION, language="bibtex", wrap_lines=True)

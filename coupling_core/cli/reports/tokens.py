@@ -32,7 +32,7 @@ def summary(result: Compared, view: View, *, stored: bool) -> dict[str, Any]:
         "token": result.token or None,
         "blocks": result.blocks if isinstance(result, TokensResult) else None,
         **common.of_view(result, view),
-        "positions": range(1, len(result.tokens) + 1),
+        "positions": list(range(1, len(result.tokens) + 1)),
         "mean": found.mean,
         "coupling": found.coupling,
         "chance": found.chance,
@@ -78,7 +78,8 @@ def _reasons(result: Compared, view: View) -> list[str]:
     if not result.allowed.all():
         numbers = np.flatnonzero(~result.allowed) + 1
         lines.append(f"no score    tokens {numbers[0]} to {numbers[-1]}: forbidden by causality")
-    rank = result.rank[:, result.allowed]
+    distinct = len(set(result.blocks)) if isinstance(result, TokensResult) else result.block_count
+    rank = result.rank[:distinct, result.allowed]
     if (rank == 0).any():
         lines.append(f"no score    {int((rank == 0).sum())} Jacobians are zero: out of sight")
     if (low := (rank > 0) & (rank < view.k)).any():

@@ -23,6 +23,7 @@ from coupling_core.figures.tokens.tables import (
     score_by_k_table,
     spectrum_table,
 )
+from coupling_core.figures.tokens.words import cell_words
 
 __all__ = [  # noqa: RUF022 - by use, not by name
     # figures
@@ -33,6 +34,7 @@ __all__ = [  # noqa: RUF022 - by use, not by name
     "spectrum",
     "distance",
     "MOST_SHOWN",
+    "cell_words",
     # their twins
     "grid_table",
     "matrix_table",

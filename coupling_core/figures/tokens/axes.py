@@ -117,10 +117,8 @@ def empty_cells(
 def reasons(result: TokensResult | TokenMeansResult) -> np.ndarray:
     """Why a cell that is allowed may have no score: an array of texts (position position)."""
     if isinstance(result, TokenMeansResult):
-        waiting = np.isnan(result.coupling[0, 0, :, :, 0]) & (result.pairs[..., 0] == 0)
-        unfinished = ~result.complete
+        waiting = (result.pairs[..., 0] == 0) & (not result.complete)
         rank = np.broadcast_to(result.rank.max(0), (2, len(result.tokens)))
-        waiting &= unfinished
     else:
         waiting = np.isnan(result.diagonal[0, ..., 0])
         rank = result.rank

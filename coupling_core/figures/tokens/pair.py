@@ -12,6 +12,9 @@ from coupling_core.scores import corrected as correct
 from coupling_core.scores import require_k
 from coupling_core.token_scores import require_tokens, score_positions_by_k
 
+MOST_LINES = 48
+"""Lines of singular values; with more of them a page would grow heavy and the eye see less."""
+
 
 def matrix(
     result: TokensResult, token: int, other: int, view: View, *, magnitude: bool = True
@@ -93,7 +96,7 @@ def spectrum(
     n = len(result.tokens)
     figure = style.new_figure(
         words.spectrum_alt(result, view),
-        words.spectrum_caption(result),
+        words.spectrum_caption(result, len(drawn(result))),
         height=440,
         legend=style.BELOW | {"y": -0.2},
         xaxis={"title": {"text": "Index k of the singular value"}, "range": [0, result.k_max + 1]},
@@ -104,16 +107,21 @@ def spectrum(
         }
         | style.GRID,
     )
-    shades = colors.sample_colorscale(list(style.DEPTH), [t / n for t in range(1, n + 1)])
-    for token, shade in enumerate(shades, 1):
-        if result.allowed[token - 1]:
-            figure.add_trace(_line(result, 0, token, shade, 1.2))
+    for token in drawn(result):
+        (shade,) = colors.sample_colorscale(list(style.DEPTH), [token / n])
+        figure.add_trace(_line(result, 0, token, shade, 1.2))
     figure.add_trace(_bar(n))
     for side, token, dash, part in _highlights(result, selected):
         line = _line(result, side, token, style.ACCENT, 3).update(line_dash=dash)
         figure.add_trace(line.update(name=f"token {token}, {part}", showlegend=True))
     figure.add_vline(x=view.k, line={"color": style.INK, "width": 1, "dash": "dot"})
     return figure
+
+
+def drawn(result: TokensResult) -> list[int]:
+    """The tokens that have a line: those with a Jacobian, or one in so many where they are many."""
+    numbers = (np.flatnonzero(result.allowed) + 1).tolist()
+    return numbers[:: -(-len(numbers) // MOST_LINES)]
 
 
 def _line(result: TokensResult, side: int, token: int, color: str, width: float) -> go.Scatter:

@@ -10,6 +10,7 @@ from coupling_core.scores import corrected
 from coupling_core.token_scores import (
     ByDistance,
     PositionScores,
+    score_positions,
     score_positions_by_k,
 )
 from coupling_core.tokens import visible
@@ -124,6 +125,18 @@ def pair_words(result: TokensResult, token: int, other: int, view: View) -> str:
     )
 
 
+def cell_words(result: TokenMeansResult, token: int, other: int, view: View) -> str:
+    """The mean score of one pair of tokens as a sentence, with the number of its pairs."""
+    found, at = score_positions(result, view), (token - 1, other - 1)
+    if np.isnan(found.coupling[at]):
+        return f"Tokens {token} and {other} have no score."
+    count = int(result.pairs[at][list(result.k_grid).index(view.k)])
+    return (
+        f"Tokens {token} and {other}, over {count} pairs of blocks: c = {found.coupling[at]:.3f}, "
+        f"chance floor {found.chance[at]:.3f}, chance-corrected {found.corrected[at]:.3f}."
+    )
+
+
 def no_score(result: TokensResult, token: int, other: int, view: View) -> str:
     """Why a pair has none, in words."""
     pair = [token - 1, other - 1]
@@ -200,12 +213,14 @@ def spectrum_alt(result: TokensResult, view: View) -> str:
     )
 
 
-def spectrum_caption(result: TokensResult) -> str:
-    """How the singular values are read."""
+def spectrum_caption(result: TokensResult, lines: int) -> str:
+    """How the singular values are read, and of how many tokens."""
+    every = int(result.allowed.sum())
+    some = f" {lines} of {every} tokens are drawn." if lines < every else ""
     return (
         f"Singular values of block {result.blocks[0]}'s Jacobian at each token, largest first. A "
         "line that ends has reached its rank: what comes from another token passes through the "
-        "attention heads only."
+        "attention heads only." + some
     )
 
 

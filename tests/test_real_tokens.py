@@ -1,0 +1,81 @@
+"""Comparisons of tokens in SmolLM2, against full-sequence Jacobians and dense SVDs in float64."""
+
+import copy
+
+import numpy as np
+import pytest
+import torch
+
+from coupling_core import Request, View, measure, positions, reference, score_positions
+from coupling_core.decode import read
+from coupling_core.models import load
+from coupling_core.records import ROLES
+
+pytestmark = [pytest.mark.real, pytest.mark.usefixtures("one_thread")]
+
+PROMPT = "What is the capital of France?"
+BLOCKS, FIXED, K = (9, 30), 4, 50
+SCORE = 1e-6
+"""Float32 scores agree with float64 ones to 4e-7."""
+
+
+@pytest.fixture(scope="module")
+def model():
+    return load(Request(PROMPT), "cpu")
+
+
+@pytest.fixture(scope="module")
+def exact(model):
+    """J_{t1 t2} of the definition by (block, t1, t2), in true float64, numbered from 1."""
+    double, ids = copy.deepcopy(model.model).double(), model.encode(PROMPT)
+    found = {}
+    with reference.TrueFloat64():
+        reader = read(double, ids)
+        calls = reader.whole()
+        for block, norm in zip(BLOCKS, (None, reader.kind.final_norm), strict=True):
+            for output in range(1, len(ids) + 1):
+                every = positions.through_all(calls[block - 1], output, norm)
+                for source in range(1, output + 1):
+                    if source == output or FIXED in (source, output):
+                        found[block, source, output] = every[source - 1].numpy()
+    return len(ids), found
+
+
+def pair(mode, token):
+    """The two ends of a token's Jacobian."""
+    return {"self": (token, token), "fixed-input": (FIXED, token), "fixed-output": (token, FIXED)}[
+        mode
+    ]
+
+
+@pytest.mark.parametrize("other", BLOCKS)
+@pytest.mark.parametrize("mode", ["self", "fixed-input", "fixed-output"])
+def test_scores_are_those_of_dense_svds(model, exact, mode, other):
+    n, jacobians = exact
+    token = {} if mode == "self" else {"token": FIXED}
+    result = measure(
+        Request(
+            tuple(model.encode(PROMPT)), kind=mode, block=BLOCKS[0], other_block=other, **token
+        ),
+        model=model.model,
+    )
+    rows, columns = (
+        {t: J for t in range(1, n + 1) if (J := jacobians.get((block, *pair(mode, t)))) is not None}
+        for block in (BLOCKS[0], other)
+    )
+    svds = {t: torch.linalg.svd(torch.from_numpy(J)) for t, J in columns.items()}
+    for role in ROLES:
+        expected = np.full((n, n), np.nan)
+        for row, J in rows.items():
+            s = np.linalg.svd(J, compute_uv=False)[:K]
+            for column, (U, _, Vh) in svds.items():
+                u, v = U[:, :K].numpy(), Vh[:K].T.numpy()
+                A = reference.coupling_matrix(J, *((u, v) if role == "A" else (v, u)))
+                expected[row - 1, column - 1] = reference.score(A, s, "paper")
+        found = score_positions(result, View(k=K, role=role)).coupling
+        np.testing.assert_array_equal(np.isnan(found), np.isnan(expected))
+        np.testing.assert_allclose(found, expected, rtol=0, atol=SCORE)
+    if other == BLOCKS[0]:
+        itself = np.diag(score_positions(result, View(k=K)).coupling)[result.allowed]
+        np.testing.assert_array_equal(itself, 1)
+    assert result.certified

@@ -1,0 +1,237 @@
+"""Figures of tokens: what is drawn, where, in which range, and in which words."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import tiny
+
+from coupling_core import InputError, Request, View, by_distance, measure, score_positions
+from coupling_core.figures import export, render, style
+from coupling_core.figures import tokens as figures
+from coupling_core.figures.mosaic import GAP
+from coupling_core.figures.tokens.axes import LABEL, label
+
+PROMPT = "The cat\nsat on 😀 <b>mat</b>"
+VIEW = View(k=5)
+
+
+@pytest.fixture(scope="module")
+def model():
+    return tiny.model("llama")
+
+
+def asked(model, kind, **changes):
+    request = Request(PROMPT, **{"kind": kind, "k": 5} | changes)
+    return measure(request, model=model, tokenizer=tiny.tokenizer())
+
+
+@pytest.fixture(scope="module")
+def itself(model):
+    return asked(model, "self", block=1, other_block=3)
+
+
+@pytest.fixture(scope="module")
+def into(model):
+    return asked(model, "fixed-output", block=1, other_block=3, token=6)
+
+
+@pytest.fixture(scope="module")
+def means(model):
+    return asked(model, "fixed-input", token=4)
+
+
+def trace(figure, name):
+    return next(t for t in figure.data if t.name == name)
+
+
+def test_the_grid_has_the_scores_in_the_fixed_range(itself, means):
+    for result in (itself, means):
+        found = score_positions(result, VIEW)
+        figure = figures.grid(result, VIEW)
+        np.testing.assert_allclose(figure.data[0].z, found.corrected.astype(np.float32))
+        assert (figure.data[0].zmin, figure.data[0].zmax) == style.CORRECTED_RANGE
+        raw = figures.grid(result, VIEW, corrected=False)
+        np.testing.assert_allclose(raw.data[0].z, found.coupling.astype(np.float32))
+        assert (raw.data[0].zmin, raw.data[0].zmax) == style.RAW_RANGE
+
+
+def test_auto_range_spans_what_is_drawn_and_says_so(itself):
+    figure = figures.grid(itself, VIEW, auto_range=True)
+    assert figure.data[0].zmax == pytest.approx(score_positions(itself, VIEW).corrected.max())
+    assert "auto range" in figure.data[0].colorbar.title.text
+
+
+def test_the_texts_of_the_tokens_are_on_the_axes(itself):
+    figure = figures.grid(itself, VIEW)
+    labels = list(figure.layout.yaxis.ticktext)
+    assert labels == list(figure.layout.xaxis.ticktext)
+    assert [text.rsplit(" ", 1)[1] for text in labels] == [
+        str(number) for number in range(1, len(itself.tokens) + 1)
+    ]
+    assert labels[1].startswith("␣cat")
+    assert "⏎" in "".join(labels)
+    assert r"\xf0" in "".join(labels)
+    assert not any("<" in text for text in labels)
+    assert figure.layout.yaxis.range[0] > figure.layout.yaxis.range[1]  # the first token is on top
+    assert "block 1" in figure.layout.yaxis.title.text
+    assert "block 3" in figure.layout.xaxis.title.text
+
+
+def test_a_long_word_is_shortened_on_the_axis_and_whole_on_hover(itself):
+    word = "x" * 40
+    assert len(label(3, word)) == LABEL + 2
+    long = replace(itself, tokens=(word, *itself.tokens[1:]))
+    assert f"“{word}”" in trace(figures.grid(long, VIEW), "pairs").text[0]
+
+
+def test_forbidden_cells_are_hatched_and_named(into):
+    figure = figures.grid(into, VIEW)
+    hatched = trace(figure, "forbidden by causality")
+    assert hatched.fillpattern.shape == "/"
+    assert hatched.showlegend
+    n = len(into.tokens)
+    corners = np.array([x for x in hatched.x if x is not None]).reshape(-1, 4)
+    area = (corners[:, 1] - corners[:, 0]).sum()
+    assert area == n * n - 6 * 6
+    hover = trace(figure, "pairs").text
+    assert "forbidden by causality" in hover[6]
+    assert "c = " in hover[5]
+    assert f"{n * n - 36} cells are hatched" in figure.layout.meta["alt"]
+
+
+def test_nothing_is_hatched_where_nothing_is_forbidden(itself):
+    assert "forbidden by causality" not in [t.name for t in figures.grid(itself, VIEW).data]
+
+
+def test_a_rank_below_k_is_grey_and_named(into):
+    figure = figures.grid(into, View(k=25))
+    grey = trace(figure, "undefined (rank below K)")
+    assert int(np.isfinite(grey.z).sum()) == 35  # of 6 x 6, all but the fixed token with itself
+    assert "rank below K" in trace(figure, "pairs").text[0]
+    assert "35 cells are grey" in figure.layout.meta["alt"]
+
+
+def test_what_waits_is_grey_and_told_apart(model):
+    seen = []
+    request = Request(PROMPT, kind="self", k=5)
+    for more in ({}, {"block": 1}):
+        measure(
+            replace(request, **more), model=model, tokenizer=tiny.tokenizer(), progress=seen.append
+        )
+        partial = next(p.partial for p in seen if p.partial is not None and not p.partial.complete)
+        figure = figures.grid(partial, VIEW)
+        assert "not measured yet" in [t.name for t in figure.data]
+        assert figures.distance(partial, VIEW).layout.meta["alt"]
+        seen.clear()
+
+
+def test_the_points_carry_the_pair(itself):
+    points = trace(figures.grid(itself, VIEW), "pairs")
+    n = len(itself.tokens)
+    at = 2 * n + 4
+    assert list(points.customdata[at]) == [3, 5]
+    assert (points.x[at], points.y[at]) == (4, 2)
+
+
+def test_a_window_shows_part_of_the_prompt(itself):
+    rows, columns = (2, 3, 4), (5, 6)
+    figure = figures.grid(itself, VIEW, rows=rows, columns=columns, selected=(3, 6))
+    found = score_positions(itself, VIEW).corrected
+    np.testing.assert_allclose(figure.data[0].z, found[1:4, 4:6].astype(np.float32))
+    (outline,) = figure.layout.shapes
+    assert (outline.x0, outline.y0) == (0.5, 0.5)
+    assert "Shown are tokens 2 to 4 by 5 to 6." in figure.layout.meta["alt"]
+    assert not figures.grid(itself, VIEW, rows=rows, columns=columns, selected=(1, 6)).layout.shapes
+
+
+def test_the_mosaic_stitches_the_stored_corners(itself, into):
+    figure = figures.mosaic(itself, VIEW, rows=(1, 2), columns=(3, 4, 5))
+    z = figure.data[0].z
+    side = 5
+    assert z.shape == (2 * (side + GAP) - GAP, 3 * (side + GAP) - GAP)
+    stored = np.abs(itself.matrices[0, 1, 4]).astype(np.float32)
+    np.testing.assert_array_equal(z[side + GAP :, 2 * (side + GAP) :], stored)
+    assert np.isnan(z[:side, side : side + GAP]).all()
+    assert "forbidden by causality" in [t.name for t in figures.mosaic(into, VIEW).data]
+
+
+def test_a_matrix_is_the_stored_corner_and_says_what_is_kept(itself):
+    figure = figures.matrix(itself, 2, 3, View(k=20))
+    np.testing.assert_array_equal(figure.data[0].z, np.abs(itself.matrices[0, 1, 2]))
+    assert (
+        "leading 5 by 5 entries are kept; the score counts all 20" in figure.layout.meta["caption"]
+    )
+    signed = figures.matrix(itself, 2, 3, View(k=20, role="B"), magnitude=False)
+    np.testing.assert_array_equal(signed.data[0].z, itself.matrices[1, 1, 2])
+
+
+def test_a_forbidden_matrix_says_so(into):
+    figure = figures.matrix(into, 2, 7, VIEW)
+    assert figure.data[-1].name == "forbidden by causality"
+    assert "no score: forbidden by causality" in figure.layout.meta["caption"]
+
+
+def test_the_curve_by_distance_has_its_spread(itself):
+    found = by_distance(score_positions(itself, VIEW))
+    figure = figures.distance(itself, VIEW)
+    mean = trace(figure, "mean")
+    np.testing.assert_allclose(mean.y, found.mean)
+    np.testing.assert_array_equal(mean.x, found.distance)
+    band = trace(figure, "one standard deviation")
+    np.testing.assert_allclose(band.y[: len(found.mean)], found.mean + found.deviation)
+    np.testing.assert_allclose(trace(figure, "lowest and highest").y, found.low)
+
+
+def test_the_spectra_end_at_their_rank(into):
+    figure = figures.spectrum(into, VIEW, selected=(2, 6))
+    lines = [t for t in figure.data if t.name.startswith("token ")]
+    assert len(lines) == 6 + 2
+    rank = int(into.rank[0, 1])
+    assert np.isnan(lines[1].y[rank:]).all()
+    np.testing.assert_allclose(lines[1].y[:rank], into.singular_values[0, 1, :rank])
+    np.testing.assert_allclose(lines[-1].y, into.singular_values[1, 5])
+    assert lines[-1].name == "token 6, the basis"
+
+
+def test_the_score_against_k_ends_at_the_rank(into):
+    figure = figures.score_by_k(into, 2, 3, VIEW)
+    rank = int(min(into.rank[0, 1], into.rank[1, 2]))
+    score = trace(figure, "score").y
+    assert np.isnan(score[rank:]).all()
+    assert score[4] == pytest.approx(score_positions(into, VIEW).coupling[1, 2])
+
+
+def test_every_figure_has_its_words_and_a_table(itself, into, means):
+    n = len(itself.tokens)
+    grid = figures.grid_table(into, VIEW)
+    assert len(grid) == n * n
+    assert grid["corrected"].isna().sum() == n * n - 36
+    assert list(grid.iloc[n + 2][["token", "other_token"]]) == [2, 3]
+    assert list(figures.distance_table(means, VIEW)["distance"]) == list(range(n - 3))
+    assert figures.matrix_table(itself, 2, 3, VIEW).shape == (5, 5)
+    assert len(figures.spectrum_table(itself)) == 2 * n
+    assert len(figures.score_by_k_table(itself, 2, 3, VIEW)) == itself.k_max
+    for figure in (
+        figures.grid(means, VIEW), figures.mosaic(itself, VIEW), figures.distance(means, VIEW),
+        figures.matrix(itself, 1, 2, VIEW), figures.spectrum(itself, VIEW),
+    ):  # fmt: skip
+        assert len(figure.layout.meta["alt"]) > 60
+        assert figure.layout.meta["caption"]
+
+
+def test_a_token_or_k_out_of_range_is_refused(itself):
+    with pytest.raises(InputError, match="token 99 is out of range"):
+        figures.matrix(itself, 99, 1, VIEW)
+    with pytest.raises(InputError, match="K must lie in"):
+        figures.grid(itself, View(k=33))
+
+
+def test_a_file_has_its_legend_between_the_axis_and_the_notes(into):
+    page = export.on_paper(figures.grid(into, VIEW), into, VIEW)
+    note = next(a for a in page.layout.annotations if a.name == "provenance")
+    legend = page.layout.legend
+    top_of_notes = page.layout.margin.b + note.yshift  # pixels above the lower edge
+    assert top_of_notes < legend.y * page.layout.height < page.layout.margin.b
+    text = render(figures.grid(into, VIEW), ".html", into, VIEW).decode()
+    assert "in blocks 1 and 3, output token 6 of" in text
