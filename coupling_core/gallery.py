@@ -15,7 +15,7 @@ UNTRAINED_SEED = 0
 TOKEN_BLOCKS = (12, 11)
 """The blocks l and l' in which tokens are compared: those that the app selects at first."""
 K_VIEW = 24
-"""Side of the stored matrices: keeps the gallery under 20 MB."""
+"""Side of the stored matrices: keeps the gallery under 25 MB."""
 
 
 def requests() -> list[Request]:

@@ -97,9 +97,8 @@ def _fit(
 
     solver = "full" if min(n, d) <= SMALL else "arpack"
     pca = PCA(count, svd_solver=solver, random_state=0).fit(samples)
-    axes = pca.components_
-    sign = np.sign(axes[np.arange(count), np.abs(axes).argmax(1)])
-    return pca.mean_, axes * sign[:, None], pca.explained_variance_ratio_
+    # Its own gauge is that of all singular vectors here: the largest entry of each is positive.
+    return pca.mean_, pca.components_, pca.explained_variance_ratio_
 
 
 def _padded(values: Float[np.ndarray, " known"]) -> Float[np.ndarray, " c"]:

@@ -235,6 +235,7 @@ def test_singular_values_that_scale_inversely_with_depth_have_inverses_on_a_line
     s = 1 / (np.arange(1, 8)[:, None] * np.array([0.5, 2.0]))
     inverse, lines = inverse_fits(s)
     assert [line.slope for line in lines] == pytest.approx([0.5, 2.0])
+    assert [line.intercept for line in lines] == pytest.approx([0, 0], abs=1e-12)
     assert [line.r_squared for line in lines] == pytest.approx([1, 1])
     assert inverse[0] == pytest.approx([0.5, 2.0])
     assert np.isnan(inverse_fits(np.array([[1.0], [0.0]]))[0][1, 0])
@@ -265,7 +266,8 @@ def test_top_singular_values_are_drawn_by_depth(inverse):
         (" capital", "capital"),
         ("\n", "⏎"),
         ("\n\n", "⏎⏎"),
-        ("   ", "␣"),
+        ("   ", "␣␣␣"),
+        ("a b", "a␣b"),
         ("", "∅"),
         ("🦜", "🦜"),
         ("<b>", "&lt;b&gt;"),

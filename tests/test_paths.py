@@ -94,6 +94,16 @@ def test_a_model_without_a_head_has_no_entropy_and_is_measured_all_the_same():
     assert np.isfinite(found.line_shape).all()
 
 
+@pytest.mark.parametrize("family", ["llama", "gpt2"])
+def test_weights_held_in_lower_precision_give_the_same_to_the_bit(family):
+    held = tiny.model(family).bfloat16()
+    plain = tiny.model(family).bfloat16().float()
+    found, expected = (measure(ASK, model=model) for model in (held, plain))
+    for name in (*STATE_ARRAYS, *BLOCK_ARRAYS, "states"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), err_msg=name)
+    assert next(held.parameters()).dtype == torch.bfloat16
+
+
 def test_one_token_has_a_path_and_no_components():
     found = measure(replace(ASK, prompt=(5,)), model=tiny.model("llama"))
     assert found.norms.shape == (5, 1)

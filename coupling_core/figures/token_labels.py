@@ -1,12 +1,13 @@
 """Texts of tokens, short and visible, as plotly draws them."""
 
-import html
+from html import escape
+
+from coupling_core.tokens import visible
 
 LONGEST = 14
 
 
 def label(text: str) -> str:
-    """A token's text on one line: signs for line breaks, tabs and emptiness, a long one cut."""
-    visible = text.replace("\n", "⏎").replace("\t", "⇥").strip() or ("␣" if text else "∅")
-    short = visible if len(visible) <= LONGEST else visible[: LONGEST - 1] + "…"
-    return html.escape(short, quote=False)
+    """A token's text on one line, without the spaces before it; a long one is cut."""
+    seen = visible(text.strip(" ") or text)
+    return escape(seen if len(seen) <= LONGEST else seen[: LONGEST - 1] + "…", quote=False)
