@@ -7,7 +7,12 @@ from coupling_core.tokens import visible
 LONGEST = 14
 
 
+def short(text: str, longest: int = LONGEST) -> str:
+    """A token's text on one line; a long one is cut."""
+    seen = visible(text)
+    return escape(seen if len(seen) <= longest else seen[: longest - 1] + "…", quote=False)
+
+
 def label(text: str) -> str:
-    """A token's text on one line, without the spaces before it; a long one is cut."""
-    seen = visible(text.strip(" ") or text)
-    return escape(seen if len(seen) <= LONGEST else seen[: LONGEST - 1] + "…", quote=False)
+    """A token's text on one line, without the spaces before it."""
+    return short(text.strip(" ") or text)

@@ -10,6 +10,7 @@ import plotly.graph_objects as go
 from jaxtyping import Bool, Float
 
 from coupling_core.figures import style
+from coupling_core.figures.token_labels import short
 from coupling_core.results import TokenMeansResult, TokenResult, TokensResult
 from coupling_core.token_scores import PositionScores
 from coupling_core.tokens import visible
@@ -39,8 +40,7 @@ def window(result: TokenResult, shown: Window | None) -> Window:
 
 def label(number: int, text: str) -> str:
     """A token on an axis: its number and its text, shortened."""
-    seen = visible(text)
-    return f"{escape(seen if len(seen) <= LABEL else seen[: LABEL - 1] + '…')} {number}"
+    return f"{short(text, LABEL)} {number}"
 
 
 def axes(
