@@ -12,6 +12,8 @@ from jaxtyping import install_import_hook
 
 # Before torch is imported: servers and browsers that tests start compete for the cores.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+if "PYTEST_XDIST_WORKER" in os.environ:  # one core a worker
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # Before anything of the package is imported, or its annotations would go unchecked. An integer is
 # a float here, as it is everywhere in Python's typing.
