@@ -131,11 +131,16 @@ def _row(row: common.Results, k: int, found: common.Results) -> tuple[str, str]:
         scaled = ", extrapolated" if row["extrapolated"] else ""
         peer, fastest = found["released"], found["fastest"]
         said += (
-            f", {peer['ratio']['cpu']:.2g} times less CPU time than the released way "
-            f"({peer['cpu']:.0f} s{scaled}), {fastest['ratio']['cpu']:.2g} times less than that in "
+            f", {_times(peer)} times less CPU time than the released way "
+            f"({peer['cpu']:.0f} s{scaled}), {_times(fastest)} times less than that in "
             "its fastest batches"
         )
     return what, f"{said}; GEMM peak {gflops:.0f} GFLOP/s"
+
+
+def _times(peer: common.Results) -> str:
+    ratio = peer["ratio"]["cpu"]
+    return f"{ratio:.1f}" if ratio < 10 else f"{ratio:.0f}"
 
 
 def _above(memory: common.Results) -> str:
