@@ -128,6 +128,7 @@ def spectra(found: Comparison, block: int, basis: int) -> go.Figure:
             "title": {"text": "Singular value s<sub>k</sub> (no unit)"},
             "type": "log",
             "dtick": "D2",
+            "minorloglabels": "complete",
         }
         | style.GRID,
     )

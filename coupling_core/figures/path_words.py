@@ -77,12 +77,12 @@ def paths_caption(
 _BY_DEPTH = {
     "norms": "Euclidean norm of each token's state by depth. The first token often grows far "
     "above the others.",
-    "growth": "Growth of the norm in each block (000, Eq. 12): a level line is exponential "
+    "growth": "Growth of the norm in each block (paper, Eq. 12): a level line is exponential "
     "growth, and its spread over the blocks is the expodistance.",
     "steps": "How far each block moves each token, in units of that token's mean step: a level "
     "line at 1 is equal steps.",
     "line-shape-by-depth": f"Line-shape score of the {trajectory.WINDOW} states round each "
-    "state (002, Figure 25): 1 is a straight line; nothing where the window does not fit.",
+    "state (preprint, Figure 25): 1 is a straight line; nothing where the window does not fit.",
     "entropy": "Entropy of the next-token distribution that each state would give through the "
     "model's own final norm and head; 0 is certain.",
 }
@@ -121,9 +121,9 @@ def by_depth_alt(
 
 
 _PER_TOKEN = {
-    "line-shape": "Line-shape score of each token's path (000, Eq. 10): 1 is a straight line. "
+    "line-shape": "Line-shape score of each token's path (paper, Eq. 10): 1 is a straight line. "
     "Dashed: the mean over the prompt.",
-    "expodistance": "Variance of the growth rates over their squared mean (000, Eq. 13): 0 is a "
+    "expodistance": "Variance of the growth rates over their squared mean (paper, Eq. 13): 0 is a "
     "norm that grows by one factor in every block. Dashed: the mean over the prompt.",
     "equidistance": "Coefficient of variation of the lengths of the steps: 0 is steps of one "
     "length. Dashed: the mean over the prompt.",
@@ -154,7 +154,7 @@ def per_token_alt(
 def linearised_caption() -> str:
     """How the errors are read."""
     return (
-        "Error of the linearised path x^l = (I + J^l) x^(l-1) of the selected token (000, Section "
+        "Error of the linearised path x^l = (I + J^l) x^(l-1) of the selected token (paper, Section "
         "6.1), one block at a time and rolled out from the embedding; thin: medians over all "
         "tokens. Below the dotted line the linear part says more than that the state stays "
         "where it is."
@@ -178,7 +178,7 @@ def scaling_caption(inverse: bool, lines: tuple[Line, ...]) -> str:
     if not inverse:
         return (
             "Largest singular values of each block's Jacobian at the selected token. Those of "
-            "residual networks fall inversely with depth (002, A.3)."
+            "residual networks fall inversely with depth (preprint, A.3)."
         )
     shares = [line.r_squared for line in lines if np.isfinite(line.r_squared)]
     text = "Their inverse: singular values that scale inversely with depth lie on a rising line."

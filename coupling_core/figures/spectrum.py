@@ -41,6 +41,7 @@ def spectrum(
             "title": {"text": "Singular value s<sub>k</sub> (no unit)"},
             "type": "log",
             "dtick": "D2",
+            "minorloglabels": "complete",
         }
         | style.GRID,
     )

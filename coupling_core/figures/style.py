@@ -185,7 +185,7 @@ def log_axis(values: Float[np.ndarray, "*any"]) -> dict[str, object]:
     """A logarithmic axis, with more than the powers of ten where the values span few of them."""
     positive = values[np.isfinite(values) & (values > 0)]
     decades = np.log10(positive.max() / positive.min()) if positive.size else 0
-    return {"type": "log", "dtick": "D2" if decades < 2 else 1}
+    return {"type": "log", "dtick": "D2" if decades < 2 else 1, "minorloglabels": "complete"}
 
 
 def covering(fixed: tuple[float, float], *curves: Float[np.ndarray, " k"]) -> list[float]:

@@ -21,7 +21,7 @@ class TrajectoryResult(Result):
     Args:
         norms: Euclidean norm of x^l.
         step_lengths: norm(x^l - x^{l-1}).
-        line_shape: line-shape score of the whole path (000, Eq. 10).
+        line_shape: line-shape score of the whole path (paper, Eq. 10).
         windowed_line_shape: the same of the 11 states round each, NaN where they do not fit.
         entropy: of the logits that a state would give through the model's own final norm and head,
             in nats; NaN where there is no head.
