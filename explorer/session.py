@@ -117,8 +117,26 @@ def bound(
         **options: further options of the command.
     """
     key = f"{field}@{place}"
-    show(key, write(getattr(current(), field)))
+    value = write(getattr(current(), field))
+    show(key, value)
+    options = _start(widget, value, *args) | options
     widget(label, *args, key=key, on_change=lambda: _take(key, field, read), **options)
+
+
+def _start(widget: Callable[..., Any], value: Any, *args: Any) -> dict[str, Any]:
+    """With what a widget begins in the browser, until the browser has taken in what it shows.
+
+    A reader may click before that; the values of all widgets then come back, and must be the ones
+    of the state.
+    """
+    match widget.__name__:
+        case "selectbox":
+            options = list(args[0])
+            return {"index": options.index(value) if value in options else None}
+        case "segmented_control" | "pills":
+            return {"default": value}
+        case _:
+            return {"value": value}
 
 
 def show(key: str, value: Any) -> None:
