@@ -1,8 +1,8 @@
 """How straight and how even the paths of tokens are, trained and untrained, over many prompts.
 
 The papers report a mean line-shape score of 4.25 over their trained models and of 6.54 at
-initialisation (preprint, Section 5.5). Here it is SmolLM2-135M and one prompt a topic of Python's own
-documentation; the score of a prompt is the mean over its tokens, as in Eq. 10 and 11, with the
+initialisation (preprint, Section 5.5). Here it is SmolLM2-135M and one prompt a topic of Python's
+own documentation; the score of a prompt is the mean over its tokens, as in Eq. 10 and 11, with the
 final norm in the last block (`include`) and without it.
 """
 
