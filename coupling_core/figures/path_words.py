@@ -155,8 +155,8 @@ def linearised_caption() -> str:
     """How the errors are read."""
     return (
         "Error of the linearised path x^l = (I + J^l) x^(l-1) of the selected token (paper, "
-        "Section 6.1), one block at a time and rolled out from the embedding; thin: medians over all "
-        "tokens. Below the dotted line the linear part says more than that the state stays "
+        "Section 6.1), one block at a time and rolled out from the embedding; thin: medians over "
+        "all tokens. Below the dotted line the linear part says more than that the state stays "
         "where it is."
     )
 
