@@ -103,6 +103,7 @@ def spectrum(
         yaxis={
             "title": {"text": "Singular value s<sub>k</sub> (no unit)"},
             "type": "log",
+            "minorloglabels": "complete",
             "exponentformat": "power",
         }
         | style.GRID,
