@@ -25,11 +25,8 @@ from torch.overrides import TorchFunctionMode
 
 from coupling_core import past
 from coupling_core.calls import frozen, is_same, tensor_of
-from coupling_core.heads import First, by_heads
+from coupling_core.heads import CHUNK, First, by_heads
 from coupling_core.overriding import overriding
-
-CHUNK = 1024
-"""Directions taken at a time: enough to fill the products, few enough to fit into memory."""
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,12 @@ OVERLAP = 0.5
 TOLERANCE = 1e-4
 """How far a random cotangent may come back from what the heads tell, relative to its norm."""
 
+CHUNK = 1024
+"""Cotangents or directions taken at a time: enough to fill the products, few enough for memory."""
+
+LARGEST = 2**26
+"""Most entries of C to look at, 256 MB in float32; where it has more, others take over."""
+
 
 @dataclass(frozen=True)
 class First:
@@ -69,12 +75,16 @@ def by_heads(
         kind: the same for modules that are likely to be alike.
 
     Returns:
-        None where m depends on z by more than the first maps, or is not made of heads.
+        None where m depends on z by more than the first maps, is not made of heads, or is too large
+        to find out.
     """
     leaves = [first.output for first in firsts]
     if not leaves or not m.requires_grad or _depends(m, z):
         return None
-    key = kind, m.device, m.numel(), *(leaf.numel() for leaf in leaves)
+    sizes = [leaf.numel() for leaf in leaves]
+    if m.numel() * sum(sizes) > LARGEST:
+        return None
+    key = kind, m.device, m.numel(), *sizes
     layout = _layouts.get(key)
     C = _blocks(m, leaves, layout) if layout else None
     if C is None and (layout or key not in _layouts):
@@ -142,6 +152,12 @@ def _blocks(
 
 
 def _pull_back(
+    m: Tensor, leaves: list[Tensor], cotangents: Float[Tensor, "row d_m"]
+) -> Float[Tensor, "row p"]:
+    return torch.cat([_chunk(m, leaves, some) for some in cotangents.split(CHUNK)])
+
+
+def _chunk(
     m: Tensor, leaves: list[Tensor], cotangents: Float[Tensor, "row d_m"]
 ) -> Float[Tensor, "row p"]:
     found = torch.autograd.grad(

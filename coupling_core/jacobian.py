@@ -12,8 +12,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from coupling_core.branches import CHUNK, Branch, branching
+from coupling_core.branches import Branch, branching
 from coupling_core.errors import ComputeError, InputError
+from coupling_core.heads import CHUNK
 from coupling_core.trace import Block
 
 REPLAY_TOLERANCE = {torch.float32: 1e-4, torch.float64: 1e-10}

@@ -7,8 +7,8 @@ were fitted to measured peaks, and `tests/test_memory.py` holds them against one
 from dataclasses import dataclass, replace
 from typing import Any
 
-from coupling_core.branches import CHUNK
 from coupling_core.coupling import IN_MEMORY
+from coupling_core.heads import CHUNK
 from coupling_core.models import FLOAT32_BYTES, SPARE
 from coupling_core.probe import Probe
 from coupling_core.records import DEFAULT_K, DEFINITIONS, TOKEN_KINDS, Request

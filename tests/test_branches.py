@@ -6,7 +6,8 @@ import torch
 from checks import relative
 from torch import nn
 
-from coupling_core.branches import CHUNK, branching
+from coupling_core.branches import branching
+from coupling_core.heads import CHUNK
 from coupling_core.jacobian import block_jacobian
 from coupling_core.trace import Block, trace
 

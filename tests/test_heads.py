@@ -88,6 +88,21 @@ def test_what_sees_the_input_directly_is_left_to_others():
     assert by_heads(m + 0.1 * z[: len(m)].sum(), z, firsts, "any") is None
 
 
+def test_few_cotangents_at_a_time_give_the_same(monkeypatch):
+    m, z, firsts = attention(6, 2)
+    monkeypatch.setattr(heads, "CHUNK", 5)
+    found = by_heads(m, z, firsts, "any")
+    assert (found - dense(m, firsts)).norm() < 1e-13 * found.norm()
+
+
+def test_what_is_too_large_to_look_at_is_left_to_others(monkeypatch):
+    m, z, firsts = attention(3, 3)
+    monkeypatch.setattr(heads, "LARGEST", 12 * 36 - 1)
+    assert by_heads(m, z, firsts, "any") is None
+    monkeypatch.setattr(heads, "LARGEST", 12 * 36)
+    assert by_heads(m, z, firsts, "any") is not None
+
+
 def test_entries_that_are_no_heads_are_left_to_others():
     m, z, firsts = attention(3, 3)
     assert by_heads(m + 0.1 * m.flip(0).cumsum(0), z, firsts, "any") is None
