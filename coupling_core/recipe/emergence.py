@@ -1,0 +1,222 @@
+"""`docs/emergence.md` from the committed numbers: `python -m coupling_core.recipe.emergence`."""
+
+import csv
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import Float
+from scipy.stats import spearmanr
+
+from coupling_core import hub
+from coupling_core.recipe.plans import PLANS, Plan
+from coupling_core.recipe.windows import COUNT, LENGTH, NAME, VIEW
+from coupling_core.scores import Interval, bootstrap
+from coupling_core.suites import DEFAULT_SUITE, SEEDS, find_suite, seeded
+
+PAGE = Path(__file__).parents[2] / "docs" / "emergence.md"
+
+_MEANS = ("coupling", "chance")
+_INTERVALS = ("corrected", "alignment", "locality", "line_shape", "expodistance")
+_HEADINGS = (
+    "step", "held-out loss", "c", "chance floor", "corrected", "by seed", "alignment", "locality",
+    "line-shape score", "expodistance",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Runs:
+    """The runs of one plan, from all seeds.
+
+    Args:
+        plan: of the first seed.
+        title: in words.
+        steps: of the checkpoints.
+        losses: held-out, in nats a token.
+        numbers: by their names.
+    """
+
+    plan: Plan
+    title: str
+    steps: tuple[int, ...]
+    losses: Float[np.ndarray, "seed step"]
+    numbers: Mapping[str, Float[np.ndarray, "seed step window"]]
+
+    def interval(self, name: str, step: int) -> Interval:
+        """Mean over all seeds' windows with its 95 % interval; NaN where none has a number."""
+        values = self.numbers[name][:, self.steps.index(step)].ravel()
+        known = values[np.isfinite(values)]
+        return bootstrap(known) if known.size else Interval(np.nan, np.nan, np.nan, np.nan, 0)
+
+    def mean(self, name: str) -> Float[np.ndarray, " step"]:
+        """Over seeds and windows, by step."""
+        return np.nanmean(self.numbers[name], axis=(0, 2))
+
+    @property
+    def peak(self) -> int:
+        """The step of the highest chance-corrected score."""
+        return self.steps[int(self.mean("corrected").argmax())]
+
+
+def read_runs(plan: Plan) -> Runs | None:
+    """What is committed of a plan and its twins of other seeds; None where one is not measured."""
+    suites = [find_suite(seeded(plan.name, seed)) for seed in SEEDS]
+    paths = [hub.cache.repository(suite.repo) / NAME for suite in suites]
+    if not all(path.is_file() for path in paths):
+        return None
+    tables = [_read(path) for path in paths]
+    steps = suites[0].steps
+    numbers = {
+        name: np.array([[[row[name] for row in rows[step]] for step in steps] for rows in tables])
+        for name in (*_MEANS, *_INTERVALS)
+    }
+    losses = np.array([[suite.losses()[step] for step in steps] for suite in suites])
+    return Runs(plan, suites[0].title, steps, losses, numbers)
+
+
+def _read(path: Path) -> dict[int, list[dict[str, float]]]:
+    """A table's rows by step, in the order of the windows."""
+    found: dict[int, list[dict[str, float]]] = {}
+    with path.open(newline="") as file:
+        for row in csv.DictReader(file):
+            found.setdefault(int(row["step"]), []).append({k: float(v) for k, v in row.items()})
+    return found
+
+
+def page(runs: Sequence[Runs]) -> str:
+    """The whole page, in Markdown."""
+    parts = [_INTRODUCTION, _FINDINGS, *map(_findings, runs), _across(runs), _TABLES]
+    parts += [f"### {run.title}\n\n{_table(run)}" for run in runs]
+    return "\n\n".join(parts) + "\n"
+
+
+def _table(runs: Runs) -> str:
+    lines = [_row(_HEADINGS), _row(["---:"] * len(_HEADINGS))]
+    for at, step in enumerate(runs.steps):
+        corrected, *others = (_shown(runs.interval(name, step)) for name in _INTERVALS)
+        seeds = np.nanmean(runs.numbers["corrected"][:, at], axis=1)
+        means = (f"{runs.mean(name)[at]:.3f}" for name in _MEANS)
+        by_seed = " / ".join(map(_number, seeds))
+        lines.append(
+            _row(
+                [str(step), f"{runs.losses[:, at].mean():.3f}", *means, corrected, by_seed, *others]
+            )
+        )
+    return "\n".join(lines)
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _shown(found: Interval) -> str:
+    if not found.n:
+        return "none"
+    digits = 3 if abs(found.mean) < 10 else 1
+    mean, low, high = (_number(x, digits) for x in (found.mean, found.low, found.high))
+    return f"{mean} [{low}, {high}]"
+
+
+def _number(value: float, digits: int = 3) -> str:
+    return f"{round(value, digits) + 0.0:.{digits}f}"  # 0.0 takes the sign off a zero
+
+
+def _findings(runs: Runs) -> str:
+    """What the papers say, what came here, and whether the two agree; a line each."""
+    first, peak, last = runs.steps[0], runs.peak, runs.steps[-1]
+    corrected = [runs.interval("corrected", step) for step in (first, peak, last)]
+    locality = runs.interval("locality", peak)
+    shape = [runs.interval("line_shape", step) for step in (first, last)]
+    growth = [runs.interval("expodistance", step) for step in (first, last)]
+    at_chance = abs(corrected[0].mean) < _AT_CHANCE
+    rising = peak == last or corrected[2].high >= corrected[1].low
+    lines = [
+        ("near chance at initialisation", at_chance, f"corrected {_shown(corrected[0])}"),
+        (
+            "emerges with training",
+            corrected[1].low > _AT_CHANCE,
+            f"corrected {_shown(corrected[1])} at its highest, step {peak}",
+        ),
+        (
+            "keeps growing to the end",
+            rising,
+            f"corrected {_shown(corrected[2])} at step {last}, while the held-out loss goes from "
+            f"{_loss(runs, peak):.2f} at step {peak} to {_loss(runs, last):.2f}",
+        ),
+        ("local in depth", locality.low > 0, f"locality {_shown(locality)} at step {peak}"),
+        (
+            "paths become straighter",
+            shape[1].high < shape[0].low,
+            f"line-shape score {_shown(shape[0])} at step {first}, {_shown(shape[1])} at {last}",
+        ),
+        (
+            "norms become exponentially spaced",
+            growth[1].high < growth[0].low,
+            f"expodistance {_shown(growth[0])} at step {first}, {_shown(growth[1])} at {last}",
+        ),
+    ]
+    rows = [_row(("the papers", "here", "measured")), _row(["---"] * 3)]
+    rows += [
+        _row((claim, "agrees" if agrees else "**does not**", of)) for claim, agrees, of in lines
+    ]
+    return f"### {runs.title}\n\n" + "\n".join(rows)
+
+
+_AT_CHANCE = 0.02
+"""A mean chance-corrected score below this is taken for none."""
+
+
+def _loss(runs: Runs, step: int) -> float:
+    return float(runs.losses[:, runs.steps.index(step)].mean())
+
+
+def _across(runs: Sequence[Runs]) -> str:
+    """What the runs say together."""
+    lines = ["### Between the suites", ""]
+    for run in runs:
+        last = run.interval("corrected", run.steps[-1])
+        order = spearmanr(run.mean("corrected"), run.losses.mean(0)).statistic
+        of_peak = last.mean / run.interval("corrected", run.peak).mean
+        lines.append(
+            f"- {run.title}: corrected {_shown(last)} and loss {_loss(run, run.steps[-1]):.3f} at "
+            f"the end, {of_peak:.0%} of its peak; rank "
+            f"correlation of score and loss over the {len(run.steps)} steps {order:+.2f} (a score "
+            "that only rose as the loss fell would have -1)."
+        )
+    return "\n".join(lines)
+
+
+_PLAN = PLANS[DEFAULT_SUITE]
+_INTRODUCTION = f"""# Emergence with training
+
+*Made by `python -m coupling_core.recipe.emergence` from the tables in `cache/suites`.*
+
+The papers find in Pythia 6.9B and 12B that coupling is near chance at initialisation, grows with
+training and is local in depth (Figure 1), that paths become straighter (line-shape score from 6.5
+to 4.2 on average over models) and that their norms become exponentially spaced. The mini-Pythia
+suites ask the same of models that anybody can train in minutes: GPT-NeoX with {_PLAN.blocks} blocks
+and Pythia's initialisation, {_PLAN.steps[-1]:,} steps of {_PLAN.tokens_a_step:,} tokens of
+addresses to Congress, Shakespeare and Jane Austen, about one pass over 7.6 million tokens.
+`coupling suite train NAME` makes the weights.
+
+Every number is a mean over {COUNT} held-out windows of {LENGTH} tokens, measured at the last one,
+times {len(SEEDS)} seeds, K = {VIEW.k}, over all pairs of blocks l != l'. In brackets is the 95 %
+bootstrap interval of that mean: it says how sure the mean is for these {len(SEEDS)} runs, and not
+how much another run would differ, of which "by seed" gives an idea. Locality is the corrected score
+of neighbouring blocks less that of all others. For a path of 8 steps in independent directions the
+line-shape score would be 2.8."""
+
+_FINDINGS = """## What agrees with the papers and what does not"""
+
+_TABLES = """## The numbers"""
+
+
+def main() -> None:
+    """Write the page."""
+    found = [read_runs(plan) for plan in PLANS.values() if plan.seed == SEEDS[0]]
+    PAGE.write_text(page([runs for runs in found if runs is not None]))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,193 @@
+"""Suites by name, and our own ones, which no hub has."""
+
+from pathlib import Path
+
+import pytest
+import tiny
+from fake_hub import REPO, FakeHub, client, lay_out
+
+from coupling_core import ComputeError, InputError, Request, hub, measure
+from coupling_core.hub import cache
+from coupling_core.identity import identify
+from coupling_core.models import loading
+from coupling_core.suites import MINI_STEPS, PYTHIA_STEPS, find_suite, revision, step_of, suites
+from coupling_core.tokens import tokenize
+
+OWN = "coupling-explorer/mini-64"
+NAMES = ("step0", "step16", "step4000", "main")
+PROMPT = "The cat sat"
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    path = tmp_path_factory.mktemp("own")
+    return {name: tiny.folder(path / name, "gpt_neox", seed) for seed, name in enumerate(NAMES)}
+
+
+@pytest.fixture
+def server(
+    folders: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):  # a hub that must not be asked
+    fake = FakeHub(dict(folders), OWN)
+    client(monkeypatch, tmp_path, fake)
+    monkeypatch.setattr(loading, "_last", None)
+    yield fake
+    assert fake.asked == []
+    fake.close()
+
+
+@pytest.fixture
+def shipped(
+    server: FakeHub, folders: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> dict[str, str]:
+    """The suite as it comes with the program: the weights of three steps, the names of four."""
+    monkeypatch.setattr(cache, "SHIPPED", tmp_path / "shipped")
+    commits = lay_out(tmp_path / "shipped" / "suites", folders, OWN)
+    (cache.repository(OWN) / "refs" / "step8").write_text("8" * 40)
+    (cache.repository(OWN) / "losses.csv").write_text("step,train,held_out\n0,6,5.5\n1,5,\n")
+    return commits
+
+
+def request(step: str | None, **changes) -> Request:
+    return Request(PROMPT, model=OWN, k=4, revision=step, **changes)
+
+
+# ---- by name
+
+
+def test_there_are_six_of_ours_and_every_size_of_pythia() -> None:
+    found = suites()
+    assert all(suite.name == name for name, suite in found.items())
+    own = [suite for suite in found.values() if suite.is_own]
+    assert len(own) == 6
+    assert {suite.steps for suite in own} == {MINI_STEPS}
+    assert find_suite("mini-64-sd-seed1").repo == "coupling-explorer/mini-64-sd-seed1"
+    assert find_suite("pythia-1.4b-deduped").repo == "EleutherAI/pythia-1.4b-deduped"
+    assert len(found) == 6 + 2 * 10
+
+
+def test_the_steps_are_those_of_pythia() -> None:
+    # 154 checkpoints: initialisation, ten powers of two, every 1000 steps to 143000.
+    assert len(PYTHIA_STEPS) == 154
+    assert PYTHIA_STEPS[:13] == (0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1000, 2000)
+    assert PYTHIA_STEPS[-1] == 143_000
+    assert MINI_STEPS == (*PYTHIA_STEPS[:11], 1000, 2000, 3000, 4000)
+
+
+def test_an_unknown_suite_is_refused() -> None:
+    with pytest.raises(InputError, match=r"'mini-65' is unknown: expected one of mini-64, "):
+        find_suite("mini-65")
+
+
+@pytest.mark.parametrize(("name", "step"), [("step512", 512), ("step", None), ("main", None)])
+def test_a_step_is_read_from_its_revision(name: str, step: int | None) -> None:
+    assert step_of(name) == step
+    assert step is None or revision(step) == name
+
+
+def test_a_step_is_asked_for_as_a_revision_and_trained() -> None:
+    asked = Request(PROMPT, model="smollm2-135m", k=7, untrained=0, dtype="bfloat16")
+    found = find_suite("pythia-70m").request(asked, 512)
+    assert (found.model, found.revision) == ("EleutherAI/pythia-70m", "step512")
+    assert (found.untrained, found.k, found.prompt) == (None, 7, PROMPT)
+
+
+# ---- those of our own
+
+
+def test_a_shipped_checkpoint_is_measured_without_a_hub(
+    shipped: dict[str, str], folders: dict[str, Path]
+) -> None:
+    result = measure(request("step16"))
+    own = measure(Request(PROMPT, model=str(folders["step16"]), k=4))
+    assert (result.singular_values == own.singular_values).all()
+    assert result.identity["digest"] == shipped["step16"]
+
+
+def test_its_tokens_are_known_before_it_is_loaded(shipped: dict[str, str]) -> None:
+    tokens = tokenize(request("step16"))
+    assert tokens is not None
+    assert "".join(tokens.texts) == PROMPT
+    assert tokenize(request("step8")) is None
+
+
+def test_what_there_is_of_it_is_told(shipped: dict[str, str]) -> None:
+    suite = find_suite("mini-64")
+    assert suite.here() == (0, 16, 4000)
+    assert suite.known() == (0, 8, 16, 4000)
+    assert suite.losses() == {0: 5.5}
+    assert [r.name for r in hub.revisions(OWN)] == ["main", "step0", "step8", "step16", "step4000"]
+    assert identify(request("step8"))["digest"] == "8" * 40
+
+
+def test_nothing_is_known_of_what_was_never_made(server: FakeHub) -> None:
+    suite = find_suite("mini-128-seed1")
+    assert (suite.here(), suite.known(), suite.losses()) == ((), (), {})
+    with pytest.raises(ComputeError) as failed:
+        identify(suite.request(Request(PROMPT), 8))
+    assert str(failed.value) == (
+        "the weights of coupling-explorer/mini-128-seed1@step8 are not on this disk: "
+        "`coupling suite train mini-128-seed1` makes them"
+    )
+
+
+@pytest.mark.parametrize("ask", [measure, lambda asked: hub.config(OWN, "8" * 40)])
+def test_weights_that_did_not_come_with_the_program_are_to_be_made(
+    shipped: dict[str, str], ask
+) -> None:
+    with pytest.raises(ComputeError) as failed:
+        ask(request("step8"))
+    assert str(failed.value) == (
+        "the weights of coupling-explorer/mini-64@step8 are not on this disk: "
+        "`coupling suite train mini-64` makes them"
+    )
+
+
+def test_a_step_that_no_checkpoint_was_written_at_is_told(shipped: dict[str, str]) -> None:
+    with pytest.raises(ComputeError) as failed:
+        identify(request("step9"))
+    assert str(failed.value) == (
+        "model coupling-explorer/mini-64 has no revision 'step9', the nearest are step8 and "
+        "step16: `coupling models --revisions coupling-explorer/mini-64` lists those it has"
+    )
+
+
+def test_what_was_trained_here_comes_before_what_was_shipped(
+    shipped: dict[str, str], folders: dict[str, Path], tmp_path: Path
+) -> None:
+    lay_out(tmp_path / "home" / "suites", {"step8": folders["step0"]}, OWN)
+    assert find_suite("mini-64").here() == (8,)
+
+
+def test_only_our_own_are_not_asked_for(
+    folders: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake = FakeHub(dict(folders))
+    client(monkeypatch, tmp_path, fake)
+    hub.revisions(REPO)
+    assert fake.asked
+    fake.close()
+
+
+# ---- on the command line
+
+
+def test_the_steps_are_listed_with_their_losses(shipped: dict[str, str], run) -> None:
+    status, out, err = run("suite", "list", "mini-64")
+    assert (status, err) == (0, "")
+    rows = {line.split()[0]: line.split() for line in out.splitlines()}
+    assert rows["0"] == ["0", "step0", shipped["step0"][:12], "here", "5.500"]
+    assert rows["8"] == ["8", "step8", "8" * 12, "not", "made"]
+    assert "`coupling suite train mini-64` makes the weights that are not made" in out
+
+
+def test_models_lists_them_with_what_there_is(shipped: dict[str, str], run) -> None:
+    status, out, err = run("models", "--revisions", OWN)
+    assert (status, err) == (0, "")
+    states = {line.split()[0]: line.split("  ")[-1] for line in map(str.rstrip, out.splitlines())}
+    assert states["step8"] == "not made"
+    assert states["step16"] == "on this disk"
+    listed = {line.split("  ")[0]: line for line in run("models")[1].splitlines()}
+    assert "on this disk" in listed[OWN]
+    assert "main, step0, step16, step4000" in listed[OWN]
+    assert "not made, coupling suite train mini-128" in listed["coupling-explorer/mini-128"]
