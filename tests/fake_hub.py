@@ -14,7 +14,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+import pytest
+
 REPO = "someone/tiny"
+"""What the hub has where nothing else is said."""
 LARGE = (".safetensors", ".bin")
 PIECE, PAUSE = 4096, 0.02
 """Bytes sent at a time where a file is sent slowly, and seconds between them."""
@@ -25,11 +28,13 @@ class FakeHub:
 
     Args:
         folders: the files of each revision.
+        repo: the one repository that there is.
 
     Attributes:
         commits: of each revision.
         asked: method and path of each request, in order; of a file, its name, and for a part of
             it `range/<first byte>/<name>`.
+        former: a name that the repository had before, which leads to it.
         gated: whether files are refused.
         refusal: status with which everything is refused; 0 refuses nothing.
         slow: name of a file that is sent in small pieces.
@@ -38,10 +43,12 @@ class FakeHub:
         hung_up: set when a client leaves in the middle of a file.
     """
 
-    def __init__(self, folders: dict[str, Path]) -> None:
+    def __init__(self, folders: dict[str, Path], repo: str = REPO) -> None:
         self.folders = folders
+        self.repo = repo
         self.commits = {name: hashlib.sha1(name.encode()).hexdigest() for name in folders}
         self.asked: list[tuple[str, str]] = []
+        self.former = ""
         self.gated = False
         self.refusal: int = 0
         self.slow = ""
@@ -75,6 +82,44 @@ class FakeHub:
         return (named | self.folders).get(revision)
 
 
+def client(monkeypatch: pytest.MonkeyPatch, folder: Path, hub: FakeHub | None = None) -> Any:
+    """Give the hub's client a cache of the test's own, and this hub or none; its constants."""
+    from huggingface_hub import constants
+
+    from coupling_core.hub import blobs, naming
+
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(folder / "hub"))
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", hub is None)
+    monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", True)
+    monkeypatch.setattr(constants, "HF_TOKEN_PATH", str(folder / "token"))
+    monkeypatch.delenv("HF_TOKEN", raising=False)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.setattr(naming, "_asked", {})
+    monkeypatch.setattr(blobs, "_WAIT", 0.05)
+    if hub is not None:
+        url = hub.url + "/{repo_id}/resolve/{revision}/{filename}"
+        monkeypatch.setattr(constants, "ENDPOINT", hub.url)
+        monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", url)
+    return constants
+
+
+def lay_out(root: Path, folders: dict[str, Path], repo: str = REPO) -> dict[str, str]:
+    """Make a cache as the hub's client does: blobs, links to them, refs; give the commits."""
+    repository = root / f"models--{repo.replace('/', '--')}"
+    commits = {name: f"{index:040x}" for index, name in enumerate(folders, 1)}
+    for name, folder in folders.items():
+        snapshot = repository / "snapshots" / commits[name]
+        snapshot.mkdir(parents=True)
+        (repository / "blobs").mkdir(exist_ok=True)
+        for file in folder.iterdir():
+            blob = repository / "blobs" / f"{name}-{file.name}"
+            blob.write_bytes(file.read_bytes())
+            (snapshot / file.name).symlink_to(blob)
+        (repository / "refs").mkdir(exist_ok=True)
+        (repository / "refs" / name).write_text(commits[name])
+    return commits
+
+
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     hub: FakeHub
@@ -89,17 +134,23 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer()
 
     def _answer(self) -> None:
-        path = unquote(urlsplit(self.path).path)
+        path, repo = unquote(urlsplit(self.path).path), self.hub.repo
+        former = self.hub.former
         if self.hub.refusal:
             self._refuse(self.hub.refusal, "")
-        elif not path.startswith((f"/api/models/{REPO}", f"/{REPO}/resolve/")):
+        elif former and path.startswith((f"/api/models/{former}", f"/{former}/resolve/")):
+            self.send_response(307)
+            self.send_header("Location", self.path.replace(former, repo, 1))
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+        elif not path.startswith((f"/api/models/{repo}", f"/{repo}/resolve/")):
             self.hub.asked.append((self.command, path))
             self._refuse(404, "RepoNotFound")
-        elif found := re.fullmatch(rf"/{REPO}/resolve/([^/]+)/(.+)", path):
+        elif found := re.fullmatch(rf"/{repo}/resolve/([^/]+)/(.+)", path):
             self._file(*found.groups())
         else:
             self.hub.asked.append((self.command, path))
-            self._api(path.removeprefix(f"/api/models/{REPO}"))
+            self._api(path.removeprefix(f"/api/models/{repo}"))
 
     def _api(self, path: str) -> None:
         if path == "/refs":
@@ -116,7 +167,7 @@ class _Handler(BaseHTTPRequestHandler):
             return self._json([_described(file, "path") for file in sorted(folder.iterdir())])
         commit = self.hub.commits.get(revision or "main", revision)
         siblings = [_described(file, "rfilename") for file in sorted(folder.iterdir())]
-        self._json({"id": REPO, "sha": commit, "siblings": siblings})
+        self._json({"id": self.hub.repo, "sha": commit, "siblings": siblings})
 
     def _file(self, revision: str, name: str) -> None:
         folder = self.hub.files(revision)

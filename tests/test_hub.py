@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pytest
 import tiny
-from fake_hub import REPO, FakeHub
+from fake_hub import REPO, FakeHub, client, lay_out
 
 from coupling_core import Cancelled, ComputeError, Progress, Request, Store, hub, measure
 from coupling_core.hub import blobs, cache, naming
@@ -34,35 +34,8 @@ def folders(tmp_path_factory):
 @pytest.fixture
 def constants(tmp_path, monkeypatch):
     """The client's constants, with a cache of the test's own and the hub switched off."""
-    from huggingface_hub import constants
-
-    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
-    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
-    monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", True)
-    monkeypatch.setattr(constants, "HF_TOKEN_PATH", str(tmp_path / "token"))
-    monkeypatch.delenv("HF_TOKEN", raising=False)
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    monkeypatch.setattr(naming, "_asked", {})
     monkeypatch.setattr("coupling_core.models.loading._last", None)
-    monkeypatch.setattr(blobs, "_WAIT", 0.05)
-    return constants
-
-
-def lay_out(root, folders):
-    """Make a cache as the hub's client does: blobs, links to them, refs; give the commits."""
-    repository = root / "models--someone--tiny"
-    commits = {name: f"{index:040x}" for index, name in enumerate(folders, 1)}
-    for name, folder in folders.items():
-        snapshot = repository / "snapshots" / commits[name]
-        snapshot.mkdir(parents=True)
-        (repository / "blobs").mkdir(exist_ok=True)
-        for file in folder.iterdir():
-            blob = repository / "blobs" / f"{name}-{file.name}"
-            blob.write_bytes(file.read_bytes())
-            (snapshot / file.name).symlink_to(blob)
-        (repository / "refs").mkdir(exist_ok=True)
-        (repository / "refs" / name).write_text(commits[name])
-    return commits
+    return client(monkeypatch, tmp_path)
 
 
 @pytest.fixture
@@ -81,10 +54,7 @@ def server(constants, folders, tmp_path, monkeypatch):
         for file in folder.iterdir():
             (served[name] / file.name).write_bytes(file.read_bytes())
     fake = FakeHub(served)
-    url = fake.url + "/{repo_id}/resolve/{revision}/{filename}"
-    monkeypatch.setattr(constants, "ENDPOINT", fake.url)
-    monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", url)
-    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    client(monkeypatch, tmp_path, fake)
     yield fake
     fake.close()
 
@@ -194,6 +164,22 @@ def test_a_stored_answer_of_a_hub_model_needs_no_client(commits, tmp_path):
         env=os.environ | {"HF_HUB_CACHE": str(tmp_path / "hub"), "HF_HUB_OFFLINE": "1"},
     )  # fmt: skip
     assert done.stdout == "[]\n"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "words"),
+    [
+        ("step3", "which has 10 revisions (step2 and step4 nearest) of it"),
+        ("step2000", "which has 10 revisions (step128 nearest) of it"),
+        ("v1", "which has 10 revisions of it"),
+    ],
+)
+def test_many_cached_revisions_are_told_by_the_nearest(constants, tmp_path, folders, wanted, words):
+    names = ["main", "step0", *(f"step{2**i}" for i in range(8))]
+    lay_out(tmp_path / "hub", dict.fromkeys(names, folders["main"]))
+    with pytest.raises(ComputeError) as failed:
+        hub.commit(REPO, wanted)
+    assert words in str(failed.value)
 
 
 # ---- which files
@@ -461,8 +447,14 @@ def test_a_missing_repository_is_told(server):
 
 
 def test_a_missing_revision_is_told(server):
-    with pytest.raises(ComputeError, match=r"has no revision 'step2': `coupling models --revis"):
+    with pytest.raises(ComputeError) as failed:
         hub.commit(REPO, "step2")
+    assert str(failed.value) == (
+        "hub model someone/tiny has no revision 'step2', the nearest are step0 and step1000: "
+        "`coupling models --revisions someone/tiny` lists those it has"
+    )
+    with pytest.raises(ComputeError, match=r"has no revision 'v1': `coupling models --revisions"):
+        hub.commit(REPO, "v1")
     with pytest.raises(ComputeError, match="has no revision 'ffff"):
         hub.plan(REPO, "f" * 40)
 
@@ -521,6 +513,15 @@ def test_revisions_are_those_of_the_hub_and_the_cache(server, folders, tmp_path)
         "step0": (server.commits["step0"], False, server.commits["step0"]),
         "step1000": (server.commits["step1000"], False, server.commits["step1000"]),
     }
+
+
+def test_the_revisions_of_a_list_are_known_for_a_while(server):
+    listed = hub.revisions(REPO)
+    server.asked.clear()
+    assert [hub.commit(REPO, revision.name) for revision in listed] == [
+        server.commits[revision.name] for revision in listed
+    ]
+    assert server.asked == []
 
 
 def test_the_hubs_answer_stands_for_some_seconds_only(server, monkeypatch):

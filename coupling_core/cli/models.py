@@ -10,8 +10,10 @@ from coupling_core import hub
 from coupling_core.cli import options
 from coupling_core.cli.terminal import print_json, print_lines, print_table, warn
 from coupling_core.errors import InputError
+from coupling_core.hub.nearest import told
 from coupling_core.identity import ALIASES, locate
 from coupling_core.records import Request
+from coupling_core.suites import Suite, suites
 from coupling_core.units import size as in_words
 
 
@@ -22,10 +24,11 @@ class Listed:
     Args:
         model: what to pass.
         name: what it is called.
-        state: "ready", "not converted", "not installed" or "in the hub cache".
+        state: "ready", "not converted", "not installed", "on this disk", "not made" or "in the hub
+            cache".
         size: in bytes on this disk; 0 where it is not there.
         remedy: what to do about its state.
-        revisions: of a hub model, those whose weights are in the cache.
+        revisions: of a hub model or a suite, those whose weights are here.
     """
 
     model: str
@@ -66,7 +69,8 @@ def models(
     if prepare is not None:
         _prepare(prepare)
         return
-    listed = [_alias(name) for name in ALIASES] + _hub_cache()
+    own = [_suite(suite) for suite in suites().values() if suite.is_own]
+    listed = [_alias(name) for name in ALIASES] + own + _hub_cache()
     if as_json:
         print_json([asdict(model) for model in listed])
         return
@@ -76,14 +80,17 @@ def models(
             (
                 m.model,
                 m.name,
-                in_words(m.size),
+                in_words(m.size) if m.size else "",
                 ", ".join(filter(None, (m.state, m.remedy))),
-                ", ".join(m.revisions),
+                told(m.revisions),
             )
             for m in listed
         ],
     )
-    print_lines("Any hub id, folder with config.json and safetensors, or .gguf file works too.")
+    print_lines(
+        "Any hub id, folder with config.json and safetensors, or .gguf file works too.",
+        "Steps of training runs: coupling suite list.",
+    )
 
 
 def _prepare(model: str) -> None:
@@ -110,18 +117,21 @@ def _probe(request: Request, *, as_json: bool) -> None:
 
 def _list_revisions(repo: str, *, as_json: bool) -> None:
     found = hub.revisions(repo)
-    if not any(revision.upstream for revision in found):
+    is_own = hub.cache.is_own(repo)
+    if not is_own and not any(revision.upstream for revision in found):
         warn(f"the hub was not asked or did not answer: these are the cached revisions of {repo}")
     if as_json:
         print_json([asdict(revision) for revision in found])
         return
     print_table(
         ("revision", "commit", "state"),
-        [(revision.name, revision.commit[:12], _state(revision)) for revision in found],
+        [(revision.name, revision.commit[:12], _state(revision, is_own)) for revision in found],
     )
 
 
-def _state(revision: hub.Revision) -> str:
+def _state(revision: hub.Revision, is_own: bool) -> str:
+    if is_own:
+        return "on this disk" if revision.cached else "not made"
     moved = revision.upstream not in ("", revision.commit)
     where = "in the hub cache" if revision.cached else "on the hub"
     return where + f"; the hub has moved on to {revision.upstream[:12]}" * moved
@@ -138,6 +148,14 @@ def _alias(alias: str) -> Listed:
         return Listed(alias, source.name, "ready", size)
     remedy = f"at first use, or by coupling models --prepare {alias}"
     return Listed(alias, source.name, "not converted", size, remedy)
+
+
+def _suite(suite: Suite) -> Listed:
+    here, size = hub.cached(suite.repo), hub.cache.size(suite.repo)
+    if here:
+        return Listed(suite.repo, suite.title, "on this disk", size, revisions=tuple(here))
+    remedy = f"coupling suite train {suite.name}"
+    return Listed(suite.repo, suite.title, "not made", size, remedy)
 
 
 def _hub_cache() -> list[Listed]:

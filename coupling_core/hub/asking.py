@@ -1,11 +1,12 @@
 """The hub's refusals in plain words, each with its remedy."""
 
 import errno
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 
 from coupling_core.errors import ComputeError, InputError
 from coupling_core.hub import cache
+from coupling_core.hub.nearest import nearest, told
 
 TIMEOUT = 10.0
 """Seconds to wait for the hub to answer."""
@@ -29,6 +30,8 @@ def asking(repo: str, revision: str | None = None) -> Iterator[None]:
 
     try:
         yield
+    except ComputeError:
+        raise
     except HFValidationError as error:
         raise InputError(f"{repo!r} is no hub id: {error}") from error
     except Exception as error:  # the client's network errors share no base class
@@ -62,14 +65,11 @@ def _words(error: BaseException, repo: str, revision: str | None) -> str | None:
                     "or run `hf auth login`"
                 )
             case RevisionNotFoundError():
-                return (
-                    f"hub model {repo} has no revision {revision!r}: "
-                    f"`coupling models --revisions {repo}` lists those it has"
-                )
+                return str(no_revision(repo, revision, ()))
             case OfflineModeIsEnabled():
                 return (
-                    f"{_lacking(shown, repo)}, and HF_HUB_OFFLINE keeps the hub out of reach: "
-                    "unset it, or name a revision that is here"
+                    f"{_lacking(shown, repo, revision)}, and HF_HUB_OFFLINE keeps the hub out of "
+                    "reach: unset it, or name a revision that is here"
                 )
             case HfHubHTTPError() if getattr(cause, "response", None) is not None:
                 return _refused(cause.response.status_code, cause.server_message, shown)
@@ -79,7 +79,7 @@ def _words(error: BaseException, repo: str, revision: str | None) -> str | None:
                 return f"{cause.filename} cannot be used ({cause.strerror}): {_ROOM}"
     if isinstance(error, OSError) or type(error).__module__.startswith("httpx"):
         return (
-            f"{_lacking(shown, repo)}, and the hub is out of reach: check the network, "
+            f"{_lacking(shown, repo, revision)}, and the hub is out of reach: check the network, "
             "or download it elsewhere and give its folder"
         )
     return None
@@ -96,6 +96,27 @@ def too_little_room(shown: str, wanted: str, free: str) -> ComputeError:
     )
 
 
+def no_revision(repo: str, revision: str | None, names: Collection[str]) -> ComputeError:
+    """What is said of a branch or tag that a repository does not have, but those of these names."""
+    what = "model" if cache.is_own(repo) else "hub model"
+    near = nearest(names, revision or "")
+    return ComputeError(
+        f"{what} {repo} has no revision {revision!r}"
+        + f", the nearest are {near}" * bool(near)
+        + f": `coupling models --revisions {repo}` lists those it has"
+    )
+
+
+def not_made(repo: str, revision: str) -> ComputeError:
+    """What is said of a checkpoint of this project's own that is not on this disk."""
+    names = [name for name, commit in cache.refs(repo).items() if revision in (name, commit)]
+    shown = f"{repo}@{min(names, default=revision)}"
+    return ComputeError(
+        f"the weights of {shown} are not on this disk: "
+        f"`coupling suite train {repo.partition('/')[2]}` makes them"
+    )
+
+
 def _refused(status: int, said: str | None, shown: str) -> str:
     match status:
         case 401:
@@ -109,13 +130,11 @@ def _refused(status: int, said: str | None, shown: str) -> str:
     return f"hub model {shown}: the hub {why}" + f" (it says: {said})" * bool(said)
 
 
-def _lacking(shown: str, repo: str) -> str:
+def _lacking(shown: str, repo: str, revision: str | None) -> str:
     """What the cache has of a repository that does not answer the request."""
-    here = cache.commits(repo)
-    names = [name for name, commit in sorted(cache.refs(repo).items()) if commit in here]
-    names += [commit for commit in here if commit not in cache.refs(repo).values()]
+    here = cache.names(repo)
     return f"hub model {shown} is not in the local cache" + (
-        f", which has {', '.join(names)} of it" if names else ""
+        f", which has {told(here, revision)} of it" if here else ""
     )
 
 

@@ -15,10 +15,15 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 
 from coupling_core.errors import ComputeError
+from coupling_core.folders import SHIPPED, user_cache
 
 CONFIG = "config.json"
 SINGLE = "model.safetensors"
 INDEX = "model.safetensors.index.json"
+
+OWNER = "coupling-explorer"
+"""Owner of the suites that this project trains: laid out like the hub's, and never asked for
+there."""
 
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _TOKENIZER = ("tokenizer", "vocab", "spiece", "sentencepiece", "tekken")
@@ -37,8 +42,21 @@ def root() -> Path:
 
 
 def repository(repo: str) -> Path:
-    """The folder of a repository."""
-    return root() / f"models--{repo.replace('/', '--')}"
+    """The folder of a repository: below `root()`, but for the suites that are trained here."""
+    if not is_own(repo):
+        return root() / _name(repo)
+    trained = trained_here(repo)
+    return trained if trained.is_dir() else SHIPPED / "suites" / _name(repo)
+
+
+def is_own(repo: str) -> bool:
+    """Whether a repository is one of this project's own suites, which no hub has."""
+    return repo.startswith(f"{OWNER}/")
+
+
+def trained_here(repo: str) -> Path:
+    """The folder of a suite that is trained on this machine, whether or not it is there."""
+    return user_cache() / "suites" / _name(repo)
 
 
 def snapshot(repo: str, commit: str) -> Path:
@@ -76,6 +94,24 @@ def commits(repo: str) -> list[str]:
     folder = repository(repo) / "snapshots"
     found = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
     return [commit for commit in found if has_weights(snapshot(repo, commit))]
+
+
+def names(repo: str) -> list[str]:
+    """Revisions whose config and weights are all here; commits that have no name by themselves."""
+    here, named = commits(repo), refs(repo)
+    nameless = [commit for commit in here if commit not in named.values()]
+    return sorted([name for name in named if named[name] in here] + nameless, key=order)
+
+
+def order(name: str) -> tuple[bool, list[tuple[str, int]]]:
+    """Sorts the branch main first, and step8 before step16."""
+    return name != "main", [(text, int(n or 0)) for text, n in re.findall(r"(\D*)(\d*)", name)]
+
+
+def size(repo: str) -> int:
+    """Bytes that a repository takes on this disk."""
+    files = (path for path in repository(repo).rglob("*") if not path.is_symlink())
+    return sum(path.stat().st_size for path in files if path.is_file())
 
 
 def has_weights(folder: Path) -> bool:
@@ -136,6 +172,10 @@ def remember(repo: str, revision: str | None, commit: str) -> None:
         with tempfile.NamedTemporaryFile("w", dir=repository(repo), delete=False) as file:
             file.write(commit)
         Path(file.name).replace(path)
+
+
+def _name(repo: str) -> str:
+    return f"models--{repo.replace('/', '--')}"
 
 
 def _read(path: Path) -> str:

@@ -1,12 +1,11 @@
 """From a branch or tag to its commit, and which branches and tags there are."""
 
-import re
 import time
 from dataclasses import dataclass
 
 from coupling_core.errors import ComputeError
 from coupling_core.hub import cache
-from coupling_core.hub.asking import TIMEOUT, asking
+from coupling_core.hub.asking import TIMEOUT, asking, no_revision, not_made
 
 REMEMBERED = 15.0
 """Seconds for which the hub's answer stands: a page asks several times as it is drawn."""
@@ -50,6 +49,9 @@ def commit(repo: str, revision: str | None) -> str:
         return revision
     if found := cache.refs(repo).get(revision or "main"):
         return found
+    if cache.is_own(repo):
+        names = cache.refs(repo)
+        raise no_revision(repo, revision, names) if names else not_made(repo, revision or "main")
     until, found, refusal = _asked.get((repo, revision), (0.0, "", ""))
     if time.monotonic() > until:
         found, refusal = _ask(repo, revision)
@@ -57,13 +59,6 @@ def commit(repo: str, revision: str | None) -> str:
     if refusal:
         raise ComputeError(refusal)
     return found
-
-
-def cached(repo: str) -> list[str]:
-    """Names of the revisions whose config and weights are in the cache; commits without a name."""
-    here, names = cache.commits(repo), cache.refs(repo)
-    nameless = [commit for commit in here if commit not in names.values()]
-    return sorted([name for name in names if names[name] in here] + nameless, key=_order)
 
 
 def revisions(repo: str) -> list[Revision]:
@@ -75,7 +70,7 @@ def revisions(repo: str) -> list[Revision]:
     """
     here, local = cache.commits(repo), cache.refs(repo)
     try:
-        remote = _listed(repo)
+        remote = {} if cache.is_own(repo) else _listed(repo)
     except ComputeError:
         if not here:
             raise
@@ -84,17 +79,23 @@ def revisions(repo: str) -> list[Revision]:
     nameless = {commit: commit for commit in here if commit not in named.values()}
     return [
         Revision(name, commit, commit in here, remote.get(name, ""))
-        for name, commit in sorted((named | nameless).items(), key=lambda pair: _order(pair[0]))
+        for name, commit in sorted(
+            (named | nameless).items(), key=lambda pair: cache.order(pair[0])
+        )
     ]
 
 
 def _ask(repo: str, revision: str | None) -> tuple[str, str]:
     """The commit by the hub, or why there is none."""
     from huggingface_hub import HfApi
+    from huggingface_hub.errors import RevisionNotFoundError
 
     try:
         with asking(repo, revision):
-            found = HfApi().model_info(repo, revision=revision, timeout=TIMEOUT).sha
+            try:
+                found = HfApi().model_info(repo, revision=revision, timeout=TIMEOUT).sha
+            except RevisionNotFoundError as error:
+                raise no_revision(repo, revision, _listed(repo)) from error
     except ComputeError as error:
         return "", str(error)
     shown = f"{repo}@{revision}" if revision else repo
@@ -108,9 +109,7 @@ def _listed(repo: str) -> dict[str, str]:
         # The list itself would wait for ever where nothing answers.
         HfApi().model_info(repo, timeout=TIMEOUT)
         found = HfApi().list_repo_refs(repo)
-    return {ref.name: ref.target_commit for ref in (*found.tags, *found.branches)}
-
-
-def _order(name: str) -> tuple[bool, list[tuple[str, int]]]:
-    """The branch main first, then step8 before step16."""
-    return name != "main", [(text, int(n or 0)) for text, n in re.findall(r"(\D*)(\d*)", name)]
+    named = {ref.name: ref.target_commit for ref in (*found.tags, *found.branches)}
+    until = time.monotonic() + REMEMBERED
+    _asked.update({(repo, name): (until, commit, "") for name, commit in named.items()})
+    return named

@@ -16,7 +16,7 @@ from typing import Any
 
 from coupling_core.errors import ComputeError
 from coupling_core.hub import cache
-from coupling_core.hub.asking import TIMEOUT, asking, too_little_room
+from coupling_core.hub.asking import TIMEOUT, asking, not_made, too_little_room
 from coupling_core.units import size as in_words
 
 _SMALL = (
@@ -112,7 +112,7 @@ def plan(repo: str, commit: str) -> Download:
     folder = cache.snapshot(repo, commit)
     if not cache.has_weights(folder):
         return _ask(repo, commit)
-    if cache.has_tokenizer(folder):
+    if cache.has_tokenizer(folder) or cache.is_own(repo):
         return _from_cache(repo, commit)
     try:  # the tokenizer may be missing here, or the model, one of images, has none
         return _ask(repo, commit)
@@ -129,12 +129,14 @@ def config(repo: str, commit: str) -> Path:
     path = cache.snapshot(repo, commit) / cache.CONFIG
     if path.is_file():
         return path
+    if cache.is_own(repo):
+        raise not_made(repo, commit)
     from huggingface_hub import hf_hub_download
     from huggingface_hub.errors import RemoteEntryNotFoundError
 
     with asking(repo, commit), suppress(RemoteEntryNotFoundError):
         return Path(hf_hub_download(repo, cache.CONFIG, revision=commit, tqdm_class=silent_bar()))
-    raise ComputeError(_unfit(repo, (), has_weights=True))
+    raise ComputeError(_unfit(repo, commit, (), has_weights=True))
 
 
 def silent_bar() -> Any:
@@ -160,6 +162,8 @@ def _from_cache(repo: str, commit: str) -> Download:
 
 
 def _ask(repo: str, commit: str) -> Download:
+    if cache.is_own(repo):
+        raise not_made(repo, commit)
     from huggingface_hub import HfApi, hf_hub_download
 
     with asking(repo, commit):
@@ -174,7 +178,7 @@ def _ask(repo: str, commit: str) -> Download:
 
     weights = cache.weights(names, read_index)
     if not weights or cache.CONFIG not in names:
-        raise ComputeError(_unfit(repo, names, has_weights=bool(weights)))
+        raise ComputeError(_unfit(repo, commit, names, has_weights=bool(weights)))
     files = [listed[name] for name in sorted(names) if _is_small(name)]
     files += [listed[name] for name in weights]
     total = sum(listed[name].size for name in weights)
@@ -192,8 +196,8 @@ def _is_small(name: str) -> bool:
     return name == cache.INDEX or any(fnmatch(name, pattern) for pattern in _SMALL)
 
 
-def _unfit(repo: str, names: Sequence[str], *, has_weights: bool) -> str:
-    lead = f"hub model {repo} has no"
+def _unfit(repo: str, commit: str, names: Sequence[str], *, has_weights: bool) -> str:
+    lead = f"hub model {repo} at {commit[:8]} has no"
     if has_weights:
         return f"{lead} {cache.CONFIG}, without which its blocks are not known: choose another"
     if any(name.endswith(".gguf") for name in names):

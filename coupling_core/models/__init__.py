@@ -1,6 +1,7 @@
 """Models: loading them, finding their blocks, computing in float32 whatever they are held in.
 
     load, wrap, describe    a model by its name, or one of the user's own    (loading, own)
+    forget                  let go of the model that was loaded last         (loading)
     prepare                 a GGUF file converted once into safetensors      (convert)
     skeleton, rehearsal     a model without its weights, and one to try  (skeleton)
     find_blocks             the stack of transformer blocks                  (blocks)
@@ -12,7 +13,7 @@ The only importer of transformers and bitsandbytes.
 from coupling_core.models.blocks import find_blocks, find_stacks, measured_stack, start_token
 from coupling_core.models.convert import prepare
 from coupling_core.models.loaded import LoadedModel, evaluating
-from coupling_core.models.loading import FLOAT32_BYTES, SPARE, load
+from coupling_core.models.loading import FLOAT32_BYTES, SPARE, forget, load
 from coupling_core.models.own import describe, wrap
 from coupling_core.models.skeleton import (
     Skeleton,
@@ -32,6 +33,7 @@ __all__ = [
     "evaluating",
     "find_blocks",
     "find_stacks",
+    "forget",
     "in_float32",
     "load",
     "measured_stack",

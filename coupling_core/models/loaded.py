@@ -61,11 +61,18 @@ class LoadedModel:
         return ids
 
     def texts(self, ids: list[int]) -> tuple[str, ...]:
-        """What each token id stands for, readable; its number where there is no tokenizer."""
+        """What each token id stands for, readable.
+
+        Its number, such as "#7", where there is no tokenizer, or the id is one of those with which
+        a vocabulary is padded to a round number.
+        """
         if self.tokenizer is None:
             return tuple(f"#{i}" for i in ids)
         pieces = self.tokenizer.convert_ids_to_tokens(ids)
-        return readable(pieces, self._is_byte_level)
+        known = iter(readable([p for p in pieces if p is not None], self._is_byte_level))
+        return tuple(
+            f"#{i}" if piece is None else next(known) for i, piece in zip(ids, pieces, strict=True)
+        )
 
     @cached_property
     def _is_byte_level(self) -> bool:

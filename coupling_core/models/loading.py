@@ -38,6 +38,12 @@ SPARE = 0.3
 """Part of the free memory that float32 weights leave to Jacobians and to everything else; a model
 that does not fit is streamed."""
 
+_BESIDE = ("BOOL", "I64", "I32", "U8")
+"""Formats of masks and positions that some checkpoints hold beside their weights."""
+COLLECTED = 10**7
+"""Parameters from which on a model's memory is asked back at once: that takes a third of a second,
+as long as it does to load a checkpoint of a small training run."""
+
 STORED = {"F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16}
 Report = Callable[[Progress], None]
 _lock = Lock()
@@ -73,12 +79,22 @@ def load(
     )  # fmt: skip
     with _lock:
         if _last is None or _last[0] != wanted:
+            old = _last and sum(p.numel() for p in _last[1].model.parameters())
             _last = None  # the old weights go before the new ones come
-            gc.collect()
+            if old and old > COLLECTED:
+                gc.collect()
             report = report or (lambda _: None)
             where = _where(wanted[0], report)
             _last = (wanted, _load(wanted[0], where, request, place, streamed, report))
         return _last[1]
+
+
+def forget() -> None:
+    """Let go of the model that was loaded last, and of the files that it keeps open."""
+    global _last
+    with _lock:
+        _last = None
+        gc.collect()
 
 
 def _load(
@@ -105,7 +121,7 @@ def _load(
             model = _untrained(family, config, request.untrained, request.dtype).to(device)
         else:
             options |= {"use_safetensors": True}
-            model = _trained(family, where, options, request, device, streamed)
+            model = _trained(family, config, where, options, request, device, streamed)
         model = model.eval().requires_grad_(False)
     return LoadedModel(model, tokenizer, device, time.perf_counter() - start, request.dtype)
 
@@ -155,6 +171,7 @@ def _untrained(family: Any, config: Any, seed: int, dtype: Dtype) -> Any:
 
 def _trained(
     family: Any,
+    config: Any,
     where: Path,
     options: dict[str, Any],
     request: Request,
@@ -176,7 +193,7 @@ def _trained(
             )
         return model
     dtype: torch.dtype = getattr(torch, request.dtype)
-    entries, stored = _stored(where)
+    entries, stored = _stored(where, config)
     if streamed is None:
         streamed = FLOAT32_BYTES * entries > (1 - SPARE) * free_memory(device)
     if not streamed:
@@ -196,20 +213,25 @@ def _quantisation(form: Quantisation) -> BitsAndBytesConfig:
     )
 
 
-def stored_weights(folder: Path) -> Counter[str]:
-    """Numbers in the safetensors of a folder, by their format: F32, BF16, U8, ..."""
+def stored_weights(folder: Path, config: Any) -> Counter[str]:
+    """Weights in the safetensors of a folder, by their format: F32, BF16, U8, ...
+
+    Masks and positions are not counted; bytes are weights where the config says how to read them.
+    """
+    packed = ("U8",) if getattr(config, "quantization_config", None) else ()
     entries: Counter[str] = Counter()
     for file in sorted(folder.glob("*.safetensors")):
         with safe_open(file, "pt") as weights:
             for name in weights.keys():
                 tensor = weights.get_slice(name)
-                entries[tensor.get_dtype()] += math.prod(tensor.get_shape())
+                if (form := tensor.get_dtype()) not in _BESIDE or form in packed:
+                    entries[form] += math.prod(tensor.get_shape())
     return entries
 
 
-def _stored(folder: Path) -> tuple[int, torch.dtype]:
+def _stored(folder: Path, config: Any) -> tuple[int, torch.dtype]:
     """Number of weights in a folder, and the precision that holds all of them without loss."""
-    entries = stored_weights(folder)
+    entries = stored_weights(folder, config)
     one = STORED.get(next(iter(entries))) if len(entries) == 1 else None
     return entries.total(), one or torch.float32
 

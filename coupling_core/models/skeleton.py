@@ -22,8 +22,6 @@ STD = 0.02
 """Of a rehearsal's random weights."""
 
 _FORMATS = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16", "U8": "uint8"}
-_INTEGERS = ("I64", "I32", "BOOL")
-"""Formats of positions and masks that some checkpoints hold beside the weights."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +99,7 @@ def stored_precision(source: Source, config: Any) -> str:
     is_hub = source.kind == "hub"
     with plain_errors(source):
         place = hub.snapshot(source.location, source.digest) if is_hub else source.converted
-        formats = [name for name in stored_weights(place) if name not in _INTEGERS]
+        formats = list(stored_weights(place, config))
     named = str(getattr(config, "dtype", None) or "unknown").removeprefix("torch.")
     return ", ".join(sorted(_FORMATS.get(name, name) for name in formats)) or named
 

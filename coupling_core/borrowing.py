@@ -1,0 +1,95 @@
+"""Weights that are on this disk only while they are measured.
+
+All checkpoints of a large training run would fill any disk. So they come one at a time: fetched
+from the hub, measured, and deleted once another one is asked for. What was on the disk before
+stays there, and so do the suites that are trained here.
+"""
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+
+from coupling_core import hub
+from coupling_core.identity import locate
+from coupling_core.measure import Report, measure
+from coupling_core.records import Request
+from coupling_core.results import Result
+from coupling_core.store import Store
+
+
+@dataclass(frozen=True)
+class _Loan:
+    """A commit of a repository, and what was here of its weights before."""
+
+    repo: str
+    commit: str
+    before: frozenset[Path]
+
+
+class Borrower:
+    """Measures as `measure` does, and deletes the weights that were fetched for it.
+
+    They stay until another model is asked for, so that one checkpoint can be measured in several
+    ways, or until the `with` block ends. Safe to call from any thread.
+
+    Args:
+        measure: does the work.
+    """
+
+    def __init__(self, measure: Callable[..., Result] = measure) -> None:
+        self._measure = measure
+        self._lock = threading.Lock()
+        self._loan: _Loan | None = None
+
+    def __enter__(self) -> "Borrower":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.give_back()
+
+    def __call__(
+        self,
+        request: Request,
+        store: Store | None = None,
+        *,
+        device: str | None = None,
+        progress: Report | None = None,
+    ) -> Result:
+        """Answer a request; arguments and errors are those of `measure`."""
+        with self._lock:
+            self._borrow(request)
+            return self._measure(request, store, device=device, progress=progress)
+
+    def give_back(self) -> None:
+        """Delete what was fetched.
+
+        Raises:
+            ComputeError: where the cache does not allow it.
+        """
+        with self._lock:
+            self._give_back()
+
+    def _borrow(self, request: Request) -> None:
+        source = locate(request)
+        repo, commit = source.location, source.digest
+        if self._loan and (self._loan.repo, self._loan.commit) == (repo, commit):
+            return
+        self._give_back()
+        if source.kind == "hub" and not hub.cache.is_own(repo):
+            self._loan = _Loan(repo, commit, hub.weights_here(repo))
+
+    def _give_back(self) -> None:
+        loan, self._loan = self._loan, None
+        if loan is None or not hub.weights_since(loan.repo, loan.commit, loan.before):
+            return
+        from coupling_core.models import forget  # torch, which fetched them
+
+        forget()  # a file that is open keeps its place on the disk
+        hub.remove_weights(loan.repo, loan.commit, loan.before)

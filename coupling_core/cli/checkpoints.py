@@ -1,0 +1,78 @@
+"""The checkpoints of a suite one after another: those that are not stored are measured."""
+
+from collections.abc import Callable
+
+from coupling_core.cli.terminal import ProgressBar, warn
+from coupling_core.course import Course
+from coupling_core.errors import ComputeError, InputError
+from coupling_core.results import Result
+from coupling_core.store import Store
+from coupling_core.suites import Suite
+from coupling_core.training import collect, within_reach
+
+IN_A_ROW = 3
+"""So many steps that fail one after another end a suite: the next would fail alike."""
+
+
+def parse_steps(suite: Suite, text: str) -> tuple[int, ...]:
+    """Steps of a suite as they are typed: "all", or "0,16,512".
+
+    Raises:
+        InputError: on another form, or a step that the suite does not have.
+    """
+    if text.strip() == "all":
+        return suite.steps
+    try:
+        steps = {int(part) for part in text.split(",")}
+    except ValueError:
+        raise InputError(f"--steps {text!r} cannot be read: expected all, or 0,16,512") from None
+    for step in sorted(steps.difference(suite.steps)):
+        near = sorted(sorted(suite.steps, key=lambda other: abs(other - step))[:2])
+        raise InputError(
+            f"{suite.name} has no step {step}: nearest are {near[0]} and {near[1]}, and "
+            f"`coupling suite list {suite.name}` has them all"
+        )
+    return tuple(sorted(steps))
+
+
+def fill(
+    course: Course, store: Store, measure: Callable[..., Result], device: str | None = None
+) -> tuple[Course, list[Result]]:
+    """Measure what a run lacks, as far as weights are within reach.
+
+    Args:
+        course: what is stored of it.
+        store: where results are kept.
+        measure: as `coupling_core.measure`.
+        device: where to compute.
+
+    Returns:
+        the run as it is then stored, and what was computed.
+
+    Raises:
+        InputError: where the request cannot be met by the suite's models.
+        ComputeError: where nothing of the run is stored or can be measured.
+    """
+    steps, why_not = within_reach(course)
+    if why_not and not (steps or course.depth or course.paths):
+        raise ComputeError(why_not)
+    if why_not:
+        warn(why_not)
+    computed: list[Result] = []
+    errors: list[ComputeError] = []  # of the last steps
+    for step in steps:
+        try:
+            with ProgressBar(title=f"{course.suite.name} step {step}") as bar:
+                for request in course.lacking(step):
+                    computed.append(measure(request, store, device=device, progress=bar))
+            errors.clear()
+        except ComputeError as error:
+            warn(f"step {step} of {course.suite.name} is left out: {error}")
+            errors.append(error)
+        if len(errors) == IN_A_ROW:
+            warn(f"{IN_A_ROW} steps failed in a row: the rest of {course.suite.name} is left out")
+            break
+    filled = collect(course.suite, course.request, store, course.steps)
+    if not (filled.depth or filled.paths):
+        raise errors[-1]
+    return filled, computed

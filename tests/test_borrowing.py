@@ -1,0 +1,209 @@
+"""Weights that are fetched, measured and deleted, from a hub of the test's own."""
+
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import tiny
+from fake_hub import REPO, FakeHub, client
+
+from coupling_core import Cancelled, ComputeError, InputError, Request, Store, hub, measure
+from coupling_core.borrowing import Borrower
+from coupling_core.hub import cache
+from coupling_core.jobs import Jobs
+from coupling_core.models import loading
+
+STEPS = ("step0", "step8")
+PATIENCE = 30
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    path = tmp_path_factory.mktemp("steps")
+    return {name: tiny.folder(path / name, "gpt_neox", seed) for seed, name in enumerate(STEPS)}
+
+
+@pytest.fixture
+def server(folders: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    fake = FakeHub(dict(folders))
+    client(monkeypatch, tmp_path, fake)
+    monkeypatch.setattr(loading, "_last", None)
+    yield fake
+    fake.close()
+
+
+def request(step: str, **changes) -> Request:
+    return Request("The cat sat", model=REPO, k=4, revision=step, **changes)
+
+
+def path_request(step: str) -> Request:
+    return Request("The cat sat", model=REPO, revision=step, kind="trajectory")
+
+
+def here() -> list[str]:
+    """Revisions whose weights are in the cache."""
+    return hub.cached(REPO)
+
+
+def blobs() -> int:
+    """Bytes of the repository's contents."""
+    return sum(path.stat().st_size for path in cache.repository(REPO).glob("blobs/*"))
+
+
+def fetches(server: FakeHub) -> float:
+    """How often the weights were fetched: a look at their header, then all of them."""
+    return server.asked.count(("GET", "range/0/model.safetensors")) / 2
+
+
+def test_one_checkpoint_is_on_the_disk_at_a_time(server: FakeHub, folders: dict[str, Path]) -> None:
+    weights = (folders["step0"] / "model.safetensors").stat().st_size
+    with Borrower() as borrow:
+        first = borrow(request("step0"), Store())
+        assert here() == ["step0"]
+        borrow(path_request("step0"), Store())
+        second = borrow(request("step8"), Store())
+        assert here() == ["step8"]
+    assert here() == []
+    assert blobs() < weights
+    own = measure(Request("The cat sat", model=str(folders["step8"]), k=4))
+    assert (second.singular_values == own.singular_values).all()
+    assert (first.singular_values != second.singular_values).any()
+
+
+def test_a_checkpoint_is_fetched_once_for_all_that_is_measured_of_it(server: FakeHub) -> None:
+    with Borrower() as borrow:
+        borrow(request("step0"), Store())
+        borrow(path_request("step0"), Store())
+    assert fetches(server) == 1
+
+
+def test_stored_answers_are_found_offline_after_the_weights_have_gone(
+    server: FakeHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Borrower() as borrow:
+        result = borrow(request("step0"), Store())
+    client(monkeypatch, tmp_path)
+    again = measure(request("step0"), Store())
+    assert again.key == result.key
+    with pytest.raises(ComputeError, match="not in the local cache"):
+        measure(request("step0", token=1), Store())
+
+
+def test_the_hubs_own_tools_still_read_the_cache(server: FakeHub) -> None:
+    from huggingface_hub import scan_cache_dir
+
+    with Borrower() as borrow:
+        borrow(request("step0"))
+    scanned = scan_cache_dir(cache.root())
+    assert not scanned.warnings
+    (repository,) = scanned.repos
+    assert repository.refs.keys() == {"step0"}
+
+
+def test_what_was_on_the_disk_before_stays(server: FakeHub) -> None:
+    hub.download(REPO, hub.commit(REPO, "step0"), lambda _: None, "step0")
+    with Borrower() as borrow:
+        borrow(request("step0"))
+        borrow(request("step8"))
+    assert here() == ["step0"]
+
+
+def test_a_content_that_another_revision_shares_stays(
+    server: FakeHub, folders: dict[str, Path]
+) -> None:
+    server.folders["step9"] = folders["step0"]
+    server.commits["step9"] = "9" * 40
+    hub.download(REPO, hub.commit(REPO, "step0"), lambda _: None, "step0")
+    with Borrower() as borrow:
+        borrow(request("step9"))
+        assert here() == ["step0", "step9"]
+    assert here() == ["step0"]
+    measure(request("step0"))
+
+
+def test_memory_is_given_back_too(server: FakeHub) -> None:
+    with Borrower() as borrow:
+        borrow(request("step0"))
+        assert loading._last is not None
+    assert loading._last is None
+
+
+def test_a_failed_measurement_leaves_nothing(server: FakeHub) -> None:
+    with Borrower() as borrow, pytest.raises(InputError, match="token 99 is out of range"):
+        borrow(request("step0", token=99))
+    assert here() == []
+
+
+def test_what_had_arrived_of_a_stopped_download_is_gone_on_with(server: FakeHub) -> None:
+    server.slow = "model.safetensors"
+
+    def stop(progress) -> None:
+        if progress.stage == "downloading" and progress.done > progress.total // 3:
+            raise Cancelled("enough")
+
+    with Borrower() as borrow, pytest.raises(Cancelled):
+        borrow(request("step0"), progress=stop)
+    (part,) = cache.repository(REPO).glob("blobs/*.incomplete")
+    begun = part.stat().st_size
+    server.slow = ""
+    with Borrower() as borrow:
+        borrow(request("step0"))
+        assert ("GET", f"range/{begun}/model.safetensors") in server.asked
+    assert here() == []
+    assert not part.exists()
+
+
+def test_a_cache_that_forbids_it_is_told(server: FakeHub, monkeypatch: pytest.MonkeyPatch) -> None:
+    borrow = Borrower()
+    borrow(request("step0"))
+
+    def refuse(path: Path, missing_ok: bool = False) -> None:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "unlink", refuse)
+    with pytest.raises(ComputeError, match=r"model\.safetensors cannot be deleted \(Permission"):
+        borrow.give_back()
+
+
+# ---- through the queue
+
+
+def wait(jobs: Jobs, keys: list[str]) -> None:
+    for thread in threading.enumerate():
+        if thread.name == "measuring":
+            thread.join(PATIENCE)
+    assert [jobs.status(key).state for key in keys] == ["done"] * len(keys)
+
+
+def test_the_queue_gives_back_what_nobody_wants_kept(server: FakeHub) -> None:
+    jobs = Jobs(Store())
+    asked = [request("step0"), path_request("step0"), request("step8")]
+    wait(jobs, [jobs.submit(one, "me", keep=False).key for one in asked])
+    assert here() == []
+    assert fetches(server) == 2
+
+
+def test_the_queue_keeps_what_somebody_wants_kept(server: FakeHub) -> None:
+    jobs = Jobs(Store())
+    wait(jobs, [jobs.submit(request("step0"), "me").key])
+    assert here() == ["step0"]
+
+
+def test_who_joins_may_want_it_kept(server: FakeHub, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = threading.Event(), threading.Event()
+
+    def slow(one: Request, store: Store, **options) -> object:
+        first.set()
+        assert second.wait(PATIENCE)
+        return measure(one, store, **options)
+
+    jobs = Jobs(Store(), slow)
+    other = replace(request("step0"), revision="step8")
+    keys = [jobs.submit(other, "me").key]
+    assert first.wait(PATIENCE)
+    keys.append(jobs.submit(request("step0"), "me", keep=False).key)
+    assert jobs.submit(request("step0"), "you").key == keys[1]
+    second.set()
+    wait(jobs, keys)
+    assert here() == ["step0", "step8"]
