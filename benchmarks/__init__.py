@@ -15,5 +15,16 @@ import os
 # that others use they starve each other.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
-SCRIPTS = ("depth", "jacobian", "svd", "tokens", "growth", "streaming", "startup", "paths", "gpu")
+SCRIPTS = (
+    "depth",
+    "jacobian",
+    "svd",
+    "tokens",
+    "growth",
+    "streaming",
+    "startup",
+    "training",
+    "paths",
+    "gpu",
+)
 """In the order in which they run; the README's rows have the same."""

@@ -23,7 +23,7 @@ MAP = ".js-plotly-plot .hm image"
 
 def commands(store: Path) -> dict[str, list[str]]:
     """What is run, by name; the stored result is one of the default model that ships."""
-    asked = {e.key: e.request for e in Store(store).entries() if e.gallery and e.request}
+    asked = {e.key: e.request for e in Store(store).entries() if e.read_only and e.request}
     key, request = next(
         (key, request)
         for key, request in asked.items()

@@ -18,6 +18,10 @@
     scaling                top singular values by depth, and their inverse
     path_words, path_tables, token_labels    sentences, tables and short texts for these
 
+    training               numbers of training runs by step
+    training_paths         paths at one step
+    training_words         sentences for these
+
     export                 standalone HTML, SVG and PNG with their provenance
 
 `figure.layout.meta` holds the alternative text ("alt") and the caption ("caption").
@@ -45,6 +49,7 @@ from coupling_core.figures.per_token import per_token
 from coupling_core.figures.scaling import scaling
 from coupling_core.figures.scores import scores
 from coupling_core.figures.spectrum import spectrum
+from coupling_core.figures.style import steady
 from coupling_core.figures.tables import (
     angles_table,
     differences_table,
@@ -55,7 +60,11 @@ from coupling_core.figures.tables import (
     score_by_k_table,
     scores_table,
     spectrum_table,
+    steps_table,
 )
+from coupling_core.figures.training import by_step
+from coupling_core.figures.training_paths import paths_at
+from coupling_core.figures.training_words import training_source
 from coupling_core.figures.words import provenance
 
 __all__ = [  # noqa: RUF022 - by use, not by name
@@ -79,6 +88,11 @@ __all__ = [  # noqa: RUF022 - by use, not by name
     "difference",
     "comparison",
     "spectra",
+    # of training runs
+    "by_step",
+    "paths_at",
+    "steady",
+    "training_source",
     # their twins
     "scores_table",
     "matrix_table",
@@ -94,6 +108,7 @@ __all__ = [  # noqa: RUF022 - by use, not by name
     "locality_table",
     "differences_table",
     "pair_spectra_table",
+    "steps_table",
     # files
     "FORMATS",
     "render",

@@ -43,7 +43,7 @@ def render(figure: go.Figure, ending: str, result: Result, view: AnyView) -> byt
         body = page.to_html(full_html=False, include_plotlyjs=True)
         title = html.escape(page.layout.meta.get("title") or words.subject(result))
         return _PAGE.format(title=title, alt=alt, body=body).encode()
-    picture = _through_chromium(page, ending)
+    picture = through_chromium(page, ending)
     return _with_title(picture, alt) if ending == ".svg" else picture
 
 
@@ -106,7 +106,8 @@ def _legend_below(page: go.Figure, square: bool) -> int:
     return gap + _LEGEND_BELOW + _LEGEND_ROW * rows
 
 
-def _through_chromium(page: go.Figure, ending: str) -> bytes:
+def through_chromium(page: go.Figure, ending: str) -> bytes:
+    """Draw a figure as .svg or .png; raises `ComputeError` where there is no Chromium."""
     import kaleido
     from kaleido.errors import BrowserClosedError, BrowserFailedError, ChromeNotFoundError
 

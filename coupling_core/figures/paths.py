@@ -1,5 +1,6 @@
 """Paths of tokens through depth, in their principal components, in two or three dimensions."""
 
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
@@ -40,7 +41,18 @@ def paths(
         a figure with one trace a path, named by the token's number; in two dimensions the trace
         "picks" has, at each point, the token's number as its custom data.
     """
-    found = project_paths(result, view)
+    return draw(result, view, project_paths(result, view), token=token, dimensions=dimensions)
+
+
+def draw(
+    result: TrajectoryResult,
+    view: PathView,
+    found: ProjectedPaths,
+    *,
+    token: int,
+    dimensions: Dimensions,
+) -> go.Figure:
+    """The same of paths that are projected already."""
     chosen = chosen_tokens(found.tokens, token)
     figure = style.new_figure(
         path_words.paths_alt(result, view, found, token),
@@ -152,6 +164,7 @@ def _coordinates(
     return {axis: known[:, i] for i, axis in enumerate("xyz"[:dimensions])}
 
 
+@lru_cache(maxsize=4096)  # a millisecond each
 def _color(number: int, n: int) -> str:
     return colors.sample_colorscale(list(style.DEPTH), [(number - 1) / max(1, n - 1)])[0]
 

@@ -72,6 +72,9 @@ _AXIS = {
 BELOW = {"orientation": "h", "x": 0, "y": -0.13, "yanchor": "top"}
 """Place of the legend where the colour bar is above."""
 
+_MAP_AXIS, _MAP_LEGEND = 60, 44
+"""Pixels below a map for its axis, and for the legend of its grey cells."""
+
 GRID = {"showgrid": True, "gridcolor": FAINT, "gridwidth": 1}
 """Faint lines for reading a curve's values."""
 
@@ -233,12 +236,17 @@ def fix_margins(figure: go.Figure) -> go.Figure:
     Plotly would find them by drawing the figure twice, which doubles the time to the first paint
     and to the answer to a click.
     """
-    below = 44 * any(trace.showlegend for trace in figure.data)
+    below = _MAP_LEGEND * any(trace.showlegend for trace in figure.data)
     figure.update_xaxes(automargin=False)
     figure.update_yaxes(automargin=False)
     return figure.update_layout(
-        margin={"l": 70, "r": 8, "t": 118, "b": 60 + below, "autoexpand": False}
+        margin={"l": 70, "r": 8, "t": 118, "b": _MAP_AXIS + below, "autoexpand": False}
     )
+
+
+def steady(figure: go.Figure) -> go.Figure:
+    """Give a map the room for its legend whether or not it has one: its plot keeps its place."""
+    return figure.update_layout(margin_b=_MAP_AXIS + _MAP_LEGEND)
 
 
 def grey_cells(

@@ -1,10 +1,12 @@
 """The same numbers as the figures, as tables."""
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from coupling_core.compare import DIFFERENCE_COLUMNS, Comparison, difference_rows
+from coupling_core.course import Runs
 from coupling_core.graph import EDGE_COLUMNS, edge_rows, layer_graph
 from coupling_core.locality import locality
 from coupling_core.records import DEFAULT_THRESHOLD, ROLES, View, parse_blocks
@@ -102,8 +104,6 @@ def edges_table(
 
 def locality_table(result: DepthResult, view: View, *, corrected: bool = True) -> "DataFrame":
     """Twin of the locality curve: columns distance, mean, spread, chance, pairs."""
-    from dataclasses import asdict
-
     from pandas import DataFrame
 
     return DataFrame(asdict(locality(result, view, corrected=corrected)))
@@ -132,3 +132,11 @@ def pair_spectra_table(found: Comparison, block: int, basis: int) -> "DataFrame"
     table = DataFrame({name: values[:k] for name, values in columns.items()})
     table.insert(0, "k", range(1, k + 1))
     return table
+
+
+def steps_table(runs: Runs) -> "DataFrame":
+    """Twin of the numbers by step: a row a step of a run, columns run and those of StepNumbers."""
+    from pandas import DataFrame
+
+    rows = [{"run": title} | asdict(numbers) for title, run in runs.items() for numbers in run]
+    return DataFrame(rows)

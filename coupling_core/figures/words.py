@@ -23,14 +23,20 @@ def subject(result: Result) -> str:
     return f"{result.model_name} {result.measured}"
 
 
-def provenance(result: Result, view: AnyView) -> str:
-    """Where a figure comes from, in one line: model, tokens, K, definition, versions."""
+def provenance(result: Result, view: AnyView, whose: str = "") -> str:
+    """Where a figure comes from, in one line: model, tokens, K, definition, versions.
+
+    Args:
+        result: what it shows.
+        view: how.
+        whose: in place of the model and what was measured, where it is of more than one.
+    """
     made = result.provenance
     n = len(result.tokens)
     prompt = textwrap.shorten(result.prompt_text, 60, placeholder=" …")
     versions = made.get("versions", {})
     parts = [
-        subject(result),
+        whose or subject(result),
         f"prompt of {n} tokens: “{prompt}”",
         *([f"K = {view.k}", definition_name(view)] if isinstance(view, View) else []),
         result.final_norm_words,

@@ -37,10 +37,12 @@ class App:
     Args:
         url: where it answers.
         store: the folder of its results.
+        pid: of its process.
     """
 
     url: str
     store: Path
+    pid: int
 
     @property
     def results(self) -> list[Path]:
@@ -66,7 +68,7 @@ def serving(store: Path, log: Path) -> Iterator[App]:
     try:
         url = f"http://127.0.0.1:{port}"
         wait_until_it_answers(process, url, log)
-        yield App(url, store)
+        yield App(url, store, process.pid)
     finally:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()

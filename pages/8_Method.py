@@ -20,6 +20,7 @@ GUIDES = {
     "Tokens": guide.TOKENS,
     "Trajectories": guide.TRAJECTORIES,
     "Layer graph": guide.GRAPH,
+    "Training": guide.TRAINING,
     "Compare": guide.COMPARE,
 }
 
@@ -136,6 +137,30 @@ def graphs() -> None:
     )
 
 
+def training() -> None:
+    st.header("Through training", anchor=False)
+    st.markdown(
+        "The checkpoints of a training run are measured one by one, each as any other model. At "
+        "each step the curves show means over all pairs of different blocks; **locality** is the "
+        "mean score of neighbours less that of all other pairs, 0 where no blocks are coupled or "
+        "all alike:"
+    )
+    st.latex(
+        r"\operatorname{mean}_{|l - l'| = 1} c_{ll'} - "
+        r"\operatorname{mean}_{|l - l'| > 1} c_{ll'}"
+    )
+    st.markdown(
+        "The runs that ship are of GPT-NeoX models with 8 blocks, trained by this program's own "
+        "recipe in 4,000 steps, and looked at with *K* = 8, an eighth of their smallest width. On "
+        "the first example prompt the smallest of them scores -0.005 before training, 0.139 at "
+        "its highest, step 128, and 0.052 at the end, chance-corrected, while its held-out loss "
+        "falls all the way from 7.13 to 3.12 nats a token. Coupling comes early and mostly "
+        "between neighbours; it need not grow for as long as the model improves.\n\n"
+        "The **paths** of each step are drawn in that step's own principal components. A component "
+        "has no sign of its own: it takes the one in which the paths lie as at the step before."
+    )
+
+
 def comparisons() -> None:
     st.header("Two results side by side", anchor=False)
     st.markdown(
@@ -245,6 +270,7 @@ with page("Method"):
         certificates()
         trajectories()
         graphs()
+        training()
         comparisons()
         st.header("How the figures are read", anchor=False)
         for name, text in GUIDES.items():
@@ -255,6 +281,6 @@ with page("Method"):
         st.markdown(
             "The measure and the phenomenon are from this paper; please cite it for both. The "
             "mosaic of the Depth page follows its Figure 3, the Tokens page its Figures 4, 15 and "
-            "16, the Layer graph its Figures 1c-e."
+            "16, the Layer graph its Figures 1c-e, Training its Figures 1b-e."
         )
         st.code(CITATION, language="bibtex", wrap_lines=True)

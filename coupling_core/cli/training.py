@@ -1,0 +1,203 @@
+"""`coupling training`: one prompt over the checkpoints of training runs."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from coupling_core.borrowing import Borrower
+from coupling_core.cli import files, options
+from coupling_core.cli.checkpoints import fill, parse_steps
+from coupling_core.cli.terminal import print_json, print_lines, print_table, warn
+from coupling_core.course import Course, StepCurve, StepNumbers, doubt, numbers
+from coupling_core.exports import to_npz
+from coupling_core.exports.training import steps_arrays, steps_table
+from coupling_core.measure import measure
+from coupling_core.records import Request, View
+from coupling_core.results import Result
+from coupling_core.scores import definition_name
+from coupling_core.store import Store
+from coupling_core.suites import DEFAULT_K, DEFAULT_SUITE, find_suite
+from coupling_core.training import collect
+
+FORMATS = (".csv", ".npz", ".html", ".svg", ".png")
+COLUMNS = {
+    "step": ("step", "d"),
+    "loss": ("loss", ".3f"),
+    "coupling": ("c", "z.4f"),
+    "chance": ("chance", "z.4f"),
+    "corrected": ("corrected", "z.4f"),
+    "alignment": ("alignment", "z.4f"),
+    "locality": ("locality", "z.4f"),
+    "line_shape": ("line shape", ".3f"),
+    "expodistance": ("expodistance", ".4g"),
+}
+"""Numbers of a step with their titles and forms."""
+
+
+def training(
+    prompt: options.Prompt,
+    names: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--suite",
+            help=f"See `coupling suite list`; several times for several; {DEFAULT_SUITE}.",
+        ),
+    ] = None,
+    steps: Annotated[str, typer.Option(help="Such as 0,16,512; or all.")] = "all",
+    token: Annotated[int, typer.Option(help="Token measured, 1..n; -1 is the last.")] = -1,
+    k: options.K = DEFAULT_K,
+    definition: options.ScoreDefinition = "paper",
+    p: options.Order = 1.0,
+    role: options.MatrixRole = "A",
+    final_norm: options.Norm = "include",
+    dtype: options.Rounded = "float32",
+    device: options.Device = None,
+    keep: Annotated[
+        bool, typer.Option("--keep", help="Keep the weights that are fetched from the hub.")
+    ] = False,
+    out: Annotated[
+        Path | None, typer.Option(help=f"A file that ends in {', '.join(FORMATS)}.")
+    ] = None,
+    figure: Annotated[StepCurve, typer.Option(help="Which figure --out draws.")] = "corrected",
+    as_json: options.Json = False,
+    store: options.StoreFolder = None,
+) -> None:
+    """Measure one prompt at every checkpoint of training runs; what is stored is only read."""
+    view = View(k, definition, p, role)
+    request = Request(prompt, token=token, k=k, final_norm=final_norm, dtype=dtype)
+    suites = [find_suite(name) for name in dict.fromkeys(names or [DEFAULT_SUITE])]
+    wanted = [parse_steps(suite, steps) for suite in suites]
+    if out is not None:
+        files.require_writable(out, FORMATS)
+    for suite in suites:
+        if suite.caution:
+            warn(f"{suite.name}: {suite.caution}")
+    shelf = Store(store)
+    with Borrower() as borrower:
+        done = [
+            fill(collect(suite, request, shelf, its), shelf, measure if keep else borrower, device)
+            for suite, its in zip(suites, wanted, strict=True)
+        ]
+    courses = [course for course, _ in done]
+    for course in courses:
+        if why := doubt(course):
+            warn(f"{course.suite.name}: {why}")
+    computed = [result for _, results in done for result in results]
+    if out is not None:
+        files.write(out, _content(out.suffix, courses, view, figure))
+    if as_json:
+        print_json(_summary(courses, view, computed))
+    else:
+        _show(courses, view, computed, out)
+
+
+def _content(ending: str, courses: Sequence[Course], view: View, figure: StepCurve) -> bytes:
+    if ending == ".npz":
+        return to_npz(steps_arrays(courses, view))
+    if ending == ".csv":
+        return steps_table(courses, view)
+    from coupling_core import figures  # plotly
+
+    runs = {course.suite.title: numbers(course, view) for course in courses}
+    source = figures.training_source(courses, view)
+    drawn = figures.by_step(runs, figure, view, source=source)
+    return figures.render(drawn, ending, _results(courses)[-1], view)
+
+
+def _results(courses: Sequence[Course]) -> list[Result]:
+    return [
+        result
+        for course in courses
+        for part in (course.depth, course.paths)
+        for result in part.values()
+    ]
+
+
+def _summary(courses: Sequence[Course], view: View, computed: Sequence[Result]) -> dict[str, Any]:
+    """Every number, ready for JSON."""
+    return {
+        "stored": not computed,
+        **_cost(computed),
+        "key": [result.key for result in _results(courses)],
+        "request": asdict(courses[0].request),
+        "k": view.k,
+        "definition": view.definition,
+        "p": view.p,
+        "role": view.role,
+        "suites": [
+            {
+                "name": course.suite.name,
+                "title": course.suite.title,
+                "model": course.suite.repo,
+                "missing": course.missing,
+                "steps": [asdict(found) for found in numbers(course, view)],
+            }
+            for course in courses
+        ],
+    }
+
+
+def _cost(computed: Sequence[Result]) -> dict[str, float]:
+    """Seconds of what was computed now; a model that was measured twice was loaded once."""
+    loads = {result.identity["digest"]: result.provenance["load_seconds"] for result in computed}
+    return {
+        "seconds": sum(result.provenance["seconds"] for result in computed),
+        "load_seconds": sum(loads.values()),
+    }
+
+
+def _show(
+    courses: Sequence[Course], view: View, computed: Sequence[Result], out: Path | None
+) -> None:
+    every = _results(courses)
+    token = next((r.token_words(r.token) for c in courses for r in c.depth.values()), "none")
+    print_lines(
+        f"prompt      {every[-1].prompt_text!r}",
+        f"token       {token}",
+        f"score       {definition_name(view)}, K = {view.k}, {every[-1].final_norm_words}, means "
+        "over l != l'",
+    )
+    for course in courses:
+        found = numbers(course, view)
+        print_lines("", f"suite       {course.suite.title}: {_peak(found)}", "")
+        titles = tuple(title for title, _ in COLUMNS.values())
+        print_table(titles, [_row(one) for one in found], right=True)
+    svds = [certificate.certified for result in every for certificate in result.svds]
+    print_lines(
+        "",
+        f"SVDs        {sum(svds)} of {len(svds)} certified",
+        f"origin      {_origin(every, computed)}",
+        *([f"written     {out}"] if out else []),
+    )
+
+
+def _origin(every: Sequence[Result], computed: Sequence[Result]) -> str:
+    if not computed:
+        return "from the store"
+    cost = _cost(computed)
+    return (
+        f"{len(computed)} of {len(every)} results computed in {cost['seconds']:.1f} s after "
+        f"{cost['load_seconds']:.1f} s of loading"
+    )
+
+
+def _row(one: StepNumbers) -> list[str]:
+    """A line of the table; what has no number is left empty."""
+    numbers = ((getattr(one, name), form) for name, (_, form) in COLUMNS.items())
+    return ["" if value != value else format(value, form) for value, form in numbers]
+
+
+def _peak(found: Sequence[StepNumbers]) -> str:
+    """Where the coupling above chance is highest."""
+    known = [one for one in found if not np.isnan(one.corrected)]
+    if not known:
+        return "no step has a score"
+    best = max(known, key=lambda one: one.corrected)
+    return (
+        f"chance-corrected score highest at step {best.step}, {best.corrected:.4f}; at the last, "
+        f"{known[-1].step}, {known[-1].corrected:.4f}"
+    )

@@ -1,0 +1,180 @@
+"""The numbers of training runs by step: a line a run, on a log axis with a place for step 0."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import cycle
+from typing import Literal
+
+import numpy as np
+import plotly.graph_objects as go
+from jaxtyping import Float
+
+from coupling_core.course import Runs, StepCurve, StepNumbers
+from coupling_core.figures import style, training_words
+from coupling_core.records import View
+
+STEP_0 = 0.4
+"""Where step 0 stands on the log axis, left of step 1."""
+HEIGHT = 380
+ROOM = 0.08
+"""Of the range at each of its ends, for the marks of the points."""
+COLORS = (style.ACCENT, *style.CATEGORIES)
+SYMBOLS = ("circle", "diamond", "square", "triangle-up", "cross", "x", "star", "pentagon")
+"""So that runs are told apart without their colours too."""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One number by step.
+
+    Args:
+        title: of the axis, with its unit.
+        field: of `StepNumbers`.
+        scored: whether it is of the viewed definition, which the axis then names.
+        chance: what it is by chance: 0, or the field that has it; None where that means nothing.
+        log: whether the axis is logarithmic.
+    """
+
+    title: str
+    field: str
+    scored: bool = False
+    chance: Literal[0, "chance"] | None = None
+    log: bool = False
+
+
+CURVES: dict[StepCurve, Curve] = {
+    "corrected": Curve("Mean chance-corrected score", "corrected", scored=True, chance=0),
+    "coupling": Curve("Mean score c", "coupling", scored=True, chance="chance"),
+    "alignment": Curve("Mean alignment", "alignment", chance=0),
+    "locality": Curve("Score of neighbours less that of others", "locality", scored=True, chance=0),
+    "loss": Curve("Held-out loss (nats a token)", "loss"),
+    "line-shape": Curve("Mean line-shape score (1 is a line)", "line_shape"),
+    "expodistance": Curve("Mean expodistance (0 is even growth)", "expodistance", log=True),
+}
+
+
+def by_step(
+    runs: Runs, name: StepCurve, view: View, *, step: int | None = None, source: str = ""
+) -> go.Figure:
+    """One number of one or more runs by step; a step that is not measured is a gap.
+
+    Args:
+        runs: their numbers, all at this view.
+        name: which number.
+        view: K and definition.
+        step: the current one, marked by a line and by a ring on each run that has a number there.
+        source: where the numbers come from, for files (see `training_source`).
+
+    Returns:
+        a figure with a trace a run, named by its title, whose customdata is the step; the trace
+        "chance" (a run's own floor where it has one); and the trace "current" where there is one.
+    """
+    curve = CURVES[name]
+    every = [numbers for run in runs.values() for numbers in run]
+    steps = sorted({numbers.step for numbers in every})
+    terms = style.score_terms(view) if curve.scored else ""
+    figure = style.new_figure(
+        training_words.by_step_alt(runs, curve.title, curve.field, terms),
+        training_words.by_step_caption(name),
+        height=HEIGHT,
+        xaxis=step_axis(steps),
+        yaxis={"title": {"text": _two_lines(curve.title, terms)}}
+        | style.GRID
+        | (style.log_axis(np.array([getattr(n, curve.field) for n in every])) if curve.log else {}),
+    )
+    figure.update_layout(meta=figure.layout.meta | {"title": ", ".join(runs), "source": source})
+    looks = list(zip(runs.items(), cycle(COLORS), cycle(SYMBOLS), strict=False))
+    if curve.chance == 0:
+        figure.add_trace(_chance(steps, [0.0] * len(steps), style.INK))
+    elif curve.chance:
+        figure.add_traces([_chance(*_points(run, "chance"), color) for (_, run), color, _ in looks])
+    for (run_title, run), color, symbol in looks:
+        figure.add_trace(_line(*_points(run, curve.field), run_title, color, symbol))
+    figure.update_traces(showlegend=True, selector=0)
+    figure.update_yaxes(range=_span(figure, curve))
+    return figure if step is None else _mark(figure, step, runs, curve)
+
+
+def step_axis(steps: Sequence[int]) -> dict[str, object]:
+    """A log axis over training steps with a place for step 0; the same whatever is measured."""
+    powers = 10 ** np.arange(np.ceil(np.log10(max(*steps, 1))) + 1)
+    low, high = np.log10([place([min(steps)])[0] * 0.85, max(*steps, 1) * 1.2])
+    return {
+        "title": {"text": "Training step"},
+        "type": "log",
+        "range": [float(low), float(high)],
+        "tickvals": [STEP_0, *powers.tolist()],
+        "ticktext": ["0", *(f"{power:,.0f}" for power in powers)],
+    }
+
+
+def place(steps: Sequence[int]) -> Float[np.ndarray, " step"]:
+    """Where steps stand on the axis."""
+    return np.where(np.equal(steps, 0), STEP_0, np.asarray(steps, np.float64))
+
+
+def _two_lines(title: str, terms: str) -> str:
+    return f"{title}<br><span style='font-size: 12px'>{terms}</span>" if terms else title
+
+
+def _span(figure: go.Figure, curve: Curve) -> list[float] | None:
+    """Range of what is drawn, in the units of the axis: fixed, so that a mark moves nothing."""
+    values = np.concatenate([np.asarray(trace.y, np.float64) for trace in figure.data])
+    values = np.log10(values[values > 0]) if curve.log else values[np.isfinite(values)]
+    if not values.size:
+        return None
+    low, high = values.min(), values.max()
+    room = ROOM * ((high - low) or 1)
+    return [float(low - room), float(high + room)]
+
+
+def _points(run: Sequence[StepNumbers], field: str) -> tuple[list[int], list[float]]:
+    """Steps, and their numbers; NaN where one has none."""
+    return [numbers.step for numbers in run], [getattr(numbers, field) for numbers in run]
+
+
+def _chance(steps: Sequence[int], values: Sequence[float], color: str) -> go.Scatter:
+    return go.Scatter(
+        x=place(steps),
+        y=values,
+        mode="lines",
+        line={"color": color, "width": 1.5, "dash": "dash"},
+        name="chance",
+        showlegend=False,
+        hoverinfo="skip",
+    )
+
+
+def _line(
+    steps: Sequence[int], values: Sequence[float], title: str, color: str, symbol: str
+) -> go.Scatter:
+    return go.Scatter(
+        x=place(steps),
+        y=values,
+        customdata=steps,
+        mode="lines+markers",
+        line={"color": color, "width": 2.5},
+        marker={"size": 7, "symbol": symbol},
+        # A click selects a step, and must not fade the others.
+        unselected={"marker": {"opacity": 1}},
+        name=title,
+        showlegend=True,
+        hovertemplate=f"{title}<br>step %{{customdata}}: %{{y:.4g}}<extra></extra>",
+    )
+
+
+def _mark(figure: go.Figure, step: int, runs: Runs, curve: Curve) -> go.Figure:
+    """Mark a step by a line, and by a ring on every run that has a number there."""
+    (x,) = place([step])
+    every = [numbers for run in runs.values() for numbers in run if numbers.step == step]
+    figure.add_vline(x=x, line={"color": style.INK, "width": 1, "dash": "dot"})
+    return figure.add_scatter(
+        x=[x] * len(every),
+        y=[getattr(numbers, curve.field) for numbers in every],
+        mode="markers",
+        marker={"color": style.BLACK, "size": 14, "symbol": "circle-open", "line": {"width": 2}},
+        meta=style.INKED,
+        name="current",
+        showlegend=False,
+        hoverinfo="skip",
+    )

@@ -1,0 +1,134 @@
+// A slider over the checkpoints of a training run, with buttons and a way to play them.
+//
+// Streamlit's own tells of a value when the mouse is let go; this one while it moves. It asks for
+// one step at a time and for the next once the figures of the last are here, so that however fast
+// it is dragged, figures keep coming, and the last one is that of the step where it rests.
+//
+// Beside the step it tells its pace: "dragged" wants what changes most, at once; "resting" all that
+// belongs to the step, and "playing" all but the link.
+
+const PAUSE = 600; // milliseconds for which each step stays while it plays
+const PATIENCE = 5000; // after which an answer is taken for lost
+
+export default function ({ parentElement, data, setStateValue }) {
+  parentElement.slider ??= new StepSlider(parentElement);
+  parentElement.slider.answer(data, setStateValue);
+}
+
+class StepSlider {
+  constructor(root) {
+    const find = (name) => root.querySelector(name);
+    this.root = root;
+    this.input = find("input");
+    this.output = find("output");
+    this.ticks = find(".ticks");
+    this.player = find(".play");
+    this.wanted = null; // what is not asked for yet: { index, pace }
+    this.lostAt = 0; // when the answer that is waited for counts as lost; 0 waits for none
+    this.input.addEventListener("input", () => this.drag(this.index));
+    this.input.addEventListener("change", () => this.rest());
+    find(".back").addEventListener("click", () => this.drag(this.index - 1).rest());
+    find(".on").addEventListener("click", () => this.drag(this.index + 1).rest());
+    this.player.addEventListener("click", () => (this.playing ? this.rest() : this.play()));
+  }
+
+  get index() {
+    return Number(this.input.value);
+  }
+
+  answer(data, tell) {
+    this.tell = tell;
+    this.lostAt = 0;
+    if (String(data.steps) + data.measured !== this.drawn) this.drawTicks(data);
+    this.data = data;
+    if (this.wanted) return this.ask();
+    this.show(data.steps.indexOf(data.step));
+    if (this.playing) this.later(() => this.advance(), PAUSE);
+  }
+
+  drag(index) {
+    this.stop();
+    this.want(index, "dragged");
+    return this;
+  }
+
+  rest() {
+    this.stop();
+    this.want(this.index, "resting");
+  }
+
+  want(index, pace) {
+    index = Math.min(Math.max(index, 0), this.data.steps.length - 1);
+    this.wanted = { index, pace };
+    this.show(index);
+    this.ask();
+  }
+
+  ask() {
+    if (!this.wanted || !this.root.isConnected) return;
+    const wait = this.lostAt - Date.now();
+    if (wait > 0) return this.later(() => this.ask(), wait);
+    const step = this.data.steps[this.wanted.index];
+    const { pace } = this.wanted;
+    this.wanted = null;
+    if (step === this.data.step && pace === this.data.pace) return;
+    this.lostAt = Date.now() + PATIENCE;
+    this.tell("at", { step, pace });
+  }
+
+  play() {
+    this.playing = true;
+    this.showPlayer();
+    if (this.next() < 0) this.want(this.data.measured.indexOf(true), "playing");
+    else this.advance();
+  }
+
+  advance() {
+    const next = this.next();
+    if (next < 0) this.rest();
+    else this.want(next, "playing");
+  }
+
+  // What is not measured is left out.
+  next() {
+    return this.data.measured.indexOf(true, this.index + 1);
+  }
+
+  stop() {
+    this.playing = false;
+    clearTimeout(this.timer);
+    this.showPlayer();
+  }
+
+  later(act, milliseconds) {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(act, milliseconds);
+  }
+
+  show(index) {
+    const step = this.data.steps[index].toLocaleString("en");
+    this.input.value = index;
+    this.input.setAttribute("aria-valuetext", `step ${step}`);
+    this.output.textContent = `Step ${step}`;
+  }
+
+  showPlayer() {
+    this.player.textContent = this.playing ? "❚❚" : "▶";
+    this.player.setAttribute("aria-label", this.playing ? "Pause" : "Play");
+  }
+
+  drawTicks({ steps, measured }) {
+    this.drawn = String(steps) + measured;
+    this.input.max = steps.length - 1;
+    const stride = Math.ceil(steps.length / 16);
+    this.ticks.replaceChildren(
+      ...steps.map((step, index) => {
+        const tick = document.createElement("span");
+        tick.style.left = `${(100 * index) / Math.max(1, steps.length - 1)}%`;
+        tick.classList.toggle("missing", !measured[index]);
+        tick.textContent = index % stride ? "" : step;
+        return tick;
+      }),
+    );
+  }
+}

@@ -1,0 +1,191 @@
+"""What the store has of a training run, and the numbers by step."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import training
+from cases import SCORES, VIEW, planted, trajectory_result
+from training import REQUEST, SUITE
+
+from coupling_core import InputError, Request, Store, View, find_suite
+from coupling_core.course import Course, doubt, numbers, path_request
+from coupling_core.gallery import EXAMPLES, TRAINING, TRAINING_BYTES, training_requests
+from coupling_core.identity import identify
+from coupling_core.training import collect
+from coupling_core.trajectory import expodistance
+
+OFF = ~np.eye(len(SCORES), dtype=bool)
+APART = np.abs(np.subtract.outer(range(len(SCORES)), range(len(SCORES))))
+
+
+@pytest.fixture
+def store(monkeypatch, tmp_path):
+    training.lay_out(monkeypatch, tmp_path)
+    return training.stored(tmp_path)
+
+
+def of_scores(scores):
+    """The numbers of a run of one step with these scores."""
+    (one,) = numbers(Course(SUITE, REQUEST, (4,), {4: planted(scores)}, {}), VIEW)
+    return one
+
+
+def test_what_is_stored_is_found_and_what_is_not_is_missing(store):
+    course = collect(SUITE, REQUEST, store)
+    assert course.steps == SUITE.steps
+    assert (set(course.depth), set(course.paths)) == ({0, 1, 4}, {0, 4})
+    assert course.missing == (1, 2)
+    for step, result in course.depth.items():
+        assert result.identity["digest"] == training.commit(step)
+        np.testing.assert_array_equal(result.diagonal, training.depth_of(step).diagonal)
+
+
+def test_the_model_of_the_request_does_not_matter(store):
+    asked = replace(REQUEST, model="someone/else", revision="main", token=-1)
+    assert set(collect(SUITE, asked, store).depth) == {0, 1, 4}
+    assert not collect(SUITE, replace(REQUEST, token=2), store).depth
+
+
+def test_steps_can_be_chosen(store):
+    course = collect(SUITE, REQUEST, store, steps=(4, 2, 4))
+    assert (course.steps, set(course.depth), course.missing) == ((2, 4), {4}, (2,))
+
+
+def test_a_step_whose_commit_nobody_knows_is_missing(store):
+    unknown = replace(SUITE, steps=(*SUITE.steps, 8))
+    assert collect(unknown, REQUEST, store).missing == (1, 2, 8)
+
+
+def test_steps_that_serve_the_same_weights_are_told(store):
+    course = collect(SUITE, REQUEST, store)
+    assert course.alike == ()
+    assert doubt(course) == ""
+    depth = course.depth
+    twins = replace(course, depth={0: depth[0], 1: depth[1], 2: depth[1], 4: depth[0]})
+    assert twins.alike == ((0, 4), (1, 2))
+    assert doubt(twins) == (
+        "steps 0, 4 hold the same weights; steps 1, 2 hold the same weights, whatever the names of "
+        "their revisions say"
+    )
+    many = replace(course, depth=dict.fromkeys(range(20), depth[0]))
+    assert doubt(many).startswith("20 steps from 0 to 19 hold the same weights, ")
+
+
+def test_the_paths_of_a_request_have_its_prompt_and_no_triplets():
+    asked = path_request(replace(REQUEST, token=2, k_view=3, final_norm="exclude"))
+    assert (asked.kind, asked.token, asked.k_view, asked.final_norm) == (
+        "trajectory",
+        -1,
+        None,
+        "exclude",
+    )
+
+
+def test_numbers_are_means_off_the_diagonal(store):
+    first, second, third, last = numbers(collect(SUITE, REQUEST, store), VIEW)
+    assert [n.step for n in (first, second, third, last)] == [0, 1, 2, 4]
+    for found, strength in ((first, 0.0), (second, 0.5), (last, 1.0)):
+        expected = strength * SCORES[OFF].mean()
+        assert found.coupling == pytest.approx(expected, abs=1e-6)
+        assert found.corrected == pytest.approx(expected, abs=1e-6)
+        assert found.alignment == pytest.approx(expected, abs=1e-6)
+        assert found.chance == 0
+        near = SCORES[APART == 1].mean() - SCORES[APART > 1].mean()
+        assert found.locality == pytest.approx(strength * near, abs=1e-6)
+
+
+def test_what_is_not_measured_has_no_number(store):
+    _, second, third, last = numbers(collect(SUITE, REQUEST, store), VIEW)
+    assert np.isnan([third.coupling, third.chance, third.corrected, third.locality]).all()
+    assert np.isnan([second.line_shape, third.line_shape, second.expodistance]).all()
+    paths = training.paths_of(4)
+    assert last.line_shape == pytest.approx(paths.line_shape.mean())
+    assert last.expodistance == pytest.approx(expodistance(paths.norms).mean())
+
+
+def test_losses_are_those_held_out(store):
+    losses = [n.loss for n in numbers(collect(SUITE, REQUEST, store), VIEW)]
+    np.testing.assert_array_equal(losses, [6.0, np.nan, 4.9, 4.5])
+
+
+def test_alignment_is_there_whatever_the_definition(store):
+    (paper,) = numbers(collect(SUITE, REQUEST, store, (4,)), View(k=3))
+    (aligned,) = numbers(collect(SUITE, REQUEST, store, (4,)), View(k=3, definition="alignment"))
+    assert paper.alignment == aligned.coupling
+    assert paper.coupling != aligned.coupling
+
+
+@pytest.mark.parametrize("level", [0.0, 0.5])
+def test_coupling_that_is_the_same_at_every_distance_is_not_local(level):
+    assert of_scores(np.where(OFF, level, 1.0)).locality == pytest.approx(0, abs=1e-6)
+
+
+def test_coupling_of_neighbours_alone_is_local():
+    assert of_scores(np.where(APART <= 1, 0.6, 0.1)).locality == pytest.approx(0.5, abs=1e-6)
+
+
+def test_two_blocks_have_no_locality_and_neither_have_blocks_without_neighbours():
+    assert np.isnan(of_scores(SCORES[:2, :2]).locality)
+    course = Course(SUITE, REQUEST, (4,), {4: planted()}, {})
+    (apart,) = numbers(course, replace(VIEW, blocks=(1, 3, 5)))
+    assert np.isnan(apart.locality)
+    assert apart.corrected > 0
+
+
+def test_paths_without_a_finite_number_are_left_out_of_the_mean():
+    paths = trajectory_result()
+    broken = replace(paths, line_shape=np.array([np.inf, np.nan, 2.0, 4.0, 2.0, 4.0]))
+    (one,) = numbers(Course(SUITE, REQUEST, (4,), {}, {4: broken}), VIEW)
+    assert one.line_shape == 3
+
+
+def test_a_k_beyond_what_is_stored_is_refused(store):
+    with pytest.raises(InputError, match=r"K must lie in 1\.\.8"):
+        numbers(collect(SUITE, REQUEST, store), View(k=9))
+
+
+# ---- what comes with the program
+
+
+@pytest.mark.parametrize("name", TRAINING)
+def test_every_step_of_a_shipped_run_is_stored_for_its_prompts(name):
+    suite = find_suite(name)
+    for prompt in TRAINING[name]:
+        course = collect(suite, Request(prompt), Store(Path("none")))
+        assert course.missing == ()
+        assert {result.k_max for result in course.depth.values()} == {50}
+        assert all(result.certified for result in course.depth.values())
+        assert not np.isnan([vars(n)[f] for n in numbers(course, View(k=8)) for f in vars(n)]).any()
+
+
+def test_stochastic_depth_keeps_the_coupling_up_that_the_plain_run_loses():
+    last = {}
+    for name in ("mini-64", "mini-64-sd"):
+        course = collect(find_suite(name), Request(EXAMPLES[0]), Store(Path("none")), (4000,))
+        (last[name],) = numbers(course, View(k=8))
+    assert last["mini-64-sd"].corrected > 1.3 * last["mini-64"].corrected
+
+
+def test_results_of_training_runs_are_small():
+    shelf = Store(Path("none"))
+    wanted = {shelf.key(asked, identify(asked)) for asked in training_requests()}
+    sizes = [entry.size for entry in shelf.entries() if entry.key in wanted]
+    assert len(sizes) == len(wanted)
+    assert sum(sizes) < TRAINING_BYTES
+
+
+def test_coupling_comes_with_training_is_local_and_does_not_only_grow():
+    """What the shipped run shows, and what no text may say otherwise."""
+    run = numbers(
+        collect(find_suite("mini-64"), Request(EXAMPLES[0]), Store(Path("none"))), View(k=8)
+    )
+    at = {n.step: n for n in run}
+    peak = max(run, key=lambda n: n.corrected)
+    assert abs(at[0].corrected) < 0.01
+    assert peak.corrected > 0.1
+    assert peak.locality > 0.1
+    assert 32 <= peak.step <= 512
+    assert at[4000].corrected < 0.7 * peak.corrected
+    assert at[4000].loss < at[peak.step].loss

@@ -1,0 +1,268 @@
+"""`coupling training`: over checkpoints in a cache of the hub, and over a suite of our own."""
+
+import json
+from dataclasses import asdict
+
+import numpy as np
+import pytest
+import tiny
+from fake_hub import FakeHub, client, lay_out
+
+from coupling_core import ComputeError, Request, Store, View, find_suite, hub, measure, numbers
+from coupling_core.cli import checkpoints
+from coupling_core.suites import MINI_STEPS
+from coupling_core.training import collect
+
+PROMPT = "The cat sat on the mat"
+REPO = "EleutherAI/pythia-70m"
+STEPS = (0, 16, 1000)
+VIEW = View(k=4)
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    """Weights of three steps."""
+    path = tmp_path_factory.mktemp("steps")
+    names = [f"step{step}" for step in STEPS]
+    return {name: tiny.folder(path / name, "gpt_neox", i) for i, name in enumerate(names)}
+
+
+@pytest.fixture
+def commits(monkeypatch, tmp_path, folders):
+    """A cache that has these steps of a Pythia model, and no hub."""
+    client(monkeypatch, tmp_path)
+    monkeypatch.setattr("coupling_core.models.loading._last", None)
+    return lay_out(tmp_path / "hub", folders, REPO)
+
+
+@pytest.fixture
+def own(commits, tmp_path, folders):
+    """The same steps as those of a suite of our own, with losses of all its steps."""
+    suites = tmp_path / "home" / "suites"
+    lay_out(suites, folders, "coupling-explorer/mini-64")
+    rows = [f"{step},3.5,{4 - i / 4}" for i, step in enumerate(STEPS)]
+    text = "\n".join(["step,train,held_out", *rows, ""])
+    (suites / "models--coupling-explorer--mini-64" / "losses.csv").write_text(text)
+
+
+@pytest.fixture
+def command(run):
+    return lambda *args: run("training", "--prompt", PROMPT, "--k", 4, *args)
+
+
+@pytest.fixture
+def pythia(command, commits):
+    return lambda *args: command("--suite", "pythia-70m", "--steps", "0,16,1000", *args)
+
+
+def printed(answer):
+    status, out, err = answer
+    assert status == 0, err
+    return json.loads(out)
+
+
+def expected(steps=STEPS, suite="pythia-70m"):
+    """The numbers of what the store has, as records."""
+    course = collect(find_suite(suite), Request(PROMPT, k=4), Store(), steps)
+    return [asdict(found) for found in numbers(course, VIEW)]
+
+
+def plain(numbers):
+    return {name: None if value != value else value for name, value in numbers.items()}
+
+
+def test_every_step_is_measured_at_its_own_weights(pythia, folders):
+    said = printed(pythia("--json"))
+    assert (said["stored"], said["k"], len(said["key"])) == (False, 4, 6)
+    (suite,) = said["suites"]
+    assert (suite["name"], suite["model"], suite["missing"]) == ("pythia-70m", REPO, [])
+    assert [one["step"] for one in suite["steps"]] == list(STEPS)
+    assert suite["steps"] == [plain(one) for one in expected()]
+    for one, folder in zip(suite["steps"], folders.values(), strict=True):
+        blocks = measure(Request(PROMPT, model=str(folder), k=4))
+        paths = measure(Request(PROMPT, model=str(folder), kind="trajectory"))
+        assert one["line_shape"] == pytest.approx(paths.line_shape.mean(), rel=1e-5)
+        alone = collect(find_suite("pythia-70m"), Request(PROMPT, k=4), Store(), (one["step"],))
+        np.testing.assert_allclose(
+            alone.depth[one["step"]].singular_values, blocks.singular_values, rtol=1e-4
+        )
+
+
+def test_the_second_time_all_comes_from_the_store(pythia):
+    first, again = printed(pythia("--json")), printed(pythia("--json"))
+    assert (first["stored"], again["stored"]) == (False, True)
+    assert first["seconds"] > 0 == again["seconds"]
+    assert first["suites"] == again["suites"]
+
+
+def test_only_what_is_missing_is_measured(command, pythia):
+    printed(command("--suite", "pythia-70m", "--steps", "16", "--json"))
+    before = {entry.key: entry.path.stat().st_ino for entry in Store().entries()}
+    printed(pythia("--json"))
+    after = {entry.key: entry.path.stat().st_ino for entry in Store().entries()}
+    assert len(after) - len(before) == 4
+    assert before.items() <= after.items()
+
+
+def test_the_table_has_a_line_a_step_and_says_where_the_peak_is(pythia):
+    status, out, _ = pythia()
+    assert status == 0
+    found = expected()
+    best = max(found, key=lambda one: one["corrected"])
+    assert f"highest at step {best['step']}, {best['corrected']:.4f}" in out
+    assert "token       6 of 6, ' mat'" in out
+    assert "SVDs        12 of 12 certified" in out
+    assert "origin      6 of 6 results computed in" in out
+    assert "origin      from the store" in pythia()[1]
+    rows = [line.split() for line in out.splitlines()]
+    for one in found:
+        (row,) = [row for row in rows if row[:1] == [str(one["step"])]]
+        assert f"{one['corrected']:.4f}" in row
+        assert f"{one['line_shape']:.3f}" in row
+
+
+def test_steps_out_of_reach_are_gaps_and_said(command, commits):
+    status, out, err = command("--suite", "pythia-70m", "--steps", "0,1,2,16", "--json")
+    assert status == 0
+    assert err.startswith("warning: steps 1, 2 of pythia-70m left out: they are not on this disk")
+    suite = json.loads(out)["suites"][0]
+    assert suite["missing"] == [1, 2]
+    assert [one["corrected"] is None for one in suite["steps"]] == [False, True, True, False]
+
+
+def test_two_suites_side_by_side_with_their_losses(command, own, tmp_path):
+    names = ("--suite", "mini-64", "--suite", "pythia-70m", "--suite", "mini-64")
+    status, _, err = command(*names, "--steps", "0,16", "--out", tmp_path / "curve.csv")
+    assert (status, err) == (0, "")
+    header, *rows = [r.split(",") for r in (tmp_path / "curve.csv").read_text().splitlines()]
+    assert header[:3] == ["suite", "step", "loss"]
+    assert [row[:3] for row in rows] == [
+        ["mini-64", "0", "4.0"],
+        ["mini-64", "16", "3.75"],
+        ["pythia-70m", "0", ""],
+        ["pythia-70m", "16", ""],
+    ]
+    assert [row[3:] for row in rows[:2]] == [row[3:] for row in rows[2:]]  # the same weights
+
+
+def test_a_suite_of_our_own_says_how_its_weights_are_made(command, own):
+    status, out, err = command("--json")
+    assert status == 0
+    missing = json.loads(out)["suites"][0]["missing"]
+    assert missing == [step for step in MINI_STEPS if step not in STEPS]
+    assert "12 steps from 1 to 4000 of mini-64 left out: `coupling suite train mini" in err
+    status, out, err = command("--suite", "mini-128-seed1")
+    assert (status, out) == (1, "")
+    assert err.startswith("error: 15 steps from 0 to 4000 of mini-128-seed1 left out: `coupling")
+
+
+def test_what_is_wrong_with_a_suite_is_said_before_it_is_fetched(command, commits):
+    suite = find_suite("pythia-2.8b")
+    status, _, err = command("--suite", suite.name)
+    assert status == 1
+    assert err.startswith(f"warning: pythia-2.8b: {suite.caution}")
+    assert err.splitlines()[-1].startswith("error: 154 steps from 0 to 143000 of pythia-2.8b left")
+
+
+def test_npz_has_the_numbers_and_the_maps(pythia, tmp_path):
+    assert pythia("--out", tmp_path / "curve.npz")[0] == 0
+    found = expected()
+    course = collect(find_suite("pythia-70m"), Request(PROMPT, k=4), Store(), STEPS)
+    with np.load(tmp_path / "curve.npz", allow_pickle=False) as arrays:
+        assert list(arrays["suites"]) == ["pythia-70m"]
+        assert list(arrays["steps"]) == list(arrays["pythia-70m_steps"]) == list(STEPS)
+        for name in ("coupling", "corrected", "alignment", "locality", "line_shape", "loss"):
+            np.testing.assert_array_equal(arrays[name][0], [one[name] for one in found])
+        maps = arrays["pythia-70m_corrected"]
+        assert maps.shape == (3, 4, 4)
+        off = ~np.eye(4, dtype=bool)
+        np.testing.assert_allclose(maps[:, off].mean(1), arrays["corrected"][0])
+    assert course.missing == ()
+
+
+@pytest.mark.parametrize(
+    "figure",
+    ["corrected", "coupling", "alignment", "locality", "loss", "line-shape", "expodistance"],
+)
+def test_every_figure_is_drawn(pythia, tmp_path, figure):
+    assert pythia("--figure", figure, "--out", tmp_path / "f.html")[0] == 0
+    page = (tmp_path / "f.html").read_text()
+    assert "<title>Pythia 70M</title>" in page
+    assert "Pythia 70M (3 of 3 steps)" in page
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--steps", "3"), "mini-64 has no step 3: nearest are 2 and 4"),
+        (("--steps", "5000"), "nearest are 3000 and 4000"),
+        (("--steps", "early"), "'early' cannot be read: expected all, or 0,16,512"),
+        (("--steps", "16,"), "cannot be read"),
+        (("--suite", "mini-65"), "suite 'mini-65' is unknown"),
+        (("--token", "0"), "token 0"),
+        (("--figure", "heatmap"), "heatmap"),
+        (("--out", "curve.safetensors"), "--out ends in .csv, .npz"),
+    ],
+)
+def test_wrong_input_is_one_line_and_status_2(command, commits, options, words):
+    status, out, err = command(*options)
+    assert (status, out) == (2, "")
+    assert err.startswith("error: ")
+    assert err.count("\n") == 1
+    assert words in err
+
+
+@pytest.mark.parametrize("options", [("--k", 33), ("--token", 99)])
+def test_what_no_step_can_answer_is_wrong_input_too(pythia, options):
+    status, out, err = pythia(*options)
+    assert (status, out) == (2, "")
+    assert "33" in err or "token 99 is out of range" in err
+
+
+def failing(at):
+    """Measures, but for some steps."""
+
+    def one(request, store, **options):
+        if int(request.revision.removeprefix("step")) in at:
+            raise ComputeError("the disk is full")
+        return measure(request, store, **options)
+
+    return one
+
+
+def test_a_step_that_fails_does_not_lose_the_others(commits, capsys):
+    course = collect(find_suite("pythia-70m"), Request(PROMPT, k=4), Store(), STEPS)
+    filled, computed = checkpoints.fill(course, Store(), failing({16}))
+    assert (filled.missing, len(computed)) == ((16,), 4)
+    assert "step 16 of pythia-70m is left out: the disk is full" in capsys.readouterr().err
+
+
+def test_after_three_failures_in_a_row_the_rest_is_left_out(commits, capsys, monkeypatch):
+    reach = ([0, 1, 2, 16], "")
+    monkeypatch.setattr(checkpoints, "within_reach", lambda _: reach)
+    course = collect(find_suite("pythia-70m"), Request(PROMPT, k=4), Store(), (0, 1, 2, 16))
+    with pytest.raises(ComputeError, match="the disk is full"):
+        checkpoints.fill(course, Store(), failing({0, 1, 2}))
+    assert "3 steps failed in a row" in capsys.readouterr().err
+
+
+def test_failures_that_are_not_in_a_row_end_nothing(commits, monkeypatch):
+    monkeypatch.setattr(checkpoints, "within_reach", lambda _: ([0, 1, 16, 2, 1000], ""))
+    course = collect(find_suite("pythia-70m"), Request(PROMPT, k=4), Store(), (0, 1, 2, 16, 1000))
+    filled, _ = checkpoints.fill(course, Store(), failing({0, 1, 2}))
+    assert set(filled.depth) == {16, 1000}
+
+
+def test_weights_are_deleted_again_unless_told(command, monkeypatch, tmp_path, folders):
+    served = FakeHub(folders | {"main": folders["step0"]}, REPO)
+    client(monkeypatch, tmp_path, served)
+    monkeypatch.setattr("coupling_core.models.loading._last", None)
+    ask = ("--suite", "pythia-70m", "--steps", "0,16", "--json")
+    try:
+        said = printed(command(*ask))
+        assert said["suites"][0]["missing"] == []
+        assert hub.cached(REPO) == []
+        printed(command(*ask, "--token", 1, "--keep"))
+        assert hub.cached(REPO) == ["step0", "step16"]
+    finally:
+        served.close()

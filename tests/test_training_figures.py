@@ -1,0 +1,222 @@
+"""Figures over training steps: one axis, one range, and gaps where nothing is measured."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import training
+from cases import VIEW, planted
+from checks import trace
+from training import REQUEST, SUITE
+
+from coupling_core import PathView, View, figures, numbers
+from coupling_core.course import StepNumbers
+from coupling_core.figures import style
+from coupling_core.figures.export import on_paper
+from coupling_core.figures.training import CURVES, STEP_0, step_axis
+from coupling_core.projection import project_paths, project_steps
+from coupling_core.training import collect
+
+NAMES = ("corrected", "coupling", "alignment", "locality", "loss", "line-shape", "expodistance")
+
+
+@pytest.fixture
+def course(monkeypatch, tmp_path):
+    training.lay_out(monkeypatch, tmp_path)
+    return collect(SUITE, REQUEST, training.stored(tmp_path))
+
+
+@pytest.fixture
+def runs(course):
+    """The planted run, and the same half as coupled."""
+    own = numbers(course, VIEW)
+    other = [replace(n, corrected=n.corrected / 2, chance=0.1) for n in own]
+    return {"Tiny run": own, "Other run": other}
+
+
+@pytest.fixture
+def projected(course):
+    return project_steps(course.paths, PathView())
+
+
+# ---- numbers by step
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_run_is_a_line_over_its_steps_with_gaps(runs, name):
+    figure = figures.by_step(runs, name, VIEW)
+    for title, run in runs.items():
+        line = trace(figure, title)
+        expected = [getattr(n, CURVES[name].field) for n in run]
+        np.testing.assert_array_equal(line.y, expected)
+        np.testing.assert_array_equal(line.x, [STEP_0, 1, 2, 4])
+        assert list(line.customdata) == list(SUITE.steps)
+        assert not line.connectgaps
+    assert figure.layout.yaxis.title.text.startswith(CURVES[name].title)
+    assert figure.layout.meta["caption"].endswith("without a number.")
+
+
+@pytest.mark.parametrize("name", ["corrected", "alignment", "locality"])
+def test_chance_is_a_line_at_zero(runs, name):
+    chance = trace(figures.by_step(runs, name, VIEW), "chance")
+    assert (set(chance.y), chance.line.dash, chance.showlegend) == ({0.0}, "dash", True)
+
+
+def test_raw_scores_have_each_their_own_floor(runs):
+    figure = figures.by_step(runs, "coupling", VIEW)
+    floors = [t for t in figure.data if t.name == "chance"]
+    for floor, (title, run) in zip(floors, runs.items(), strict=True):
+        np.testing.assert_array_equal(floor.y, [n.chance for n in run])
+        assert floor.line.color == trace(figure, title).line.color
+    assert [floor.showlegend for floor in floors] == [True, False]
+
+
+@pytest.mark.parametrize("name", ["loss", "line-shape", "expodistance"])
+def test_what_has_no_chance_shows_none(runs, name):
+    assert "chance" not in {t.name for t in figures.by_step(runs, name, VIEW).data}
+
+
+def test_a_score_names_its_definition_and_k(runs):
+    title = figures.by_step(runs, "corrected", View(k=3)).layout.yaxis.title.text
+    assert style.score_terms(View(k=3)) in title
+    assert "K = " not in figures.by_step(runs, "loss", View(k=3)).layout.yaxis.title.text
+
+
+def test_the_current_step_is_marked_on_every_run(runs):
+    figure = figures.by_step(runs, "corrected", VIEW, step=0)
+    assert [shape.x0 for shape in figure.layout.shapes] == [STEP_0]
+    figure = figures.by_step(runs, "corrected", VIEW, step=1)
+    marks = trace(figure, "current")
+    assert list(marks.x) == [1, 1]
+    assert list(marks.y) == [run[1].corrected for run in runs.values()]
+    assert marks.y[0] == pytest.approx(2 * marks.y[1])
+    assert "current" not in {t.name for t in figures.by_step(runs, "corrected", VIEW).data}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_mark_moves_no_axis(runs, name):
+    ranges = [figures.by_step(runs, name, VIEW, step=s).layout.yaxis.range for s in (None, 0, 4)]
+    assert len(set(ranges)) == 1
+    values = np.array([getattr(n, CURVES[name].field) for run in runs.values() for n in run])
+    low, high = 10 ** np.array(ranges[0]) if CURVES[name].log else ranges[0]
+    assert low < np.nanmin(values) <= np.nanmax(values) < high
+
+
+def test_the_axis_spans_all_steps_whatever_is_measured(runs):
+    axis = figures.by_step(runs, "loss", VIEW).layout.xaxis
+    assert axis.type == "log"
+    low, high = 10 ** np.array(axis.range)
+    assert low < STEP_0
+    assert high > 4
+    assert (axis.tickvals[0], axis.ticktext[0]) == (STEP_0, "0")
+    assert list(axis.ticktext[1:]) == ["1", "10"]
+
+
+@pytest.mark.parametrize(
+    ("steps", "last"), [([0], "1"), ([0, 4000], "10,000"), ([16, 1000], "1,000")]
+)
+def test_axes_of_any_steps_have_their_powers_of_ten(steps, last):
+    axis = step_axis(steps)
+    assert axis["ticktext"][-1] == last
+    assert axis["range"][0] < np.log10(max(min(steps), STEP_0)) < axis["range"][1]
+
+
+def test_the_alternative_text_has_the_peak_and_counts_the_gaps():
+    heights = {0: 0.0, 1: 0.5, 2: np.nan, 4: 0.25}
+    nothing = dict.fromkeys(StepNumbers.__dataclass_fields__, np.nan)
+    run = [StepNumbers(**nothing | {"step": s, "corrected": c}) for s, c in heights.items()]
+    alt = figures.by_step({"Run": run}, "corrected", VIEW).layout.meta["alt"]
+    assert "0 at step 0, lowest 0 at step 0, highest 0.5 at step 1, 0.25 at step 4." in alt
+    assert "1 of 4 steps have no number." in alt
+    empty = figures.by_step({"Run": run}, "loss", VIEW)
+    assert "no step has a number" in empty.layout.meta["alt"]
+    assert figures.by_step({"Run": run}, "expodistance", VIEW).layout.yaxis.type == "log"
+
+
+def test_the_table_has_a_row_a_step_of_a_run(runs):
+    table = figures.steps_table(runs)
+    assert list(table["run"]) == ["Tiny run"] * 4 + ["Other run"] * 4
+    np.testing.assert_array_equal(table["corrected"][:4], [n.corrected for n in runs["Tiny run"]])
+    assert {"step", "loss", "locality", "line_shape", "expodistance"} <= set(table)
+
+
+def test_a_file_says_which_runs_and_how_many_steps(course, runs):
+    source = figures.training_source([course], VIEW)
+    assert source.startswith("Tiny run (3 of 4 steps) at token 4 of 4, “down” · prompt of 4 tokens")
+    assert "SVDs certified" in source
+    figure = figures.by_step(runs, "corrected", VIEW, source=source)
+    (notes,) = [n.text for n in on_paper(figure, course.depth[0], VIEW).layout.annotations]
+    assert "Tiny run (3 of 4 steps)" in notes
+    assert figure.layout.meta["title"] == "Tiny run, Other run"
+
+
+def test_one_step_that_is_not_certified_is_said_of_the_run(course):
+    bad = replace(course.depth[1].certificates[0], certified=False, reason="planted")
+    mixed = replace(course.depth[1], certificates=(bad,))
+    spoilt = replace(course, depth=course.depth | {1: mixed})
+    assert "SVDs not all certified" in figures.training_source([spoilt], VIEW)
+
+
+def test_a_run_without_results_has_no_source(course):
+    assert figures.training_source([replace(course, depth={}, paths={})], VIEW) == ""
+    paths = figures.training_source([replace(course, depth={})], PathView())
+    assert paths.startswith("Tiny run (2 of 4 steps) along the paths of 6 tokens")
+
+
+# ---- paths at a step
+
+
+def test_components_do_not_flip_from_step_to_step(course):
+    (first, one), (last, other) = sorted(course.paths.items())
+    mirrored = replace(other, states=one.states * -1)  # the same paths, seen from behind
+    found = project_steps({last: mirrored, first: one}, PathView())
+    np.testing.assert_allclose(found[last].coordinates, found[first].coordinates, atol=1e-3)
+    alone = project_paths(mirrored, PathView())
+    assert np.abs(alone.coordinates - found[first].coordinates).max() > 1
+    np.testing.assert_array_equal(
+        found[first].coordinates, project_paths(one, PathView()).coordinates
+    )
+
+
+@pytest.mark.parametrize("view", [PathView(), PathView("all", "deeper", False)])
+@pytest.mark.parametrize("dimensions", [2, 3])
+def test_paths_keep_their_axes_over_all_steps(course, view, dimensions):
+    projected = project_steps(course.paths, view)
+    drawn = [
+        figures.paths_at(result, view, projected, step, token=4, dimensions=dimensions)
+        for step, result in course.paths.items()
+    ]
+    axes = [_ranges(figure, dimensions) for figure in drawn]
+    assert axes[0] == axes[1]
+    for figure, step in zip(drawn, course.paths, strict=True):
+        np.testing.assert_allclose(
+            trace(figure, "4").x,
+            projected[step].coordinates[:, list(projected[step].tokens).index(4), 0],
+            rtol=1e-5,
+        )
+    for i, (low, high) in enumerate(axes[0]):
+        every = np.concatenate([p.coordinates[..., i].ravel() for p in projected.values()])
+        assert low < every.min() < every.max() < high
+
+
+def _ranges(figure, dimensions):
+    scene = figure.layout.scene if dimensions == 3 else figure.layout
+    return [tuple(scene[f"{name}axis"].range) for name in "xyz"[:dimensions]]
+
+
+def test_the_caption_says_what_was_done_to_the_components(course, projected):
+    meta = figures.paths_at(course.paths[4], PathView(), projected, 4, token=4).layout.meta
+    assert "their signs are chosen so that" in meta["caption"]
+    assert "axes span all steps" in meta["caption"]
+
+
+# ---- maps that stay in place
+
+
+def test_a_map_keeps_its_place_whether_or_not_a_cell_is_grey():
+    whole = planted()
+    holes = replace(whole, rank=np.array([0, 8, 8, 8, 8]))
+    margins = [figures.steady(figures.scores(r, VIEW)).layout.margin for r in (whole, holes)]
+    assert margins[0] == margins[1]
+    loose = [figures.scores(r, VIEW).layout.margin for r in (whole, holes)]
+    assert loose[0] != loose[1]
