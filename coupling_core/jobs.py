@@ -1,19 +1,23 @@
 """Jobs: measurements that run behind whoever asked, one at a time.
 
-Whoever asks for the same thing joins the same job. A job stops at its next step once nobody waits
-for it any more, and what a stopped or failed job had finished is kept with it.
+Whoever asks for the same thing joins the same job. Owners take turns: a class is not kept waiting
+by one who queued a hundred jobs, and one owner's jobs stay in their order. A job stops at its next
+step once nobody waits for it any more, and what a stopped or failed job had finished is kept.
 """
 
 import logging
+import math
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Literal
 
-from coupling_core.errors import Cancelled, CouplingError
+from coupling_core.borrowing import Borrower
+from coupling_core.errors import Cancelled, CouplingError, InputError
+from coupling_core.heartbeat import Heartbeat
 from coupling_core.identity import identify
 from coupling_core.measure import find_stored, measure
 from coupling_core.records import Request
@@ -24,6 +28,10 @@ State = Literal["queued", "running", "done", "failed", "cancelled"]
 
 KEPT = 32
 """How many ended jobs are remembered; one that did not end well may hold a partial result."""
+
+HOUR = 3600.0
+OWNERS = 1000
+"""How many owners' turns are remembered, the latest."""
 
 _ACTIVE: tuple[State, ...] = ("queued", "running")
 _log = logging.getLogger(__name__)
@@ -58,6 +66,21 @@ class JobStatus:
     stored: str = ""
 
 
+@dataclass(frozen=True)
+class Limits:
+    """What is not taken on; None is no limit.
+
+    Args:
+        waiting: jobs in the queue.
+        per_owner: jobs that one owner may have queued or running.
+        per_hour: jobs that one owner may start in an hour; to join another's costs nothing.
+    """
+
+    waiting: int | None = None
+    per_owner: int | None = None
+    per_hour: int | None = None
+
+
 @dataclass(eq=False)
 class _Job:
     """A job as its queue sees it; changed under the lock only."""
@@ -65,6 +88,7 @@ class _Job:
     key: str
     request: Request
     device: str | None = None
+    keep: bool = True
     owners: set[str] = field(default_factory=set)
     state: State = "queued"
     progress: Progress | None = None
@@ -80,22 +104,31 @@ class Jobs:
     Args:
         store: where answers are looked up and put.
         measure: does the work: called as `measure(request, store, device=..., progress=...)`.
+        limits: what is refused.
     """
 
     def __init__(
         self,
         store: Store,
         measure: Callable[..., Result] = measure,
+        limits: Limits | None = None,
     ) -> None:
         self._store = store
         self._measure = measure
+        self._limits = limits or Limits()
+        self._borrower = Borrower(measure)
+        self._heartbeat = Heartbeat(store.root)
         self._lock = threading.Lock()
         self._running: _Job | None = None
-        self._queue: deque[_Job] = deque()
+        self._queue: list[_Job] = []  # in the order of coming
+        self._turns: dict[str, int] = {}  # when each owner last had a turn, the latest last
+        self._started: dict[str, deque[float]] = {}  # when each owner started jobs
         self._jobs: dict[str, _Job] = {}  # the last job of each key, the oldest first
         self._worker: threading.Thread | None = None
 
-    def submit(self, request: Request, owner: str, device: str | None = None) -> JobStatus:
+    def submit(
+        self, request: Request, owner: str, device: str | None = None, *, keep: bool = True
+    ) -> JobStatus:
         """Ask for a result: join the job that is at it, or queue a new one.
 
         Args:
@@ -103,19 +136,26 @@ class Jobs:
             owner: who waits for it, for instance a browser session.
             device: where a new job computes; None takes the best. It is no part of what is asked:
                 who comes later joins a job on any device.
+            keep: whether weights that are fetched for it stay on this disk. Else they are deleted
+                once the queue comes to another model, or to its end.
 
         Returns:
             The job's status; done at once where the store has the answer.
 
         Raises:
-            InputError: where the request names no model.
+            InputError: where the request names no model, or a limit is reached.
             ComputeError: where a hub model is missing, gated or out of reach.
         """
         identity = identify(request)
         key = self._store.key(request, identity)
         found = find_stored(request, self._store, identity)  # reads a file: not under the lock
         with self._lock:
-            job = self._active(key) or self._add(key, request, device, found)
+            job = self._active(key)
+            if job is None:
+                if found is None:
+                    self._admit(owner)
+                job = self._add(_Job(key, request, device, keep), found)
+            job.keep |= keep
             job.owners.add(owner)
             return self._status(job)
 
@@ -139,20 +179,20 @@ class Jobs:
     def active(self) -> list[JobStatus]:
         """The running job, then the queued ones in their order."""
         with self._lock:
-            jobs = (self._running, *self._queue)
-            return [self._status(job) for job in jobs if job and job.state in _ACTIVE]
+            running = [self._running] if self._running and self._running.state in _ACTIVE else []
+            order = self._order()
+            return [self._status(job, order) for job in (*running, *order)]
 
     def _active(self, key: str) -> _Job | None:
         job = self._jobs.get(key)
         return job if job and job.state in _ACTIVE else None
 
-    def _add(self, key: str, request: Request, device: str | None, found: Result | None) -> _Job:
-        job = _Job(key, request, device)
-        self._jobs.pop(key, None)
+    def _add(self, job: _Job, found: Result | None) -> _Job:
+        self._jobs.pop(job.key, None)
         ended = [other.key for other in self._jobs.values() if other.state not in _ACTIVE]
         for old in ended[: max(0, len(ended) + 1 - KEPT)]:
             del self._jobs[old]
-        self._jobs[key] = job
+        self._jobs[job.key] = job
         if found:
             job.state, job.stored = "done", found.key
             return job
@@ -162,13 +202,54 @@ class Jobs:
             self._worker.start()
         return job
 
-    def _status(self, job: _Job) -> JobStatus:
+    def _admit(self, owner: str) -> None:
+        """Refuse a new job beyond the limits, or count it."""
+        limits, now = self._limits, time.monotonic()
+        if limits.waiting is not None and len(self._queue) >= limits.waiting:
+            raise InputError(
+                f"the queue is full: {len(self._queue)} jobs wait already; try again in a few "
+                "minutes, or look at what is stored"
+            )
+        running = [self._running] if self._running and self._running.state in _ACTIVE else []
+        own = sum(owner in job.owners for job in (*running, *self._queue))
+        if limits.per_owner is not None and own >= limits.per_owner:
+            raise InputError(
+                f"{own} of your jobs are under way, and no more are taken on at a time: wait for "
+                "one to end, or cancel one on the Runs page"
+            )
+        if limits.per_hour is None:
+            return
+        started = self._started.setdefault(owner, deque())
+        while started and now - started[0] > HOUR:
+            started.popleft()
+        if len(started) >= limits.per_hour:
+            wait = math.ceil((HOUR - (now - started[0])) / 60)
+            raise InputError(
+                f"you have started {len(started)} jobs within the hour, and no more are taken on: "
+                f"the next one in {wait} min"
+            )
+        started.append(now)
+        for idle in [who for who, times in self._started.items() if now - times[-1] > HOUR]:
+            del self._started[idle]
+
+    def _order(self) -> list[_Job]:
+        """The queued jobs in the order in which they will run, if nothing changes."""
+        turns, left, order = dict(self._turns), list(self._queue), []
+        while left:
+            job = min(left, key=lambda job: min(turns.get(owner, 0) for owner in job.owners))
+            left.remove(job)
+            order.append(job)
+            _take_turn(turns, job.owners)
+        return order
+
+    def _status(self, job: _Job, order: Sequence[_Job] | None = None) -> JobStatus:
+        order = self._order() if order is None and job.state == "queued" else order or ()
         end = time.monotonic() if job.state == "running" else job.ended
         return JobStatus(
             key=job.key,
             request=job.request,
             state=job.state,
-            place=self._queue.index(job) + 1 if job.state == "queued" else 0,
+            place=order.index(job) + 1 if job.state == "queued" else 0,
             progress=job.progress,
             error=job.error,
             seconds=end - job.started,
@@ -178,20 +259,29 @@ class Jobs:
 
     def _work(self) -> None:
         while job := self._next():
+            self._heartbeat.beat(busy=True)
+            measure = self._measure if job.keep else self._borrower
             try:
                 report = partial(self._report, job)
-                result = self._measure(job.request, self._store, device=job.device, progress=report)
+                result = measure(job.request, self._store, device=job.device, progress=report)
             except Cancelled:
                 self._end(job, "cancelled")
             except BaseException as error:  # whatever it is, the worker outlives its job
                 self._end(job, "failed", error=_plain_words(error))
             else:
                 self._end(job, "done", stored=result.key)
+        self._heartbeat.beat(busy=False)
+        try:
+            self._borrower.give_back()
+        except CouplingError as error:  # nobody waits any more to be told
+            _log.warning("%s", error)
 
     def _next(self) -> _Job | None:
         with self._lock:
-            self._running = self._queue.popleft() if self._queue else None
+            self._running = next(iter(self._order()), None)
             if self._running:
+                self._queue.remove(self._running)
+                _take_turn(self._turns, self._running.owners)
                 self._running.state = "running"
                 self._running.started = time.monotonic()
             else:
@@ -199,6 +289,7 @@ class Jobs:
             return self._running
 
     def _report(self, job: _Job, progress: Progress) -> None:
+        self._heartbeat.beat(busy=True)
         with self._lock:
             job.progress = progress
             # What is being saved is finished: to throw it away would spare nothing.
@@ -213,6 +304,16 @@ class Jobs:
             job.ended = time.monotonic()
             if state == "done" and job.progress:
                 job.progress = replace(job.progress, partial=None)
+
+
+def _take_turn(turns: dict[str, int], owners: set[str]) -> None:
+    """Note that it was these owners' turn."""
+    latest = max(turns.values(), default=0)
+    for owner in owners:
+        turns.pop(owner, None)
+        turns[owner] = latest + 1
+    while len(turns) > OWNERS:
+        del turns[next(iter(turns))]
 
 
 def _plain_words(error: BaseException) -> str:

@@ -1,43 +1,46 @@
 """The one store of this process, and what may be asked of it."""
 
-import os
+from collections.abc import Iterable, Mapping
 
 import streamlit as st
 
-from coupling_core.identity import ALIASES, identify
+from coupling_core.identity import identify
 from coupling_core.measure import find_stored
 from coupling_core.records import Request
 from coupling_core.results import Result
+from coupling_core.settings import settings
 from coupling_core.store import Entry, Store
+from coupling_core.suites import Suite, suites
+from explorer import admission
 
-HOSTED = "COUPLING_HOSTED"
-"""Environment variable: 1 where strangers use the app, so that only the listed models and no paths
-of this machine can be asked for."""
+OWN = "_own_results"
+"""Where a session keeps the keys of what it asked for."""
 
 
 @st.cache_resource(show_spinner=False)
 def store() -> Store:
     """The store that all sessions share."""
-    return Store()
+    return Store(max_bytes=settings().store_bytes)
 
 
-def is_hosted() -> bool:
-    """Whether strangers use the app."""
-    return os.environ.get(HOSTED, "") == "1"
-
-
-def allowed(model: str) -> bool:
-    """Whether this model may be asked for here."""
-    return not is_hosted() or model in ALIASES
+def own_suites() -> Mapping[str, Suite]:
+    """This project's training runs of which something is on this disk, by the models' names."""
+    return {suite.repo: suite for suite in suites().values() if suite.is_own and suite.known()}
 
 
 def key(request: Request) -> str:
-    """The key under which the answer to a request is stored; raises where it names no model."""
+    """The key under which the answer to a request is stored; raises as `find` does."""
+    admission.require_offered(request)
     return store().key(request, identify(request))
 
 
 def find(request: Request) -> Result | None:
-    """The stored answer to a request; raises where it names no model, or K exceeds its width."""
+    """The stored answer to a request.
+
+    Raises:
+        InputError: where its model is not there or not offered, or K exceeds its width.
+    """
+    admission.require_offered(request)
     return find_stored(request, store(), identify(request))
 
 
@@ -48,7 +51,15 @@ def get(key: str) -> Result:
 
 def entries() -> list[Entry]:
     """What is stored, read again whenever a result came or went."""
-    return _entries(_stamp())
+    return _entries(stamp())
+
+
+def listed(entries: Iterable[Entry]) -> list[Entry]:
+    """Those of the entries that this session may see: in a demo, none that others have measured."""
+    if not admission.is_demo():
+        return list(entries)
+    own = st.session_state.get(OWN, ())
+    return [entry for entry in entries if entry.read_only or entry.key in own]
 
 
 @st.cache_resource(max_entries=1, show_spinner=False)
@@ -56,7 +67,7 @@ def _entries(stamp: tuple[int, ...]) -> list[Entry]:
     return store().entries()
 
 
-def _stamp() -> tuple[int, ...]:
+def stamp() -> tuple[int, ...]:
     """Changes whenever a file enters or leaves the store."""
-    folders = (store().root, store().gallery)
+    folders = (store().root, *store().layers)
     return tuple(folder.stat().st_mtime_ns if folder.is_dir() else 0 for folder in folders)

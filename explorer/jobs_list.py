@@ -3,6 +3,7 @@
 import streamlit as st
 
 from coupling_core.jobs import JobStatus
+from explorer.admission import is_demo
 from explorer.queue import queue
 from explorer.text import weights_form
 from explorer.watch import EVERY, stop, where
@@ -33,7 +34,9 @@ def _row(status: JobStatus) -> None:
     with left:
         st.progress(done, text)
         form = f", {found}" if (found := weights_form(request)) else ""
-        st.text(f"{request.model}{twin}{form}: {request.prompt}")
+        hidden = is_demo() and not queue().waits(status.key)
+        prompt = "somebody else's prompt" if hidden else request.prompt
+        st.text(f"{request.model}{twin}{form}: {prompt}")
     with right:
         st.button(
             "Cancel",

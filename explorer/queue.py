@@ -12,7 +12,8 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from coupling_core.jobs import Jobs, JobStatus
 from coupling_core.records import Request
-from explorer import backend
+from coupling_core.settings import settings
+from explorer import admission, backend
 from explorer.session import device
 
 ACTIVE = ("queued", "running")
@@ -39,13 +40,25 @@ class Queue:
         """The running job, then those that wait, in order."""
         return self._jobs.active()
 
-    def join(self, request: Request) -> JobStatus:
-        """Start a measurement for this session, or wait for the one that is under way."""
+    def join(self, request: Request, *, keep: bool = True) -> JobStatus:
+        """Start a measurement for this session, or wait for the one that is under way.
+
+        Args:
+            request: what to measure.
+            keep: whether weights that are fetched for it stay on this disk.
+
+        Raises:
+            InputError: where this app does not take it on, or the request names no model.
+            ComputeError: where a hub model is missing, gated or out of reach.
+        """
+        admission.require(request)
         session = _session()
-        status = self._jobs.submit(request, session, device())
+        place = device() or settings().device
+        status = self._jobs.submit(request, session, place, keep=keep)
         with self._lock:
             self._waiting.setdefault(status.key, set()).add(session)
             self._left.get(status.key, set()).discard(session)
+        st.session_state.setdefault(backend.OWN, set()).add(status.key)
         return status
 
     def leave(self, key: str) -> None:
@@ -70,7 +83,7 @@ class Queue:
 @st.cache_resource(show_spinner=False)
 def queue() -> Queue:
     """The queue that all sessions share."""
-    return Queue(Jobs(backend.store()))
+    return Queue(Jobs(backend.store(), admission.measure_what_fits, admission.limits()))
 
 
 def is_active(status: JobStatus | None) -> bool:

@@ -13,7 +13,7 @@ from cases import random_result
 from coupling_core import jobs
 from coupling_core.errors import ComputeError, InputError
 from coupling_core.identity import identify
-from coupling_core.jobs import Jobs
+from coupling_core.jobs import Jobs, Limits
 from coupling_core.records import Request
 from coupling_core.results import DepthResult, Progress
 from coupling_core.store import Store
@@ -197,6 +197,104 @@ def test_the_queue_is_first_come_first_served(queue: Jobs, bench: Bench, request
     bench.finish()
     assert [request for request, _ in bench.calls] == asked
     assert {queue.status(key).state for key in keys} == {"done"}
+
+
+def test_owners_take_turns(queue: Jobs, bench: Bench, request_: Request) -> None:
+    asked = others(request_, 8)
+    by = {0: "ann", 1: "ann", 2: "ann", 3: "ann", 4: "bob", 5: "bob", 6: "cid"}
+    for number, owner in by.items():
+        queue.submit(asked[number], owner)
+    bench.start()
+    expected = [0, 4, 6, 1, 5, 2, 3]  # ann's first runs already, then one of each, and again
+    assert [s.request for s in queue.active()] == [asked[i] for i in expected]
+    assert [s.place for s in queue.active()] == list(range(7))
+    assert queue.submit(asked[7], "dora").place == 3  # after those who have waited for a turn
+    bench.finish()
+    assert [r for r, _ in bench.calls] == [asked[i] for i in (0, 4, 6, 7, 1, 5, 2, 3)]
+
+
+def test_a_job_of_several_owners_goes_when_it_is_the_turn_of_any(
+    queue: Jobs, bench: Bench, request_: Request
+) -> None:
+    asked = others(request_, 3)
+    for request in asked:
+        queue.submit(request, "ann")
+    bench.start()
+    assert queue.submit(asked[2], "bob").place == 1
+    bench.finish()
+    assert [r for r, _ in bench.calls] == [asked[0], asked[2], asked[1]]
+
+
+def test_who_asks_time_and_again_keeps_nobody_waiting(
+    queue: Jobs, bench: Bench, request_: Request
+) -> None:
+    asked = others(request_, 6)
+    for number in (0, 1, 2):
+        queue.submit(asked[number], "ann")
+    queue.submit(asked[3], "bob")
+    bench.start()
+    bench.step(BLOCKS)
+    bench.release()  # ann's first ends
+    bench.start()
+    queue.submit(asked[4], "bob")  # asks again while his first runs
+    bench.finish()
+    assert [r for r, _ in bench.calls] == [asked[i] for i in (0, 3, 1, 4, 2)]
+
+
+def limited(store: Store, bench: Bench, **limits: int) -> Jobs:
+    return Jobs(store, bench, Limits(**limits))
+
+
+def test_a_full_queue_takes_on_no_more(store: Store, bench: Bench, request_: Request) -> None:
+    queue, asked = limited(store, bench, waiting=2), others(request_, 4)
+    queue.submit(asked[0], "ann")
+    bench.start()
+    for request in asked[1:3]:
+        queue.submit(request, "ann")
+    with pytest.raises(InputError, match="the queue is full: 2 jobs wait already"):
+        queue.submit(asked[3], "bob")
+    assert queue.submit(asked[2], "bob").owners == 2  # to join costs nothing
+    bench.finish()
+
+
+def test_an_owner_has_so_many_jobs_at_a_time(store: Store, bench: Bench, request_: Request) -> None:
+    queue, asked = limited(store, bench, per_owner=2), others(request_, 4)
+    keys = [queue.submit(request, "ann").key for request in asked[:2]]
+    bench.start()
+    with pytest.raises(InputError, match="2 of your jobs are under way"):
+        queue.submit(asked[2], "ann")
+    queue.submit(asked[2], "bob")
+    queue.leave(keys[1], "ann")
+    queue.submit(asked[3], "ann")
+    bench.finish()
+
+
+def test_an_owner_starts_so_many_jobs_an_hour(
+    store: Store, bench: Bench, request_: Request, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queue, asked = limited(store, bench, per_hour=2), others(request_, 5)
+    bench.finish()
+    for request in asked[:2]:
+        queue.submit(request, "ann")
+    bench.finish()
+    with pytest.raises(InputError, match=r"2 jobs within the hour.*the next one in 60 min"):
+        queue.submit(asked[2], "ann")
+    queue.submit(asked[0], "ann")  # what is stored costs nothing
+    queue.submit(asked[2], "bob")
+    monkeypatch.setattr(jobs, "HOUR", 0.0)
+    queue.submit(asked[3], "ann")
+    bench.finish()
+
+
+def test_turns_are_forgotten_in_the_end(
+    queue: Jobs, bench: Bench, request_: Request, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jobs, "OWNERS", 2)
+    bench.finish()
+    for number, request in enumerate(others(request_, 5)):
+        queue.submit(request, f"owner {number}")
+    bench.finish()
+    assert list(queue._turns) == ["owner 3", "owner 4"]
 
 
 def test_leaving_the_program_does_not_wait_for_a_job(

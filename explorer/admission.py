@@ -1,0 +1,145 @@
+"""What this app takes on: every measurement that a session asks for comes through here.
+
+Widgets keep readers within the limits, but a link or a crafted message can ask for anything. So
+the limits are held where a job is submitted, whoever asks and by whichever page.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+from coupling_core.errors import ComputeError, InputError
+from coupling_core.jobs import Limits
+from coupling_core.measure import Report, measure
+from coupling_core.records import Request
+from coupling_core.results import Result
+from coupling_core.settings import settings
+from coupling_core.store import Store
+from coupling_core.tokens import tokenize
+from explorer.units import size
+
+_CAUSAL = ("ForCausalLM", "LMHeadModel")
+_PLAIN = {"dtype": Request.dtype, "quantize": Request.quantize, "stack": Request.stack}
+
+
+def limits() -> Limits:
+    """What the queue refuses."""
+    found = settings()
+    return Limits(found.queue_length, found.jobs_per_session, found.jobs_per_hour)
+
+
+def is_demo() -> bool:
+    """Whether strangers use the app."""
+    return settings().mode == "demo"
+
+
+def offered() -> tuple[str, ...] | None:
+    """The models that may be asked for here, each once; None where any may."""
+    if not is_demo():
+        return None
+    return tuple(dict.fromkeys(name.partition("@")[0] for name in settings().models))
+
+
+def allowed(model: str, revision: str | None = None) -> bool:
+    """Whether this model may be asked for here; without a revision, whether any of it may."""
+    if not is_demo():
+        return True
+    listed = [name.partition("@") for name in settings().models]
+    return any(
+        model == name and (not of or revision is None or revision == of) for name, _, of in listed
+    )
+
+
+def require_offered(request: Request) -> None:
+    """Refuse a model, or a form of its weights, that is not offered here.
+
+    Nothing is looked up for such a request, neither on this disk nor on the hub.
+
+    Raises:
+        InputError: says what is offered.
+    """
+    if not allowed(request.model, request.revision):
+        shown = f"{request.model}@{request.revision}" if request.revision else request.model
+        raise InputError(
+            f"{shown!r} is not offered here: choose one of {', '.join(settings().models)}"
+        )
+    if is_demo() and request != replace(request, **_PLAIN):
+        raise InputError("models are measured here as they are stored: leave out dtype and quant")
+
+
+def require(request: Request) -> None:
+    """Refuse a measurement that this app does not take on, before anything is done for it.
+
+    Raises:
+        InputError: says which limit it exceeds, and what would be taken on.
+    """
+    require_offered(request)
+    found = settings()
+    if found.read_only:
+        raise InputError("nothing is computed here: what is stored can be looked at")
+    if found.largest_k is not None and request.k > found.largest_k:
+        raise InputError(
+            f"K = {request.k} is more than is measured here: at most {found.largest_k}; give that"
+        )
+    _require_length(request, found.longest_prompt)
+
+
+def _require_length(request: Request, longest: int | None) -> None:
+    if longest is None:
+        return
+    if isinstance(request.prompt, str):
+        tokens = tokenize(request)
+        # Where they cannot be counted yet: a token has a byte at least.
+        n = len(tokens.ids) if tokens else len(request.prompt.encode())
+    else:
+        n = len(request.prompt)
+    if n > longest:
+        raise InputError(f"the prompt has {n} tokens, and at most {longest} are taken on here")
+
+
+def measure_what_fits(
+    request: Request,
+    store: Store | None = None,
+    *,
+    device: str | None = None,
+    progress: Report | None = None,
+) -> Result:
+    """Measure as `measure` does, unless the memory would run short.
+
+    Raises:
+        ComputeError: where it would, with a cheaper request that would not.
+    """
+    require_memory(request, device)
+    return measure(request, store, device=device, progress=progress)
+
+
+def require_memory(request: Request, device: str | None) -> None:
+    """Refuse what would take the memory that is kept in reserve; raises as above."""
+    from coupling_core import hardware, memory  # torch
+    from coupling_core.probe import probe
+
+    model = probe(request, rehearse=False)
+    if model.refusal:
+        raise InputError(model.refusal)
+    if not model.architecture.endswith(_CAUSAL):  # the larger of the two estimates
+        model = replace(model, causal=False)
+    place = hardware.choose_device(device or settings().device)
+    free = hardware.free_memory(place) - settings().memory_reserve
+    tokens = tokenize(request)
+    n = len(tokens.ids) if tokens else len(request.prompt)
+    of: Any = (request, model, n, max(0, free))
+    on_cpu = place.type == "cpu"
+    needed = memory.estimate_memory(*of, on_cpu=on_cpu)
+    if needed.fits:
+        return
+    raise ComputeError(
+        f"about {size(needed.needed)} of memory are needed, and {size(max(0, free))} may be used: "
+        + _cheaper(memory.cheaper(*of, on_cpu=on_cpu), memory.longest_prompt(*of, on_cpu=on_cpu))
+    )
+
+
+def _cheaper(changes: dict[str, Any], shorter: int) -> str:
+    if changes:
+        return "it would fit with " + ", ".join(f"{name} = {v}" for name, v in changes.items())
+    if shorter:
+        return f"a prompt of at most {shorter} tokens would fit"
+    return "choose a smaller model, or another device"
