@@ -2,8 +2,8 @@
 
 A result is written whole or not at all, and read verified, so that a crash, a damaged file or
 another process never leads to a wrong answer: at worst to computing it again. The folder is bounded
-in size, and what was not used for longest goes first. The gallery is a second folder, of results
-that come with the program: it is read, and never written.
+in size, and what was not used for longest goes first. Below it lie folders that are read and never
+written: a store that others share, and the gallery, of results that come with the program.
 """
 
 import logging
@@ -28,7 +28,7 @@ from coupling_core.archive import (
     write_whole,
 )
 from coupling_core.errors import ComputeError, InputError
-from coupling_core.identity import user_cache
+from coupling_core.folders import SHIPPED, user_cache
 from coupling_core.keys import Key, make_key, parse_key
 from coupling_core.records import Request
 from coupling_core.results import Result
@@ -40,7 +40,6 @@ DEFAULT_MAX_BYTES = 10 * 2**30
 
 _REMEDY = "set COUPLING_STORE to a folder that you may write"
 
-_CACHE = Path(__file__).resolve().parent.parent / "cache"
 _ABANDONED_AFTER = 3600.0  # seconds; no writer is silent for so long
 _SHOWN = ("request", "identity", "tokens", "provenance")
 _log = logging.getLogger(__name__)
@@ -54,7 +53,7 @@ class Entry:
         key: the store key.
         path: its file.
         size: of the file, in bytes.
-        gallery: whether it came with the program, and so can be neither evicted nor removed.
+        read_only: whether it lies below the store, and so can be neither evicted nor removed.
         used: when it was last read or written, in seconds since the epoch.
         problem: why the result cannot be read, "" where nothing is wrong. With a problem, the
             fields below have their defaults.
@@ -72,7 +71,7 @@ class Entry:
     key: str
     path: Path
     size: int
-    gallery: bool
+    read_only: bool
     used: float
     problem: str = ""
     request: Request | None = None
@@ -90,7 +89,21 @@ def default_root() -> Path:
     """COUPLING_STORE, or `cache/` of a checkout, or a folder in the user's cache."""
     if chosen := os.environ.get("COUPLING_STORE"):
         return Path(chosen).expanduser()
-    return _CACHE if (_CACHE / "gallery").is_dir() else user_cache() / "results"
+    return SHIPPED if (SHIPPED / "gallery").is_dir() else user_cache() / "results"
+
+
+def default_layers() -> tuple[Path, ...]:
+    """COUPLING_LAYERS: folders of stored results, separated as those of PATH are; none by default.
+
+    Raises:
+        InputError: where one of them is no folder.
+    """
+    named = filter(None, os.environ.get("COUPLING_LAYERS", "").split(os.pathsep))
+    layers = tuple(Path(name).expanduser() for name in named)
+    for layer in layers:
+        if not layer.is_dir():
+            raise InputError(f"COUPLING_LAYERS names {layer}, which is no folder: leave it out")
+    return layers
 
 
 class Store:
@@ -98,7 +111,9 @@ class Store:
 
     Args:
         root: the folder to write to, made when the first result is put; None is `default_root()`.
-        gallery: results that come with the program; None is `cache/gallery/` of a checkout.
+        layers: folders to read what it lacks from, the first one first; None is `default_layers()`.
+        gallery: the last of them, which comes with the program; None is `cache/gallery/` of a
+            checkout.
         max_bytes: above this, the results that were not used for longest are evicted.
     """
 
@@ -106,11 +121,13 @@ class Store:
         self,
         root: Path | None = None,
         *,
+        layers: tuple[Path, ...] | None = None,
         gallery: Path | None = None,
         max_bytes: int = DEFAULT_MAX_BYTES,
     ) -> None:
         self.root = root or default_root()
-        self.gallery = gallery or _CACHE / "gallery"
+        self.gallery = gallery or SHIPPED / "gallery"
+        self.layers = (*(default_layers() if layers is None else layers), self.gallery)
         self.max_bytes = max_bytes
 
     def key(self, request: Request, identity: Mapping[str, Any]) -> str:
@@ -146,7 +163,7 @@ class Store:
             InputError: where there is none.
             ComputeError: where it is damaged.
         """
-        path = self._path(key)
+        path = self.path(key)
         try:
             return self._use(path)
         except InputError as error:
@@ -201,12 +218,19 @@ class Store:
         Raises:
             InputError: where there is none with this key.
         """
-        path = self._path(key)
+        path = self.path(key)
         try:
             _read(path)
         except InputError as error:
             return str(error)
         return ""
+
+    def path(self, key: str) -> Path:
+        """The file of a stored result; raises `InputError` where there is none with this key."""
+        # A text that is no key is never put into a pattern: it could lead out of the folder.
+        for _, path in self._files(key) if parse_key(key) else ():
+            return path
+        raise InputError(f"there is no stored result {key!r}: look at the list of stored results")
 
     def remove(self, key: str) -> None:
         """Delete a result.
@@ -215,33 +239,27 @@ class Store:
             InputError: where there is none with this key, or it belongs to the gallery.
             ComputeError: where the folder cannot be written.
         """
-        path = self._path(key)
-        if self._in_gallery(path):
-            raise InputError(f"{key} belongs to the gallery, which is never changed")
+        path = self.path(key)
+        if self._is_below(path):
+            raise InputError(f"{key} lies in {path.parent}, which is only read from here")
         try:
             path.unlink(missing_ok=True)
         except OSError as error:
             raise ComputeError(f"{path} cannot be removed ({error.strerror or error})") from error
 
     def _files(self, pattern: str) -> Iterator[tuple[Key, Path]]:
-        """Files that a key names, those of the store before those of the gallery."""
-        for folder in dict.fromkeys((self.root, self.gallery)):
+        """Files that a key names, those of the store before those of the layers below it."""
+        for folder in dict.fromkeys((self.root, *self.layers)):
             for path in sorted(folder.glob(pattern + SUFFIX)):
                 if key := parse_key(path.stem):
                     yield key, path
 
-    def _path(self, key: str) -> Path:
-        # A text that is no key is never put into a pattern: it could lead out of the folder.
-        for _, path in self._files(key) if parse_key(key) else ():
-            return path
-        raise InputError(f"there is no stored result {key!r}: look at the list of stored results")
-
-    def _in_gallery(self, path: Path) -> bool:
-        return path.parent.resolve() == self.gallery.resolve()
+    def _is_below(self, path: Path) -> bool:
+        return path.parent.resolve() in {layer.resolve() for layer in self.layers}
 
     def _use(self, path: Path) -> Result:
         result = _read(path)
-        if not self._in_gallery(path):
+        if not self._is_below(path):
             with suppress(OSError):  # what cannot be written can still be read
                 os.utime(path)
         return result
@@ -256,8 +274,7 @@ class Store:
         except InputError as error:
             known = {"problem": str(error)}
         stat = path.stat()  # after reading, so that a file that vanished raises
-        gallery = self._in_gallery(path)
-        return Entry(path.stem, path, stat.st_size, gallery, stat.st_mtime, **known)
+        return Entry(path.stem, path, stat.st_size, self._is_below(path), stat.st_mtime, **known)
 
     def _sweep(self) -> None:
         """Delete what writers left behind that died; a living one has written just now."""
@@ -272,7 +289,7 @@ class Store:
         for _, path in self._files("*"):
             with suppress(FileNotFoundError):
                 stat = path.stat()
-                if not self._in_gallery(path):
+                if not self._is_below(path):
                     files.append((stat.st_mtime_ns, stat.st_size, path))
         excess = sum(size for _, size, _ in files) - self.max_bytes
         for _, size, path in sorted(files):

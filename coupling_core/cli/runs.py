@@ -2,18 +2,23 @@
 
 from dataclasses import asdict
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from coupling_core.cli import options, reports
+from coupling_core.archive import refused_write
+from coupling_core.cli import files, options, reports
 from coupling_core.cli.stored import resolve
 from coupling_core.cli.terminal import print_json, print_lines, print_table
-from coupling_core.errors import ComputeError
+from coupling_core.errors import ComputeError, InputError
+from coupling_core.packs import pack, unpack
 from coupling_core.records import DEFAULT_K, Definition, View
 from coupling_core.store import Entry, Store
 
-app = typer.Typer(help="List, show, verify and remove stored results.", no_args_is_help=True)
+app = typer.Typer(
+    help="The stored results: list, show, verify, remove, hand on.", no_args_is_help=True
+)
 
 SHOWN = 40
 """Characters of a prompt in a list."""
@@ -76,6 +81,41 @@ def rm(
         print_lines(f"{key}  removed")
 
 
+@app.command("export")
+def export(
+    out: Annotated[Path, typer.Argument(metavar="FILE", help="The new file: a .zip.")],
+    keys: Annotated[list[str] | None, typer.Argument(help="Keys; all unless told.")] = None,
+    store: options.StoreFolder = None,
+) -> None:
+    """Pack stored results into one file."""
+    files.require_writable(out, (".zip",))
+    shelf = Store(store)
+    wanted = [resolve(shelf, key) for key in keys or []] or [
+        entry.key for entry in shelf.entries() if not entry.read_only and not entry.problem
+    ]
+    if not wanted:
+        raise InputError("the store has no result of its own to export")
+    try:
+        count = pack(shelf, wanted, out)
+    except OSError as error:
+        raise refused_write(error, out, "choose a folder that you may write to") from error
+    print_lines(f"{count} {'result' if count == 1 else 'results'} in {out}")
+
+
+@app.command("import")
+def import_(
+    pack_file: Annotated[Path, typer.Argument(metavar="FILE", help="What export wrote.")],
+    store: options.StoreFolder = None,
+) -> None:
+    """Put the results of a pack into the store; each is verified to its last byte."""
+    refused = 0
+    for found in unpack(pack_file, Store(store)):
+        print_lines(f"{found.name}  {found.state}" + f": {found.problem}" * bool(found.problem))
+        refused += found.state == "refused"
+    if refused:
+        raise ComputeError(f"{refused} of the pack's results were refused; the others are stored")
+
+
 def _row(entry: Entry) -> tuple[str, ...]:
     size = f"{entry.size / 1e6:.1f} MB"
     if entry.problem or entry.request is None:
@@ -85,7 +125,7 @@ def _row(entry: Entry) -> tuple[str, ...]:
     return (
         entry.key,
         size,
-        "gallery" if entry.gallery else _day(entry.used),
+        entry.path.parent.name if entry.read_only else _day(entry.used),
         name if entry.request.untrained is None else f"{name}, untrained",
         entry.request.kind_words,
         str(entry.token or "all"),

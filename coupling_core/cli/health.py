@@ -1,0 +1,34 @@
+"""`coupling health`: whether a running app answers and its worker lives; for containers."""
+
+import urllib.request
+from typing import Annotated
+
+import typer
+
+from coupling_core import heartbeat
+from coupling_core.cli import options
+from coupling_core.cli.terminal import print_lines
+from coupling_core.errors import ComputeError
+from coupling_core.store import Store
+
+PATH = "/_stcore/health"
+SECONDS = 5
+
+
+def health(
+    url: Annotated[str, typer.Option(help="Of the app.")] = "http://127.0.0.1:8501",
+    store: options.StoreFolder = None,
+) -> None:
+    """Say whether an app answers and its worker lives; exit status 1 where not."""
+    if not url.startswith(("http://", "https://")):
+        url = f"http://{url}"
+    try:
+        with urllib.request.urlopen(url.rstrip("/") + PATH, timeout=SECONDS) as answer:
+            said = answer.read(100).decode(errors="replace").strip()
+    except (OSError, ValueError) as error:
+        raise ComputeError(f"{url} does not answer: {error}") from error
+    if said != "ok":
+        raise ComputeError(f"{url} is not well: it says {said!r}")
+    if wrong := heartbeat.problem(Store(store)):
+        raise ComputeError(wrong)
+    print_lines("ok")

@@ -1,0 +1,110 @@
+"""What `coupling doctor` finds, in order and out of order."""
+
+import json
+from collections import namedtuple
+
+import pytest
+from cases import random_result
+
+from coupling_core import doctor
+from coupling_core.doctor import examine
+from coupling_core.settings import settings
+from coupling_core.store import Store
+
+
+@pytest.fixture(autouse=True)
+def fresh(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COUPLING_STORE", str(tmp_path / "store"))
+    settings.cache_clear()
+    yield
+    settings.cache_clear()
+
+
+def found(about):
+    return [(f.state, f.text) for f in examine() if f.about == about]
+
+
+def only(monkeypatch, about):
+    """Look at one thing alone."""
+    monkeypatch.setattr(doctor, "_LOOKS", {about: doctor._LOOKS[about]})
+
+
+def test_the_command_prints_what_it_found_and_leaves_with_its_status(run):
+    status, out, err = run("doctor", "--json")
+    listed = json.loads(out)
+    assert {item["about"] for item in listed} == set(doctor._LOOKS)
+    assert [item for item in listed if item["state"] == "wrong"] == []
+    assert status == 0
+    assert err.count("looked at") == len(listed)
+
+
+def test_what_is_wrong_is_an_exit_status(run, monkeypatch):
+    only(monkeypatch, "settings")
+    monkeypatch.setenv("COUPLING_MODE", "public")
+    status, out, _ = run("doctor")
+    assert status == 1
+    assert "wrong" in out
+
+
+def test_a_missing_and_an_old_package_are_told(monkeypatch):
+    only(monkeypatch, "packages")
+    monkeypatch.setattr(doctor, "requires", lambda _: ["nonesuch>=1", "numpy>=99"])
+    problems = [text for state, text in found("packages") if state == "wrong"]
+    assert problems[0] == "nonesuch is missing: pip install 'nonesuch>=1'"
+    assert "pip install 'numpy>=99'" in problems[1]
+
+
+def test_a_damaged_result_is_told_with_its_remedy(monkeypatch):
+    only(monkeypatch, "store")
+    store, result = Store(), random_result()
+    path = store.put(result)
+    assert {state for state, _ in found("store")} <= {"ok", "note"}
+    path.write_bytes(path.read_bytes()[:-1])
+    assert ("wrong", f"1 results cannot be read: coupling runs rm {result.key} ...") in found(
+        "store"
+    )
+
+
+def test_a_store_that_cannot_be_written_is_told(monkeypatch, tmp_path):
+    only(monkeypatch, "store")
+    (tmp_path / "store").write_text("a file where a folder should be")
+    assert any(state == "wrong" and "cannot be written" in text for state, text in found("store"))
+
+
+def test_too_little_disk_and_memory_are_told(monkeypatch):
+    usage = namedtuple("usage", "total used free")
+    monkeypatch.setattr(doctor.shutil, "disk_usage", lambda _: usage(10**10, 10**10, 10**6))
+    only(monkeypatch, "store")
+    assert any(state == "wrong" and "1.0 MB free" in text for state, text in found("store"))
+    monkeypatch.undo()
+    monkeypatch.setenv("COUPLING_MEMORY_RESERVE", str(10**15))
+    settings.cache_clear()
+    only(monkeypatch, "memory")
+    assert [state for state, _ in found("memory")] == ["wrong"]
+
+
+def test_a_device_that_is_not_here_is_told(monkeypatch):
+    only(monkeypatch, "devices")
+    monkeypatch.setenv("COUPLING_DEVICE", "cuda:77")
+    assert ("wrong", "device 'cuda:77' is not on this machine: leave it out to take the best") in (
+        found("devices")
+    )
+
+
+def test_a_hub_out_of_reach_is_no_fault(monkeypatch):
+    from huggingface_hub import constants
+
+    only(monkeypatch, "hub")
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    ((state, text),) = found("hub")
+    assert (state, "http://127.0.0.1:9 is out of reach" in text) == ("note", True)
+
+
+def test_settings_that_cannot_be_used_are_told(monkeypatch):
+    only(monkeypatch, "settings")
+    monkeypatch.setenv("COUPLING_MODE", "public")
+    ((state, text),) = found("settings")
+    assert (state, "mode = 'public'" in text) == ("wrong", True)
