@@ -14,7 +14,7 @@ app: $(VENV)/installed
 test: $(VENV)/installed-dev
 	tests/install-chromium
 	$(BIN)/coupling models --prepare smollm2-135m
-	$(BIN)/pytest --numprocesses 2 --dist loadfile
+	$(BIN)/pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
 check: $(VENV)/installed-dev
 	$(BIN)/ruff check

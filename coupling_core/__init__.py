@@ -12,6 +12,10 @@ and along the path of each token
 
     models -> decode -> tail, linearised -> paths -> trajectory -> projection
 
+and over the checkpoints of a training run
+
+    suites -> measure, store -> training -> course -> figures
+
 `measure` is the front door; `reference` holds the slow, obvious version of each stage, and
 `compat` the two functions of the package that the papers' authors released. What needs torch is
 imported where it is first used, so that a stored result is read without it.
@@ -21,6 +25,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from coupling_core.compare import Comparison, compare, summarise
+from coupling_core.course import Course, StepNumbers, numbers
 from coupling_core.errors import Cancelled, ComputeError, CouplingError, InputError
 from coupling_core.graph import layer_graph
 from coupling_core.locality import locality
@@ -46,7 +51,9 @@ from coupling_core.scores import (
     score_pairs,
 )
 from coupling_core.store import Store
+from coupling_core.suites import Suite, find_suite
 from coupling_core.token_scores import PositionScores, by_distance, score_positions
+from coupling_core.training import collect
 from coupling_core.trajectory import (
     equidistance,
     expodistance,
@@ -105,6 +112,13 @@ __all__ = [  # noqa: RUF022 - by stage, not by name
     "growth_rates",
     "expodistance",
     "equidistance",
+    # training runs: the same prompt over their steps
+    "Suite",
+    "find_suite",
+    "collect",
+    "Course",
+    "StepNumbers",
+    "numbers",
     # what can go wrong
     "CouplingError",
     "InputError",

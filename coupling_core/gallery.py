@@ -2,7 +2,9 @@
 
 from pathlib import Path
 
+from coupling_core.course import path_request
 from coupling_core.records import Request
+from coupling_core.suites import find_suite
 
 EXAMPLES = (
     "What is the capital of France? The capital is",
@@ -15,7 +17,13 @@ UNTRAINED_SEED = 0
 TOKEN_BLOCKS = (12, 11)
 """The blocks l and l' in which tokens are compared: those that the app selects at first."""
 K_VIEW = 24
-"""Side of the stored matrices: keeps the gallery under 25 MB."""
+"""Side of the stored matrices: keeps these results under 25 MB."""
+
+TRAINING = {"mini-64": EXAMPLES, "mini-64-sd": EXAMPLES[:1], "mini-64-seed1": EXAMPLES[:1]}
+"""Prompts whose results are committed at every step of a suite."""
+TRAINING_K_VIEW = 4
+TRAINING_BYTES = 12 * 10**6
+"""All results of training runs together stay below this."""
 
 
 def requests() -> list[Request]:
@@ -44,13 +52,24 @@ def token_requests() -> list[Request]:
     ]
 
 
+def training_requests() -> list[Request]:
+    """The blocks at one token and the paths, at every step of the training runs."""
+    checkpoints = [
+        suite.request(Request(prompt, k_view=TRAINING_K_VIEW), step)
+        for suite, prompts in ((find_suite(name), prompts) for name, prompts in TRAINING.items())
+        for step in suite.steps
+        for prompt in prompts
+    ]
+    return [each for asked in checkpoints for each in (asked, path_request(asked))]
+
+
 def build(folder: Path) -> None:
     """Measure whatever the folder lacks."""
     from coupling_core.measure import measure
     from coupling_core.store import Store
 
     store = Store(folder)
-    for request in [*requests(), *token_requests(), *path_requests()]:
+    for request in [*requests(), *token_requests(), *path_requests(), *training_requests()]:
         measure(request, store)
 
 

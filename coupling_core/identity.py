@@ -7,7 +7,6 @@ stored result.
 import hashlib
 import importlib.util
 import json
-import os
 import re
 import tempfile
 from collections.abc import Iterator
@@ -18,6 +17,7 @@ from typing import Any, Literal
 
 from coupling_core import hub
 from coupling_core.errors import InputError
+from coupling_core.folders import user_cache
 from coupling_core.records import Request
 
 _HUB_ID = re.compile(r"\w[\w.-]*/\w[\w.-]*")
@@ -154,13 +154,6 @@ def has_two_stacks(request: Request) -> bool:
         return bool(config.get("is_encoder_decoder"))
     except (OSError, ValueError, AttributeError):
         return False
-
-
-def user_cache() -> Path:
-    """Where converted weights and remembered hashes live: COUPLING_HOME, or the user's cache."""
-    if home := os.environ.get("COUPLING_HOME"):
-        return Path(home)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "coupling-explorer"
 
 
 def _alias_path(alias: Alias) -> Path:

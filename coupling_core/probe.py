@@ -90,10 +90,15 @@ class Probe:
         return [(name, text) for name, text in shown.items() if text]
 
 
-def probe(request: Request) -> Probe:
+def probe(request: Request, *, rehearse: bool = True) -> Probe:
     """Find out what the request's model is, from its config and a rehearsal with random weights.
 
     Of a hub model that is not on this disk, the config is fetched and nothing else.
+
+    Args:
+        request: names the model and its stack.
+        rehearse: run it on random weights, which takes seconds and tells what a config does not:
+            whether it is causal, and whether its blocks can be replayed.
 
     Raises:
         InputError: where the request names no model.
@@ -119,7 +124,8 @@ def probe(request: Request) -> Probe:
             "stack": measured_stack(model, request.stack),
             "width": getattr(text, "hidden_size", None),
         }
-        found |= _rehearse(bare, request.stack)
+        if rehearse:
+            found |= _rehearse(bare, request.stack)
     except InputError as error:
         found["refusal"] = str(error)
     return Probe(**found)

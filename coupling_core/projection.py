@@ -1,6 +1,7 @@
 """Principal components of the paths, for looking at them in two or three dimensions."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -47,6 +48,32 @@ def project_paths(result: TrajectoryResult, view: PathView) -> ProjectedPaths:
     chosen = result.kept > (0 if view.first else 1)
     found = project(result.states[states][:, chosen], view.fit)
     return ProjectedPaths(**vars(found), states=states, tokens=result.kept[chosen])
+
+
+def project_steps(
+    results: Mapping[int, TrajectoryResult], view: PathView
+) -> dict[int, ProjectedPaths]:
+    """The paths of one prompt over the steps of a training run, each in its own components.
+
+    A component has no sign of its own: at each step it takes the one in which the paths lie as
+    they did at the step before, so that nothing flips from step to step.
+
+    Args:
+        results: by step.
+        view: which states and tokens, and what the components are fitted on.
+
+    Returns:
+        projections by step, rising.
+    """
+    found: dict[int, ProjectedPaths] = {}
+    before = np.zeros(())
+    for step, result in sorted(results.items()):
+        paths = project_paths(result, view)
+        points = np.nan_to_num(paths.coordinates)
+        agreement = (points * before).sum((0, 1))  # (c)
+        paths = replace(paths, coordinates=paths.coordinates * np.where(agreement < 0, -1, 1))
+        found[step], before = paths, np.nan_to_num(paths.coordinates)
+    return found
 
 
 def part_states(part: Part, n_blocks: int) -> Int[np.ndarray, " state"]:

@@ -233,6 +233,16 @@ def mean_off_diagonal(values: Float[np.ndarray, "block block"]) -> float:
     return float(others.mean()) if others.size else float("nan")
 
 
+def means(found: Scores) -> dict[str, float]:
+    """Means over l != l' of the raw score, of its chance floor and of the corrected score."""
+    floor = np.where(np.isnan(found.coupling), np.nan, found.chance)
+    return {
+        "coupling": mean_off_diagonal(found.coupling),
+        "chance": mean_off_diagonal(floor),
+        "corrected": mean_off_diagonal(found.corrected),
+    }
+
+
 def block_means(
     values: Float[np.ndarray, "block block"],
 ) -> tuple[Float[np.ndarray, " block"], Float[np.ndarray, " block"]]:

@@ -2,10 +2,11 @@
 
 import json
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
+from coupling_core import hub
 from coupling_core.errors import CouplingError
 from coupling_core.identity import locate
 from coupling_core.records import Request
@@ -89,16 +90,13 @@ def _from_bytes(piece: str) -> str:
 
 def _tokenizer_file(request: Request) -> Path | None:
     source = locate(request)
-    if source.kind != "hub":
-        path = source.converted / "tokenizer.json"
-        return path if path.is_file() else None
-    from huggingface_hub import try_to_load_from_cache
-
-    cached = try_to_load_from_cache(source.location, "tokenizer.json", revision=source.digest)
-    return Path(cached) if isinstance(cached, str) else None
+    is_hub = source.kind == "hub"
+    folder = hub.snapshot(source.location, source.digest) if is_hub else source.converted
+    path = folder / "tokenizer.json"
+    return path.resolve() if path.is_file() else None
 
 
-@cache
+@lru_cache(maxsize=4)  # a training run has one for each of its steps
 def _tokenizer(path: Path, modified: int) -> tuple[Any, bool]:
     from tokenizers import Tokenizer
 

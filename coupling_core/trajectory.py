@@ -104,6 +104,12 @@ def equidistance(
         return np.where(mean > 0, step_lengths.std(0) / mean, np.nan)
 
 
+def mean(values: Float[np.ndarray, " token"]) -> float:
+    """Mean over the tokens whose number exists and is finite; NaN where none is."""
+    known = values[np.isfinite(values)]
+    return float(known.mean()) if known.size else float("nan")
+
+
 def _steps(states: States) -> Float[np.ndarray, "block token d"]:
     return np.diff(np.asarray(states, np.float64), axis=0)
 

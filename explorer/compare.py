@@ -38,7 +38,7 @@ def show(state: State) -> None:
     """Draw the page."""
     stored = {
         entry.key: entry
-        for entry in backend.entries()
+        for entry in backend.listed(backend.entries())
         if entry.request is not None and entry.request.kind == "depth"
     }
     left, right = _chosen(state, stored)

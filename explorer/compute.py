@@ -11,7 +11,7 @@ from coupling_core.jobs import JobStatus
 from coupling_core.records import DEFAULT_K, Request
 from coupling_core.results import Result
 from coupling_core.tokens import tokenize
-from explorer import backend, chips, preview
+from explorer import admission, backend, chips, preview
 from explorer.estimate import Estimate, estimate
 from explorer.queue import is_active, queue
 from explorer.session import change
@@ -32,7 +32,7 @@ def answer(request: Request, draw_partial: DrawPartial) -> Result | None:
         draw_partial: draws what a running or stopped job has so far.
 
     Raises:
-        InputError: where the request names no model.
+        InputError: where the request names no model, or is more than this app takes on.
         ComputeError: where a hub model is missing, gated or out of reach.
     """
     result = backend.find(request)
@@ -45,6 +45,7 @@ def answer(request: Request, draw_partial: DrawPartial) -> Result | None:
             queue().join(request)
         watch(key, draw_partial)
         return None
+    admission.require(request)
     _offer(request, status)
     if st.button("Compute", type="primary", on_click=change, icon=":material/play_arrow:"):
         queue().join(request)

@@ -47,7 +47,7 @@ def estimate(
         and entry.identity.get("digest") == digest
         and _sort(entry.request) == _sort(request)
     ]
-    here = [entry for entry in found if not entry.gallery]
+    here = [entry for entry in found if not entry.read_only]
     chosen = here or found
     if not chosen:
         return None

@@ -66,6 +66,25 @@ trained model and its untrained twin have nothing.
 scores or alignments, not raw ones.
 """
 
+TRAINING = """
+**Slider.** Each step is a checkpoint of one training run: drag it, play it, or use the arrow keys.
+Maps, graph and paths keep their ranges over all steps, so that what changes on the screen has
+changed in the model. A step in pale italics is not measured for this prompt.
+
+**Maps and graph** are those of the Depth and the Layer graph page: 0 is chance, the diagonal is 1
+by construction. What lies near the diagonal is coupling between neighbours.
+
+**By training step.** The chance-corrected score and the alignment are 0 for blocks that have
+nothing to do with one another, before training and after. The raw score *c* is not: its chance
+floor (dashed) moves as the singular values change, so that *c* can fall while coupling rises.
+Coupling need not rise to the end: look where it peaks, and whether the loss still falls there.
+
+**Locality** is the mean score of neighbouring blocks less that of all other pairs. **Paths**: each
+step has principal components of its own, turned so that nothing flips from step to step.
+
+**One prompt is no evidence.** A claim on training needs many texts and several seeds.
+"""
+
 START = """
 Each block of a transformer moves a token's state a little. Its **Jacobian** is the linear part of
 that move, and the Jacobian's top singular vectors are the directions it acts on most. If two blocks

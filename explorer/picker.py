@@ -10,10 +10,11 @@ from coupling_core.errors import CouplingError
 from coupling_core.gallery import UNTRAINED_SEED
 from coupling_core.identity import ALIASES, has_two_stacks, is_hub_id
 from coupling_core.records import DTYPES
-from explorer import backend, preview
+from coupling_core.suites import Suite, revision, step_of, suites
+from explorer import admission, backend, preview
 from explorer.choice import choice
 from explorer.session import bound, choose_device, current, device, show
-from explorer.text import weights_form
+from explorer.text import sentence, weights_form
 
 OTHER_MODEL = "Another model…"
 REMEMBERED = 300
@@ -27,13 +28,16 @@ _DEVICE = "device@sidebar"
 
 def picker() -> None:
     """Draw the controls."""
-    local = not backend.is_hosted()
+    local = not admission.is_demo()
+    listed = admission.offered()
     stored = {entry.identity.get("digest") for entry in backend.entries()}
-    chosen = ALIASES.get(current().model)
-    badge = " :gray-badge[stored]" if chosen and chosen.sha256 in stored else ""
-    options = [*ALIASES, *[OTHER_MODEL] * local]
-    if choice(f"Model{badge}", "model", options, OTHER_MODEL):
+    badge = " :gray-badge[stored]" if _digest() in stored else ""
+    own = backend.own_suites()
+    options = list(listed) if listed else [*ALIASES, *own, OTHER_MODEL]
+    if choice(f"Model{badge}", "model", options, OTHER_MODEL, _short):
         _other()
+    elif suite := own.get(current().model):
+        _step(suite)
     bound(
         st.toggle,
         "Untrained twin",
@@ -44,6 +48,33 @@ def picker() -> None:
     )
     if local:
         _how_it_is_loaded()
+
+
+def _digest() -> str | None:
+    """What names the chosen model, where that is known without asking the hub."""
+    if chosen := ALIASES.get(current().model):
+        return chosen.sha256
+    return hub.cache.refs(current().model).get(current().revision or "main")
+
+
+def _short(model: str) -> str:
+    return model.removeprefix(f"{hub.cache.OWNER}/")
+
+
+def _step(suite: Suite) -> None:
+    """Choose a checkpoint of a training run; the last is its default."""
+    names = [revision(step) for step in suite.known()]
+    chosen = current().revision or names[-1]
+    bound(
+        st.selectbox,
+        "Training step",
+        "revision",
+        names if chosen in names else [*names, chosen],
+        place=f"step-{suite.name}",
+        write=lambda name: name or names[-1],
+        format_func=lambda name: f"{step:,}" if (step := step_of(name)) is not None else name,
+        help=f"{suite.title}: which of its checkpoints is measured.",
+    )
 
 
 def _other() -> None:
@@ -67,6 +98,9 @@ def _other() -> None:
             accept_new_options=True,
             placeholder="main, or type one",
         )
+    for suite in suites().values():
+        if suite.repo == model and suite.caution:
+            st.warning(sentence(suite.caution))
     if model not in ALIASES:
         preview.button()
 

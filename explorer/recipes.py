@@ -1,10 +1,12 @@
 """The same measurement and the same view outside the app, as text to copy."""
 
 import shlex
-from dataclasses import MISSING, Field, dataclass, fields
+from collections.abc import Collection, Sequence
+from dataclasses import MISSING, Field, dataclass, fields, replace
 from typing import Any
 
 from coupling_core.records import TOKEN_KINDS, AnyView, Kind, PathView, Request, View
+from coupling_core.suites import Suite
 from explorer.state import State
 
 _SHOWN = ("prompt", "model", "k", "definition")
@@ -138,6 +140,28 @@ def compare_recipes(left: str, right: str, view: View, state: State) -> tuple[st
     return "\n".join(program), command
 
 
+def training_recipes(suites: Sequence[Suite], state: State) -> tuple[str, str]:
+    """A Python program that prints the numbers of training runs by step, and the command."""
+    names = [suite.name for suite in suites]
+    request, view = state.suite_request(), replace(state.suite_view(), blocks=None)
+    program = [
+        "from coupling_core import Request, Store, View, collect, find_suite, numbers",
+        "",
+        f"request = {_call(request, ('prompt', 'k'))}  # of every step, which has a model",
+        f"for name in {names!r}:",
+        "    course = collect(find_suite(name), request, Store())",
+        "    print(course.suite.title)",
+        f"    print(*numbers(course, {_call(view)}), sep='\\n')  # see also course.depth, .paths",
+    ]
+    always = {"prompt": state.prompt, "k": state.suite_k}
+    options = _viewed(state, blocks=False) | {
+        "token": (request.token, Request.token),
+        "final-norm": (request.final_norm, Request.final_norm),
+    }
+    command = " ".join(["training", *(f"--suite={name}" for name in names)])
+    return "\n".join(program), _command(command, always, options, [])
+
+
 _Options = dict[str, tuple[object, object]]
 """By the name of an option: its value, and its default."""
 
@@ -176,12 +200,12 @@ def _command(name: str, always: dict[str, object], options: _Options, flags: lis
     return " \\\n  ".join([f"python -m coupling_core {name}", *words, *flags])
 
 
-def _call(record: Request | AnyView) -> str:
+def _call(record: Request | AnyView, shown: Collection[str] = _SHOWN) -> str:
     """A record as the call that makes it, without the defaults that nobody looks for."""
     given = [
         f"{item.name}={getattr(record, item.name)!r}"
         for item in fields(record)
-        if item.name in _SHOWN or getattr(record, item.name) != _default(item)
+        if item.name in shown or getattr(record, item.name) != _default(item)
     ]
     return f"{type(record).__name__}({', '.join(given)})"
 

@@ -10,7 +10,7 @@ from coupling_core.archive import SUFFIX
 from coupling_core.errors import CouplingError
 from coupling_core.records import Request
 from coupling_core.store import Entry
-from explorer import backend
+from explorer import admission, backend
 from explorer.session import change, current
 from explorer.shell import PAGE_OF_KIND, PAGES
 from explorer.text import plain, sentence, weights_form
@@ -24,7 +24,7 @@ def show() -> None:
     """Draw the list and, for the chosen result, its actions."""
     if told := st.session_state.pop(_TOLD, ""):
         st.success(told)
-    entries = backend.store().entries()
+    entries = backend.listed(backend.store().entries())
     if not entries:
         st.info("Nothing is stored yet: compute something on Depth.")
         return
@@ -75,7 +75,7 @@ def _row(entry: Entry) -> dict[str, object]:
         "Computing": duration(entry.provenance["seconds"]),
         "Size": size(entry.size),
         "Measured": entry.provenance["date"][:16].replace("T", " "),
-        "From": "gallery" if entry.gallery else "here",
+        "From": entry.path.parent.name if entry.read_only else "here",
         "Key": entry.key,
     }
 
@@ -98,12 +98,12 @@ def _actions(entry: Entry) -> None:
             on_click="ignore",
         )
         verify = st.button("Verify", help="Read the file to its last byte.")
-        if st.button("Delete", disabled=entry.gallery):
+        if st.button("Delete", disabled=entry.read_only):
             _confirm_delete(entry)
     if obstacle:
         st.caption(obstacle)
-    if entry.gallery:
-        st.caption("It came with the program, and cannot be deleted.")
+    if entry.read_only:
+        st.caption("It lies below this store, and cannot be deleted from here.")
     if verify:
         _verify(entry)
 
@@ -112,7 +112,7 @@ def _obstacle(entry: Entry) -> str:
     """Why a result cannot be opened by what was asked for; "" where it can."""
     if entry.problem or entry.request is None:
         return sentence(entry.problem)
-    if not backend.allowed(entry.request.model):
+    if not admission.allowed(entry.request.model):
         return "Its model is not offered here: download it."
     try:
         current().of_request(entry.request, entry.k_max)

@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from coupling_core.records import DEFAULT_MODEL
-from explorer.backend import allowed, is_hosted
+from explorer.admission import allowed, is_demo
 from explorer.state import State, from_query, to_query
 
 _STATE, _PAGE, _URL, _ACTED, _PROBLEMS = "_state", "_page", "_url", "_acted", "_problems"
@@ -39,6 +39,12 @@ def open_session(page: str) -> State:
 def settle() -> None:
     """Note that a page was drawn to its end, and the browser has the values of its widgets."""
     st.session_state[_SETTLED] = True
+
+
+def keep_link() -> None:
+    """Bring the URL up to date; the last thing that a fragment does which changes the state."""
+    st.session_state.pop(_ACTED, None)
+    _write_url()
 
 
 def problems() -> tuple[str, ...]:
@@ -133,7 +139,7 @@ def _start(widget: Callable[..., Any], value: Any, *args: Any) -> dict[str, Any]
         case "selectbox":
             options = list(args[0])
             return {"index": options.index(value) if value in options else None}
-        case "segmented_control" | "pills":
+        case "segmented_control" | "pills" | "multiselect":
             return {"default": value}
         case _:
             return {"value": value}
@@ -158,8 +164,11 @@ def _read_url(url: Mapping[str, str]) -> tuple[State, tuple[str, ...]]:
     if not allowed(state.model):
         problems = (*problems, f"model={state.model!r} is not offered here")
         state = replace(state, model=DEFAULT_MODEL, revision="")
+    if not all(allowed(suite.repo) for suite in state.chosen_suites()):
+        problems = (*problems, f"suites={state.suites!r} are not offered here")
+        state = replace(state, suites=State.suites)
     plain = replace(state, dtype=State.dtype, quantize=State.quantize, stack=State.stack)
-    if is_hosted() and state != plain:
+    if is_demo() and state != plain:
         problems = (*problems, "dtype, quant and stack are not offered here")
         state = plain
     if state.untrained is not None and state.quantize is not None:

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import streamlit as st
 
-from coupling_core.errors import CouplingError
+from coupling_core.errors import CouplingError, InputError
 from coupling_core.records import TOKEN_KINDS, Kind
+from coupling_core.settings import settings
+from explorer import backend
 from explorer.session import open_session, problems, settle
 from explorer.sidebar import sidebar
 from explorer.state import State, to_query
@@ -33,9 +35,10 @@ PAGES = {
     "Tokens": "pages/2_Tokens.py",
     "Trajectories": "pages/3_Trajectories.py",
     "Layer graph": "pages/4_Layer_graph.py",
-    "Compare": "pages/5_Compare.py",
-    "Runs": "pages/6_Runs.py",
-    "Method": "pages/7_Method.py",
+    "Training": "pages/5_Training.py",
+    "Compare": "pages/6_Compare.py",
+    "Runs": "pages/7_Runs.py",
+    "Method": "pages/8_Method.py",
 }
 """Every page by its title, in the order of the navigation."""
 PAGE_OF_KIND: dict[Kind, str] = {
@@ -63,14 +66,25 @@ def page(title: str) -> Iterator[State]:
         initial_sidebar_state=SIDEBAR_WIDTH,
     )
     st.html(_STYLE)
+    _require_settings()
     state = open_session(title)
     _navigation(state)
-    sidebar()
+    sidebar(of_suites=title == "Training")
     if found := problems():
         st.warning(f"Not all of the link could be read: {plain('; '.join(found))}.")
     with plain_errors():
         yield state
     settle()  # not where a click interrupts the page
+
+
+def _require_settings() -> None:
+    """End a page whose app is set up in a way that cannot be used, and say how."""
+    try:
+        settings()
+        backend.store()
+    except InputError as error:
+        st.error(sentence(error), icon=":material/error:")
+        st.stop()
 
 
 @contextmanager

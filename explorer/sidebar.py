@@ -10,20 +10,24 @@ from coupling_core.tokens import Tokens, tokenize
 from explorer.choice import choice
 from explorer.picker import picker
 from explorer.session import bound, current
+from explorer.suite_picker import suite_picker
 
 OWN_TEXT = "Your own text…"
 LONGEST_TOKEN_LIST = 256
 """A list of more tokens than this is no help; a number is then typed."""
 
 
-def sidebar() -> None:
-    """Draw the shared controls."""
+def sidebar(*, of_suites: bool) -> None:
+    """Draw the shared controls.
+
+    Args:
+        of_suites: whether the page is about training runs rather than about one model.
+    """
     with st.sidebar:
         st.caption("What is measured")
-        picker()
+        (suite_picker if of_suites else picker)()
         _prompt()
-        tokens = _tokens()
-        _token(tokens)
+        _token(_tokens(of_suites))
         bound(
             st.selectbox,
             "Final norm in the last block",
@@ -32,7 +36,7 @@ def sidebar() -> None:
             help="The paper's Eq. 7 counts the model's final norm as part of the last block.",
         )
         st.caption("How it is looked at (never computes)")
-        _score()
+        _score(with_k=not of_suites)
 
 
 def _prompt() -> None:
@@ -44,10 +48,11 @@ def _one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _tokens() -> Tokens | None:
+def _tokens(of_suites: bool) -> Tokens | None:
     """The prompt's tokens where they can be known now; the page itself tells what is wrong."""
+    state = current()
     try:
-        return tokenize(current().request())
+        return tokenize(state.checkpoint_request() if of_suites else state.request())
     except CouplingError:
         return None
 
@@ -86,7 +91,7 @@ def _token(tokens: Tokens | None) -> None:
     )
 
 
-def _score() -> None:
+def _score(*, with_k: bool) -> None:
     bound(
         st.selectbox,
         "Definition of the score",
@@ -96,7 +101,8 @@ def _score() -> None:
     )
     if current().definition == "paper":
         bound(st.number_input, "Order p of the norm", "p", 1.0, step=1.0, format="%g")
-    bound(st.number_input, "K, leading singular triplets", "k", 1, step=5)
+    if with_k:
+        bound(st.number_input, "K, leading singular triplets", "k", 1, step=5)
     bound(
         st.text_input,
         "Blocks",

@@ -13,7 +13,7 @@ from explorer.chart import Shown, draw
 from explorer.drawer import selected, selection
 from explorer.session import bound, change
 from explorer.shell import PAGES
-from explorer.state import State
+from explorer.state import State, to_query
 from explorer.strip import strip
 
 PANEL = 440
@@ -38,6 +38,12 @@ def show(state: State) -> None:
     else:
         _panels(state, mapped, trained, twin)
     _own_sentence()
+    st.page_link(
+        PAGES["Training"],
+        label="How coupling comes about: drag a slider over the checkpoints of a training run",
+        icon=":material/arrow_forward:",
+        query_params=to_query(state),
+    )
 
 
 def _own_sentence() -> None:

@@ -1,10 +1,11 @@
 """What a reader has chosen, and its form in a link. No Streamlit in here."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from coupling_core.course import path_request
 from coupling_core.errors import InputError
 from coupling_core.keys import parse_key
 from coupling_core.records import (
@@ -38,12 +39,20 @@ from coupling_core.records import (
     View,
     parse_blocks,
 )
+from coupling_core.suites import DEFAULT_K as SUITE_K
+from coupling_core.suites import DEFAULT_SUITE, Suite, find_suite
 
 DEFAULT_PROMPT = "What is the capital of France? The capital is"
 FIGURE_3 = tuple(range(9, 17))
 """The blocks of the paper's Figure 3."""
 ALONG = ("straightness", "growth", "steps", "entropy", "linearised", "singular-values")
 """What the Trajectories page draws along the paths, a group of figures at a time."""
+FIRST_STEP = 256
+"""The training step shown first: there the coupling of the smallest suite is at its highest."""
+MOST_SUITES = 3
+"""Training runs side by side: with more of them a step change would not be seen at once."""
+BY_STEP = ("coupling", "locality", "paths")
+"""What the Training page draws by step, a group of figures at a time."""
 MAX_MOSAIC = 24
 """Most blocks a side that a mosaic shows; beyond it a stride is taken."""
 
@@ -92,6 +101,10 @@ class State:
         first: whether the first token's path is drawn, which often lies far from all others.
         dimensions: in which paths are drawn, 2 or 3.
         along: which numbers are drawn along the paths.
+        suites: names of the training runs that are looked at, between commas.
+        step: of training; where a run has no such checkpoint, its nearest is shown.
+        suite_k: number of leading triplets where training runs are looked at.
+        by_step: which numbers are drawn by training step.
     """
 
     model: str = DEFAULT_MODEL
@@ -131,6 +144,10 @@ class State:
     first: bool = False
     dimensions: int = 2
     along: str = ALONG[0]
+    suites: str = DEFAULT_SUITE
+    step: int = FIRST_STEP
+    suite_k: int = SUITE_K
+    by_step: str = BY_STEP[0]
 
     def request(self) -> Request:
         """What has to be measured; raises `InputError` where no model could do it."""
@@ -167,7 +184,34 @@ class State:
 
     def path_request(self) -> Request:
         """What has to be measured of the paths of all tokens, of which none is chosen."""
-        return replace(self.request(), kind="trajectory", token=Request.token, k=Request.k)
+        return path_request(self.request())
+
+    def suite_request(self) -> Request:
+        """What has to be measured of every checkpoint of a training run, as float32 and trained."""
+        return Request(
+            prompt=self.prompt,
+            token=self.token,
+            # Any K up to the default one is in every result: the request stays the same.
+            k=SUITE_K if self.suite_k <= DEFAULT_K else self.suite_k,
+            final_norm=self.final_norm,
+        )
+
+    def checkpoint_request(self) -> Request:
+        """The same of the checkpoint that is shown of the first training run."""
+        suite = self.chosen_suites()[0]
+        return suite.request(self.suite_request(), self.nearest_step(suite.steps))
+
+    def nearest_step(self, steps: Iterable[int]) -> int:
+        """The step that is shown where there are these."""
+        return min(steps, key=lambda step: (abs(step - self.step), step))
+
+    def suite_view(self, n_blocks: int | None = None) -> View:
+        """How training runs are looked at."""
+        return replace(self.view(n_blocks), k=self.suite_k)
+
+    def chosen_suites(self) -> tuple[Suite, ...]:
+        """The training runs that are looked at."""
+        return tuple(map(find_suite, dict.fromkeys(self.suites.split(","))))
 
     def path_view(self) -> PathView:
         """How paths are looked at."""
@@ -278,6 +322,15 @@ def _flag(text: str) -> bool:
     return _one_of(("0", "1"))(text) == "1"
 
 
+def _suites(text: str) -> str:
+    names = text.split(",")
+    if len(names) > MOST_SUITES:
+        raise InputError(f"at most {MOST_SUITES} names are expected")
+    for name in names:
+        find_suite(name)
+    return text
+
+
 def _words(text: str) -> str:
     if not text.strip():
         raise InputError("a text is expected")
@@ -322,6 +375,10 @@ _READERS: Mapping[str, tuple[str, Callable[[str], Any]]] = {
     "first": ("first", _flag),
     "dims": ("dimensions", lambda text: int(_one_of(("2", "3"))(text))),
     "along": ("along", _one_of(ALONG)),
+    "suites": ("suites", _suites),
+    "step": ("step", _at_least(0)),
+    "sk": ("suite_k", _at_least(1)),
+    "by": ("by_step", _one_of(BY_STEP)),
 }
 """Name in a link: field, and how its text is read."""
 

@@ -529,7 +529,7 @@ def test_runs_ls_lists_what_is_stored(run, stored):
     listed = {entry["key"]: entry for entry in printed(run("runs", "ls", "--json"))}
     assert set(stored) <= set(listed)
     assert listed[stored[0]]["k_max"] == 8
-    assert listed[stored[0]]["gallery"] is False
+    assert listed[stored[0]]["read_only"] is False
 
 
 def test_runs_show_reads_by_the_first_letters(run, stored):
@@ -571,8 +571,8 @@ def test_runs_rm_removes_for_good(run, stored):
 
 
 def test_the_gallery_cannot_be_removed(run):
-    (shipped, *_) = [entry.key for entry in Store().entries() if entry.gallery]
-    assert "belongs to the gallery" in complaint(run("runs", "rm", shipped))
+    (shipped, *_) = [entry.key for entry in Store().entries() if entry.read_only]
+    assert "only read from here" in complaint(run("runs", "rm", shipped))
 
 
 def test_a_store_of_ones_own_is_listed(run, tmp_path):

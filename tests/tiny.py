@@ -1,10 +1,12 @@
 """Tiny models of real families, built from their configs with random weights, and a tokenizer."""
 
+import json
 from pathlib import Path
 from typing import Any
 
 import torch
 import transformers
+from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer, decoders, pre_tokenizers
 from tokenizers.models import BPE
 from tokenizers.trainers import BpeTrainer
@@ -30,6 +32,8 @@ _LLAMA3 = {
     "high_freq_factor": 4.0,
     "original_max_position_embeddings": 16,
 }
+PYTHIA_ROPE = {"rope_type": "default", "partial_rotary_factor": 1.0, "rope_theta": 500.0}
+"""Not the defaults, so that a config that is not understood shows."""
 _EXPERTS = {"num_local_experts": 4, "num_experts_per_tok": 2}
 _OPT = {"ffn_dim": 48, "word_embed_proj_dim": 32}
 _T5 = {"d_model": 32, "d_kv": 8, "d_ff": 48, "num_heads": 4, "num_layers": 4}
@@ -160,4 +164,29 @@ def folder(path: Path, family: str = "llama", seed: int = 0) -> Path:
     """A folder as `save_pretrained` leaves it: config, safetensors, tokenizer."""
     model(family, seed).save_pretrained(path)
     tokenizer().save_pretrained(path)
+    return path
+
+
+def pythia(path: Path, seed: int = 0) -> Path:
+    """A folder as a revision of the real Pythia has it: an old config, half precision, and causal
+    masks and rotary frequencies beside the weights, which today's transformers computes itself."""
+    folder(path, "gpt_neox", seed)
+    config = json.loads((path / "config.json").read_text())
+    for name in ("rope_parameters", "attention_bias", "dtype", "is_decoder", "pad_token_id"):
+        del config[name]
+    config |= {
+        "rotary_pct": PYTHIA_ROPE["partial_rotary_factor"],
+        "rotary_emb_base": PYTHIA_ROPE["rope_theta"],
+        "torch_dtype": "float16",
+        "transformers_version": "4.24.0",
+    }
+    (path / "config.json").write_text(json.dumps(config))
+    weights = {name: w.half() for name, w in load_file(path / "model.safetensors").items()}
+    n = config["max_position_embeddings"]
+    for block in range(config["num_hidden_layers"]):
+        attention = f"gpt_neox.layers.{block}.attention"
+        weights[f"{attention}.bias"] = torch.ones(1, 1, n, n).tril().to(torch.uint8)
+        weights[f"{attention}.masked_bias"] = torch.tensor(-1e4).half()
+        weights[f"{attention}.rotary_emb.inv_freq"] = torch.zeros(4).half()
+    save_file(weights, path / "model.safetensors", {"format": "pt"})
     return path

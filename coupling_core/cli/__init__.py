@@ -3,8 +3,12 @@
     depth      measure one prompt, or many           (options in `depth`, many in `prompts`)
     tokens     compare the tokens of a prompt        trajectory follow them through the blocks
     graph      the blocks as a graph                 compare    two stored results
+    training   one prompt over training runs         (step by step in `checkpoints`)
     models     which models are at hand
-    runs       the store: ls, show, verify, rm
+    runs       the store: ls, show, verify, rm, export, import
+    suite      training runs: list, train
+    doctor     what is right and wrong with this installation
+    health     whether a running app answers and its worker lives
     bench      how fast and how exact the engine is here
 
     options    what the commands share of them        terminal    progress bar, tables, JSON
@@ -23,10 +27,14 @@ import typer
 from coupling_core.cli.bench import bench
 from coupling_core.cli.compare import compare
 from coupling_core.cli.depth import depth
+from coupling_core.cli.doctor import doctor
 from coupling_core.cli.graph import graph
+from coupling_core.cli.health import health
 from coupling_core.cli.models import models
 from coupling_core.cli.runs import app as runs
+from coupling_core.cli.suite import app as suite
 from coupling_core.cli.tokens import tokens
+from coupling_core.cli.training import training
 from coupling_core.cli.trajectory import trajectory
 from coupling_core.errors import ComputeError, InputError
 
@@ -43,9 +51,13 @@ app.command()(tokens)
 app.command()(trajectory)
 app.command()(graph)
 app.command()(compare)
+app.command()(training)
 app.command()(models)
+app.command()(doctor)
+app.command()(health)
 app.command()(bench)
 app.add_typer(runs, name="runs")
+app.add_typer(suite, name="suite")
 
 
 def main() -> None:

@@ -9,7 +9,6 @@ from typing import Any, cast
 import numpy as np
 
 from coupling_core.cli import files
-from coupling_core.cli.reports.depth import means
 from coupling_core.cli.terminal import ProgressBar, print_json, print_lines, warn
 from coupling_core.errors import ComputeError, InputError
 from coupling_core.exports import to_csv, to_npz
@@ -23,6 +22,7 @@ from coupling_core.scores import (
     Scores,
     bootstrap,
     definition_name,
+    means,
     score_pairs,
 )
 from coupling_core.store import Store

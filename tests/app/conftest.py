@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 from coupling_core.gallery import requests
 from coupling_core.identity import identify
 from coupling_core.results import DepthResult
+from coupling_core.settings import settings
 from coupling_core.store import Store
 
 ROOT = Path(__file__).parents[2]
@@ -23,6 +24,7 @@ def open_page(monkeypatch: pytest.MonkeyPatch) -> Open:
     st.cache_resource.clear()
 
     def open_it(title: str, **query: str) -> AppTest:
+        settings.cache_clear()  # a test may have set some
         app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=SECONDS)
         app.query_params.update(query)
         app.run()

@@ -14,9 +14,10 @@ PAGES = {
     "Tokens": "pages/2_Tokens.py",
     "Trajectories": "pages/3_Trajectories.py",
     "Layer graph": "pages/4_Layer_graph.py",
-    "Compare": "pages/5_Compare.py",
-    "Runs": "pages/6_Runs.py",
-    "Method": "pages/7_Method.py",
+    "Training": "pages/5_Training.py",
+    "Compare": "pages/6_Compare.py",
+    "Runs": "pages/7_Runs.py",
+    "Method": "pages/8_Method.py",
 }
 Open = Callable[..., AppTest]
 

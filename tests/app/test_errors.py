@@ -38,6 +38,9 @@ def test_an_empty_prompt_is_told(open_page: Open) -> None:
         ({"token": "0"}, "token='0' became -1"),
         ({"def": "mine"}, "def='mine' became paper: one of paper, released"),
         ({"colour": "red"}, "colour is not known here"),
+        ({"suites": "mini-1"}, "suites='mini-1' became mini-64: suite 'mini-1' is unknown"),
+        ({"suites": "mini-64,mini-64-sd,mini-128,pythia-70m"}, "at most 3 names are expected"),
+        ({"step": "-1"}, "step='-1' became 256: an integer of at least 0 is expected"),
     ],
 )
 def test_what_a_link_gets_wrong_is_cleaned_and_told(
@@ -57,13 +60,15 @@ def test_a_pair_past_the_last_block_is_cut_and_told(open_page: Open) -> None:
     assert "Block 30 in the basis of block 11" in words(app)
 
 
-def test_a_hosted_app_offers_its_own_models_only(
+def test_a_demo_offers_its_own_models_only(
     open_page: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("COUPLING_HOSTED", "1")
+    monkeypatch.setenv("COUPLING_MODE", "demo")
     app = open_page("Start", model="/etc")
     assert "model='/etc' is not offered here" in app.warning[0].value
-    assert app.selectbox(key="model@list").options == list(ALIASES)
+    first, second, *runs = app.selectbox(key="model@list").options
+    assert [first, second] == list(ALIASES)
+    assert all(run.startswith("mini-") for run in runs)
 
 
 def test_a_k_that_is_not_stored_is_told_with_a_way_back(open_page: Open) -> None:

@@ -8,7 +8,7 @@ from cases import random_result
 from screen import PAGES, Open, charts, heat, words
 from streamlit.testing.v1 import AppTest
 
-from coupling_core.gallery import EXAMPLES
+from coupling_core.gallery import EXAMPLES, training_requests
 from coupling_core.records import View
 from coupling_core.scores import mean_off_diagonal, score_pairs
 from coupling_core.store import Store
@@ -21,6 +21,7 @@ TITLES = {
     "Tokens": "Coupling between tokens",
     "Trajectories": "Paths through depth",
     "Layer graph": "The blocks as a graph",
+    "Training": "Coupling through training",
     "Compare": "Two results side by side",
     "Runs": "Runs",
     "Method": "Method",
@@ -119,7 +120,9 @@ def test_views_change_the_figure_and_start_no_job(open_page: Open, gallery, tmp_
 
 def test_runs_lists_the_gallery_and_searches_it(open_page: Open) -> None:
     app = open_page("Runs")
-    kinds = list(app.dataframe[0].value["Kind"])
+    every = app.dataframe[0].value
+    assert len(every) == 11 + len(training_requests())
+    kinds = every["Kind"][every["Model"].str.startswith("SmolLM2")]
     assert sorted(kinds) == [
         *["depth"] * 6,
         "fixed-output, blocks 12 and 11",
@@ -135,10 +138,10 @@ def test_runs_lists_the_gallery_and_searches_it(open_page: Open) -> None:
 
 def test_a_new_result_is_noticed(open_page: Open) -> None:
     app = open_page("Depth")
-    assert {entry.gallery for entry in entries()} == {True}
+    assert {entry.read_only for entry in entries()} == {True}
     Store().put(random_result())
     app.run()
-    assert {entry.gallery for entry in entries()} == {True, False}
+    assert {entry.read_only for entry in entries()} == {True, False}
 
 
 def test_the_numbers_of_the_method_page_are_those_of_the_gallery(open_page: Open, gallery) -> None:

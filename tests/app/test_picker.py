@@ -5,11 +5,9 @@ from pathlib import Path
 
 import pytest
 import tiny
-from fake_hub import REPO, FakeHub
+from fake_hub import REPO, FakeHub, client, lay_out
 from screen import Open, words
 from streamlit.testing.v1 import AppTest
-
-from coupling_core.hub import naming
 
 OTHER = "Another model…"
 
@@ -35,19 +33,8 @@ def press(app: AppTest, label: str) -> AppTest:
 @pytest.fixture
 def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """A hub of the test's own with one model of two revisions, and an empty cache."""
-    from huggingface_hub import constants
-
     fake = FakeHub({name: tiny.folder(tmp_path / "served" / name) for name in ("main", "step1000")})
-    url = fake.url + "/{repo_id}/resolve/{revision}/{filename}"
-    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
-    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
-    monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", True)
-    monkeypatch.setattr(constants, "HF_TOKEN_PATH", str(tmp_path / "token"))
-    monkeypatch.setattr(constants, "ENDPOINT", fake.url)
-    monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", url)
-    monkeypatch.setattr(naming, "_asked", {})
-    monkeypatch.delenv("HF_TOKEN", raising=False)
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    client(monkeypatch, tmp_path, fake)
     yield fake
     fake.close()
 
@@ -169,14 +156,69 @@ def test_start_has_the_twin_of_quantised_weights(open_page: Open) -> None:
     assert not app.exception
 
 
-def test_a_hosted_app_loads_its_models_in_one_way(
+def test_a_demo_loads_its_models_in_one_way(
     open_page: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("COUPLING_HOSTED", "1")
+    monkeypatch.setenv("COUPLING_MODE", "demo")
     app = open_page("Start", dtype="float16", quant="nf4")
     assert "not offered here" in app.warning[0].value
     assert not app.sidebar.expander
     assert not app.query_params
+
+
+# ---- training runs
+
+OWN = "coupling-explorer/mini-64"
+
+
+@pytest.fixture
+def suite(tmp_path: Path) -> dict[str, str]:
+    """A training run of two steps that was made on this machine; the last has a name of its own."""
+    folder = tmp_path / "steps"
+    steps = {
+        step: tiny.folder(folder / step, "gpt_neox", i) for i, step in enumerate(("step8", "step4"))
+    }
+    return lay_out(tmp_path / "home" / "suites", steps | {"main": steps["step8"]}, OWN)
+
+
+def test_a_training_run_is_chosen_with_its_step(open_page: Open, suite: dict[str, str]) -> None:
+    app = open_page("Depth", prompt="The cat", k="4")
+    assert "mini-64" in app.selectbox(key="model@list").options
+    app.selectbox(key="model@list").set_value(OWN).run()
+    step = app.selectbox(key="revision@step-mini-64")
+    assert (step.label, step.options, step.value) == ("Training step", ["4", "8"], "step8")
+    assert "Revision" not in labels(app)
+    assert "4 causal blocks, width 32" in words(app)
+    step.set_value("step4").run()
+    assert app.query_params["rev"] == "step4"
+    assert app.query_params["model"] == OWN
+    assert not app.exception
+
+
+def test_a_step_that_there_is_not_is_told(open_page: Open, suite: dict[str, str]) -> None:
+    app = open_page("Depth", model=OWN, rev="step5")
+    assert app.selectbox(key="revision@step-mini-64").value == "step5"
+    assert "the nearest are step4 and step8" in app.error[0].value
+
+
+def test_a_demo_offers_the_training_runs(
+    open_page: Open, suite: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COUPLING_MODE", "demo")
+    app = open_page("Depth", model=OWN, rev="step4", prompt="The cat", k="4")
+    assert (app.query_params["model"], app.query_params["rev"]) == (OWN, "step4")
+    assert "4 causal blocks, width 32" in words(app)
+    other = open_page("Start", model="coupling-explorer/mini-9", rev="step4")
+    assert "is not offered here" in other.warning[0].value
+
+
+def test_what_is_wrong_with_a_hub_suite_is_said_where_it_is_chosen(
+    open_page: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client(monkeypatch, tmp_path)
+    app = open_page("Method", model="EleutherAI/pythia-2.8b")
+    assert "the weights of the end of training" in app.sidebar.warning[0].value
+    assert not open_page("Method", model="EleutherAI/pythia-70m").sidebar.warning
 
 
 # ---- the hub

@@ -17,7 +17,8 @@ from coupling_core.records import (
     TOKEN_KINDS,
     Request,
 )
-from explorer.state import State, from_query, to_query
+from coupling_core.suites import suites
+from explorer.state import BY_STEP, State, from_query, to_query
 
 TEXT = st.text(min_size=1).filter(str.strip)
 KEYS = st.just("") | st.from_regex(r"[0-9a-f]{32}-k[1-9]\d?-v[1-9]\d?", fullmatch=True)
@@ -55,6 +56,10 @@ STATES = st.builds(
     node_color=st.sampled_from(NODE_COLORS),
     left=KEYS,
     right=KEYS,
+    suites=st.lists(st.sampled_from(sorted(suites())), min_size=1, max_size=3).map(",".join),
+    step=st.integers(0),
+    suite_k=st.integers(1),
+    by_step=st.sampled_from(BY_STEP),
 )
 
 

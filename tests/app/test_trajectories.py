@@ -130,7 +130,7 @@ def test_a_result_without_its_twin_offers_to_measure_that(
     folder.mkdir()
     source = Store().gallery / f"{stored[0].key}.safetensors"
     (folder / source.name).write_bytes(source.read_bytes())
-    monkeypatch.setattr("coupling_core.store._CACHE", tmp_path)
+    monkeypatch.setattr("coupling_core.store.SHIPPED", tmp_path)
     app = open_page("Trajectories")
     assert "paths-twin" not in charts(app)
     (offer,) = [b for b in app.button if b.label == "Measure the untrained twin too"]

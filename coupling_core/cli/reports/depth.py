@@ -3,8 +3,6 @@
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from coupling_core.cli.reports import common
 from coupling_core.cli.terminal import print_lines, print_table
 from coupling_core.records import View
@@ -13,7 +11,7 @@ from coupling_core.scores import (
     Scores,
     block_means,
     definition_name,
-    mean_off_diagonal,
+    means,
     score_pairs,
 )
 from coupling_core.subspaces import gaps
@@ -41,16 +39,6 @@ def summary(result: DepthResult, view: View, *, stored: bool) -> dict[str, Any]:
         "chance": found.chance,
         "corrected": found.corrected,
         "certified": [certificate.certified for certificate in result.certificates],
-    }
-
-
-def means(found: Scores) -> dict[str, float]:
-    """Means over l != l' of the raw score, of its chance floor and of the corrected score."""
-    floor = np.where(np.isnan(found.coupling), np.nan, found.chance)
-    return {
-        "coupling": mean_off_diagonal(found.coupling),
-        "chance": mean_off_diagonal(floor),
-        "corrected": mean_off_diagonal(found.corrected),
     }
 
 

@@ -43,12 +43,7 @@ def means(result: TrajectoryResult) -> dict[str, float]:
         "expodistance": trajectory.expodistance(result.norms),
         "equidistance": trajectory.equidistance(result.step_lengths),
     }
-    return {name: _mean(values) for name, values in numbers.items()}
-
-
-def _mean(values: np.ndarray) -> float:
-    known = values[np.isfinite(values)]
-    return float(known.mean()) if known.size else float("nan")
+    return {name: trajectory.mean(values) for name, values in numbers.items()}
 
 
 def show(
