@@ -179,9 +179,11 @@ class Jobs:
     def active(self) -> list[JobStatus]:
         """The running job, then the queued ones in their order."""
         with self._lock:
-            running = [self._running] if self._running and self._running.state in _ACTIVE else []
             order = self._order()
-            return [self._status(job, order) for job in (*running, *order)]
+            return [self._status(job, order) for job in (*self._under_way(), *order)]
+
+    def _under_way(self) -> list[_Job]:
+        return [self._running] if self._running and self._running.state in _ACTIVE else []
 
     def _active(self, key: str) -> _Job | None:
         job = self._jobs.get(key)
@@ -210,8 +212,7 @@ class Jobs:
                 f"the queue is full: {len(self._queue)} jobs wait already; try again in a few "
                 "minutes, or look at what is stored"
             )
-        running = [self._running] if self._running and self._running.state in _ACTIVE else []
-        own = sum(owner in job.owners for job in (*running, *self._queue))
+        own = sum(owner in job.owners for job in (*self._under_way(), *self._queue))
         if limits.per_owner is not None and own >= limits.per_owner:
             raise InputError(
                 f"{own} of your jobs are under way, and no more are taken on at a time: wait for "
@@ -236,10 +237,7 @@ class Jobs:
         """The queued jobs in the order in which they will run, if nothing changes."""
         turns, left, order = dict(self._turns), list(self._queue), []
         while left:
-            job = min(left, key=lambda job: min(turns.get(owner, 0) for owner in job.owners))
-            left.remove(job)
-            order.append(job)
-            _take_turn(turns, job.owners)
+            order.append(_take_next(turns, left))
         return order
 
     def _status(self, job: _Job, order: Sequence[_Job] | None = None) -> JobStatus:
@@ -278,10 +276,8 @@ class Jobs:
 
     def _next(self) -> _Job | None:
         with self._lock:
-            self._running = next(iter(self._order()), None)
+            self._running = _take_next(self._turns, self._queue) if self._queue else None
             if self._running:
-                self._queue.remove(self._running)
-                _take_turn(self._turns, self._running.owners)
                 self._running.state = "running"
                 self._running.started = time.monotonic()
             else:
@@ -306,14 +302,17 @@ class Jobs:
                 job.progress = replace(job.progress, partial=None)
 
 
-def _take_turn(turns: dict[str, int], owners: set[str]) -> None:
-    """Note that it was these owners' turn."""
+def _take_next(turns: dict[str, int], queue: list[_Job]) -> _Job:
+    """Take out the job whose turn it is, and note that its owners had their turn."""
+    job = min(queue, key=lambda job: min(turns.get(owner, 0) for owner in job.owners))
+    queue.remove(job)
     latest = max(turns.values(), default=0)
-    for owner in owners:
+    for owner in job.owners:
         turns.pop(owner, None)
         turns[owner] = latest + 1
     while len(turns) > OWNERS:
         del turns[next(iter(turns))]
+    return job
 
 
 def _plain_words(error: BaseException) -> str:

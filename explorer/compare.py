@@ -21,6 +21,7 @@ from explorer.recipes import compare_recipes
 from explorer.session import bound, change
 from explorer.state import State
 from explorer.strip import facts, take_along
+from explorer.switches import ENTRIES, MATRIX, SCORE, switches
 from explorer.text import plain, rounded, weights_form
 
 PANEL = 440
@@ -158,26 +159,9 @@ def _page(found: Comparison) -> bytes:
     return figures.render(figures.comparison(found), ".html", found.left, found.view)
 
 
-_SWITCHES = (
-    ("Score", "raw", {False: "Chance-corrected", True: "Raw"}),
-    ("Matrix", "role", {"A": "A = UᵀJV", "B": "B = VᵀJU"}),
-    ("Entries", "signed", {False: "Magnitude", True: "Signed"}),
-)
-"""Label, field of the state, and the words for its values."""
-
-
 def _switches() -> None:
     with st.container(horizontal=True, gap="medium"):
-        for label, field, words in _SWITCHES:
-            bound(
-                st.segmented_control,
-                label,
-                field,
-                tuple(words),
-                place="compare",
-                format_func=words.__getitem__,
-                required=True,
-            )
+        switches((SCORE, MATRIX, ENTRIES), "compare")
 
 
 def _sums(found: Comparison) -> None:

@@ -9,9 +9,9 @@ from coupling_core.results import DepthResult
 from explorer import guide
 from explorer.chart import Shown, draw
 from explorer.drawer import drawer, selected, selection
-from explorer.session import bound
 from explorer.state import FIGURE_3, MAX_MOSAIC, State
 from explorer.strip import strip
+from explorer.switches import COLOURS, ENTRIES, MATRIX, SCORE, Choice, switches
 
 MAP = 620
 """Height of each map in pixels: a square in half the page."""
@@ -42,30 +42,23 @@ def partial_map(result: DepthResult, state: State) -> None:
     st.plotly_chart(figure, key="partial", alt=figure.layout.meta["alt"])
 
 
-_SWITCHES = (
-    ("Matrix", "role", {"A": "A = UᵀJV", "B": "B = VᵀJU"}),
-    ("Entries", "signed", {False: "Magnitude", True: "Signed"}),
-    ("Score", "raw", {False: "Chance-corrected", True: "Raw"}),
-    ("Colour range", "auto_range", {False: "Fixed", True: "Auto"}),
-    ("Mosaic", "figure_3", {True: "Blocks 9-16 (Figure 3)", False: "Blocks of the sidebar"}),
+_CHOICES: tuple[Choice, ...] = (
+    MATRIX,
+    ENTRIES,
+    SCORE,
+    COLOURS,
 )
-"""Label, field of the state, and the words for its values."""
+_BLOCKS: Choice = (
+    "Mosaic",
+    "figure_3",
+    {True: "Blocks 9-16 (Figure 3)", False: "Blocks of the sidebar"},
+)
 
 
 def _switches(n_blocks: int) -> None:
     with st.container(horizontal=True, gap="medium"):
-        for label, field, words in _SWITCHES:
-            if field == "figure_3" and n_blocks < FIGURE_3[-1]:
-                continue
-            bound(
-                st.segmented_control,
-                label,
-                field,
-                tuple(words),
-                place="depth",
-                format_func=words.__getitem__,
-                required=True,
-            )
+        has_figure_3 = n_blocks >= FIGURE_3[-1]
+        switches((*_CHOICES, _BLOCKS) if has_figure_3 else _CHOICES, "depth")
 
 
 def _mosaic(result: DepthResult, state: State) -> None:

@@ -6,17 +6,16 @@ import streamlit as st
 
 from coupling_core import figures
 from coupling_core.exports.graph import ENDINGS, graph_file
-from coupling_core.gallery import UNTRAINED_SEED
 from coupling_core.results import DepthResult, Result
 from coupling_core.scores import Scores, score_pairs
 from explorer import guide
 from explorer.chart import Shown, draw
 from explorer.drawer import selected, selection
 from explorer.recipes import graph_recipes
-from explorer.session import bound
 from explorer.shell import PAGES
 from explorer.state import State, to_query
 from explorer.strip import strip
+from explorer.switches import SCORE, Choice, switches, threshold, twin_switch
 
 
 def show(answered: Result, state: State) -> None:
@@ -48,48 +47,19 @@ def partial_graph(partial: Result, state: State) -> None:
     st.plotly_chart(figure, key="partial", alt=figure.layout.meta["alt"])
 
 
-_SWITCHES = (
+_CHOICES: tuple[Choice, ...] = (
     ("Layout", "layout", {"line": "Line", "circle": "Circle", "spring": "Spring"}),
     ("Nodes coloured by", "node_color", {"community": "Community", "depth": "Depth"}),
-    ("Score", "raw", {False: "Chance-corrected", True: "Raw"}),
+    SCORE,
     ("Width and opacity", "auto_range", {False: "Fixed", True: "Auto"}),
 )
-"""Label, field of the state, and the words for its values."""
 
 
 def _switches(state: State) -> None:
     with st.container(horizontal=True, gap="medium"):
-        bound(
-            st.segmented_control,
-            "Model",
-            "untrained",
-            (False, True),
-            place="graph",
-            format_func={False: "Trained", True: "Untrained twin"}.__getitem__,
-            read=lambda on: UNTRAINED_SEED if on else None,
-            write=lambda seed: seed is not None,
-            required=True,
-        )
-        for label, field, words in _SWITCHES:
-            bound(
-                st.segmented_control,
-                label,
-                field,
-                tuple(words),
-                place="graph",
-                format_func=words.__getitem__,
-                required=True,
-            )
-        bound(
-            st.slider,
-            "Threshold: smallest score of an edge",
-            "threshold",
-            0.0,
-            1.0,
-            step=0.01,
-            place="graph",
-            width=320,
-        )
+        twin_switch("Model", "graph")
+        switches(_CHOICES, "graph")
+        threshold("graph")
 
 
 def _options(state: State) -> dict[str, object]:

@@ -15,6 +15,7 @@ from explorer.session import bound, change
 from explorer.shell import PAGES
 from explorer.state import State, to_query
 from explorer.strip import strip
+from explorer.switches import twin_switch
 
 PANEL = 440
 """Height of a panel in pixels: all three fit on a laptop's screen."""
@@ -70,17 +71,7 @@ def _choices(state: State) -> None:
             write=lambda text: text if text in EXAMPLES else None,
             required=state.prompt in EXAMPLES,
         )
-        bound(
-            st.segmented_control,
-            "Score map of",
-            "untrained",
-            (False, True),
-            place="start",
-            format_func={False: "Trained", True: "Untrained twin"}.__getitem__,
-            read=lambda on: UNTRAINED_SEED if on else None,
-            write=lambda seed: seed is not None,
-            required=True,
-        )
+        twin_switch("Score map of", "start")
 
 
 def _panels(

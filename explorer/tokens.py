@@ -13,6 +13,7 @@ from explorer.chart import Shown, draw
 from explorer.session import bound
 from explorer.state import State
 from explorer.strip import strip
+from explorer.switches import COLOURS, ENTRIES, MATRIX, SCORE, Choice, switches
 
 MAP = 600
 """Height of the grid in pixels."""
@@ -21,26 +22,26 @@ BESIDE = 470
 LONGEST_LIST = 256
 """A list of more tokens than this is no help; a number is then typed."""
 
-_MODES = {
-    "self": "Each token with itself",
-    "fixed-input": "One input token",
-    "fixed-output": "One output token",
-}
+_COMPARED: Choice = (
+    "Compared",
+    "mode",
+    {
+        "self": "Each token with itself",
+        "fixed-input": "One input token",
+        "fixed-output": "One output token",
+    },
+)
+_PAIRS: Choice = ("Blocks", "all_pairs", {False: "One pair", True: "Mean over all pairs"})
 _FORMULAS = {
     "self": r"$J^l_{tt}$ against $J^{l'}_{t't'}$",
     "fixed-input": r"$J^l_{t_1 t}$ against $J^{l'}_{t_1 t'}$, with $t_1$ fixed",
     "fixed-output": r"$J^l_{t\, t_2}$ against $J^{l'}_{t' t_2}$, with $t_2$ fixed",
 }
-_SWITCHES = (
-    ("Matrix", "role", {"A": "A = UᵀJV", "B": "B = VᵀJU"}),
-    ("Score", "raw", {False: "Chance-corrected", True: "Raw"}),
-    ("Colour range", "auto_range", {False: "Fixed", True: "Auto"}),
-)
-_OF_A_PAIR = (
+_CHOICES: tuple[Choice, ...] = (MATRIX, SCORE, COLOURS)
+_OF_A_PAIR: tuple[Choice, ...] = (
     ("Grid of", "matrices", {False: "Scores", True: "Matrices"}),
-    ("Entries", "signed", {False: "Magnitude", True: "Signed"}),
+    ENTRIES,
 )
-"""Label, field of the state, and the words for its values."""
 
 
 def controls(state: State) -> Request:
@@ -49,26 +50,13 @@ def controls(state: State) -> Request:
     n_blocks = _count_blocks(request)
     block, basis = drawer.within(state, n_blocks) if n_blocks else (state.block, state.basis)
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
-        _switch("Compared", "mode", _MODES)
-        _switch("Blocks", "all_pairs", {False: "One pair", True: "Mean over all pairs"})
+        switches((_COMPARED, _PAIRS), "tokens")
         if not state.all_pairs:
             drawer.inputs(n_blocks, block, basis)
         if state.mode != "self":
             _fixed(state, request)
     st.caption(_FORMULAS[state.mode])
     return state.token_request(block, basis)
-
-
-def _switch(label: str, field: str, words: dict[object, str]) -> None:
-    bound(
-        st.segmented_control,
-        label,
-        field,
-        tuple(words),
-        place="tokens",
-        format_func=words.__getitem__,
-        required=True,
-    )
 
 
 def _count_blocks(request: Request) -> int | None:
@@ -123,8 +111,7 @@ def show(result: Result, state: State) -> None:
     strip(*shown, guide.TOKENS, selected=token)
     with st.container(horizontal=True, gap="medium"):
         pair = isinstance(result, TokensResult)
-        for switch in (*_SWITCHES, *_OF_A_PAIR * pair):
-            _switch(*switch)
+        switches((*_CHOICES, *_OF_A_PAIR * pair), "tokens")
     _windows(result, state, token, other)
     left, right = st.columns([3, 2], gap="large")
     with left:

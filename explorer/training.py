@@ -16,6 +16,7 @@ from explorer.drawer import selected, selection
 from explorer.session import bound, change, current, keep_link
 from explorer.shell import PAGES, plain_errors
 from explorer.state import State
+from explorer.switches import SCORE, switches, threshold
 from explorer.text import rounded, sentence
 from explorer.training_strip import training_strip
 
@@ -23,7 +24,6 @@ K_MAX = 50
 """Largest K of the slider where nothing is measured yet."""
 
 _MARKED = "_marked"
-_SCORES = {False: "Chance-corrected", True: "Raw"}
 _GROUPS: dict[str, tuple[str, tuple[StepCurve, StepCurve]]] = {
     "coupling": ("Coupling", ("corrected", "alignment")),
     "locality": ("Locality and loss", ("locality", "loss")),
@@ -122,25 +122,8 @@ def _switches(k_max: int) -> None:
             write=lambda k: min(k, k_max),
             width=320,
         )
-        bound(
-            st.segmented_control,
-            "Score",
-            "raw",
-            tuple(_SCORES),
-            place="training",
-            format_func=_SCORES.__getitem__,
-            required=True,
-        )
-        bound(
-            st.slider,
-            "Threshold: smallest score of an edge",
-            "threshold",
-            0.0,
-            1.0,
-            step=0.01,
-            place="training",
-            width=320,
-        )
+        switches([SCORE], "training")
+        threshold("training")
 
 
 def _maps(one: _Step, state: State) -> None:
@@ -231,15 +214,8 @@ def _pair(result: DepthResult, one: _Step, state: State) -> None:
 
 
 def _curves(shown: Sequence[_Step], state: State) -> None:
-    bound(
-        st.segmented_control,
-        "What is drawn",
-        "by_step",
-        tuple(_GROUPS),
-        place="training",
-        format_func=lambda name: _GROUPS[name][0],
-        required=True,
-    )
+    groups = {name: words for name, (words, _) in _GROUPS.items()}
+    switches([("What is drawn", "by_step", groups)], "training")
     names = _GROUPS[state.by_step][1]
     columns = st.columns(len(names), gap="large")
     for column, name in zip(columns, names, strict=True):

@@ -18,9 +18,10 @@ from coupling_core.results import DepthResult, TrajectoryResult
 from explorer import backend, guide
 from explorer.chart import Shown, draw
 from explorer.compute import answer
-from explorer.session import bound, change
+from explorer.session import change
 from explorer.state import State
 from explorer.strip import strip
+from explorer.switches import Choice, switches
 
 
 @dataclass(frozen=True)
@@ -55,15 +56,8 @@ def show(result: TrajectoryResult, state: State) -> None:
     st.caption("A click on a path, in two dimensions, selects its token.")
     above = st.container()
     st.header("Along the paths", anchor=False)
-    bound(
-        st.segmented_control,
-        "What is drawn",
-        "along",
-        tuple(_GROUPS),
-        place="trajectories",
-        format_func=lambda name: _GROUPS[name][0],
-        required=True,
-    )
+    groups = {name: words for name, (words, _) in _GROUPS.items()}
+    switches([("What is drawn", "along", groups)], "trajectories")
     _GROUPS[state.along][1](drawn, state)
     with above:  # drawn last, for the first time takes two seconds to import scikit-learn
         _paths(drawn, state.dimensions)
@@ -82,7 +76,7 @@ def twin_of(request: Request) -> Request:
     return replace(request, untrained=untrained, quantize=None)  # a twin has no quantised form
 
 
-_SWITCHES = (
+_CHOICES: tuple[Choice, ...] = (
     ("Components fitted on", "fit", {"last": "Last state", "all": "All states"}),
     (
         "Blocks",
@@ -92,21 +86,11 @@ _SWITCHES = (
     ("First token", "first", {False: "Left out", True: "Drawn"}),
     ("Dimensions", "dimensions", {2: "2-D", 3: "3-D"}),
 )
-"""Label, field of the state, and the words for its values."""
 
 
 def _switches() -> None:
     with st.container(horizontal=True, gap="medium"):
-        for label, field, words in _SWITCHES:
-            bound(
-                st.segmented_control,
-                label,
-                field,
-                tuple(words),
-                place="trajectories",
-                format_func=words.__getitem__,
-                required=True,
-            )
+        switches(_CHOICES, "trajectories")
 
 
 def _paths(drawn: Drawn, dimensions: int) -> None:
