@@ -24,6 +24,7 @@ SCRIPTS = (
     "streaming",
     "startup",
     "training",
+    "load",
     "paths",
     "gpu",
 )

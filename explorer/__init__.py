@@ -1,7 +1,13 @@
 """What the pages share: state and links, the shell, panels and exports."""
 
 import os
+from importlib import import_module
 
 # Read by OpenMP when torch is imported. Threads that spin while they wait are faster on an idle
 # machine, but browsers and other visitors want the cores too, and then spinning is far slower.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+
+# Whole packages, before a page asks for a part of one: where two visitors' threads import a package
+# and a module of it at once, each waits for the other, and Python shows one of them half of it.
+for _package in ("coupling_core.exports", "coupling_core.figures.tokens", "coupling_core.hub"):
+    import_module(_package)

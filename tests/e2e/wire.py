@@ -1,0 +1,143 @@
+"""A visitor without a browser: Streamlit's own messages over its websocket.
+
+What a browser takes to draw is left out, so that many visitors fit on one machine and what is seen
+is the server's part. A visitor looks at what is sent (`texts`, `errors`), presses buttons, and asks
+again when a page says that a part of it wants to be drawn anew, as a browser does.
+"""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from streamlit.proto.Alert_pb2 import Alert
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from websockets.sync.client import ClientConnection, connect
+from websockets.typing import Subprotocol
+
+PATIENCE = 120.0
+"""Seconds for which an answer may be awaited."""
+STOPPED = ForwardMsg.ScriptFinishedStatus.FINISHED_EARLY_FOR_RERUN
+FRAGMENT = ForwardMsg.ScriptFinishedStatus.FINISHED_FRAGMENT_RUN_SUCCESSFULLY
+DONE = ForwardMsg.ScriptFinishedStatus.FINISHED_SUCCESSFULLY
+
+
+@dataclass(frozen=True)
+class _Sent:
+    """An element of the page, and the last run of the whole page when it was sent."""
+
+    run: str
+    element: Any
+
+
+@contextmanager
+def visiting(url: str) -> Iterator["Visitor"]:
+    """A session with the app at this address."""
+    address = f"ws://{urlsplit(url).netloc}/_stcore/stream"
+    with connect(address, subprotocols=[Subprotocol("streamlit")], max_size=None) as socket:
+        yield Visitor(socket)
+
+
+class Visitor:
+    """One session.
+
+    Args:
+        socket: its connection.
+    """
+
+    def __init__(self, socket: ClientConnection) -> None:
+        self._socket = socket
+        self._page = self._query = self._run = ""
+        self._elements: dict[tuple[int, ...], _Sent] = {}
+        self._wishes: dict[str, tuple[float, float]] = {}
+
+    def open(self, address: str) -> float:
+        """Open a page by its path and query; gives the seconds until it was drawn to its end."""
+        path, _, self._query = address.partition("?")
+        self._page = path.strip("/")
+        start = time.perf_counter()
+        self._ask()
+        self._read_to_the_end()
+        return time.perf_counter() - start
+
+    def press(self, label: str) -> None:
+        """Press a button, and read what comes of it."""
+        ids = [button.id for button in self.elements("button") if button.label == label]
+        if len(ids) != 1:
+            raise LookupError(f"{len(ids)} buttons are called {label!r}: {self.texts()}")
+        self._ask(pressed=ids[0])
+        self._read_to_the_end()
+
+    def wait(self) -> None:
+        """Draw anew what wants to be, until nothing on the page does any more."""
+        deadline = time.monotonic() + PATIENCE
+        while self._wishes:
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"not at rest after {PATIENCE} s: {self.texts()}")
+            self._follow()
+
+    def elements(self, kind: str) -> Iterator[Any]:
+        """What of this kind is on the page, such as `plotly_chart`."""
+        for sent in self._elements.values():
+            if sent.element.WhichOneof("type") == kind:
+                yield getattr(sent.element, kind)
+
+    def texts(self) -> list[str]:
+        """Texts and alerts on the page."""
+        return [one.body for kind in ("markdown", "alert") for one in self.elements(kind)]
+
+    def errors(self) -> list[str]:
+        """Exceptions, and alerts that tell of an error."""
+        alerts = [one.body for one in self.elements("alert") if one.format == Alert.ERROR]
+        return alerts + [one.message for one in self.elements("exception")]
+
+    def _ask(self, *, pressed: str = "", fragment: str = "") -> None:
+        message = BackMsg()
+        state = message.rerun_script
+        state.query_string, state.page_name = self._query, self._page
+        state.fragment_id, state.is_auto_rerun = fragment, bool(fragment)
+        if pressed:
+            widget = state.widget_states.widgets.add()
+            widget.id, widget.trigger_value = pressed, True
+        self._socket.send(message.SerializeToString())
+
+    def _follow(self) -> None:
+        """Wait for the next part that wants to be drawn anew, and draw it."""
+        fragment, (due, every) = min(self._wishes.items(), key=lambda wish: wish[1])
+        time.sleep(max(0.0, due - time.monotonic()))
+        self._wishes[fragment] = time.monotonic() + every, every
+        self._ask(fragment=fragment)
+        self._read_to_the_end()
+
+    def _read_to_the_end(self) -> None:
+        while True:
+            message = ForwardMsg()
+            message.ParseFromString(self._socket.recv(timeout=PATIENCE, decode=False))
+            match message.WhichOneof("type"):
+                case "new_session" if not message.metadata.run.fragment_ids:
+                    self._run = message.metadata.run.script_run_id
+                    self._wishes.clear()
+                case "delta" if message.delta.WhichOneof("type") == "new_element":
+                    at = tuple(message.metadata.delta_path)
+                    self._elements[at] = _Sent(self._run, message.delta.new_element)
+                case "auto_rerun":
+                    every = message.auto_rerun.interval
+                    self._wishes[message.auto_rerun.fragment_id] = time.monotonic() + every, every
+                case "stop_auto_rerun":
+                    self._wishes.clear()
+                case "page_info_changed":
+                    self._query = message.page_info_changed.query_string
+                case "script_finished" if message.script_finished == DONE:
+                    self._forget_earlier_runs()
+                    return
+                case "script_finished" if message.script_finished == FRAGMENT:
+                    return
+                case "script_finished" if message.script_finished != STOPPED:
+                    raise RuntimeError(f"the page did not run to its end: {self.errors()}")
+
+    def _forget_earlier_runs(self) -> None:
+        """A run of the whole page replaces all that was there."""
+        self._elements = {at: one for at, one in self._elements.items() if one.run == self._run}
