@@ -74,7 +74,7 @@ def provider_problem(url: str) -> str:
         url: its `server_metadata_url`, which begins with http.
     """
     try:
-        with urllib.request.urlopen(url, timeout=SECONDS) as answer:
+        with urllib.request.urlopen(url, timeout=SECONDS) as answer:  # nosec B310  # `problem` looked
             json.load(answer)["authorization_endpoint"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         return f"{url} does not answer as a provider of OpenID Connect ({error})"
