@@ -13,11 +13,11 @@ from explorer.text import plain, sentence
 
 # A provider sends everybody back to the Start page: the tab remembers which link was opened.
 _REMEMBER_LINK = "<script>sessionStorage.setItem('coupling-link', location.href)</script>"
-_RETURN_TO_LINK = """<script>
+_RETURN_TO_LINK = """<script>{
 const link = sessionStorage.getItem('coupling-link');
 sessionStorage.removeItem('coupling-link');
 if (link && link !== location.href) location.replace(link);
-</script>"""
+}</script>"""
 
 
 def require() -> None:

@@ -90,15 +90,15 @@ def test_a_page_shows_nothing_but_the_door(tab: Page, app: App, address: str) ->
 
 @pytest.mark.usefixtures("provider")
 def test_a_link_leads_through_the_door_and_out_again(visit: Visit, app: App) -> None:
-    page = visit("/Depth?k=20")
+    page = visit("/Runs?k=20")
     sign_in(page, "ann")
-    expect(page.get_by_text("K = 20 of 50")).to_be_visible()
-    expect(page).to_have_url(f"{app.url}/Depth?k=20")
+    expect(page).to_have_url(f"{app.url}/Runs?k=20")
+    expect(page.get_by_role("heading", name="Runs")).to_be_visible()
     expect(page.get_by_text("Ann@uni.example")).to_be_visible()
     page.get_by_role("button", name="Sign out").click()
     page.get_by_role("button", name="End session").click()
     expect_the_door(page)
-    page.goto(f"{app.url}/Depth?k=20")
+    page.goto(f"{app.url}/Runs?k=20")
     expect_the_door(page)
 
 
