@@ -2,7 +2,9 @@
 # Right for a Hugging Face Docker Space as it is; another port by --env PORT=...
 FROM python:3.11-slim-bookworm
 
-RUN useradd --create-home --uid 1000 explorer
+# The folder is made here, since WORKDIR would make it root's.
+RUN useradd --create-home --uid 1000 explorer \
+    && install --directory --owner explorer /home/explorer/app
 WORKDIR /home/explorer/app
 ENV HOME=/home/explorer \
     PATH=/home/explorer/venv/bin:$PATH \
@@ -10,7 +12,8 @@ ENV HOME=/home/explorer \
     PORT=7860 \
     COUPLING_MODE=demo \
     COUPLING_HOME=/home/explorer/cache \
-    COUPLING_STORE=/home/explorer/store
+    COUPLING_STORE=/home/explorer/store \
+    STREAMLIT_CLIENT_SHOW_ERROR_DETAILS=none
 
 # torch without CUDA is a fifth of the size; with a GPU give the index of its CUDA.
 ARG TORCH_INDEX=https://download.pytorch.org/whl/cpu

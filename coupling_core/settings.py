@@ -6,11 +6,12 @@ names); the environment counts more. README has the table, which `table` makes.
 """
 
 import os
+import re
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, ValidationError
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationError
 from pydantic_settings import (
     BaseSettings,
     NoDecode,
@@ -30,7 +31,14 @@ def _split(value: Any) -> Any:
     return [part.strip() for part in value.split(",")] if isinstance(value, str) else value
 
 
+def _allowed(value: str) -> str:
+    if not re.fullmatch(r"\*|(\*|[^@*\s]+)@[^@*\s]+", value):
+        raise ValueError("it is no address, and neither *@domain nor *")
+    return value
+
+
 Limit = Annotated[int, Field(ge=1)]
+Allowed = Annotated[str, AfterValidator(_allowed)]
 
 
 class Settings(BaseSettings):
@@ -52,14 +60,25 @@ class Settings(BaseSettings):
         description="what a demo offers, separated by commas: aliases, and hub ids with all of "
         "their revisions or as `id@revision`",
     )
+    sign_in: Annotated[
+        Annotated[tuple[Allowed, ...], Field(min_length=1)] | None,
+        NoDecode,
+        BeforeValidator(_split),
+    ] = Field(
+        default=None,
+        description="who may use the app, and must sign in for it, separated by commas: addresses, "
+        "`*@domain` for all of a domain, or `*` for whoever can sign in",
+    )
     longest_prompt: Limit | None = Field(default=None, description="tokens")
     largest_k: Limit | None = Field(default=None, description="singular triplets")
     queue_length: Limit | None = Field(default=None, description="jobs that may wait")
     jobs_per_session: Limit | None = Field(
-        default=None, description="jobs of one browser session that may be queued or running"
+        default=None,
+        description="jobs that one browser session, or one person where people sign in, may have "
+        "queued or running",
     )
     jobs_per_hour: Limit | None = Field(
-        default=None, description="jobs that one browser session may start in an hour"
+        default=None, description="jobs that one of them may start in an hour"
     )
     store_bytes: Limit = Field(
         default=10 * 2**30, description="size of the store; what was not used for longest goes"

@@ -2,6 +2,9 @@
 
 A refreshed page is a new session, which joins the job of the old one. The old one never says
 goodbye, so cancelling counts only the sessions that are still open.
+
+Sessions wait, and persons have limits and turns: who has signed in is one person in all tabs, and a
+job goes on while any of them waits. Where nobody signs in, every session is a person.
 """
 
 from threading import Lock
@@ -10,10 +13,11 @@ import streamlit as st
 from streamlit.runtime import get_instance
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from coupling_core.errors import CouplingError
 from coupling_core.jobs import Jobs, JobStatus
 from coupling_core.records import Request
 from coupling_core.settings import settings
-from explorer import admission, backend
+from explorer import admission, backend, sign_in
 from explorer.session import device
 
 ACTIVE = ("queued", "running")
@@ -28,7 +32,7 @@ class Queue:
 
     def __init__(self, jobs: Jobs) -> None:
         self._jobs = jobs
-        self._waiting: dict[str, set[str]] = {}
+        self._waiting: dict[str, dict[str, str]] = {}  # by job: the person of each session
         self._left: dict[str, set[str]] = {}
         self._lock = Lock()
 
@@ -52,24 +56,29 @@ class Queue:
             ComputeError: where a hub model is missing, gated or out of reach.
         """
         admission.require(request)
-        session = _session()
+        key, session = backend.key(request), _session()
         place = device() or settings().device
-        status = self._jobs.submit(request, session, place, keep=keep)
-        with self._lock:
-            self._waiting.setdefault(status.key, set()).add(session)
-            self._left.get(status.key, set()).discard(session)
+        with self._lock:  # before it is submitted: another tab may stop waiting at this moment
+            self._waiting.setdefault(key, {})[session] = _person()
+            self._left.get(key, set()).discard(session)
+        try:
+            status = self._jobs.submit(request, _person(), place, keep=keep)
+        except CouplingError:
+            with self._lock:
+                self._waiting[key].pop(session, None)
+            raise
         st.session_state.setdefault(backend.OWN, set()).add(status.key)
         return status
 
     def leave(self, key: str) -> None:
         """Stop waiting; the job ends at its next block where no open session waits for it."""
         with self._lock:
-            waiting = self._waiting.get(key, set())
-            leaving = {s for s in waiting if s == _session() or not _is_open(s)}
-            waiting -= leaving
+            waiting = self._waiting.get(key, {})
+            leaving = [s for s in waiting if s == _session() or not _is_open(s)]
+            persons = {waiting.pop(session) for session in leaving}
             self._left.setdefault(key, set()).add(_session())
-        for session in leaving:
-            self._jobs.leave(key, session)
+            for person in persons.difference(waiting.values()):
+                self._jobs.leave(key, person)
 
     def waits(self, key: str) -> bool:
         """Whether this session waits for a job."""
@@ -94,6 +103,10 @@ def is_active(status: JobStatus | None) -> bool:
 def _session() -> str:
     context = get_script_run_ctx()
     return context.session_id if context else ""
+
+
+def _person() -> str:
+    return sign_in.person() or _session()
 
 
 def _is_open(session: str) -> bool:

@@ -8,8 +8,7 @@ import streamlit as st
 
 from coupling_core.errors import CouplingError, InputError
 from coupling_core.records import TOKEN_KINDS, Kind
-from coupling_core.settings import settings
-from explorer import backend
+from explorer import backend, sign_in
 from explorer.session import open_session, problems, settle
 from explorer.sidebar import sidebar
 from explorer.state import State, to_query
@@ -51,7 +50,7 @@ PAGE_OF_KIND: dict[Kind, str] = {
 
 @contextmanager
 def page(title: str) -> Iterator[State]:
-    """Frame a page: configuration, session, sidebar; its errors become plain words.
+    """Frame a page: configuration, who may see it, session, sidebar; errors become plain words.
 
     Args:
         title: one of `PAGES`.
@@ -66,7 +65,7 @@ def page(title: str) -> Iterator[State]:
         initial_sidebar_state=SIDEBAR_WIDTH,
     )
     st.html(_STYLE)
-    _require_settings()
+    _require_use()
     state = open_session(title)
     _navigation(state)
     sidebar(of_suites=title == "Training")
@@ -77,10 +76,10 @@ def page(title: str) -> Iterator[State]:
     settle()  # not where a click interrupts the page
 
 
-def _require_settings() -> None:
-    """End a page whose app is set up in a way that cannot be used, and say how."""
+def _require_use() -> None:
+    """End a page here whose visitor may not use the app, or whose app cannot be used as it is."""
     try:
-        settings()
+        sign_in.require()
         backend.store()
     except InputError as error:
         st.error(sentence(error), icon=":material/error:")
@@ -102,3 +101,4 @@ def _navigation(state: State) -> None:
         st.markdown(f"**{NAME}**")
         for title, path in PAGES.items():
             st.page_link(path, label=title, query_params=query)
+        sign_in.offer_sign_out()

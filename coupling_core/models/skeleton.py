@@ -48,7 +48,9 @@ def skeleton(source: Source) -> Skeleton:
     """
     where, options = _config_place(source)
     with plain_errors(source), quiet():
-        config = AutoConfig.from_pretrained(where, trust_remote_code=False, **options)
+        config = AutoConfig.from_pretrained(  # nosec B615  # a folder
+            where, trust_remote_code=False, **options
+        )
         if source.kind != "gguf":  # what a GGUF file is quantised by is undone as it is converted
             require_known_quantisation(config)
             family = auto_class(config)

@@ -51,16 +51,23 @@ class App:
 
 
 @contextmanager
-def serving(store: Path, log: Path) -> Iterator[App]:
-    """Serve the app from this checkout, and take the whole process group down afterwards."""
+def serving(store: Path, log: Path, *more: str, **environment: str) -> Iterator[App]:
+    """Serve the app from this checkout, and take the whole process group down afterwards.
+
+    Args:
+        store: folder of its results.
+        log: file for what it says.
+        *more: further options of Streamlit.
+        **environment: further variables.
+    """
     port = free_port()
     command = [sys.executable, "-m", "streamlit", "run", "app.py"]
-    options = [f"--server.port={port}", "--server.address=127.0.0.1"]
+    options = [f"--server.port={port}", "--server.address=127.0.0.1", *more]
     with log.open("w") as output:
         process = subprocess.Popen(
             command + options,
             cwd=ROOT,
-            env={**os.environ, "COUPLING_STORE": str(store)},
+            env={**os.environ, "COUPLING_STORE": str(store), **environment},
             stdout=output,
             stderr=subprocess.STDOUT,
             start_new_session=True,

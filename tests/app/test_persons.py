@@ -1,0 +1,98 @@
+"""Sessions wait, and persons have limits: one who has signed in in two tabs is one person."""
+
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import streamlit as st
+
+from coupling_core.errors import ComputeError, InputError
+from coupling_core.jobs import Jobs, Limits
+from coupling_core.records import Request
+from coupling_core.results import Progress
+from explorer import backend, sign_in
+from explorer import queue as module
+from explorer.queue import Queue
+
+FIRST, SECOND = Request("The first prompt", k=8), Request("The second prompt", k=8)
+Be = Callable[[str], None]
+
+
+@pytest.fixture
+def go_on() -> threading.Event:
+    """Lets the measurement under way go on, to its next step and no further."""
+    return threading.Event()
+
+
+@pytest.fixture
+def queue(go_on: threading.Event, tmp_path: Path) -> Iterator[Queue]:
+    """One job a person, of which none ends by itself."""
+    st.cache_resource.clear()
+
+    def measure(request: Request, *_: object, progress: Callable[[Progress], None], **__: object):
+        assert go_on.wait(30)
+        progress(Progress("blocks", 1, 2))
+        raise ComputeError("it went on")
+
+    yield Queue(Jobs(backend.store(), measure, Limits(per_owner=1)))
+    go_on.set()
+    wait_for_the_worker()
+
+
+def wait_for_the_worker() -> None:
+    """Until it has nothing left to do."""
+    for thread in threading.enumerate():
+        if thread.name == "measuring":
+            thread.join(30)
+
+
+@pytest.fixture
+def be(monkeypatch: pytest.MonkeyPatch) -> Be:
+    """Be a tab of a person: "ann 1" is Ann's first."""
+
+    def be(tab: str) -> None:
+        monkeypatch.setattr(module, "_session", lambda: tab)
+        monkeypatch.setattr(module, "_is_open", lambda _: True)
+        monkeypatch.setattr(sign_in, "person", lambda: tab.split()[0])
+
+    return be
+
+
+def test_a_person_has_the_same_limit_in_every_tab(queue: Queue, be: Be) -> None:
+    be("ann 1")
+    queue.join(FIRST)
+    be("ann 2")
+    with pytest.raises(InputError, match="1 of your jobs are under way"):
+        queue.join(SECOND)
+    assert not queue.waits(backend.key(SECOND))
+    be("bob 1")
+    assert queue.join(SECOND).state == "queued"
+
+
+def test_a_job_goes_on_while_another_tab_of_the_person_waits(
+    queue: Queue, be: Be, go_on: threading.Event
+) -> None:
+    be("ann 1")
+    key = queue.join(FIRST).key
+    be("ann 2")
+    assert queue.join(FIRST).owners == 1
+    queue.leave(key)
+    assert not queue.waits(key)
+    assert queue.status(key).owners == 1
+    be("ann 1")
+    assert queue.waits(key)
+    queue.leave(key)
+    assert queue.status(key).owners == 0
+    go_on.set()
+    wait_for_the_worker()
+    assert queue.status(key).state == "cancelled"
+
+
+def test_a_job_goes_on_while_another_person_waits(queue: Queue, be: Be) -> None:
+    be("ann 1")
+    key = queue.join(FIRST).key
+    be("bob 1")
+    assert queue.join(FIRST).owners == 2
+    queue.leave(key)
+    assert queue.status(key).owners == 1

@@ -1,0 +1,84 @@
+"""Which addresses a list lets in, and what is said of a provider that lets nobody in."""
+
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+import pytest
+
+from coupling_core.errors import InputError
+from coupling_core.sign_in import admits, provider_problem, read_auth
+
+ALLOWED = ("*@uni.example", "kim@else.example")
+
+
+@pytest.mark.parametrize("address", ["ann@uni.example", "Ann@UNI.example", "KIM@else.example"])
+def test_who_is_on_the_list_comes_in(address):
+    assert admits(ALLOWED, address)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "other@else.example",
+        "ann@sub.uni.example",
+        "ann@uni.example.evil.example",
+        "ann@uni.example@evil.example",
+        "uni.example",
+        "@",
+        "",
+        "*",
+        "kim@else.example ",
+        "\u212aim@else.example",  # the sign of the kelvin, whose small letter is k
+        "ann@\uff55ni.example",  # a full-width u
+    ],
+)
+def test_who_is_not_on_it_does_not(address):
+    assert not admits(ALLOWED, address)
+
+
+def test_a_later_file_of_secrets_counts_more(monkeypatch, tmp_path):
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+    assert read_auth() is None
+    for folder, text in (("home", "[auth]\na = 1"), (".", "[auth]\na = 2")):
+        (tmp_path / folder / ".streamlit").mkdir(parents=True)
+        (tmp_path / folder / ".streamlit" / "secrets.toml").write_text(text)
+        assert read_auth() == {"a": 1 if folder == "home" else 2}
+    (tmp_path / ".streamlit" / "secrets.toml").write_text("[auth")
+    with pytest.raises(InputError, match="cannot be read as TOML"):
+        read_auth()
+
+
+@pytest.fixture
+def site():
+    """A site that says whatever it is told to."""
+
+    class Handler(BaseHTTPRequestHandler):
+        said = b""
+
+        def do_GET(self):
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(Handler.said)
+
+        def log_message(self, *_):
+            pass
+
+    server = HTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}/.well-known/openid-configuration", Handler
+    server.shutdown()
+
+
+@pytest.mark.parametrize("said", ["<html>", "[]", "{}", "null"])
+def test_a_site_that_is_no_provider_is_told(said, site):
+    url, handler = site
+    handler.said = json.dumps({"authorization_endpoint": "here"}).encode()
+    assert provider_problem(url) == ""
+    handler.said = said.encode()
+    assert "does not answer as a provider" in provider_problem(url)
+
+
+def test_a_provider_out_of_reach_is_told():
+    assert "does not answer as a provider" in provider_problem("http://127.0.0.1:9/x")
