@@ -64,6 +64,9 @@ class Settings(BaseSettings):
     store_bytes: Limit = Field(
         default=10 * 2**30, description="size of the store; what was not used for longest goes"
     )
+    upload_bytes: Limit = Field(
+        default=50 * 2**20, description="size of a file that is added on the page Runs"
+    )
     device: str | None = Field(
         default=None, description="such as `cuda:0`; the best there is unless told"
     )

@@ -32,6 +32,11 @@ def is_demo() -> bool:
     return settings().mode == "demo"
 
 
+def may_change_store() -> bool:
+    """Whether results may be added to the store, or deleted from it, by hand."""
+    return not (is_demo() or settings().read_only)
+
+
 def offered() -> tuple[str, ...] | None:
     """The models that may be asked for here, each once; None where any may."""
     if not is_demo():

@@ -58,7 +58,7 @@ class Queue:
         with self._lock:
             self._waiting.setdefault(status.key, set()).add(session)
             self._left.get(status.key, set()).discard(session)
-        st.session_state.setdefault(backend.OWN, set()).add(status.key)
+        backend.note_own(status.key)
         return status
 
     def leave(self, key: str) -> None:
