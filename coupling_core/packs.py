@@ -13,8 +13,9 @@ import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from io import BufferedIOBase
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from coupling_core.archive import SUFFIX, decode, encode
 from coupling_core.errors import InputError
@@ -94,16 +95,19 @@ def unpack(path: Path, store: Store) -> Iterator[Packed]:
     """Put a file's results into a store; raises as `take_in` does, and where it cannot be read."""
     try:
         with path.open("rb") as file:
-            yield from take_in(file, store)
+            yield from take_in(file, str(path), store)
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
 
 
-def take_in(file: BinaryIO, store: Store, *, packs: bool = True) -> Iterator[Packed]:
+def take_in(
+    file: BufferedIOBase, name: str, store: Store, *, packs: bool = True
+) -> Iterator[Packed]:
     """Put results into a store; what is refused keeps nothing else from being put.
 
     Args:
-        file: a pack, or one result as the store writes it; its `name` is told.
+        file: a pack, or one result as the store writes it.
+        name: what to call it.
         store: where to.
         packs: whether a pack is taken, rather than one result only.
 
@@ -114,30 +118,30 @@ def take_in(file: BinaryIO, store: Store, *, packs: bool = True) -> Iterator[Pac
     first = file.read(len(_ZIP[0]))
     file.seek(0)
     if first not in _ZIP:
-        yield _put_one(file, store)
+        yield _put_one(file, name, store)
         return
     if not packs:
-        raise InputError(f"{file.name} is a pack, and one result at a time is taken here")
+        raise InputError(f"{name} is a pack, and one result at a time is taken here")
     try:
         with zipfile.ZipFile(file) as opened:
-            for entry in _listed(opened):
+            for entry in _listed(opened, name):
                 yield _put(opened, entry, store)
     except zipfile.BadZipFile as error:
         raise InputError(
-            f"{file.name} is no pack of results, or is damaged ({error}): expected a file that "
+            f"{name} is no pack of results, or is damaged ({error}): expected a file that "
             "`coupling runs export` wrote"
         ) from error
 
 
-def _put_one(file: BinaryIO, store: Store) -> Packed:
+def _put_one(file: BufferedIOBase, name: str, store: Store) -> Packed:
     data = file.read(MAX_RESULT + 1)
     if len(data) > MAX_RESULT:
-        raise InputError(f"{file.name} has more than the {MAX_RESULT} bytes of a result")
+        raise InputError(f"{name} has more than the {MAX_RESULT} bytes of a result")
     try:
         return _keep(_sound(data), store)
     except InputError as error:
         raise InputError(
-            f"{file.name} {error}; expected a result as the store writes it, or a pack that "
+            f"{name} {error}; expected a result as the store writes it, or a pack that "
             "`coupling runs export` wrote"
         ) from error
 
@@ -158,18 +162,18 @@ def _keep(result: Result, store: Store) -> Packed:
     return Packed(result.key, "new")
 
 
-def _listed(file: zipfile.ZipFile) -> list[dict[str, Any]]:
+def _listed(file: zipfile.ZipFile, name: str) -> list[dict[str, Any]]:
     """What the manifest lists."""
     try:
         manifest = json.loads(_read(file, MANIFEST, _MAX_MANIFEST))
         version, results = manifest["version"], list(manifest["results"])
     except (InputError, KeyError, TypeError, ValueError) as error:
         raise InputError(
-            f"{file.filename} is no pack of results: it has no {MANIFEST} of ours ({error})"
+            f"{name} is no pack of results: it has no {MANIFEST} of ours ({error})"
         ) from error
     if version != VERSION:
         raise InputError(
-            f"{file.filename} is a pack of version {version}, and this program reads version "
+            f"{name} is a pack of version {version}, and this program reads version "
             f"{VERSION}: export it anew, or use a newer version of this program"
         )
     return results

@@ -27,7 +27,9 @@ FILE = "coupling.toml"
 
 def _split(value: Any) -> Any:
     """A list of the environment, where there are no lists."""
-    return [part.strip() for part in value.split(",")] if isinstance(value, str) else value
+    if not isinstance(value, str):
+        return value
+    return [part.strip() for part in value.split(",") if part.strip()]
 
 
 Limit = Annotated[int, Field(ge=1)]
@@ -42,6 +44,7 @@ class Settings(BaseSettings):
         default="local", description="`demo`: strangers use the app; only `models`, and no path"
     )
     models: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)] = Field(
+        min_length=1,
         default=(
             "smollm2-135m",
             "minilm-l6",

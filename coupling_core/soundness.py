@@ -6,6 +6,7 @@ the shapes of its arrays, and that numbers which are always finite are so.
 """
 
 import dataclasses
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from functools import cache
@@ -62,13 +63,17 @@ def require_sound(result: Result) -> None:
     _require_types(result)
     for record in (result.request, *result.svds):
         _require_types(record)
-    arrays = {item: getattr(result, item.name) for item in fields(result) if _is_array(item)}
+    _require_text(result)
+    arrays: dict[Any, Any] = {
+        item: getattr(result, item.name) for item in fields(result) if _is_array(item)
+    }
     for item, value in arrays.items():
         if not isinstance(value, np.ndarray):
             raise InputError(f"is no sound result: its {item.name} is no array")
     with jaxtyped("context"):
         for name, size in _sizes(result).items():  # binds the axis of this name
-            isinstance(np.empty(size, bool), Bool[np.ndarray, name])
+            axis: Any = Bool[np.ndarray, name]
+            isinstance(np.empty(size, bool), axis)
         for item, value in arrays.items():
             if not isinstance(value, item.type):
                 raise InputError(
@@ -81,11 +86,12 @@ def require_sound(result: Result) -> None:
         raise InputError(f"is no sound result: {problem}")
 
 
-def _is_array(item: dataclasses.Field[Any]) -> bool:
+def _is_array(item: Any) -> bool:
     return isinstance(item.type, type) and issubclass(item.type, AbstractArray)
 
 
 def _require_types(record: Any) -> None:
+    item: Any
     for item in fields(record):
         if _is_array(item):
             continue
@@ -99,6 +105,15 @@ def _require_types(record: Any) -> None:
             first = error.errors()[0]
             where = ".".join(map(str, (item.name, *first["loc"])))
             raise InputError(f"is no sound result: {where}: {first['msg'].lower()}") from error
+
+
+def _require_text(result: Result) -> None:
+    """Refuse halves of characters, which JSON can spell and no screen or file takes."""
+    spoken = [getattr(result, item.name) for item in fields(result) if not _is_array(item)]
+    try:
+        json.dumps(spoken, default=dataclasses.asdict, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        raise InputError("is no sound result: it has half a character in its texts") from error
 
 
 @cache
@@ -120,7 +135,7 @@ def _sizes(result: Result) -> dict[str, int]:
     }
 
 
-def _require_finite(result: Result, item: dataclasses.Field[Any], value: np.ndarray) -> None:
+def _require_finite(result: Result, item: Any, value: np.ndarray) -> None:
     if value.dtype.kind != "f":
         return
     axes = item.type.dim_str.split()

@@ -6,6 +6,7 @@ from tempfile import TemporaryDirectory
 
 import streamlit as st
 
+from coupling_core.errors import InputError
 from coupling_core.identity import identify
 from coupling_core.measure import find_stored
 from coupling_core.records import Request

@@ -113,7 +113,7 @@ def _obstacle(entry: Entry) -> str:
     """Why a result cannot be opened by what was asked for; "" where it can."""
     if entry.problem or entry.request is None:
         return sentence(entry.problem)
-    if not admission.allowed(entry.request.model):
+    if not admission.allowed(entry.request.model, entry.request.revision):
         return "Its model is not offered here: download it."
     try:
         current().of_request(entry.request, entry.k_max)
