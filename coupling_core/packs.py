@@ -8,6 +8,8 @@ believed: what is read has a bounded size, is checked as a stored file is and fo
 
 import hashlib
 import json
+import lzma
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
@@ -31,7 +33,10 @@ MAX_RESULT = 2**30
 
 _MAX_MANIFEST = 2**24
 _ZIP = (b"PK\3\4", b"PK\5\6")  # a full and an empty one; no result begins so
-_UNREADABLE = (KeyError, NotImplementedError, RuntimeError, zipfile.BadZipFile, zlib.error)
+_UNREADABLE = (
+    *(EOFError, KeyError, NotImplementedError, OSError, RuntimeError, ValueError),
+    *(lzma.LZMAError, struct.error, zipfile.BadZipFile, zlib.error),
+)  # what zipfile lets through, of a directory that leads astray
 
 
 @dataclass(frozen=True)
@@ -123,14 +128,15 @@ def take_in(
     if not packs:
         raise InputError(f"{name} is a pack, and one result at a time is taken here")
     try:
-        with zipfile.ZipFile(file) as opened:
-            for entry in _listed(opened, name):
-                yield _put(opened, entry, store)
-    except zipfile.BadZipFile as error:
+        opened = zipfile.ZipFile(file)
+    except _UNREADABLE as error:
         raise InputError(
             f"{name} is no pack of results, or is damaged ({error}): expected a file that "
             "`coupling runs export` wrote"
         ) from error
+    with opened:
+        for entry in _listed(opened, name):
+            yield _put(opened, entry, store)
 
 
 def _put_one(file: BufferedIOBase, name: str, store: Store) -> Packed:
