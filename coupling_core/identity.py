@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from coupling_core import hub
-from coupling_core.errors import InputError
+from coupling_core.errors import ComputeError, InputError
 from coupling_core.folders import user_cache
 from coupling_core.records import Request
 
@@ -160,7 +160,7 @@ def has_two_stacks(request: Request) -> bool:
     try:
         config = json.loads((folder / "config.json").read_text())
         return bool(config.get("is_encoder_decoder"))
-    except (OSError, ValueError, AttributeError):
+    except (OSError, ValueError, AttributeError, RecursionError):
         return False
 
 
@@ -190,9 +190,20 @@ def _folder_digest(folder: Path) -> str:
             f"folder {folder} has {lacks}: expected config.json and weights in safetensors, "
             "as save_pretrained writes them (pickled .bin weights are never loaded)"
         )
+    _require_inside(folder, weights)
     files = weights + [folder / name for name in _CONFIG_FILES if (folder / name).is_file()]
     listing = [(file.name, _remembered_sha256(file)) for file in files]
     return hashlib.sha256(json.dumps(listing).encode()).hexdigest()
+
+
+def _require_inside(folder: Path, weights: list[Path]) -> None:
+    """Refuse an index that leads to weights outside the folder: their hash would not be known."""
+    names = [file.name for file in weights]
+    index = folder / hub.cache.INDEX
+    try:
+        hub.cache.weights([*names, index.name] if index.is_file() else names, index.read_text)
+    except (ComputeError, OSError) as error:
+        raise InputError(f"folder {folder}: {error}") from error
 
 
 def _remembered_sha256(path: Path) -> str:

@@ -173,7 +173,7 @@ def _listed(file: zipfile.ZipFile, name: str) -> list[dict[str, Any]]:
     try:
         manifest = json.loads(_read(file, MANIFEST, _MAX_MANIFEST))
         version, results = manifest["version"], list(manifest["results"])
-    except (InputError, KeyError, TypeError, ValueError) as error:
+    except (InputError, KeyError, RecursionError, TypeError, ValueError) as error:
         raise InputError(
             f"{name} is no pack of results: it has no {MANIFEST} of ours ({error})"
         ) from error
