@@ -106,7 +106,10 @@ def settings() -> Settings:
         InputError: where a value is none that its setting takes, or a setting of the file is not
             known.
     """
+    named = os.environ.get(f"{PREFIX}CONFIG")
     try:
+        if named and not Path(named).is_file():  # or its limits would silently not hold
+            raise FileNotFoundError("there is no such file")
         return Settings()
     except ValidationError as error:
         problems = "; ".join(_problem(found) for found in error.errors())
@@ -114,7 +117,7 @@ def settings() -> Settings:
             f"the settings cannot be used ({problems}): see {config_file()} and the variables that "
             f"begin with {PREFIX}"
         ) from error
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"{config_file()} cannot be read as TOML: {error}") from error
 
 
