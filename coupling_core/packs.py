@@ -123,7 +123,7 @@ def take_in(
     first = file.read(len(_ZIP[0]))
     file.seek(0)
     if first not in _ZIP:
-        yield _put_one(file, name, store)
+        yield _put_one(file, name, store, packs=packs)
         return
     if not packs:
         raise InputError(f"{name} is a pack, and one result at a time is taken here")
@@ -139,7 +139,7 @@ def take_in(
             yield _put(opened, entry, store)
 
 
-def _put_one(file: BufferedIOBase, name: str, store: Store) -> Packed:
+def _put_one(file: BufferedIOBase, name: str, store: Store, *, packs: bool) -> Packed:
     data = file.read(MAX_RESULT + 1)
     if len(data) > MAX_RESULT:
         raise InputError(f"{name} has more than the {MAX_RESULT} bytes of a result")
@@ -147,8 +147,8 @@ def _put_one(file: BufferedIOBase, name: str, store: Store) -> Packed:
         return _keep(_sound(data), store)
     except InputError as error:
         raise InputError(
-            f"{name} {error}; expected a result as the store writes it, or a pack that "
-            "`coupling runs export` wrote"
+            f"{name} {error}; expected a result as the store writes it"
+            + ", or a pack that `coupling runs export` wrote" * packs
         ) from error
 
 

@@ -47,7 +47,9 @@ def _take_in() -> None:
     try:
         if file.size > most:
             raise InputError(f"{file.name} has {size(file.size)}, and {size(most)} are taken here")
-        for found in take_in(file, file.name, backend.shelf(), packs=admission.may_change_store()):
+        for found in take_in(
+            file, f"the file {file.name}", backend.shelf(), packs=admission.may_change_store()
+        ):
             (bad if found.problem else good).append(_told(found))
     except CouplingError as error:
         bad.append(sentence(error))

@@ -21,7 +21,7 @@ def offline(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
 
 
-@cases(3)
+@cases(2)
 @given(st.sampled_from(sorted(PAGES)), QUERIES)
 def test_no_link_breaks_a_page(open_page: Open, title: str, query: dict[str, str]) -> None:
     assert not open_page(title, **query).exception
