@@ -34,7 +34,10 @@ _BLANK = "0" * 64
 _HEADER_SEAL = re.compile(rb'"header_sha256":"([0-9a-f]{64})"')
 _ARRAYS_SEAL = re.compile(rb'"arrays_sha256":"([0-9a-f]{64})"')
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-_UNREADABLE = (AttributeError, IndexError, KeyError, TypeError, ValueError, SafetensorError)
+_UNREADABLE = (
+    *(AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError),
+    SafetensorError,
+)
 
 
 @dataclass(frozen=True)

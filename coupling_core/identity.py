@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from coupling_core import hub
-from coupling_core.errors import InputError
+from coupling_core.errors import ComputeError, InputError
 from coupling_core.folders import user_cache
 from coupling_core.records import Request
 
@@ -108,7 +108,7 @@ def identify(request: Request) -> dict[str, Any]:
 def locate(request: Request) -> Source:
     """Find the files of the request's model; raises as `identify` does."""
     model, revision = request.model.strip(), request.revision
-    path = Path(model).expanduser()
+    path = _on_disk(model)
     is_hub = is_hub_id(model)
     if revision is not None and not is_hub:
         raise InputError(
@@ -118,11 +118,11 @@ def locate(request: Request) -> Source:
     if model in ALIASES:
         alias = ALIASES[model]
         return Source(alias.kind, alias.name, str(_alias_path(alias)), alias.sha256)
-    if path.is_dir():
+    if path and path.is_dir():
         return Source(
             "folder", path.resolve().name, str(path.resolve()), _folder_digest(path.resolve())
         )
-    if path.is_file():
+    if path and path.is_file():
         return Source("gguf", path.stem, str(path.resolve()), _gguf_digest(path.resolve()))
     if is_hub:
         name = f"{model}@{revision}" if revision else model
@@ -137,8 +137,16 @@ def locate(request: Request) -> Source:
 
 def is_hub_id(model: str) -> bool:
     """Whether this names a model of the hub, and no file or folder of this machine."""
-    is_path = model.endswith(".gguf") or Path(model).expanduser().exists()
-    return bool(_HUB_ID.fullmatch(model)) and not is_path
+    return bool(_HUB_ID.fullmatch(model)) and not (model.endswith(".gguf") or _on_disk(model))
+
+
+def _on_disk(model: str) -> Path | None:
+    """The file or folder of this name; None where there is none."""
+    try:
+        path = Path(model).expanduser()
+        return path if path.exists() else None
+    except (OSError, RuntimeError, ValueError):  # too long for a name, or in the home of nobody
+        return None
 
 
 def has_two_stacks(request: Request) -> bool:
@@ -152,7 +160,7 @@ def has_two_stacks(request: Request) -> bool:
     try:
         config = json.loads((folder / "config.json").read_text())
         return bool(config.get("is_encoder_decoder"))
-    except (OSError, ValueError, AttributeError):
+    except (OSError, ValueError, AttributeError, RecursionError):
         return False
 
 
@@ -182,9 +190,20 @@ def _folder_digest(folder: Path) -> str:
             f"folder {folder} has {lacks}: expected config.json and weights in safetensors, "
             "as save_pretrained writes them (pickled .bin weights are never loaded)"
         )
+    _require_inside(folder, weights)
     files = weights + [folder / name for name in _CONFIG_FILES if (folder / name).is_file()]
     listing = [(file.name, _remembered_sha256(file)) for file in files]
     return hashlib.sha256(json.dumps(listing).encode()).hexdigest()
+
+
+def _require_inside(folder: Path, weights: list[Path]) -> None:
+    """Refuse an index that leads to weights outside the folder: their hash would not be known."""
+    names = [file.name for file in weights]
+    index = folder / hub.cache.INDEX
+    try:
+        hub.cache.weights([*names, index.name] if index.is_file() else names, index.read_text)
+    except (ComputeError, OSError) as error:
+        raise InputError(f"folder {folder}: {error}") from error
 
 
 def _remembered_sha256(path: Path) -> str:

@@ -1,18 +1,21 @@
 """Stored results in one file, to hand to somebody else: `coupling runs export` and `import`.
 
 A pack is a ZIP file: `manifest.json`, which lists what is in it, and each result in its stored
-form. A pack comes from anywhere, so nothing of it is believed: every member is read into memory, of
-a size that is bounded, checked as a stored file is, and put into the store under its own key. No
-member's name is ever used as a path.
+form; one result may come as such a file by itself. Both come from anywhere, so nothing of them is
+believed: what is read has a bounded size, is checked as a stored file is and for what no seal tells
+(`soundness`), and is put into the store under its own key. No member's name is ever used as a path.
 """
 
 import hashlib
 import json
+import lzma
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from io import BufferedIOBase
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +23,7 @@ from coupling_core.archive import SUFFIX, decode, encode
 from coupling_core.errors import InputError
 from coupling_core.keys import parse_key
 from coupling_core.records import SCHEMA
+from coupling_core.results import Result
 from coupling_core.store import Store
 
 MANIFEST = "manifest.json"
@@ -28,15 +32,19 @@ MAX_RESULT = 2**30
 """Bytes of one result; the largest of a model of 80 blocks takes half of it."""
 
 _MAX_MANIFEST = 2**24
-_UNREADABLE = (KeyError, NotImplementedError, RuntimeError, zipfile.BadZipFile, zlib.error)
+_ZIP = (b"PK\3\4", b"PK\5\6")  # a full and an empty one; no result begins so
+_UNREADABLE = (
+    *(EOFError, KeyError, NotImplementedError, OSError, RuntimeError, ValueError),
+    *(lzma.LZMAError, struct.error, zipfile.BadZipFile, zlib.error),
+)  # what zipfile lets through, of a directory that leads astray
 
 
 @dataclass(frozen=True)
 class Packed:
-    """What became of one result of a pack.
+    """What became of one result.
 
     Args:
-        name: its key, or what the pack calls it where that is none.
+        name: its key, or what its pack calls it where that is none.
         state: "new", "there before", or "refused".
         problem: why it was refused.
     """
@@ -89,37 +97,89 @@ def pack(store: Store, keys: Iterable[str], path: Path) -> int:
 
 
 def unpack(path: Path, store: Store) -> Iterator[Packed]:
-    """Put a pack's results into a store; what is refused keeps nothing else from being put.
-
-    Raises:
-        InputError: where the file is no pack.
-        ComputeError: where the store cannot be written.
-    """
+    """Put a file's results into a store; raises as `take_in` does, and where it cannot be read."""
     try:
-        with zipfile.ZipFile(path) as file:
-            for entry in _listed(file):
-                yield _put(file, entry, store)
+        with path.open("rb") as file:
+            yield from take_in(file, str(path), store)
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
-    except zipfile.BadZipFile as error:
+
+
+def take_in(
+    file: BufferedIOBase, name: str, store: Store, *, packs: bool = True
+) -> Iterator[Packed]:
+    """Put results into a store; what is refused keeps nothing else from being put.
+
+    Args:
+        file: a pack, or one result as the store writes it.
+        name: what to call it.
+        store: where to.
+        packs: whether a pack is taken, rather than one result only.
+
+    Raises:
+        InputError: where the file is neither.
+        ComputeError: where the store cannot be written.
+    """
+    first = file.read(len(_ZIP[0]))
+    file.seek(0)
+    if first not in _ZIP:
+        yield _put_one(file, name, store, packs=packs)
+        return
+    if not packs:
+        raise InputError(f"{name} is a pack, and one result at a time is taken here")
+    try:
+        opened = zipfile.ZipFile(file)
+    except _UNREADABLE as error:
         raise InputError(
-            f"{path} is no pack of results, or is damaged ({error}): expected a file that "
+            f"{name} is no pack of results, or is damaged ({error}): expected a file that "
             "`coupling runs export` wrote"
+        ) from error
+    with opened:
+        for entry in _listed(opened, name):
+            yield _put(opened, entry, store)
+
+
+def _put_one(file: BufferedIOBase, name: str, store: Store, *, packs: bool) -> Packed:
+    data = file.read(MAX_RESULT + 1)
+    if len(data) > MAX_RESULT:
+        raise InputError(f"{name} has more than the {MAX_RESULT} bytes of a result")
+    try:
+        return _keep(_sound(data), store)
+    except InputError as error:
+        raise InputError(
+            f"{name} {error}; expected a result as the store writes it"
+            + ", or a pack that `coupling runs export` wrote" * packs
         ) from error
 
 
-def _listed(file: zipfile.ZipFile) -> list[dict[str, Any]]:
+def _sound(data: bytes) -> Result:
+    from coupling_core.soundness import require_sound  # pydantic
+
+    result = decode(data)
+    require_sound(result)
+    return result
+
+
+def _keep(result: Result, store: Store) -> Packed:
+    with suppress(InputError):
+        store.path(result.key)
+        return Packed(result.key, "there before")
+    store.put(result)
+    return Packed(result.key, "new")
+
+
+def _listed(file: zipfile.ZipFile, name: str) -> list[dict[str, Any]]:
     """What the manifest lists."""
     try:
         manifest = json.loads(_read(file, MANIFEST, _MAX_MANIFEST))
         version, results = manifest["version"], list(manifest["results"])
-    except (InputError, KeyError, TypeError, ValueError) as error:
+    except (InputError, KeyError, RecursionError, TypeError, ValueError) as error:
         raise InputError(
-            f"{file.filename} is no pack of results: it has no {MANIFEST} of ours ({error})"
+            f"{name} is no pack of results: it has no {MANIFEST} of ours ({error})"
         ) from error
     if version != VERSION:
         raise InputError(
-            f"{file.filename} is a pack of version {version}, and this program reads version "
+            f"{name} is a pack of version {version}, and this program reads version "
             f"{VERSION}: export it anew, or use a newer version of this program"
         )
     return results
@@ -133,16 +193,12 @@ def _put(file: zipfile.ZipFile, entry: Any, store: Store) -> Packed:
         data = _read(file, f"{key}{SUFFIX}", MAX_RESULT)
         if hashlib.sha256(data).hexdigest() != entry.get("sha256"):
             raise InputError("is damaged: it does not match the hash in the manifest")
-        result = decode(data)
+        result = _sound(data)
         if result.key != key:
             raise InputError(f"holds the result {result.key}")
     except InputError as error:
         return Packed(key, "refused", str(error))
-    with suppress(InputError):
-        store.path(key)
-        return Packed(key, "there before")
-    store.put(result)
-    return Packed(key, "new")
+    return _keep(result, store)
 
 
 def _read(file: zipfile.ZipFile, name: str, most: int) -> bytes:

@@ -113,6 +113,8 @@ class Request:
             raise InputError(
                 "the model is empty: give an alias, a hub id, a folder or a .gguf file"
             )
+        for name in ("prompt", "model", "revision"):
+            _require_text(name, getattr(self, name))
         if self.token == 0:
             raise InputError("token 0 does not exist: tokens are numbered 1..n, and -1 is the last")
         self._check_kind()
@@ -268,6 +270,18 @@ class Certificate:
     orthonormality: float
     residual: float
     reason: str = ""
+
+
+def _require_text(name: str, value: object) -> None:
+    """Refuse halves of characters, as bytes that are no UTF-8 become on a command line."""
+    try:
+        if isinstance(value, str):
+            value.encode()
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"the {name} {value!r} is no Unicode text: character {error.start + 1} is half of one, "
+            "or a byte that is no UTF-8"
+        ) from error
 
 
 def parse_blocks(text: str | None, n_blocks: int) -> tuple[int, ...]:

@@ -28,7 +28,9 @@ FILE = "coupling.toml"
 
 def _split(value: Any) -> Any:
     """A list of the environment, where there are no lists."""
-    return [part.strip() for part in value.split(",")] if isinstance(value, str) else value
+    if not isinstance(value, str):
+        return value
+    return [part.strip() for part in value.split(",") if part.strip()]
 
 
 def _allowed(value: str) -> str:
@@ -50,6 +52,7 @@ class Settings(BaseSettings):
         default="local", description="`demo`: strangers use the app; only `models`, and no path"
     )
     models: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)] = Field(
+        min_length=1,
         default=(
             "smollm2-135m",
             "minilm-l6",
@@ -82,6 +85,9 @@ class Settings(BaseSettings):
     )
     store_bytes: Limit = Field(
         default=10 * 2**30, description="size of the store; what was not used for longest goes"
+    )
+    upload_bytes: Limit = Field(
+        default=50 * 2**20, description="size of a file that is added on the page Runs"
     )
     device: str | None = Field(
         default=None, description="such as `cuda:0`; the best there is unless told"
@@ -119,7 +125,10 @@ def settings() -> Settings:
         InputError: where a value is none that its setting takes, or a setting of the file is not
             known.
     """
+    named = os.environ.get(f"{PREFIX}CONFIG")
     try:
+        if named and not Path(named).is_file():  # or its limits would silently not hold
+            raise FileNotFoundError("there is no such file")
         return Settings()
     except ValidationError as error:
         problems = "; ".join(_problem(found) for found in error.errors())
@@ -127,7 +136,7 @@ def settings() -> Settings:
             f"the settings cannot be used ({problems}): see {config_file()} and the variables that "
             f"begin with {PREFIX}"
         ) from error
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"{config_file()} cannot be read as TOML: {error}") from error
 
 

@@ -250,7 +250,14 @@ class Store:
     def _files(self, pattern: str) -> Iterator[tuple[Key, Path]]:
         """Files that a key names, those of the store before those of the layers below it."""
         for folder in dict.fromkeys((self.root, *self.layers)):
-            for path in sorted(folder.glob(pattern + SUFFIX)):
+            try:
+                found = sorted(folder.glob(pattern + SUFFIX))
+            except OSError as error:
+                raise InputError(
+                    f"{folder} cannot be read as a store ({error.strerror or error}): name "
+                    "another folder"
+                ) from error
+            for path in found:
                 if key := parse_key(path.stem):
                     yield key, path
 

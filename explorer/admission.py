@@ -17,6 +17,9 @@ from coupling_core.store import Store
 from coupling_core.tokens import tokenize
 from explorer.units import size
 
+MAIN = "main"
+"""The branch of the hub that is meant where none is named."""
+
 _CAUSAL = ("ForCausalLM", "LMHeadModel")
 _PLAIN = {"dtype": Request.dtype, "quantize": Request.quantize, "stack": Request.stack}
 
@@ -32,6 +35,11 @@ def is_demo() -> bool:
     return settings().mode == "demo"
 
 
+def may_change_store() -> bool:
+    """Whether results may be added to the store, or deleted from it, by hand."""
+    return not (is_demo() or settings().read_only)
+
+
 def offered() -> tuple[str, ...] | None:
     """The models that may be asked for here, each once; None where any may."""
     if not is_demo():
@@ -39,14 +47,18 @@ def offered() -> tuple[str, ...] | None:
     return tuple(dict.fromkeys(name.partition("@")[0] for name in settings().models))
 
 
+def revisions(model: str) -> tuple[str, ...]:
+    """The revisions of an offered model that alone may be asked for; none where all may."""
+    named = [name.partition("@") for name in settings().models if is_demo()]
+    found = [of for name, _, of in named if name == model]
+    return tuple(found) if all(found) else ()
+
+
 def allowed(model: str, revision: str | None = None) -> bool:
-    """Whether this model may be asked for here; without a revision, whether any of it may."""
-    if not is_demo():
-        return True
-    listed = [name.partition("@") for name in settings().models]
-    return any(
-        model == name and (not of or revision is None or revision == of) for name, _, of in listed
-    )
+    """Whether a model may be asked for here; without a revision, whether its branch main may."""
+    models = offered()
+    pinned = revisions(model)
+    return models is None or (model in models and (not pinned or (revision or MAIN) in pinned))
 
 
 def require_offered(request: Request) -> None:
@@ -76,7 +88,8 @@ def require(request: Request) -> None:
     found = settings()
     if found.read_only:
         raise InputError("nothing is computed here: what is stored can be looked at")
-    if found.largest_k is not None and request.k > found.largest_k:
+    counted = request.kind != "trajectory"  # paths have no triplets
+    if counted and found.largest_k is not None and request.k > found.largest_k:
         raise InputError(
             f"K = {request.k} is more than is measured here: at most {found.largest_k}; give that"
         )

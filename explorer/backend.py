@@ -1,9 +1,12 @@
 """The one store of this process, and what may be asked of it."""
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import streamlit as st
 
+from coupling_core.errors import InputError
 from coupling_core.identity import identify
 from coupling_core.measure import find_stored
 from coupling_core.records import Request
@@ -13,8 +16,8 @@ from coupling_core.store import Entry, Store
 from coupling_core.suites import Suite, suites
 from explorer import admission
 
-OWN = "_own_results"
-"""Where a session keeps the keys of what it asked for."""
+_OWN, _ADDED = "_own_results", "_added_results"
+"""Where a session keeps the keys of what it asked for, and the folder of what it added."""
 
 
 @st.cache_resource(show_spinner=False)
@@ -35,18 +38,65 @@ def key(request: Request) -> str:
 
 
 def find(request: Request) -> Result | None:
-    """The stored answer to a request.
+    """The stored answer to a request; what this session has added counts where there is no other.
 
     Raises:
         InputError: where its model is not there or not offered, or K exceeds its width.
     """
     admission.require_offered(request)
-    return find_stored(request, store(), identify(request))
+    identity = identify(request)
+    found = find_stored(request, store(), identity)
+    if found is not None:  # whoever can name it may see it in lists too
+        note_own(found.key)
+    elif _ADDED in st.session_state:
+        found = find_stored(request, added(), identity)
+    return found
 
 
 def get(key: str) -> Result:
-    """A stored result by its key; raises where there is none, or it cannot be read."""
-    return store().get(key)
+    """A stored result by its key.
+
+    Raises:
+        InputError: where there is none, or none that this session may see.
+        ComputeError: where it is damaged.
+    """
+    for entry in listed(entries()):
+        if entry.key == key:
+            return home(entry).get(key)
+    raise InputError(
+        f"there is no stored result {key!r} here"
+        + ", or it is somebody else's: open what you measured, or add its file on the page Runs"
+        * admission.is_demo()
+    )
+
+
+def note_own(key: str) -> None:
+    """Remember that this session asked for a result."""
+    st.session_state.setdefault(_OWN, set()).add(key)
+
+
+def added() -> Store:
+    """The results that this session has added for itself; the folder goes when the session does.
+
+    Anybody can seal a file of invented numbers. Where strangers use the app, none may come into the
+    store that all of them read.
+    """
+    if _ADDED not in st.session_state:
+        st.session_state[_ADDED] = TemporaryDirectory(prefix="coupling-")
+    folder = Path(st.session_state[_ADDED].name)
+    root, nothing = folder / "added here", folder / "none"
+    return Store(root, layers=(), gallery=nothing, max_bytes=settings().upload_bytes)
+
+
+def shelf() -> Store:
+    """Where a file's results are put that this session adds."""
+    return store() if admission.may_change_store() else added()
+
+
+def home(entry: Entry) -> Store:
+    """The store of an entry."""
+    own = added() if _ADDED in st.session_state else None
+    return own if own and entry.path.parent == own.root else store()
 
 
 def entries() -> list[Entry]:
@@ -55,11 +105,18 @@ def entries() -> list[Entry]:
 
 
 def listed(entries: Iterable[Entry]) -> list[Entry]:
-    """Those of the entries that this session may see: in a demo, none that others have measured."""
-    if not admission.is_demo():
-        return list(entries)
-    own = st.session_state.get(OWN, ())
-    return [entry for entry in entries if entry.read_only or entry.key in own]
+    """What this session may see: in a demo nothing that only others have asked for.
+
+    Args:
+        entries: of the store; what the session has added for itself comes before them.
+    """
+    if admission.is_demo():
+        own = st.session_state.get(_OWN, ())
+        entries = [entry for entry in entries if entry.read_only or entry.key in own]
+    shown = {entry.key: entry for entry in entries}
+    if _ADDED in st.session_state:
+        shown = {entry.key: entry for entry in added().entries()} | shown
+    return list(shown.values())
 
 
 @st.cache_resource(max_entries=1, show_spinner=False)

@@ -12,8 +12,9 @@ from explorer import guide
 from explorer.chart import Shown, draw
 from explorer.drawer import selected, selection
 from explorer.recipes import graph_recipes
+from explorer.session import address
 from explorer.shell import PAGES
-from explorer.state import State, to_query
+from explorer.state import State
 from explorer.strip import strip
 from explorer.switches import SCORE, Choice, switches, threshold, twin_switch
 
@@ -111,7 +112,7 @@ def _pair(result: DepthResult, state: State, pair: tuple[int, int]) -> None:
         PAGES["Depth"],
         label="Matrix, spectra and angles of this pair on Depth",
         icon=":material/arrow_forward:",
-        query_params=to_query(state),
+        query_params=address(),
     )
 
 

@@ -38,6 +38,8 @@ def picker() -> None:
         _other()
     elif suite := own.get(current().model):
         _step(suite)
+    elif names := admission.revisions(current().model):
+        bound(st.selectbox, "Revision", "revision", names, place="listed")
     bound(
         st.toggle,
         "Untrained twin",
@@ -63,7 +65,8 @@ def _short(model: str) -> str:
 
 def _step(suite: Suite) -> None:
     """Choose a checkpoint of a training run; the last is its default."""
-    names = [revision(step) for step in suite.known()]
+    known = [revision(step) for step in suite.known()]
+    names = [name for name in known if admission.allowed(suite.repo, name)] or known
     chosen = current().revision or names[-1]
     bound(
         st.selectbox,

@@ -67,7 +67,7 @@ class Queue:
             with self._lock:
                 self._waiting[key].pop(session, None)
             raise
-        st.session_state.setdefault(backend.OWN, set()).add(status.key)
+        backend.note_own(status.key)
         return status
 
     def leave(self, key: str) -> None:

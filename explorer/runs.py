@@ -98,12 +98,13 @@ def _actions(entry: Entry) -> None:
             on_click="ignore",
         )
         verify = st.button("Verify", help="Read the file to its last byte.")
-        if st.button("Delete", disabled=entry.read_only):
+        kept = _kept(entry)
+        if st.button("Delete", disabled=bool(kept)) and not kept:
             _confirm_delete(entry)
     if obstacle:
         st.caption(obstacle)
-    if entry.read_only:
-        st.caption("It lies below this store, and cannot be deleted from here.")
+    if kept:
+        st.caption(kept)
     if verify:
         _verify(entry)
 
@@ -112,7 +113,7 @@ def _obstacle(entry: Entry) -> str:
     """Why a result cannot be opened by what was asked for; "" where it can."""
     if entry.problem or entry.request is None:
         return sentence(entry.problem)
-    if not admission.allowed(entry.request.model):
+    if not admission.allowed(entry.request.model, entry.request.revision):
         return "Its model is not offered here: download it."
     try:
         current().of_request(entry.request, entry.k_max)
@@ -120,6 +121,15 @@ def _obstacle(entry: Entry) -> str:
     except CouplingError as error:
         return f"It can only be downloaded: {plain(str(error))}."
     return "" if same_model else "Its model is not the one that has this name now: download it."
+
+
+def _kept(entry: Entry) -> str:
+    """Why a result cannot be deleted; "" where it can."""
+    if entry.read_only:
+        return "It lies below this store, and cannot be deleted from here."
+    if backend.home(entry) is backend.store() and not admission.may_change_store():
+        return "It stays for all who ask the same."
+    return ""
 
 
 def _open(entry: Entry) -> None:
@@ -130,7 +140,7 @@ def _open(entry: Entry) -> None:
 
 
 def _verify(entry: Entry) -> None:
-    if problem := backend.store().verify(entry.key):
+    if problem := backend.home(entry).verify(entry.key):
         st.error(sentence(problem))
     else:
         st.success("Sound: every byte is as it was written.")
@@ -140,6 +150,6 @@ def _verify(entry: Entry) -> None:
 def _confirm_delete(entry: Entry) -> None:
     st.markdown(f"`{entry.key}`, {size(entry.size)}. It can only be had again by computing it.")
     if st.button("Delete it", type="primary"):
-        backend.store().remove(entry.key)
+        backend.home(entry).remove(entry.key)
         st.session_state[_TOLD] = f"Deleted {entry.key}."
         st.rerun()

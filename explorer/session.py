@@ -12,12 +12,14 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from coupling_core.records import DEFAULT_MODEL
-from explorer.admission import allowed, is_demo
+from coupling_core.gallery import EXAMPLES
+from explorer.admission import allowed, is_demo, offered, revisions
 from explorer.state import State, from_query, to_query
 
 _STATE, _PAGE, _URL, _ACTED, _PROBLEMS = "_state", "_page", "_url", "_acted", "_problems"
 _DEVICE, _SETTLED, _LENGTH = "_device", "_settled", "_length"
+_GIVEN = "_given_prompt"
+"""Where the session keeps the prompt that its link came with."""
 _OF_PROMPT = ("token", "other_token", "fixed", "row_window", "column_window")
 """Fields that number tokens."""
 
@@ -28,7 +30,12 @@ def open_session(page: str) -> State:
     first = _STATE not in memory
     acted = memory.pop(_ACTED, False) or memory.get(_PAGE) != page
     if first or (not acted and url != memory[_URL]):
-        memory[_STATE], memory[_PROBLEMS] = _read_url(url)
+        state, memory[_PROBLEMS] = _read_url(url)
+        if "prompt" in url:
+            memory[_GIVEN] = state.prompt
+        elif not first and keeps_prompt():
+            state = replace(state, prompt=current().prompt)
+        memory[_STATE] = state
     if memory.get(_PAGE) != page:
         memory[_SETTLED] = False
     memory[_PAGE] = page
@@ -71,7 +78,9 @@ def change(**fields: Any) -> None:
         fields |= {"token": State.token}  # one name for the last token, whoever chose it
     if fields.get("untrained") is not None:
         fields = {"quantize": None} | fields
-    st.session_state[_STATE] = replace(current(), **fields)
+    st.session_state[_STATE], told = _offered(replace(current(), **fields))
+    if told:  # a widget sent what it does not offer
+        st.session_state[_PROBLEMS] = told
     st.session_state[_ACTED] = True
 
 
@@ -94,8 +103,25 @@ def choose_device(name: str) -> None:
     st.session_state[_ACTED] = True
 
 
+def keeps_prompt() -> bool:
+    """Whether the prompt stays out of the address: one's own, where strangers use the app.
+
+    What was typed is then in no history and no log; a link that is asked for has it.
+    """
+    known = (*EXAMPLES, st.session_state.get(_GIVEN))
+    return is_demo() and current().prompt not in known
+
+
+def address() -> dict[str, str]:
+    """The state as the browser's address has it."""
+    query = to_query(current())
+    if keeps_prompt():
+        del query["prompt"]
+    return query
+
+
 def link(page_url: str) -> str:
-    """The address that shows what is on the screen."""
+    """The address that shows all that is on the screen."""
     query = urlencode(to_query(current()))
     return f"{page_url}?{query}" if query else page_url
 
@@ -159,26 +185,41 @@ def _take(key: str, field: str, read: Callable[[Any], Any]) -> None:
     change(**{field: read(st.session_state[key])})
 
 
-def _read_url(url: Mapping[str, str]) -> tuple[State, tuple[str, ...]]:
-    state, problems = from_query(url)
-    if not allowed(state.model):
-        problems = (*problems, f"model={state.model!r} is not offered here")
-        state = replace(state, model=DEFAULT_MODEL, revision="")
-    if not all(allowed(suite.repo) for suite in state.chosen_suites()):
-        problems = (*problems, f"suites={state.suites!r} are not offered here")
+def _offered(state: State) -> tuple[State, tuple[str, ...]]:
+    """What of a state may be asked for here, and what became of the rest."""
+    if not is_demo():
+        return state, ()
+    told = []
+    models, suites = offered() or (), [suite.repo for suite in state.chosen_suites()]
+    if state.model not in models:
+        if state.model != State.model:
+            told.append(f"model={state.model!r} is not offered here")
+        state = replace(state, model=models[0], revision="")
+    if not allowed(state.model, state.revision):
+        if state.revision:
+            told.append(f"rev={state.revision!r} is not offered here")
+        state = replace(state, revision=revisions(state.model)[0])
+    if not set(suites) <= set(models):
+        if state.suites != State.suites:
+            told.append(f"suites={state.suites!r} are not offered here")
         state = replace(state, suites=State.suites)
     plain = replace(state, dtype=State.dtype, quantize=State.quantize, stack=State.stack)
-    if is_demo() and state != plain:
-        problems = (*problems, "dtype, quant and stack are not offered here")
-        state = plain
+    if state != plain:
+        told.append("dtype, quant and stack are not offered here")
+    return plain, tuple(told)
+
+
+def _read_url(url: Mapping[str, str]) -> tuple[State, tuple[str, ...]]:
+    state, problems = from_query(url)
     if state.untrained is not None and state.quantize is not None:
         problems = (*problems, "quant is left out: an untrained twin has no quantised form")
         state = replace(state, quantize=None)
-    return state, problems
+    state, told = _offered(state)
+    return state, (*problems, *told)
 
 
 def _write_url() -> None:
-    query = to_query(current())
+    query = address()
     if st.query_params.to_dict() != query:
         st.query_params.from_dict(query)
     st.session_state[_URL] = query

@@ -9,9 +9,9 @@ import streamlit as st
 from coupling_core.errors import CouplingError, InputError
 from coupling_core.records import TOKEN_KINDS, Kind
 from explorer import backend, sign_in
-from explorer.session import open_session, problems, settle
+from explorer.session import address, open_session, problems, settle
 from explorer.sidebar import sidebar
-from explorer.state import State, to_query
+from explorer.state import State
 from explorer.text import plain, sentence
 
 NAME = "Coupling Explorer"
@@ -67,10 +67,10 @@ def page(title: str) -> Iterator[State]:
     st.html(_STYLE)
     _require_use()
     state = open_session(title)
-    _navigation(state)
+    _navigation()
     sidebar(of_suites=title == "Training")
     if found := problems():
-        st.warning(f"Not all of the link could be read: {plain('; '.join(found))}.")
+        st.warning(f"Not all that was asked for could be taken: {plain('; '.join(found))}.")
     with plain_errors():
         yield state
     settle()  # not where a click interrupts the page
@@ -95,8 +95,8 @@ def plain_errors() -> Iterator[None]:
         st.error(sentence(error), icon=":material/error:")
 
 
-def _navigation(state: State) -> None:
-    query = to_query(state)
+def _navigation() -> None:
+    query = address()
     with st.sidebar:
         st.markdown(f"**{NAME}**")
         for title, path in PAGES.items():

@@ -7,6 +7,7 @@ from coupling_core.gallery import EXAMPLES
 from coupling_core.records import DEFINITIONS, FINAL_NORMS
 from coupling_core.scores import DEFINITION_NAMES
 from coupling_core.tokens import Tokens, tokenize
+from explorer.admission import require_offered
 from explorer.choice import choice
 from explorer.picker import picker
 from explorer.session import bound, current
@@ -52,7 +53,9 @@ def _tokens(of_suites: bool) -> Tokens | None:
     """The prompt's tokens where they can be known now; the page itself tells what is wrong."""
     state = current()
     try:
-        return tokenize(state.checkpoint_request() if of_suites else state.request())
+        request = state.checkpoint_request() if of_suites else state.request()
+        require_offered(request)
+        return tokenize(request)
     except CouplingError:
         return None
 

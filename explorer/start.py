@@ -11,9 +11,9 @@ from coupling_core.results import DepthResult
 from explorer import backend, guide
 from explorer.chart import Shown, draw
 from explorer.drawer import selected, selection
-from explorer.session import bound, change
+from explorer.session import address, bound, change
 from explorer.shell import PAGES
-from explorer.state import State, to_query
+from explorer.state import State
 from explorer.strip import strip
 from explorer.switches import twin_switch
 
@@ -43,7 +43,7 @@ def show(state: State) -> None:
         PAGES["Training"],
         label="How coupling comes about: drag a slider over the checkpoints of a training run",
         icon=":material/arrow_forward:",
-        query_params=to_query(state),
+        query_params=address(),
     )
 
 

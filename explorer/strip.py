@@ -12,7 +12,7 @@ from explorer import chips
 from explorer.chart import IMAGE_FORMAT
 from explorer.queue import queue
 from explorer.recipes import python_recipe, shell_recipe
-from explorer.session import current, link, note_length
+from explorer.session import current, keeps_prompt, link, note_length
 from explorer.text import plain, weights_form
 
 HASH_SHOWN = 12
@@ -60,7 +60,11 @@ def take_along(files: Callable[[], None], recipes: tuple[str, str], guide: str) 
     """
     with st.container(horizontal=True, gap="small"):
         with st.popover("Copy link", type="tertiary", icon=":material/link:"):
-            st.caption("This address shows what is on the screen.")
+            st.caption(
+                "This address shows what is on the screen"
+                + ", your prompt too" * keeps_prompt()
+                + "."
+            )
             st.code(link(st.context.url or ""), language=None, wrap_lines=True)
         with st.popover("Export", type="tertiary", icon=":material/download:"):
             files()

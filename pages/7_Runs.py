@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from explorer import jobs_list, runs
+from explorer import jobs_list, runs, upload
 from explorer.shell import page
 
 with page("Runs"):
@@ -10,4 +10,5 @@ with page("Runs"):
     st.header("Being measured", anchor=False)
     jobs_list.show()
     st.header("Stored", anchor=False)
+    upload.upload()
     runs.show()

@@ -8,12 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 from jaxtyping import install_import_hook
 
 # Before torch is imported: servers and browsers that tests start compete for the cores.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 if "PYTEST_XDIST_WORKER" in os.environ:  # one core a worker
     os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+settings.register_profile("fuzz", max_examples=10_000, print_blob=True)  # `make fuzz`
 
 # Before anything of the package is imported, or its annotations would go unchecked. An integer is
 # a float here, as it is everywhere in Python's typing.

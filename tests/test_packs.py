@@ -6,6 +6,7 @@ import stat
 import subprocess
 import sys
 import zipfile
+from dataclasses import replace
 
 import pytest
 from cases import content, random_result
@@ -195,6 +196,25 @@ def test_a_file_that_is_no_pack_is_told(packed, tmp_path, target):
         file.writestr("something", b"else")
     with pytest.raises(InputError, match="no pack of results"):
         list(unpack(other, target))
+
+
+def test_one_result_comes_by_itself(source, target):
+    path = source.path(RESULTS[0].key)
+    assert [(p.name, p.state) for p in unpack(path, target)] == [(RESULTS[0].key, "new")]
+    assert content(target.get(RESULTS[0].key)) == content(RESULTS[0])
+    assert [p.state for p in unpack(path, target)] == ["there before"]
+
+
+def test_one_result_of_invented_numbers_is_refused_alone_and_in_a_pack(tmp_path, target):
+    invented = replace(RESULTS[0], token=9)
+    data, key = encode(invented), invented.key
+    (tmp_path / "one.safetensors").write_bytes(data)
+    with pytest.raises(InputError, match="its token is none of the prompt; expected a result as"):
+        list(unpack(tmp_path / "one.safetensors", target))
+    pack_file = forge(tmp_path / "p.zip", [entry(key, data)], {f"{key}.safetensors": data})
+    (found,) = unpack(pack_file, target)
+    assert (found.state, "its token is none of" in found.problem) == ("refused", True)
+    assert not target.root.exists()
 
 
 def test_a_missing_member_is_told(tmp_path, target):

@@ -61,11 +61,40 @@ def test_a_value_that_cannot_be_used_is_told_with_its_name(name, value, words, m
 
 @pytest.mark.parametrize(
     ("text", "words"),
-    [("longest = 3", "longest is no setting"), ("mode = ", "cannot be read as TOML")],
+    [
+        ("longest = 3", "longest is no setting"),
+        ("'__class__' = 'x'", "__class__ is no setting"),
+        ("mode = ", "cannot be read as TOML"),
+        ("mode = 'local'\nmode = 'demo'", "cannot be read as TOML"),
+        ("\0", "cannot be read as TOML"),
+        ("\udcff", "cannot be read as TOML"),
+        ("device = " + "[" * 100_000, "cannot be read as TOML"),
+        ("[mode]\nlocal = 1", "mode = {'local': 1}"),
+        ("mode = 1979-05-27", "mode = datetime.date"),
+        ("models = []", "at least 1 item"),
+        ("models = ' , '", "at least 1 item"),
+        ("models = [1]", "models.0 = 1"),
+        ("largest_k = nan", "largest_k = nan: .*finite"),
+        ("largest_k = 1.5", "largest_k = 1.5: .*integer"),
+        ("jobs_per_hour = -1", "jobs_per_hour = -1"),
+    ],
+    ids=range(15),
 )
 def test_a_file_that_cannot_be_used_is_told(text, words, tmp_path):
-    (tmp_path / "coupling.toml").write_text(text)
+    (tmp_path / "coupling.toml").write_text(text, errors="surrogateescape")
     with pytest.raises(InputError, match=words):
+        settings()
+
+
+@pytest.mark.parametrize("kind", ["nothing", "a folder", "a link to itself"])
+def test_a_file_that_is_named_and_not_there_is_told(kind, tmp_path, monkeypatch):
+    path = tmp_path / "named.toml"
+    if kind == "a folder":
+        path.mkdir()
+    if kind == "a link to itself":
+        path.symlink_to(path)
+    monkeypatch.setenv("COUPLING_CONFIG", str(path))
+    with pytest.raises(InputError, match=r"named\.toml cannot be read"):
         settings()
 
 

@@ -21,6 +21,7 @@ it.
 """
 
 import sys
+from io import TextIOWrapper
 
 import typer
 
@@ -62,6 +63,8 @@ app.add_typer(suite, name="suite")
 
 def main() -> None:
     """Run the command line and leave with its exit status."""
+    if isinstance(sys.stdout, TextIOWrapper):  # the name of a file may be no text
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         status = app(standalone_mode=False)
     except typer.TyperException as error:

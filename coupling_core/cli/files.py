@@ -28,11 +28,11 @@ def require_writable(path: Path, formats: tuple[str, ...]) -> None:
     """
     if path.suffix not in formats:
         raise InputError(f"--out ends in {', '.join(formats)}, and {path.name!r} came")
-    if path.is_dir():
-        raise InputError(f"--out {path} is a folder: give a file")
-    if not path.parent.is_dir():
-        raise InputError(f"--out {path}: there is no folder {path.parent}; make it first")
     try:
+        if path.is_dir():
+            raise InputError(f"--out {path} is a folder: give a file")
+        if not path.parent.is_dir():
+            raise InputError(f"--out {path}: there is no folder {path.parent}; make it first")
         with tempfile.TemporaryFile(dir=path.parent):
             pass
     except OSError as error:

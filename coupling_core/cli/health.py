@@ -1,6 +1,7 @@
 """`coupling health`: whether a running app answers and its worker lives; for containers."""
 
 import urllib.request
+from http.client import HTTPException
 from typing import Annotated
 
 import typer
@@ -26,7 +27,7 @@ def health(
         address = url.rstrip("/") + PATH
         with urllib.request.urlopen(address, timeout=SECONDS) as answer:  # nosec B310  # http
             said = answer.read(100).decode(errors="replace").strip()
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, HTTPException) as error:
         raise ComputeError(f"{url} does not answer: {error}") from error
     if said != "ok":
         raise ComputeError(f"{url} is not well: it says {said!r}")

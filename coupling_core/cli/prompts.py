@@ -79,7 +79,7 @@ def read_prompts(path: Path) -> list[tuple[int, str]]:
 def _from_json(path: Path, number: int, line: str) -> str:
     try:
         prompt = json.loads(line)["prompt"]
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, RecursionError):
         prompt = None
     if not isinstance(prompt, str):
         raise InputError(

@@ -104,12 +104,14 @@ def export(
 
 @app.command("import")
 def import_(
-    pack_file: Annotated[Path, typer.Argument(metavar="FILE", help="What export wrote.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="What export wrote, or one result's file.")
+    ],
     store: options.StoreFolder = None,
 ) -> None:
-    """Put the results of a pack into the store; each is verified to its last byte."""
+    """Put the results of a file into the store; each is verified to its last byte."""
     refused = 0
-    for found in unpack(pack_file, Store(store)):
+    for found in unpack(file, Store(store)):
         print_lines(f"{found.name}  {found.state}" + f": {found.problem}" * bool(found.problem))
         refused += found.state == "refused"
     if refused:

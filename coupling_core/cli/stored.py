@@ -15,7 +15,14 @@ def open_result(store: Store, text: str) -> Result:
         InputError: where there is none, the letters begin several keys, or the file is damaged.
     """
     if text.endswith(SUFFIX):
-        return load(Path(text))
+        from coupling_core.soundness import require_sound  # pydantic
+
+        result = load(Path(text))
+        try:
+            require_sound(result)
+        except InputError as error:
+            raise InputError(f"{text} {error}") from error
+        return result
     return store.get(resolve(store, text))
 
 

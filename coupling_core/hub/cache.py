@@ -150,7 +150,7 @@ def weights(names: Collection[str], read_index: Callable[[], str]) -> list[str]:
         return []
     try:
         listed = sorted({str(name) for name in json.loads(read_index())["weight_map"].values()})
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise ComputeError(f"{INDEX} cannot be read: {error!r}") from error
     for name in listed:
         if name not in names or not name.endswith(".safetensors"):

@@ -236,7 +236,7 @@ def _parameters(length: bytes, read: Callable[[int], bytes]) -> int:
         header = json.loads(read(min(int.from_bytes(length, "little"), 10**8)))
         tensors = (header[name] for name in header if name != "__metadata__")
         return sum(math.prod(tensor["shape"]) for tensor in tensors)
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, RecursionError):
         return 0
 
 

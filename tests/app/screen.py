@@ -35,6 +35,12 @@ def heat(figure: dict[str, Any]) -> np.ndarray:
     return numbers.reshape([int(side) for side in z["shape"].split(",")])
 
 
+def sent(app: AppTest) -> str:
+    """All that the browser is sent, tables and links too."""
+    protos = (str(node.proto) for node in app._tree if hasattr(node, "proto"))
+    return "\n".join(protos).replace("\\'", "'")
+
+
 def words(app: AppTest) -> str:
     """All captions, texts and headings."""
     kinds = (app.title, app.header, app.subheader, app.caption, app.markdown)

@@ -1,19 +1,26 @@
 """A demo that strangers use: attempts to get past its limits, by links and by crafted widgets."""
 
+import threading
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import pytest
 from cases import random_result
-from screen import Open
+from screen import PAGES, Open, sent, words
+from streamlit.proto.WidgetStates_pb2 import WidgetState
+from streamlit.testing.v1.element_tree import Selectbox
 
 from coupling_core import jobs
 from coupling_core.errors import ComputeError, InputError
+from coupling_core.gallery import EXAMPLES
+from coupling_core.identity import identify, locate
 from coupling_core.records import Request
 from coupling_core.settings import settings
 from coupling_core.store import Store
-from explorer import admission, backend
+from explorer import admission, backend, runs
 from explorer.queue import queue
+from explorer.sidebar import OWN_TEXT
 
 SECRET = "nobody-else-should-read-this"
 PROMPT = "A prompt that nobody has measured yet"
@@ -42,6 +49,20 @@ BEYOND = {
     "a folder of the machine": {"model": "../../etc"},
     "a home": {"model": "~/secrets.gguf"},
     "another hub id": {"model": "someone/else"},
+    "an alias in capitals": {"model": "SmolLM2-135M"},
+    "an alias with a space": {"model": "smollm2-135m "},
+    "an alias with a line break": {"model": "smollm2-135m\n"},
+    "an alias as a path": {"model": "./smollm2-135m"},
+    "an alias with a revision": {"model": "smollm2-135m@main"},
+    "an alias in other letters": {"model": "\uff53mollm2-135m"},
+    "a model with its revision": {"model": f"{MINI}@step256", "revision": None},
+    "a model by another way": {"model": "coupling-explorer//mini-64"},
+    "the beginning of a model": {"model": "coupling-explorer/mini"},
+    "a model's default revision": {"revision": None},
+    "a model's default revision by its name": {"revision": "main"},
+    "an empty revision": {"revision": ""},
+    "a revision with a space": {"revision": "step256 "},
+    "a commit": {"revision": "0" * 40},
     "another revision": {"model": MINI, "revision": "step512"},
     "a revision that leads out": {
         "model": MINI,
@@ -52,6 +73,9 @@ BEYOND = {
     "a large K": {"k": 21},
     "another precision": {"dtype": "bfloat16"},
     "a quantisation": {"quantize": "nf4"},
+    "a stack": {"stack": "encoder"},
+    "paths of a long prompt": {"prompt": "word " * 31, "k": 50, "kind": "trajectory"},
+    "tokens at a large K": {"k": 21, "kind": "self"},
 }
 
 
@@ -61,6 +85,7 @@ def test_what_is_beyond_the_limits_is_refused_where_jobs_are_submitted(
 ) -> None:
     within = Request(PROMPT, MINI, k=20, revision="step256")
     admission.require(within)
+    demo.setattr("coupling_core.hub.naming._ask", lambda *_: pytest.fail("the hub was asked"))
     with pytest.raises(InputError, match=r"not offered here|at most|as they are stored"):
         admission.require(replace(within, **change))
 
@@ -76,6 +101,11 @@ def test_the_queue_asks_before_it_takes_a_job_on(demo: pytest.MonkeyPatch) -> No
     [
         ({"model": "/etc/passwd"}, "model='/etc/passwd' is not offered here"),
         ({"model": "someone/else", "rev": "main"}, "model='someone/else' is not offered here"),
+        ({"model": MINI, "rev": "step512"}, "rev='step512' is not offered here"),
+        ({"model": MINI, "rev": "../step256"}, "rev='../step256' is not offered here"),
+        ({"model": "smollm2-135m "}, "model='smollm2-135m ' is not offered here"),
+        ({"quant": "nf4", "untrained": "0"}, "quant is left out"),
+        ({"dtype": "bfloat16", "stack": "encoder"}, "dtype, quant and stack are not offered here"),
         ({"quant": "int8"}, "dtype, quant and stack are not offered here"),
         ({"suites": "pythia-12b"}, "not offered here"),
     ],
@@ -93,7 +123,6 @@ def test_a_link_beyond_the_limits_is_cut_and_told(
     [
         ({"k": "21"}, "K = 21 is more than is measured here: at most 20"),
         ({"prompt": "word " * 31}, "at most 30 are taken on here"),
-        ({"rev": "step512"}, "is not offered here"),
     ],
 )
 def test_a_measurement_beyond_the_limits_is_not_offered(
@@ -111,9 +140,163 @@ def test_a_widget_that_sends_what_it_does_not_offer_gets_nothing(
     assert [button for button in app.button if button.label == "Compute"]
     app.session_state["_state"] = replace(app.session_state["_state"], model="/etc/passwd")
     next(button for button in app.button if button.label == "Compute").click().run()
-    assert "is not offered here" in app.error[0].value
+    assert "model='/etc/passwd' is not offered here" in app.warning[0].value
     assert not app.exception
     assert not queue().active()
+
+
+def send(chosen: Selectbox, text: str, patch: pytest.MonkeyPatch) -> None:
+    """Have a list send what is not on it, as a browser may at the next run."""
+    offered = type(chosen)._widget_state.fget
+    crafted = WidgetState(id=chosen.id, string_value=text)
+    states = property(lambda one: crafted if one.id == chosen.id else offered(one))
+    patch.setattr(type(chosen), "_widget_state", states)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "told"),
+    [
+        ("model@list", "/etc/passwd", "model='/etc/passwd' is not offered here"),
+        ("model@list", "someone/else", "model='someone/else' is not offered here"),
+        ("revision@step-mini-64", "step512", "rev='step512' is not offered here"),
+        ("revision@step-mini-64", "../../x", "rev='../../x' is not offered here"),
+    ],
+)
+def test_a_list_that_sends_what_is_not_on_it_is_cut_and_told(
+    demo: pytest.MonkeyPatch, open_page: Open, key: str, value: str, told: str
+) -> None:
+    looked_up = []
+    for module in ("identity", "tokens"):
+        demo.setattr(f"coupling_core.{module}.locate", lambda r: looked_up.append(r) or locate(r))
+    app = open_page("Method", **QUERY)
+    send(app.selectbox(key=key), value, demo)
+    app.run()
+    assert told in app.warning[0].value
+    assert not app.exception
+    assert value not in str(looked_up)
+
+
+def test_a_model_with_one_revision_is_measured_at_that(
+    demo: pytest.MonkeyPatch, open_page: Open
+) -> None:
+    app = open_page("Method", model=MINI)
+    assert not app.warning
+    assert app.session_state["_state"].revision == "step256"
+
+
+def test_a_default_that_is_not_offered_gives_way(demo: pytest.MonkeyPatch, open_page: Open) -> None:
+    demo.setenv("COUPLING_MODELS", "coupling-explorer/mini-64@step256")
+    app = open_page("Method")
+    assert not app.warning
+    assert app.session_state["_state"].request().model == MINI
+
+
+def test_what_is_typed_stays_out_of_the_address(demo: pytest.MonkeyPatch, open_page: Open) -> None:
+    app = open_page("Method", k="8")
+    app.selectbox(key="prompt@list").set_value(OWN_TEXT).run()
+    app.text_area(key="prompt@own").set_value(SECRET).run()
+    assert app.session_state["_state"].prompt == SECRET
+    assert "prompt" not in app.query_params
+    assert SECRET not in "".join(str(link.proto) for link in app.get("page_link"))
+    app.switch_page(PAGES["Depth"]).run()
+    assert SECRET in sent(app)
+
+
+def test_an_example_and_a_prompt_that_came_by_a_link_stay_in_the_address(
+    demo: pytest.MonkeyPatch, open_page: Open
+) -> None:
+    app = open_page("Method", prompt=PROMPT)
+    assert app.query_params["prompt"] == PROMPT
+    app.selectbox(key="prompt@list").set_value(EXAMPLES[1]).run()
+    assert app.query_params["prompt"] == EXAMPLES[1]
+
+
+def test_back_and_forth_keep_what_was_typed(demo: pytest.MonkeyPatch, open_page: Open) -> None:
+    app = open_page("Method", prompt=PROMPT)
+    app.text_area(key="prompt@own").set_value(SECRET).run()
+    app.query_params.clear()
+    app.query_params["k"] = "7"
+    app.run()
+    assert (app.session_state["_state"].k, app.session_state["_state"].prompt) == (7, SECRET)
+
+
+def test_at_home_the_address_carries_what_is_typed(open_page: Open) -> None:
+    app = open_page("Method", prompt=PROMPT)
+    app.text_area(key="prompt@own").set_value(SECRET).run()
+    assert app.query_params["prompt"] == SECRET
+
+
+def test_a_link_that_is_asked_for_carries_the_prompt(
+    demo: pytest.MonkeyPatch, open_page: Open
+) -> None:
+    request = Request(SECRET, k=8)
+    stored = random_result(request=request, identity=identify(request), tokens=(SECRET,) * 4)
+    Store().put(stored)
+    app = open_page("Depth", prompt=EXAMPLES[0], k="8")
+    app.selectbox(key="prompt@list").set_value(OWN_TEXT).run()
+    app.text_area(key="prompt@own").set_value(SECRET).run()
+    assert not app.exception
+    assert "prompt" not in app.query_params
+    assert f"prompt={SECRET}" in "".join(code.value for code in app.code)
+    assert "your prompt too" in words(app)
+
+
+def test_the_result_of_somebody_else_is_not_shown_by_its_key(
+    demo: pytest.MonkeyPatch, open_page: Open
+) -> None:
+    request = replace(Request(SECRET), k=8)
+    key = Store().put(random_result(request=request, tokens=(SECRET,) * 4)).stem
+    for query in ({"left": key}, {"right": key}, {"left": key, "right": key}):
+        app = open_page("Compare", **query)
+        assert "somebody else's" in app.error[0].value
+        assert SECRET not in sent(app)
+        assert not app.exception
+    demo.setenv("COUPLING_MODE", "local")
+    assert SECRET in sent(open_page("Compare", left=key, right=key))
+
+
+def test_a_result_of_the_shared_store_cannot_be_deleted(
+    demo: pytest.MonkeyPatch,
+) -> None:
+    path = Store().put(random_result())
+    demo.setattr(backend.st, "session_state", {})
+    backend.note_own(path.stem)
+    (entry,) = [entry for entry in backend.listed(Store().entries()) if entry.key == path.stem]
+    assert runs._kept(entry)
+    demo.setenv("COUPLING_MODE", "local")
+    settings.cache_clear()
+    assert not runs._kept(entry)
+
+
+@pytest.fixture
+def busy(demo: pytest.MonkeyPatch, open_page: Open) -> Iterator[None]:
+    """Somebody else's job under way."""
+    go_on = threading.Event()
+
+    def wait(request: Request, *_: Any, **__: Any) -> Any:
+        go_on.wait(60)
+        raise ComputeError(f"it failed for {request.prompt}")
+
+    demo.setattr(admission, "measure_what_fits", wait)
+    demo.setattr("explorer.queue._session", lambda: "somebody")
+    app = open_page("Depth", **QUERY | {"prompt": SECRET})
+    next(button for button in app.button if button.label == "Compute").click().run()
+    assert SECRET in sent(open_page("Runs"))
+    demo.setattr("explorer.queue._session", lambda: "somebody else")
+    yield
+    go_on.set()
+
+
+def test_the_jobs_of_others_show_no_prompt_and_cannot_be_stopped(
+    busy: None, open_page: Open
+) -> None:
+    app = open_page("Runs")
+    assert "somebody else's prompt" in sent(app)
+    assert SECRET not in sent(app)
+    (cancel,) = [button for button in app.button if button.label == "Cancel"]
+    assert cancel.disabled
+    app.run()
+    assert "somebody else's prompt" in sent(app)
 
 
 def test_what_is_stored_is_shown_and_nothing_computed_where_all_is_read_only(
@@ -167,7 +350,7 @@ def test_what_others_measured_is_not_listed(
     store.put(replace(secret, key=store.key(secret.request, secret.identity)))
     for title in ("Runs", "Compare"):
         shown = open_page(title)
-        assert SECRET not in str(shown.main)
+        assert SECRET not in sent(shown)
         assert not shown.exception
     demo.setenv("COUPLING_MODE", "local")
     assert SECRET in open_page("Runs").dataframe[0].value.to_string()
@@ -177,5 +360,6 @@ def test_what_a_session_asked_for_is_listed_for_it(demo: pytest.MonkeyPatch) -> 
     store = Store()
     path = store.put(random_result())
     assert backend.listed(store.entries()) == [e for e in store.entries() if e.read_only]
-    demo.setattr(backend.st, "session_state", {backend.OWN: {path.stem}})
+    demo.setattr(backend.st, "session_state", {})
+    backend.note_own(path.stem)
     assert path.stem in [entry.key for entry in backend.listed(store.entries())]

@@ -1,0 +1,457 @@
+"""Hostile and careless input: whatever comes, it is told in one line and touches nothing else."""
+
+import copy
+import io
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Literal, get_args, get_origin
+
+import numpy as np
+import pytest
+import tiny
+import typer
+from cases import content, random_result
+from hostile import TEXTS, cases
+from hypothesis import given
+from hypothesis import strategies as st
+from safetensors.numpy import load as load_tensors
+from safetensors.numpy import save as save_tensors
+
+from coupling_core import Request, Store, archive, measure
+from coupling_core.archive import decode, encode
+from coupling_core.cli import app, main
+from coupling_core.errors import InputError
+from coupling_core.gallery import EXAMPLES
+from coupling_core.keys import make_key
+from coupling_core.packs import pack, take_in
+from coupling_core.records import (
+    DEFINITIONS,
+    DTYPES,
+    FINAL_NORMS,
+    LAYOUTS,
+    ROLES,
+    SCHEMA,
+    TOKEN_KINDS,
+)
+from coupling_core.suites import suites
+from explorer.state import _READERS, from_query, to_query
+
+PROMPT = "The cat sat"
+RESULTS = [random_result(seed=seed) for seed in (1, 2)]
+KEYS = [result.key for result in RESULTS]
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny.folder(tmp_path_factory.mktemp("models") / "tiny")
+
+
+@pytest.fixture(scope="module")
+def shelf(tmp_path_factory: pytest.TempPathFactory, model: Path) -> Path:
+    """A store with what the plain commands ask for, so that few cases measure anything."""
+    folder = tmp_path_factory.mktemp("shelf")
+    store = Store(folder, layers=(), gallery=folder / "none")
+    for result in RESULTS:
+        store.put(result)
+    for kind, k in (("depth", 4), ("self", 4), ("trajectory", Request.k)):
+        measure(Request(PROMPT, model=str(model), kind=kind, k=k), store)
+    return folder
+
+
+class House:
+    """A home, a store and a working folder, and a place beside them that nobody may touch.
+
+    Args:
+        root: an empty folder.
+        shelf: what the store has.
+    """
+
+    def __init__(self, root: Path, shelf: Path) -> None:
+        self.root = root
+        self.store, self.home, self.cwd = root / "store", root / "home", root / "a" / "b" / "cwd"
+        shutil.copytree(shelf, self.store)
+        for folder in (self.home, self.cwd, root / "secret"):
+            folder.mkdir(parents=True)
+        (root / "secret" / "diary").write_text("mine")
+        (self.cwd / "prompts.txt").write_text(f"{PROMPT}\n")
+
+    def listing(self) -> dict[Path, tuple[int, int]]:
+        """Every file outside the store and the home, with size and time."""
+        found = {}
+        for path in self.root.rglob("*"):
+            if not {self.store, self.home} & {path, *path.parents}:
+                stat = path.lstat()
+                found[path] = (
+                    stat.st_size if path.is_file() else 0,
+                    path.is_dir() or stat.st_mtime_ns,
+                )
+        return found
+
+    @contextmanager
+    def lived_in(self) -> Iterator[None]:
+        """Work here, offline."""
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("HOME", str(self.home))
+            patch.setenv("COUPLING_HOME", str(self.home / "coupling"))
+            patch.setenv("COUPLING_STORE", str(self.store))
+            patch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(self.home / "hub"))
+            patch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+            patch.setattr(subprocess, "run", lambda *_, **__: pytest.fail("something was started"))
+            patch.chdir(self.cwd)
+            yield
+
+
+@pytest.fixture(scope="module")
+def build(tmp_path_factory: pytest.TempPathFactory, shelf: Path) -> Any:
+    """Make a new house, and tear it down again."""
+
+    @contextmanager
+    def built() -> Iterator[House]:
+        root = tmp_path_factory.mktemp("house")
+        house = House(root, shelf)
+        with house.lived_in():
+            yield house
+        shutil.rmtree(root)
+
+    return built
+
+
+def run(arguments: list[str]) -> tuple[Any, str, str]:
+    """Run a command line as a terminal would, whose output takes no halves of characters."""
+    out = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", errors="strict")
+    err = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", errors="backslashreplace")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", ["coupling", *arguments])
+        patch.setattr(sys, "stdout", out)
+        patch.setattr(sys, "stderr", err)
+        with pytest.raises(SystemExit) as left:
+            main()
+        out.flush()
+        err.flush()
+    return left.value.code, *(stream.buffer.getvalue().decode() for stream in (out, err))
+
+
+def require_plain(answer: tuple[Any, str, str]) -> None:
+    """A status that is documented, and on failure one line that says why."""
+    status, _, err = answer
+    assert status in (0, 1, 2)
+    assert "Traceback" not in err
+    if status:
+        assert err.splitlines()[-1].startswith(("error: ", "looked at"))
+
+
+# ---- command lines
+
+
+def leaves(command: Any, words: tuple[str, ...] = ()) -> dict[tuple[str, ...], Any]:
+    """Every command that does something, by its words."""
+    parts = getattr(command, "commands", None)
+    if parts is None:
+        return {words: command}
+    found = {}
+    for name, part in parts.items():
+        found |= leaves(part, (*words, name))
+    return found
+
+
+COMMANDS = leaves(typer.main.get_command(app))
+PLAIN: dict[tuple[str, ...], dict[str, str]] = {
+    **{
+        (name,): {"--model": "MODEL", "--prompt": PROMPT, "--k": "4"}
+        for name in ("depth", "tokens", "graph")
+    },
+    ("trajectory",): {"--model": "MODEL", "--prompt": PROMPT},
+    ("compare",): {"left": KEYS[0], "right": KEYS[1]},
+    ("training",): {"--prompt": EXAMPLES[0], "--steps": "256"},
+    ("models",): {},
+    ("health",): {"--url": "http://127.0.0.1:1"},
+    ("bench",): {"name": "nonsense"},
+    ("runs", "ls"): {},
+    ("runs", "show"): {"key": KEYS[0]},
+    ("runs", "verify"): {"keys": KEYS[0]},
+    ("runs", "rm"): {"keys": KEYS[0]},
+    ("runs", "export"): {"out": "all.zip"},
+    ("runs", "import"): {"file": "prompts.txt"},
+    ("suite", "list"): {},
+    ("suite", "train"): {"name": "nonsense"},
+}
+"""What works, or ends at once, of each command: options, and arguments by their names."""
+TOO_LONG = ("doctor",)
+"""It looks at the whole machine; a test of its own runs it once."""
+PATHS = {"--out", "--store", "--prompts", "out", "file", "store"}
+WRITTEN = {"--out", "--store", "out"}
+SOME_PATHS = st.sampled_from(
+    (
+        *("", ".", "..", "x", "x.npz", "x.csv", "x.html", "x.safetensors", "x.zip", "x.graphml"),
+        *("../x.npz", "../../x.csv", "../../../secret/x.npz", "../../../secret/diary", "x.svgz"),
+        *("../../../store/x.zip", "./a/../x.npz", "~", "~/x.npz", "prompts.txt/x.npz", "-"),
+        *(".npz", "x.npz/", "a\nb.npz", "\udcff.npz", "a\0.npz", "x" * 300 + ".npz", "é.csv"),
+        *("/dev/null/x.npz", "/proc/x.npz", "/proc/self/mem", "/dev/full", "prompts.txt"),
+    )
+) | st.text(max_size=20).filter(lambda text: "/" not in text and text != "..")
+URLS = st.sampled_from(
+    (
+        *("", "x", "http://", "https://127.0.0.1:1", "http://127.0.0.1:99999", "http://[::1"),
+        *("file:///etc/passwd", "ftp://127.0.0.1:1", "127.0.0.1:1", "http://127.0.0.1:1/\n"),
+        *("http://127.0.0.1:1/é", "http://127.0.0.1:1/ x", "http://127.0.0.1:x", "http://\0"),
+    )
+)
+
+
+def values(words: tuple[str, ...], name: str, parameter: Any) -> st.SearchStrategy[str]:
+    """What may be given to a parameter, mostly what it does not take."""
+    if name in PATHS:
+        return SOME_PATHS
+    if name == "--url":
+        return URLS
+    if words == ("bench",):  # none of them may start it
+        return TEXTS.filter(lambda text: not text.startswith("-"))
+    kind = parameter.type_descriptor.annotation
+    choices = get_args(kind) if get_origin(kind) is Literal else ()
+    return TEXTS | st.sampled_from(choices) if choices else TEXTS
+
+
+def title(parameter: Any) -> str:
+    """An option by its longest spelling, an argument by its name."""
+    spelled = [name for name in parameter.opts if name.startswith("--")]
+    return spelled[0] if spelled else parameter.name
+
+
+@st.composite
+def command_lines(draw: Any) -> tuple[list[str], set[str]]:
+    """A command line with some of its values replaced, and the paths that it may write to."""
+    words = draw(st.sampled_from(sorted(PLAIN)))
+    parameters = {title(one): one for one in COMMANDS[words].params}
+    given = dict(PLAIN[words])
+    for name in draw(st.lists(st.sampled_from(sorted(parameters)), min_size=1, max_size=3)):
+        if name == "--help":
+            continue
+        if getattr(parameters[name], "is_flag", False):
+            given[name] = ""
+        else:
+            given[name] = draw(values(words, name, parameters[name]))
+    line = list(words)
+    for name, value in given.items():
+        if not name.startswith("--"):
+            line.append(value)
+        elif getattr(parameters[name], "is_flag", False):
+            line.append(name)
+        else:
+            line += [f"{name}={value}"] if draw(st.booleans()) else [name, value]
+    return line, {value for name, value in given.items() if name in WRITTEN}
+
+
+@cases(30)
+@given(command_lines())
+def test_no_command_line_ends_in_a_traceback_or_touches_what_it_does_not_name(
+    build: Any, model: Path, drawn: tuple[list[str], set[str]]
+) -> None:
+    line, written = drawn
+    with build() as house:
+        before = house.listing()
+        require_plain(run([part.replace("MODEL", str(model)) for part in line]))
+        named = {Path(os.path.normpath(house.cwd / path)) for path in written if "\0" not in path}
+        for path in {path for path, _ in before.items() ^ house.listing().items()}:
+            assert any(one in (path, *path.parents) or path in one.parents for one in named), path
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        (["depth", "--prompt", "a\udcff"], "is no Unicode text: character 2"),
+        (["depth", "--prompt", "x", "--model", "m\udcff"], "is no Unicode text"),
+        (
+            ["depth", "--prompt", "x", "--model", "a/b", "--revision", "\ud800"],
+            "is no Unicode text",
+        ),
+        (["depth", "--prompt", "x", "--model", "~nobody/x"], "no such file or folder"),
+        (["depth", "--prompt", "x", "--model", "a" * 5000], "is unknown"),
+        (["depth", "--prompt", "x", "--out", "x" * 300 + ".npz"], "cannot be written"),
+        (["health", "--url", "http://127.0.0.1:1/\n"], "does not answer"),
+        (["runs", "import", "\udcff"], "cannot be read"),
+        (["runs", "ls", "--store", "x" * 300], "cannot be read as a store"),
+    ],
+)
+def test_what_was_found_stays_mended(build: Any, line: list[str], told: str) -> None:
+    with build():
+        answer = run(line)
+    require_plain(answer)
+    assert told in answer[2]
+
+
+def test_the_name_of_a_file_may_be_no_text(build: Any, model: Path) -> None:
+    with build() as house:
+        line = ["depth", "--model", str(model), "--prompt", PROMPT, "--k", "4"]
+        status, out, _ = run([*line, "--out", "\udcff.npz"])
+        assert (house.cwd / "\udcff.npz").is_file()
+    assert status == 0
+    assert r"written     \udcff.npz" in out
+
+
+# ---- links
+
+
+WORDS = (*DEFINITIONS, *ROLES, *FINAL_NORMS, *DTYPES, *TOKEN_KINDS, *LAYOUTS, *suites(), *KEYS)
+QUERIES = st.dictionaries(
+    st.sampled_from(sorted(_READERS)) | TEXTS, TEXTS | st.sampled_from(WORDS), max_size=6
+)
+
+
+@cases(50)
+@given(QUERIES)
+def test_any_link_leads_to_a_state_that_can_be_used(query: dict[str, str]) -> None:
+    state, problems = from_query(query)
+    again, none = from_query(to_query(state))
+    assert (to_query(again), none) == (to_query(state), ())
+    assert len(problems) <= len(query)
+    for use in (
+        state.request,
+        state.view,
+        state.path_view,
+        state.path_request,
+        state.suite_request,
+        state.checkpoint_request,
+        lambda: state.suite_view(8),
+        lambda: state.mosaic_blocks(30),
+        lambda: state.token_request(1, 2),
+    ):
+        with suppress(InputError):
+            use()
+
+
+# ---- files
+
+
+def mutated(draw: Any, data: bytes) -> bytes:
+    """Some bytes of a file flipped, cut out, doubled or put in."""
+    for _ in range(draw(st.integers(1, 4))):
+        at, to = sorted(draw(st.lists(st.integers(0, len(data)), min_size=2, max_size=2)))
+        change = draw(st.sampled_from(("flip", "cut", "double", "insert", "zero")))
+        if change == "flip" and at < len(data):
+            data = data[:at] + bytes([data[at] ^ draw(st.integers(1, 255))]) + data[at + 1 :]
+        elif change == "cut":
+            data = data[:at] + data[to:]
+        elif change == "double":
+            data = data[:to] + data[at:]
+        elif change == "insert":
+            data = data[:at] + draw(st.binary(max_size=20)) + data[at:]
+        elif change == "zero":
+            data = data[:at] + bytes(to - at) + data[to:]
+    return data
+
+
+def packed(results: Any) -> bytes:
+    """A pack of results, by the real code."""
+    with TemporaryDirectory() as folder:
+        store = Store(Path(folder), layers=(), gallery=Path(folder) / "none")
+        for result in results:
+            store.put(result)
+        pack(store, [result.key for result in results], Path(folder) / "p.zip")
+        return (Path(folder) / "p.zip").read_bytes()
+
+
+def taken_apart(data: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """The header and the arrays of a result's file."""
+    end = archive._header_end(data[:8], len(data))
+    return json.loads(json.loads(data[8:end])["__metadata__"]["header"]), load_tensors(data)
+
+
+def sealed(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> bytes:
+    """The file that has these, with the seals that belong to it."""
+    blank = archive._BLANK
+    metadata = {"schema": str(SCHEMA), "header": json.dumps(header)}
+    data = save_tensors(arrays, metadata | {"arrays_sha256": blank, "header_sha256": blank})
+    end = archive._header_end(data[:8], len(data))
+    body = archive._sha256(data[end:])
+    head = archive._with_seal(data[:end], archive._ARRAYS_SEAL, body)
+    return archive._with_seal(head, archive._HEADER_SEAL, archive._sha256(head)) + data[end:]
+
+
+RESULT_FILE, PACK_FILE = encode(RESULTS[0]), packed(RESULTS)
+FILES = st.one_of(
+    st.binary(max_size=200),
+    st.binary(max_size=50).map(lambda data: b"PK\3\4" + data),
+    st.binary(max_size=50).map(lambda data: len(data).to_bytes(8, "little") + data),
+    st.composite(lambda draw: mutated(draw, RESULT_FILE))(),
+    st.composite(lambda draw: mutated(draw, PACK_FILE))(),
+)
+
+
+@cases(16)
+@given(FILES)
+def test_no_file_gets_in_that_is_not_to_the_byte_what_was_sealed(data: bytes) -> None:
+    with TemporaryDirectory() as folder:
+        store = Store(Path(folder) / "store", layers=(), gallery=Path(folder) / "none")
+        with suppress(InputError):
+            list(take_in(io.BytesIO(data), "file", store))
+        for path in store.root.glob("*"):
+            assert content(decode(path.read_bytes())) in map(content, RESULTS)
+        assert [path.name for path in Path(folder).iterdir()] in ([], ["store"])
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | TEXTS,
+    lambda part: st.lists(part, max_size=3) | st.dictionaries(TEXTS, part, max_size=3),
+    max_leaves=5,
+)
+HEADER, ARRAYS = taken_apart(RESULT_FILE)
+
+
+@st.composite
+def forgeries(draw: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """The header and the arrays of a result that says something else of itself."""
+    header, arrays = copy.deepcopy(HEADER), dict(ARRAYS)
+    for _ in range(draw(st.integers(1, 2))):
+        inner = (header.get("request"), header.get("provenance"))
+        part = draw(
+            st.sampled_from([p for p in (header, arrays, *inner) if isinstance(p, dict) and p])
+        )
+        name = draw(st.sampled_from(sorted(part)))
+        if part is arrays:
+            arrays[name] = np.ascontiguousarray(draw(st.sampled_from(_TURNS))(arrays[name]))
+        elif draw(st.booleans()):
+            part[name] = draw(JSON | st.integers(-3, 70))
+        else:
+            del part[name]
+    return header, arrays
+
+
+_TURNS = (
+    lambda array: array[..., :-1],
+    lambda array: array[:0],
+    lambda array: array[None],
+    lambda array: np.repeat(array, 2, axis=0),
+    lambda array: array.astype(np.float64),
+    lambda array: array.astype(np.int8),
+    lambda array: array * 0 - 1,
+    lambda array: array * 100,
+    lambda array: array.astype(np.float32) * np.nan,
+    lambda array: array.astype(np.float32) + np.inf,
+)
+"""What is done to an array."""
+
+
+@cases(2)
+@given(forgeries())
+def test_what_gets_in_can_be_looked_at(
+    build: Any, forged: tuple[dict[str, Any], dict[str, np.ndarray]]
+) -> None:
+    header, arrays = forged
+    with suppress(Exception):  # what has no key keeps the old one
+        header["key"] = str(make_key(Request(**header["request"]), header["identity"]))
+    with build() as house:
+        (house.cwd / "x.safetensors").write_bytes(sealed(header, arrays))
+        imported = run(["runs", "import", "x.safetensors"])
+        require_plain(imported)
+        if imported[0] == 0:
+            key = imported[1].split()[0]
+            for line in (["ls"], ["ls", "--json"], ["show", key], ["show", key, "--json"]):
+                assert run(["runs", *line])[0] == 0
+            require_plain(run(["compare", key, KEYS[1], "--out", "x.csv"]))

@@ -1,0 +1,78 @@
+"""Files that are sealed as they should be, and hold what no measurement gives."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from cases import random_result, trajectory_result
+
+from coupling_core.archive import decode, encode
+from coupling_core.errors import InputError
+from coupling_core.keys import make_key
+from coupling_core.soundness import require_sound
+from coupling_core.store import Store
+
+DEPTH = random_result()
+
+
+def forged(record, **changes):
+    """A record as a file leads to it: no annotation is checked."""
+    made = object.__new__(type(record))
+    for name, value in {**vars(record), **changes}.items():
+        object.__setattr__(made, name, value)
+    return made
+
+
+def paths():
+    found = trajectory_result()
+    provenance = {**found.provenance, **DEPTH.provenance}
+    found = replace(found, provenance=provenance)
+    return replace(found, key=str(make_key(found.request, found.identity)))
+
+
+def damaged(name, at, value):
+    array = getattr(DEPTH, name).copy()
+    array[at] = value
+    return {name: array}
+
+
+FORGED = {
+    "a token too many": {"tokens": (*DEPTH.tokens, " more")},
+    "another token": {"token": 5},
+    "a block less": {"jacobian_norm": DEPTH.jacobian_norm[1:]},
+    "a role too many": {"diagonal": np.concatenate([DEPTH.diagonal, DEPTH.diagonal[:1]])},
+    "another K": {"diagonal": DEPTH.diagonal[..., :-1]},
+    "another type": {"rank": DEPTH.rank.astype(np.float32)},
+    "an infinite number": damaged("matrices", (0, 0, 0, 0, 0), np.inf),
+    "no singular value": damaged("singular_values", (2, 3), np.nan),
+    "a rank beyond K": damaged("rank", 0, 9),
+    "angles of another K": {"angle_k": DEPTH.angle_k + 100},
+    "a certificate less": {"certificates": DEPTH.certificates[1:]},
+    "a certificate in words": {
+        "certificates": (forged(DEPTH.certificates[0], residual="small"), *DEPTH.certificates[1:])
+    },
+    "a narrow model": {"width": 3},
+    "a width in words": {"width": "16"},
+    "no date": {"provenance": {k: v for k, v in DEPTH.provenance.items() if k != "date"}},
+    "an age in seconds": {"provenance": {**DEPTH.provenance, "seconds": "1.5"}},
+    "half a character": {"tokens": ("\ud83d", *DEPTH.tokens[1:])},
+    "a request in words": {"request": forged(DEPTH.request, token="2")},
+    "a number for a name": {"identity": {**DEPTH.identity, "name": 7}},
+}
+
+
+@pytest.mark.parametrize("changes", FORGED.values(), ids=FORGED)
+def test_what_no_measurement_gives_is_refused(changes):
+    with pytest.raises(InputError, match="is no sound result"):
+        require_sound(forged(DEPTH, **changes))
+
+
+@pytest.mark.parametrize("result", [DEPTH, paths()], ids=["depth", "trajectory"])
+def test_what_was_measured_is_let_in(result):
+    require_sound(decode(encode(result)))
+
+
+def test_every_result_that_ships_is_let_in():
+    store = Store()
+    for entry in store.entries():
+        require_sound(store.get(entry.key))
