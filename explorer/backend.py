@@ -1,9 +1,11 @@
 """The one store of this process, and what may be asked of it."""
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 import streamlit as st
 
+from coupling_core.errors import InputError
 from coupling_core.identity import identify
 from coupling_core.measure import find_stored
 from coupling_core.records import Request
@@ -30,18 +32,42 @@ def own_suites() -> Mapping[str, Suite]:
 
 def key(request: Request) -> str:
     """The key under which the answer to a request is stored; raises as `find` does."""
-    admission.require_offered(request)
-    return store().key(request, identify(request))
+    return store().key(request, identity(request))
 
 
 def find(request: Request) -> Result | None:
-    """The stored answer to a request.
+    """The stored answer to a request, and of a model that went away what was measured before.
 
     Raises:
-        InputError: where its model is not there or not offered, or K exceeds its width.
+        InputError: where its model never was there or is not offered, or K exceeds its width.
+    """
+    return find_stored(request, store(), identity(request))
+
+
+def identity(request: Request) -> Mapping[str, Any]:
+    """Who a model is; of one that went away, who it was when its results were last looked at.
+
+    Raises:
+        InputError: where it never was there, or is not offered.
     """
     admission.require_offered(request)
-    return find_stored(request, store(), identify(request))
+    try:
+        return identify(request)
+    except InputError:
+        for entry in entries():
+            asked = entry.request
+            if asked and (asked.model, asked.revision) == (request.model, request.revision):
+                return entry.identity
+        raise
+
+
+def gone(request: Request) -> str:
+    """Why a model cannot be measured now whose results are stored; "" where it can."""
+    try:
+        identify(request)
+    except InputError as error:
+        return str(error)
+    return ""
 
 
 def get(key: str) -> Result:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import streamlit as st
 
+from coupling_core import logs
 from coupling_core.errors import CouplingError, InputError
 from coupling_core.records import TOKEN_KINDS, Kind
-from coupling_core.settings import settings
 from explorer import backend
 from explorer.session import open_session, problems, settle
 from explorer.sidebar import sidebar
@@ -80,7 +80,7 @@ def page(title: str) -> Iterator[State]:
 def _require_settings() -> None:
     """End a page whose app is set up in a way that cannot be used, and say how."""
     try:
-        settings()
+        logs.set_up()
         backend.store()
     except InputError as error:
         st.error(sentence(error), icon=":material/error:")

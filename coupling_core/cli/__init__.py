@@ -20,10 +20,13 @@ stderr. What takes long to import is imported where it is used, since a stored a
 it.
 """
 
+import logging
 import sys
+from contextlib import suppress
 
 import typer
 
+from coupling_core import logs
 from coupling_core.cli.bench import bench
 from coupling_core.cli.compare import compare
 from coupling_core.cli.depth import depth
@@ -33,6 +36,7 @@ from coupling_core.cli.health import health
 from coupling_core.cli.models import models
 from coupling_core.cli.runs import app as runs
 from coupling_core.cli.suite import app as suite
+from coupling_core.cli.terminal import say
 from coupling_core.cli.tokens import tokens
 from coupling_core.cli.training import training
 from coupling_core.cli.trajectory import trajectory
@@ -63,6 +67,8 @@ app.add_typer(suite, name="suite")
 def main() -> None:
     """Run the command line and leave with its exit status."""
     try:
+        with suppress(InputError):  # `doctor` and the app tell of settings that cannot be used
+            logs.set_up()
         status = app(standalone_mode=False)
     except typer.TyperException as error:
         sys.exit(_say(error.format_message() or "a command is missing", 2))
@@ -76,5 +82,5 @@ def main() -> None:
 
 
 def _say(message: str, status: int) -> int:
-    typer.echo(f"error: {' '.join(message.split())}", err=True)
+    say(message, logging.ERROR)
     return status
