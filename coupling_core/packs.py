@@ -8,6 +8,8 @@ member's name is ever used as a path.
 
 import hashlib
 import json
+import lzma
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
@@ -28,7 +30,20 @@ MAX_RESULT = 2**30
 """Bytes of one result; the largest of a model of 80 blocks takes half of it."""
 
 _MAX_MANIFEST = 2**24
-_UNREADABLE = (KeyError, NotImplementedError, RuntimeError, zipfile.BadZipFile, zlib.error)
+_UNREADABLE = (
+    # What zipfile raises, or may, on bytes that are no ZIP file's; it has no one class for them.
+    EOFError,
+    LookupError,
+    NotImplementedError,
+    OSError,
+    OverflowError,
+    RuntimeError,
+    ValueError,
+    lzma.LZMAError,
+    struct.error,
+    zipfile.BadZipFile,
+    zlib.error,
+)
 
 
 @dataclass(frozen=True)
@@ -95,13 +110,17 @@ def unpack(path: Path, store: Store) -> Iterator[Packed]:
         InputError: where the file is no pack.
         ComputeError: where the store cannot be written.
     """
+    with _opened(path) as file:
+        for entry in _listed(file):
+            yield _put(file, entry, store)
+
+
+def _opened(path: Path) -> zipfile.ZipFile:
     try:
-        with zipfile.ZipFile(path) as file:
-            for entry in _listed(file):
-                yield _put(file, entry, store)
+        return zipfile.ZipFile(path)
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
-    except zipfile.BadZipFile as error:
+    except _UNREADABLE as error:
         raise InputError(
             f"{path} is no pack of results, or is damaged ({error}): expected a file that "
             "`coupling runs export` wrote"
@@ -152,4 +171,5 @@ def _read(file: zipfile.ZipFile, name: str, most: int) -> bytes:
             raise InputError(f"{name} has more than the {most} bytes that are allowed")
         return file.read(name)
     except _UNREADABLE as error:
-        raise InputError(f"{name} cannot be read from the pack ({error})") from error
+        why = str(error) or type(error).__name__
+        raise InputError(f"{name} cannot be read from the pack ({why})") from error
