@@ -338,9 +338,7 @@ def test_converted_weights_that_were_damaged_are_made_anew(
 def test_weights_cut_short_are_named_with_what_to_do(request_, folder, results):
     before = measure(request_, results, device="cpu")
     os.truncate(folder / "model.safetensors", 5000)
-    with pytest.raises(
-        ComputeError, match=r"/tiny/model.safetensors is damaged or cut short.*anew"
-    ):
+    with pytest.raises(ComputeError, match=r"/model.safetensors is damaged or cut short.*anew"):
         measure(request_, results, device="cpu")
     assert content(results.get(before.key)) == content(before)
 
@@ -367,7 +365,7 @@ def test_weights_replaced_while_they_are_measured_answer_for_nobody(
             (folder / "model.safetensors").write_bytes(new)
             changed.append(stage)
 
-    with pytest.raises(ComputeError, match="changed while they were measured.*: measure again"):
+    with pytest.raises(ComputeError, match=r"changed while they were measured.*: measure again"):
         measure(request_, results, device="cpu", progress=report)
     assert changed
     assert results.entries() == []
@@ -381,7 +379,7 @@ def test_weights_that_go_away_while_they_are_measured_answer_for_nobody(request_
         if progress.stage == "tracing":
             shutil.rmtree(folder)
 
-    with pytest.raises(ComputeError, match="went away while it was measured: .*no such file"):
+    with pytest.raises(ComputeError, match=r"went away while it was measured: .*no such file"):
         measure(request_, results, device="cpu", progress=report)
     assert results.entries() == []
 
