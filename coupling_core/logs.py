@@ -12,8 +12,6 @@ import threading
 import traceback
 from datetime import UTC, datetime
 
-from coupling_core.settings import settings
-
 _OWN = {*vars(logging.makeLogRecord({})), "message", "asctime", "taskName"}
 _NAMED_IN_FULL = ("tornado.access", "uvicorn.access")
 """Loggers of requests by their address, which has the prompt."""
@@ -45,6 +43,8 @@ def set_up() -> None:
     Raises:
         InputError: where the settings cannot be used.
     """
+    from coupling_core.settings import settings  # slow to import, for a command
+
     if settings().log == "text" or are_json():
         return
     root = logging.getLogger()

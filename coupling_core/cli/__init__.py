@@ -21,6 +21,7 @@ it.
 """
 
 import logging
+import os
 import sys
 from contextlib import suppress
 
@@ -67,8 +68,9 @@ app.add_typer(suite, name="suite")
 def main() -> None:
     """Run the command line and leave with its exit status."""
     try:
-        with suppress(InputError):  # `doctor` and the app tell of settings that cannot be used
-            logs.set_up()
+        if "COUPLING_LOG" in os.environ:  # to read all settings takes long, for a stored answer
+            with suppress(InputError):  # `doctor` tells of those that cannot be used
+                logs.set_up()
         status = app(standalone_mode=False)
     except typer.TyperException as error:
         sys.exit(_say(error.format_message() or "a command is missing", 2))
