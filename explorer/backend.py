@@ -5,7 +5,7 @@ from typing import Any
 
 import streamlit as st
 
-from coupling_core.errors import InputError
+from coupling_core.errors import CouplingError
 from coupling_core.identity import identify
 from coupling_core.measure import find_stored
 from coupling_core.records import Request
@@ -49,11 +49,12 @@ def identity(request: Request) -> Mapping[str, Any]:
 
     Raises:
         InputError: where it never was there, or is not offered.
+        ComputeError: where a hub model that was never measured is missing, gated or out of reach.
     """
     admission.require_offered(request)
     try:
         return identify(request)
-    except InputError:
+    except CouplingError:
         for entry in entries():
             asked = entry.request
             if asked and (asked.model, asked.revision) == (request.model, request.revision):
@@ -65,7 +66,7 @@ def gone(request: Request) -> str:
     """Why a model cannot be measured now whose results are stored; "" where it can."""
     try:
         identify(request)
-    except InputError as error:
+    except CouplingError as error:
         return str(error)
     return ""
 

@@ -6,7 +6,7 @@ import os
 import pytest
 import tiny
 from cases import content, random_result
-from hypothesis import given, seed, settings
+from hypothesis import Phase, given, seed, settings
 from hypothesis import strategies as st
 
 from coupling_core import Request
@@ -38,8 +38,10 @@ def random_damage(examples: int):
     """Give a test many ways to damage something, the same ones in every run."""
 
     def decorate(test):
-        drawn = given(flips, cuts, tails)(test)
-        return seed(20261122)(settings(max_examples=examples, deadline=None, database=None)(drawn))
+        run = settings(
+            max_examples=examples, deadline=None, database=None, phases=(Phase.generate,)
+        )
+        return seed(20261122)(run(given(flips, cuts, tails)(test)))
 
     return decorate
 
