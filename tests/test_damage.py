@@ -21,17 +21,23 @@ RESULTS = {result.key: result for result in map(random_result, range(2))}
 RESULT = next(iter(RESULTS.values()))
 DATA = encode(RESULT)
 
-flips = st.lists(st.tuples(st.floats(0, 1, exclude_max=True), st.integers(1, 255)), max_size=4)
-cuts = st.none() | st.floats(0, 1)
-tails = st.just(b"") | st.binary(max_size=64)
+WHOLE = 2**20
+"""Parts of a file's length; a wider range would be drawn from its beginning for the most part."""
+
+places = st.integers(0, WHOLE - 1)
+flips = st.lists(st.tuples(places, st.integers(1, 255)), max_size=4)
+cuts = st.sampled_from([False, False, False, True]).flatmap(
+    lambda is_cut: places if is_cut else st.just(WHOLE)
+)
+tails = st.sampled_from([b"", b"", b"", b"\0", b"tail"])
 
 
-def damaged(data: bytes, flips: list[tuple[float, int]], cut: float | None, tail: bytes) -> bytes:
+def damaged(data: bytes, flips: list[tuple[int, int]], cut: int, tail: bytes) -> bytes:
     """The data with bytes changed, cut at a part of its length, and followed by others."""
     changed = bytearray(data)
-    for where, by in flips:
-        changed[int(where * len(data))] ^= by
-    return bytes(changed[: None if cut is None else int(cut * len(data))]) + tail
+    for place, by in flips:
+        changed[place * len(data) // WHOLE] ^= by
+    return bytes(changed[: cut * len(data) // WHOLE]) + tail
 
 
 def random_damage(examples: int):
