@@ -122,7 +122,7 @@ def _models() -> _Found:
         source = locate(Request("-", model=alias))
         if not Path(source.location).exists():
             yield "note", f"{alias} is not installed: {ALIASES[alias].install}"
-        elif not (source.converted / "config.json").is_file():
+        elif not source.is_converted:
             yield "note", f"{alias} is converted at its first use, which takes half a minute"
         else:
             yield "ok", f"{alias} is ready"

@@ -8,7 +8,7 @@ import hashlib
 import importlib.util
 import json
 import re
-import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,11 +17,14 @@ from typing import Any, Literal
 
 from coupling_core import hub
 from coupling_core.errors import ComputeError, InputError
-from coupling_core.folders import user_cache
+from coupling_core.folders import user_cache, write_quietly
 from coupling_core.records import Request
 
 _HUB_ID = re.compile(r"\w[\w.-]*/\w[\w.-]*")
 _CONFIG_FILES = ("config.json", "tokenizer.json", "tokenizer_config.json", "tokenizer.model")
+_SEAL = "converted.sha256"
+_FRESH = 2 * 10**9
+"""Nanoseconds within which a file may be written again without its time telling."""
 
 
 @dataclass(frozen=True)
@@ -91,6 +94,11 @@ class Source:
         if self.kind == "folder":
             return Path(self.location)
         return user_cache() / "models" / self.digest[:32]
+
+    @property
+    def is_converted(self) -> bool:
+        """Whether `converted` is as its conversion left it; what needs none is."""
+        return self.kind != "gguf" or is_sealed(self.converted)
 
 
 def identify(request: Request) -> dict[str, Any]:
@@ -164,6 +172,19 @@ def has_two_stacks(request: Request) -> bool:
         return False
 
 
+def seal(folder: Path) -> None:
+    """Note what a folder holds, so that weights that were damaged or replaced are never read."""
+    (folder / _SEAL).write_text(_folder_digest(folder))
+
+
+def is_sealed(folder: Path) -> bool:
+    """Whether a folder holds what it held when it was sealed."""
+    try:
+        return (folder / _SEAL).read_text() == _folder_digest(folder)
+    except (OSError, ValueError, InputError):
+        return False
+
+
 def _alias_path(alias: Alias) -> Path:
     # find_spec, since importing the package would run it and fail on its own dependencies.
     spec = importlib.util.find_spec(alias.package)
@@ -193,7 +214,7 @@ def _folder_digest(folder: Path) -> str:
     _require_inside(folder, weights)
     files = weights + [folder / name for name in _CONFIG_FILES if (folder / name).is_file()]
     listing = [(file.name, _remembered_sha256(file)) for file in files]
-    return hashlib.sha256(json.dumps(listing).encode()).hexdigest()
+    return _sha256_of(listing)
 
 
 def _require_inside(folder: Path, weights: list[Path]) -> None:
@@ -207,32 +228,38 @@ def _require_inside(folder: Path, weights: list[Path]) -> None:
 
 
 def _remembered_sha256(path: Path) -> str:
-    """sha256 of a file, remembered by path, size and time, since weights take seconds to read."""
+    """sha256 of a file, remembered by path, size and times, since weights take seconds to read.
+
+    The time of the last change of a file's entry is one of them: unlike that of its content, it
+    cannot be set, so that no other file passes for this one.
+    """
+    memory = user_cache() / "hashes.json"
+    known = _recall(memory)
     with _reading(path):
         stat = path.stat()
-        memory = user_cache() / "hashes.json"
-        try:
-            known = json.loads(memory.read_text())
-        except (OSError, ValueError):
-            known = {}
-        stamp = [stat.st_size, stat.st_mtime_ns]
-        if (entry := known.get(str(path))) and entry[:2] == stamp:
-            return str(entry[2])
+        stamp = [stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns]
+        if (entry := known.get(str(path))) and entry[:-1] == stamp:
+            return str(entry[-1])
         with path.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
-    _write_quietly(memory, json.dumps(known | {str(path): [*stamp, digest]}))
+    if abs(time.time_ns() - max(stamp[1:])) > _FRESH:
+        files = known | {str(path): [*stamp, digest]}
+        write_quietly(memory, json.dumps({"files": files, "sha256": _sha256_of(files)}))
     return digest
 
 
-def _write_quietly(path: Path, text: str) -> None:
-    # A memory that cannot be written only costs the time of hashing again.
+def _recall(memory: Path) -> dict[str, list[Any]]:
+    """The remembered hashes; none where a byte of them has changed, for each may be a model's."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False) as file:
-            file.write(text)
-        Path(file.name).replace(path)
-    except OSError:
-        return
+        found = json.loads(memory.read_text())
+        files: dict[str, list[Any]] = found["files"]
+        return files if found["sha256"] == _sha256_of(files) else {}
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
+
+
+def _sha256_of(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value).encode()).hexdigest()
 
 
 @contextmanager

@@ -34,6 +34,10 @@ OWNERS = 1000
 """How many owners' turns are remembered, the latest."""
 
 _ACTIVE: tuple[State, ...] = ("queued", "running")
+_DIED = (
+    "the worker died while it measured this; the program's log has the details, and another worker "
+    "has taken its place: try again"
+)
 _log = logging.getLogger(__name__)
 
 
@@ -150,18 +154,23 @@ class Jobs:
         key = self._store.key(request, identity)
         found = find_stored(request, self._store, identity)  # reads a file: not under the lock
         with self._lock:
+            self._tend()
             job = self._active(key)
-            if job is None:
+            if is_new := job is None:
                 if found is None:
                     self._admit(owner)
                 job = self._add(_Job(key, request, device, keep), found)
             job.keep |= keep
             job.owners.add(owner)
-            return self._status(job)
+            status = self._status(job)
+            if is_new and found is None:
+                _tell(status)
+            return status
 
     def status(self, key: str) -> JobStatus | None:
         """Where the last job with this key stands; None where there is none, or none any more."""
         with self._lock:
+            self._tend()
             job = self._jobs.get(key)
             return self._status(job) if job else None
 
@@ -175,10 +184,12 @@ class Jobs:
             if not job.owners and job.state == "queued":
                 self._queue.remove(job)
                 job.state = "cancelled"
+                _tell(self._status(job))
 
     def active(self) -> list[JobStatus]:
         """The running job, then the queued ones in their order."""
         with self._lock:
+            self._tend()
             order = self._order()
             return [self._status(job, order) for job in (*self._under_way(), *order)]
 
@@ -200,9 +211,25 @@ class Jobs:
             return job
         self._queue.append(job)
         if self._worker is None:
-            self._worker = threading.Thread(target=self._work, name="measuring", daemon=True)
-            self._worker.start()
+            self._start_worker()
         return job
+
+    def _tend(self) -> None:
+        """Put another worker in the place of one that died: its job has failed."""
+        if self._worker is None or self._worker.is_alive():
+            return
+        job = self._running
+        if job and job.state == "running":
+            job.state, job.error, job.ended = "failed", _DIED, time.monotonic()
+            _tell(self._status(job), "the worker died")
+        self._start_worker()
+
+    def _start_worker(self) -> None:
+        self._worker = threading.Thread(target=self._work, name="measuring", daemon=True)
+        try:
+            self._worker.start()
+        except RuntimeError as error:  # no thread to be had: whoever asks next tries again
+            _log.error("the worker cannot be started: %s", error)
 
     def _admit(self, owner: str) -> None:
         """Refuse a new job beyond the limits, or count it."""
@@ -265,7 +292,9 @@ class Jobs:
             except Cancelled:
                 self._end(job, "cancelled")
             except BaseException as error:  # whatever it is, the worker outlives its job
-                self._end(job, "failed", error=_plain_words(error))
+                is_plain = isinstance(error, CouplingError)
+                reason = str(error) if is_plain else type(error).__name__
+                self._end(job, "failed", error=_plain_words(error), reason=reason)
             else:
                 self._end(job, "done", stored=result.key)
         self._heartbeat.beat(busy=False)
@@ -280,6 +309,7 @@ class Jobs:
             if self._running:
                 self._running.state = "running"
                 self._running.started = time.monotonic()
+                _tell(self._status(self._running))
             else:
                 self._worker = None  # the next job starts another
             return self._running
@@ -294,12 +324,15 @@ class Jobs:
                 job.state, job.ended = "cancelled", time.monotonic()
                 raise Cancelled("nobody waits for this measurement any more")
 
-    def _end(self, job: _Job, state: State, *, error: str = "", stored: str = "") -> None:
+    def _end(
+        self, job: _Job, state: State, *, error: str = "", stored: str = "", reason: str = ""
+    ) -> None:
         with self._lock:
             job.state, job.error, job.stored = state, error, stored
             job.ended = time.monotonic()
             if state == "done" and job.progress:
                 job.progress = replace(job.progress, partial=None)
+            _tell(self._status(job), reason)
 
 
 def _take_next(turns: dict[str, int], queue: list[_Job]) -> _Job:
@@ -313,6 +346,25 @@ def _take_next(turns: dict[str, int], queue: list[_Job]) -> _Job:
     while len(turns) > OWNERS:
         del turns[next(iter(turns))]
     return job
+
+
+def _tell(status: JobStatus, reason: str = "") -> None:
+    """A line of the log, which names neither the prompt nor who asked.
+
+    Nor is an error quoted that nobody foresaw: it may quote the prompt.
+    """
+    fields: dict[str, object] = {
+        "key": status.key,
+        "model": status.request.model,
+        "revision": status.request.revision,
+        "kind": status.request.kind,
+        "seconds": round(status.seconds, 3),
+        "owners": status.owners,
+    }
+    if reason:
+        fields["reason"] = reason
+    event = "started" if status.state == "running" else status.state
+    _log.info("job %s", event, extra=fields)
 
 
 def _plain_words(error: BaseException) -> str:

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from coupling_core.errors import ComputeError
+from coupling_core.errors import ComputeError, InputError
 from coupling_core.identity import identify
 from coupling_core.records import Request
 from coupling_core.results import Progress, Result
@@ -56,6 +56,8 @@ def measure(
         store.require_writable()
     with _plain_failures():
         result = _compute(request, identity, model, tokenizer, device, report)
+    if model is None and identity["kind"] != "hub":  # the hub's commits never change
+        _require_unchanged(request, identity)
     if store is not None:
         report(Progress("saving", 1, 1, result))
         result = replace(result, key=store.key(result.request, identity))
@@ -103,6 +105,19 @@ def _compute(
         "peak_memory_bytes": hardware.peak_memory(loaded.device),
     }
     return replace(result, provenance=dict(result.provenance) | cost)
+
+
+def _require_unchanged(request: Request, identity: dict[str, Any]) -> None:
+    """Refuse numbers of weights that may have been replaced while they were read."""
+    try:
+        changed = identify(request) != identity
+    except InputError as error:
+        raise ComputeError(f"the model went away while it was measured: {error}") from error
+    if changed:
+        raise ComputeError(
+            f"the files of {request.model} changed while they were measured, and what came out "
+            "belongs to neither the old ones nor the new: measure again"
+        )
 
 
 @contextmanager

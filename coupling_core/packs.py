@@ -34,9 +34,10 @@ MAX_RESULT = 2**30
 _MAX_MANIFEST = 2**24
 _ZIP = (b"PK\3\4", b"PK\5\6")  # a full and an empty one; no result begins so
 _UNREADABLE = (
-    *(EOFError, KeyError, NotImplementedError, OSError, RuntimeError, ValueError),
+    *(EOFError, LookupError, NotImplementedError, OSError, OverflowError, RuntimeError, ValueError),
     *(lzma.LZMAError, struct.error, zipfile.BadZipFile, zlib.error),
-)  # what zipfile lets through, of a directory that leads astray
+)
+"""What zipfile raises, or may, on bytes that are no ZIP file's; it has no one class for them."""
 
 
 @dataclass(frozen=True)
@@ -208,4 +209,5 @@ def _read(file: zipfile.ZipFile, name: str, most: int) -> bytes:
             raise InputError(f"{name} has more than the {most} bytes that are allowed")
         return file.read(name)
     except _UNREADABLE as error:
-        raise InputError(f"{name} cannot be read from the pack ({error})") from error
+        why = str(error) or type(error).__name__
+        raise InputError(f"{name} cannot be read from the pack ({why})") from error

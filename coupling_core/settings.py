@@ -98,6 +98,11 @@ class Settings(BaseSettings):
     read_only: bool = Field(
         default=False, description="`true`: what is stored is shown, and nothing computed"
     )
+    log: Literal["text", "json"] = Field(
+        default="text",
+        description="`json`: jobs, models and faults on stderr, one JSON object a line, without "
+        "prompts; `text`: warnings, for people",
+    )
 
     @classmethod
     def settings_customise_sources(

@@ -40,6 +40,9 @@ DEFAULT_MAX_BYTES = 10 * 2**30
 
 _REMEDY = "set COUPLING_STORE to a folder that you may write"
 
+_ROOM = 2**20
+"""Bytes without which a disk is taken to be full."""
+
 _ABANDONED_AFTER = 3600.0  # seconds; no writer is silent for so long
 _SHOWN = ("request", "identity", "tokens", "provenance")
 _log = logging.getLogger(__name__)
@@ -153,7 +156,8 @@ class Store:
             try:
                 return self._use(path)
             except InputError as error:
-                _log.warning("Passed over in the store: %s", error)
+                told = {"key": path.stem}
+                _log.warning("damaged result passed over: %s", error, extra=told)
         return None
 
     def get(self, key: str) -> Result:
@@ -182,8 +186,7 @@ class Store:
             raise InputError(f"the key {result.key!r} is not that of the result's request")
         path = self.root / f"{result.key}{SUFFIX}"
         try:
-            self.root.mkdir(parents=True, exist_ok=True)
-            write_whole(path, encode(result))
+            self._write(path, encode(result))
         except OSError as error:
             raise ComputeError(str(refused_write(error, path, _REMEDY))) from error
         self._sweep()
@@ -199,8 +202,8 @@ class Store:
         """
         try:
             self.root.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryFile(dir=self.root):
-                pass
+            with tempfile.TemporaryFile(dir=self.root) as file:
+                file.write(bytes(_ROOM))
         except OSError as error:
             raise refused_write(error, self.root, _REMEDY) from error
 
@@ -283,6 +286,15 @@ class Store:
         stat = path.stat()  # after reading, so that a file that vanished raises
         return Entry(path.stem, path, stat.st_size, self._is_below(path), stat.st_mtime, **known)
 
+    def _write(self, path: Path, data: bytes) -> None:
+        self.root.mkdir(parents=True, exist_ok=True)
+        try:
+            write_whole(path, data)
+        except FileNotFoundError:
+            # Another process took the file for abandoned: one of the two clocks was just set.
+            self.root.mkdir(parents=True, exist_ok=True)
+            write_whole(path, data)
+
     def _sweep(self) -> None:
         """Delete what writers left behind that died; a living one has written just now."""
         for path in self.root.glob(f".*{SUFFIX}.*{TEMPORARY}"):
@@ -304,6 +316,7 @@ class Store:
                 with suppress(OSError):
                     path.unlink(missing_ok=True)
                     excess -= size
+                    _log.info("result evicted", extra={"key": path.stem, "bytes": size})
 
 
 def _read(path: Path) -> Result:

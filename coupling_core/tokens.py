@@ -33,15 +33,16 @@ def tokenize(request: Request) -> Tokens | None:
     """Tokenise a request's prompt with the model's own special tokens, no chat template.
 
     Returns:
-        The tokens, or None where the tokenizer is not on this disk yet.
+        The tokens, or None where the tokenizer is not on this disk yet, or cannot be read: to load
+        the model then says why.
     """
     try:
         path = _tokenizer_file(request)
-    except CouplingError:
+        if path is None or not isinstance(request.prompt, str):
+            return None
+        tokenizer, byte_level = _tokenizer(path, path.stat().st_mtime_ns)
+    except (CouplingError, OSError, ValueError):
         return None
-    if path is None or not isinstance(request.prompt, str):
-        return None
-    tokenizer, byte_level = _tokenizer(path, path.stat().st_mtime_ns)
     encoding = tokenizer.encode(request.prompt)
     return Tokens(
         texts=readable(encoding.tokens, byte_level),
@@ -93,14 +94,17 @@ def _tokenizer_file(request: Request) -> Path | None:
     is_hub = source.kind == "hub"
     folder = hub.snapshot(source.location, source.digest) if is_hub else source.converted
     path = folder / "tokenizer.json"
-    return path.resolve() if path.is_file() else None
+    return path.resolve() if path.is_file() and source.is_converted else None
 
 
 @lru_cache(maxsize=4)  # a training run has one for each of its steps
 def _tokenizer(path: Path, modified: int) -> tuple[Any, bool]:
     from tokenizers import Tokenizer
 
-    tokenizer = Tokenizer.from_file(str(path))
+    try:
+        tokenizer = Tokenizer.from_file(str(path))
+    except Exception as error:  # the library has no class of its own
+        raise ValueError(f"{path} is no tokenizer: {error}") from error
     # Some are saved with the batches in mind that they were trained on.
     tokenizer.no_padding()
     tokenizer.no_truncation()

@@ -3,10 +3,11 @@
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import streamlit as st
 
-from coupling_core.errors import InputError
+from coupling_core.errors import CouplingError, InputError
 from coupling_core.identity import identify
 from coupling_core.measure import find_stored
 from coupling_core.records import Request
@@ -33,24 +34,51 @@ def own_suites() -> Mapping[str, Suite]:
 
 def key(request: Request) -> str:
     """The key under which the answer to a request is stored; raises as `find` does."""
-    admission.require_offered(request)
-    return store().key(request, identify(request))
+    return store().key(request, identity(request))
 
 
 def find(request: Request) -> Result | None:
-    """The stored answer to a request; what this session has added counts where there is no other.
+    """The stored answer to a request, and of a model that went away what was measured before.
+
+    What this session has added counts where there is no other.
 
     Raises:
-        InputError: where its model is not there or not offered, or K exceeds its width.
+        InputError: where its model never was there or is not offered, or K exceeds its width.
     """
-    admission.require_offered(request)
-    identity = identify(request)
-    found = find_stored(request, store(), identity)
+    known = identity(request)
+    found = find_stored(request, store(), known)
     if found is not None:  # whoever can name it may see it in lists too
         note_own(found.key)
     elif _ADDED in st.session_state:
-        found = find_stored(request, added(), identity)
+        found = find_stored(request, added(), known)
     return found
+
+
+def identity(request: Request) -> Mapping[str, Any]:
+    """Who a model is; of one that went away, who it was when its results were last looked at.
+
+    Raises:
+        InputError: where it never was there, or is not offered.
+        ComputeError: where a hub model that was never measured is missing, gated or out of reach.
+    """
+    admission.require_offered(request)
+    try:
+        return identify(request)
+    except CouplingError:
+        for entry in entries():
+            asked = entry.request
+            if asked and (asked.model, asked.revision) == (request.model, request.revision):
+                return entry.identity
+        raise
+
+
+def gone(request: Request) -> str:
+    """Why a model cannot be measured now whose results are stored; "" where it can."""
+    try:
+        identify(request)
+    except CouplingError as error:
+        return str(error)
+    return ""
 
 
 def get(key: str) -> Result:

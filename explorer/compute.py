@@ -37,6 +37,7 @@ def answer(request: Request, draw_partial: DrawPartial) -> Result | None:
     """
     result = backend.find(request)
     if result is not None:
+        tell_gone(request)
         return result
     key = backend.key(request)
     status = queue().status(key)
@@ -53,6 +54,12 @@ def answer(request: Request, draw_partial: DrawPartial) -> Result | None:
     if status and status.progress and status.progress.partial:
         draw_partial(status.progress.partial)
     return None
+
+
+def tell_gone(request: Request) -> None:
+    """Say of what is shown that its model is no longer here."""
+    if why := backend.gone(request):
+        st.warning(f"{sentence(why)} What was measured of it before is shown.")
 
 
 def _offer(request: Request, status: JobStatus | None) -> None:

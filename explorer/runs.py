@@ -12,7 +12,7 @@ from coupling_core.records import Request
 from coupling_core.store import Entry
 from explorer import admission, backend
 from explorer.session import change, current
-from explorer.shell import PAGE_OF_KIND, PAGES
+from explorer.shell import PAGE_OF_KIND, PAGES, plain_errors
 from explorer.text import plain, sentence, weights_form
 from explorer.units import duration, size
 
@@ -150,6 +150,7 @@ def _verify(entry: Entry) -> None:
 def _confirm_delete(entry: Entry) -> None:
     st.markdown(f"`{entry.key}`, {size(entry.size)}. It can only be had again by computing it.")
     if st.button("Delete it", type="primary"):
-        backend.home(entry).remove(entry.key)
-        st.session_state[_TOLD] = f"Deleted {entry.key}."
-        st.rerun()
+        with plain_errors():
+            backend.home(entry).remove(entry.key)
+            st.session_state[_TOLD] = f"Deleted {entry.key}."
+            st.rerun()

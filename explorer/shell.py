@@ -6,6 +6,7 @@ from pathlib import Path
 
 import streamlit as st
 
+from coupling_core import logs
 from coupling_core.errors import CouplingError, InputError
 from coupling_core.records import TOKEN_KINDS, Kind
 from explorer import backend, sign_in
@@ -79,6 +80,7 @@ def page(title: str) -> Iterator[State]:
 def _require_use() -> None:
     """End a page here whose visitor may not use the app, or whose app cannot be used as it is."""
     try:
+        logs.set_up()
         sign_in.require()
         backend.store()
     except InputError as error:

@@ -10,6 +10,7 @@ from coupling_core.gallery import EXAMPLES, UNTRAINED_SEED
 from coupling_core.results import DepthResult
 from explorer import backend, guide
 from explorer.chart import Shown, draw
+from explorer.compute import tell_gone
 from explorer.drawer import selected, selection
 from explorer.session import address, bound, change
 from explorer.shell import PAGES
@@ -37,6 +38,7 @@ def show(state: State) -> None:
     if mapped is None:
         st.info("This is not measured yet. Choose an example above, or compute it on Depth.")
     else:
+        tell_gone(request)
         _panels(state, mapped, trained, twin)
     _own_sentence()
     st.page_link(

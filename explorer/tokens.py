@@ -4,7 +4,6 @@ import streamlit as st
 
 from coupling_core.errors import CouplingError
 from coupling_core.figures import tokens as figures
-from coupling_core.identity import identify
 from coupling_core.records import Request
 from coupling_core.results import Result, TokenMeansResult, TokenResult, TokensResult
 from coupling_core.tokens import tokenize, visible
@@ -62,7 +61,7 @@ def controls(state: State) -> Request:
 def _count_blocks(request: Request) -> int | None:
     """L, from what is stored of this model, or from what it is; None where neither tells."""
     try:
-        digest = identify(request).get("digest")
+        digest = backend.identity(request).get("digest")
         for entry in backend.entries():
             if entry.identity.get("digest") == digest and entry.request.stack == request.stack:
                 return entry.n_blocks

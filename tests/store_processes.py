@@ -5,19 +5,26 @@ import resource
 import signal
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from multiprocessing import get_context
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 import pytest
 from cases import content, random_result
 
 from coupling_core.archive import TEMPORARY, encode
 from coupling_core.errors import ComputeError
-from coupling_core.results import DepthResult
+from coupling_core.heartbeat import problem
+from coupling_core.measure import measure
+from coupling_core.records import Request
+from coupling_core.results import DepthResult, Progress
 from coupling_core.store import Store
 
 ROUNDS = 30
@@ -39,8 +46,8 @@ def own_store(root: Path, **options: Any) -> Store:
     return Store(root, gallery=root / "no-gallery", **options)
 
 
-def large_result() -> DepthResult:
-    return random_result(seed=99, matrices=np.ones((2, 5, 5, 600, 600), np.float16))
+def large_result(seed: int = 99) -> DepthResult:
+    return random_result(seed, matrices=np.ones((2, 5, 5, 600, 600), np.float16))
 
 
 def put_and_die(root: Path, seed: int, event: str, occurrence: int) -> None:
@@ -73,6 +80,41 @@ def put_large_forever(root: Path) -> None:
     result = large_result()
     while True:
         own_store(root).put(result)
+
+
+def killed_time_and_again(root: Path, kills: int) -> None:
+    """Have processes that put one large result after another, and kill each at a random moment."""
+    rng = np.random.default_rng(20261122)
+    for turn in range(kills):
+        child = os.fork()
+        if child == 0:
+            for seed in range(100):
+                own_store(root).put(large_result(100 * turn + seed))
+            os._exit(0)
+        while not any(root.glob(f".*{TEMPORARY}")):
+            psutil.Process(child).status()
+        time.sleep(rng.uniform(0, 0.05))
+        os.kill(child, signal.SIGKILL)
+        assert os.waitpid(child, 0)[1] == signal.SIGKILL
+
+
+def write_one_key(root: Path, barrier: Any) -> None:
+    """Put the same result over and over."""
+    store, result = own_store(root), random_result()
+    barrier.wait()
+    for _ in range(10 * ROUNDS):
+        store.put(result)
+
+
+def measure_and_die(root: Path, request: Request) -> None:
+    """Measure, and be killed when the result is written but has no name yet."""
+
+    def kill(name: str, args: tuple[Any, ...]) -> None:
+        if name == "os.rename" and Path(str(args[1])).parent == root:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    sys.addaudithook(kill)
+    measure(request, own_store(root), device="cpu")
 
 
 def share(root: Path, barrier: Any, seeds: tuple[int, ...], max_bytes: int) -> None:
@@ -120,15 +162,102 @@ def read_from_a_disk_that_cannot_be_written(root: Path) -> None:
         store.remove(result.key)
 
 
-def on_a_small_disk(root: Path, function: Callable[[Path], None]) -> subprocess.CompletedProcess:
-    """Run a function in a process that sees a disk of 64 kB at root, and that nobody else sees."""
+class Ballast:
+    """A file that takes all the room of a disk."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / "ballast"
+
+    def fill(self) -> None:
+        with self._path.open("wb", buffering=0) as file:
+            for size in (2**16, 2**12, 1):
+                with suppress(OSError):
+                    while file.write(bytes(size)):
+                        pass
+
+    def remove(self) -> None:
+        self._path.unlink()
+
+
+def compute_while_the_disk_is_full(root: Path) -> None:
+    """Jobs on a disk that is full before they compute, or once they have, or not writable."""
+    import tiny  # torch
+
+    from coupling_core.jobs import Jobs
+
+    folder = tiny.folder(root / "model")
+    store, ballast = own_store(root / "store"), Ballast(root)
+    first, second = (Request(text, model=str(folder), k=4) for text in ("The cat", "The dog"))
+    stages = []
+
+    def measure_slowly(*args: Any, progress: Callable[..., None], **options: Any) -> Any:
+        def report(step: Progress) -> None:
+            stages.append(step.stage)
+            if step.stage == "saving" and fills:
+                ballast.fill()
+            progress(step)
+
+        return measure(*args, progress=report, **options)
+
+    jobs, fills = Jobs(store, measure_slowly), False
+
+    def outcome(request: Request) -> Any:
+        key = jobs.submit(request, "ann", "cpu").key
+        while (status := jobs.status(key)).state in ("queued", "running"):
+            time.sleep(0.01)
+        while thread := next((t for t in threading.enumerate() if t.name == "measuring"), None):
+            thread.join()
+        return status
+
+    earlier = store.get(outcome(first).stored)
+    stages.clear()
+
+    def nothing_is_lost() -> None:
+        assert content(store.find(first, earlier.identity)) == content(earlier)
+        assert [entry.key for entry in store.entries()] == [earlier.key]
+        assert not list(store.root.glob(f".*{TEMPORARY}"))
+        assert problem(store) == ""
+
+    ballast.fill()
+    failed = outcome(second)
+    assert (failed.state, stages) == ("failed", [])
+    assert "the disk is full" in failed.error
+    assert "free some space" in failed.error
+    nothing_is_lost()
+    ballast.remove()
+
+    fills = True
+    failed = outcome(second)
+    assert (failed.state, stages[-1]) == ("failed", "saving")
+    assert "the disk is full" in failed.error
+    assert failed.progress.partial.complete
+    nothing_is_lost()
+    ballast.remove()
+    fills = False
+
+    subprocess.run(["mount", "-o", "remount,ro", root], check=True)
+    failed = outcome(second)
+    assert failed.state == "failed"
+    assert "Read-only file system): set COUPLING_STORE to a folder that you may" in failed.error
+    assert content(store.get(outcome(first).stored)) == content(earlier)
+    subprocess.run(["mount", "-o", "remount,rw", root], check=True)
+    nothing_is_lost()
+
+    assert outcome(second).state == "done"
+    assert len(store.entries()) == 2
+
+
+def on_a_small_disk(
+    root: Path, function: Callable[[Path], None], size: str = "64k"
+) -> subprocess.CompletedProcess:
+    """Run a function in a process that sees a small disk at root, and that nobody else sees."""
     tests = str(Path(__file__).parent)
     code = (
         f"import sys; sys.path[:0] = [{tests!r}, {str(Path(tests).parent)!r}]; "
         f"import pathlib, store_processes; "
         f"store_processes.{function.__name__}(pathlib.Path({str(root)!r}))"
     )
-    script = 'mount -t tmpfs -o size=64k tmpfs "$1" || exit 77; exec "$2" -c "$3"'
+    script = f'mount -t tmpfs -o size={size} tmpfs "$1" || exit 77; exec "$2" -c "$3"'
     command = ["unshare", "--map-root-user", "--mount", "sh", "-c", script, "sh"]
     return subprocess.run(
         [*command, str(root), sys.executable, code], capture_output=True, text=True, timeout=120

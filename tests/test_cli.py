@@ -602,6 +602,8 @@ def state_of(answer, model):
 
 
 def test_models_says_what_state_an_alias_is_in(run, gguf_alias):
+    from coupling_core import identity
+
     assert state_of(run("models", "--json"), "toy") == ("not installed", "pip install toy")
     (gguf_alias / "toy.gguf").write_bytes(b"GGUF")
     state, remedy = state_of(run("models", "--json"), "toy")
@@ -610,6 +612,9 @@ def test_models_says_what_state_an_alias_is_in(run, gguf_alias):
     converted = gguf_alias / "home" / "models" / ("0" * 32)
     converted.mkdir(parents=True)
     (converted / "config.json").write_text("{}")
+    (converted / "model.safetensors").write_bytes(b"weights")
+    assert state_of(run("models", "--json"), "toy")[0] == "not converted"  # not to its end
+    identity.seal(converted)
     assert state_of(run("models", "--json"), "toy") == ("ready", "")
     assert "toy" in run("models")[1]
 

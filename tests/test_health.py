@@ -1,10 +1,16 @@
 """Whether an app that runs answers, and whether its worker lives."""
 
+import errno
 import json
+import os
+import subprocess
+import sys
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
 
+import psutil
 import pytest
 from cases import random_result
 
@@ -12,6 +18,8 @@ from coupling_core import heartbeat
 from coupling_core.errors import ComputeError
 from coupling_core.heartbeat import FILE, STUCK, Heartbeat, problem
 from coupling_core.store import Store
+
+ROOT = Path(__file__).parents[1]
 
 
 @pytest.fixture
@@ -48,8 +56,8 @@ def test_a_busy_worker_that_falls_silent_is_told(store, monkeypatch):
     worker = Heartbeat(store.root)
     worker.beat(busy=True)
     assert problem(store) == ""
-    now = time.time()
-    monkeypatch.setattr(heartbeat.time, "time", lambda: now + STUCK + 60)
+    now = time.monotonic()
+    monkeypatch.setattr(heartbeat.time, "monotonic", lambda: now + STUCK + 60)
     assert problem(store) == "the worker is busy, and has said nothing for 16 minutes"
     worker.beat(busy=True)
     assert problem(store) == ""
@@ -59,8 +67,52 @@ def test_an_idle_worker_may_be_silent(store, monkeypatch):
     worker = Heartbeat(store.root)
     worker.beat(busy=True)
     worker.beat(busy=False)  # told at once, though it comes right after
+    now = time.monotonic()
+    monkeypatch.setattr(heartbeat.time, "monotonic", lambda: now + 10 * STUCK)
+    assert problem(store) == ""
+
+
+@pytest.mark.parametrize("jump", [-86400, 86400])
+def test_a_clock_that_jumps_makes_no_worker_look_stuck(jump, store, monkeypatch):
+    worker = Heartbeat(store.root)
+    worker.beat(busy=True)
     now = time.time()
-    monkeypatch.setattr(heartbeat.time, "time", lambda: now + 10 * STUCK)
+    monkeypatch.setattr(time, "time", lambda: now + jump)
+    assert problem(store) == ""
+    noted = (store.root / FILE).read_text()
+    worker.beat(busy=True)
+    assert problem(store) == ""
+    assert (store.root / FILE).read_text() == noted  # nor does it beat more often
+
+
+def test_what_a_process_noted_counts_no_longer_than_it_lives(store, monkeypatch):
+    """A container that was killed in a job and started again is well, under the same number."""
+    command = (
+        "import sys, pathlib; from coupling_core.heartbeat import Heartbeat; "
+        "Heartbeat(pathlib.Path(sys.argv[1])).beat(busy=True)"
+    )
+    subprocess.run([sys.executable, "-c", command, store.root], check=True, cwd=ROOT)
+    now = time.monotonic()
+    monkeypatch.setattr(heartbeat.time, "monotonic", lambda: now + STUCK + 60)
+    assert problem(store) == ""
+    note = json.loads((store.root / FILE).read_text())
+    born = psutil.Process().create_time()
+    (store.root / FILE).write_text(json.dumps(note | {"pid": os.getpid(), "born": born - 60}))
+    assert problem(store) == ""
+    (store.root / FILE).write_text(json.dumps(note | {"pid": os.getpid(), "born": born}))
+    assert "has said nothing" in problem(store)
+
+
+def test_a_note_that_cannot_be_renewed_is_taken_back(store, monkeypatch):
+    worker = Heartbeat(store.root)
+    worker.beat(busy=True)
+
+    def no_room(*_, **__):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", no_room)
+    worker.beat(busy=False)
+    assert not list(store.root.iterdir())
     assert problem(store) == ""
 
 
@@ -99,8 +151,9 @@ def test_the_command(run, app, store):
     status, _, err = run(*arguments)
     assert (status, "is not well" in err) == (1, True)
     handler.said = b"ok"
-    store.root.mkdir(parents=True)
-    (store.root / FILE).write_text(json.dumps({"busy": True, "time": time.time() - 2 * STUCK}))
+    Heartbeat(store.root).beat(busy=True)
+    note = json.loads((store.root / FILE).read_text())
+    (store.root / FILE).write_text(json.dumps(note | {"time": note["time"] - 2 * STUCK}))
     status, _, err = run(*arguments)
     assert (status, "said nothing for 30 minutes" in err) == (1, True)
 

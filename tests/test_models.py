@@ -114,7 +114,7 @@ def test_a_damaged_gguf_file_fails_in_plain_words(tmp_path):
 
 def test_damaged_weights_fail_in_plain_words(folder):
     (folder / "model.safetensors").write_bytes(b"\x10" * 100)
-    with pytest.raises(ComputeError, match="tiny does not load"):
+    with pytest.raises(ComputeError, match=r"model\.safetensors is damaged or cut short"):
         load(request(folder))
 
 

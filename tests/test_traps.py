@@ -9,7 +9,6 @@ import json
 import pickle
 from pathlib import Path
 
-import gguf
 import numpy as np
 import pytest
 import tiny
@@ -94,44 +93,9 @@ def test_4_bit_weights_that_ran_before_are_measured_right_or_refused(tmp_path):
 # --- GGUF files
 
 
-def gguf_file(path: Path) -> Path:
-    """A tiny llama in GGUF form, its matrices quantised to 8 bits, with its tokenizer."""
-    model, tokenizer = tiny.model("llama"), json.loads(tiny.tokenizer().backend_tokenizer.to_str())
-    config, vocabulary = model.config, tokenizer["model"]["vocab"]
-    writer = gguf.GGUFWriter(path, "llama")
-    writer.add_block_count(config.num_hidden_layers)
-    writer.add_context_length(config.max_position_embeddings)
-    writer.add_embedding_length(config.hidden_size)
-    writer.add_feed_forward_length(config.intermediate_size)
-    writer.add_head_count(config.num_attention_heads)
-    writer.add_head_count_kv(config.num_key_value_heads)
-    writer.add_layer_norm_rms_eps(config.rms_norm_eps)
-    writer.add_vocab_size(config.vocab_size)
-    tokens = sorted(vocabulary, key=vocabulary.__getitem__)
-    tokens += [f"<{i}>" for i in range(len(tokens), config.vocab_size)]
-    writer.add_tokenizer_model("gpt2")
-    writer.add_token_list(tokens)
-    writer.add_token_merges([" ".join(pair) for pair in tokenizer["model"]["merges"]])
-    writer.add_bos_token_id(0)
-    writer.add_eos_token_id(1)
-    names = gguf.get_tensor_name_map(gguf.MODEL_ARCH.LLAMA, config.num_hidden_layers)
-    for name, weight in model.state_dict().items():
-        numbers, kind = weight.numpy(), gguf.GGMLQuantizationType.Q8_0
-        if weight.ndim == 2 and weight.shape[1] % 32 == 0:
-            numbers = gguf.quantize(numbers, kind)
-            writer.add_tensor(names.get_name(name, (".weight",)), numbers, raw_dtype=kind)
-        else:
-            writer.add_tensor(names.get_name(name, (".weight",)), numbers)
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.write_tensors_to_file()
-    writer.close()
-    return path
-
-
 def test_a_converted_gguf_file_is_a_plain_model(tmp_path, capfd):
     """As it is read it says that it is quantised, which would block what needs plain weights."""
-    file = gguf_file(tmp_path / "tiny.gguf")
+    file = tiny.gguf_file(tmp_path / "tiny.gguf")
     capfd.readouterr()
     folder = prepare(str(file))
     assert "quantization_config" not in json.loads((folder / "config.json").read_text())

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import gguf
 import torch
 import transformers
 from safetensors.torch import load_file, save_file
@@ -189,4 +190,39 @@ def pythia(path: Path, seed: int = 0) -> Path:
         weights[f"{attention}.masked_bias"] = torch.tensor(-1e4).half()
         weights[f"{attention}.rotary_emb.inv_freq"] = torch.zeros(4).half()
     save_file(weights, path / "model.safetensors", {"format": "pt"})
+    return path
+
+
+def gguf_file(path: Path, seed: int = 0) -> Path:
+    """A tiny llama in GGUF form, its matrices quantised to 8 bits, with its tokenizer."""
+    built, words = model("llama", seed), json.loads(tokenizer().backend_tokenizer.to_str())
+    config, vocabulary = built.config, words["model"]["vocab"]
+    writer = gguf.GGUFWriter(path, "llama")
+    writer.add_block_count(config.num_hidden_layers)
+    writer.add_context_length(config.max_position_embeddings)
+    writer.add_embedding_length(config.hidden_size)
+    writer.add_feed_forward_length(config.intermediate_size)
+    writer.add_head_count(config.num_attention_heads)
+    writer.add_head_count_kv(config.num_key_value_heads)
+    writer.add_layer_norm_rms_eps(config.rms_norm_eps)
+    writer.add_vocab_size(config.vocab_size)
+    tokens = sorted(vocabulary, key=vocabulary.__getitem__)
+    tokens += [f"<{i}>" for i in range(len(tokens), config.vocab_size)]
+    writer.add_tokenizer_model("gpt2")
+    writer.add_token_list(tokens)
+    writer.add_token_merges([" ".join(pair) for pair in words["model"]["merges"]])
+    writer.add_bos_token_id(0)
+    writer.add_eos_token_id(1)
+    names = gguf.get_tensor_name_map(gguf.MODEL_ARCH.LLAMA, config.num_hidden_layers)
+    for name, weight in built.state_dict().items():
+        numbers, kind = weight.numpy(), gguf.GGMLQuantizationType.Q8_0
+        if weight.ndim == 2 and weight.shape[1] % 32 == 0:
+            numbers = gguf.quantize(numbers, kind)
+            writer.add_tensor(names.get_name(name, (".weight",)), numbers, raw_dtype=kind)
+        else:
+            writer.add_tensor(names.get_name(name, (".weight",)), numbers)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
     return path

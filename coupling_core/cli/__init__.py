@@ -20,11 +20,15 @@ stderr. What takes long to import is imported where it is used, since a stored a
 it.
 """
 
+import logging
+import os
 import sys
+from contextlib import suppress
 from io import TextIOWrapper
 
 import typer
 
+from coupling_core import logs
 from coupling_core.cli.bench import bench
 from coupling_core.cli.compare import compare
 from coupling_core.cli.depth import depth
@@ -34,6 +38,7 @@ from coupling_core.cli.health import health
 from coupling_core.cli.models import models
 from coupling_core.cli.runs import app as runs
 from coupling_core.cli.suite import app as suite
+from coupling_core.cli.terminal import say
 from coupling_core.cli.tokens import tokens
 from coupling_core.cli.training import training
 from coupling_core.cli.trajectory import trajectory
@@ -66,6 +71,9 @@ def main() -> None:
     if isinstance(sys.stdout, TextIOWrapper):  # the name of a file may be no text
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
+        if "COUPLING_LOG" in os.environ:  # to read all settings takes long, for a stored answer
+            with suppress(InputError):  # `doctor` tells of those that cannot be used
+                logs.set_up()
         status = app(standalone_mode=False)
     except typer.TyperException as error:
         sys.exit(_say(error.format_message() or "a command is missing", 2))
@@ -79,5 +87,5 @@ def main() -> None:
 
 
 def _say(message: str, status: int) -> int:
-    typer.echo(f"error: {' '.join(message.split())}", err=True)
+    say(message, logging.ERROR)
     return status

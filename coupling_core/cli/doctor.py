@@ -5,7 +5,7 @@ from dataclasses import asdict
 import typer
 
 from coupling_core.cli import options
-from coupling_core.cli.terminal import print_json, print_table
+from coupling_core.cli.terminal import print_json, print_table, say
 
 
 def doctor(as_json: options.Json = False) -> None:
@@ -15,7 +15,7 @@ def doctor(as_json: options.Json = False) -> None:
     found = []
     for finding in examine():
         found.append(finding)
-        typer.echo(f"looked at {finding.about}", err=True)
+        say(f"looked at {finding.about}")
     if as_json:
         print_json([asdict(finding) for finding in found])
     else:

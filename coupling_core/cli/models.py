@@ -8,7 +8,7 @@ import typer
 
 from coupling_core import hub
 from coupling_core.cli import options
-from coupling_core.cli.terminal import print_json, print_lines, print_table, warn
+from coupling_core.cli.terminal import print_json, print_lines, print_table, say, warn
 from coupling_core.errors import InputError
 from coupling_core.hub.nearest import told
 from coupling_core.identity import ALIASES, locate
@@ -100,7 +100,7 @@ def _prepare(model: str) -> None:
         return
     from coupling_core.models import prepare  # torch
 
-    typer.echo(f"converting {source.name}: half a minute, once", err=True)
+    say(f"converting {source.name}: half a minute, once")
     print_lines(f"{source.name} is ready in {prepare(model)}")
 
 
@@ -144,7 +144,7 @@ def _alias(alias: str) -> Listed:
         return Listed(alias, source.name, "not installed", 0, ALIASES[alias].install)
     files = [place] if place.is_file() else place.glob("*.safetensors")
     size = sum(file.stat().st_size for file in files)
-    if (source.converted / "config.json").is_file():
+    if source.is_converted:
         return Listed(alias, source.name, "ready", size)
     remedy = f"at first use, or by coupling models --prepare {alias}"
     return Listed(alias, source.name, "not converted", size, remedy)

@@ -1,6 +1,7 @@
 """What the commands share at the terminal: a progress bar, tables, JSON."""
 
 import json
+import logging
 import math
 from collections.abc import Iterable, Sequence
 from types import TracebackType
@@ -8,12 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from coupling_core import logs
 from coupling_core.records import parse_blocks
 from coupling_core.results import Progress
 from coupling_core.units import size
 
 if TYPE_CHECKING:  # a stored answer has no progress to show
     from rich.progress import Progress as Bar
+
+
+_log = logging.getLogger(__name__)
 
 
 class ProgressBar:
@@ -57,7 +62,9 @@ class ProgressBar:
         downloading = progress.stage == "downloading"
         if progress.stage == "blocks" and progress.total:
             parse_blocks(self.blocks, progress.total)
-        if progress.note:
+        if progress.note and logs.are_json():
+            say(progress.note)
+        elif progress.note:
             self._bar.console.print(progress.note, markup=False, highlight=False, soft_wrap=True)
         counts = (progress.done, progress.total)
         self._bar.update(
@@ -81,7 +88,8 @@ def _new_bar() -> "Bar":
         TimeElapsedColumn(),
     )
     console = Console(stderr=True)
-    bar = Bar(*columns, console=console, transient=True, disable=not console.is_terminal)
+    shown = console.is_terminal and not logs.are_json()
+    bar = Bar(*columns, console=console, transient=True, disable=not shown)
     bar.add_task("", total=None, count="")
     bar.start()
     return bar
@@ -123,9 +131,19 @@ def print_table(titles: Sequence[str], rows: Iterable[Sequence[str]], right: boo
     console.print(table)
 
 
+def say(message: str, level: int = logging.INFO) -> None:
+    """One line on stderr, which says how bad it is; a line of the log where that is JSON."""
+    line = " ".join(message.split())
+    if logs.are_json():
+        _log.log(level, line)
+    else:
+        how = f"{logging.getLevelName(level).lower()}: " if level > logging.INFO else ""
+        typer.echo(f"{how}{line}", err=True)
+
+
 def warn(message: str) -> None:
-    """One line on stderr."""
-    typer.echo(f"warning: {' '.join(message.split())}", err=True)
+    """A warning on stderr."""
+    say(message, logging.WARNING)
 
 
 def _plain(value: Any) -> Any:

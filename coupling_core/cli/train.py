@@ -8,7 +8,7 @@ import typer
 
 from coupling_core import hub
 from coupling_core.cli import options
-from coupling_core.cli.terminal import print_lines
+from coupling_core.cli.terminal import print_lines, say
 from coupling_core.errors import ComputeError
 from coupling_core.recipe.plans import Plan, find_plan
 from coupling_core.suites import find_suite
@@ -33,7 +33,7 @@ def train(
 
     if threads is not None:
         torch.set_num_threads(threads)
-    text = corpus.corpus(lambda what: typer.echo(what, err=True))
+    text = corpus.corpus(say)
     try:
         with _bar(plan) as report:
             training.train(plan, text, folder, report, device)
@@ -61,6 +61,6 @@ def _bar(plan: Plan) -> Iterator["Report"]:
             )
             bar.update(task, completed=at.step, description=text)
             if at.step in plan.steps and bar.disable:
-                typer.echo(f"step {at.step} of {plan.steps[-1]}: {text}", err=True)
+                say(f"step {at.step} of {plan.steps[-1]}: {text}")
 
         yield report

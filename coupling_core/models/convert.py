@@ -1,6 +1,5 @@
 """A GGUF file converted once into a safetensors folder, which loads thirty times faster."""
 
-import shutil
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -9,7 +8,7 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from coupling_core.errors import ComputeError
-from coupling_core.identity import ALIASES, Source, locate
+from coupling_core.identity import ALIASES, Source, locate, seal
 from coupling_core.models.words import plain_errors, quiet
 from coupling_core.records import Request
 
@@ -25,17 +24,19 @@ def prepare(name: str) -> Path:
 def convert(source: Source) -> None:
     """Read a GGUF file through transformers and save it as a folder, atomically.
 
+    A folder that is there but not as it was written is made anew.
+
     Raises:
         ComputeError: where the file is missing, another one, or damaged.
     """
-    if (source.converted / "config.json").is_file():
+    if source.is_converted:
         return
     require_shipped(source)
-    file = Path(source.location)
-    source.converted.parent.mkdir(parents=True, exist_ok=True)
+    file, parent = Path(source.location), source.converted.parent
     with plain_errors(source), quiet():
-        folder = Path(tempfile.mkdtemp(prefix=".converting-", dir=source.converted.parent))
-        try:
+        parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".converting-", dir=parent) as place:
+            folder = Path(place) / "new"
             where: dict[str, Any] = {"gguf_file": file.name, "trust_remote_code": False}
             tokenizer: Any = AutoTokenizer.from_pretrained(file.parent, **where)  # nosec B615  # here
             tokenizer.save_pretrained(folder)
@@ -47,12 +48,14 @@ def convert(source: Source) -> None:
             model.hf_quantizer = None
             model.is_quantized = False
             model.save_pretrained(folder)
-            folder.replace(source.converted)
-        except OSError:
-            if not source.converted.is_dir():  # else another process was first: same content
-                raise
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
+            seal(folder)
+            if source.converted.exists() and not source.is_converted:  # damaged, or replaced
+                source.converted.rename(Path(place) / "old")
+            try:
+                folder.rename(source.converted)
+            except OSError:
+                if not source.is_converted:  # else another process was first: same content
+                    raise
 
 
 def require_shipped(source: Source) -> None:

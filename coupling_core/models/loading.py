@@ -1,6 +1,8 @@
 """Load the model that a request names."""
 
 import gc
+import itertools
+import logging
 import math
 import time
 from collections import Counter
@@ -11,7 +13,7 @@ from typing import Any
 
 import torch
 from accelerate import init_empty_weights
-from safetensors import safe_open
+from safetensors import SafetensorError, safe_open
 from transformers import (
     AutoConfig,
     AutoModel,
@@ -23,7 +25,7 @@ from transformers import (
 )
 
 from coupling_core import hub
-from coupling_core.errors import InputError
+from coupling_core.errors import ComputeError, InputError
 from coupling_core.hardware import choose_device, free_memory
 from coupling_core.identity import Source, locate
 from coupling_core.models.convert import convert, require_shipped
@@ -47,7 +49,8 @@ as long as it does to load a checkpoint of a small training run."""
 STORED = {"F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16}
 Report = Callable[[Progress], None]
 _lock = Lock()
-_last: tuple[object, LoadedModel] | None = None
+_last: tuple[tuple[Any, ...], LoadedModel] | None = None
+_log = logging.getLogger(__name__)
 
 
 def load(
@@ -73,28 +76,38 @@ def load(
         ComputeError: where downloading or loading fails.
     """
     global _last
-    place = choose_device(device)
-    wanted = (
-        locate(request), request.untrained, request.dtype, request.quantize, place, streamed
-    )  # fmt: skip
+    place, source = choose_device(device), locate(request)
+    wanted = (source, request.untrained, request.dtype, request.quantize, place, streamed)
     with _lock:
-        if _last is None or _last[0] != wanted:
+        if _last is None or _last[0] != wanted or not source.is_converted:
             old = _last and sum(p.numel() for p in _last[1].model.parameters())
-            _last = None  # the old weights go before the new ones come
+            _release()  # the old weights go before the new ones come
             if old and old > COLLECTED:
                 gc.collect()
             report = report or (lambda _: None)
-            where = _where(wanted[0], report)
-            _last = (wanted, _load(wanted[0], where, request, place, streamed, report))
+            where = _where(source, report)
+            loaded = _load(source, where, request, place, streamed, report)
+            _last = (wanted, loaded)
+            _log.info("model loaded", extra=_told(source) | {"seconds": round(loaded.seconds, 3)})
         return _last[1]
 
 
 def forget() -> None:
     """Let go of the model that was loaded last, and of the files that it keeps open."""
-    global _last
     with _lock:
-        _last = None
+        _release()
         gc.collect()
+
+
+def _release() -> None:
+    global _last
+    if _last is not None:
+        _log.info("model released", extra=_told(_last[0][0]))
+    _last = None
+
+
+def _told(source: Source) -> dict[str, str]:
+    return {"model": source.name, "digest": source.digest}
 
 
 def _load(
@@ -121,7 +134,8 @@ def _load(
             model = _untrained(family, config, request.untrained, request.dtype).to(device)
         else:
             options |= {"use_safetensors": True}
-            model = _trained(family, config, where, options, request, device, streamed)
+            shared = source.kind == "folder"
+            model = _trained(family, config, where, options, request, device, streamed, shared)
         model = model.eval().requires_grad_(False)
     return LoadedModel(model, tokenizer, device, time.perf_counter() - start, request.dtype)
 
@@ -177,6 +191,7 @@ def _trained(
     request: Request,
     device: torch.device,
     streamed: bool | None,
+    shared: bool,
 ) -> Any:
     if request.quantize is not None:
         model = family.from_pretrained(
@@ -198,11 +213,26 @@ def _trained(
         streamed = FLOAT32_BYTES * entries > (1 - SPARE) * free_memory(device)
     if not streamed:
         model = family.from_pretrained(where, dtype=dtype, **options)
-        return model.float().to(device)
+        model = model.float().to(device)
+        if shared:
+            _unmap(model)
+        return model
     held = stored if dtype == torch.float32 else dtype
     model = family.from_pretrained(where, dtype=held, **options)
     _restore_buffers(model, family)
     return model
+
+
+def _unmap(model: Any) -> None:
+    """Copy weights that lie in a mapped file into memory.
+
+    Whoever writes anew into the folder that a model was loaded from, as `cp` and a training run do,
+    would change them under a measurement; and where the file is cut short, reading them ends the
+    process.
+    """
+    for tensor in itertools.chain(model.parameters(), model.buffers()):
+        if not tensor.untyped_storage().resizable():
+            tensor.data = tensor.data.clone()
 
 
 def _quantisation(form: Quantisation) -> BitsAndBytesConfig:
@@ -217,15 +247,23 @@ def stored_weights(folder: Path, config: Any) -> Counter[str]:
     """Weights in the safetensors of a folder, by their format: F32, BF16, U8, ...
 
     Masks and positions are not counted; bytes are weights where the config says how to read them.
+
+    Raises:
+        ComputeError: where a file is damaged.
     """
     packed = ("U8",) if getattr(config, "quantization_config", None) else ()
     entries: Counter[str] = Counter()
     for file in sorted(folder.glob("*.safetensors")):
-        with safe_open(file, "pt") as weights:
-            for name in weights.keys():
-                tensor = weights.get_slice(name)
-                if (form := tensor.get_dtype()) not in _BESIDE or form in packed:
-                    entries[form] += math.prod(tensor.get_shape())
+        try:
+            with safe_open(file, "pt") as weights:
+                for name in weights.keys():
+                    tensor = weights.get_slice(name)
+                    if (form := tensor.get_dtype()) not in _BESIDE or form in packed:
+                        entries[form] += math.prod(tensor.get_shape())
+        except SafetensorError as error:
+            raise ComputeError(
+                f"{file} is damaged or cut short ({error}): delete it, and copy or download it anew"
+            ) from error
     return entries
 
 

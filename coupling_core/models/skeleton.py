@@ -127,7 +127,7 @@ def _empty(family: Any, config: Any) -> nn.Module:
 def _config_place(source: Source) -> tuple[Path, dict[str, str]]:
     if source.kind == "hub":
         return hub.config(source.location, source.digest).parent, {}
-    if source.kind == "gguf" and not (source.converted / "config.json").is_file():
+    if not source.is_converted:
         file = Path(source.location)
         require_shipped(source)
         return file.parent, {"gguf_file": file.name}

@@ -1,0 +1,223 @@
+"""Bytes that change on a disk: each is noticed, wherever it lies, and never a number is other."""
+
+import json
+import os
+
+import pytest
+import tiny
+from cases import content, random_result
+from hypothesis import Phase, given, seed, settings
+from hypothesis import strategies as st
+
+from coupling_core import Request
+from coupling_core.archive import SUFFIX, encode
+from coupling_core.errors import ComputeError, InputError
+from coupling_core.identity import identify, is_sealed, seal
+from coupling_core.packs import pack, unpack
+from coupling_core.store import Store
+from coupling_core.tokens import tokenize
+
+RESULTS = {result.key: result for result in map(random_result, range(2))}
+RESULT = next(iter(RESULTS.values()))
+DATA = encode(RESULT)
+
+WHOLE = 2**20
+"""Parts of a file's length; a wider range would be drawn from its beginning for the most part."""
+
+places = st.integers(0, WHOLE - 1)
+flips = st.lists(st.tuples(places, st.integers(1, 255)), max_size=4)
+cuts = st.sampled_from([False, False, False, True]).flatmap(
+    lambda is_cut: places if is_cut else st.just(WHOLE)
+)
+tails = st.sampled_from([b"", b"", b"", b"\0", b"tail"])
+
+
+def damaged(data: bytes, flips: list[tuple[int, int]], cut: int, tail: bytes) -> bytes:
+    """The data with bytes changed, cut at a part of its length, and followed by others."""
+    changed = bytearray(data)
+    for place, by in flips:
+        changed[place * len(data) // WHOLE] ^= by
+    return bytes(changed[: cut * len(data) // WHOLE]) + tail
+
+
+def random_damage(examples: int):
+    """Give a test many ways to damage something, the same ones in every run."""
+
+    def decorate(test):
+        run = settings(
+            max_examples=examples, deadline=None, database=None, phases=(Phase.generate,)
+        )
+        return seed(20261122)(run(given(flips, cuts, tails)(test)))
+
+    return decorate
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("damage")
+    store = Store(folder / "store", layers=(), gallery=folder / "none")
+    for result in RESULTS.values():
+        store.put(result)
+    return store
+
+
+@pytest.fixture(scope="module")
+def packed(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("packed")
+    store = Store(folder / "store", layers=(), gallery=folder / "none")
+    for result in RESULTS.values():
+        store.put(result)
+    pack(store, RESULTS, folder / "pack.zip")
+    return (folder / "pack.zip").read_bytes()
+
+
+@random_damage(1000)
+def test_a_stored_file_reads_as_it_was_written_or_not_at_all(store, flips, cut, tail):
+    changed = damaged(DATA, flips, cut, tail)
+    (store.root / f"{RESULT.key}{SUFFIX}").write_bytes(changed)
+    found = store.find(RESULT.request, RESULT.identity)
+    assert (found is not None) == (changed == DATA)
+    assert (store.verify(RESULT.key) == "") == (changed == DATA)
+    if found is not None:
+        assert content(found) == content(RESULT)
+    else:
+        with pytest.raises(ComputeError, match="remove it and compute it again"):
+            store.get(RESULT.key)
+    listed = {entry.key: entry for entry in store.entries()}
+    assert set(listed) == set(RESULTS)
+    assert listed[RESULT.key].problem or listed[RESULT.key].tokens == RESULT.tokens
+
+
+@random_damage(300)
+def test_a_pack_gives_what_was_packed_or_refuses_it(packed, tmp_path_factory, flips, cut, tail):
+    folder = tmp_path_factory.mktemp("unpacked")
+    target = Store(folder / "store", layers=(), gallery=folder / "none")
+    (folder / "pack.zip").write_bytes(damaged(packed, flips, cut, tail))
+    try:
+        found = list(unpack(folder / "pack.zip", target))
+    except InputError as error:
+        assert "pack" in str(error)  # noqa: PT017
+        found = []
+    assert all(one.state == "new" or one.problem for one in found)
+    new = [one.name for one in found if one.state == "new"]
+    assert sorted(new) == sorted(entry.key for entry in target.entries())
+    assert all(content(target.get(key)) == content(RESULTS[key]) for key in new)
+
+
+@pytest.mark.parametrize("by", [0x01, 0x08, 0x40])
+@pytest.mark.parametrize("at", range(4, 46))
+def test_a_damaged_directory_of_a_pack_is_told(packed, tmp_path, at, by):
+    """The last entry of a ZIP file's directory says how, and how long, and where a member lies."""
+    changed = bytearray(packed)
+    changed[packed.rindex(b"PK\x01\x02") + at] ^= by
+    (tmp_path / "pack.zip").write_bytes(changed)
+    target = Store(tmp_path / "store", layers=(), gallery=tmp_path / "none")
+    try:
+        found = list(unpack(tmp_path / "pack.zip", target))
+    except InputError as error:
+        assert "pack" in str(error)  # noqa: PT017
+        found = []
+    assert {one.state for one in found} <= {"new", "refused"}
+    assert all(content(target.get(e.key)) == content(RESULTS[e.key]) for e in target.entries())
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    """A folder of a model that has been here for a while, so that its hashes are remembered."""
+    folder = tiny.folder(tmp_path_factory.mktemp("model") / "tiny")
+    for path in folder.iterdir():
+        os.utime(path, (10**9, 10**9))
+    return folder
+
+
+@pytest.fixture
+def long_ago(monkeypatch):
+    """What was just written is old enough to be remembered."""
+    monkeypatch.setattr("coupling_core.identity._FRESH", 0)
+
+
+def test_a_damaged_memory_of_hashes_never_names_another_model(model, tmp_path, long_ago):
+    request = Request("x", model=str(model))
+    expected, memory = identify(request), tmp_path / "home" / "hashes.json"
+    whole = memory.read_bytes()
+    assert str(model / "model.safetensors") in json.loads(whole)["files"]
+
+    @random_damage(300)
+    def identity_is_right(flips, cut, tail):
+        memory.write_bytes(damaged(whole, flips, cut, tail))
+        assert identify(request) == expected
+
+    identity_is_right()
+
+
+@pytest.mark.parametrize("text", ["[]", "{}", '{"files": [], "sha256": 1}', "null", "\udcff"])
+def test_another_memory_of_hashes_is_forgotten(text, model, tmp_path, long_ago):
+    request = Request("x", model=str(model))
+    expected, memory = identify(request), tmp_path / "home" / "hashes.json"
+    memory.write_text(text, errors="surrogateescape")
+    assert identify(request) == expected
+    assert json.loads(memory.read_text())["files"]
+
+
+def test_a_hash_is_remembered_and_used(model, tmp_path, long_ago, monkeypatch):
+    request = Request("x", model=str(model))
+    expected = identify(request)
+    monkeypatch.setattr("hashlib.file_digest", None)
+    assert identify(request) == expected
+
+
+def test_a_file_of_the_same_size_and_time_is_another_file(model, tmp_path, long_ago):
+    """As `cp --preserve` and `rsync --times` leave it."""
+    folder, weights = tmp_path / "copy", "model.safetensors"
+    tiny.folder(folder)
+    then = (folder / weights).stat()
+    first = identify(Request("x", model=str(folder)))
+    data = bytearray((folder / weights).read_bytes())
+    data[-1] ^= 1
+    (folder / weights).write_bytes(data)
+    os.utime(folder / weights, ns=(then.st_atime_ns, then.st_mtime_ns))
+    assert (folder / weights).stat().st_mtime_ns == then.st_mtime_ns
+    assert identify(Request("x", model=str(folder)))["digest"] != first["digest"]
+
+
+def test_a_file_that_was_just_written_is_not_remembered(model, tmp_path):
+    """Written again at once, with as many bytes, it may have the same times."""
+    identify(Request("x", model=str(tiny.folder(tmp_path / "new"))))
+    assert not (tmp_path / "home" / "hashes.json").exists()
+
+
+def test_a_damaged_tokenizer_of_a_converted_model_gives_no_tokens(tmp_path):
+    file = tiny.gguf_file(tmp_path / "tiny.gguf")
+    from coupling_core.models import prepare
+
+    request = Request(tiny.TEXT, model=str(file))
+    tokenizer = prepare(str(file)) / "tokenizer.json"
+    whole, expected = tokenizer.read_bytes(), tokenize(request)
+    assert expected is not None
+
+    @random_damage(100)
+    def tokens_are_right(flips, cut, tail):
+        changed = damaged(whole, flips, cut, tail)
+        tokenizer.write_bytes(changed)
+        assert tokenize(request) == (expected if changed == whole else None)
+
+    tokens_are_right()
+
+
+def test_a_tokenizer_that_cannot_be_read_gives_no_tokens(tmp_path):
+    folder = tiny.folder(tmp_path / "tiny")
+    (folder / "tokenizer.json").write_text("{")
+    assert tokenize(Request("x", model=str(folder))) is None
+
+
+def test_a_folder_is_sealed_by_what_it_holds(tmp_path):
+    folder = tiny.folder(tmp_path / "tiny")
+    assert not is_sealed(folder)
+    seal(folder)
+    assert is_sealed(folder)
+    for path in sorted(folder.glob("*.json")):
+        whole = path.read_bytes()
+        path.write_bytes(whole + b" ")
+        assert is_sealed(folder) is (path.name == "generation_config.json")
+        path.write_bytes(whole)
+    assert is_sealed(folder)

@@ -1,0 +1,411 @@
+"""Faults of all kinds: nothing that is stored is lost, and what failed works the next time.
+
+Bytes that change are in test_damage.py, the store by itself in test_store.py.
+"""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import store_processes as processes
+import tiny
+from cases import content, random_result
+
+from coupling_core import ComputeError, InputError, Request, archive, measure, store
+from coupling_core.archive import TEMPORARY
+from coupling_core.heartbeat import FILE, problem
+from coupling_core.identity import identify, locate
+from coupling_core.jobs import Jobs, Limits
+from coupling_core.models import loading
+
+DAY = 86400
+PATIENCE = 60
+"""Seconds until a test that hangs says so."""
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture
+def results(tmp_path):
+    return processes.own_store(tmp_path / "results")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return tiny.folder(tmp_path / "tiny")
+
+
+@pytest.fixture
+def request_(folder):
+    return Request("The cat sat", model=str(folder), k=4)
+
+
+def numbers(result):
+    """What was measured, without how long it took."""
+    return content(replace(result, provenance={}))
+
+
+# --- a worker that dies
+
+
+class UnspeakableError(Exception):
+    """Not even its words can be had, so that it gets past all that catches it."""
+
+    def __str__(self):
+        raise SystemExit(1)
+
+
+@pytest.fixture
+def queue(results):
+    made = Jobs(results)
+    yield made
+    wait_for_idle()
+
+
+def wait_for_idle():
+    for thread in threading.enumerate():
+        if thread.name == "measuring":
+            thread.join(PATIENCE)
+            assert not thread.is_alive()
+
+
+def end_of(queue, key):
+    """The status of a job once it has ended."""
+    end = time.monotonic() + PATIENCE
+    while (status := queue.status(key)).state in ("queued", "running"):
+        assert time.monotonic() < end, status
+        time.sleep(0.01)
+    return status
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+@pytest.mark.parametrize(
+    "place",
+    [
+        "transformers.models.llama.modeling_llama.LlamaAttention.forward",
+        "coupling_core.svd._finish",
+        "coupling_core.store.write_whole",
+    ],
+    ids=["model", "svd", "store"],
+)
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (KeyboardInterrupt(), "not foreseen (KeyboardInterrupt"),
+        (SystemExit(3), "not foreseen (SystemExit: 3)"),
+        (MemoryError(), "memory ran out while measuring: close other programs"),
+        (RecursionError("too deep"), "not foreseen (RecursionError: too deep)"),
+        (UnspeakableError(), "the worker died while it measured this"),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, BaseException) else "",
+)
+def test_whatever_is_raised_deep_inside_the_next_job_runs(
+    queue, results, request_, monkeypatch, place, error, words
+):
+    raised = []
+
+    def fails(*_, **__):
+        raised.append(place)
+        raise error
+
+    expected = measure(request_, device="cpu")
+    with monkeypatch.context() as fault:
+        fault.setattr(place, fails)
+        failed = end_of(queue, queue.submit(request_, "ann", "cpu").key)
+        wait_for_idle()
+    assert raised == [place]
+    assert (failed.state, words in failed.error) == ("failed", True)
+    assert queue.active() == []
+    wait_for_idle()
+    assert problem(results) == ""
+    assert '"busy": false' in (results.root / FILE).read_text()
+    done = end_of(queue, queue.submit(request_, "ann", "cpu").key)
+    assert done.state == "done"
+    assert numbers(replace(results.get(done.stored), key="")) == numbers(expected)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_jobs_that_wait_run_after_a_worker_that_died(results, request_):
+    def dies(request, store, **_):
+        if request == request_:
+            raise UnspeakableError
+        return random_result(request=request, identity=identify(request))
+
+    queue = Jobs(results, dies)
+    keys = [
+        queue.submit(asked, "ann").key
+        for asked in (request_, *(replace(request_, prompt=text) for text in "abc"))
+    ]
+    assert [end_of(queue, key).state for key in keys] == ["failed", "done", "done", "done"]
+    wait_for_idle()
+
+
+def test_a_worker_that_cannot_be_started_is_started_later(results, request_, monkeypatch):
+    queue = Jobs(results)
+
+    def no_thread(_):
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as fault:
+        fault.setattr(threading.Thread, "start", no_thread)
+        key = queue.submit(request_, "ann", "cpu").key
+        assert queue.status(key).state == "queued"
+    assert end_of(queue, key).state == "done"
+    wait_for_idle()
+
+
+# --- processes that are killed, and processes side by side
+
+
+def test_kill_9_time_and_again_in_the_middle_of_writing(results):
+    before = random_result()
+    results.put(before)
+    child = processes.start(processes.killed_time_and_again, results.root, 12)
+    assert processes.exit_code(child) == 0
+    keys = [entry.key for entry in results.entries()]
+    assert [results.verify(key) for key in keys] == [""] * len(keys)
+    assert content(results.get(before.key)) == content(before)
+    left = list(results.root.glob(f".*{TEMPORARY}"))
+    assert left  # some were killed in the middle
+    for path in left:
+        os.utime(path, (time.time() - DAY,) * 2)
+    results.put(before)
+    assert not list(results.root.glob(f".*{TEMPORARY}"))
+
+
+def test_what_a_killed_process_measured_another_measures_again(results, request_):
+    child = processes.start(processes.measure_and_die, results.root, request_)
+    assert processes.exit_code(child) == -signal.SIGKILL
+    assert list(results.root.glob(f".*{TEMPORARY}"))
+    assert results.entries() == []
+    found = measure(request_, results, device="cpu")
+    assert content(results.get(found.key)) == content(found)
+
+
+def test_two_write_one_key_and_a_reader_always_reads_it(results):
+    expected = random_result()
+    results.put(expected)
+    barrier = processes.SPAWN.Barrier(3)
+    children = [processes.start(processes.write_one_key, results.root, barrier) for _ in range(2)]
+    barrier.wait()
+    reads = 0
+    while any(child.is_alive() for child in children):
+        assert content(results.get(expected.key)) == content(expected)
+        reads += 1
+    assert [processes.exit_code(child) for child in children] == [0, 0]
+    assert reads > processes.ROUNDS
+    assert [entry.problem for entry in results.entries()] == [""]
+
+
+# --- disks
+
+
+@pytest.mark.skipif(shutil.which("unshare") is None, reason="no unshare here")
+def test_jobs_on_a_disk_that_is_full_or_cannot_be_written(tmp_path):
+    ran = processes.on_a_small_disk(tmp_path, processes.compute_while_the_disk_is_full, "16m")
+    if ran.returncode == 77 or ran.stderr.startswith("unshare:"):
+        pytest.skip(f"no disk can be mounted here: {ran.stderr.strip()}")
+    assert ran.returncode == 0, ran.stderr
+
+
+def test_a_job_for_a_store_that_cannot_be_made_says_why(tmp_path, request_):
+    (tmp_path / "file").write_text("")
+    queue = Jobs(processes.own_store(tmp_path / "file" / "store"))
+    failed = end_of(queue, queue.submit(request_, "ann", "cpu").key)
+    assert failed.state == "failed"
+    assert "Not a directory): set COUPLING_STORE to a folder that you may write" in failed.error
+    wait_for_idle()
+
+
+def test_a_cache_that_cannot_be_written_is_told(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("COUPLING_HOME", str(tmp_path / "file" / "home"))
+    file = tiny.gguf_file(tmp_path / "tiny.gguf")
+    with pytest.raises(ComputeError, match=r"tiny does not load: .*Not a directory"):
+        measure(Request("The cat", model=str(file), k=4))
+
+
+# --- clocks that are set
+
+
+def ahead(seconds):
+    """The time module of a machine whose clock is that far ahead."""
+    return SimpleNamespace(time=lambda: time.time() + seconds)
+
+
+@pytest.mark.parametrize("jump", [DAY, -DAY])
+def test_a_result_that_is_being_written_is_not_swept_away(results, monkeypatch, jump):
+    """Another process, or this one a moment later, may have another idea of what is long ago."""
+    other, result, left = random_result(1), random_result(), [1]
+    really = os.fsync
+
+    def meanwhile(descriptor):
+        really(descriptor)
+        if left and left.pop():
+            with monkeypatch.context() as clock:
+                clock.setattr(store, "time", ahead(jump))
+                results.put(other)
+
+    monkeypatch.setattr(archive.os, "fsync", meanwhile)
+    results.put(result)
+    assert not left
+    for expected in (result, other):
+        assert content(results.get(expected.key)) == content(expected)
+    assert not list(results.root.glob(f".*{TEMPORARY}"))
+
+
+@pytest.mark.parametrize("jump", [DAY, -DAY])
+def test_what_was_just_written_stays_whatever_the_times_of_the_others(tmp_path, jump):
+    small = processes.own_store(tmp_path / "small", max_bytes=1)
+    for number in range(3):
+        result = random_result(number)
+        path = small.put(result)
+        assert content(small.get(result.key)) == content(result)
+        os.utime(path, (time.time() + jump,) * 2)
+    assert [entry.key for entry in small.entries()] == [result.key]
+
+
+@pytest.mark.parametrize("jump", [DAY, -DAY])
+def test_the_jobs_of_an_hour_are_counted_by_no_clock_on_the_wall(
+    results, request_, monkeypatch, jump
+):
+    queue = Jobs(results, limits=Limits(per_hour=1))
+    end_of(queue, queue.submit(request_, "ann", "cpu").key)
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now + jump)
+    with pytest.raises(InputError, match=r"1 jobs within the hour.*the next one in 60 min"):
+        queue.submit(replace(request_, prompt="Another"), "ann")
+    wait_for_idle()
+
+
+# --- model files that go away or change
+
+
+def other_weights(folder):
+    other = tiny.folder(folder.parent / "other", seed=1)
+    return (other / "model.safetensors").read_bytes()
+
+
+def flip(folder):
+    data = bytearray((folder / "model.safetensors").read_bytes())
+    data[-7] ^= 1
+    (folder / "model.safetensors").write_bytes(data)
+
+
+def replace_weights(folder):
+    (folder / "model.safetensors").write_bytes(other_weights(folder))
+
+
+@pytest.mark.parametrize(
+    ("harm", "in_memory"),
+    [
+        (flip, False),
+        (replace_weights, True),
+        (lambda folder: os.truncate(folder / "model.safetensors", 5000), True),
+        (lambda folder: (folder / "model.safetensors").unlink(), False),
+        (lambda folder: (folder / "config.json").write_text("{"), False),
+        (shutil.rmtree, True),
+    ],
+    ids=["flipped", "replaced", "cut short", "deleted", "config", "all deleted"],
+)
+def test_converted_weights_that_were_damaged_are_made_anew(
+    tmp_path, results, monkeypatch, harm, in_memory
+):
+    file = tiny.gguf_file(tmp_path / "tiny.gguf")
+    asked = Request("The cat sat", model=str(file), k=4)
+    before = measure(asked, results, device="cpu")
+    source = locate(asked)
+    assert source.is_converted
+    harm(source.converted)
+    if not in_memory:
+        monkeypatch.setattr(loading, "_last", None)
+    assert not source.is_converted
+    assert content(results.find(asked, identify(asked))) == content(before)
+    again = measure(asked, device="cpu")
+    assert numbers(again) == numbers(replace(before, key=""))
+    assert source.is_converted
+    assert not list(source.converted.parent.glob(".*"))
+
+
+def test_weights_cut_short_are_named_with_what_to_do(request_, folder, results):
+    before = measure(request_, results, device="cpu")
+    os.truncate(folder / "model.safetensors", 5000)
+    with pytest.raises(ComputeError, match=r"/model.safetensors is damaged or cut short.*anew"):
+        measure(request_, results, device="cpu")
+    assert content(results.get(before.key)) == content(before)
+
+
+def test_weights_that_go_away_are_named_and_what_is_stored_stays(request_, folder, results):
+    before = measure(request_, results, device="cpu")
+    (folder / "model.safetensors").unlink()
+    with pytest.raises(InputError, match=r"folder .*/tiny has no \*.safetensors: expected"):
+        measure(replace(request_, prompt="Another"), results)
+    shutil.rmtree(folder)
+    with pytest.raises(InputError, match="/tiny': there is no such file or folder"):
+        measure(replace(request_, prompt="Another"), results)
+    assert content(results.get(before.key)) == content(before)
+
+
+@pytest.mark.parametrize("stage", ["loading", "tracing", "blocks"])
+def test_weights_replaced_while_they_are_measured_answer_for_nobody(
+    request_, folder, results, stage
+):
+    new, changed = other_weights(folder), []
+
+    def report(progress):
+        if progress.stage == stage and not changed:
+            (folder / "model.safetensors").write_bytes(new)
+            changed.append(stage)
+
+    with pytest.raises(ComputeError, match=r"changed while they were measured.*: measure again"):
+        measure(request_, results, device="cpu", progress=report)
+    assert changed
+    assert results.entries() == []
+    found = measure(request_, results, device="cpu")
+    expected = measure(replace(request_, model=str(folder.parent / "other")), device="cpu")
+    assert (found.singular_values == expected.singular_values).all()
+
+
+def test_weights_that_go_away_while_they_are_measured_answer_for_nobody(request_, folder, results):
+    def report(progress):
+        if progress.stage == "tracing":
+            shutil.rmtree(folder)
+
+    with pytest.raises(ComputeError, match=r"went away while it was measured: .*no such file"):
+        measure(request_, results, device="cpu", progress=report)
+    assert results.entries() == []
+
+
+CUT_SHORT = """
+import os, sys
+from coupling_core import ComputeError, Request, measure
+from coupling_core.models import load
+
+request = Request("The cat sat", model=sys.argv[1], k=4)
+load(request, "cpu")
+
+def report(progress):
+    if progress.stage == "tracing":
+        os.truncate(sys.argv[1] + "/model.safetensors", 1000)
+
+try:
+    measure(request, device="cpu", progress=report)
+except ComputeError as error:
+    sys.exit(f"told: {error}")
+"""
+
+
+def test_weights_cut_short_under_a_measurement_do_not_end_the_process(folder):
+    """As `cp` and a training run do, which write anew into the file that is there."""
+    ran = subprocess.run(
+        [sys.executable, "-c", CUT_SHORT, folder], capture_output=True, text=True, cwd=ROOT
+    )
+    assert (ran.returncode, "told: the files of" in ran.stderr) == (1, True), ran.stderr

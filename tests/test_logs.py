@@ -1,0 +1,165 @@
+"""Log lines for a machine: what befell jobs, models and results, and no word of a prompt."""
+
+import json
+import os
+import subprocess
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+import tiny
+
+from coupling_core import Request, Store
+from coupling_core.identity import identify
+
+ROOT = Path(__file__).parents[1]
+SECRET, OWNER = "sat on the mat", "a-session-of-ann"
+
+LIFE = """
+import logging, sys, threading, time, warnings
+from pathlib import Path
+from coupling_core import Request, Store, logs, measure
+from coupling_core.jobs import Jobs
+from coupling_core.models import forget
+
+logs.set_up()
+logs.set_up()
+folder, secret, owner = sys.argv[1:]
+store = Store(max_bytes=1)
+fails = False
+
+def sometimes(request, *args, **options):
+    result = measure(request, *args, **options)
+    if fails:
+        raise ValueError(f"no way to measure {request.prompt!r}")
+    return result
+
+jobs = Jobs(store, sometimes)
+
+def ask(prompt, model=folder):
+    key = jobs.submit(Request(prompt, model=model, k=4), owner, "cpu").key
+    while jobs.status(key).state in ("queued", "running"):
+        time.sleep(0.01)
+    for thread in threading.enumerate():
+        if thread.name == "measuring":
+            thread.join()
+    return key
+
+first = ask(secret)
+path = store.path(first)
+path.write_bytes(path.read_bytes()[:-1])
+ask(secret)
+ask(secret + " again")
+fails = True
+ask(secret + " once more")
+(Path(folder) / "model.safetensors").write_bytes(b"cut")
+ask(secret + " at last")
+forget()
+warnings.warn("something is old")
+logging.getLogger("elsewhere").error("it's \\"quoted\\"\\nand has %d lines", 2)
+
+def dies():
+    raise SystemError(secret)
+
+thread = threading.Thread(target=dies)
+thread.start()
+thread.join()
+"""
+
+
+def lines_of(text):
+    """Every line as the object that it is."""
+    return [json.loads(line) for line in text.splitlines()]
+
+
+@pytest.fixture(scope="module")
+def life(tmp_path_factory):
+    """What a process said that measured, failed, evicted and cleared up."""
+    folder = tiny.folder(tmp_path_factory.mktemp("model") / "tiny")
+    root = tmp_path_factory.mktemp("life")
+    ran = subprocess.run(
+        [sys.executable, "-c", LIFE, folder, SECRET, OWNER],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        env=os.environ
+        | {"COUPLING_LOG": "json", "COUPLING_STORE": f"{root}/s", "COUPLING_HOME": f"{root}/h"},
+    )
+    assert ran.returncode == 0, ran.stderr
+    return ran.stderr, folder
+
+
+def test_every_line_is_an_object_with_time_level_logger_and_message(life):
+    before = datetime.now(UTC)
+    for line in lines_of(life[0]):
+        assert datetime.fromisoformat(line["time"]).utcoffset().total_seconds() == 0
+        assert datetime.fromisoformat(line["time"]) <= before
+        assert line["level"] in ("info", "warning", "error")
+        assert line["logger"]
+        assert line["message"]
+
+
+def test_no_line_names_a_prompt_or_an_owner(life):
+    said = life[0]
+    assert SECRET not in said
+    assert OWNER not in said
+
+
+def test_the_lines_tell_what_happened_in_its_order(life):
+    ours = [line for line in lines_of(life[0]) if line["logger"].startswith("coupling_core")]
+    begun = ["job queued", "job started"]
+    assert [line["message"].split(":")[0] for line in ours] == [
+        *begun, "model loaded", "job done",
+        "damaged result passed over", *begun, "damaged result passed over", "job done",
+        *begun, "result evicted", "job done",
+        *begun, "result evicted", "A measurement failed", "job failed",
+        *begun, "model released", "job failed",
+        "a thread died",
+    ]  # fmt: skip
+
+
+def test_a_job_is_told_with_its_fields(life):
+    said, folder = life
+    first = [line for line in lines_of(said) if line["message"].startswith("job")][:3]
+    key = Store().key(request := Request(SECRET, model=str(folder), k=4), _whole(request, folder))
+    for line in first:
+        assert (line["key"], line["model"], line["kind"]) == (key, str(folder), "depth")
+        assert line["owners"] == 1
+    assert first[0]["seconds"] == 0
+    assert 0 < first[2]["seconds"] < 300
+
+
+def _whole(request, folder):
+    """The identity that the model had before it was cut short."""
+    tiny.folder(folder)
+    return identify(request)
+
+
+def test_a_failure_tells_its_class_and_place_and_what_is_plain(life):
+    lines = lines_of(life[0])
+    (unforeseen,) = [line for line in lines if line["message"] == "A measurement failed"]
+    assert (unforeseen["level"], unforeseen["error"]) == ("error", "ValueError")
+    assert "in sometimes" in unforeseen["raised"]
+    failed = [line["reason"] for line in lines if line["message"] == "job failed"]
+    assert failed[0] == "ValueError"
+    assert "model.safetensors is damaged or cut short" in failed[1]
+
+
+def test_what_others_say_is_a_line_too(life):
+    by = {line["logger"]: line for line in lines_of(life[0])}
+    assert by["elsewhere"]["message"] == 'it\'s "quoted"\nand has 2 lines'
+    assert "something is old" in by["py.warnings"]["message"]
+
+
+def test_the_command_line_says_what_is_wrong_as_a_line(tmp_path):
+    run = [sys.executable, "-m", "coupling_core", "runs", "show", "nothing"]
+    told = {}
+    for how in ("json", "text"):
+        ran = subprocess.run(
+            run, capture_output=True, text=True, env=os.environ | {"COUPLING_LOG": how}, cwd=ROOT
+        )
+        assert ran.returncode == 2
+        told[how] = ran.stderr
+    (line,) = lines_of(told["json"])
+    assert (line["level"], told["text"]) == ("error", f"error: {line['message']}\n")
