@@ -1,10 +1,14 @@
 """Where this program keeps things on a disk."""
 
 import os
+import shutil
 from pathlib import Path
 
 SHIPPED = Path(__file__).resolve().parent.parent / "cache"
 """What comes with a checkout: the gallery of results, the suites of checkpoints."""
+
+STORE_BYTES = 10 * 2**30
+"""Size of the store unless told: a result of a small model takes a few megabytes."""
 
 
 def user_cache() -> Path:
@@ -12,3 +16,11 @@ def user_cache() -> Path:
     if home := os.environ.get("COUPLING_HOME"):
         return Path(home)
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "coupling-explorer"
+
+
+def free_bytes(folder: Path) -> int:
+    """Bytes free on the disk of a folder, which need not be there yet."""
+    folder = folder.absolute()
+    while not folder.exists():
+        folder = folder.parent
+    return shutil.disk_usage(folder).free

@@ -20,6 +20,7 @@ from pydantic_settings import (
 )
 
 from coupling_core.errors import InputError
+from coupling_core.folders import STORE_BYTES
 
 PREFIX = "COUPLING_"
 FILE = "coupling.toml"
@@ -62,7 +63,7 @@ class Settings(BaseSettings):
         default=None, description="jobs that one browser session may start in an hour"
     )
     store_bytes: Limit = Field(
-        default=10 * 2**30, description="size of the store; what was not used for longest goes"
+        default=STORE_BYTES, description="size of the store; what was not used for longest goes"
     )
     device: str | None = Field(
         default=None, description="such as `cuda:0`; the best there is unless told"

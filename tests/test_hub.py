@@ -411,7 +411,7 @@ def test_a_cache_that_cannot_be_written_is_told_plainly(server, tmp_path):
 
 def test_too_little_room_is_refused_before_the_first_byte(server, monkeypatch, tmp_path):
     usage = type("Usage", (), {"free": 1000})
-    monkeypatch.setattr("coupling_core.hub.planning.shutil.disk_usage", lambda _: usage)
+    monkeypatch.setattr("coupling_core.folders.shutil.disk_usage", lambda _: usage)
     with pytest.raises(ComputeError) as failed:
         hub.download(REPO, server.commits["main"], silent)
     wanted = in_words(sum(f.stat().st_size for f in server.folders["main"].iterdir()))
