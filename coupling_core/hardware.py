@@ -8,6 +8,7 @@ import psutil
 import torch
 
 from coupling_core.errors import InputError
+from coupling_core.settings import settings
 
 
 def devices() -> list[str]:
@@ -47,8 +48,14 @@ def device_name(device: torch.device) -> str:
 def free_memory(device: torch.device) -> int:
     """Bytes that are free on the device, or in main memory."""
     if device.type == "cuda":
-        return torch.cuda.mem_get_info(device)[0]
+        unused = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+        return torch.cuda.mem_get_info(device)[0] + unused
     return psutil.virtual_memory().available
+
+
+def usable_memory(device: torch.device) -> int:
+    """Bytes that a measurement may take: what is free, less what is set to be kept in reserve."""
+    return max(0, free_memory(device) - settings().memory_reserve)
 
 
 def peak_memory(device: torch.device) -> int:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from coupling_core.coupling import IN_MEMORY
+from coupling_core.hardware import choose_device, usable_memory
 from coupling_core.heads import CHUNK
 from coupling_core.models import FLOAT32_BYTES, SPARE
 from coupling_core.probe import Probe
@@ -31,7 +32,7 @@ class Memory:
     Args:
         weights: held in memory throughout; 0 where they are streamed.
         work: Jacobians, decompositions, matrices and, where it is lent, one block in float32.
-        free: on the device.
+        free: on the device, as far as it may be taken.
         streamed: whether the weights stay on the disk, memory-mapped, and are lent to one block at
             a time.
     """
@@ -50,6 +51,42 @@ class Memory:
     def fits(self) -> bool:
         """Whether there is enough."""
         return self.needed <= self.free
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Whether a measurement fits on a device, and what would where it does not.
+
+    Args:
+        memory: that it takes.
+        changes: of the request with which it would fit; empty where it does, or none helps.
+        longest: tokens of a prompt that would fit; 0 where it does, or none would.
+    """
+
+    memory: Memory
+    changes: dict[str, Any]
+    longest: int
+
+
+def fit(request: Request, found: Probe, tokens: int, device: str | None = None) -> Fit:
+    """Hold a measurement against the memory that it may take.
+
+    Args:
+        request: what is to be measured.
+        found: what its model is; it is not refused.
+        tokens: length of the prompt.
+        device: where it computes; None is the best device.
+
+    Raises:
+        InputError: where this machine has no such device.
+    """
+    place = choose_device(device)
+    of: Any = (request, found, tokens, usable_memory(place))
+    on_cpu = place.type == "cpu"
+    memory = estimate_memory(*of, on_cpu=on_cpu)
+    if memory.fits:
+        return Fit(memory, {}, 0)
+    return Fit(memory, cheaper(*of, on_cpu=on_cpu), longest_prompt(*of, on_cpu=on_cpu))
 
 
 def estimate_memory(

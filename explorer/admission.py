@@ -15,9 +15,9 @@ from coupling_core.results import Result
 from coupling_core.settings import settings
 from coupling_core.store import Store
 from coupling_core.tokens import tokenize
+from explorer import needs
 from explorer.units import size
 
-_CAUSAL = ("ForCausalLM", "LMHeadModel")
 _PLAIN = {"dtype": Request.dtype, "quantize": Request.quantize, "stack": Request.stack}
 
 
@@ -114,26 +114,15 @@ def measure_what_fits(
 
 def require_memory(request: Request, device: str | None) -> None:
     """Refuse what would take the memory that is kept in reserve; raises as above."""
-    from coupling_core import hardware, memory  # torch
-    from coupling_core.probe import probe
-
-    model = probe(request, rehearse=False)
+    model = needs.model_of(request)
     if model.refusal:
         raise InputError(model.refusal)
-    if not model.architecture.endswith(_CAUSAL):  # the larger of the two estimates
-        model = replace(model, causal=False)
-    place = hardware.choose_device(device or settings().device)
-    free = hardware.free_memory(place) - settings().memory_reserve
-    tokens = tokenize(request)
-    n = len(tokens.ids) if tokens else len(request.prompt)
-    of: Any = (request, model, n, max(0, free))
-    on_cpu = place.type == "cpu"
-    needed = memory.estimate_memory(*of, on_cpu=on_cpu)
-    if needed.fits:
+    found = needs.memory(request, device)
+    if found.memory.fits:
         return
     raise ComputeError(
-        f"about {size(needed.needed)} of memory are needed, and {size(max(0, free))} may be used: "
-        + _cheaper(memory.cheaper(*of, on_cpu=on_cpu), memory.longest_prompt(*of, on_cpu=on_cpu))
+        f"about {size(found.memory.needed)} of memory are needed, and {size(found.memory.free)} "
+        f"may be used: {_cheaper(found.changes, found.longest)}"
     )
 
 

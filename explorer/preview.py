@@ -7,8 +7,9 @@ import streamlit as st
 
 from coupling_core import hub
 from coupling_core.errors import CouplingError, InputError
-from coupling_core.identity import Source, locate
+from coupling_core.identity import Source
 from coupling_core.records import Request
+from explorer import needs
 from explorer.session import change, current, device
 from explorer.text import plain, sentence
 from explorer.units import size
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     from coupling_core.memory import Memory
     from coupling_core.probe import Probe
 
-CHARACTERS = 3
-"""Characters a token where tokens cannot be counted yet: few, so that memory is not promised."""
 REMEMBERED = 60
 """Seconds for which a download's plan stands."""
 
@@ -40,7 +39,7 @@ def button() -> None:
     if st.session_state.get(_PROBED) != asked:
         return
     try:
-        found = _find(current().request())
+        found = _model(current().request())
     except CouplingError as error:
         st.error(sentence(error))
         return
@@ -77,7 +76,7 @@ def cost(request: Request, tokens: int | None) -> None:
         InputError: where it cannot be measured.
         ComputeError: where it cannot be found out what it is.
     """
-    found = _find(request)
+    found = _model(request)
     if found.refusal:
         raise InputError(found.refusal)
     if tokens and found.longest and tokens > found.longest:
@@ -86,7 +85,7 @@ def cost(request: Request, tokens: int | None) -> None:
             "shorten it"
         )
     st.markdown(_summary(found))
-    _memory(request, found, tokens or len(request.prompt) // CHARACTERS + 1)
+    _memory(request)
 
 
 def count_blocks(request: Request) -> int | None:
@@ -95,7 +94,7 @@ def count_blocks(request: Request) -> int | None:
     Raises:
         ComputeError: where it cannot be found out what the model is.
     """
-    return _find(request).blocks
+    return _model(request).blocks
 
 
 def _summary(found: "Probe") -> str:
@@ -108,32 +107,28 @@ def _summary(found: "Probe") -> str:
     )
 
 
-def _memory(request: Request, found: "Probe", tokens: int) -> None:
-    from coupling_core import hardware, memory  # torch, which the probe has imported
-
-    place = hardware.choose_device(device())
-    of = (request, found, tokens, hardware.free_memory(place))
-    on_cpu = place.type == "cpu"
-    needed = memory.estimate_memory(*of, on_cpu=on_cpu)
+def _memory(request: Request) -> None:
+    what = needs.memory(request, device())
+    needed = what.memory
     if needed.fits:
         st.markdown(_fits(needed))
         return
     st.warning(
-        f"About {size(needed.needed)} of memory are needed, and {size(needed.free)} are free: it "
-        "will hardly fit."
+        f"About {size(needed.needed)} of memory are needed, and {size(needed.free)} may be used: "
+        "it does not fit."
     )
-    changes = memory.cheaper(*of, on_cpu=on_cpu)
-    for field, value in changes.items():
-        st.button(_WORDS[field].format(value), on_click=change, kwargs=changes)
-    if changes:
+    for field, value in what.changes.items():
+        st.button(_WORDS[field].format(value), on_click=change, kwargs=what.changes)
+    if what.changes:
         return
-    fewer = memory.longest_prompt(*of, on_cpu=on_cpu)
-    shorter = f"A prompt of at most {fewer} tokens would fit. " if fewer else ""
+    shorter = f"A prompt of at most {what.longest} tokens would fit. " if what.longest else ""
     st.caption(f"{shorter}Else close other programs, or choose a smaller model or another device.")
 
 
 def _fits(needed: "Memory") -> str:
-    of = f"About **{size(needed.needed)}** of memory are needed, and {size(needed.free)} are free"
+    of = (
+        f"About **{size(needed.needed)}** of memory are needed, and {size(needed.free)} may be used"
+    )
     if not needed.streamed:
         return f"{of}: it fits."
     return (
@@ -142,16 +137,9 @@ def _fits(needed: "Memory") -> str:
     )
 
 
-def _find(request: Request) -> "Probe":
-    source = locate(request)
-    return _probe(request.model.strip(), request.revision, request.stack, source.digest)
-
-
-@st.cache_resource(max_entries=100, show_spinner="Reading what this model is…")
-def _probe(model: str, revision: str | None, stack: str | None, digest: str) -> "Probe":
-    from coupling_core.probe import probe  # torch
-
-    return probe(Request("-", model=model, revision=revision, stack=stack))  # type: ignore[arg-type]
+def _model(request: Request) -> "Probe":
+    with st.spinner("Reading what this model is…"):
+        return needs.model_of(request)
 
 
 @st.cache_resource(ttl=REMEMBERED, max_entries=100, show_spinner="Asking the hub for sizes…")

@@ -12,7 +12,6 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from coupling_core.jobs import Jobs, JobStatus
 from coupling_core.records import Request
-from coupling_core.settings import settings
 from explorer import admission, backend
 from explorer.session import device
 
@@ -53,8 +52,7 @@ class Queue:
         """
         admission.require(request)
         session = _session()
-        place = device() or settings().device
-        status = self._jobs.submit(request, session, place, keep=keep)
+        status = self._jobs.submit(request, session, device(), keep=keep)
         with self._lock:
             self._waiting.setdefault(status.key, set()).add(session)
             self._left.get(status.key, set()).discard(session)

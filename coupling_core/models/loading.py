@@ -24,7 +24,7 @@ from transformers import (
 
 from coupling_core import hub
 from coupling_core.errors import InputError
-from coupling_core.hardware import choose_device, free_memory
+from coupling_core.hardware import choose_device, usable_memory
 from coupling_core.identity import Source, locate
 from coupling_core.models.convert import convert, require_shipped
 from coupling_core.models.loaded import LoadedModel
@@ -195,7 +195,7 @@ def _trained(
     dtype: torch.dtype = getattr(torch, request.dtype)
     entries, stored = _stored(where, config)
     if streamed is None:
-        streamed = FLOAT32_BYTES * entries > (1 - SPARE) * free_memory(device)
+        streamed = FLOAT32_BYTES * entries > (1 - SPARE) * usable_memory(device)
     if not streamed:
         model = family.from_pretrained(where, dtype=dtype, **options)
         return model.float().to(device)
