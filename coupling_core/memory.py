@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from coupling_core.coupling import IN_MEMORY
-from coupling_core.hardware import choose_device, usable_memory
+from coupling_core.hardware import choose_device
 from coupling_core.heads import CHUNK
-from coupling_core.models import FLOAT32_BYTES, SPARE
+from coupling_core.models import FLOAT32_BYTES, SPARE, within_reach
 from coupling_core.probe import Probe
 from coupling_core.records import DEFAULT_K, DEFINITIONS, TOKEN_KINDS, Request
 from coupling_core.results.token_means import GRID
@@ -67,6 +67,15 @@ class Fit:
     changes: dict[str, Any]
     longest: int
 
+    @property
+    def remedy(self) -> str:
+        """What would fit, or what else may help."""
+        if self.changes:
+            return "it would fit with " + ", ".join(f"{k} = {v}" for k, v in self.changes.items())
+        if self.longest:
+            return f"a prompt of at most {self.longest} tokens would fit"
+        return "choose a smaller model, or another device"
+
 
 def fit(request: Request, found: Probe, tokens: int, device: str | None = None) -> Fit:
     """Hold a measurement against the memory that it may take.
@@ -81,7 +90,7 @@ def fit(request: Request, found: Probe, tokens: int, device: str | None = None) 
         InputError: where this machine has no such device.
     """
     place = choose_device(device)
-    of: Any = (request, found, tokens, usable_memory(place))
+    of: Any = (request, found, tokens, within_reach(place))
     on_cpu = place.type == "cpu"
     memory = estimate_memory(*of, on_cpu=on_cpu)
     if memory.fits:
@@ -157,7 +166,7 @@ def _work(request: Request, found: Probe, tokens: int, *, on_cpu: bool) -> int:
         jacobians = 0
     bases = 2 * FLOAT32_BYTES * L * d * k
     results = 8 * L * L * (4 * k + view * view)  # diagonals and corners, and a copy of them
-    overlaps = 3 * FLOAT32_BYTES * L * L * k * k  # of all pairs of bases: they give the angles
+    overlaps = 3 * FLOAT32_BYTES * L * k * k  # of one basis with all: they give the angles
     certificate = 8 * FLOAT64_BYTES * d * d  # J, its projections and their products
     one_block = certificate + _gradients(found, tokens)
     return LIBRARIES + jacobians + bases + results + max(overlaps, one_block)

@@ -5,7 +5,6 @@ the limits are held where a job is submitted, whoever asks and by whichever page
 """
 
 from dataclasses import replace
-from typing import Any
 
 from coupling_core.errors import ComputeError, InputError
 from coupling_core.jobs import Limits
@@ -119,16 +118,9 @@ def require_memory(request: Request, device: str | None) -> None:
         raise InputError(model.refusal)
     found = needs.memory(request, device)
     if found.memory.fits:
+        needs.give_way(request, device, found.memory.needed)
         return
     raise ComputeError(
         f"about {size(found.memory.needed)} of memory are needed, and {size(found.memory.free)} "
-        f"may be used: {_cheaper(found.changes, found.longest)}"
+        f"may be used: {found.remedy}"
     )
-
-
-def _cheaper(changes: dict[str, Any], shorter: int) -> str:
-    if changes:
-        return "it would fit with " + ", ".join(f"{name} = {v}" for name, v in changes.items())
-    if shorter:
-        return f"a prompt of at most {shorter} tokens would fit"
-    return "choose a smaller model, or another device"

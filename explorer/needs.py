@@ -9,14 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from coupling_core.identity import locate
 from coupling_core.records import Request
-from coupling_core.tokens import tokenize
+from coupling_core.tokens import count_tokens
 
 if TYPE_CHECKING:
     from coupling_core.memory import Fit
     from coupling_core.probe import Probe
-
-CHARACTERS = 3
-"""Characters a token where tokens cannot be counted yet: few, so that memory is not promised."""
 
 _CAUSAL = ("ForCausalLM", "LMHeadModel")
 
@@ -31,14 +28,6 @@ def model_of(request: Request) -> "Probe":
     return _probe(request.model.strip(), request.revision, request.stack, locate(request).digest)
 
 
-def length(request: Request) -> int:
-    """Tokens of the prompt; a guess where they cannot be counted yet."""
-    if not isinstance(request.prompt, str):
-        return len(request.prompt)
-    tokens = tokenize(request)
-    return len(tokens.ids) if tokens else len(request.prompt) // CHARACTERS + 1
-
-
 def memory(request: Request, device: str | None) -> "Fit":
     """The memory that a measurement takes on a device, held against what it may take there.
 
@@ -50,7 +39,20 @@ def memory(request: Request, device: str | None) -> "Fit":
     found = model_of(request)
     if found.causal is None and not found.architecture.endswith(_CAUSAL):
         found = replace(found, causal=False)  # the larger of the two estimates
-    return fit(request, found, length(request), device)
+    return fit(request, found, count_tokens(request), device)
+
+
+def give_way(request: Request, device: str | None, needed: int) -> None:
+    """Let other models go from memory where a measurement needs their place.
+
+    Args:
+        request: what is to be measured.
+        device: where it computes; None is the best device.
+        needed: bytes.
+    """
+    from coupling_core import hardware, models  # torch
+
+    models.give_way(request, hardware.choose_device(device), needed)
 
 
 @lru_cache(maxsize=100)

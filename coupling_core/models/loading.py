@@ -1,6 +1,5 @@
 """Load the model that a request names."""
 
-import gc
 import math
 import time
 from collections import Counter
@@ -23,10 +22,12 @@ from transformers import (
 )
 
 from coupling_core import hub
+from coupling_core.chunks import when_short
 from coupling_core.errors import InputError
 from coupling_core.hardware import choose_device, usable_memory
 from coupling_core.identity import Source, locate
 from coupling_core.models.convert import convert, require_shipped
+from coupling_core.models.keeping import Kept, Key
 from coupling_core.models.loaded import LoadedModel
 from coupling_core.models.weights import is_quantised
 from coupling_core.models.words import plain_errors, quiet
@@ -40,14 +41,11 @@ that does not fit is streamed."""
 
 _BESIDE = ("BOOL", "I64", "I32", "U8")
 """Formats of masks and positions that some checkpoints hold beside their weights."""
-COLLECTED = 10**7
-"""Parameters from which on a model's memory is asked back at once: that takes a third of a second,
-as long as it does to load a checkpoint of a small training run."""
-
 STORED = {"F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16}
 Report = Callable[[Progress], None]
 _lock = Lock()
-_last: tuple[object, LoadedModel] | None = None
+_kept = Kept()
+when_short(lambda: _kept.release())
 
 
 def load(
@@ -57,7 +55,7 @@ def load(
     *,
     streamed: bool | None = None,
 ) -> LoadedModel:
-    """Load the request's model, or hand out the one loaded last if it is the same.
+    """Load the request's model, or hand it out where it is kept in memory (see `keeping`).
 
     Args:
         request: names the model, its revision, precision, quantisation, and the seed of an
@@ -72,29 +70,42 @@ def load(
         InputError: where the request names no model.
         ComputeError: where downloading or loading fails.
     """
-    global _last
-    place = choose_device(device)
-    wanted = (
-        locate(request), request.untrained, request.dtype, request.quantize, place, streamed
-    )  # fmt: skip
+    place, source = choose_device(device), locate(request)
+    key = Key.of(source, request, place, streamed)
     with _lock:
-        if _last is None or _last[0] != wanted:
-            old = _last and sum(p.numel() for p in _last[1].model.parameters())
-            _last = None  # the old weights go before the new ones come
-            if old and old > COLLECTED:
-                gc.collect()
-            report = report or (lambda _: None)
-            where = _where(wanted[0], report)
-            _last = (wanted, _load(wanted[0], where, request, place, streamed, report))
-        return _last[1]
+        if found := _kept.get(key):
+            return found
+        report = report or (lambda _: None)
+        where = _where(source, report)
+        loaded = _load(source, where, request, place, streamed, report)
+        _kept.put(key, loaded)
+        return loaded
 
 
-def forget() -> None:
-    """Let go of the model that was loaded last, and of the files that it keeps open."""
-    global _last
-    with _lock:
-        _last = None
-        gc.collect()
+def forget(location: str | None = None, digest: str | None = None) -> None:
+    """Let go of kept models, and of the files that they keep open; raises nothing.
+
+    Args:
+        location: file, folder or hub id of those that go; None is any.
+        digest: of their content, or the commit; None is any.
+    """
+    _kept.release(location, digest)
+
+
+def within_reach(device: torch.device) -> int:
+    """Bytes that a measurement may take on a device, once no model is kept there."""
+    return _kept.within_reach(device)
+
+
+def give_way(request: Request, device: torch.device, needed: int) -> None:
+    """Let go of kept models other than the request's until it has the memory that it needs.
+
+    Args:
+        request: what is to be measured.
+        device: where it computes.
+        needed: bytes, with those of its model.
+    """
+    _kept.give_way(device, needed, Key.of(locate(request), request, device))
 
 
 def _load(
@@ -117,11 +128,13 @@ def _load(
         config = AutoConfig.from_pretrained(where, **options)
         require_known_quantisation(config)
         family = auto_class(config)
+        entries = stored_weights(where, config)
+        _kept.make_room(device, FLOAT32_BYTES * entries.total())
         if request.untrained is not None:
             model = _untrained(family, config, request.untrained, request.dtype).to(device)
         else:
             options |= {"use_safetensors": True}
-            model = _trained(family, config, where, options, request, device, streamed)
+            model = _trained(family, entries, where, options, request, device, streamed)
         model = model.eval().requires_grad_(False)
     return LoadedModel(model, tokenizer, device, time.perf_counter() - start, request.dtype)
 
@@ -171,7 +184,7 @@ def _untrained(family: Any, config: Any, seed: int, dtype: Dtype) -> Any:
 
 def _trained(
     family: Any,
-    config: Any,
+    entries: Counter[str],
     where: Path,
     options: dict[str, Any],
     request: Request,
@@ -193,13 +206,12 @@ def _trained(
             )
         return model
     dtype: torch.dtype = getattr(torch, request.dtype)
-    entries, stored = _stored(where, config)
     if streamed is None:
-        streamed = FLOAT32_BYTES * entries > (1 - SPARE) * usable_memory(device)
+        streamed = FLOAT32_BYTES * entries.total() > (1 - SPARE) * usable_memory(device)
     if not streamed:
         model = family.from_pretrained(where, dtype=dtype, **options)
         return model.float().to(device)
-    held = stored if dtype == torch.float32 else dtype
+    held = _precision(entries) if dtype == torch.float32 else dtype
     model = family.from_pretrained(where, dtype=held, **options)
     _restore_buffers(model, family)
     return model
@@ -229,11 +241,10 @@ def stored_weights(folder: Path, config: Any) -> Counter[str]:
     return entries
 
 
-def _stored(folder: Path, config: Any) -> tuple[int, torch.dtype]:
-    """Number of weights in a folder, and the precision that holds all of them without loss."""
-    entries = stored_weights(folder, config)
+def _precision(entries: Counter[str]) -> torch.dtype:
+    """That which holds all of some stored weights without loss."""
     one = STORED.get(next(iter(entries))) if len(entries) == 1 else None
-    return entries.total(), one or torch.float32
+    return one or torch.float32
 
 
 def _restore_buffers(model: Any, family: Any) -> None:

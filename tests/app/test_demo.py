@@ -7,7 +7,7 @@ import pytest
 from cases import random_result
 from screen import Open
 
-from coupling_core import jobs
+from coupling_core import jobs, models
 from coupling_core.errors import ComputeError, InputError
 from coupling_core.records import Request
 from coupling_core.settings import settings
@@ -132,6 +132,7 @@ def test_what_would_take_the_reserve_is_refused_with_what_would_fit(
     admission.require_memory(request, "cpu")
     demo.setenv("COUPLING_MEMORY_RESERVE", str(10**15))
     settings.cache_clear()
+    models.forget()
     with pytest.raises(ComputeError, match=r"of memory are needed, and 0 kB may be used"):
         admission.measure_what_fits(request, device="cpu")
 
