@@ -166,10 +166,9 @@ def _work(request: Request, found: Probe, tokens: int, *, on_cpu: bool) -> int:
         jacobians = 0
     bases = 2 * FLOAT32_BYTES * L * d * k
     results = 8 * L * L * (4 * k + view * view)  # diagonals and corners, and a copy of them
-    overlaps = 3 * FLOAT32_BYTES * L * k * k  # of one basis with all: they give the angles
     certificate = 8 * FLOAT64_BYTES * d * d  # J, its projections and their products
     one_block = certificate + _gradients(found, tokens)
-    return LIBRARIES + jacobians + bases + results + max(overlaps, one_block)
+    return LIBRARIES + jacobians + bases + results + max(_products(L, d, k), one_block)
 
 
 def _between_tokens(request: Request, found: Probe, tokens: int, *, on_cpu: bool) -> int:
@@ -187,11 +186,17 @@ def _between_tokens(request: Request, found: Probe, tokens: int, *, on_cpu: bool
     else:
         results = 2 * n * n * (2 * 2 * FLOAT32_BYTES * k + 2 * 2 * side * side)  # and a copy
         columns = n
-    products = 2 * columns * k * (d * FLOAT32_BYTES + k * (FLOAT32_BYTES + 3 * FLOAT64_BYTES))
     at_once = 2 if request.kind == "fixed-output" else 0  # all inputs' Jacobians come together
     inputs = at_once * FLOAT32_BYTES * n * d * d
     one_block = 8 * FLOAT64_BYTES * d * d + _gradients(found, n)
-    return LIBRARIES + jacobians + bases + results + inputs + max(products, one_block)
+    return (
+        LIBRARIES + jacobians + bases + results + inputs + max(_products(columns, d, k), one_block)
+    )
+
+
+def _products(columns: int, d: int, k: int) -> int:
+    """Of one Jacobian with so many bases, in both roles, and what is made of them."""
+    return 2 * columns * k * (d * FLOAT32_BYTES + k * (FLOAT32_BYTES + 3 * FLOAT64_BYTES))
 
 
 def _gradients(found: Probe, tokens: int) -> int:

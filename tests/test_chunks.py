@@ -1,6 +1,7 @@
 """Memory that runs out: the work is done in smaller parts, and the numbers stay what they are."""
 
 import json
+import re
 import subprocess
 import sys
 
@@ -11,11 +12,41 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from coupling_core import ComputeError, Request, chunks, measure
+from coupling_core import Request, chunks, measure
 from coupling_core.chunks import Chunks, asked_bytes, is_out_of_memory
 
 ROUNDING = 1e-5
 """Of float32 products of another shape: relative to the largest entry."""
+
+
+LIMITED = """
+import json, re, resource
+from pathlib import Path
+import torch
+from transformers import BertConfig, BertForMaskedLM
+from coupling_core import Request, chunks, measure
+
+def bytes_of(name):
+    status = Path("/proc/self/status").read_text()
+    return 1024 * int(re.search(rf"{name}:\\s+(\\d+)", status)[1])
+
+torch.set_num_threads(1)
+torch.manual_seed(0)
+shape = {"hidden_size": 256, "intermediate_size": 1024, "num_attention_heads": 4}
+config = BertConfig(num_hidden_layers=1, vocab_size=200, **shape)
+model = BertForMaskedLM(config).eval().requires_grad_(False)
+request, few = Request(tuple(range(1, 129)), k=4), Request((1, 2, 3), k=4)
+measure(few, model=model)
+before = bytes_of("VmSize")
+expected = measure(request, model=model)
+took = bytes_of("VmPeak") - before
+halved = []
+chunks.when_short(lambda: halved.append(1))
+resource.setrlimit(resource.RLIMIT_AS, (before + int(0.6 * took), resource.RLIM_INFINITY))
+found = measure(request, model=model)
+worst = abs(found.singular_values - expected.singular_values).max() / expected.singular_values.max()
+print(json.dumps({"halved": len(halved), "worst": float(worst)}))
+"""
 
 
 class Scarce(TorchDispatchMode):
@@ -46,7 +77,7 @@ def lengths(limit, count, size):
 
     taken = Chunks(size)
     parts = [found for _, found in taken.of(work, count)]
-    assert sum(parts, []) == list(range(count))
+    assert [item for part in parts for item in part] == list(range(count))
     return [len(part) for part in parts], taken.size
 
 
@@ -93,23 +124,24 @@ def test_what_is_kept_goes_when_memory_is_short(tmp_path):
     assert len(loading._kept) == 0
 
 
-IDS = tuple(range(1, 41))
 STAGES = {
-    "rows": ("bert", {"kind": "depth"}),
-    "whole sequence": ("bert", {"kind": "fixed-output", "block": 2, "token": 40}),
-    "pairs": ("llama", {"kind": "self", "block": 2}),
-    "means": ("llama", {"kind": "self"}),
+    "rows": ("bert", 12, {"kind": "depth", "k": 8}),
+    "whole sequence": ("bert", 40, {"kind": "fixed-output", "block": 2, "k": 8}),
+    "pairs": ("llama", 10, {"kind": "self", "block": 2, "k": 8}),
+    "means": ("llama", 5, {"kind": "self", "k": 8}),
+    "logits": ("llama", 12, {"kind": "trajectory"}),
 }
 
 
 def arrays(result):
-    names = ("singular_values", "diagonal", "off_diagonal", "coupling", "corrected")
+    names = ("singular_values", "diagonal", "off_diagonal", "coupling", "corrected", "entropy")
     return {name: getattr(result, name) for name in names if hasattr(result, name)}
 
 
-@pytest.mark.parametrize(("family", "asked"), STAGES.values(), ids=STAGES)
-def test_numbers_do_not_depend_on_the_memory(family, asked):
-    model, request = tiny.model(family), Request(IDS, k=8, **asked)
+@pytest.mark.parametrize(("family", "n", "asked"), STAGES.values(), ids=STAGES)
+@pytest.mark.usefixtures("one_thread")
+def test_numbers_do_not_depend_on_the_memory(family, n, asked):
+    model, request = tiny.model(family), Request(tuple(range(1, n + 1)), **asked)
     with Scarce() as plenty:
         expected = arrays(measure(request, model=model))
     with Scarce(plenty.largest - 1) as scarce:
@@ -119,3 +151,25 @@ def test_numbers_do_not_depend_on_the_memory(family, asked):
     for name, values in expected.items():
         scale = np.nanmax(np.abs(values))
         np.testing.assert_allclose(found[name], values, rtol=0, atol=ROUNDING * scale)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits the address space")
+def test_a_real_limit_is_lived_with():
+    done = subprocess.run([sys.executable, "-c", LIMITED], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout.splitlines()[-1])
+    assert found["halved"]
+    assert found["worst"] < ROUNDING
+
+
+def test_what_fits_in_no_part_is_told_with_what_is_needed(tmp_path):
+    request = Request("The cat sat", model=str(tiny.folder(tmp_path / "tiny")), k=4)
+    with Scarce(10_000), pytest.raises(ComputeError) as told:
+        measure(request, device="cpu")
+    assert re.fullmatch(
+        r"memory ran out while measuring: 3.2 GB more were asked for; about \S+ MB are needed in "
+        r"all, and \S+ GB may be used now: close other programs, .*",
+        str(told.value),
+    )
+    with Scarce(10_000), pytest.raises(ComputeError, match="close other programs"):
+        measure(Request((1, 2, 3), k=4), model=tiny.model("llama"))
