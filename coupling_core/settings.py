@@ -55,6 +55,9 @@ class Settings(BaseSettings):
     )
     longest_prompt: Limit | None = Field(default=None, description="tokens")
     largest_k: Limit | None = Field(default=None, description="singular triplets")
+    longest_seconds: Limit | None = Field(
+        default=None, description="seconds of computing, as they are estimated beforehand"
+    )
     queue_length: Limit | None = Field(default=None, description="jobs that may wait")
     jobs_per_session: Limit | None = Field(
         default=None, description="jobs of one browser session that may be queued or running"

@@ -4,6 +4,7 @@ Widgets keep readers within the limits, but a link or a crafted message can ask 
 the limits are held where a job is submitted, whoever asks and by whichever page.
 """
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from coupling_core.errors import ComputeError, InputError
@@ -12,10 +13,11 @@ from coupling_core.measure import Report, measure
 from coupling_core.records import Request
 from coupling_core.results import Result
 from coupling_core.settings import settings
-from coupling_core.store import Store
+from coupling_core.store import Entry, Store
 from coupling_core.tokens import tokenize
 from explorer import needs
-from explorer.units import size
+from explorer.estimate import Estimate
+from explorer.units import duration, size
 
 _PLAIN = {"dtype": Request.dtype, "quantize": Request.quantize, "stack": Request.stack}
 
@@ -102,13 +104,34 @@ def measure_what_fits(
     device: str | None = None,
     progress: Report | None = None,
 ) -> Result:
-    """Measure as `measure` does, unless the memory would run short.
+    """Measure as `measure` does, unless the memory would run short, or it would take too long.
 
     Raises:
-        ComputeError: where it would, with a cheaper request that would not.
+        InputError, ComputeError: where it would, with a cheaper request that would not.
     """
+    if settings().longest_seconds is not None:
+        require_time(request, device, store.entries() if store else ())
     require_memory(request, device)
     return measure(request, store, device=device, progress=progress)
+
+
+def require_time(request: Request, device: str | None, entries: Iterable[Entry]) -> Estimate | None:
+    """Refuse what would take longer than is set, by earlier measurements or the model's shape.
+
+    Returns:
+        how long it takes; None where that is not known.
+
+    Raises:
+        InputError: where it takes too long, with a cheaper request that would not.
+    """
+    longest = settings().longest_seconds
+    found = needs.seconds(request, device, entries)
+    if found is None or longest is None or found.seconds <= longest:
+        return found
+    raise InputError(
+        f"this would take about {duration(found.seconds)} of computing, and at most "
+        f"{duration(longest)} are taken on here: {needs.shorter(request, longest)}"
+    )
 
 
 def require_memory(request: Request, device: str | None) -> None:

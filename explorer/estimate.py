@@ -16,15 +16,15 @@ class Estimate:
         seconds: of computing, median over the runs.
         load_seconds: of loading the model, median over the runs that did.
         memory: peak of the process in bytes, the largest of the runs.
-        runs: how many earlier runs this rests on.
+        runs: how many earlier runs this rests on; 0 is none, but the shape of the model.
         here: whether they ran on this machine, and not where the gallery was made.
     """
 
     seconds: float
-    load_seconds: float
-    memory: int
-    runs: int
-    here: bool
+    load_seconds: float = 0.0
+    memory: int = 0
+    runs: int = 0
+    here: bool = True
 
 
 def estimate(

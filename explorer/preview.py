@@ -10,9 +10,10 @@ from coupling_core.errors import CouplingError, InputError
 from coupling_core.identity import Source
 from coupling_core.records import Request
 from explorer import needs
+from explorer.estimate import Estimate
 from explorer.session import change, current, device
 from explorer.text import plain, sentence
-from explorer.units import size
+from explorer.units import duration, size
 
 if TYPE_CHECKING:
     from coupling_core.memory import Memory
@@ -65,12 +66,13 @@ def download(source: Source) -> None:
         )
 
 
-def cost(request: Request, tokens: int | None) -> None:
+def cost(request: Request, tokens: int | None, expected: Estimate | None) -> None:
     """Say what the model is, and what measuring it takes.
 
     Args:
         request: what would be measured.
         tokens: length of the prompt; None where its tokens cannot be counted yet.
+        expected: how long it takes, by the model's shape; None where that is not known.
 
     Raises:
         InputError: where it cannot be measured.
@@ -84,7 +86,7 @@ def cost(request: Request, tokens: int | None) -> None:
             f"the prompt has {tokens} tokens and this model takes at most {found.longest}: "
             "shorten it"
         )
-    st.markdown(_summary(found))
+    st.markdown(f"{_summary(found)} {_time(expected)}")
     _memory(request)
 
 
@@ -102,8 +104,16 @@ def _summary(found: "Probe") -> str:
     stack = f" of the {found.stack}" if found.stack else ""
     return (
         f"**{plain(found.architecture)}**: {found.blocks} {kind}blocks{stack}, width "
-        f"{found.width}, {found.parameters:,} parameters. It was not measured before, so how long "
-        "it takes is not known."
+        f"{found.width}, {found.parameters:,} parameters."
+    )
+
+
+def _time(expected: Estimate | None) -> str:
+    if expected is None:
+        return "It was not measured before, so how long it takes is not known."
+    return (
+        f"About **{duration(expected.seconds)}** of computing once it is loaded: an estimate from "
+        "its shape and this machine's speed, for it was not measured before."
     )
 
 

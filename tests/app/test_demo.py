@@ -7,7 +7,7 @@ import pytest
 from cases import random_result
 from screen import Open
 
-from coupling_core import jobs, models
+from coupling_core import cost, jobs, models
 from coupling_core.errors import ComputeError, InputError
 from coupling_core.records import Request
 from coupling_core.settings import settings
@@ -135,6 +135,24 @@ def test_what_would_take_the_reserve_is_refused_with_what_would_fit(
     models.forget()
     with pytest.raises(ComputeError, match=r"of memory are needed, and 0 kB may be used"):
         admission.measure_what_fits(request, device="cpu")
+
+
+def test_what_would_take_too_long_is_refused_with_what_would_not(
+    demo: pytest.MonkeyPatch, open_page: Open
+) -> None:
+    request = Request("The cat sat on the mat " * 4, MINI, kind="self", k=20, revision="step256")
+    # A machine on which this takes a minute, and a token hardly anything.
+    demo.setattr(cost, "predict_seconds", lambda request, found, tokens, rate: 60.0 * (tokens > 5))
+    assert admission.require_time(request, "cpu", ()).seconds == 60
+    demo.setenv("COUPLING_LONGEST_SECONDS", "30")
+    settings.cache_clear()
+    said = "about 60 s of computing, and at most 30 s .*: a prompt of at most 5 tokens would do"
+    with pytest.raises(InputError, match=said):
+        admission.measure_what_fits(request, device="cpu")
+    query = QUERY | {"prompt": "The cat sat on the mat", "mode": "self"}
+    app = open_page("Tokens", **query)
+    assert "at most 5 tokens would do" in app.error[0].value
+    assert not [button for button in app.button if button.label == "Compute"]
 
 
 def test_at_home_nothing_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:

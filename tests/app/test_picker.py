@@ -82,6 +82,7 @@ def test_before_the_first_measurement_its_size_and_memory_are_told(
     assert "4 bidirectional blocks, width 32" in text
     assert "of memory are needed" in text
     assert "it fits" in text
+    assert "of computing once it is loaded: an estimate from its shape" in text
     assert "Compute" in labels_of_main(app)
 
 
