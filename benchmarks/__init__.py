@@ -21,6 +21,7 @@ SCRIPTS = (
     "svd",
     "tokens",
     "growth",
+    "cost",
     "streaming",
     "startup",
     "training",

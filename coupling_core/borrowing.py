@@ -91,5 +91,5 @@ class Borrower:
             return
         from coupling_core.models import forget  # torch, which fetched them
 
-        forget()  # a file that is open keeps its place on the disk
+        forget(loan.repo, loan.commit)  # a file that is open keeps its place on the disk
         hub.remove_weights(loan.repo, loan.commit, loan.before)

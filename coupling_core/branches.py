@@ -25,6 +25,7 @@ from torch.overrides import TorchFunctionMode
 
 from coupling_core import past
 from coupling_core.calls import frozen, is_same, tensor_of
+from coupling_core.chunks import Chunks, is_out_of_memory
 from coupling_core.heads import CHUNK, First, by_heads
 from coupling_core.overriding import overriding
 
@@ -131,10 +132,10 @@ def _differentiate(call: _Call) -> tuple[Any, Float[Tensor, "d_out d_in"]] | Non
         jacobian = known[last] if last in known else last and _of_heads(call, maps, last)
         if jacobian is None:
             jacobian = _forward(call, maps, known)
-    except (torch.OutOfMemoryError, MemoryError):
-        raise
-    except Exception:  # whatever an operation without forward mode raises: the backward pass has it
-        return None
+    except Exception as error:  # an operation without forward mode raises anything
+        if is_out_of_memory(error):
+            raise
+        return None  # the backward pass has it
     return output, jacobian
 
 
@@ -205,8 +206,11 @@ def _forward(call: _Call, maps: "_Recorded", known: "_Known") -> Float[Tensor, "
     unit = torch.eye(z.numel(), dtype=z.dtype, device=z.device).reshape(-1, *z.shape)
     # In the layout of what they are directions of, since autograd would copy them otherwise.
     columns = [of.mT.contiguous().reshape(-1, *m.output.shape) for m, of in known.items()]
-    chunk = CHUNK if z.numel() > CHUNK else None
-    return torch.func.vmap(along, chunk_size=chunk)(unit, *columns).flatten(1).mT
+
+    def some(rows: slice) -> Tensor:
+        return torch.func.vmap(along)(unit[rows], *(column[rows] for column in columns)).flatten(1)
+
+    return torch.cat([found for _, found in Chunks(CHUNK).of(some, len(unit))]).mT
 
 
 @dataclass(frozen=True, eq=False)

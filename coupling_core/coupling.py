@@ -8,6 +8,7 @@ diagonal of the leading K x K corner. Both are nested, so one pass gives all K <
 
 import tempfile
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from coupling_core.chunks import Chunks
 from coupling_core.records import SAMPLED_DEFINITIONS
 from coupling_core.scores import score
 from coupling_core.svd import SVD
@@ -56,6 +58,7 @@ class Pairs:
         # Bases lie in rows (V^T over U^T), the layout in which their products with J run fastest.
         self.bases = torch.zeros(2, L, k, self.width, device=self.device)
         self.svds: list[SVD] = []
+        self.columns = Chunks(L)
         self.angle_k = np.array(sorted({min(ANGLE_K, k), k}))
         self.singular_values = np.full((L, k), np.nan, np.float32)
         self.jacobian_norm = np.full(L, np.nan)
@@ -86,19 +89,19 @@ class Pairs:
 
     def _couple(self, rows: slice, columns: slice) -> None:
         """Take the pairs of some blocks' Jacobians with the bases of others."""
-        products = [row(J, self.bases[:, columns]) for J in self.jacobians[rows]]
-        if products:
-            self._put(rows, columns, torch.stack(products, 1))
+        for block in range(rows.start, rows.stop):
+            blocks = range(columns.start, columns.stop)
+            for _ in self.columns.of(partial(self._put, block, blocks), len(blocks)):
+                pass
 
-    def _put(
-        self, rows: slice, columns: slice, products: Float[Tensor, "role row column k k"]
-    ) -> None:
+    def _put(self, block: int, columns: range, part: slice) -> None:
+        at = (slice(None), block, slice(columns[part].start, columns[part].stop))
+        products = row(self.jacobians[block], self.bases[:, at[-1]])
         diagonal, off_diagonal = nested(products)
-        at = (slice(None), rows, columns)
         self.diagonal[at] = diagonal.cpu().numpy()
         self.off_diagonal[at] = off_diagonal.cpu().numpy()
         corner = products[..., : self.k_view, : self.k_view].cpu().numpy()
-        self.matrices[at] = corner / self.singular_values[rows, 0].reshape(-1, 1, 1, 1)
+        self.matrices[at] = corner / self.singular_values[block, 0]
 
     def arrays(self) -> dict[str, Any]:
         """The fields of a `DepthResult` as they stand, copied, with principal angles still NaN."""
@@ -125,18 +128,28 @@ class Pairs:
         """
         L = self.n_blocks
         degrees = np.full((2, len(self.angle_k), L, L, self.k), np.nan, np.float16)
-        upper = torch.triu_indices(L, L)
-        for side, basis in enumerate(self.bases.flip(0)):
-            overlap = torch.cat(
-                [(basis[first:].flatten(0, 1) @ own.T) for first, own in enumerate(basis)]
-            ).reshape(-1, self.k, self.k)
-            for index, k in enumerate(self.angle_k):
-                part = overlap[:, :k, :k]
-                squares = torch.linalg.eigvalsh(part.mT @ part).flip(-1).clamp(0, 1)
-                found = torch.rad2deg(torch.arccos(squares.sqrt())).cpu().numpy()
-                degrees[side, index, upper[0], upper[1], :k] = found
-                degrees[side, index, upper[1], upper[0], :k] = found
+        for found, bases in zip(degrees, self.bases.flip(0), strict=True):
+            for block in range(L):
+                between = partial(self._put_angles, found, bases, block)
+                for _ in self.columns.of(between, L - block):
+                    pass
         return degrees
+
+    def _put_angles(
+        self,
+        degrees: Float[np.ndarray, "grid block block k"],
+        bases: Float[Tensor, "block k d"],
+        block: int,
+        part: slice,
+    ) -> None:
+        """Between one block's subspace and those of some of the blocks from it on."""
+        to = slice(block + part.start, block + part.stop)
+        overlap = (bases[to].flatten(0, 1) @ bases[block].T).reshape(-1, self.k, self.k)
+        for index, k in enumerate(self.angle_k):
+            corner = overlap[:, :k, :k]
+            squares = torch.linalg.eigvalsh(corner.mT @ corner).flip(-1).clamp(0, 1)
+            found = torch.rad2deg(torch.arccos(squares.sqrt())).cpu().numpy()
+            degrees[index, block, to, :k] = degrees[index, to, block, :k] = found
 
     def _of_each(self, values: list[Any], missing: Any) -> np.ndarray:
         return np.array(values + [missing] * (self.n_blocks - len(values)))

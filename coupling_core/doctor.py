@@ -13,7 +13,7 @@ from packaging.requirements import Requirement
 
 from coupling_core import hub, sign_in
 from coupling_core.errors import CouplingError
-from coupling_core.folders import user_cache
+from coupling_core.folders import free_bytes, user_cache
 from coupling_core.identity import ALIASES, locate
 from coupling_core.records import Request
 from coupling_core.settings import config_file, settings
@@ -182,9 +182,7 @@ def _sign_in() -> _Found:
 
 
 def _room(folder: Path) -> _Found:
-    while not folder.exists():
-        folder = folder.parent
-    free = shutil.disk_usage(folder).free
+    free = free_bytes(folder)
     yield ("ok" if free > _ENOUGH_DISK else "wrong"), f"{size(free)} free on the disk of {folder}"
 
 

@@ -1,12 +1,16 @@
 """Where this program keeps things on a disk."""
 
 import os
+import shutil
 from contextlib import suppress
 from pathlib import Path
 from uuid import uuid4
 
 SHIPPED = Path(__file__).resolve().parent.parent / "cache"
 """What comes with a checkout: the gallery of results, the suites of checkpoints."""
+
+STORE_BYTES = 10 * 2**30
+"""Size of the store unless told: a result of a small model takes a few megabytes."""
 
 
 def user_cache() -> Path:
@@ -28,3 +32,11 @@ def write_quietly(path: Path, text: str) -> bool:
             temporary.unlink()
         return False
     return True
+
+
+def free_bytes(folder: Path) -> int:
+    """Bytes free on the disk of a folder, which need not be there yet."""
+    folder = folder.absolute()
+    while not folder.exists():
+        folder = folder.parent
+    return shutil.disk_usage(folder).free

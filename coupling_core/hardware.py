@@ -8,6 +8,7 @@ import psutil
 import torch
 
 from coupling_core.errors import InputError
+from coupling_core.settings import settings
 
 
 def devices() -> list[str]:
@@ -19,18 +20,22 @@ def devices() -> list[str]:
 def choose_device(name: str | None = None) -> torch.device:
     """The device of that name; without one CUDA where there is one, then MPS, then the CPU.
 
+    One device has one name: a GPU is never without its number.
+
     Raises:
         InputError: where this machine has no such device.
     """
     here = {"cuda": torch.cuda.device_count(), "mps": int(torch.backends.mps.is_available())}
     if name is None:
-        return torch.device(next((kind for kind, count in here.items() if count), "cpu"))
+        name = next((kind for kind, count in here.items() if count), "cpu")
     try:
         device = torch.device(name)
     except RuntimeError:
         raise InputError(f"device {name!r} is unknown: expected cpu, cuda, cuda:0 or mps") from None
     if device.type != "cpu" and (device.index or 0) >= here.get(device.type, 0):
         raise InputError(f"device {name!r} is not on this machine: leave it out to take the best")
+    if device.type == "cuda" and device.index is None:
+        return torch.device("cuda", torch.cuda.current_device())
     return device
 
 
@@ -47,8 +52,14 @@ def device_name(device: torch.device) -> str:
 def free_memory(device: torch.device) -> int:
     """Bytes that are free on the device, or in main memory."""
     if device.type == "cuda":
-        return torch.cuda.mem_get_info(device)[0]
+        unused = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+        return torch.cuda.mem_get_info(device)[0] + unused
     return psutil.virtual_memory().available
+
+
+def usable_memory(device: torch.device) -> int:
+    """Bytes that a measurement may take: what is free, less what is set to be kept in reserve."""
+    return max(0, free_memory(device) - settings().memory_reserve)
 
 
 def peak_memory(device: torch.device) -> int:

@@ -18,6 +18,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from coupling_core.chunks import Chunks
+
 OVERLAP = 0.5
 """Entries of one head depend on mostly the same numbers; of heads that share keys, on a third."""
 
@@ -154,7 +156,8 @@ def _blocks(
 def _pull_back(
     m: Tensor, leaves: list[Tensor], cotangents: Float[Tensor, "row d_m"]
 ) -> Float[Tensor, "row p"]:
-    return torch.cat([_chunk(m, leaves, some) for some in cotangents.split(CHUNK)])
+    chunks = Chunks(CHUNK).of(lambda rows: _chunk(m, leaves, cotangents[rows]), len(cotangents))
+    return torch.cat([found for _, found in chunks])
 
 
 def _chunk(

@@ -7,12 +7,14 @@ sums, is differentiated backwards, a batch of rows at a time:
 """
 
 import math
+from functools import partial
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from coupling_core.branches import Branch, branching
+from coupling_core.chunks import Chunks
 from coupling_core.errors import ComputeError, InputError
 from coupling_core.heads import CHUNK
 from coupling_core.trace import Block
@@ -66,9 +68,9 @@ def pull_back(
     """
     identity = torch.eye(y.numel(), dtype=y.dtype, device=y.device)
     found = [identity.new_empty(len(identity), given.numel()) for given in inputs]
-    for start in range(0, len(identity), CHUNK):
-        rows = slice(start, start + CHUNK)
-        for whole, part in zip(found, _rows(y, inputs, branches, identity, rows), strict=True):
+    take = partial(_rows, y, inputs, branches, identity)
+    for rows, parts in Chunks(CHUNK).of(take, len(identity)):
+        for whole, part in zip(found, parts, strict=True):
             whole[rows] = 0 if part is None else part
     return found
 

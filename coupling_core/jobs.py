@@ -19,7 +19,7 @@ from coupling_core.borrowing import Borrower
 from coupling_core.errors import Cancelled, CouplingError, InputError
 from coupling_core.heartbeat import Heartbeat
 from coupling_core.identity import identify
-from coupling_core.measure import find_stored, measure
+from coupling_core.measure import REMEDY, find_stored, measure
 from coupling_core.records import Request
 from coupling_core.results import Progress, Result
 from coupling_core.store import Store
@@ -372,10 +372,7 @@ def _plain_words(error: BaseException) -> str:
         return str(error)
     # torch has an error of its own for memory, and is not imported here to name it.
     if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
-        return (
-            "memory ran out while measuring: close other programs, shorten the prompt, or choose "
-            "a smaller model or another device"
-        )
+        return f"memory ran out while measuring: {REMEDY}"
     _log.error("A measurement failed", exc_info=error)
     return (
         f"the measurement failed in a way that was not foreseen ({type(error).__name__}: {error}); "

@@ -1,19 +1,24 @@
 """measure(request, store): from the store, or through the composition of the request's kind."""
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import traceback
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from coupling_core.errors import ComputeError, InputError
+from coupling_core.errors import ComputeError, CouplingError, InputError
 from coupling_core.identity import identify
 from coupling_core.records import Request
 from coupling_core.results import Progress, Result
 from coupling_core.scores import require_k
 from coupling_core.store import Store
+from coupling_core.tokens import count_tokens
+from coupling_core.units import size
 
 Report = Callable[[Progress], None]
+
+REMEDY = "close other programs, shorten the prompt, or choose a smaller model or another device"
+"""Where memory ran out and nothing better is known."""
 
 
 def measure(
@@ -54,8 +59,15 @@ def measure(
         return found
     if store is not None:
         store.require_writable()
-    with _plain_failures():
+    try:
         result = _compute(request, identity, model, tokenizer, device, report)
+    except (MemoryError, RuntimeError) as error:
+        from coupling_core.chunks import is_out_of_memory
+
+        if not is_out_of_memory(error):
+            raise
+        named = request if model is None else None
+        raise ComputeError(_too_little_memory(error, named, device)) from error
     if model is None and identity["kind"] != "hub":  # the hub's commits never change
         _require_unchanged(request, identity)
     if store is not None:
@@ -120,15 +132,25 @@ def _require_unchanged(request: Request, identity: dict[str, Any]) -> None:
         )
 
 
-@contextmanager
-def _plain_failures() -> Iterator[None]:
-    """Say in plain words that memory ran out."""
+def _too_little_memory(error: Exception, request: Request | None, device: str | None) -> str:
+    """What was needed, and what would fit where the request names its model."""
+    from coupling_core.chunks import asked_bytes, relieve
+
+    traceback.clear_frames(error.__traceback__)  # they hold what had been computed
+    relieve()
+    asked = asked_bytes(error)
+    lead = "memory ran out while measuring" + f": {size(asked)} more were asked for" * bool(asked)
+    if request is None:
+        return f"{lead}; {REMEDY}"
+    from coupling_core.memory import fit
+    from coupling_core.probe import probe
+
     try:
-        yield
-    except (MemoryError, RuntimeError) as error:
-        if not isinstance(error, MemoryError) and "memory" not in str(error):
-            raise
-        raise ComputeError(
-            "memory ran out while measuring: close other programs, shorten the prompt, or choose "
-            "a smaller model or another device"
-        ) from error
+        found = fit(request, probe(request, rehearse=False), count_tokens(request), device)
+    except (CouplingError, MemoryError, RuntimeError):  # there is not even room to look
+        return f"{lead}; {REMEDY}"
+    remedy = REMEDY if found.memory.fits else found.remedy
+    return (
+        f"{lead}; about {size(found.memory.needed)} are needed in all, and "
+        f"{size(found.memory.free)} may be used now: {remedy}"
+    )

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from coupling_core.coupling import IN_MEMORY
+from coupling_core.hardware import choose_device
 from coupling_core.heads import CHUNK
-from coupling_core.models import FLOAT32_BYTES, SPARE
+from coupling_core.models import FLOAT32_BYTES, SPARE, within_reach
 from coupling_core.probe import Probe
 from coupling_core.records import DEFAULT_K, DEFINITIONS, TOKEN_KINDS, Request
 from coupling_core.results.token_means import GRID
@@ -31,7 +32,7 @@ class Memory:
     Args:
         weights: held in memory throughout; 0 where they are streamed.
         work: Jacobians, decompositions, matrices and, where it is lent, one block in float32.
-        free: on the device.
+        free: on the device, as far as it may be taken.
         streamed: whether the weights stay on the disk, memory-mapped, and are lent to one block at
             a time.
     """
@@ -50,6 +51,51 @@ class Memory:
     def fits(self) -> bool:
         """Whether there is enough."""
         return self.needed <= self.free
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Whether a measurement fits on a device, and what would where it does not.
+
+    Args:
+        memory: that it takes.
+        changes: of the request with which it would fit; empty where it does, or none helps.
+        longest: tokens of a prompt that would fit; 0 where it does, or none would.
+    """
+
+    memory: Memory
+    changes: dict[str, Any]
+    longest: int
+
+    @property
+    def remedy(self) -> str:
+        """What would fit, or what else may help."""
+        if self.changes:
+            return "it would fit with " + ", ".join(f"{k} = {v}" for k, v in self.changes.items())
+        if self.longest:
+            return f"a prompt of at most {self.longest} tokens would fit"
+        return "choose a smaller model, or another device"
+
+
+def fit(request: Request, found: Probe, tokens: int, device: str | None = None) -> Fit:
+    """Hold a measurement against the memory that it may take.
+
+    Args:
+        request: what is to be measured.
+        found: what its model is; it is not refused.
+        tokens: length of the prompt.
+        device: where it computes; None is the best device.
+
+    Raises:
+        InputError: where this machine has no such device.
+    """
+    place = choose_device(device)
+    of: Any = (request, found, tokens, within_reach(place))
+    on_cpu = place.type == "cpu"
+    memory = estimate_memory(*of, on_cpu=on_cpu)
+    if memory.fits:
+        return Fit(memory, {}, 0)
+    return Fit(memory, cheaper(*of, on_cpu=on_cpu), longest_prompt(*of, on_cpu=on_cpu))
 
 
 def estimate_memory(
@@ -120,10 +166,9 @@ def _work(request: Request, found: Probe, tokens: int, *, on_cpu: bool) -> int:
         jacobians = 0
     bases = 2 * FLOAT32_BYTES * L * d * k
     results = 8 * L * L * (4 * k + view * view)  # diagonals and corners, and a copy of them
-    overlaps = 3 * FLOAT32_BYTES * L * L * k * k  # of all pairs of bases: they give the angles
     certificate = 8 * FLOAT64_BYTES * d * d  # J, its projections and their products
     one_block = certificate + _gradients(found, tokens)
-    return LIBRARIES + jacobians + bases + results + max(overlaps, one_block)
+    return LIBRARIES + jacobians + bases + results + max(_products(L, d, k), one_block)
 
 
 def _between_tokens(request: Request, found: Probe, tokens: int, *, on_cpu: bool) -> int:
@@ -141,11 +186,17 @@ def _between_tokens(request: Request, found: Probe, tokens: int, *, on_cpu: bool
     else:
         results = 2 * n * n * (2 * 2 * FLOAT32_BYTES * k + 2 * 2 * side * side)  # and a copy
         columns = n
-    products = 2 * columns * k * (d * FLOAT32_BYTES + k * (FLOAT32_BYTES + 3 * FLOAT64_BYTES))
     at_once = 2 if request.kind == "fixed-output" else 0  # all inputs' Jacobians come together
     inputs = at_once * FLOAT32_BYTES * n * d * d
     one_block = 8 * FLOAT64_BYTES * d * d + _gradients(found, n)
-    return LIBRARIES + jacobians + bases + results + inputs + max(products, one_block)
+    return (
+        LIBRARIES + jacobians + bases + results + inputs + max(_products(columns, d, k), one_block)
+    )
+
+
+def _products(columns: int, d: int, k: int) -> int:
+    """Of one Jacobian with so many bases, in both roles, and what is made of them."""
+    return 2 * columns * k * (d * FLOAT32_BYTES + k * (FLOAT32_BYTES + 3 * FLOAT64_BYTES))
 
 
 def _gradients(found: Probe, tokens: int) -> int:

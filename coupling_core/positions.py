@@ -12,6 +12,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from coupling_core.calls import Call
+from coupling_core.chunks import Chunks
 from coupling_core.context import Source, context_jacobians, source
 from coupling_core.decode import Capture, Reader, decode, with_context
 from coupling_core.jacobian import block_jacobian
@@ -130,10 +131,11 @@ def through_all(
     n, d = X.shape[1:]
     unit = torch.eye(d, dtype=y.dtype, device=y.device)
     J = unit.new_empty(n, d, d)
-    step = max(1, ROWS_TIMES_TOKENS // n)
-    for start in range(0, d, step):
-        rows = slice(start, start + step)
-        (found,) = torch.autograd.grad(y, X, unit[rows], retain_graph=True, is_grads_batched=True)
+
+    def pull_back(rows: slice) -> Tensor:
+        return torch.autograd.grad(y, X, unit[rows], retain_graph=True, is_grads_batched=True)[0]
+
+    for rows, found in Chunks(max(1, ROWS_TIMES_TOKENS // n)).of(pull_back, d):
         J[:, rows] = found[:, 0].transpose(0, 1)
     J[output_token - 1].diagonal().sub_(1)
     return J

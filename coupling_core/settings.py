@@ -21,6 +21,7 @@ from pydantic_settings import (
 )
 
 from coupling_core.errors import InputError
+from coupling_core.folders import STORE_BYTES
 
 PREFIX = "COUPLING_"
 FILE = "coupling.toml"
@@ -74,6 +75,9 @@ class Settings(BaseSettings):
     )
     longest_prompt: Limit | None = Field(default=None, description="tokens")
     largest_k: Limit | None = Field(default=None, description="singular triplets")
+    longest_seconds: Limit | None = Field(
+        default=None, description="seconds of computing, as they are estimated beforehand"
+    )
     queue_length: Limit | None = Field(default=None, description="jobs that may wait")
     jobs_per_session: Limit | None = Field(
         default=None,
@@ -84,7 +88,7 @@ class Settings(BaseSettings):
         default=None, description="jobs that one of them may start in an hour"
     )
     store_bytes: Limit = Field(
-        default=10 * 2**30, description="size of the store; what was not used for longest goes"
+        default=STORE_BYTES, description="size of the store; what was not used for longest goes"
     )
     upload_bytes: Limit = Field(
         default=50 * 2**20, description="size of a file that is added on the page Runs"

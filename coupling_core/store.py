@@ -28,15 +28,12 @@ from coupling_core.archive import (
     write_whole,
 )
 from coupling_core.errors import ComputeError, InputError
-from coupling_core.folders import SHIPPED, user_cache
+from coupling_core.folders import SHIPPED, STORE_BYTES, user_cache
 from coupling_core.keys import Key, make_key, parse_key
 from coupling_core.records import Request
 from coupling_core.results import Result
 
-__all__ = ["DEFAULT_MAX_BYTES", "Entry", "Store", "default_root", "load", "save"]
-
-DEFAULT_MAX_BYTES = 10 * 2**30
-"""A result of a small model takes a few megabytes, so this holds a few thousand."""
+__all__ = ["Entry", "Store", "default_root", "load", "save"]
 
 _REMEDY = "set COUPLING_STORE to a folder that you may write"
 
@@ -126,7 +123,7 @@ class Store:
         *,
         layers: tuple[Path, ...] | None = None,
         gallery: Path | None = None,
-        max_bytes: int = DEFAULT_MAX_BYTES,
+        max_bytes: int = STORE_BYTES,
     ) -> None:
         self.root = root or default_root()
         self.gallery = gallery or SHIPPED / "gallery"

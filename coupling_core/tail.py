@@ -14,6 +14,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from coupling_core.calls import tensor_of
+from coupling_core.chunks import Chunks
 from coupling_core.overriding import overriding
 from coupling_core.runner import Runner
 
@@ -46,13 +47,16 @@ def logit_entropy(
         return none, NO_HEAD
     # The output of an encoder is held for one sequence.
     many = 1 if runner.given else max(1, LOGITS // own.numel())
-    found, last = [], own
     with torch.no_grad(), _replaced(runner.blocks, outputs) as replace:
-        for some in states.split(many):
+
+        def given(part: slice) -> tuple[Tensor, Tensor]:
+            some = states[part]
             replace(some)
-            last = runner(ids.expand(len(some), -1), use_cache=False).logits
-            found.append(_entropy(last))
-    if not (last[-1] - own[0]).norm() <= SAME * own.norm():
+            logits = runner(ids.expand(len(some), -1), use_cache=False).logits
+            return _entropy(logits), logits[-1].clone()
+
+        found, logits = zip(*(of for _, of in Chunks(many).of(given, len(states))), strict=True)
+    if not (logits[-1] - own[0]).norm() <= SAME * own.norm():
         return none, OTHER_HEAD
     return torch.cat(found), ""
 

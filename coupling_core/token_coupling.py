@@ -9,6 +9,7 @@ vectors of block l', and the two nested numerators of every K tell every score.
 """
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from math import isqrt
 from typing import Any
 
@@ -17,6 +18,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from coupling_core.chunks import Chunks
 from coupling_core.coupling import (
     CHANCE_FRAMES,
     buffer,
@@ -126,6 +128,7 @@ class Positions:
         self.waiting: list[int] = []
         self.compared: list[int] = []
         self.batch = -(-n // BATCHES)
+        self.columns = Chunks(n)
         self.jacobians = buffer(n, d, device)
         self.bases = torch.zeros(2, n, k, d, device=device)  # V^T over U^T, as in `coupling`
         self.frames = random_frames(d, k, CHANCE_FRAMES, device)
@@ -171,10 +174,15 @@ class Positions:
         """Compare the positions that wait with one another, and with all before."""
         before, new = self.compared, self.waiting
         for rows, columns in ((new, before + new), (before, new)):
-            bases = self.bases[:, columns]
-            for at in rows if columns else ():
-                self._put(at, columns, row(self.jacobians[at], bases))
+            for _ in self.columns.of(partial(self._couple, rows, columns), len(columns)):
+                pass
         self.compared, self.waiting = before + new, []
+
+    def _couple(self, rows: list[int], columns: list[int], part: slice) -> None:
+        """Take the pairs of some positions' Jacobians with a part of others' bases."""
+        bases = self.bases[:, columns[part]]
+        for at in rows:
+            self._put(at, columns[part], row(self.jacobians[at], bases))
 
     def _put(self, at: int, columns: list[int], products: Float[Tensor, "role n k k"]) -> None:
         for numerator, found in zip(

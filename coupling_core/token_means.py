@@ -7,6 +7,7 @@ turn, scored under every definition, and added to the sums.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from coupling_core.chunks import Chunks
 from coupling_core.coupling import (
     CHANCE_FRAMES,
     buffer,
@@ -89,6 +91,7 @@ class Means:
     ) -> None:
         d, device = len(like), like.device
         self.width = d
+        self.columns = Chunks(AT_ONCE)
         self.k_grid = k_grid
         self.taken: list[_Taken] = []
         self.jacobians = buffer(count, d, device)
@@ -119,30 +122,44 @@ class Means:
         """Compare the Jacobians of one position with those of all."""
         for at, one in enumerate(self.taken):
             if one.position == position:
-                for start in range(0, len(self.taken), AT_ONCE):
-                    self._add_pairs(at, slice(start, start + AT_ONCE))
+                pairs = self.columns.of(partial(self._scores, at), len(self.taken))
+                for columns, scores in pairs:  # added here, and so once
+                    self._add_pairs(at, columns, scores)
         self.rows[position] = True
 
-    def _add_pairs(self, at: int, columns: slice) -> None:
-        one, others = self.taken[at], self.taken[columns]
-        counted = self._counted(at, columns)
+    def _add_pairs(
+        self,
+        at: int,
+        columns: slice,
+        scores: Float[np.ndarray, "number definition role column grid"],
+    ) -> None:
+        """Add the scores of one Jacobian with some bases to the sums."""
+        position, counted = self.taken[at].position, self._counted(at, columns)
+        to = np.array([other.position for other in self.taken[columns]])
+        for sums, values in zip(self.sums, scores, strict=True):
+            for of_definition, found in zip(sums, values, strict=True):
+                found = np.where(counted, found, 0)
+                np.add.at(of_definition[:, position].swapaxes(0, 1), to, found.swapaxes(0, 1))
+        np.add.at(self.pairs[position], to, counted)
+
+    def _scores(
+        self, at: int, columns: slice
+    ) -> Float[np.ndarray, "number definition role column grid"]:
+        """Raw scores, floors and chance-corrected scores of one Jacobian with some bases."""
+        one = self.taken[at]
         products = row(self.jacobians[at], self.bases[:, columns])
         diagonal, off_diagonal = (part.cpu().numpy() for part in nested(products))
-        to = np.array([other.position for other in others])
         # A Jacobian that is zero has no score, and no pair counts it.
         s = one.s if one.rank else np.ones_like(one.s)
-        kept = self.k_grid - 1
-        for number, definition in enumerate(DEFINITIONS):
+        kept, found = self.k_grid - 1, []
+        for definition in DEFINITIONS:
             raw = score(diagonal, off_diagonal, s, definition)[..., kept]
             floor = floor_by_k(
                 s[None], np.array([one.norm]), self.width, one.sampled[:, None], definition
             )[0, kept]
             floor = np.broadcast_to(floor, raw.shape)
-            all_three = (raw, floor, corrected(raw, floor))
-            for sums, values in zip(self.sums[:, number], all_three, strict=True):
-                found = np.where(counted, values, 0)
-                np.add.at(sums[:, one.position].swapaxes(0, 1), to, found.swapaxes(0, 1))
-        np.add.at(self.pairs[one.position], to, counted)
+            found.append((raw, floor, corrected(raw, floor)))
+        return np.array(found).swapaxes(0, 1)
 
     def _counted(self, at: int, columns: slice) -> Bool[np.ndarray, "column grid"]:
         """Which pairs count at which K: of enough rank, and never a Jacobian with itself."""

@@ -11,6 +11,9 @@ from coupling_core.errors import CouplingError
 from coupling_core.identity import locate
 from coupling_core.records import Request
 
+CHARACTERS = 3
+"""Characters a token where tokens cannot be counted yet: few, so that memory is not promised."""
+
 _SIGNS = str.maketrans({" ": "␣", "\n": "⏎", "\r": "␍", "\t": "⇥", "\xa0": "⍽"})
 
 
@@ -49,6 +52,14 @@ def tokenize(request: Request) -> Tokens | None:
         ids=tuple(encoding.ids),
         special=tuple(bool(flag) for flag in encoding.special_tokens_mask),
     )
+
+
+def count_tokens(request: Request) -> int:
+    """Tokens of a request's prompt; a guess where they cannot be counted yet."""
+    if not isinstance(request.prompt, str):
+        return len(request.prompt)
+    tokens = tokenize(request)
+    return len(tokens.ids) if tokens else len(request.prompt) // CHARACTERS + 1
 
 
 def readable(pieces: list[str], byte_level: bool) -> tuple[str, ...]:

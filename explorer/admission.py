@@ -4,8 +4,8 @@ Widgets keep readers within the limits, but a link or a crafted message can ask 
 the limits are held where a job is submitted, whoever asks and by whichever page.
 """
 
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
 
 from coupling_core.errors import ComputeError, InputError
 from coupling_core.jobs import Limits
@@ -13,14 +13,15 @@ from coupling_core.measure import Report, measure
 from coupling_core.records import Request
 from coupling_core.results import Result
 from coupling_core.settings import settings
-from coupling_core.store import Store
+from coupling_core.store import Entry, Store
 from coupling_core.tokens import tokenize
-from explorer.units import size
+from explorer import needs
+from explorer.estimate import Estimate
+from explorer.units import duration, size
 
 MAIN = "main"
 """The branch of the hub that is meant where none is named."""
 
-_CAUSAL = ("ForCausalLM", "LMHeadModel")
 _PLAIN = {"dtype": Request.dtype, "quantize": Request.quantize, "stack": Request.stack}
 
 
@@ -116,43 +117,46 @@ def measure_what_fits(
     device: str | None = None,
     progress: Report | None = None,
 ) -> Result:
-    """Measure as `measure` does, unless the memory would run short.
+    """Measure as `measure` does, unless the memory would run short, or it would take too long.
 
     Raises:
-        ComputeError: where it would, with a cheaper request that would not.
+        InputError, ComputeError: where it would, with a cheaper request that would not.
     """
+    if settings().longest_seconds is not None:
+        require_time(request, device, store.entries() if store else ())
     require_memory(request, device)
     return measure(request, store, device=device, progress=progress)
 
 
-def require_memory(request: Request, device: str | None) -> None:
-    """Refuse what would take the memory that is kept in reserve; raises as above."""
-    from coupling_core import hardware, memory  # torch
-    from coupling_core.probe import probe
+def require_time(request: Request, device: str | None, entries: Iterable[Entry]) -> Estimate | None:
+    """Refuse what would take longer than is set, by earlier measurements or the model's shape.
 
-    model = probe(request, rehearse=False)
-    if model.refusal:
-        raise InputError(model.refusal)
-    if not model.architecture.endswith(_CAUSAL):  # the larger of the two estimates
-        model = replace(model, causal=False)
-    place = hardware.choose_device(device or settings().device)
-    free = hardware.free_memory(place) - settings().memory_reserve
-    tokens = tokenize(request)
-    n = len(tokens.ids) if tokens else len(request.prompt)
-    of: Any = (request, model, n, max(0, free))
-    on_cpu = place.type == "cpu"
-    needed = memory.estimate_memory(*of, on_cpu=on_cpu)
-    if needed.fits:
-        return
-    raise ComputeError(
-        f"about {size(needed.needed)} of memory are needed, and {size(max(0, free))} may be used: "
-        + _cheaper(memory.cheaper(*of, on_cpu=on_cpu), memory.longest_prompt(*of, on_cpu=on_cpu))
+    Returns:
+        how long it takes; None where that is not known.
+
+    Raises:
+        InputError: where it takes too long, with a cheaper request that would not.
+    """
+    longest = settings().longest_seconds
+    found = needs.seconds(request, device, entries)
+    if found is None or longest is None or found.seconds <= longest:
+        return found
+    raise InputError(
+        f"this would take about {duration(found.seconds)} of computing, and at most "
+        f"{duration(longest)} are taken on here: {needs.shorter(request, longest)}"
     )
 
 
-def _cheaper(changes: dict[str, Any], shorter: int) -> str:
-    if changes:
-        return "it would fit with " + ", ".join(f"{name} = {v}" for name, v in changes.items())
-    if shorter:
-        return f"a prompt of at most {shorter} tokens would fit"
-    return "choose a smaller model, or another device"
+def require_memory(request: Request, device: str | None) -> None:
+    """Refuse what would take the memory that is kept in reserve; raises as above."""
+    model = needs.model_of(request)
+    if model.refusal:
+        raise InputError(model.refusal)
+    found = needs.memory(request, device)
+    if found.memory.fits:
+        needs.give_way(request, device, found.memory.needed)
+        return
+    raise ComputeError(
+        f"about {size(found.memory.needed)} of memory are needed, and {size(found.memory.free)} "
+        f"may be used: {found.remedy}"
+    )

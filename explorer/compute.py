@@ -12,9 +12,9 @@ from coupling_core.records import DEFAULT_K, Request
 from coupling_core.results import Result
 from coupling_core.tokens import tokenize
 from explorer import admission, backend, chips, preview
-from explorer.estimate import Estimate, estimate
+from explorer.estimate import Estimate
 from explorer.queue import is_active, queue
-from explorer.session import change
+from explorer.session import change, device
 from explorer.text import sentence
 from explorer.units import duration, size
 from explorer.watch import loads, watch
@@ -117,11 +117,11 @@ def _larger_k(request: Request) -> None:
 def _cost(request: Request, tokens: int | None) -> None:
     source = locate(request)
     preview.download(source)
-    cost = estimate(source.digest, request, tokens, backend.entries())
-    if cost is None:
-        preview.cost(request, tokens)
-    else:
+    cost = admission.require_time(request, device(), backend.entries())
+    if cost and cost.runs:
         st.markdown(_costs(cost))
+    else:
+        preview.cost(request, tokens, cost)
 
 
 def _costs(cost: Estimate) -> str:

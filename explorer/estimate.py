@@ -14,17 +14,17 @@ class Estimate:
 
     Args:
         seconds: of computing, median over the runs.
-        load_seconds: of loading the model, median over the runs.
+        load_seconds: of loading the model, median over the runs that did.
         memory: peak of the process in bytes, the largest of the runs.
-        runs: how many earlier runs this rests on.
+        runs: how many earlier runs this rests on; 0 is none, but the shape of the model.
         here: whether they ran on this machine, and not where the gallery was made.
     """
 
     seconds: float
-    load_seconds: float
-    memory: int
-    runs: int
-    here: bool
+    load_seconds: float = 0.0
+    memory: int = 0
+    runs: int = 0
+    here: bool = True
 
 
 def estimate(
@@ -51,10 +51,12 @@ def estimate(
     chosen = here or found
     if not chosen:
         return None
+    # A model that was in memory already took none.
+    loads = [took for entry in chosen if (took := entry.provenance["load_seconds"])]
     power = _POWERS[_sort(request)]
     return Estimate(
         seconds=median(_scaled(entry, tokens, power) for entry in chosen),
-        load_seconds=median(entry.provenance["load_seconds"] for entry in chosen),
+        load_seconds=median(loads or [0.0]),
         memory=max(entry.provenance["peak_memory_bytes"] for entry in chosen),
         runs=len(chosen),
         here=bool(here),

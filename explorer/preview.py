@@ -7,18 +7,18 @@ import streamlit as st
 
 from coupling_core import hub
 from coupling_core.errors import CouplingError, InputError
-from coupling_core.identity import Source, locate
+from coupling_core.identity import Source
 from coupling_core.records import Request
+from explorer import needs
+from explorer.estimate import Estimate
 from explorer.session import change, current, device
 from explorer.text import plain, sentence
-from explorer.units import size
+from explorer.units import duration, size
 
 if TYPE_CHECKING:
     from coupling_core.memory import Memory
     from coupling_core.probe import Probe
 
-CHARACTERS = 3
-"""Characters a token where tokens cannot be counted yet: few, so that memory is not promised."""
 REMEMBERED = 60
 """Seconds for which a download's plan stands."""
 
@@ -40,7 +40,7 @@ def button() -> None:
     if st.session_state.get(_PROBED) != asked:
         return
     try:
-        found = _find(current().request())
+        found = _model(current().request())
     except CouplingError as error:
         st.error(sentence(error))
         return
@@ -66,18 +66,19 @@ def download(source: Source) -> None:
         )
 
 
-def cost(request: Request, tokens: int | None) -> None:
+def cost(request: Request, tokens: int | None, expected: Estimate | None) -> None:
     """Say what the model is, and what measuring it takes.
 
     Args:
         request: what would be measured.
         tokens: length of the prompt; None where its tokens cannot be counted yet.
+        expected: how long it takes, by the model's shape; None where that is not known.
 
     Raises:
         InputError: where it cannot be measured.
         ComputeError: where it cannot be found out what it is.
     """
-    found = _find(request)
+    found = _model(request)
     if found.refusal:
         raise InputError(found.refusal)
     if tokens and found.longest and tokens > found.longest:
@@ -85,8 +86,8 @@ def cost(request: Request, tokens: int | None) -> None:
             f"the prompt has {tokens} tokens and this model takes at most {found.longest}: "
             "shorten it"
         )
-    st.markdown(_summary(found))
-    _memory(request, found, tokens or len(request.prompt) // CHARACTERS + 1)
+    st.markdown(f"{_summary(found)} {_time(expected)}")
+    _memory(request)
 
 
 def count_blocks(request: Request) -> int | None:
@@ -95,7 +96,7 @@ def count_blocks(request: Request) -> int | None:
     Raises:
         ComputeError: where it cannot be found out what the model is.
     """
-    return _find(request).blocks
+    return _model(request).blocks
 
 
 def _summary(found: "Probe") -> str:
@@ -103,37 +104,41 @@ def _summary(found: "Probe") -> str:
     stack = f" of the {found.stack}" if found.stack else ""
     return (
         f"**{plain(found.architecture)}**: {found.blocks} {kind}blocks{stack}, width "
-        f"{found.width}, {found.parameters:,} parameters. It was not measured before, so how long "
-        "it takes is not known."
+        f"{found.width}, {found.parameters:,} parameters."
     )
 
 
-def _memory(request: Request, found: "Probe", tokens: int) -> None:
-    from coupling_core import hardware, memory  # torch, which the probe has imported
+def _time(expected: Estimate | None) -> str:
+    if expected is None:
+        return "It was not measured before, so how long it takes is not known."
+    return (
+        f"About **{duration(expected.seconds)}** of computing once it is loaded: an estimate from "
+        "its shape and this machine's speed, for it was not measured before."
+    )
 
-    place = hardware.choose_device(device())
-    of = (request, found, tokens, hardware.free_memory(place))
-    on_cpu = place.type == "cpu"
-    needed = memory.estimate_memory(*of, on_cpu=on_cpu)
+
+def _memory(request: Request) -> None:
+    what = needs.memory(request, device())
+    needed = what.memory
     if needed.fits:
         st.markdown(_fits(needed))
         return
     st.warning(
-        f"About {size(needed.needed)} of memory are needed, and {size(needed.free)} are free: it "
-        "will hardly fit."
+        f"About {size(needed.needed)} of memory are needed, and {size(needed.free)} may be used: "
+        "it does not fit."
     )
-    changes = memory.cheaper(*of, on_cpu=on_cpu)
-    for field, value in changes.items():
-        st.button(_WORDS[field].format(value), on_click=change, kwargs=changes)
-    if changes:
+    for field, value in what.changes.items():
+        st.button(_WORDS[field].format(value), on_click=change, kwargs=what.changes)
+    if what.changes:
         return
-    fewer = memory.longest_prompt(*of, on_cpu=on_cpu)
-    shorter = f"A prompt of at most {fewer} tokens would fit. " if fewer else ""
+    shorter = f"A prompt of at most {what.longest} tokens would fit. " if what.longest else ""
     st.caption(f"{shorter}Else close other programs, or choose a smaller model or another device.")
 
 
 def _fits(needed: "Memory") -> str:
-    of = f"About **{size(needed.needed)}** of memory are needed, and {size(needed.free)} are free"
+    of = (
+        f"About **{size(needed.needed)}** of memory are needed, and {size(needed.free)} may be used"
+    )
     if not needed.streamed:
         return f"{of}: it fits."
     return (
@@ -142,16 +147,9 @@ def _fits(needed: "Memory") -> str:
     )
 
 
-def _find(request: Request) -> "Probe":
-    source = locate(request)
-    return _probe(request.model.strip(), request.revision, request.stack, source.digest)
-
-
-@st.cache_resource(max_entries=100, show_spinner="Reading what this model is…")
-def _probe(model: str, revision: str | None, stack: str | None, digest: str) -> "Probe":
-    from coupling_core.probe import probe  # torch
-
-    return probe(Request("-", model=model, revision=revision, stack=stack))  # type: ignore[arg-type]
+def _model(request: Request) -> "Probe":
+    with st.spinner("Reading what this model is…"):
+        return needs.model_of(request)
 
 
 @st.cache_resource(ttl=REMEMBERED, max_entries=100, show_spinner="Asking the hub for sizes…")

@@ -16,7 +16,6 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from coupling_core.errors import CouplingError
 from coupling_core.jobs import Jobs, JobStatus
 from coupling_core.records import Request
-from coupling_core.settings import settings
 from explorer import admission, backend, sign_in
 from explorer.session import device
 
@@ -57,12 +56,11 @@ class Queue:
         """
         admission.require(request)
         key, session = backend.key(request), _session()
-        place = device() or settings().device
         with self._lock:  # before it is submitted: another tab may stop waiting at this moment
             self._waiting.setdefault(key, {})[session] = _person()
             self._left.get(key, set()).discard(session)
         try:
-            status = self._jobs.submit(request, _person(), place, keep=keep)
+            status = self._jobs.submit(request, _person(), device(), keep=keep)
         except CouplingError:
             with self._lock:
                 self._waiting[key].pop(session, None)

@@ -13,6 +13,7 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from coupling_core.gallery import EXAMPLES
+from coupling_core.settings import settings
 from explorer.admission import allowed, is_demo, offered, revisions
 from explorer.state import State, from_query, to_query
 
@@ -90,11 +91,11 @@ def note_length(tokens: int) -> None:
 
 
 def device() -> str | None:
-    """Where this session computes; None is the best device.
+    """Where this session computes, by its own choice or the settings'; None is the best device.
 
     It is no part of the state: a link may be opened on another machine.
     """
-    return st.session_state.get(_DEVICE)
+    return st.session_state.get(_DEVICE) or settings().device
 
 
 def choose_device(name: str) -> None:

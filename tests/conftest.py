@@ -30,6 +30,9 @@ def _own_folders(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Keep the tests out of the user's store and cache; real models need the converted weights."""
+    from coupling_core.settings import settings
+
+    settings.cache_clear()  # a test before may have set some
     monkeypatch.setenv("COUPLING_STORE", str(tmp_path / "store"))
     if request.node.get_closest_marker("real") is None:
         monkeypatch.setenv("COUPLING_HOME", str(tmp_path / "home"))

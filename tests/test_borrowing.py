@@ -12,7 +12,8 @@ from coupling_core import Cancelled, ComputeError, InputError, Request, Store, h
 from coupling_core.borrowing import Borrower
 from coupling_core.hub import cache
 from coupling_core.jobs import Jobs
-from coupling_core.models import loading
+from coupling_core.models import load, loading
+from coupling_core.models.keeping import Kept
 
 STEPS = ("step0", "step8")
 PATIENCE = 30
@@ -28,7 +29,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 def server(folders: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     fake = FakeHub(dict(folders))
     client(monkeypatch, tmp_path, fake)
-    monkeypatch.setattr(loading, "_last", None)
+    monkeypatch.setattr(loading, "_kept", Kept())
     yield fake
     fake.close()
 
@@ -125,8 +126,18 @@ def test_a_content_that_another_revision_shares_stays(
 def test_memory_is_given_back_too(server: FakeHub) -> None:
     with Borrower() as borrow:
         borrow(request("step0"))
-        assert loading._last is not None
-    assert loading._last is None
+        borrow(request("step8"))
+        assert len(loading._kept) == 1  # the one that is borrowed
+    assert len(loading._kept) == 0
+
+
+def test_other_models_stay_in_memory(server: FakeHub, tmp_path: Path) -> None:
+    own = Request("The cat sat", model=str(tiny.folder(tmp_path / "own")), k=4)
+    measure(own)
+    with Borrower() as borrow:
+        borrow(request("step0"))
+        assert len(loading._kept) == 2
+    assert load(own).seconds == 0
 
 
 def test_a_failed_measurement_leaves_nothing(server: FakeHub) -> None:

@@ -74,7 +74,9 @@ def test_a_store_that_cannot_be_written_is_told(monkeypatch, tmp_path):
 
 def test_too_little_disk_and_memory_are_told(monkeypatch):
     usage = namedtuple("usage", "total used free")
-    monkeypatch.setattr(doctor.shutil, "disk_usage", lambda _: usage(10**10, 10**10, 10**6))
+    monkeypatch.setattr(
+        "coupling_core.folders.shutil.disk_usage", lambda _: usage(10**10, 10**10, 10**6)
+    )
     only(monkeypatch, "store")
     assert any(state == "wrong" and "1.0 MB free" in text for state, text in found("store"))
     monkeypatch.undo()

@@ -16,6 +16,7 @@ from coupling_core import Cancelled, ComputeError, Progress, Request, Store, hub
 from coupling_core.hub import blobs, cache, naming
 from coupling_core.identity import identify
 from coupling_core.jobs import Jobs
+from coupling_core.models.keeping import Kept
 from coupling_core.probe import probe
 from coupling_core.units import size as in_words
 
@@ -34,7 +35,7 @@ def folders(tmp_path_factory):
 @pytest.fixture
 def constants(tmp_path, monkeypatch):
     """The client's constants, with a cache of the test's own and the hub switched off."""
-    monkeypatch.setattr("coupling_core.models.loading._last", None)
+    monkeypatch.setattr("coupling_core.models.loading._kept", Kept())
     return client(monkeypatch, tmp_path)
 
 
@@ -229,7 +230,7 @@ def test_a_hub_model_is_fetched_and_measured(server, folders, tmp_path):
 def test_what_was_fetched_is_found_offline(server, constants, folders, monkeypatch):
     first = measure(request(revision="step0"))
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
-    monkeypatch.setattr("coupling_core.models.loading._last", None)
+    monkeypatch.setattr("coupling_core.models.loading._kept", Kept())
     server.asked.clear()
     again = measure(request(revision="step0"))
     assert (again.singular_values == first.singular_values).all()
@@ -411,7 +412,7 @@ def test_a_cache_that_cannot_be_written_is_told_plainly(server, tmp_path):
 
 def test_too_little_room_is_refused_before_the_first_byte(server, monkeypatch, tmp_path):
     usage = type("Usage", (), {"free": 1000})
-    monkeypatch.setattr("coupling_core.hub.planning.shutil.disk_usage", lambda _: usage)
+    monkeypatch.setattr("coupling_core.folders.shutil.disk_usage", lambda _: usage)
     with pytest.raises(ComputeError) as failed:
         hub.download(REPO, server.commits["main"], silent)
     wanted = in_words(sum(f.stat().st_size for f in server.folders["main"].iterdir()))

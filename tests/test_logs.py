@@ -114,7 +114,7 @@ def test_the_lines_tell_what_happened_in_its_order(life):
         "damaged result passed over", *begun, "damaged result passed over", "job done",
         *begun, "result evicted", "job done",
         *begun, "result evicted", "A measurement failed", "job failed",
-        *begun, "model released", "job failed",
+        *begun, "job failed", "model released",
         "a thread died",
     ]  # fmt: skip
 

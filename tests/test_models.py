@@ -51,11 +51,6 @@ def test_a_folder_loads_in_float32_and_evaluation_mode(folder):
         assert torch.equal(tensor.cpu(), expected[name])
 
 
-def test_the_same_model_is_loaded_once(folder):
-    assert load(request(folder)) is load(request(f"{folder}/"))
-    assert load(request(folder)) is not load(request(folder, untrained=0))
-
-
 def test_an_identity_is_the_content_and_not_the_path(folder, tmp_path):
     moved = shutil.copytree(folder, tmp_path / "elsewhere")
     assert identify(request(folder))["digest"] == identify(request(moved))["digest"]

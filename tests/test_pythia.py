@@ -12,6 +12,7 @@ from fake_hub import FakeHub, client, lay_out
 
 from coupling_core import Request, Store, View, hub, mean_off_diagonal, measure, score_pairs
 from coupling_core.models import load, loading
+from coupling_core.models.keeping import Kept
 from coupling_core.probe import probe
 
 REPO = "EleutherAI/pythia-70m"
@@ -31,7 +32,7 @@ def commits(
 ) -> dict[str, str]:
     """A cache with three steps, and no hub within reach."""
     client(monkeypatch, tmp_path)
-    monkeypatch.setattr(loading, "_last", None)
+    monkeypatch.setattr(loading, "_kept", Kept())
     return lay_out(tmp_path / "hub", folders, REPO)
 
 
@@ -40,7 +41,7 @@ def server(folders: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyP
     """A hub within reach that has three steps, and an empty cache."""
     fake = FakeHub({"main": folders["step1000"]} | folders, REPO)
     client(monkeypatch, tmp_path, fake)
-    monkeypatch.setattr(loading, "_last", None)
+    monkeypatch.setattr(loading, "_kept", Kept())
     yield fake
     fake.close()
 
@@ -70,14 +71,16 @@ def test_an_old_config_and_what_lies_beside_the_weights_are_understood(
     assert (found.singular_values == expected.singular_values).all()
 
 
-def test_a_streamed_revision_stays_in_half_precision(folders: dict[str, Path]) -> None:
+def test_a_streamed_revision_stays_in_half_precision(
+    folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
     request = Request(PROMPT, model=str(folders["step0"]), k=4)
     whole = measure(request)
     loading.forget()
-    held = load(request, "cpu", streamed=True).model
+    monkeypatch.setattr(loading, "usable_memory", lambda device: 0)
+    held = load(request).model
     assert held.gpt_neox.embed_in.weight.dtype == torch.float16
     assert held.gpt_neox.rotary_emb.inv_freq.dtype == torch.float32
-    loading._last = ((*loading._last[0][:-1], None), loading._last[1])
     streamed = measure(request)
     assert (streamed.singular_values == whole.singular_values).all()
     loading.forget()

@@ -10,6 +10,7 @@ from coupling_core import ComputeError, InputError, Request, hub, measure
 from coupling_core.hub import cache
 from coupling_core.identity import identify
 from coupling_core.models import loading
+from coupling_core.models.keeping import Kept
 from coupling_core.suites import MINI_STEPS, PYTHIA_STEPS, find_suite, revision, step_of, suites
 from coupling_core.tokens import tokenize
 
@@ -30,7 +31,7 @@ def server(
 ):  # a hub that must not be asked
     fake = FakeHub(dict(folders), OWN)
     client(monkeypatch, tmp_path, fake)
-    monkeypatch.setattr(loading, "_last", None)
+    monkeypatch.setattr(loading, "_kept", Kept())
     yield fake
     assert fake.asked == []
     fake.close()

@@ -10,6 +10,7 @@ from fake_hub import FakeHub, client, lay_out
 
 from coupling_core import ComputeError, Request, Store, View, find_suite, hub, measure, numbers
 from coupling_core.cli import checkpoints
+from coupling_core.models.keeping import Kept
 from coupling_core.suites import MINI_STEPS
 from coupling_core.training import collect
 
@@ -31,7 +32,7 @@ def folders(tmp_path_factory):
 def commits(monkeypatch, tmp_path, folders):
     """A cache that has these steps of a Pythia model, and no hub."""
     client(monkeypatch, tmp_path)
-    monkeypatch.setattr("coupling_core.models.loading._last", None)
+    monkeypatch.setattr("coupling_core.models.loading._kept", Kept())
     return lay_out(tmp_path / "hub", folders, REPO)
 
 
@@ -256,7 +257,7 @@ def test_failures_that_are_not_in_a_row_end_nothing(commits, monkeypatch):
 def test_weights_are_deleted_again_unless_told(command, monkeypatch, tmp_path, folders):
     served = FakeHub(folders | {"main": folders["step0"]}, REPO)
     client(monkeypatch, tmp_path, served)
-    monkeypatch.setattr("coupling_core.models.loading._last", None)
+    monkeypatch.setattr("coupling_core.models.loading._kept", Kept())
     ask = ("--suite", "pythia-70m", "--steps", "0,16", "--json")
     try:
         said = printed(command(*ask))

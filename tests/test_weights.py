@@ -51,7 +51,7 @@ def test_streamed_and_resident_agree_to_the_bit(tmp_path, family):
 
 def test_a_model_that_does_not_fit_is_streamed(tmp_path, monkeypatch):
     asked = request(folder(tmp_path / "model"))
-    monkeypatch.setattr("coupling_core.models.loading.free_memory", lambda device: 100_000)
+    monkeypatch.setattr("coupling_core.models.loading.usable_memory", lambda device: 100_000)
     assert {p.dtype for p in load(asked, "cpu").model.parameters()} == {torch.bfloat16}
 
 

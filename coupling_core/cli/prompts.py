@@ -40,7 +40,7 @@ class Measured:
         key: of its result in the store.
         stored: whether it was there before.
         seconds: of computing; 0 where it was stored.
-        load_seconds: of loading the model, the same for all that it measured.
+        load_seconds: of loading the model; 0 where it was in memory already.
         found: the scores of the view.
         mean: their means over l != l'.
     """
@@ -176,7 +176,7 @@ def _summary(
         "n": len(done),
         "enough": over["coupling"].enough,
         "seconds": sum(m.seconds for m in done),
-        "load_seconds": max(m.load_seconds for m in done),
+        "load_seconds": sum(m.load_seconds for m in done),
         "stored": all(m.stored for m in done),
         "key": [m.key for m in done],
         "k": view.k,

@@ -142,12 +142,9 @@ def _summary(courses: Sequence[Course], view: View, computed: Sequence[Result]) 
 
 
 def _cost(computed: Sequence[Result]) -> dict[str, float]:
-    """Seconds of what was computed now; a model that was measured twice was loaded once."""
-    loads = {result.identity["digest"]: result.provenance["load_seconds"] for result in computed}
-    return {
-        "seconds": sum(result.provenance["seconds"] for result in computed),
-        "load_seconds": sum(loads.values()),
-    }
+    """Seconds of what was computed now."""
+    names = ("seconds", "load_seconds")
+    return {name: sum(result.provenance[name] for result in computed) for name in names}
 
 
 def _show(

@@ -5,7 +5,6 @@ Only config, tokenizer and safetensors are taken: never a pickle, never code.
 
 import json
 import math
-import shutil
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from coupling_core.errors import ComputeError
+from coupling_core.folders import free_bytes
 from coupling_core.hub import cache
 from coupling_core.hub.asking import TIMEOUT, asking, not_made, too_little_room
 from coupling_core.units import size as in_words
@@ -158,7 +158,7 @@ def _from_cache(repo: str, commit: str) -> Download:
     with (folder / weights[0]).open("rb") as file:
         counted = _parameters(file.read(8), file.read)
     memory = _memory(counted, sizes[len(small)], sum(sizes[len(small) :]))
-    return Download(repo, commit, tuple(files), _free(), memory)
+    return Download(repo, commit, tuple(files), free_bytes(cache.root()), memory)
 
 
 def _ask(repo: str, commit: str) -> Download:
@@ -183,7 +183,7 @@ def _ask(repo: str, commit: str) -> Download:
     files += [listed[name] for name in weights]
     total = sum(listed[name].size for name in weights)
     memory = _memory(_ask_parameters(repo, commit, weights[0]), listed[weights[0]].size, total)
-    return Download(repo, commit, tuple(files), _free(), memory)
+    return Download(repo, commit, tuple(files), free_bytes(cache.root()), memory)
 
 
 def _remote(repo: str, commit: str, file: Any) -> RemoteFile:
@@ -206,13 +206,6 @@ def _unfit(repo: str, commit: str, names: Sequence[str], *, has_weights: bool) -
         f"{lead} {cache.SINGLE}, and pickled weights are never loaded: look for a revision of it "
         "with safetensors, or convert it elsewhere (save_pretrained) and give the folder"
     )
-
-
-def _free() -> int:
-    folder = cache.root().absolute()
-    while not folder.exists():
-        folder = folder.parent
-    return shutil.disk_usage(folder).free
 
 
 def _ask_parameters(repo: str, commit: str, name: str) -> int:

@@ -1,7 +1,7 @@
 """Models: loading them, finding their blocks, computing in float32 whatever they are held in.
 
     load, wrap, describe    a model by its name, or one of the user's own    (loading, own)
-    forget                  let go of the model that was loaded last         (loading)
+    forget, give_way        let go of models that are kept in memory         (loading, keeping)
     prepare                 a GGUF file converted once into safetensors      (convert)
     skeleton, rehearsal     a model without its weights, and one to try  (skeleton)
     find_blocks             the stack of transformer blocks                  (blocks)
@@ -13,7 +13,14 @@ The only importer of transformers and bitsandbytes.
 from coupling_core.models.blocks import find_blocks, find_stacks, measured_stack, start_token
 from coupling_core.models.convert import prepare
 from coupling_core.models.loaded import LoadedModel, evaluating
-from coupling_core.models.loading import FLOAT32_BYTES, SPARE, forget, load
+from coupling_core.models.loading import (
+    FLOAT32_BYTES,
+    SPARE,
+    forget,
+    give_way,
+    load,
+    within_reach,
+)
 from coupling_core.models.own import describe, wrap
 from coupling_core.models.skeleton import (
     Skeleton,
@@ -34,6 +41,7 @@ __all__ = [
     "find_blocks",
     "find_stacks",
     "forget",
+    "give_way",
     "in_float32",
     "load",
     "measured_stack",
@@ -43,5 +51,6 @@ __all__ = [
     "skeleton",
     "start_token",
     "stored_precision",
+    "within_reach",
     "wrap",
 ]

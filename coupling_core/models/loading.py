@@ -1,6 +1,5 @@
 """Load the model that a request names."""
 
-import gc
 import itertools
 import logging
 import math
@@ -25,10 +24,12 @@ from transformers import (
 )
 
 from coupling_core import hub
+from coupling_core.chunks import when_short
 from coupling_core.errors import ComputeError, InputError
-from coupling_core.hardware import choose_device, free_memory
+from coupling_core.hardware import choose_device, usable_memory
 from coupling_core.identity import Source, locate
 from coupling_core.models.convert import convert, require_shipped
+from coupling_core.models.keeping import Kept, Key
 from coupling_core.models.loaded import LoadedModel
 from coupling_core.models.weights import is_quantised
 from coupling_core.models.words import plain_errors, quiet
@@ -42,14 +43,11 @@ that does not fit is streamed."""
 
 _BESIDE = ("BOOL", "I64", "I32", "U8")
 """Formats of masks and positions that some checkpoints hold beside their weights."""
-COLLECTED = 10**7
-"""Parameters from which on a model's memory is asked back at once: that takes a third of a second,
-as long as it does to load a checkpoint of a small training run."""
-
 STORED = {"F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16}
 Report = Callable[[Progress], None]
 _lock = Lock()
-_last: tuple[tuple[Any, ...], LoadedModel] | None = None
+_kept = Kept()
+when_short(lambda: _kept.release())
 _log = logging.getLogger(__name__)
 
 
@@ -60,7 +58,7 @@ def load(
     *,
     streamed: bool | None = None,
 ) -> LoadedModel:
-    """Load the request's model, or hand out the one loaded last if it is the same.
+    """Load the request's model, or hand it out where it is kept in memory (see `keeping`).
 
     Args:
         request: names the model, its revision, precision, quantisation, and the seed of an
@@ -75,39 +73,44 @@ def load(
         InputError: where the request names no model.
         ComputeError: where downloading or loading fails.
     """
-    global _last
     place, source = choose_device(device), locate(request)
-    wanted = (source, request.untrained, request.dtype, request.quantize, place, streamed)
+    key = Key.of(source, request, place, streamed)
     with _lock:
-        if _last is None or _last[0] != wanted or not source.is_converted:
-            old = _last and sum(p.numel() for p in _last[1].model.parameters())
-            _release()  # the old weights go before the new ones come
-            if old and old > COLLECTED:
-                gc.collect()
-            report = report or (lambda _: None)
-            where = _where(source, report)
-            loaded = _load(source, where, request, place, streamed, report)
-            _last = (wanted, loaded)
-            _log.info("model loaded", extra=_told(source) | {"seconds": round(loaded.seconds, 3)})
-        return _last[1]
+        if source.is_converted and (found := _kept.get(key)):
+            return found
+        report = report or (lambda _: None)
+        where = _where(source, report)
+        loaded = _load(source, where, request, place, streamed, report)
+        _kept.put(key, loaded)
+        told = {"model": key.location, "digest": key.digest, "seconds": round(loaded.seconds, 3)}
+        _log.info("model loaded", extra=told)
+        return loaded
 
 
-def forget() -> None:
-    """Let go of the model that was loaded last, and of the files that it keeps open."""
-    with _lock:
-        _release()
-        gc.collect()
+def forget(location: str | None = None, digest: str | None = None) -> None:
+    """Let go of kept models, and of the files that they keep open; raises nothing.
+
+    Args:
+        location: file, folder or hub id of those that go; None is any.
+        digest: of their content, or the commit; None is any.
+    """
+    _kept.release(location, digest)
 
 
-def _release() -> None:
-    global _last
-    if _last is not None:
-        _log.info("model released", extra=_told(_last[0][0]))
-    _last = None
+def within_reach(device: torch.device) -> int:
+    """Bytes that a measurement may take on a device, once no model is kept there."""
+    return _kept.within_reach(device)
 
 
-def _told(source: Source) -> dict[str, str]:
-    return {"model": source.name, "digest": source.digest}
+def give_way(request: Request, device: torch.device, needed: int) -> None:
+    """Let go of kept models other than the request's until it has the memory that it needs.
+
+    Args:
+        request: what is to be measured.
+        device: where it computes.
+        needed: bytes, with those of its model.
+    """
+    _kept.give_way(device, needed, Key.of(locate(request), request, device))
 
 
 def _load(
@@ -130,12 +133,14 @@ def _load(
         config = AutoConfig.from_pretrained(where, **options)  # nosec B615  # the same
         require_known_quantisation(config)
         family = auto_class(config)
+        entries = stored_weights(where, config)
+        _kept.make_room(device, FLOAT32_BYTES * entries.total())
         if request.untrained is not None:
             model = _untrained(family, config, request.untrained, request.dtype).to(device)
         else:
             options |= {"use_safetensors": True}
             shared = source.kind == "folder"
-            model = _trained(family, config, where, options, request, device, streamed, shared)
+            model = _trained(family, entries, where, options, request, device, streamed, shared)
         model = model.eval().requires_grad_(False)
     return LoadedModel(model, tokenizer, device, time.perf_counter() - start, request.dtype)
 
@@ -185,7 +190,7 @@ def _untrained(family: Any, config: Any, seed: int, dtype: Dtype) -> Any:
 
 def _trained(
     family: Any,
-    config: Any,
+    entries: Counter[str],
     where: Path,
     options: dict[str, Any],
     request: Request,
@@ -208,16 +213,15 @@ def _trained(
             )
         return model
     dtype: torch.dtype = getattr(torch, request.dtype)
-    entries, stored = _stored(where, config)
     if streamed is None:
-        streamed = FLOAT32_BYTES * entries > (1 - SPARE) * free_memory(device)
+        streamed = FLOAT32_BYTES * entries.total() > (1 - SPARE) * usable_memory(device)
     if not streamed:
         model = family.from_pretrained(where, dtype=dtype, **options)
         model = model.float().to(device)
         if shared:
             _unmap(model)
         return model
-    held = stored if dtype == torch.float32 else dtype
+    held = _precision(entries) if dtype == torch.float32 else dtype
     model = family.from_pretrained(where, dtype=held, **options)
     _restore_buffers(model, family)
     return model
@@ -267,11 +271,10 @@ def stored_weights(folder: Path, config: Any) -> Counter[str]:
     return entries
 
 
-def _stored(folder: Path, config: Any) -> tuple[int, torch.dtype]:
-    """Number of weights in a folder, and the precision that holds all of them without loss."""
-    entries = stored_weights(folder, config)
+def _precision(entries: Counter[str]) -> torch.dtype:
+    """That which holds all of some stored weights without loss."""
     one = STORED.get(next(iter(entries))) if len(entries) == 1 else None
-    return entries.total(), one or torch.float32
+    return one or torch.float32
 
 
 def _restore_buffers(model: Any, family: Any) -> None:

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import torch
 import transformers
 from transformers import modeling_gguf_pytorch_utils as reader
 
+from coupling_core.chunks import is_out_of_memory
 from coupling_core.errors import Cancelled, ComputeError, InputError
 from coupling_core.identity import Source
 
@@ -30,9 +30,11 @@ def plain_errors(source: Source) -> Iterator[None]:
     """Say in plain words why a model does not load."""
     try:
         yield
-    except (InputError, ComputeError, Cancelled, torch.OutOfMemoryError, MemoryError):
+    except (InputError, ComputeError, Cancelled):
         raise
     except Exception as error:  # loaders raise whatever their formats raise
+        if is_out_of_memory(error):
+            raise
         text = str(error).strip()
         first = next(iter(text.splitlines()), type(error).__name__)
         reason = next((words for sign, words in _REASONS.items() if sign in text), first)

@@ -11,7 +11,7 @@ from screen import PAGES, Open, sent, words
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 from streamlit.testing.v1.element_tree import Selectbox
 
-from coupling_core import jobs
+from coupling_core import cost, jobs, models
 from coupling_core.errors import ComputeError, InputError
 from coupling_core.gallery import EXAMPLES
 from coupling_core.identity import identify, locate
@@ -315,8 +315,27 @@ def test_what_would_take_the_reserve_is_refused_with_what_would_fit(
     admission.require_memory(request, "cpu")
     demo.setenv("COUPLING_MEMORY_RESERVE", str(10**15))
     settings.cache_clear()
+    models.forget()
     with pytest.raises(ComputeError, match=r"of memory are needed, and 0 kB may be used"):
         admission.measure_what_fits(request, device="cpu")
+
+
+def test_what_would_take_too_long_is_refused_with_what_would_not(
+    demo: pytest.MonkeyPatch, open_page: Open
+) -> None:
+    request = Request("The cat sat on the mat " * 4, MINI, kind="self", k=20, revision="step256")
+    # A machine on which this takes a minute, and a token hardly anything.
+    demo.setattr(cost, "predict_seconds", lambda request, found, tokens, rate: 60.0 * (tokens > 5))
+    assert admission.require_time(request, "cpu", ()).seconds == 60
+    demo.setenv("COUPLING_LONGEST_SECONDS", "30")
+    settings.cache_clear()
+    said = "about 60 s of computing, and at most 30 s .*: a prompt of at most 5 tokens would do"
+    with pytest.raises(InputError, match=said):
+        admission.measure_what_fits(request, device="cpu")
+    query = QUERY | {"prompt": "The cat sat on the mat", "mode": "self"}
+    app = open_page("Tokens", **query)
+    assert "at most 5 tokens would do" in app.error[0].value
+    assert not [button for button in app.button if button.label == "Compute"]
 
 
 def test_at_home_nothing_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,10 @@ from fake_hub import REPO, FakeHub, client, lay_out
 from screen import Open, words
 from streamlit.testing.v1 import AppTest
 
+from coupling_core import ComputeError, Request
+from coupling_core.settings import settings
+from explorer import admission
+
 OTHER = "Another model…"
 
 
@@ -78,6 +82,7 @@ def test_before_the_first_measurement_its_size_and_memory_are_told(
     assert "4 bidirectional blocks, width 32" in text
     assert "of memory are needed" in text
     assert "it fits" in text
+    assert "of computing once it is loaded: an estimate from its shape" in text
     assert "Compute" in labels_of_main(app)
 
 
@@ -94,10 +99,24 @@ def test_what_does_not_fit_is_told_with_a_cheaper_setting(
     monkeypatch.setattr(memory, "LIBRARIES", 0)
     monkeypatch.setattr(hardware, "free_memory", lambda device: 1000)
     app = open_page("Depth", model=folder, prompt="The cat")
-    assert "1 kB are free: it will hardly fit" in app.warning[0].value
+    assert "0 kB may be used: it does not fit" in app.warning[0].value
     assert "choose a smaller model" in words(app)
-    monkeypatch.setattr(hardware, "free_memory", lambda device: 10**9)
+    request = Request("The cat", model=folder)
+    with pytest.raises(ComputeError, match="0 kB may be used"):
+        admission.require_memory(request, None)
+    monkeypatch.setattr(hardware, "free_memory", lambda device: settings().memory_reserve + 10**9)
     assert not app.run().warning
+    admission.require_memory(request, None)
+
+
+def test_page_and_worker_ask_about_the_device_that_is_set(
+    open_page: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = str(tiny.folder(tmp_path / "gpt2", "gpt2"))
+    monkeypatch.setenv("COUPLING_DEVICE", "cuda:99")
+    app = open_page("Depth", model=folder, prompt="The cat")
+    assert "Device 'cuda:99' is not on this machine" in app.error[0].value
+    assert not labels_of_main(app)
 
 
 def test_a_model_that_cannot_be_measured_is_refused_before_it_is_loaded(

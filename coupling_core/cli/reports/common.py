@@ -73,6 +73,8 @@ def foot(
 def _origin(result: Result, stored: bool) -> str:
     made = result.provenance
     took = f"computed in {made['seconds']:.1f} s" if "seconds" in made else "computed"
-    if "load_seconds" in made:
+    if made.get("load_seconds"):
         took += f" after {made['load_seconds']:.1f} s of loading"
+    elif "load_seconds" in made:
+        took += ", with the model in memory already"
     return f"from the store, {took}" if stored else took

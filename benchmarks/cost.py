@@ -1,0 +1,177 @@
+"""How near the predicted seconds of a measurement are to what it takes.
+
+Models of three families, of many shapes with random weights, are measured in every sort, loaded, on
+one thread. What is fitted and compared is CPU time, which other programs on the machine disturb far
+less than the clock on the wall; a large product beside each measurement tells the machine's rate.
+A quarter of the shapes is held out of the fit, and tells the errors. The coefficients are written
+into `coupling_core/cost.json`, from where they are read.
+"""
+
+import json
+import random
+import time
+from collections.abc import Iterator
+from dataclasses import asdict
+from functools import partial
+from statistics import median
+from typing import Any
+
+import numpy as np
+import torch
+from scipy.optimize import nnls
+from transformers import GPT2Config, GPT2LMHeadModel, GPTNeoXConfig, GPTNeoXForCausalLM
+
+from benchmarks import common
+from coupling_core import Request, measure
+from coupling_core.cost import COUNTED, FITTED, parts, product_rate, sort_of
+from coupling_core.probe import Probe
+
+SHAPES = {"depth": 48, "trajectory": 24}
+OTHERS = 20
+"""How many shapes a sort has."""
+HELD_OUT = 4
+"""One shape in so many."""
+WIDTHS = (64, 96, 128, 192, 256, 384, 512, 768, 1024)
+BLOCKS = (2, 3, 4, 6, 8, 12)
+LENGTHS = (4, 6, 8, 12, 16, 24, 32, 48, 64)
+KS = (8, 16, 50, 60, 80)
+MOST = 1.5e10
+"""Operations of a shape, so that all of them take some minutes."""
+QUICK = {"WIDTHS": (64,), "LENGTHS": (4, 6)}
+VOCABULARIES = (1000, 8000, 32000)
+"""The first one where no state is turned into logits but the last."""
+
+SORTS: tuple[dict[str, Any], ...] = (
+    {"kind": "depth"},
+    {"kind": "trajectory"},
+    *({"kind": kind, "block": 1} for kind in ("self", "fixed-input", "fixed-output")),
+    *({"kind": kind} for kind in ("self", "fixed-input", "fixed-output")),
+)
+
+
+def shapes(sort: dict[str, Any], count: int, quick: bool) -> Iterator[tuple[str, Request, Probe]]:
+    """Family, request and model of random shapes that are not too large."""
+    chosen = random.Random(str(sort))
+    widths, lengths = (QUICK["WIDTHS"], QUICK["LENGTHS"]) if quick else (WIDTHS, LENGTHS)
+    while count:
+        d, L, n = chosen.choice(widths), chosen.choice(BLOCKS), chosen.choice(lengths)
+        ids, family = tuple(range(1, n + 1)), chosen.choice(tuple(FAMILIES))
+        k = {} if sort["kind"] == "trajectory" else {"k": min(d, chosen.choice(KS))}
+        tokens = {"token": 1} if sort["kind"] == "fixed-input" else {}
+        request = Request(ids, **sort, **k, **tokens)
+        entropies = sort["kind"] == "trajectory"
+        vocabulary = chosen.choice(VOCABULARIES) if entropies else VOCABULARIES[0]
+        block = 12 * d * d
+        found = Probe(
+            family, family, L * block + 2 * vocabulary * d, "float32", None, max(1, d // 64),
+            blocks=L, width=d, block_parameters=block, widest=4 * d, causal=True,
+        )  # fmt: skip
+        work = parts(request, found, n)
+        if quick or sum(size for name, size in work.items() if name not in COUNTED) < MOST:
+            count -= 1
+            yield family, request, found
+
+
+def llama(d: int, blocks: int, vocabulary: int) -> Any:
+    """One with an MLP of 8/3 d."""
+    return common.llama(d, blocks, vocab_size=vocabulary)
+
+
+def gpt2(d: int, blocks: int, vocabulary: int) -> Any:
+    """One with biases and an MLP of 4 d."""
+    config = GPT2Config(
+        n_embd=d, n_layer=blocks, n_head=max(1, d // 64), vocab_size=vocabulary, n_positions=128
+    )
+    return _random(GPT2LMHeadModel, config)
+
+
+def neox(d: int, blocks: int, vocabulary: int) -> Any:
+    """One whose attention and MLP lie side by side."""
+    config = GPTNeoXConfig(
+        hidden_size=d, intermediate_size=4 * d, num_hidden_layers=blocks,
+        num_attention_heads=max(1, d // 64), vocab_size=vocabulary,
+    )  # fmt: skip
+    return _random(GPTNeoXForCausalLM, config)
+
+
+FAMILIES = {"llama": llama, "gpt2": gpt2, "neox": neox}
+
+
+def _random(kind: Any, config: Any) -> Any:
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        return kind._from_config(config, dtype=torch.float32).eval().requires_grad_(False)
+
+
+def point(family: str, request: Request, found: Probe) -> common.Results:
+    """One measurement: its sort and shape, its parts, its seconds, and the rate beside it."""
+    outside = found.parameters - found.blocks * found.block_parameters
+    model = FAMILIES[family](found.width, found.blocks, outside // (2 * found.width))
+    rate = product_rate(time.process_time)
+    _, cpu = common.timed(partial(measure, request, model=model))
+    shape = {name: asdict(found)[name] for name in ("blocks", "width")}
+    return {
+        "sort": sort_of(request),
+        "family": family,
+        **shape,
+        "tokens": len(request.prompt),
+        "k": request.k_max,
+        "parts": parts(request, found, len(request.prompt)),
+        "rate": rate,
+        "seconds": cpu,
+    }
+
+
+def fit(points: list[common.Results]) -> dict[str, float]:
+    """Coefficients of one sort's parts, none negative, for least relative errors."""
+    names = list(points[0]["parts"])
+    rows = np.array([_amounts(one) for one in points])
+    seconds = np.array([one["seconds"] for one in points])
+    found, _ = nnls(rows / seconds[:, None], np.ones(len(points)))
+    return dict(zip(names, found.tolist(), strict=True))
+
+
+def predicted(one: common.Results, fitted: dict[str, float]) -> float:
+    """Seconds of a point by coefficients."""
+    return float(np.dot(_amounts(one), list(fitted.values())))
+
+
+def _amounts(one: common.Results) -> list[float]:
+    return [size if name in COUNTED else size / one["rate"] for name, size in one["parts"].items()]
+
+
+def errors(points: list[common.Results], fitted: dict[str, float]) -> common.Results:
+    """Relative errors of predictions: their median, and that which nine in ten stay below."""
+    off = [abs(predicted(one, fitted) / one["seconds"] - 1) for one in points]
+    return {"points": len(off), "median": median(off), "most": float(np.quantile(off, 0.9))}
+
+
+def collect(quick: bool) -> common.Results:
+    """Every sort on one thread; the coefficients are written where they are read."""
+    points: list[common.Results] = []
+    with common.threads(1):
+        measure(Request((1, 2, 3), k=4), model=llama(64, 2, VOCABULARIES[0]))  # warm-up
+        for sort in SORTS:
+            count = HELD_OUT if quick else SHAPES.get(sort["kind"], OTHERS)
+            points += [point(*shape) for shape in shapes(sort, count, quick)]
+    fits, found = {}, {}
+    for name in dict.fromkeys(one["sort"] for one in points):
+        of_sort = [one for one in points if one["sort"] == name]
+        kept = [one for at, one in enumerate(of_sort) if at % HELD_OUT]
+        found[name] = errors(of_sort[::HELD_OUT], fit(kept))
+        fits[name] = fit(of_sort)
+    if not quick:
+        FITTED.write_text(json.dumps({"coefficients": fits}, indent=1) + "\n")
+    return {"rate": median(one["rate"] for one in points), "errors": found, "points": points}
+
+
+def summary(results: common.Results) -> common.Rows:
+    """How far off the predictions are, sort by sort, for shapes that were not fitted."""
+    return [
+        (
+            f"predicted seconds of a measurement, {name}",
+            f"off by {off['median']:.0%} in the median, {off['most']:.0%} at the 90th percentile, "
+            f"over {off['points']} shapes held out of the fit (CPU time, one thread)",
+        )
+        for name, off in results["errors"].items()
+    ]

@@ -1,0 +1,82 @@
+"""Seconds predicted before a measurement: the formulas, the fit, and what is refused by them."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from benchmarks import cost as benchmark
+from coupling_core import Request, cost
+from coupling_core.cost import coefficients, parts, predict_seconds, product_rate, shorter, sort_of
+from coupling_core.probe import Probe
+
+RATE = 5e10
+SMALL = Probe(
+    "small", "Small", 30_000_000, "float32", None, 8,
+    blocks=12, width=512, block_parameters=2_000_000, widest=2048, causal=True,
+)  # fmt: skip
+COMMITTED = json.loads(
+    (Path(__file__).parents[1] / "benchmarks" / "results" / "cost.json").read_text()
+)["results"]
+
+
+@pytest.mark.parametrize("sort", benchmark.SORTS, ids=lambda sort: sort_of(Request("-", **sort)))
+def test_every_sort_has_all_its_coefficients(sort):
+    request = Request("-", **sort)
+    fitted = coefficients()[sort_of(request)]
+    assert list(fitted) == list(parts(request, SMALL, 10))
+    assert min(fitted.values()) >= 0
+    assert max(fitted.values()) > 0
+
+
+@pytest.mark.parametrize("sort", benchmark.SORTS, ids=lambda sort: sort_of(Request("-", **sort)))
+def test_more_takes_longer(sort):
+    request = Request("-", **sort)
+    once = predict_seconds(request, SMALL, 10, RATE)
+    wide = replace(SMALL, width=1024, block_parameters=8_000_000, parameters=110_000_000)
+    deep = replace(SMALL, blocks=24, parameters=60_000_000)
+    assert predict_seconds(request, wide, 10, RATE) > once
+    assert predict_seconds(request, SMALL, 40, RATE) >= once
+    assert predict_seconds(request, deep, 10, RATE) >= once
+    assert predict_seconds(request, SMALL, 10, RATE / 2) > once
+
+
+def test_what_is_counted_does_not_depend_on_the_rate(monkeypatch):
+    request = Request("-")
+    names = parts(request, SMALL, 10)
+    monkeypatch.setattr(cost, "coefficients", lambda: {"depth": dict.fromkeys(names, 1.0)})
+    fast = predict_seconds(request, SMALL, 10, 1e30)
+    assert fast == pytest.approx(sum(names[name] for name in cost.COUNTED if name in names))
+
+
+def test_a_fit_finds_planted_coefficients():
+    points = [one for one in COMMITTED["points"] if one["sort"] == "trajectory"]
+    planted = dict.fromkeys(points[0]["parts"], 0.0) | {"step": 2e-3, "products": 3.0}
+    points = [one | {"seconds": benchmark.predicted(one, planted)} for one in points]
+    found = benchmark.fit(points)
+    assert found == pytest.approx(planted, abs=1e-6)
+    assert benchmark.errors(points, found)["most"] < 1e-6
+
+
+def test_what_ships_is_the_fit_of_the_committed_points():
+    points = [one for one in COMMITTED["points"] if one["sort"] == "depth"]
+    assert benchmark.fit(points) == pytest.approx(coefficients()["depth"])
+    kept = [one for at, one in enumerate(points) if at % benchmark.HELD_OUT]
+    held_out = benchmark.errors(points[:: benchmark.HELD_OUT], benchmark.fit(kept))
+    assert held_out == pytest.approx(COMMITTED["errors"]["depth"])
+
+
+def test_a_cheaper_request_is_one_that_does():
+    large = Request("-", k=200)
+    longest = (1 + 1e-9) * predict_seconds(Request("-"), SMALL, 40, RATE)
+    assert shorter(large, SMALL, 40, RATE, longest) == ({"k": 50}, 0)
+    between = Request("-", kind="self")
+    longest = predict_seconds(between, SMALL, 9, RATE)
+    assert shorter(between, SMALL, 40, RATE, longest) == ({}, 9)
+    assert shorter(between, SMALL, 40, RATE, 0.0) == ({}, 0)
+
+
+def test_a_rate_is_operations_over_seconds():
+    ticks = iter(range(100))
+    assert product_rate(lambda: float(next(ticks))) == 2 * cost.PRODUCT**3

@@ -1,0 +1,137 @@
+"""Models that stay in memory between measurements, and when they go."""
+
+import time
+
+import psutil
+import pytest
+import tiny
+import torch
+
+from coupling_core import Request, measure
+from coupling_core.jobs import Jobs
+from coupling_core.memory import fit
+from coupling_core.models import give_way, keeping, load, loading, within_reach
+from coupling_core.models.keeping import Kept
+from coupling_core.probe import probe
+from coupling_core.store import Store
+
+CPU = torch.device("cpu")
+
+
+@pytest.fixture(autouse=True)
+def nothing_kept(monkeypatch):
+    monkeypatch.setattr(loading, "_kept", Kept())
+
+
+@pytest.fixture
+def folders(tmp_path):
+    return [tiny.folder(tmp_path / name, seed=seed) for seed, name in enumerate("abc")]
+
+
+def request(folder, **changes):
+    return Request("The cat sat", model=str(folder), k=4, **changes)
+
+
+def weights(*loaded):
+    """Bytes of models in memory."""
+    return sum(p.nbytes for one in loaded for p in one.model.parameters())
+
+
+def free(monkeypatch, size):
+    """Let so many bytes be free beside what is kept."""
+    monkeypatch.setattr(keeping, "usable_memory", lambda device: size)
+
+
+def test_a_model_is_loaded_once_for_all_who_ask(folders):
+    first = load(request(folders[0]), "cpu")
+    load(request(folders[1]), "cpu")
+    again = load(request(f"{folders[0]}/", untrained=None), "cpu")
+    assert again.model is first.model
+    assert again.kinds is first.kinds
+    assert first.seconds > 0 == again.seconds
+
+
+@pytest.mark.parametrize("change", [{"untrained": 0}, {"dtype": "bfloat16"}], ids=str)
+def test_another_form_is_another_model(folders, change):
+    assert (
+        load(request(folders[0]), "cpu").model
+        is not load(request(folders[0], **change), "cpu").model
+    )
+
+
+def test_a_file_that_was_replaced_is_read_again(folders):
+    before = measure(request(folders[0]))
+    tiny.model("llama", seed=7).save_pretrained(folders[0])
+    after = measure(request(folders[0]))
+    assert after.identity["digest"] != before.identity["digest"]
+    assert (after.singular_values != before.singular_values).any()
+    assert len(loading._kept) == 2
+
+
+def test_the_one_not_used_for_longest_goes_first(folders, monkeypatch):
+    a, b = (load(request(folder), "cpu") for folder in folders[:2])
+    load(request(folders[0]), "cpu")
+    free(monkeypatch, int(1.2 * weights(a, b) / keeping.SHARE))
+    load(request(folders[2]), "cpu")  # beside one of them, but not beside both
+    assert load(request(folders[0]), "cpu").model is a.model
+    assert load(request(folders[1]), "cpu").model is not b.model
+
+
+def test_a_model_that_is_larger_than_the_share_is_kept_alone(folders, monkeypatch):
+    free(monkeypatch, 0)
+    load(request(folders[0]), "cpu")
+    only = load(request(folders[1]), "cpu")
+    assert load(request(folders[1]), "cpu").model is only.model
+    assert len(loading._kept) == 1
+
+
+def test_others_give_way_to_a_measurement_and_its_own_model_stays(folders, monkeypatch):
+    loaded = [load(request(folder, dtype="bfloat16"), "cpu") for folder in folders]
+    free(monkeypatch, 0)
+    give_way(request(folders[0], dtype="bfloat16"), CPU, weights(loaded[0]))
+    assert len(loading._kept) == 3  # what it needs is its own model's, which is there
+    give_way(request(folders[0], dtype="bfloat16"), CPU, 10**12)
+    assert len(loading._kept) == 1
+    assert load(request(folders[0], dtype="bfloat16"), "cpu").model is loaded[0].model
+
+
+def test_what_is_kept_does_not_count_against_a_measurement(folders, monkeypatch):
+    found = probe(request(folders[0]))
+    needed = fit(request(folders[0]), found, 3, "cpu").memory.needed
+    free(monkeypatch, needed - 1)
+    assert not fit(request(folders[0]), found, 3, "cpu").memory.fits
+    load(request(folders[0], dtype="bfloat16"), "cpu")
+    assert fit(request(folders[0]), found, 3, "cpu").memory.fits
+
+
+def test_weights_that_are_mapped_from_their_file_hold_no_memory(folders, monkeypatch):
+    free(monkeypatch, 0)
+    mapped = load(request(folders[0]), "cpu")
+    buffers = sum(b.nbytes for b in mapped.model.buffers())
+    assert within_reach(CPU) == buffers
+    loading.forget()
+    rounded = load(request(folders[0], dtype="bfloat16"), "cpu")
+    assert within_reach(CPU) == buffers + weights(rounded)
+
+
+def test_the_second_prompt_of_a_model_pays_no_loading(folders):
+    store = Store()
+    loads = []
+    for prompt in ("The cat sat", "on the mat"):
+        found = measure(Request(prompt, model=str(folders[0]), k=4), store)
+        loads.append(found.provenance["load_seconds"])
+    assert loads[0] > 0 == loads[1]
+
+
+def test_memory_stays_flat_while_jobs_alternate(folders):
+    jobs, store = Jobs(Store()), Store()
+    loads, rss = [], []
+    for number in range(20):
+        asked = Request((1, 2, 3 + number), model=str(folders[number % 2]), k=4)
+        key = jobs.submit(asked, "me", "cpu").key
+        while jobs.status(key).state in ("queued", "running"):
+            time.sleep(0.01)
+        loads.append(store.get(key).provenance["load_seconds"])
+        rss.append(psutil.Process().memory_info().rss)
+    assert sum(took > 0 for took in loads) == 2
+    assert rss[-1] - rss[5] < 20 * 2**20
