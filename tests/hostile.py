@@ -4,8 +4,8 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 IS_FUZZ = settings.get_current_profile_name() == "fuzz"
-CASES = settings.default.max_examples if IS_FUZZ else 200
-"""Over all tests: ten thousand by `make fuzz`, and some hundred, always the same, in the suite."""
+CASES = settings.default.max_examples if IS_FUZZ else 160
+"""Over all tests: ten thousand by `make fuzz`, and a few, always the same, in the suite."""
 
 
 def cases(percent: float) -> settings:
