@@ -13,7 +13,7 @@ from coupling_core.cli.stored import resolve
 from coupling_core.cli.terminal import print_json, print_lines, print_table
 from coupling_core.errors import ComputeError, InputError
 from coupling_core.packs import pack, unpack
-from coupling_core.records import DEFAULT_K, Definition, View
+from coupling_core.records import DEFAULT_K, AnyView, Definition, PathView, View
 from coupling_core.store import Entry, Store
 
 app = typer.Typer(
@@ -47,7 +47,9 @@ def show(
     """Show one stored result."""
     shelf = Store(store)
     result = shelf.get(resolve(shelf, key))
-    view = View(min(DEFAULT_K, result.k_max or DEFAULT_K) if k is None else k, definition)
+    view: AnyView = PathView()
+    if result.k_max:
+        view = View(min(DEFAULT_K, result.k_max) if k is None else k, definition)
     if as_json:
         print_json(reports.summary(result, view, stored=True))
     else:
