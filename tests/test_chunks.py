@@ -12,8 +12,10 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from coupling_core import Request, chunks, measure
+from coupling_core import ComputeError, Request, chunks, measure
 from coupling_core.chunks import Chunks, asked_bytes, is_out_of_memory
+from coupling_core.decode import read
+from coupling_core.positions import through_all
 
 ROUNDING = 1e-5
 """Of float32 products of another shape: relative to the largest entry."""
@@ -126,7 +128,6 @@ def test_what_is_kept_goes_when_memory_is_short(tmp_path):
 
 STAGES = {
     "rows": ("bert", 12, {"kind": "depth", "k": 8}),
-    "whole sequence": ("bert", 40, {"kind": "fixed-output", "block": 2, "k": 8}),
     "pairs": ("llama", 10, {"kind": "self", "block": 2, "k": 8}),
     "means": ("llama", 5, {"kind": "self", "k": 8}),
     "logits": ("llama", 12, {"kind": "trajectory"}),
@@ -153,6 +154,16 @@ def test_numbers_do_not_depend_on_the_memory(family, n, asked):
         np.testing.assert_allclose(found[name], values, rtol=0, atol=ROUNDING * scale)
 
 
+def test_gradients_through_the_whole_sequence_do_not_either():
+    call = read(tiny.model("bert"), list(range(1, 41))).whole()[1]
+    with Scarce() as plenty:
+        expected = through_all(call, 40, None)
+    with Scarce(plenty.largest - 1) as scarce:
+        found = through_all(call, 40, None)
+    assert scarce.refused
+    np.testing.assert_allclose(found, expected, rtol=0, atol=ROUNDING * float(expected.abs().max()))
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="limits the address space")
 def test_a_real_limit_is_lived_with():
     done = subprocess.run([sys.executable, "-c", LIMITED], capture_output=True, text=True)
@@ -162,14 +173,18 @@ def test_a_real_limit_is_lived_with():
     assert found["worst"] < ROUNDING
 
 
-def test_what_fits_in_no_part_is_told_with_what_is_needed(tmp_path):
+def test_what_fits_in_no_part_is_told_with_what_is_needed(tmp_path, monkeypatch):
+    def fails(*_):
+        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 3.00 GiB")
+
+    monkeypatch.setattr("coupling_core.measuring.depth.block_jacobian", fails)
     request = Request("The cat sat", model=str(tiny.folder(tmp_path / "tiny")), k=4)
-    with Scarce(10_000), pytest.raises(ComputeError) as told:
+    with pytest.raises(ComputeError) as told:
         measure(request, device="cpu")
     assert re.fullmatch(
         r"memory ran out while measuring: 3.2 GB more were asked for; about \S+ MB are needed in "
         r"all, and \S+ GB may be used now: close other programs, .*",
         str(told.value),
     )
-    with Scarce(10_000), pytest.raises(ComputeError, match="close other programs"):
+    with pytest.raises(ComputeError, match="close other programs"):
         measure(Request((1, 2, 3), k=4), model=tiny.model("llama"))
