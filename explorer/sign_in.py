@@ -53,9 +53,10 @@ def offer_sign_out() -> None:
     """Say who is signed in, with a way out."""
     if settings().sign_in is None:
         return
-    st.caption(plain(str(st.user.get("email") or st.user.get("name") or "Signed in")))
-    if st.button("Sign out"):
+    who = st.user.get("email") or st.user.get("name") or ""
+    if st.button(plain(f"Sign out {who}"), type="tertiary"):
         st.logout()
+        st.stop()
 
 
 def _auth() -> Any:
