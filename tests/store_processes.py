@@ -102,7 +102,7 @@ def write_one_key(root: Path, barrier: Any) -> None:
     """Put the same result over and over."""
     store, result = own_store(root), random_result()
     barrier.wait()
-    for _ in range(10 * ROUNDS):
+    for _ in range(4 * ROUNDS):
         store.put(result)
 
 

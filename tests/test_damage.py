@@ -71,7 +71,7 @@ def packed(tmp_path_factory):
     return (folder / "pack.zip").read_bytes()
 
 
-@random_damage(1000)
+@random_damage(700)
 def test_a_stored_file_reads_as_it_was_written_or_not_at_all(store, flips, cut, tail):
     changed = damaged(DATA, flips, cut, tail)
     (store.root / f"{RESULT.key}{SUFFIX}").write_bytes(changed)
@@ -88,7 +88,7 @@ def test_a_stored_file_reads_as_it_was_written_or_not_at_all(store, flips, cut, 
     assert listed[RESULT.key].problem or listed[RESULT.key].tokens == RESULT.tokens
 
 
-@random_damage(300)
+@random_damage(150)
 def test_a_pack_gives_what_was_packed_or_refuses_it(packed, tmp_path_factory, flips, cut, tail):
     folder = tmp_path_factory.mktemp("unpacked")
     target = Store(folder / "store", layers=(), gallery=folder / "none")
@@ -142,7 +142,7 @@ def test_a_damaged_memory_of_hashes_never_names_another_model(model, tmp_path, l
     whole = memory.read_bytes()
     assert str(model / "model.safetensors") in json.loads(whole)["files"]
 
-    @random_damage(300)
+    @random_damage(150)
     def identity_is_right(flips, cut, tail):
         memory.write_bytes(damaged(whole, flips, cut, tail))
         assert identify(request) == expected
@@ -195,7 +195,7 @@ def test_a_damaged_tokenizer_of_a_converted_model_gives_no_tokens(tmp_path):
     whole, expected = tokenizer.read_bytes(), tokenize(request)
     assert expected is not None
 
-    @random_damage(100)
+    @random_damage(50)
     def tokens_are_right(flips, cut, tail):
         changed = damaged(whole, flips, cut, tail)
         tokenizer.write_bytes(changed)

@@ -56,6 +56,11 @@ def numbers(result):
 # --- a worker that dies
 
 
+MODEL = "transformers.models.llama.modeling_llama.LlamaAttention.forward"
+SVD = "coupling_core.svd._finish"
+STORE = "coupling_core.store.write_whole"
+
+
 class UnspeakableError(Exception):
     """Not even its words can be had, so that it gets past all that catches it."""
 
@@ -88,22 +93,15 @@ def end_of(queue, key):
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 @pytest.mark.parametrize(
-    "place",
+    ("place", "error", "words"),
     [
-        "transformers.models.llama.modeling_llama.LlamaAttention.forward",
-        "coupling_core.svd._finish",
-        "coupling_core.store.write_whole",
-    ],
-    ids=["model", "svd", "store"],
-)
-@pytest.mark.parametrize(
-    ("error", "words"),
-    [
-        (KeyboardInterrupt(), "not foreseen (KeyboardInterrupt"),
-        (SystemExit(3), "not foreseen (SystemExit: 3)"),
-        (MemoryError(), "memory ran out while measuring: close other programs"),
-        (RecursionError("too deep"), "not foreseen (RecursionError: too deep)"),
-        (UnspeakableError(), "the worker died while it measured this"),
+        (MODEL, KeyboardInterrupt(), "not foreseen (KeyboardInterrupt"),
+        (STORE, KeyboardInterrupt(), "not foreseen (KeyboardInterrupt"),
+        (SVD, SystemExit(3), "not foreseen (SystemExit: 3)"),
+        (MODEL, MemoryError(), "memory ran out while measuring: close other programs"),
+        (SVD, RecursionError("too deep"), "not foreseen (RecursionError: too deep)"),
+        (MODEL, UnspeakableError(), "the worker died while it measured this"),
+        (STORE, UnspeakableError(), "the worker died while it measured this"),
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, BaseException) else "",
 )
