@@ -19,10 +19,15 @@ TOKEN_BLOCKS = (12, 11)
 K_VIEW = 24
 """Side of the stored matrices: keeps these results under 25 MB."""
 
-TRAINING = {"mini-64": EXAMPLES, "mini-64-sd": EXAMPLES[:1], "mini-64-seed1": EXAMPLES[:1]}
+TRAINING = {
+    "mini-64": EXAMPLES,
+    "mini-64-sd": EXAMPLES[:1],
+    "mini-64-seed1": EXAMPLES[:1],
+    "mini-128": EXAMPLES[:1],
+}
 """Prompts whose results are committed at every step of a suite."""
 TRAINING_K_VIEW = 4
-TRAINING_BYTES = 12 * 10**6
+TRAINING_BYTES = 16 * 10**6
 """All results of training runs together stay below this."""
 
 

@@ -1,5 +1,6 @@
 """Suites by name, and our own ones, which no hub has."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -122,13 +123,13 @@ def test_what_there_is_of_it_is_told(shipped: dict[str, str]) -> None:
 
 
 def test_nothing_is_known_of_what_was_never_made(server: FakeHub) -> None:
-    suite = find_suite("mini-128-seed1")
+    suite = replace(find_suite("mini-64"), repo="coupling-explorer/mini-96")
     assert (suite.here(), suite.known(), suite.losses()) == ((), (), {})
     with pytest.raises(ComputeError) as failed:
         identify(suite.request(Request(PROMPT), 8))
     assert str(failed.value) == (
-        "the weights of coupling-explorer/mini-128-seed1@step8 are not on this disk: "
-        "`coupling suite train mini-128-seed1` makes them"
+        "the weights of coupling-explorer/mini-96@step8 are not on this disk: "
+        "`coupling suite train mini-96` makes them"
     )
 
 
