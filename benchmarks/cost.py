@@ -51,7 +51,7 @@ SORTS: tuple[dict[str, Any], ...] = (
 
 def shapes(sort: dict[str, Any], count: int, quick: bool) -> Iterator[tuple[str, Request, Probe]]:
     """Family, request and model of random shapes that are not too large."""
-    chosen = random.Random(str(sort))
+    chosen = random.Random(str(sort))  # nosec B311  # the same shapes in every run
     widths, lengths = (QUICK["WIDTHS"], QUICK["LENGTHS"]) if quick else (WIDTHS, LENGTHS)
     while count:
         d, L, n = chosen.choice(widths), chosen.choice(BLOCKS), chosen.choice(lengths)
