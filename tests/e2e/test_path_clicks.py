@@ -2,8 +2,11 @@
 
 import re
 
+import pytest
 from driving import DOUBLE_CLICK, Visit, wait_for_chart
 from playwright.sync_api import Page, expect
+
+pytestmark = pytest.mark.slow
 
 MOST_NODES = 5000
 

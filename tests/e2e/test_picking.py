@@ -8,6 +8,8 @@ import tiny
 from driving import App, Visit, compute, wait_for_chart
 from playwright.sync_api import expect
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -117,6 +117,7 @@ def test_it_plays_to_the_end_and_stops(visit: Visit) -> None:
     expect(page).to_have_url(re.compile("step=4000$"))
 
 
+@pytest.mark.slow
 def test_it_pauses(visit: Visit) -> None:
     page = visit("/Training?step=0")
     rest_at(page, 0)
@@ -158,6 +159,7 @@ def test_a_click_on_a_curve_goes_to_its_step(visit: Visit, step: int) -> None:
     expect(slider(page)).to_have_attribute("aria-valuetext", f"step {step:,}")
 
 
+@pytest.mark.slow
 def test_a_click_on_the_map_selects_a_pair_and_depth_shows_it(visit: Visit) -> None:
     page = visit("/Training?step=64")
     rest_at(page, 64)
@@ -168,6 +170,7 @@ def test_a_click_on_the_map_selects_a_pair_and_depth_shows_it(visit: Visit) -> N
     expect(page).to_have_url(re.compile(r"mini-64&rev=step64.*k=8"))
 
 
+@pytest.mark.slow
 def test_an_own_prompt_is_measured_at_every_step(visit: Visit, app: App) -> None:
     page = visit("/Training?prompt=A+farmer+walks+home")
     page.get_by_role("button", name="Compute all 15 steps").click()

@@ -13,6 +13,7 @@ MOST_NODES = 5000
 FRANCE = "What is the capital of France? The capital is"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("address", "ready"),
     [

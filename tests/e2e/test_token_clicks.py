@@ -15,6 +15,8 @@ from coupling_core.identity import identify
 from coupling_core.results import TokensResult
 from coupling_core.store import Store
 
+pytestmark = pytest.mark.slow
+
 MOST_NODES = 5000
 N = 256
 
