@@ -2,6 +2,7 @@
 
 import resource
 import sys
+from functools import cache
 from importlib.metadata import version
 
 import psutil
@@ -70,6 +71,7 @@ def peak_memory(device: torch.device) -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
+@cache  # read from disk, for every result
 def versions() -> dict[str, str]:
     """Versions of the libraries that the numbers rest on."""
     return {name: version(name) for name in ("torch", "transformers", "numpy", "scipy")}

@@ -1,7 +1,8 @@
 """What a model is, found out before any of its weights are loaded."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import torch
@@ -125,7 +126,8 @@ def probe(request: Request, *, rehearse: bool = True) -> Probe:
             "width": getattr(text, "hidden_size", None),
         }
         if rehearse:
-            found |= _rehearse(bare, request.stack)
+            said = config.to_json_string(use_diff=False)
+            found |= _rehearse(_Rehearsed(said, bare.family, request.stack, bare))
     except InputError as error:
         found["refusal"] = str(error)
     return Probe(**found)
@@ -140,19 +142,31 @@ def _blocks(blocks: nn.ModuleList) -> dict[str, int]:
     }
 
 
-def _rehearse(bare: Skeleton, stack: Stack | None) -> dict[str, Any]:
+@dataclass(frozen=True)
+class _Rehearsed:
+    """What a rehearsal depends on: checkpoints of one training run have one between them."""
+
+    config: str
+    family: Any
+    stack: Stack | None
+    bare: Skeleton = field(compare=False)
+
+
+@lru_cache(maxsize=16)
+def _rehearse(asked: _Rehearsed) -> dict[str, Any]:
     """What shows only as a model runs: its causality, its width, and whether blocks replay.
 
     Raises:
         InputError: where its blocks are not those of a residual stream.
     """
+    bare = asked.bare
     work = sum(parameter.numel() for parameter in bare.model.parameters())
     if work > REHEARSED_WORK or rehearsal_size(bare.model) > REHEARSED:
         return {}
     try:
         with torch.random.fork_rng(devices=[]):
             twin = rehearsal(bare)
-        seen = trace(twin, list(range(1, PROBE_TOKENS + 1)), PROBE_TOKENS, stack=stack)
+        seen = trace(twin, list(range(1, PROBE_TOKENS + 1)), PROBE_TOKENS, stack=asked.stack)
     except InputError:
         raise
     except Exception:  # an architecture that does not run on these weights may on its own

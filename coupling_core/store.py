@@ -262,7 +262,10 @@ class Store:
                     yield key, path
 
     def _is_below(self, path: Path) -> bool:
-        return path.parent.resolve() in {layer.resolve() for layer in self.layers}
+        return path.parent.resolve() in self._below()
+
+    def _below(self) -> set[Path]:
+        return {layer.resolve() for layer in self.layers}
 
     def _use(self, path: Path) -> Result:
         result = _read(path)
@@ -301,11 +304,13 @@ class Store:
 
     def _evict(self, kept: Path) -> None:
         """Delete what was not used for longest until the rest fits; files may vanish meanwhile."""
+        if self.root.resolve() in self._below():
+            return  # a folder that is only read
         files: list[tuple[int, int, Path]] = []
-        for _, path in self._files("*"):
+        for path in self.root.glob(f"*{SUFFIX}"):
             with suppress(FileNotFoundError):
                 stat = path.stat()
-                if not self._is_below(path):
+                if parse_key(path.stem):
                     files.append((stat.st_mtime_ns, stat.st_size, path))
         excess = sum(size for _, size, _ in files) - self.max_bytes
         for _, size, path in sorted(files):
