@@ -93,6 +93,7 @@ def _graph(
     )
     # The map beside it has the scale; a legend of the widths would take half of a narrow panel.
     figure.update_layout(height=PANEL, showlegend=False, xaxis_title_standoff=26)
+    figure.data = [trace for trace in figure.data if trace.showlegend is False]
     return _unmoved(figure, above=48, below=64)
 
 
