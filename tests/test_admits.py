@@ -1,10 +1,9 @@
 """Which addresses a list lets in, and what is said of a provider that lets nobody in."""
 
 import json
-import threading
-from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
+from saying import saying
 
 from coupling_core.errors import InputError
 from coupling_core.sign_in import admits, provider_problem, read_auth
@@ -52,23 +51,8 @@ def test_a_later_file_of_secrets_counts_more(monkeypatch, tmp_path):
 
 @pytest.fixture
 def site():
-    """A site that says whatever it is told to."""
-
-    class Handler(BaseHTTPRequestHandler):
-        said = b""
-
-        def do_GET(self):
-            self.send_response(200)
-            self.end_headers()
-            self.wfile.write(Handler.said)
-
-        def log_message(self, *_):
-            pass
-
-    server = HTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}/.well-known/openid-configuration", Handler
-    server.shutdown()
+    with saying(b"") as (url, handler):
+        yield f"{url}/.well-known/openid-configuration", handler
 
 
 @pytest.mark.parametrize("said", ["<html>", "[]", "{}", "null"])

@@ -52,9 +52,7 @@ def random_damage(examples: int):
     return decorate
 
 
-@pytest.fixture(scope="module")
-def store(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("damage")
+def filled(folder):
     store = Store(folder / "store", layers=(), gallery=folder / "none")
     for result in RESULTS.values():
         store.put(result)
@@ -62,16 +60,18 @@ def store(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    return filled(tmp_path_factory.mktemp("damage"))
+
+
+@pytest.fixture(scope="module")
 def packed(tmp_path_factory):
     folder = tmp_path_factory.mktemp("packed")
-    store = Store(folder / "store", layers=(), gallery=folder / "none")
-    for result in RESULTS.values():
-        store.put(result)
-    pack(store, RESULTS, folder / "pack.zip")
+    pack(filled(folder), RESULTS, folder / "pack.zip")
     return (folder / "pack.zip").read_bytes()
 
 
-@random_damage(700)
+@random_damage(1000)
 def test_a_stored_file_reads_as_it_was_written_or_not_at_all(store, flips, cut, tail):
     changed = damaged(DATA, flips, cut, tail)
     (store.root / f"{RESULT.key}{SUFFIX}").write_bytes(changed)

@@ -5,14 +5,13 @@ import json
 import os
 import subprocess
 import sys
-import threading
 import time
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import psutil
 import pytest
 from cases import random_result
+from saying import saying
 
 from coupling_core import heartbeat
 from coupling_core.errors import ComputeError
@@ -30,22 +29,8 @@ def store(tmp_path):
 @pytest.fixture
 def app():
     """A server that answers as the app does; what it says can be changed."""
-
-    class Handler(BaseHTTPRequestHandler):
-        said = b"ok"
-
-        def do_GET(self):
-            self.send_response(200 if self.path == "/_stcore/health" else 404)
-            self.end_headers()
-            self.wfile.write(Handler.said)
-
-        def log_message(self, *_):
-            pass
-
-    server = HTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}", Handler
-    server.shutdown()
+    with saying(b"ok", ["/_stcore/health"]) as served:
+        yield served
 
 
 def test_a_worker_that_was_never_there_is_no_fault(store):

@@ -240,15 +240,21 @@ def test_what_fails_is_told_until_the_next_attempt(
 # ---- a suite of the hub
 
 
-def test_a_hub_suite_runs_offline_on_what_is_here(
-    open_page: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The empty cache of a hub that is out of reach."""
     from huggingface_hub import constants
 
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    return tmp_path / "hub"
+
+
+def test_a_hub_suite_runs_offline_on_what_is_here(
+    open_page: Open, tmp_path: Path, hub: Path
+) -> None:
     steps = {f"step{s}": tiny.folder(tmp_path / f"{s}", "gpt_neox", s) for s in (0, 1000, 143000)}
-    lay_out(tmp_path / "hub", steps, "EleutherAI/pythia-70m")
+    lay_out(hub, steps, "EleutherAI/pythia-70m")
     app = open_page("Training", suites="pythia-70m", prompt=OWN, step="1000")
     assert "**154 of 154 steps**" in words(app)
     app = settled(press(app, "Compute the 3 steps on this disk"))
@@ -265,15 +271,9 @@ def test_a_hub_suite_runs_offline_on_what_is_here(
     assert not app.exception
 
 
-def test_what_speaks_against_a_run_is_told(
-    open_page: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from huggingface_hub import constants
-
-    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
-    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+def test_what_speaks_against_a_run_is_told(open_page: Open, tmp_path: Path, hub: Path) -> None:
     folder = tiny.folder(tmp_path / "end", "gpt_neox")
-    lay_out(tmp_path / "hub", {"step0": folder, "step143000": folder}, "EleutherAI/pythia-2.8b")
+    lay_out(hub, {"step0": folder, "step143000": folder}, "EleutherAI/pythia-2.8b")
     app = open_page("Training", suites="pythia-2.8b", prompt=OWN, step="0")
     assert [w.value.split(" (")[0] for w in app.main.warning] == [
         "The hub serves the weights of the end of training as most of its early steps"
