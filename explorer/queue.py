@@ -21,6 +21,9 @@ from explorer.session import device
 
 ACTIVE = ("queued", "running")
 
+KEPT = 1000
+"""How many jobs' sessions are remembered, the latest asked for."""
+
 
 class Queue:
     """Jobs, and the sessions that wait for them.
@@ -57,8 +60,9 @@ class Queue:
         admission.require(request)
         key, session = backend.key(request), _session()
         with self._lock:  # before it is submitted: another tab may stop waiting at this moment
-            self._waiting.setdefault(key, {})[session] = _person()
+            self._waiting[key] = self._waiting.pop(key, {}) | {session: _person()}
             self._left.get(key, set()).discard(session)
+            self._forget()
         try:
             status = self._jobs.submit(request, _person(), device(), keep=keep)
         except CouplingError:
@@ -85,6 +89,15 @@ class Queue:
     def has_left(self, key: str) -> bool:
         """Whether this session stopped waiting for a job, which others may still wait for."""
         return _session() in self._left.get(key, ())
+
+    def _forget(self) -> None:
+        """Drop who waited for the jobs that ended and were asked for longest ago."""
+        if len(self._waiting) <= KEPT:
+            return
+        ended = [key for key in self._waiting if not is_active(self._jobs.status(key))]
+        for key in ended[: len(self._waiting) - KEPT]:
+            del self._waiting[key]
+            self._left.pop(key, None)
 
 
 @st.cache_resource(show_spinner=False)

@@ -96,3 +96,22 @@ def test_a_job_goes_on_while_another_person_waits(queue: Queue, be: Be) -> None:
     assert queue.join(FIRST).owners == 2
     queue.leave(key)
     assert queue.status(key).owners == 1
+
+
+def test_only_the_latest_jobs_sessions_are_remembered(
+    queue: Queue, be: Be, go_on: threading.Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "KEPT", 1)
+    be("ann 1")
+    first = queue.join(FIRST).key
+    be("bob 1")
+    assert queue.join(SECOND).state == "queued"
+    be("ann 1")
+    assert queue.waits(first), "it is under way"
+    go_on.set()
+    wait_for_the_worker()
+    be("bob 1")
+    second = queue.join(SECOND).key
+    assert queue.waits(second)
+    be("ann 1")
+    assert not queue.waits(first)
