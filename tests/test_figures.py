@@ -307,7 +307,7 @@ def test_the_spectrum_has_a_line_a_block_on_a_log_axis(result):
         assert list(line.x) == list(range(1, 9))
     assert figure.layout.yaxis.type == "log"
     assert figure.data[0].line.color != figure.data[1].line.color
-    bar = trace(figure, "depth").marker
+    bar = trace(figure, "places").marker
     assert (bar.cmin, bar.cmax, bar.colorbar.title.text[:7]) == (1, 5, "Block l")
 
 

@@ -69,7 +69,9 @@ def draw(
         ends = _ends(result, found, own, dimensions, "selected", always=True)
         figure.add_trace(ends.update(meta=style.INKED))
         style.reink(figure, style.BLACK)
-    figure.add_trace(_place_bar(len(result.tokens), dimensions))
+    trace = go.Scatter if dimensions == 2 else go.Scatter3d
+    bar = style.place_bar(len(result.tokens), "Token", "by its place in the prompt", trace)
+    figure.add_trace(bar.update(marker_colorbar_len=220))
     if dimensions == 2:
         figure.add_trace(_picks(result, found, chosen))
     return figure
@@ -167,24 +169,6 @@ def _coordinates(
 @lru_cache(maxsize=4096)  # a millisecond each
 def _color(number: int, n: int) -> str:
     return colors.sample_colorscale(list(style.DEPTH), [(number - 1) / max(1, n - 1)])[0]
-
-
-def _place_bar(n: int, dimensions: int) -> go.Scatter | go.Scatter3d:
-    """No point, only the colour bar that says which colour is which place in the prompt."""
-    trace = go.Scatter if dimensions == 2 else go.Scatter3d
-    return trace(
-        **{axis: [None] for axis in "xyz"[:dimensions]},
-        mode="markers",
-        marker={
-            "color": [1],
-            "cmin": 1,
-            "cmax": max(2, n),
-            "colorscale": style.DEPTH,
-            "colorbar": style.color_bar("Token", "by its place in the prompt", len=220),
-        },
-        hoverinfo="skip",
-        name="places",
-    )
 
 
 def _picks(

@@ -50,7 +50,7 @@ def spectrum(
         blocks, colors.sample_colorscale(list(style.DEPTH), depth), strict=True
     ):
         figure.add_trace(_line(result, block, color, width=1.2))
-    figure.add_trace(_depth_bar(result.n_blocks))
+    figure.add_trace(style.place_bar(result.n_blocks, "Block l", "1 is next to the embedding"))
     for block, dash, part in _highlights(selected):
         line = _line(result, block, style.ACCENT, width=3).update(line_dash=dash)
         figure.add_trace(line.update(name=f"block {block}, {part}", showlegend=True))
@@ -77,25 +77,6 @@ def _highlights(selected: tuple[int, int] | None) -> list[tuple[int, str, str]]:
     if block == basis:
         return [(block, "solid", "Jacobian and basis")]
     return [(block, "solid", "the Jacobian"), (basis, "dot", "the basis")]
-
-
-def _depth_bar(n_blocks: int) -> go.Scatter:
-    """No point, only the colour bar that says which colour is which block."""
-    return go.Scatter(
-        x=[None],
-        y=[None],
-        mode="markers",
-        marker={
-            "color": [1],
-            "cmin": 1,
-            "cmax": n_blocks,
-            "colorscale": style.DEPTH,
-            "colorbar": style.color_bar("Block l", "1 is next to the embedding"),
-        },
-        showlegend=False,
-        hoverinfo="skip",
-        name="depth",
-    )
 
 
 def _mark_k(figure: go.Figure, result: DepthResult, view: View, blocks: tuple[int, ...]) -> None:

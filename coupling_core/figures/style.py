@@ -230,6 +230,33 @@ def color_bar(name: str, terms: str, **more: object) -> dict[str, object]:
     }
 
 
+def place_bar(
+    last: int, name: str, terms: str, trace: type[go.Scatter | go.Scatter3d] = go.Scatter
+) -> go.Scatter | go.Scatter3d:
+    """No point, only the colour bar that says which colour of `DEPTH` is which of 1..last.
+
+    Args:
+        last: the highest number.
+        name: what is numbered.
+        terms: what the numbers mean.
+        trace: in as many dimensions as the figure has.
+    """
+    return trace(
+        **{axis: [None] for axis in ("xyz" if trace is go.Scatter3d else "xy")},
+        mode="markers",
+        marker={
+            "color": [1],
+            "cmin": 1,
+            "cmax": max(2, last),
+            "colorscale": DEPTH,
+            "colorbar": color_bar(name, terms),
+        },
+        showlegend=False,
+        hoverinfo="skip",
+        name="places",
+    )
+
+
 def fix_margins(figure: go.Figure) -> go.Figure:
     """Give a square map the margins that its colour bar, labels and legend need.
 

@@ -111,7 +111,7 @@ def spectrum(
     for token in drawn(result):
         (shade,) = colors.sample_colorscale(list(style.DEPTH), [token / n])
         figure.add_trace(_line(result, 0, token, shade, 1.2))
-    figure.add_trace(_bar(n))
+    figure.add_trace(style.place_bar(n, "Token t", "1 is the first of the prompt"))
     for side, token, dash, part in _highlights(result, selected):
         line = _line(result, side, token, style.ACCENT, 3).update(line_dash=dash)
         figure.add_trace(line.update(name=f"token {token}, {part}", showlegend=True))
@@ -152,22 +152,3 @@ def _highlights(
         (0, selected[0], "solid", "the Jacobian"),
         (1, selected[1], "dot", "the basis"),
     ]
-
-
-def _bar(n: int) -> go.Scatter:
-    """No point, only the colour bar that says which colour is which position."""
-    return go.Scatter(
-        x=[None],
-        y=[None],
-        mode="markers",
-        marker={
-            "color": [1],
-            "cmin": 1,
-            "cmax": n,
-            "colorscale": style.DEPTH,
-            "colorbar": style.color_bar("Token t", "1 is the first of the prompt"),
-        },
-        showlegend=False,
-        hoverinfo="skip",
-        name="positions",
-    )
