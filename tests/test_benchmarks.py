@@ -55,7 +55,9 @@ def test_without_a_checkout_the_command_says_so(run, monkeypatch, tmp_path):
     assert "come with a checkout" in err
 
 
-@pytest.mark.parametrize("name", ["jacobian", "growth", "streaming"])
+@pytest.mark.parametrize(
+    "name", ["jacobian", "growth", pytest.param("streaming", marks=pytest.mark.slow)]
+)
 def test_a_script_gives_well_formed_results(name):
     well_formed(name, import_module(f"benchmarks.{name}").collect(quick=True))
 

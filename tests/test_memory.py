@@ -62,7 +62,12 @@ def estimate(found=SMALL, tokens=10, free=20 * GB, **changes):
 @pytest.mark.real
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 @pytest.mark.parametrize(
-    ("words", "k"), [(9, 50), (9, 200), (200, 50)], ids=["short", "large K", "long"]
+    ("words", "k"),
+    [
+        pytest.param(9, 50, id="short"),
+        pytest.param(9, 200, id="large K", marks=pytest.mark.slow),
+        pytest.param(200, 50, id="long"),
+    ],
 )
 def test_an_estimate_is_near_what_a_measurement_takes(words, k):
     asked = {"prompt": "the " * words, "k": k}
