@@ -1,0 +1,35 @@
+"""The prompts that ship: as many and as varied as a claim about a model wants."""
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from coupling_core import Request
+from coupling_core.cli.prompts import read_prompts
+from coupling_core.tokens import tokenize
+
+FILE = Path(__file__).parents[1] / "sweeps" / "prompts.jsonl"
+ROWS = [json.loads(line) for line in FILE.read_text(encoding="utf-8").splitlines()]
+
+
+def test_every_line_is_a_prompt_with_its_category_and_difficulty():
+    assert len(ROWS) == 60
+    assert all(set(row) == {"prompt", "category", "difficulty"} for row in ROWS)
+    assert len({row["prompt"] for row in ROWS}) == 60
+    assert set(Counter(row["category"] for row in ROWS).values()) == {5}
+    assert min(Counter(row["difficulty"] for row in ROWS).values()) >= 15
+    assert {row["difficulty"] for row in ROWS} == {1, 2, 3}
+
+
+def test_the_command_line_reads_them():
+    assert [text for _, text in read_prompts(FILE)] == [row["prompt"] for row in ROWS]
+
+
+@pytest.mark.real
+def test_they_are_short_and_long():
+    lengths = [len(tokenize(Request(row["prompt"])).ids) for row in ROWS]
+    assert min(lengths) <= 6
+    assert max(lengths) >= 40
+    assert all(not row["prompt"].endswith(" ") for row in ROWS)
