@@ -66,7 +66,7 @@ def estimate(found=SMALL, tokens=10, free=20 * GB, **changes):
     [
         pytest.param(9, 50, id="short"),
         pytest.param(9, 200, id="large K", marks=pytest.mark.slow),
-        pytest.param(200, 50, id="long"),
+        pytest.param(200, 50, id="long", marks=pytest.mark.slow),
     ],
 )
 def test_an_estimate_is_near_what_a_measurement_takes(words, k):
