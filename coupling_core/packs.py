@@ -10,6 +10,7 @@ import hashlib
 import json
 import lzma
 import struct
+import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
@@ -72,8 +73,8 @@ def pack(store: Store, keys: Iterable[str], path: Path) -> int:
         OSError: where the file cannot be written.
     """
     listed = []
-    temporary = path.with_name(f".{path.name}.part")
-    try:
+    with tempfile.TemporaryDirectory(dir=path.parent) as folder:  # one writer's own
+        temporary = Path(folder) / path.name
         with zipfile.ZipFile(temporary, "w") as file:
             for key in dict.fromkeys(keys):
                 result = store.get(key)
@@ -92,8 +93,6 @@ def pack(store: Store, keys: Iterable[str], path: Path) -> int:
             manifest = {"version": VERSION, "schema": SCHEMA, "results": listed}
             file.writestr(MANIFEST, json.dumps(manifest, indent=1, ensure_ascii=False))
         temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
     return len(listed)
 
 

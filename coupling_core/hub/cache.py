@@ -169,9 +169,9 @@ def remember(repo: str, revision: str | None, commit: str) -> None:
     # A cache that cannot be written to still has the files.
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile("w", dir=repository(repo), delete=False) as file:
-            file.write(commit)
-        Path(file.name).replace(path)
+        with tempfile.TemporaryDirectory(dir=repository(repo)) as folder:
+            (Path(folder) / "ref").write_text(commit)
+            (Path(folder) / "ref").replace(path)
 
 
 def _name(repo: str) -> str:
