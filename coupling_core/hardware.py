@@ -2,14 +2,20 @@
 
 import resource
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from importlib.metadata import version
 
 import psutil
 import torch
+from torch import nn
 
 from coupling_core.errors import InputError
 from coupling_core.settings import settings
+
+SMALL = 20 * 10**6
+"""Parameters up to which a model is small."""
 
 
 def devices() -> list[str]:
@@ -61,6 +67,21 @@ def free_memory(device: torch.device) -> int:
 def usable_memory(device: torch.device) -> int:
     """Bytes that a measurement may take: what is free, less what is set to be kept in reserve."""
     return max(0, free_memory(device) - settings().memory_reserve)
+
+
+@contextmanager
+def threads_for(model: nn.Module) -> Iterator[None]:
+    """One thread for a small model: products of microseconds end sooner than a second one wakes.
+
+    Where a browser takes the other core, all steps of the smallest training run take a third less.
+    """
+    before = torch.get_num_threads()
+    if sum(parameter.numel() for parameter in model.parameters()) <= SMALL:
+        torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def peak_memory(device: torch.device) -> int:

@@ -109,7 +109,11 @@ def _compute(
     else:
         loaded = models.load(request, device, report)
     start = time.perf_counter()
-    with models.evaluating(loaded.model), models.in_float32(loaded.model, loaded.device):
+    with (
+        hardware.threads_for(loaded.model),
+        models.evaluating(loaded.model),
+        models.in_float32(loaded.model, loaded.device),
+    ):
         report(Progress("tracing"))
         result = measuring.compose(request, identity, loaded, report)
     cost = {

@@ -246,3 +246,16 @@ def test_the_untrained_twin_depends_on_its_seed_alone(folder):
     first, other, again = (measure(replace(request, untrained=seed)) for seed in (1, 2, 1))
     assert first.singular_values == close(again.singular_values)
     assert first.singular_values != close(other.singular_values)
+
+
+@pytest.mark.parametrize(("small", "threads"), [(10**9, 1), (0, 2)])
+def test_a_small_model_has_one_thread(folder, monkeypatch, small, threads):
+    monkeypatch.setattr("coupling_core.hardware.SMALL", small)
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        result = measure(Request(PROMPT, model=folder, k=4))
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
+    assert result.provenance["threads"] == threads
