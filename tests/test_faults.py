@@ -98,7 +98,7 @@ def end_of(queue, key):
         (MODEL, KeyboardInterrupt(), "not foreseen (KeyboardInterrupt"),
         (STORE, KeyboardInterrupt(), "not foreseen (KeyboardInterrupt"),
         (SVD, SystemExit(3), "not foreseen (SystemExit: 3)"),
-        (MODEL, MemoryError(), "memory ran out while measuring"),
+        (MODEL, MemoryError(), "may be used now: close other programs"),
         (SVD, RecursionError("too deep"), "not foreseen (RecursionError: too deep)"),
         (MODEL, UnspeakableError(), "the worker died while it measured this"),
         (STORE, UnspeakableError(), "the worker died while it measured this"),
@@ -121,6 +121,7 @@ def test_whatever_is_raised_deep_inside_the_next_job_runs(
         wait_for_idle()
     assert raised == [place]
     assert (failed.state, words in failed.error) == ("failed", True)
+    assert isinstance(error, MemoryError) == ("memory ran out while measuring" in failed.error)
     assert queue.active() == []
     wait_for_idle()
     assert problem(results) == ""
