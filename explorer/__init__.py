@@ -5,10 +5,7 @@ from importlib import import_module
 
 # Read by OpenMP when torch is imported. Threads that spin while they wait are faster on an idle
 # machine, but browsers and other visitors want the cores too, and then spinning is far slower.
-# Those of GNU's OpenMP spin for some microseconds first: small models ask for them so often that
-# to wake them would take longer than what they do.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
-os.environ.setdefault("GOMP_SPINCOUNT", "10000")
 
 # Whole packages, before a page asks for a part of one: where two visitors' threads import a package
 # and a module of it at once, each waits for the other, and Python shows one of them half of it.
