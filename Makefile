@@ -14,6 +14,7 @@ app: $(VENV)/installed
 
 test: $(VENV)/installed-dev
 	tests/install-chromium
+	tests/install-slurm
 	$(BIN)/coupling models --prepare smollm2-135m
 	$(BIN)/pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
 

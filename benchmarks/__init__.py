@@ -26,6 +26,7 @@ SCRIPTS = (
     "startup",
     "training",
     "load",
+    "sweeps",
     "paths",
     "gpu",
 )

@@ -12,13 +12,18 @@ and along the path of each token
 
     models -> decode -> tail, linearised -> paths -> trajectory -> projection
 
-and over the checkpoints of a training run
+over the checkpoints of a training run
 
     suites -> measure, store -> training -> course -> figures
 
-`measure` is the front door; `reference` holds the slow, obvious version of each stage, and
-`compat` the two functions of the package that the papers' authors released. What needs torch is
-imported where it is first used, so that a stored result is read without it.
+and over many models with many prompts
+
+    prompts, catalogue -> sweeps -> statistics -> findings -> figures
+
+`measure` is the front door, and for many models `sweeps.read`, `sweeps.make` and `sweeps.run` are;
+`reference` holds the slow, obvious version of each stage, and `compat` the two functions of the
+package that the papers' authors released. What needs torch, pandas or scipy is imported where it is
+first used, so that a stored result is read without them.
 """
 
 from importlib import import_module
@@ -63,7 +68,10 @@ from coupling_core.trajectory import (
 )
 
 if TYPE_CHECKING:
+    from coupling_core import sweeps
     from coupling_core.decode import read
+    from coupling_core.findings import Findings, Question, find
+    from coupling_core.prompts import PromptSource
     from coupling_core.token_coupling import couple_positions
 
 __all__ = [  # noqa: RUF022 - by stage, not by name
@@ -119,6 +127,12 @@ __all__ = [  # noqa: RUF022 - by stage, not by name
     "Course",
     "StepNumbers",
     "numbers",
+    # many models with many prompts: what is measured, and what its table says
+    "sweeps",
+    "PromptSource",
+    "Question",
+    "find",
+    "Findings",
     # what can go wrong
     "CouplingError",
     "InputError",
@@ -126,11 +140,20 @@ __all__ = [  # noqa: RUF022 - by stage, not by name
     "Cancelled",
 ]
 
-_NEEDS_TORCH = {"read": "decode", "couple_positions": "token_coupling"}
+_SLOW = {
+    "read": "decode",
+    "couple_positions": "token_coupling",
+    "PromptSource": "prompts",
+    "Question": "findings",
+    "find": "findings",
+    "Findings": "findings",
+}
 
 
 def __getattr__(name: str) -> Any:
-    """Bring in what needs torch when it is first asked for."""
-    if name not in _NEEDS_TORCH:
+    """Bring in what needs torch, pandas or scipy when it is first asked for."""
+    if name == "sweeps":
+        return import_module(f"{__name__}.{name}")
+    if name not in _SLOW:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_NEEDS_TORCH[name]}"), name)
+    return getattr(import_module(f"{__name__}.{_SLOW[name]}"), name)

@@ -9,6 +9,9 @@ from uuid import uuid4
 SHIPPED = Path(__file__).resolve().parent.parent / "cache"
 """What comes with a checkout: the gallery of results, the suites of checkpoints."""
 
+SWEEPS = SHIPPED.parent / "sweeps"
+"""What comes with a checkout for measuring many models: the catalogue, prompts."""
+
 STORE_BYTES = 10 * 2**30
 """Size of the store unless told: a result of a small model takes a few megabytes."""
 

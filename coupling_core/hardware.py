@@ -69,6 +69,11 @@ def usable_memory(device: torch.device) -> int:
     return max(0, free_memory(device) - settings().memory_reserve)
 
 
+def threads() -> int:
+    """Threads of the processor that torch takes unless told."""
+    return torch.get_num_threads()
+
+
 @contextmanager
 def threads_for(model: nn.Module) -> Iterator[None]:
     """One thread for a small model: products of microseconds end sooner than a second one wakes.

@@ -38,6 +38,12 @@ Fit = Literal["last", "all"]
 Part = Literal["all", "shallower", "deeper"]
 Layout = Literal["line", "circle", "spring"]
 NodeColor = Literal["community", "depth"]
+Measure = Literal["corrected", "coupling", "alignment"]
+Performance = Literal["loss", "score"]
+Method = Literal["pearson", "spearman"]
+ModelSize = Literal["parameters", "layers", "width", "training_tokens"]
+PromptNumber = Literal["tokens", "difficulty"]
+ModelSubset = Literal["all", "7b", "above-45", "trained", "last", "tokens-known"]
 DEFINITIONS: tuple[Definition, ...] = get_args(Definition)
 ROLES: tuple[Role, ...] = get_args(Role)
 FINAL_NORMS: tuple[FinalNorm, ...] = get_args(FinalNorm)
@@ -50,6 +56,12 @@ FITS: tuple[Fit, ...] = get_args(Fit)
 PARTS: tuple[Part, ...] = get_args(Part)
 LAYOUTS: tuple[Layout, ...] = get_args(Layout)
 NODE_COLORS: tuple[NodeColor, ...] = get_args(NodeColor)
+MEASURES: tuple[Measure, ...] = get_args(Measure)
+PERFORMANCES: tuple[Performance, ...] = get_args(Performance)
+METHODS: tuple[Method, ...] = get_args(Method)
+MODEL_SIZES: tuple[ModelSize, ...] = get_args(ModelSize)
+PROMPT_NUMBERS: tuple[PromptNumber, ...] = get_args(PromptNumber)
+MODEL_SUBSETS: tuple[ModelSubset, ...] = get_args(ModelSubset)
 SAMPLED_DEFINITIONS: tuple[Definition, ...] = ("released", "preprint")
 """The definitions whose chance floor has no closed form and is sampled while the Jacobian is at
 hand."""

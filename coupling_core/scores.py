@@ -269,6 +269,24 @@ def bootstrap(
     )
 
 
+def k_of(k: int | float, width: float) -> int:
+    """K of a model of this width.
+
+    Args:
+        k: an integer is meant as it is; a fraction is a share of the width, rounded, and at least
+            1: the paper's Figure 1a has K = 0.1 d.
+        width: d.
+
+    Raises:
+        InputError: where k is neither.
+    """
+    if isinstance(k, int) and k >= 1:
+        return k
+    if 0 < k < 1:
+        return max(1, round(k * width))
+    raise InputError(f"K must be an integer from 1 on or a share of the width below 1, not {k}")
+
+
 def require_k(result: Result, k: int) -> None:
     """Refuse a K that the result does not hold."""
     if not 1 <= k <= result.k_max:

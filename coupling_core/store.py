@@ -40,6 +40,10 @@ _REMEDY = "set COUPLING_STORE to a folder that you may write"
 _ROOM = 2**20
 """Bytes without which a disk is taken to be full."""
 
+UNSEEN = 0.01
+"""Share of the bound that a process may write until it looks at all results again: thousands of
+files are not looked at for each of thousands of results."""
+
 _ABANDONED_AFTER = 3600.0  # seconds; no writer is silent for so long
 _SHOWN = ("request", "identity", "tokens", "provenance")
 _log = logging.getLogger(__name__)
@@ -114,7 +118,8 @@ class Store:
         layers: folders to read what it lacks from, the first one first; None is `default_layers()`.
         gallery: the last of them, which comes with the program; None is `cache/gallery/` of a
             checkout.
-        max_bytes: above this, the results that were not used for longest are evicted.
+        max_bytes: above this, the results that were not used for longest are evicted; each process
+            may pass it by a hundredth.
     """
 
     def __init__(
@@ -129,6 +134,7 @@ class Store:
         self.gallery = gallery or SHIPPED / "gallery"
         self.layers = (*(default_layers() if layers is None else layers), self.gallery)
         self.max_bytes = max_bytes
+        self._written = max_bytes  # so that the first result of each process looks at all others
 
     def key(self, request: Request, identity: Mapping[str, Any]) -> str:
         """The key under which the answer to a request is put.
@@ -146,7 +152,7 @@ class Store:
         wanted = make_key(request, identity)
         stored = [
             (abs(key.k_view - wanted.k_view), key.k_max, path)
-            for key, path in self._files(f"{wanted.digest}-*")
+            for key, path in self._files(f"{wanted.digest}-")
             if key.answers(request)
         ]
         for _, _, path in sorted(stored, key=itemgetter(0, 1)):
@@ -183,11 +189,14 @@ class Store:
             raise InputError(f"the key {result.key!r} is not that of the result's request")
         path = self.root / f"{result.key}{SUFFIX}"
         try:
-            self._write(path, encode(result))
+            self._write(path, data := encode(result))
         except OSError as error:
             raise ComputeError(str(refused_write(error, path, _REMEDY))) from error
-        self._sweep()
-        self._evict(path)
+        self._written += len(data)
+        if self._written >= self.max_bytes * UNSEEN:
+            self._written = 0
+            self._sweep()
+            self._evict(path)
         return path
 
     def require_writable(self) -> None:
@@ -207,10 +216,17 @@ class Store:
     def entries(self) -> list[Entry]:
         """All stored results, the last used first; only their headers are read."""
         found: dict[str, Entry] = {}
-        for _, path in self._files("*"):
+        for _, path in self._files():
             with suppress(FileNotFoundError):  # another process has just evicted it
                 found.setdefault(path.stem, self._entry(path))
         return sorted(found.values(), key=lambda entry: entry.used, reverse=True)
+
+    def keys(self) -> dict[str, list[Key]]:
+        """The keys of all stored results by their digests; no file is opened."""
+        found: dict[str, list[Key]] = {}
+        for key, _ in self._files():
+            found.setdefault(key.digest, []).append(key)
+        return found
 
     def verify(self, key: str) -> str:
         """What is wrong with a stored result, read to its last byte; "" where it is sound.
@@ -227,9 +243,9 @@ class Store:
 
     def path(self, key: str) -> Path:
         """The file of a stored result; raises `InputError` where there is none with this key."""
-        # A text that is no key is never put into a pattern: it could lead out of the folder.
-        for _, path in self._files(key) if parse_key(key) else ():
-            return path
+        for found, path in self._files(key) if parse_key(key) else ():
+            if str(found) == key:
+                return path
         raise InputError(f"there is no stored result {key!r}: look at the list of stored results")
 
     def remove(self, key: str) -> None:
@@ -247,19 +263,22 @@ class Store:
         except OSError as error:
             raise ComputeError(f"{path} cannot be removed ({error.strerror or error})") from error
 
-    def _files(self, pattern: str) -> Iterator[tuple[Key, Path]]:
-        """Files that a key names, those of the store before those of the layers below it."""
+    def _files(self, start: str = "") -> Iterator[tuple[Key, Path]]:
+        """Files whose key begins so, those of the store before those of the layers below it."""
         for folder in dict.fromkeys((self.root, *self.layers)):
             try:
-                found = sorted(folder.glob(pattern + SUFFIX))
+                with os.scandir(folder) as entries:  # three times as fast as a glob
+                    names = sorted(each.name for each in entries if each.name.startswith(start))
+            except (FileNotFoundError, NotADirectoryError):
+                continue
             except OSError as error:
                 raise InputError(
                     f"{folder} cannot be read as a store ({error.strerror or error}): name "
                     "another folder"
                 ) from error
-            for path in found:
-                if key := parse_key(path.stem):
-                    yield key, path
+            for name in names:
+                if name.endswith(SUFFIX) and (key := parse_key(name.removesuffix(SUFFIX))):
+                    yield key, folder / name
 
     def _is_below(self, path: Path) -> bool:
         return path.parent.resolve() in self._below()
@@ -307,11 +326,12 @@ class Store:
         if self.root.resolve() in self._below():
             return  # a folder that is only read
         files: list[tuple[int, int, Path]] = []
-        for path in self.root.glob(f"*{SUFFIX}"):
-            with suppress(FileNotFoundError):
-                stat = path.stat()
-                if parse_key(path.stem):
-                    files.append((stat.st_mtime_ns, stat.st_size, path))
+        with os.scandir(self.root) as entries:
+            for entry in entries:
+                if entry.name.endswith(SUFFIX) and parse_key(entry.name.removesuffix(SUFFIX)):
+                    with suppress(FileNotFoundError):
+                        stat = entry.stat()
+                        files.append((stat.st_mtime_ns, stat.st_size, Path(entry.path)))
         excess = sum(size for _, size, _ in files) - self.max_bytes
         for _, size, path in sorted(files):
             if excess > 0 and path != kept:

@@ -6,8 +6,9 @@ Either way a step is a revision of a repository.
 """
 
 import csv
+import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -34,6 +35,9 @@ PYTHIA_SIZES = {
 """Bytes of a checkpoint in half precision, masks included. Each size was trained on the Pile and on
 the Pile without its duplicates; the two smallest on the latter alone, to which the hub leads their
 shorter names."""
+
+PYTHIA_TOKENS_A_STEP = 1024 * 2048
+"""Sequences of a step times their length."""
 
 _PICKLED = (
     "its steps hold pickled weights on the hub, which are never loaded: convert them elsewhere "
@@ -93,6 +97,17 @@ class Suite:
         found = {step_of(name) for name in hub.cache.refs(self.repo)}
         return tuple(step for step in self.steps if step in found)
 
+    @property
+    def tokens_a_step(self) -> int:
+        """How many tokens a step of training reads; 0 where that was not recorded."""
+        if not self.is_own:
+            return PYTHIA_TOKENS_A_STEP
+        try:
+            recipe = json.loads((hub.cache.repository(self.repo) / "recipe.json").read_text())
+            return int(recipe["tokens"]) // self.steps[-1]
+        except (OSError, ValueError, KeyError, TypeError):
+            return 0
+
     def losses(self) -> Mapping[int, float]:
         """Held-out loss in nats a token, by step; empty where none was recorded."""
         path = hub.cache.repository(self.repo) / "losses.csv"
@@ -139,6 +154,23 @@ def find_suite(name: str) -> Suite:
 def seeded(name: str, seed: int) -> str:
     """The name of a suite that is trained from this seed."""
     return f"{name}-seed{seed}" if seed else name
+
+
+def require_steps(suite: Suite, steps: Iterable[int]) -> tuple[int, ...]:
+    """These steps of a suite, rising.
+
+    Raises:
+        InputError: where the suite does not have one of them.
+    """
+    chosen = sorted(set(steps))
+    for step in chosen:
+        if step not in suite.steps:
+            near = sorted(sorted(suite.steps, key=lambda other: abs(other - step))[:2])
+            raise InputError(
+                f"{suite.name} has no step {step}: nearest are {near[0]} and {near[1]}, and "
+                f"`coupling suite list {suite.name}` has them all"
+            )
+    return tuple(chosen)
 
 
 def revision(step: int) -> str:

@@ -7,3 +7,12 @@ def size(n_bytes: float) -> str:
         if n_bytes >= factor:
             return f"{n_bytes / factor:.1f} {unit}"
     return f"{n_bytes / 1e3:.0f} kB"
+
+
+def duration(seconds: float) -> str:
+    """Seconds in words: 0.3 s, 42 s, 3 min, 2.5 h."""
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"

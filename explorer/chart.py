@@ -12,6 +12,7 @@ from coupling_core.figures import render
 from coupling_core.records import AnyView
 from coupling_core.results import Result
 from explorer.session import change
+from explorer.text import plain
 
 IMAGE_FORMAT = "_image_format"
 """Where the session keeps the format of the camera button: "svg" or "png"."""
@@ -28,7 +29,7 @@ class Shown(NamedTuple):
 def draw(
     figure: go.Figure,
     name: str,
-    shown: Shown,
+    shown: Shown | None,
     table: Callable[[], pd.DataFrame],
     *,
     picks: tuple[str, ...] = (),
@@ -38,10 +39,10 @@ def draw(
     Args:
         figure: with its alternative text and caption in `layout.meta`.
         name: of its files; unique on the page.
-        shown: what the figure is of.
+        shown: what the figure is of; None where it names its sources itself.
         table: makes its table twin.
-        picks: fields of the state that a click selects: each point's custom data has a number for
-            each, such as (l, l').
+        picks: fields of the state that a click selects: each point's custom data has a number, or
+            a text, for each, such as (l, l').
     """
     # Dragging would zoom by accident, and on a small screen keep the page from scrolling.
     figure.update_layout(dragmode=False)
@@ -55,7 +56,7 @@ def draw(
         selection_mode="points",
         on_select=(lambda: _pick(name, picks)) if picks else "ignore",
     )
-    st.caption(figure.layout.meta["caption"])
+    st.caption(plain(figure.layout.meta["caption"]))
     fold = st.expander("Table and files", key=f"{name}@fold", on_change=change, type="compact")
     if fold.open:
         with fold:
@@ -68,10 +69,14 @@ def _pick(name: str, fields: tuple[str, ...]) -> None:
     if points:
         found = points[0]["customdata"]  # a typed array comes back as a mapping by position
         numbers = found.values() if isinstance(found, dict) else np.atleast_1d(found)
-        change(**{field: int(number) for field, number in zip(fields, numbers, strict=True)})
+        change(**{field: _plain(value) for field, value in zip(fields, numbers, strict=True)})
 
 
-def _files(figure: go.Figure, name: str, shown: Shown, table: pd.DataFrame) -> None:
+def _plain(value: object) -> int | str:
+    return str(value) if isinstance(value, str) else int(value)
+
+
+def _files(figure: go.Figure, name: str, shown: Shown | None, table: pd.DataFrame) -> None:
     st.dataframe(table, height=260, alt=f"Table of the figure {name}")
     with st.container(horizontal=True):
         st.download_button(
@@ -84,7 +89,7 @@ def _files(figure: go.Figure, name: str, shown: Shown, table: pd.DataFrame) -> N
         )
         st.download_button(
             "HTML that stands alone",
-            lambda: render(figure, ".html", shown.result, shown.view),
+            lambda: render(figure, ".html", *(shown or ())),
             f"{name}.html",
             "text/html",
             key=f"{name}@html",

@@ -85,6 +85,23 @@ step has principal components of its own, turned so that nothing flips from step
 **One prompt is no evidence.** A claim on training needs many texts and several seeds.
 """
 
+SWEEPS = """
+Each point is a set of weights: a model, or a checkpoint of a training run. Its coupling is the mean
+over all prompts of the sweep; the bar is a 95 % bootstrap interval over prompts. An open symbol is
+not trained; a thin line joins the checkpoints of one run in the order of training.
+
+**n, R², p.** The lines are least squares. p is as if all models were independent, which models of
+one family and checkpoints of one run are not: trust the interval over whole families or runs where
+there is one, and look at what is left without each family.
+
+**Performance.** A held-out loss was recorded as a run was trained, and lower is better; a
+leaderboard score is a published one, joined by the model's id. Without either, a model is not in
+this figure.
+
+**By prompt.** Whether longer or harder prompts couple more, within each model. All models share the
+prompts; the interval of their mean resamples prompts.
+"""
+
 START = """
 Each block of a transformer moves a token's state a little. Its **Jacobian** is the linear part of
 that move, and the Jacobian's top singular vectors are the directions it acts on most. If two blocks

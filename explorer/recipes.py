@@ -3,11 +3,15 @@
 import shlex
 from collections.abc import Collection, Sequence
 from dataclasses import MISSING, Field, dataclass, fields, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from coupling_core.records import TOKEN_KINDS, AnyView, Kind, PathView, Request, View
 from coupling_core.suites import Suite
 from explorer.state import State
+
+if TYPE_CHECKING:  # statistics import scipy, which the pages do without until they need it
+    from coupling_core.findings import Question
+    from coupling_core.sweeps import Journal
 
 _SHOWN = ("prompt", "model", "k", "definition")
 
@@ -160,6 +164,36 @@ def training_recipes(suites: Sequence[Suite], state: State) -> tuple[str, str]:
     }
     command = " ".join(["training", *(f"--suite={name}" for name in names)])
     return "\n".join(program), _command(command, always, options, [])
+
+
+def sweep_recipes(journal: "Journal", asked: "Question") -> tuple[str, str]:
+    """The Python program and the command line that give what a sweep says.
+
+    Args:
+        journal: of the sweep.
+        asked: the question.
+    """
+    from coupling_core.findings import Question
+
+    program = [
+        "from pathlib import Path",
+        "from coupling_core.findings import Question, find",
+        "from coupling_core.sweeps import read_table",
+        "",
+        f"table = read_table(Path({str(journal.table)!r}))",
+        f"found = find(table, {asked!r})",
+        "print(*found.shows, *found.does_not_show, sep='\\n')",
+        "print(found.means.rows)",
+    ]
+    options: _Options = {
+        "measure": (asked.measure, Question.measure),
+        "against": (asked.against, None),
+        "subset": (asked.subset, Question.subset),
+        "method": (asked.method, Question.method),
+    }
+    name = str(journal.plan().get("name", "sweep"))
+    command = f"sweep report sweeps/{name}.toml"
+    return "\n".join(program), _command(command, {"k": f"{asked.k:g}"}, options, [])
 
 
 _Options = dict[str, tuple[object, object]]

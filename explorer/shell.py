@@ -36,9 +36,10 @@ PAGES = {
     "Trajectories": "pages/3_Trajectories.py",
     "Layer graph": "pages/4_Layer_graph.py",
     "Training": "pages/5_Training.py",
-    "Compare": "pages/6_Compare.py",
-    "Runs": "pages/7_Runs.py",
-    "Method": "pages/8_Method.py",
+    "Generalization": "pages/6_Generalization.py",
+    "Compare": "pages/7_Compare.py",
+    "Runs": "pages/8_Runs.py",
+    "Method": "pages/9_Method.py",
 }
 """Every page by its title, in the order of the navigation."""
 PAGE_OF_KIND: dict[Kind, str] = {
@@ -69,7 +70,8 @@ def page(title: str) -> Iterator[State]:
     _require_use()
     state = open_session(title)
     _navigation()
-    sidebar(of_suites=title == "Training")
+    if title != "Generalization":  # which is about no one model and no one prompt
+        sidebar(of_suites=title == "Training")
     if found := problems():
         st.warning(f"Not all that was asked for could be taken: {plain('; '.join(found))}.")
     with plain_errors():

@@ -1,6 +1,7 @@
 """What a reader has chosen, and its form in a link. No Streamlit in here."""
 
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,8 +18,14 @@ from coupling_core.records import (
     FINAL_NORMS,
     FITS,
     LAYOUTS,
+    MEASURES,
+    METHODS,
+    MODEL_SIZES,
+    MODEL_SUBSETS,
     NODE_COLORS,
     PARTS,
+    PERFORMANCES,
+    PROMPT_NUMBERS,
     QUANTISATIONS,
     ROLES,
     STACKS,
@@ -28,9 +35,15 @@ from coupling_core.records import (
     FinalNorm,
     Fit,
     Layout,
+    Measure,
+    Method,
+    ModelSize,
+    ModelSubset,
     NodeColor,
     Part,
     PathView,
+    Performance,
+    PromptNumber,
     Quantisation,
     Request,
     Role,
@@ -105,6 +118,16 @@ class State:
         step: of training; where a run has no such checkpoint, its nearest is shown.
         suite_k: number of leading triplets where training runs are looked at.
         by_step: which numbers are drawn by training step.
+        sweep: the folder of the sweep that is looked at; empty is the first.
+        sweep_k: number of leading triplets there, below 1 their share of the width; 0 is the
+            smallest that all models have.
+        measure: of coupling, where many models are looked at.
+        against: which performance; None is one that is known.
+        subset: of the models.
+        method: of correlation.
+        model_size: the number of a model that coupling is drawn against.
+        prompt_number: the number of a prompt that coupling is drawn against.
+        of_model: the model whose prompts are drawn; empty is the first.
     """
 
     model: str = DEFAULT_MODEL
@@ -148,6 +171,15 @@ class State:
     step: int = FIRST_STEP
     suite_k: int = SUITE_K
     by_step: str = BY_STEP[0]
+    sweep: str = ""
+    sweep_k: float = 0.0
+    measure: Measure = "corrected"
+    against: Performance | None = None
+    subset: ModelSubset = "all"
+    method: Method = "pearson"
+    model_size: ModelSize = "parameters"
+    prompt_number: PromptNumber = "tokens"
+    of_model: str = ""
 
     def request(self) -> Request:
         """What has to be measured; raises `InputError` where no model could do it."""
@@ -331,6 +363,22 @@ def _suites(text: str) -> str:
     return text
 
 
+def _folder(text: str) -> str:
+    if not re.fullmatch(r"[\w][\w.-]{0,80}", text):
+        raise InputError("the name of a sweep is expected")
+    return text
+
+
+def _triplets(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not (0 < number < 1 or (1 <= number < 10**6 and number.is_integer())):
+        raise InputError("an integer from 1, or a share of the width below 1, is expected")
+    return number
+
+
 def _words(text: str) -> str:
     if not text.strip():
         raise InputError("a text is expected")
@@ -379,6 +427,15 @@ _READERS: Mapping[str, tuple[str, Callable[[str], Any]]] = {
     "step": ("step", _at_least(0)),
     "sk": ("suite_k", _at_least(1)),
     "by": ("by_step", _one_of(BY_STEP)),
+    "sweep": ("sweep", _folder),
+    "gk": ("sweep_k", _triplets),
+    "measure": ("measure", _one_of(MEASURES)),
+    "against": ("against", _one_of(PERFORMANCES)),
+    "subset": ("subset", _one_of(MODEL_SUBSETS)),
+    "method": ("method", _one_of(METHODS)),
+    "size": ("model_size", _one_of(MODEL_SIZES)),
+    "number": ("prompt_number", _one_of(PROMPT_NUMBERS)),
+    "of": ("of_model", _words),
 }
 """Name in a link: field, and how its text is read."""
 

@@ -1,15 +1,8 @@
 """Numbers with their units, as people write them."""
 
-from coupling_core.units import size
+from coupling_core.units import duration, size
 
 __all__ = ["duration", "ordinal_place", "size"]
-
-
-def duration(seconds: float) -> str:
-    """Seconds in words: 0.3 s, 42 s, 3 min."""
-    if seconds < 10:
-        return f"{seconds:.1f} s"
-    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
 
 
 def ordinal_place(place: int) -> str:

@@ -1,36 +1,162 @@
-"""The models of the papers' Table 1, as data."""
+"""The catalogue of models: those of the papers' Table 1, and a user's own."""
 
+from dataclasses import replace
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
+from coupling_core import archive
+from coupling_core.catalogue import (
+    CatalogueModel,
+    catalogue,
+    read_catalogue,
+    write_catalogue,
+)
+from coupling_core.errors import ComputeError, InputError
+from coupling_core.folders import user_cache
 from coupling_core.identity import is_hub_id
 
 FILE = Path(__file__).parents[1] / "sweeps" / "models.csv"
+OWN = CatalogueModel("me/mine", "Mine", 1_000_000, 4, 64, score=12.5, tuned=True, note='a, "b"\nc')
+HEAD = FILE.read_text().partition("\n")[0]
 
 
 @pytest.fixture(scope="module")
 def models():
-    return pd.read_csv(FILE)
+    return read_catalogue(FILE)
+
+
+# ---- what ships
 
 
 def test_every_model_stands_once_and_can_be_asked_for(models):
-    assert len(models) == 42
-    assert models["model"].is_unique
-    assert all(map(is_hub_id, models["model"]))
+    assert len(models) == len({model.id for model in models}) == 42
+    assert all(is_hub_id(model.id) for model in models)
 
 
 def test_every_number_is_one_and_names_its_source(models):
-    for name in ("parameters", "layers", "width"):
-        assert (models[name] > 0).all()
-    assert models["score"].dropna().between(25, 75).all()
-    assert models["score"].notna().sum() == 36
-    assert models["source"].notna().all()
-    assert set(models["positions"]) == {"RoPE", "ALiBi", "Sine"}
+    scores = [model.score for model in models if model.score is not None]
+    assert len(scores) == 36
+    assert all(25 <= score <= 75 for score in scores)
+    assert all(model.source and model.family for model in models)
+    assert {model.positions for model in models} == {"RoPE", "ALiBi", "Sine"}
+    assert sum(model.tuned for model in models) == 11
 
 
 def test_blocks_of_that_width_have_about_as_many_parameters(models):
     """12 d^2 a block in most families, and the embeddings: of Gemma 2B, more than half."""
-    blocks = 12 * models["layers"] * models["width"] ** 2
-    assert (models["parameters"] / blocks).between(0.5, 2.5).all()
+    ratios = [model.parameters / (12 * model.layers * model.width**2) for model in models]
+    assert all(0.5 <= ratio <= 2.5 for ratio in ratios)
+
+
+def test_a_row_is_read_as_it_stands(models):
+    assert next(model for model in models if model.id == "EleutherAI/pythia-12b") == CatalogueModel(
+        id="EleutherAI/pythia-12b",
+        family="Pythia",
+        parameters=12_000_000_000,
+        layers=36,
+        width=5120,
+        training_tokens=300_000_000_000,
+        score=58.9,
+        positions="RoPE",
+        tuned=False,
+        source="Table 1 of the paper",
+        note="far above the 39.30 of 6.9B; as printed",
+    )
+
+
+# ---- a user's own
+
+
+def test_what_is_written_is_read_again(models, tmp_path):
+    path = tmp_path / "new" / "models.csv"
+    write_catalogue(path, models)
+    assert path.read_bytes() == FILE.read_bytes()
+    write_catalogue(path, [OWN])
+    assert read_catalogue(path) == [OWN]
+
+
+def test_own_models_replace_and_extend_those_that_ship(models):
+    better = replace(models[3], score=60.0)
+    write_catalogue(user_cache() / "models.csv", [OWN, better])
+    found = catalogue()
+    assert found == [*models[:3], better, *models[4:], OWN]
+
+
+def test_without_own_models_those_that_ship_are_all(models):
+    assert catalogue() == models
+
+
+def test_outside_a_checkout_own_models_are_all(monkeypatch, tmp_path):
+    monkeypatch.setattr("coupling_core.catalogue.SWEEPS", tmp_path / "nowhere")
+    assert catalogue() == []
+    write_catalogue(user_cache() / "models.csv", [OWN])
+    assert catalogue() == [OWN]
+
+
+ROW = "me/mine,Mine,1000,4,64,,12.5,RoPE,yes,,"
+EDITS = {
+    ("1000", "-5"): "line 3, column parameters: expected a whole number from 1, in digits",
+    ("1000", "7e9"): "column parameters: expected a whole number from 1, in digits, and '7e9' came",
+    ("1000", ""): "column parameters: expected a whole number from 1, in digits, and nothing came",
+    ("1000", "9" * 5000): "column parameters: expected a whole number from 1",
+    (",4,", ",four,"): "column layers: expected a whole number from 1, in digits, and 'four' came",
+    (",64,", ",0,"): "column width: expected a whole number from 1, in digits, and '0' came",
+    ("12.5", "high"): "column score: expected a number from 0 to 100, or nothing, and 'high' came",
+    ("12.5", "nan"): "column score: expected a number from 0 to 100, or nothing, and 'nan' came",
+    ("12.5", "120"): "column score: expected a number from 0 to 100, or nothing, and '120' came",
+    (",,12.5", ",-1,12.5"): "column training_tokens: expected a whole number from 1, in digits",
+    ("yes", "no"): "column tuned: expected yes, or nothing, and 'no' came",
+    ("me/mine", ""): "column model: expected what --model takes, and nothing came",
+    ("me/mine", "a/b"): "line 3, model a/b stands there twice",
+    ("yes,,", "yes,,,x"): "line 3: more cells than columns",
+}
+
+
+@pytest.mark.parametrize(("edit", "why"), EDITS.items(), ids=range(len(EDITS)))
+def test_a_cell_that_cannot_be_is_told_by_line_and_column(tmp_path, edit, why):
+    path = tmp_path / "models.csv"
+    path.write_text(f"{HEAD}\n{ROW.replace('me/mine', 'a/b')}\n{ROW.replace(*edit)}\n")
+    with pytest.raises(InputError) as told:
+        read_catalogue(path)
+    assert str(told.value).startswith(str(path))
+    assert why in str(told.value)
+    assert len(str(told.value)) < len(str(path)) + 150
+
+
+def test_a_row_of_numbers_alone_is_enough(tmp_path):
+    path = tmp_path / "models.csv"
+    path.write_text(f"\ufeff{HEAD}\r\n a/b ,,1000,4,64\r\n", encoding="utf-8")
+    assert read_catalogue(path) == [CatalogueModel("a/b", "", 1000, 4, 64)]
+
+
+def test_a_column_that_is_missing_is_told(tmp_path):
+    path = tmp_path / "models.csv"
+    path.write_text(HEAD.replace("width", "weight") + "\n")
+    with pytest.raises(InputError, match="expected a column 'width' in line 1, and model, family"):
+        read_catalogue(path)
+
+
+def test_a_file_that_is_no_table_is_told(tmp_path):
+    with pytest.raises(InputError, match="cannot be read as text"):
+        read_catalogue(tmp_path)
+
+
+def test_a_write_that_fails_leaves_what_was_there(tmp_path, monkeypatch):
+    path = tmp_path / "models.csv"
+    write_catalogue(path, [OWN])
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(archive.os, "fsync", full)
+    with pytest.raises(ComputeError, match="the disk is full"):
+        write_catalogue(path, [])
+    assert read_catalogue(path) == [OWN]
+    assert list(tmp_path.glob(".*")) == []
+
+
+def test_a_place_that_cannot_be_written_is_told(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="cannot be written"):
+        write_catalogue(tmp_path / "file" / "models.csv", [OWN])

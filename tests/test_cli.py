@@ -433,6 +433,14 @@ def test_jsonl_prompts_keep_their_newlines(depth, tmp_path):
     assert [p["prompt"] for p in said["prompts"]] == ["The cat\nsat", OTHER]
 
 
+def test_csv_prompts_are_read_by_their_column(depth, tmp_path):
+    path = tmp_path / "p.csv"
+    path.write_text(f'category,prompt\nx,"The cat\nsat"\ny,{OTHER}\n')
+    said = printed(depth("--prompts", path, "--json"))
+    assert [p["prompt"] for p in said["prompts"]] == ["The cat\nsat", OTHER]
+    assert [p["line"] for p in said["prompts"]] == [2, 4]
+
+
 @pytest.mark.parametrize("line", ["no json", '{"text": "x"}', '["x"]', '{"prompt": 3}'])
 def test_a_line_that_is_no_prompt_is_named(depth, tmp_path, line):
     path = tmp_path / "p.jsonl"

@@ -1,14 +1,24 @@
-"""The commands that the documents give are run as they stand, but for the form of their figure."""
+"""What the documents say is so: commands run as they stand, tables name every key, names exist."""
 
+import json
 import re
 import shlex
+import subprocess
+import sys
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
-from coupling_core import Store
+import coupling_core
+from coupling_core import PromptSource, Store
+from coupling_core.prompts import BENCHMARKS
+from coupling_core.sweeps.definition import Models, Slurm, Sweep
+from coupling_core.sweeps.table import COLUMNS
 
-FIGURES = (Path(__file__).parents[1] / "docs" / "figures.md").read_text()
+ROOT = Path(__file__).parents[1]
+FIGURES = (ROOT / "docs" / "figures.md").read_text()
+SWEEPS = (ROOT / "docs" / "sweeps.md").read_text()
 PROMPT = re.search(r'`(--prompt "[^"]*")`', FIGURES)[1]
 COMMANDS = re.findall(r"`coupling ([^`]*--out [^`]*)`", FIGURES)
 
@@ -34,3 +44,47 @@ def test_a_command_of_the_table_writes_its_figure(run, tmp_path, command):
     status, _, error = run(*words)
     assert status == 0, error
     assert Path(words[-1]).stat().st_size > 10_000
+
+
+@pytest.mark.parametrize("name", coupling_core.__all__)
+def test_every_public_name_is_there(name):
+    assert getattr(coupling_core, name) is not None
+
+
+def test_what_is_slow_is_imported_when_it_is_asked_for():
+    slow = ("torch", "scipy", "pandas", "distributed")
+    program = (
+        f"import sys, json, coupling_core; print(json.dumps([n in sys.modules for n in {slow}]))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert not any(json.loads(done.stdout))
+
+
+def named(text: str) -> set[str]:
+    """What stands in code in the first cells of the tables of a text."""
+    cells = (line.split("|")[1] for line in text.splitlines() if line.startswith("| `"))
+    return {name.strip("[]") for cell in cells for name in re.findall(r"`([^`]+)`", cell)}
+
+
+@pytest.mark.parametrize(
+    ("begin", "end", "keys"),
+    [
+        ("## What the file may say", "In `[[models]]`", list(Sweep.model_fields)),
+        ("In `[[models]]`", "In `[[prompts]]`", list(Models.model_fields)),
+        ("In `[[prompts]]`", "In `[slurm]`:", [field.name for field in fields(PromptSource)]),
+        ("In `[slurm]`:", "## Prompts", list(Slurm.model_fields)),
+        ("## Prompts", "## Models", list(BENCHMARKS)),
+        ("## What comes of it", "## How large", list(COLUMNS)),
+        (
+            "## The sweeps that come",
+            "Each says",
+            [path.name for path in (ROOT / "sweeps").glob("*.toml")],
+        ),
+    ],
+    ids=["sweep", "models", "prompts", "slurm", "data sets", "columns", "files"],
+)
+def test_a_table_on_sweeps_names_every_key_and_no_other(begin, end, keys):
+    text = SWEEPS[SWEEPS.index(begin) :]
+    assert named(text[: text.index(end)]) == set(keys)

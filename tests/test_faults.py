@@ -19,7 +19,7 @@ import store_processes as processes
 import tiny
 from cases import content, random_result
 
-from coupling_core import ComputeError, InputError, Request, archive, measure, store
+from coupling_core import ComputeError, InputError, Request, Store, archive, measure, store
 from coupling_core.archive import TEMPORARY
 from coupling_core.heartbeat import FILE, problem
 from coupling_core.identity import identify, locate
@@ -176,7 +176,7 @@ def test_kill_9_time_and_again_in_the_middle_of_writing(results):
     assert left  # some were killed in the middle
     for path in left:
         os.utime(path, (time.time() - DAY,) * 2)
-    results.put(before)
+    Store(results.root, gallery=results.gallery).put(before)  # by a process that starts now
     assert not list(results.root.glob(f".*{TEMPORARY}"))
 
 

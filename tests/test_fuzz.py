@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal, get_args, get_origin
@@ -23,11 +24,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.numpy import load as load_tensors
 from safetensors.numpy import save as save_tensors
+from sweep_table import sweep_of, zoo
 
 from coupling_core import Request, Store, archive, measure
 from coupling_core.archive import decode, encode
 from coupling_core.cli import app, main
-from coupling_core.errors import InputError
+from coupling_core.errors import CouplingError, InputError
+from coupling_core.findings import Question, find
 from coupling_core.gallery import EXAMPLES
 from coupling_core.keys import make_key
 from coupling_core.packs import pack, take_in
@@ -35,15 +38,37 @@ from coupling_core.records import (
     DEFINITIONS,
     DTYPES,
     FINAL_NORMS,
+    KINDS,
     LAYOUTS,
+    MEASURES,
+    METHODS,
+    MODEL_SIZES,
+    MODEL_SUBSETS,
+    PERFORMANCES,
+    PROMPT_NUMBERS,
     ROLES,
     SCHEMA,
     TOKEN_KINDS,
 )
 from coupling_core.suites import suites
+from coupling_core.sweeps import make, read, read_table, write_table
+from coupling_core.sweeps.definition import parse
+from coupling_core.sweeps.report import first_question, report
+from coupling_core.sweeps.table import COLUMNS
 from explorer.state import _READERS, from_query, to_query
 
 PROMPT = "The cat sat"
+SWEEP = """
+name = "few"
+k = [4]
+[[models]]
+model = "MODEL"
+[[models]]
+suite = "mini-64"
+steps = [0, 256]
+[[prompts]]
+text = "The cat sat"
+"""
 RESULTS = [random_result(seed=seed) for seed in (1, 2)]
 KEYS = [result.key for result in RESULTS]
 
@@ -71,9 +96,10 @@ class House:
     Args:
         root: an empty folder.
         shelf: what the store has.
+        model: the folder of the model that was measured for it.
     """
 
-    def __init__(self, root: Path, shelf: Path) -> None:
+    def __init__(self, root: Path, shelf: Path, model: Path) -> None:
         self.root = root
         self.store, self.home, self.cwd = root / "store", root / "home", root / "a" / "b" / "cwd"
         shutil.copytree(shelf, self.store)
@@ -81,6 +107,7 @@ class House:
             folder.mkdir(parents=True)
         (root / "secret" / "diary").write_text("mine")
         (self.cwd / "prompts.txt").write_text(f"{PROMPT}\n")
+        (self.cwd / "few.toml").write_text(SWEEP.replace("MODEL", str(model)))
 
     def listing(self) -> dict[Path, tuple[int, int]]:
         """Every file outside the store and the home, with size and time."""
@@ -109,13 +136,13 @@ class House:
 
 
 @pytest.fixture(scope="module")
-def build(tmp_path_factory: pytest.TempPathFactory, shelf: Path) -> Any:
+def build(tmp_path_factory: pytest.TempPathFactory, shelf: Path, model: Path) -> Any:
     """Make a new house, and tear it down again."""
 
     @contextmanager
     def built() -> Iterator[House]:
         root = tmp_path_factory.mktemp("house")
-        house = House(root, shelf)
+        house = House(root, shelf, model)
         with house.lived_in():
             yield house
         shutil.rmtree(root)
@@ -171,6 +198,7 @@ PLAIN: dict[tuple[str, ...], dict[str, str]] = {
     ("compare",): {"left": KEYS[0], "right": KEYS[1]},
     ("training",): {"--prompt": EXAMPLES[0], "--steps": "256"},
     ("models",): {},
+    ("prompts",): {"source": "prompts.txt"},
     ("health",): {"--url": "http://127.0.0.1:1"},
     ("bench",): {"name": "nonsense"},
     ("runs", "ls"): {},
@@ -181,11 +209,14 @@ PLAIN: dict[tuple[str, ...], dict[str, str]] = {
     ("runs", "import"): {"file": "prompts.txt"},
     ("suite", "list"): {},
     ("suite", "train"): {"name": "nonsense"},
+    ("sweep", "run"): {"file": "few.toml", "--dry-run": ""},
+    ("sweep", "status"): {"file": "few.toml"},
+    ("sweep", "report"): {"file": "few.toml", "--out": "x.html"},
 }
 """What works, or ends at once, of each command: options, and arguments by their names."""
 TOO_LONG = ("doctor",)
 """It looks at the whole machine; a test of its own runs it once."""
-PATHS = {"--out", "--store", "--prompts", "out", "file", "store"}
+PATHS = {"--out", "--store", "--prompts", "--folder", "out", "file", "source", "store"}
 WRITTEN = {"--out", "--store", "out"}
 SOME_PATHS = st.sampled_from(
     (
@@ -194,6 +225,7 @@ SOME_PATHS = st.sampled_from(
         *("../../../store/x.zip", "~", "~/x.npz", "prompts.txt/x.npz", "-"),
         *(".npz", "x.npz/", "a\nb.npz", "\udcff.npz", "a\0.npz", "x" * 300 + ".npz", "é.csv"),
         *("/dev/null/x.npz", "/proc/x.npz", "/proc/self/mem", "/dev/full", "prompts.txt"),
+        *("few.toml", "../cwd/few.toml", "few.toml/"),
     )
 ) | st.text(max_size=20).filter(lambda text: "/" not in text and text != "..")
 URLS = st.sampled_from(
@@ -248,7 +280,7 @@ def command_lines(draw: Any) -> tuple[list[str], set[str]]:
     return line, {value for name, value in given.items() if name in WRITTEN}
 
 
-@cases(30)
+@cases(27)
 @given(command_lines())
 def test_no_command_line_ends_in_a_traceback_or_touches_what_it_does_not_name(
     build: Any, model: Path, drawn: tuple[list[str], set[str]]
@@ -298,13 +330,17 @@ def test_the_name_of_a_file_may_be_no_text(build: Any, model: Path) -> None:
 # ---- links
 
 
-WORDS = (*DEFINITIONS, *ROLES, *FINAL_NORMS, *DTYPES, *TOKEN_KINDS, *LAYOUTS, *suites(), *KEYS)
+TABLE = sweep_of(zoo()[:4], prompts=2)
+WORDS = (
+    *(*DEFINITIONS, *ROLES, *FINAL_NORMS, *DTYPES, *TOKEN_KINDS, *LAYOUTS, *suites(), *KEYS),
+    *(*MEASURES, *METHODS, *MODEL_SUBSETS, *MODEL_SIZES, *PERFORMANCES, *PROMPT_NUMBERS, "0.1"),
+)
 QUERIES = st.dictionaries(
     st.sampled_from(sorted(_READERS)) | TEXTS, TEXTS | st.sampled_from(WORDS), max_size=6
 )
 
 
-@cases(50)
+@cases(41)
 @given(QUERIES)
 def test_any_link_leads_to_a_state_that_can_be_used(query: dict[str, str]) -> None:
     state, problems = from_query(query)
@@ -321,6 +357,7 @@ def test_any_link_leads_to_a_state_that_can_be_used(query: dict[str, str]) -> No
         lambda: state.suite_view(8),
         lambda: state.mosaic_blocks(30),
         lambda: state.token_request(1, 2),
+        lambda: find(TABLE, Question(state.sweep_k or 4, state.measure)),
     ):
         with suppress(InputError):
             use()
@@ -461,3 +498,101 @@ def test_what_gets_in_can_be_looked_at(
             for line in (["ls"], ["ls", "--json"], ["show", key], ["show", key, "--json"]):
                 assert run(["runs", *line])[0] == 0
             require_plain(run(["compare", key, KEYS[1], "--out", "x.csv"]))
+
+
+# ---- sweeps
+
+
+TABLES: dict[str, Any] = {
+    "name": "few",
+    "title": "Few",
+    "k": [4, 0.5],
+    "kinds": ["depth"],
+    "timeout": 5,
+    "token": -1,
+    "models": [
+        {"model": "nobody/nothing", "untrained": [0], "family": "none", "revisions": ["main"]},
+        {"suite": "mini-64", "steps": [0, 256]},
+    ],
+    "prompts": [{"text": "The cat sat"}, {"file": "own.txt", "sample": 1, "seed": 3}],
+    "slurm": {"jobs": 2, "memory": "1GB", "directives": ["--x"]},
+}
+
+
+def spoilt(draw: Any, whole: Any) -> Any:
+    """One place of nested tables and lists with something else in it, or without anything."""
+    places = [
+        (part, at)
+        for part in nested(whole)
+        for at in (sorted(part) if isinstance(part, dict) else range(len(part)))
+    ]
+    part, at = draw(st.sampled_from(places))
+    change = draw(st.sampled_from(("text", "value", "gone", "new")))
+    if change == "gone":
+        del part[at]
+    elif change == "new" and isinstance(part, dict):
+        part[draw(TEXTS)] = draw(JSON)
+    else:
+        words = TEXTS | st.sampled_from((*WORDS, *KINDS, "own.txt", "smollm2-135m", "aqua_rat"))
+        part[at] = draw(JSON | st.integers(-3, 70) if change == "value" else words)
+
+
+def nested(whole: Any) -> Iterator[Any]:
+    """Every table and list that has something."""
+    if isinstance(whole, dict | list) and whole:
+        yield whole
+        for part in whole.values() if isinstance(whole, dict) else whole:
+            yield from nested(part)
+
+
+@cases(8)
+@given(st.data())
+def test_any_sweep_is_planned_or_refused(build: Any, data: Any) -> None:
+    tables = copy.deepcopy(TABLES)
+    for _ in range(data.draw(st.integers(1, 2))):
+        spoilt(data.draw, tables)
+    with build() as house:
+        (house.cwd / "own.txt").write_text("Water boils\n")
+        before = house.listing()
+        with suppress(CouplingError):
+            plan = make(parse(tables, house.cwd / "few.toml"))
+            assert len(list(plan.items())) == len(plan)
+            assert json.dumps(plan.described)
+            assert Path(plan.id).name == plan.id
+            plan.missing(Store())
+        (house.cwd / "few.toml").write_bytes(mutated(data.draw, SWEEP.encode()))
+        with suppress(CouplingError):
+            read(house.cwd / "few.toml")
+        assert house.listing().keys() == before.keys()
+
+
+SENT = TEXTS.map(lambda text: text.encode(errors="replace").decode())
+
+
+@st.composite
+def spoilt_tables(draw: Any) -> bytes:
+    """The table of a sweep with some cells that say something else, or some bytes that do."""
+    table = TABLE.reindex(columns=list(COLUMNS)).astype(object)
+    for _ in range(draw(st.integers(0, 3))):
+        column = draw(st.sampled_from(COLUMNS))
+        rows = slice(None) if draw(st.booleans()) else draw(st.integers(0, len(table) - 1))
+        table.loc[table.index[rows], column] = draw(SENT)
+    with TemporaryDirectory() as folder:
+        write_table(Path(folder) / "t.csv", table)
+        written = (Path(folder) / "t.csv").read_bytes()
+    return mutated(draw, written) if draw(st.booleans()) else written
+
+
+@cases(6)
+@given(spoilt_tables(), st.sampled_from(MEASURES), st.sampled_from(MODEL_SUBSETS))
+def test_any_table_is_read_and_told_or_refused(data: bytes, measure: Any, subset: Any) -> None:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "t.csv"
+        path.write_bytes(data)
+        with suppress(InputError):
+            table = read_table(path)
+            write_table(path, table)
+            assert list(read_table(path)["prompt"]) == list(table["prompt"])
+            asked = replace(first_question(table), measure=measure, subset=subset)
+            assert find(table, asked).shows
+            assert report({"name": "x"}, table, asked)

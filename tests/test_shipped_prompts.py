@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from coupling_core import Request
-from coupling_core.cli.prompts import read_prompts
+from coupling_core.prompts import read_file
 from coupling_core.tokens import tokenize
 
 FILE = Path(__file__).parents[1] / "sweeps" / "prompts.jsonl"
@@ -23,8 +23,10 @@ def test_every_line_is_a_prompt_with_its_category_and_difficulty():
     assert {row["difficulty"] for row in ROWS} == {1, 2, 3}
 
 
-def test_the_command_line_reads_them():
-    assert [text for _, text in read_prompts(FILE)] == [row["prompt"] for row in ROWS]
+def test_they_are_read_with_all_that_is_known_of_them():
+    found = read_file(FILE)
+    assert [(p.text, p.category, p.difficulty) for p in found] == [tuple(r.values()) for r in ROWS]
+    assert [prompt.row for prompt in found] == list(range(1, 61))
 
 
 @pytest.mark.real

@@ -252,12 +252,17 @@ def test_processes_side_by_side(stored: Store, seeds: tuple[int, ...], max_bytes
     assert same(find(stored, last), last)
 
 
+def opened_again(store: Store) -> Store:
+    """As by a process that starts now, whose first result looks at all others."""
+    return Store(store.root, gallery=store.gallery, max_bytes=store.max_bytes)
+
+
 def test_leftovers_of_the_dead_go_and_files_of_the_living_stay(stored: Store) -> None:
     old, fresh = (stored.root / f".{RESULT.key}.safetensors.{x}{TEMPORARY}" for x in "ab")
     for path in (old, fresh):
         path.write_bytes(b"half")
     age(old, 3 * 3600)
-    stored.put(RESULT)
+    opened_again(stored).put(RESULT)
     assert not old.exists()
     assert fresh.exists()
 
@@ -309,6 +314,20 @@ def test_what_was_not_used_for_longest_goes_first(root: Path, gallery: Path) -> 
     bounded.put(last)
     kept = {entry.key for entry in bounded.entries()}
     assert kept == {results[0].key, results[4].key, last.key}
+
+
+def test_a_process_looks_at_all_results_once_in_a_hundredth_of_the_bound(
+    root: Path, gallery: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked = []
+    evict = Store._evict
+    monkeypatch.setattr(
+        Store, "_evict", lambda self, path: (looked.append(path), evict(self, path))
+    )
+    bounded = Store(root, gallery=gallery, max_bytes=1000 * SIZE)  # a hundredth: ten of them
+    for seed in range(25):
+        bounded.put(random_result(seed))
+    assert len(looked) == 1 + 24 // 10
 
 
 def test_what_was_just_written_stays(stored: Store, root: Path, gallery: Path) -> None:

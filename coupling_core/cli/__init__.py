@@ -5,8 +5,10 @@
     graph      the blocks as a graph                 compare    two stored results
     training   one prompt over training runs         (step by step in `checkpoints`)
     models     which models are at hand
+    prompts    what a file or a data set gives      (in `sources`)
     runs       the store: ls, show, verify, rm, export, import
     suite      training runs: list, train
+    sweep      many models with many prompts: run, status, report
     doctor     what is right and wrong with this installation
     health     whether a running app answers and its worker lives
     bench      how fast and how exact the engine is here
@@ -37,7 +39,9 @@ from coupling_core.cli.graph import graph
 from coupling_core.cli.health import health
 from coupling_core.cli.models import models
 from coupling_core.cli.runs import app as runs
+from coupling_core.cli.sources import show_prompts
 from coupling_core.cli.suite import app as suite
+from coupling_core.cli.sweep import app as sweep
 from coupling_core.cli.terminal import say
 from coupling_core.cli.tokens import tokens
 from coupling_core.cli.training import training
@@ -59,11 +63,13 @@ app.command()(graph)
 app.command()(compare)
 app.command()(training)
 app.command()(models)
+app.command("prompts")(show_prompts)
 app.command()(doctor)
 app.command()(health)
 app.command()(bench)
 app.add_typer(runs, name="runs")
 app.add_typer(suite, name="suite")
+app.add_typer(sweep, name="sweep")
 
 
 def main() -> None:

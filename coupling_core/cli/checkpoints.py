@@ -7,7 +7,7 @@ from coupling_core.course import Course
 from coupling_core.errors import ComputeError, InputError
 from coupling_core.results import Result
 from coupling_core.store import Store
-from coupling_core.suites import Suite
+from coupling_core.suites import Suite, require_steps
 from coupling_core.training import collect, within_reach
 
 IN_A_ROW = 3
@@ -26,13 +26,7 @@ def parse_steps(suite: Suite, text: str) -> tuple[int, ...]:
         steps = {int(part) for part in text.split(",")}
     except ValueError:
         raise InputError(f"--steps {text!r} cannot be read: expected all, or 0,16,512") from None
-    for step in sorted(steps.difference(suite.steps)):
-        near = sorted(sorted(suite.steps, key=lambda other: abs(other - step))[:2])
-        raise InputError(
-            f"{suite.name} has no step {step}: nearest are {near[0]} and {near[1]}, and "
-            f"`coupling suite list {suite.name}` has them all"
-        )
-    return tuple(sorted(steps))
+    return require_steps(suite, steps)
 
 
 def fill(

@@ -11,6 +11,7 @@ from coupling_core.cli import files, options, prompts, reports
 from coupling_core.cli.terminal import ProgressBar, print_json
 from coupling_core.errors import InputError
 from coupling_core.measure import measure
+from coupling_core.prompts import read_file
 from coupling_core.records import DEFAULT_K, DEFAULT_MODEL, Request, View, parse_blocks
 from coupling_core.results import DepthResult
 from coupling_core.store import Store
@@ -27,7 +28,9 @@ def depth(
     many: Annotated[
         Path | None,
         typer.Option(
-            "--prompts", metavar="FILE", help="One prompt a line, or .jsonl with a field 'prompt'."
+            "--prompts",
+            metavar="FILE",
+            help="One prompt a line, or .jsonl or .csv with a field 'prompt'.",
         ),
     ] = None,
     token: Annotated[int, typer.Option(help="Token measured, 1..n; -1 is the last.")] = -1,
@@ -76,7 +79,7 @@ def depth(
     if out is not None:
         files.require_writable(out, files.FORMATS if many is None else files.AGGREGATE_FORMATS)
     if many is not None:
-        listed = prompts.read_prompts(many)
+        listed = read_file(many)
         done, failed = prompts.measure_all(ask, listed, view, blocks, shelf, device)
         if out is not None:
             prompts.write(out, done)

@@ -1,6 +1,5 @@
 """Many prompts: each measured (a stored one is only read), then means with their intervals."""
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -14,6 +13,7 @@ from coupling_core.errors import ComputeError, InputError
 from coupling_core.exports import to_csv, to_npz
 from coupling_core.identity import identify
 from coupling_core.measure import measure
+from coupling_core.prompts import Prompt
 from coupling_core.records import Request, View, parse_blocks
 from coupling_core.results import DepthResult
 from coupling_core.scores import (
@@ -55,42 +55,9 @@ class Measured:
     mean: dict[str, float]
 
 
-def read_prompts(path: Path) -> list[tuple[int, str]]:
-    """Prompts of a file with their line numbers; blank lines are skipped.
-
-    Raises:
-        InputError: where the file cannot be read, is not what its ending says, or has no prompt.
-    """
-    try:
-        lines = path.read_text(encoding="utf-8").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"--prompts {path} cannot be read as text: {error}") from error
-    is_json = path.suffix == ".jsonl"
-    found = [
-        (number, _from_json(path, number, line) if is_json else line)
-        for number, line in enumerate(lines, 1)
-        if line.strip()
-    ]
-    if not found:
-        raise InputError(f"--prompts {path} has no prompt: expected one a line")
-    return found
-
-
-def _from_json(path: Path, number: int, line: str) -> str:
-    try:
-        prompt = json.loads(line)["prompt"]
-    except (ValueError, TypeError, KeyError, RecursionError):
-        prompt = None
-    if not isinstance(prompt, str):
-        raise InputError(
-            f'--prompts {path}, line {number}: expected JSON such as {{"prompt": "..."}}'
-        )
-    return prompt
-
-
 def measure_all(
     ask: Callable[[str], Request],
-    prompts: Sequence[tuple[int, str]],
+    prompts: Sequence[Prompt],
     view: View,
     blocks: str | None,
     store: Store,
@@ -100,7 +67,7 @@ def measure_all(
 
     Args:
         ask: makes the request of a prompt.
-        prompts: with the numbers of their lines.
+        prompts: of a file; their rows are its lines.
         view: K, definition and role.
         blocks: the blocks shown, as they were typed.
         store: answers what it holds, and keeps the rest.
@@ -115,13 +82,14 @@ def measure_all(
     identify(ask("-"))  # one complaint about the model, not one a prompt
     done: list[Measured] = []
     failed: dict[int, InputError | ComputeError] = {}
-    for line, prompt in prompts:
+    for prompt in prompts:
+        line = prompt.row
         try:
             with ProgressBar(blocks, f"line {line}") as bar:
-                found = measure(ask(prompt), store, device=device, progress=bar)
+                found = measure(ask(prompt.text), store, device=device, progress=bar)
             result = cast(DepthResult, found)
             shown = replace(view, blocks=parse_blocks(blocks, result.n_blocks))
-            done.append(_measured(line, prompt, result, shown, stored=not bar.used))
+            done.append(_measured(line, prompt.text, result, shown, stored=not bar.used))
         except (InputError, ComputeError) as error:
             failed[line] = error
             warn(f"line {line} is left out: {error}")

@@ -22,6 +22,12 @@
     training_paths         paths at one step
     training_words         sentences for these
 
+    generalization                   two numbers of each of many models
+    generalization_by_k              coupling and its correlations against K
+    generalization_prompts           coupling against length and difficulty of prompts
+    generalization_forest            estimates without each family, and within each model
+    generalization_words, _tables    sentences and tables for these
+
     export                 standalone HTML, SVG and PNG with their provenance
 
 `figure.layout.meta` holds the alternative text ("alt") and the caption ("caption").
@@ -31,7 +37,20 @@ from coupling_core.figures.angles import angles
 from coupling_core.figures.by_depth import by_depth
 from coupling_core.figures.by_k import mean_by_k, score_by_k
 from coupling_core.figures.compare import compared_map, comparison, difference, spectra
-from coupling_core.figures.export import FORMATS, render
+from coupling_core.figures.export import FORMATS, on_paper, render
+from coupling_core.figures.generalization import over_models
+from coupling_core.figures.generalization_by_k import correlation_by_k, coupling_by_k
+from coupling_core.figures.generalization_forest import prompt_correlations, without_families
+from coupling_core.figures.generalization_prompts import coupling_by_prompt
+from coupling_core.figures.generalization_tables import (
+    by_prompt_table,
+    correlation_by_k_table,
+    coupling_by_k_table,
+    fits_table,
+    over_models_table,
+    trends_table,
+    without_families_table,
+)
 from coupling_core.figures.graph import graph
 from coupling_core.figures.linearised import linearised
 from coupling_core.figures.locality import locality
@@ -93,6 +112,13 @@ __all__ = [  # noqa: RUF022 - by use, not by name
     "paths_at",
     "steady",
     "training_source",
+    # of many models
+    "over_models",
+    "coupling_by_k",
+    "correlation_by_k",
+    "coupling_by_prompt",
+    "prompt_correlations",
+    "without_families",
     # their twins
     "scores_table",
     "matrix_table",
@@ -109,8 +135,16 @@ __all__ = [  # noqa: RUF022 - by use, not by name
     "differences_table",
     "pair_spectra_table",
     "steps_table",
+    "over_models_table",
+    "fits_table",
+    "coupling_by_k_table",
+    "correlation_by_k_table",
+    "by_prompt_table",
+    "trends_table",
+    "without_families_table",
     # files
     "FORMATS",
+    "on_paper",
     "render",
     "provenance",
 ]

@@ -22,12 +22,14 @@ _LEGEND_BELOW = 44
 _LEGEND_ROW = 19
 
 
-def render(figure: go.Figure, ending: str, result: Result, view: AnyView) -> bytes:
+def render(
+    figure: go.Figure, ending: str, result: Result | None = None, view: AnyView | None = None
+) -> bytes:
     """The figure as a file's content; HTML carries plotly.js and fetches nothing.
 
     Args:
-        figure: as the other functions here return it; where it is of more than one result, its
-            `layout.meta` has the "title" and the "source" to name instead of these.
+        figure: as the other functions here return it; where it is not of one result, its
+            `layout.meta` has the "title" and the "source" to name instead.
         ending: one of `FORMATS`.
         result: where the figure's numbers come from.
         view: how they are looked at.
@@ -41,7 +43,8 @@ def render(figure: go.Figure, ending: str, result: Result, view: AnyView) -> byt
     alt = html.escape(figure.layout.meta["alt"])
     if ending == ".html":
         body = page.to_html(full_html=False, include_plotlyjs=True)
-        title = html.escape(page.layout.meta.get("title") or words.subject(result))
+        told = page.layout.meta.get("title") or (words.subject(result) if result else "")
+        title = html.escape(told)
         return _PAGE.format(title=title, alt=alt, body=body).encode()
     picture = through_chromium(page, ending)
     return _with_title(picture, alt) if ending == ".svg" else picture
@@ -53,12 +56,15 @@ def require_format(ending: str) -> None:
         raise InputError(f"a figure is written as {', '.join(FORMATS)}, and {ending!r} came")
 
 
-def on_paper(figure: go.Figure, result: Result, view: AnyView) -> go.Figure:
+def on_paper(
+    figure: go.Figure, result: Result | None = None, view: AnyView | None = None
+) -> go.Figure:
     """The figure on white, with its caption and its provenance below."""
     told, width = figure.layout.meta, figure.layout.width or WIDTH
+    origin = told.get("source") or (words.provenance(result, view) if result and view else "")
     caption, source = (
         [html.escape(line) for line in textwrap.wrap(text, _LETTERS * width // WIDTH)]
-        for text in (told["caption"], told.get("source") or words.provenance(result, view))
+        for text in (told["caption"], origin)
     )
     notes = [*caption, *(f"<span style='color: {style.INK}'>{line}</span>" for line in source)]
     page = style.reink(go.Figure(figure), style.BLACK)

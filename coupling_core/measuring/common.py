@@ -24,6 +24,7 @@ def provenance(loaded: LoadedModel, kind: Kind) -> dict[str, Any]:
         "device": hardware.device_name(loaded.device),
         "threads": torch.get_num_threads(),
         "weights": loaded.dtype,
+        "parameters": loaded.parameters,
         "dtype": "float32",
         "causal": kind.causal,
         "final_norm": kind.final_norm is not None,

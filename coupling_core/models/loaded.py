@@ -1,5 +1,6 @@
 """A model in memory, with its tokenizer."""
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -33,6 +34,14 @@ class LoadedModel:
     seconds: float = 0.0
     dtype: str = "float32"
     kinds: dict[Any, Any] = field(default_factory=dict)
+
+    @property
+    def parameters(self) -> int:
+        """How many it has; shared ones count once, packed ones as what they stand for."""
+        packed = ((each, getattr(each, "quant_state", None)) for each in self.model.parameters())
+        return sum(
+            math.prod(state.shape) if state is not None else each.numel() for each, state in packed
+        )
 
     def encode(self, prompt: str | tuple[int, ...]) -> list[int]:
         """Token ids of a prompt with the tokenizer's own special tokens, no chat template.

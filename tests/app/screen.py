@@ -15,9 +15,10 @@ PAGES = {
     "Trajectories": "pages/3_Trajectories.py",
     "Layer graph": "pages/4_Layer_graph.py",
     "Training": "pages/5_Training.py",
-    "Compare": "pages/6_Compare.py",
-    "Runs": "pages/7_Runs.py",
-    "Method": "pages/8_Method.py",
+    "Generalization": "pages/6_Generalization.py",
+    "Compare": "pages/7_Compare.py",
+    "Runs": "pages/8_Runs.py",
+    "Method": "pages/9_Method.py",
 }
 Open = Callable[..., AppTest]
 

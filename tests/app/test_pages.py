@@ -22,6 +22,7 @@ TITLES = {
     "Trajectories": "Paths through depth",
     "Layer graph": "The blocks as a graph",
     "Training": "Coupling through training",
+    "Generalization": "Coupling and performance",
     "Compare": "Two results side by side",
     "Runs": "Runs",
     "Method": "Method",

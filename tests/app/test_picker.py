@@ -94,7 +94,9 @@ def test_what_does_not_fit_is_told_with_a_cheaper_setting(
     open_page: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from coupling_core import hardware, memory
+    from coupling_core.models import forget
 
+    forget()  # models of earlier tests would give way, and their memory counts
     folder = str(tiny.folder(tmp_path / "gpt2", "gpt2"))
     monkeypatch.setattr(memory, "LIBRARIES", 0)
     monkeypatch.setattr(hardware, "free_memory", lambda device: 1000)

@@ -10,7 +10,13 @@ from coupling_core.records import (
     DTYPES,
     FINAL_NORMS,
     LAYOUTS,
+    MEASURES,
+    METHODS,
+    MODEL_SIZES,
+    MODEL_SUBSETS,
     NODE_COLORS,
+    PERFORMANCES,
+    PROMPT_NUMBERS,
     QUANTISATIONS,
     ROLES,
     STACKS,
@@ -60,6 +66,15 @@ STATES = st.builds(
     step=st.integers(0),
     suite_k=st.integers(1),
     by_step=st.sampled_from(BY_STEP),
+    sweep=st.just("") | st.from_regex(r"[a-z0-9]{1,20}-[0-9a-f]{8}", fullmatch=True),
+    sweep_k=st.integers(0, 10**5).map(float) | st.sampled_from([0.1, 0.25, 0.5]),
+    measure=st.sampled_from(MEASURES),
+    against=st.none() | st.sampled_from(PERFORMANCES),
+    subset=st.sampled_from(MODEL_SUBSETS),
+    method=st.sampled_from(METHODS),
+    model_size=st.sampled_from(MODEL_SIZES),
+    prompt_number=st.sampled_from(PROMPT_NUMBERS),
+    of_model=TEXT | st.just(""),
 )
 
 
@@ -77,6 +92,24 @@ def test_a_bad_value_costs_only_itself() -> None:
     state, problems = from_query({"k": "-3", "role": "B"})
     assert state == State(role="B")
     assert len(problems) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        *(
+            ("gk", text)
+            for text in ("0", "-1", "7.5", "nan", "inf", "-inf", "1e400", "1e7", "many")
+        ),
+        *(("sweep", text) for text in ("../x", "a/b", "", ".x", "a\n", "x" * 82)),
+        *((name, "money") for name in ("measure", "against", "subset", "method", "size", "number")),
+        ("of", " "),
+    ],
+)
+def test_what_no_sweep_has_is_told(name: str, text: str) -> None:
+    state, (problem,) = from_query({name: text})
+    assert state == State()
+    assert problem.startswith(f"{name}={text!r} became ")
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
             yield served
 
 
+@pytest.mark.slow
 def test_the_slider_runs_on_what_is_measured(visit: Visit, app: App) -> None:
     page = visit("/Training?suites=pythia-70m&prompt=The+cat+sat&step=1000&threshold=0")
     page.get_by_role("button", name="Compute the 4 steps on this disk").click()

@@ -74,6 +74,7 @@ def test_every_step_is_shown_in_the_same_frame(visit: Visit, steps: tuple[int, .
     assert len(drawn) == len(steps)
 
 
+@pytest.mark.slow
 def test_a_link_shows_the_same_numbers(visit: Visit) -> None:
     page = visit("/Training?by=locality")
     wait_for_chart(page, "locality")
@@ -110,6 +111,7 @@ def test_figures_follow_while_the_mouse_is_down(visit: Visit) -> None:
     expect(page).to_have_url(re.compile("step=64$"))
 
 
+@pytest.mark.slow
 def test_it_plays_to_the_end_and_stops(visit: Visit) -> None:
     page = visit("/Training?step=1000")
     rest_at(page, 1000)
@@ -133,6 +135,7 @@ def test_it_pauses(visit: Visit) -> None:
     rest_at(page, step)
 
 
+@pytest.mark.slow
 def test_back_undoes_a_step(visit: Visit) -> None:
     page = visit("/Training?step=16")
     rest_at(page, 16)

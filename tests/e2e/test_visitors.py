@@ -1,10 +1,12 @@
 """Many sessions at once on a real server, without their browsers; the benchmark's own visits."""
 
+import pytest
 from driving import App
 
 from benchmarks import load
 
 
+@pytest.mark.slow
 def test_stored_pages_are_drawn_for_all_who_come_at_once(app: App) -> None:
     found = load.looking(app.url, len(load.PAGES), arriving=0)
     assert found["errors"] == []

@@ -1,0 +1,78 @@
+"""`coupling prompts`: what a file or a data set gives, before anything is measured."""
+
+from collections import Counter
+from dataclasses import asdict
+from pathlib import Path
+from statistics import median
+from typing import Annotated
+
+import typer
+
+from coupling_core.cli import options
+from coupling_core.cli.terminal import print_json, print_lines
+from coupling_core.prompts import BENCHMARKS, PromptSource, Sample, load
+
+SHOWN, WIDTH = 5, 90
+"""As many prompts and categories are shown, and as much of a line."""
+
+
+def show_prompts(
+    source: Annotated[
+        str, typer.Argument(help=f"A file of prompts, or a data set: {', '.join(BENCHMARKS)}.")
+    ],
+    sample: Annotated[int | None, typer.Option(help="How many to draw; all unless told.")] = None,
+    seed: Annotated[int, typer.Option(help="Of the sample.")] = 0,
+    config: Annotated[str | None, typer.Option(help="Which part of the data set.")] = None,
+    split: Annotated[str | None, typer.Option(help="Which split of it.")] = None,
+    revision: Annotated[str | None, typer.Option(help="Its revision on the hub.")] = None,
+    folder: Annotated[
+        Path | None, typer.Option(help="A copy of the data set, laid out as on the hub.")
+    ] = None,
+    as_json: options.Json = False,
+) -> None:
+    """Show the prompts of a file or a data set, or a sample of them."""
+    is_dataset = source in BENCHMARKS
+    found = load(
+        PromptSource(
+            file=None if is_dataset else Path(source),
+            dataset=source if is_dataset else None,
+            config=config,
+            split=split,
+            revision=revision,
+            folder=folder,
+            sample=sample,
+            seed=seed,
+        )
+    )
+    if as_json:
+        print_json({"origin": asdict(found.origin), "prompts": [asdict(p) for p in found.prompts]})
+    else:
+        print_lines(*_lines(found))
+
+
+def _lines(found: Sample) -> list[str]:
+    origin, prompts = found.origin, found.prompts
+    words = [len(prompt.text.split()) for prompt in prompts]
+    categories = Counter(prompt.category for prompt in prompts if prompt.category)
+    rated = [prompt.difficulty for prompt in prompts if prompt.difficulty is not None]
+    place = " ".join(filter(None, (origin.repo or origin.source, origin.config, origin.split)))
+    drawn = "all" if origin.sample is None else f"a sample, seed {origin.seed}"
+    more = len(categories) - SHOWN
+    return [
+        f"source      {place}",
+        f"revision    {origin.revision}",
+        f"prompts     {origin.n} ({drawn})",
+        f"words       {min(words)} to {max(words)}, median {median(words):g}",
+        *([f"difficulty  {min(rated):g} to {max(rated):g}, of {len(rated)}"] if rated else []),
+        f"categories  {', '.join(f'{name} {n}' for name, n in categories.most_common(SHOWN))}"
+        + f" and {more} more" * (more > 0)
+        if categories
+        else "categories  none",
+        "",
+        *(_line(prompt.row, prompt.text) for prompt in prompts[:SHOWN]),
+    ]
+
+
+def _line(row: int, text: str) -> str:
+    line = " ".join(text.split())
+    return f"{row:>6}  {line if len(line) <= WIDTH else line[: WIDTH - 1] + '…'}"

@@ -1,0 +1,348 @@
+"""`coupling sweep`: many models with many prompts, on one machine or on many."""
+
+import signal
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from coupling_core.cli import files, options
+from coupling_core.cli.terminal import print_json, print_lines, print_table, say, warn
+from coupling_core.errors import ComputeError, InputError
+from coupling_core.records import Measure, Method, ModelSubset, Performance
+from coupling_core.store import Store
+from coupling_core.units import duration
+
+if TYPE_CHECKING:
+    from dask.distributed import Client
+
+    from coupling_core.findings import Findings
+    from coupling_core.sweeps import Plan, State
+
+app = typer.Typer(help="Measure many models with many prompts.", no_args_is_help=True)
+
+File = Annotated[
+    Path, typer.Argument(metavar="FILE", help="A TOML file, such as sweeps/mini.toml.")
+]
+TOLD = 5
+"""Failures that are told one by one."""
+
+
+@app.command()
+def run(
+    file: File,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="On this machine; one a device unless told.")
+    ] = None,
+    scheduler: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="A running one: tcp://host:8786.")
+    ] = None,
+    slurm: Annotated[bool, typer.Option("--slurm", help="In jobs of Slurm, one a worker.")] = False,
+    jobs: Annotated[int | None, typer.Option(min=1, help="How many of them.")] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only tell what would be measured.")
+    ] = False,
+    out: Annotated[Path | None, typer.Option(help="A .csv file for the scores.")] = None,
+    as_json: options.Json = False,
+    store: options.StoreFolder = None,
+) -> None:
+    """Measure what the store lacks of a sweep; stopped, the same command goes on."""
+    _require_one_place(workers, scheduler, slurm, jobs)
+    if out is not None:
+        files.require_writable(out, (".csv",))
+    from coupling_core import sweeps
+
+    plan, shelf = sweeps.make(sweeps.read(file)), Store(store)
+    if dry_run:
+        _show_plan(plan, shelf, as_json=as_json)
+        return
+    journal = sweeps.Journal.of(shelf, plan.id)
+    if sweeps.nothing_to_do(plan, shelf):
+        state = sweeps.run(plan, shelf, None)
+    else:
+        from coupling_core.sweeps import clusters
+
+        place: AbstractContextManager[Client]
+        if slurm:
+            place = clusters.slurm(plan.sweep.slurm, journal.folder, jobs)
+        elif scheduler:
+            place = clusters.running(scheduler)
+        else:
+            place = clusters.local(workers)
+        with _stopping(), _Bar(plan) as bar, place as client:
+            state = sweeps.run(plan, shelf, client, bar)
+    table, damaged = sweeps.make_table(plan, shelf)
+    sweeps.write_table(journal.table, table)
+    if out is not None:
+        sweeps.write_table(out, table)
+    for key in damaged:
+        warn(f"the result {key} cannot be read: `coupling runs rm {key}`, and run the sweep again")
+    failures = journal.failures()
+    if as_json:
+        print_json(_ended(plan, state, table, failures))
+    else:
+        _show_ended(plan, state, len(table), failures, out or journal.table)
+    evicted = len(plan.missing(shelf)) - len(failures)
+    if evicted > 0:
+        warn(
+            f"{evicted} results went again, since the store may be no larger: raise "
+            "COUPLING_STORE_BYTES, and run the sweep again"
+        )
+    if failures or damaged or evicted > 0:
+        raise ComputeError(
+            f"{len(failures) + len(damaged) + evicted} of {len(plan)} measurements are missing: "
+            f"`coupling sweep status {file}` has the reasons, and running it again tries them again"
+        )
+
+
+@app.command()
+def status(file: File, as_json: options.Json = False, store: options.StoreFolder = None) -> None:
+    """Tell what is stored of a sweep, what is missing, and what failed."""
+    from coupling_core import sweeps
+
+    plan, shelf = sweeps.make(sweeps.read(file)), Store(store)
+    journal = sweeps.Journal.of(shelf, plan.id)
+    state, failures = journal.state(), journal.failures()
+    counted = _counted(plan, shelf)
+    if as_json:
+        print_json(
+            {
+                "id": plan.id,
+                "total": len(plan),
+                "stored": sum(row["stored"] for row in counted),
+                "runs": bool(state and state.runs),
+                "state": state and asdict(state),
+                "models": counted,
+                "failed": [asdict(failure) for failure in failures],
+            }
+        )
+        return
+    _show_counted(plan, counted)
+    if state:
+        print_lines("", f"last run    {_told(state)}")
+    _show_failures(failures, traces=True)
+
+
+@app.command()
+def report(
+    file: File,
+    out: Annotated[Path, typer.Option(help="A file that ends in .html or .csv.")] = Path(
+        "sweep.html"
+    ),
+    k: Annotated[
+        float | None, typer.Option(help="One of the sweep's; the smallest unless told.")
+    ] = None,
+    measure: Annotated[Measure, typer.Option(help="Of coupling.")] = "corrected",
+    against: Annotated[
+        Performance | None, typer.Option(help="Which performance; one that is known unless told.")
+    ] = None,
+    subset: Annotated[ModelSubset, typer.Option(help="Of the models.")] = "all",
+    method: Annotated[Method, typer.Option(help="Of correlation.")] = "pearson",
+    as_json: options.Json = False,
+    store: options.StoreFolder = None,
+) -> None:
+    """Write what a sweep says of coupling and performance, with figures; or its scores as CSV."""
+    files.require_writable(out, (".html", ".csv"))
+    from coupling_core import sweeps
+    from coupling_core.findings import Question, find
+    from coupling_core.sweeps.report import first_question
+    from coupling_core.sweeps.report import report as make_report
+
+    plan, shelf = sweeps.make(sweeps.read(file)), Store(store)
+    table, _ = sweeps.make_table(plan, shelf)
+    missing = len(plan) - table["key"].nunique()
+    if missing:
+        warn(f"{missing} of {len(plan)} measurements are missing: `coupling sweep run {file}`")
+    if out.suffix == ".csv":
+        sweeps.write_table(out, table)
+    first = first_question(table, plan.sweep.k)
+    question = Question(
+        first.k if k is None else k, measure, against or first.against, subset, method
+    )
+    found = find(table, question)
+    if out.suffix == ".html":
+        files.write(out, make_report(plan.described, table, question))
+    if as_json:
+        print_json(_answer(found, missing))
+    else:
+        print_lines(
+            f"sweep       {plan.sweep.title or plan.sweep.name} ({plan.id})",
+            *(f"shows       {line}" for line in found.shows if line),
+            *(f"but         {line}" for line in found.does_not_show if line),
+            f"written     {out}",
+        )
+
+
+def _answer(found: "Findings", missing: int) -> dict[str, Any]:
+    """Every number of a report, ready for JSON."""
+    return {
+        "question": asdict(found.question),
+        "missing": missing,
+        "n": len(found.points),
+        "correlations": {name: asdict(one) for name, one in found.correlations.items()},
+        "fits": [asdict(one) for one in found.fits],
+        "without": {name: asdict(one) for name, one in found.families.without.items()},
+        "within": asdict(found.families.within),
+        "partial": asdict(found.partial.partial) | {"given": found.partial.given},
+        "shows": found.shows,
+        "does_not_show": found.does_not_show,
+        "models": found.means.rows.to_dict("records"),
+    }
+
+
+def _require_one_place(
+    workers: int | None, scheduler: str | None, slurm: bool, jobs: int | None
+) -> None:
+    places = {"--workers": workers, "--scheduler": scheduler, "--slurm": slurm}
+    named = [name for name, value in places.items() if value]
+    if len(named) > 1:
+        raise InputError(f"a sweep runs in one place, and {' and '.join(named)} came: give one")
+    if jobs and not slurm:
+        raise InputError("--jobs are Slurm's: give --slurm too, or --workers for this machine")
+
+
+def _counted(plan: "Plan", store: Store) -> list[dict[str, Any]]:
+    """How many measurements of each model are stored."""
+    stored = Counter(
+        item.weights for item, key in zip(plan.items(), plan.stored(store), strict=True) if key
+    )
+    each = len(plan.prompts) * len(plan.sweep.kinds)
+    return [
+        {
+            "model": weights.title,
+            "total": each,
+            "stored": stored[number],
+            "problem": weights.problem,
+        }
+        for number, weights in enumerate(plan.weights)
+    ]
+
+
+def _show_plan(plan: "Plan", store: Store, *, as_json: bool) -> None:
+    counted = _counted(plan, store)
+    if as_json:
+        stored = sum(row["stored"] for row in counted)
+        print_json(
+            plan.described
+            | {"id": plan.id, "stored": stored, "missing": len(plan) - stored, "models": counted}
+        )
+        return
+    _show_counted(plan, counted)
+
+
+def _show_counted(plan: "Plan", counted: list[dict[str, Any]]) -> None:
+    stored = sum(row["stored"] for row in counted)
+    print_lines(
+        f"sweep       {plan.sweep.title or plan.sweep.name} ({plan.id})",
+        f"measures    {len(plan.weights)} models, {len(plan.prompts)} prompts, "
+        f"{', '.join(plan.sweep.kinds)}; K = {', '.join(map(str, plan.sweep.k))}",
+        f"stored      {stored} of {len(plan)}",
+        "",
+    )
+    print_table(
+        ("model", "stored", "of", ""),
+        [(row["model"], str(row["stored"]), str(row["total"]), row["problem"]) for row in counted],
+    )
+
+
+def _ended(plan: "Plan", state: "State", table: Any, failures: list[Any]) -> dict[str, Any]:
+    return {
+        "id": plan.id,
+        "total": len(plan),
+        "stored": state.stored,
+        "done": state.done,
+        "failed": [asdict(failure) for failure in failures],
+        "seconds": state.seconds,
+        "busy_seconds": state.busy,
+        "wall_seconds": state.updated - state.started,
+        "rows": len(table),
+    }
+
+
+def _show_ended(
+    plan: "Plan", state: "State", rows: int, failures: list[Any], written: Path
+) -> None:
+    missing = state.total - state.stored
+    print_lines(
+        f"sweep       {plan.sweep.title or plan.sweep.name} ({plan.id})",
+        f"measured    {_told(state) if missing else f'all {len(plan)} were stored'}",
+        f"table       {rows} rows in {written}",
+    )
+    _show_failures(failures)
+
+
+def _told(state: "State") -> str:
+    """How far a run came, in a line."""
+    took = duration(state.updated - state.started)
+    how = "runs" if state.runs else (state.ended or "stopped without a word")
+    return (
+        f"{how}: {state.stored} stored before, {state.done} measured in {took}, "
+        f"{state.failed} failed, {state.left} left"
+    )
+
+
+def _show_failures(failures: list[Any], *, traces: bool = False) -> None:
+    for failure in failures[:TOLD]:
+        what = f"{failure.model}, {failure.kind}, {failure.prompt[:60]!r}"
+        print_lines("", f"failed      {what}: {failure.error}")
+        if traces and failure.trace:
+            print_lines(failure.trace.rstrip())
+    if len(failures) > TOLD:
+        print_lines("", f"and {len(failures) - TOLD} more failed (--json has them all)")
+
+
+@contextmanager
+def _stopping() -> Iterator[None]:
+    """What is stopped from outside ends as what is stopped at the keyboard does: in order."""
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise ComputeError(
+            "stopped; what was measured is stored, and the same command goes on from there"
+        ) from None
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+class _Bar:
+    """How far a sweep is, on stderr; in lines where nobody watches."""
+
+    def __init__(self, plan: "Plan") -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+        from rich.progress import TimeRemainingColumn as Left
+
+        columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"), Left())
+        console = Console(stderr=True)
+        self._bar = Progress(*columns, console=console, disable=not console.is_terminal)
+        self._task = self._bar.add_task("starting workers", total=len(plan))
+        self._tenths = 0
+
+    def __enter__(self) -> "_Bar":
+        self._bar.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._bar.stop()
+
+    def __call__(self, state: "State") -> None:
+        ended = state.stored + state.done + state.failed
+        failed = f", {state.failed} failed" * bool(state.failed)
+        at = ", ".join(state.working[:2]) or "waiting for workers"
+        self._bar.update(
+            self._task, completed=ended, description=f"{state.workers} workers{failed}: {at}"
+        )
+        tenths = 10 * ended // max(1, state.total)
+        if self._bar.disable and tenths > self._tenths:
+            self._tenths = tenths
+            say(f"{ended} of {state.total}{failed}; {state.workers} workers: {at}")

@@ -1,0 +1,246 @@
+"""Titles, captions and alternative texts of the figures over many models."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:  # statistics import scipy and pandas, which pages do without until they need them
+    from pandas import DataFrame
+
+    from coupling_core.statistics import (
+        Correlation,
+        Fit,
+        LeaveOneFamilyOut,
+        ModelMeans,
+        PromptTrend,
+        PromptTrends,
+    )
+
+MEASURES = {
+    "corrected": "Mean chance-corrected score",
+    "coupling": "Mean score c",
+    "alignment": "Mean alignment",
+}
+AXES = {
+    "loss": "Held-out loss (nats a token; lower is better)",
+    "score": "Leaderboard score (%)",
+    "parameters": "Parameters",
+    "layers": "Depth (blocks)",
+    "width": "Width d",
+    "training_tokens": "Training tokens",
+}
+PROMPT_AXES = {
+    "tokens": "Length of the prompt (tokens)",
+    "difficulty": "Difficulty of the prompt (1 easy .. 3 hard)",
+}
+SHORT = {
+    "coupling": "coupling",
+    "loss": "loss",
+    "score": "score",
+    "parameters": "parameters",
+    "layers": "depth",
+    "width": "width",
+    "training_tokens": "training tokens",
+}
+COEFFICIENTS = {"pearson": "Pearson's r", "spearman": "Spearman's ρ"}  # noqa: RUF001 - rho it is
+SYMBOLS = (
+    "Colour and symbol are the family; an open symbol is a model that is not trained; a thin line "
+    "joins the checkpoints of one training run by step. "
+)
+UNITS = (
+    "thick: 95 % bootstrap interval over models, as if they were independent; thin: over whole {of}"
+)
+
+
+def coupling_axis(means: "ModelMeans") -> str:
+    """Title of the axis of coupling."""
+    return f"{MEASURES[means.measure]} ({means.k_name}; no unit)"
+
+
+def over_models_caption(means: "ModelMeans", x: str, y: str, fits: Sequence["Fit"]) -> str:
+    """How the scatter of models is read, and who is not in it."""
+    text = SYMBOLS
+    if "coupling" in (x, y):
+        text += "Bars are 95 % bootstrap intervals of a model's mean over its prompts. "
+        if means.measure == "coupling":
+            text += "Ticks are each model's chance floor: only what is beyond it is coupling. "
+        else:
+            text += "The dotted line is chance. "
+    if any(not found.reason for found in fits):
+        text += "Bands (95 %) and p of the fits are as if models were independent. "
+    text += " ".join(f"{_slope(found)}." for found in fits)
+    return f"{text.strip()} {_left_out(means, x, y)}".strip()
+
+
+def over_models_alt(rows: "DataFrame", x: str, y: str, fits: Sequence["Fit"]) -> str:
+    """What the scatter of models shows, in numbers."""
+    text = f"{SHORT[y].capitalize()} against {SHORT[x]}: "
+    if not len(rows):
+        return text + "no model has both numbers."
+    spans = (
+        f"{SHORT[name]} from {rows[name].min():.3g} to {rows[name].max():.3g}" for name in (x, y)
+    )
+    text += f"{len(rows)} models of {rows['family'].nunique()} families, {' and '.join(spans)}."
+    return " ".join([text, *(f"{_sentence(found)}." for found in fits)])
+
+
+def fit_name(found: "Fit") -> str:
+    """A fit in a legend; R² in units of the vertical axis, so that two forms compare."""
+    return f"{found.form}: R² = {found.r_squared_y:.2f}, p = {found.p:.2g}, n = {found.n}"
+
+
+def by_k_caption(means: Mapping[int, "ModelMeans"]) -> str:
+    """How coupling against K is read."""
+    raw = any(found.measure == "coupling" for found in means.values())
+    floor = "Dashed lines are the chance floors" if raw else "The dotted line is chance"
+    return (
+        "A line a model: mean over prompts with its 95 % bootstrap interval. Colour and symbol are "
+        f"the family; an open symbol is a model that is not trained. {floor}. A gap is a K at "
+        "which a model was not measured."
+    )
+
+
+def by_k_alt(rows: "DataFrame") -> str:
+    """What coupling does with K, in numbers."""
+    if not len(rows):
+        return "Coupling against K: no model has a number."
+    ends = rows[rows["k"].isin([rows["k"].min(), rows["k"].max()])].groupby("k")["coupling"]
+    told = (
+        f"{mean:.3g} on average over {n} models at K = {k}"
+        for k, mean, n in zip(ends.mean().index, ends.mean(), ends.count(), strict=True)
+    )
+    return f"Coupling against K for {rows['model'].nunique()} models: {', '.join(told)}."
+
+
+def correlation_by_k_caption(found: Mapping[int, "Correlation"]) -> str:
+    """How a correlation against K is read."""
+    text = f"Correlation over models at each K; {UNITS.format(of=_of(found.values()))}. "
+    return (
+        text + "A filled symbol has p < 0.05, as if models were independent. A gap has no number."
+    )
+
+
+def correlation_by_k_alt(found: Mapping[int, "Correlation"], y: str) -> str:
+    """What the correlation does with K, in numbers."""
+    told = (f"K = {k}: {_correlation(one)}" for k, one in found.items())
+    return f"Correlation of coupling and {SHORT[y]}. {'; '.join(told)}."
+
+
+def by_prompt_caption(trends: "PromptTrends", model: "PromptTrend") -> str:
+    """How coupling against a number of the prompt is read."""
+    text = (
+        f"Dots: the prompts of {model.model}; the line through them is least squares. Faint lines: "
+        "those of the other models, over their own prompts. "
+    )
+    if model.reason:
+        text += f"{model.model} has no line: {model.reason}. "
+    if model.without:
+        text += f"{model.without} of its prompts lack a number. "
+    return text + _mean_told(trends)
+
+
+def by_prompt_alt(trends: "PromptTrends", model: "PromptTrend") -> str:
+    """What coupling does with a number of the prompt, in numbers."""
+    named = f"Coupling of {model.model} against {trends.x_name} of the prompt"
+    if model.reason:
+        return f"{named}: {model.reason}."
+    return f"{named}: {len(model.x)} prompts, {_trend(model)}. {_mean_told(trends)}"
+
+
+def trends_caption(trends: "PromptTrends") -> str:
+    """How the correlations within models are read."""
+    return (
+        "Rank correlation over prompts within each model, with its 95 % bootstrap interval over "
+        "prompts; of a training run its last checkpoint. The mean is over these models; its "
+        "interval resamples the same prompts for all of them, which share them."
+    )
+
+
+def trends_alt(trends: "PromptTrends") -> str:
+    """The correlations within models, in numbers."""
+    told = "; ".join(f"{one.model}: {one.reason or _trend(one)}" for one in trends.models)
+    return f"Coupling against {trends.x_name} of the prompt. {_mean_told(trends)} {told}."
+
+
+def without_families_caption(found: "LeaveOneFamilyOut") -> str:
+    """How the forest plot is read."""
+    return (
+        f"The correlation over all models, and without each family; "
+        f"{UNITS.format(of=found.overall.over_clusters.of)}, where there are enough. Within: each "
+        "family's mean is taken out first, with the interval by Fisher's z. Between: of the "
+        f"families' means. {found.verdict} {found.points.counted}"
+    )
+
+
+def without_families_alt(found: "LeaveOneFamilyOut") -> str:
+    """The forest plot, in numbers."""
+    told = [f"all models: {_correlation(found.overall)}"]
+    told += [f"without {name}: {_correlation(left)}" for name, left in found.without.items()]
+    return f"{forest_axis(found)}. {'; '.join(told)}. {found.verdict}"
+
+
+def forest_axis(found: "LeaveOneFamilyOut") -> str:
+    """Title of the forest plot's axis."""
+    points = found.points
+    return (
+        f"{COEFFICIENTS[found.overall.method]} of {SHORT[points.x_name]} and {SHORT[points.y_name]}"
+    )
+
+
+def _left_out(means: "ModelMeans", x: str, y: str) -> str:
+    rows = means.rows
+    missing = list(rows["model"][rows[[x, y]].isna().any(axis=1)])
+    parts = []
+    if len(missing):
+        parts.append(f"Not drawn, for want of {SHORT[x]} or {SHORT[y]}: {_named(missing)}.")
+    if means.absent:
+        parts.append(f"Not measured at {means.k_name}: {_named(means.absent)}.")
+    return " ".join(parts)
+
+
+def _named(names: Sequence[str], most: int = 4) -> str:
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
+
+
+def _of(found: Iterable["Correlation"]) -> str:
+    return next((one.over_clusters.of for one in found), "families")
+
+
+def _sentence(found: "Fit") -> str:
+    return f"No {found.form} fit: {found.reason}" if found.reason else f"Fit, {fit_name(found)}"
+
+
+def _slope(found: "Fit") -> str:
+    if found.reason:
+        return f"No {found.form} fit: {found.reason}"
+    over, whole = found.over_models, found.over_clusters
+    robust = whole.reason or (
+        f"{whole.low:.3g} to {whole.high:.3g} allowing for dependence within {whole.of}"
+    )
+    return (
+        f"Slope of the {found.form} fit: {found.slope:.3g}, 95 % from {over.low:.3g} to "
+        f"{over.high:.3g} ({robust})"
+    )
+
+
+def _correlation(found: "Correlation") -> str:
+    if found.reason:
+        return found.reason
+    over = found.over_models
+    interval = "" if np.isnan(over.low) else f", 95 % from {over.low:.2f} to {over.high:.2f}"
+    return f"{found.estimate:.2f}{interval}, p = {found.p:.2g}, n = {found.n}"
+
+
+def _trend(model: "PromptTrend") -> str:
+    return f"Spearman's correlation {model.spearman:.2f} (p = {model.p:.2g})"
+
+
+def _mean_told(trends: "PromptTrends") -> str:
+    if np.isnan(trends.mean):
+        return f"No mean over models: {trends.interval.reason}."
+    over = trends.interval
+    interval = over.reason or f"95 % from {over.low:.2f} to {over.high:.2f} over prompts"
+    told = sum(not model.reason for model in trends.models)
+    return f"Mean of Spearman's correlation over {told} models: {trends.mean:.2f} ({interval})."

@@ -1,0 +1,59 @@
+"""The sweeps whose tables ship: they are of today's sweep files, prompts, weights and keys."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from coupling_core.findings import Question, find
+from coupling_core.folders import SWEEPS
+from coupling_core.keys import make_key
+from coupling_core.sweeps import make, read, read_table
+
+FOLDERS = sorted((SWEEPS / "measured").iterdir())
+
+
+@pytest.fixture(scope="module", params=FOLDERS, ids=lambda folder: folder.name)
+def shipped(request: pytest.FixtureRequest):
+    """A folder, its plan made anew, and its table."""
+    folder: Path = request.param
+    name = json.loads((folder / "plan.json").read_text())["name"]
+    return folder, make(read(SWEEPS / f"{name}.toml")), read_table(folder / "table.csv")
+
+
+def test_there_is_one() -> None:
+    assert FOLDERS
+
+
+def test_it_is_of_the_sweep_as_its_file_is_now(shipped) -> None:
+    folder, plan, _ = shipped
+    assert folder.name == plan.id
+    noted = json.loads((folder / "plan.json").read_text())
+    assert noted == json.loads(json.dumps(plan.described))
+
+
+def test_every_measurement_has_its_rows_by_the_key_of_its_result(shipped) -> None:
+    _, plan, table = shipped
+    asked = [
+        str(make_key(item.request, plan.weights[item.weights].identity)) for item in plan.items()
+    ]
+    several = len(plan.sweep.k)
+    assert list(table.key) == [key for key in asked for _ in range(several)]
+    assert list(table.k[:several]) == sorted(plan.sweep.k)
+
+
+def test_every_number_is_there_and_certified(shipped) -> None:
+    _, _, table = shipped
+    assert table.certified.astype(str).eq("True").all()
+    for name in ("coupling", "chance", "corrected", "alignment", "parameters", "tokens"):
+        assert np.isfinite(table[name]).all(), name
+    assert table.loss.notna().equals(table.step.notna())
+
+
+def test_what_it_says_is_said_of_the_untrained_too(shipped) -> None:
+    _, _, table = shipped
+    rows = find(table, Question(8)).means.rows.set_index("model")
+    trained, twin = (rows.loc[name] for name in rows.index[rows.index.str.startswith("SmolLM2")])
+    assert trained.low > twin.high
+    assert abs(twin.coupling) < 0.003

@@ -1,0 +1,547 @@
+"""Statistics over models against scipy and statsmodels on planted data, and what is degenerate."""
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+import statsmodels.api as sm
+from scipy import stats
+from sweep_table import KS, model_row, points_of, sweep_of, zoo
+
+from coupling_core import InputError, bootstrap
+from coupling_core import statistics as st
+from coupling_core.scores import k_of
+from coupling_core.statistics.resampling import MIN_UNITS, correlations, resampled
+
+
+@pytest.fixture(scope="module")
+def table():
+    return sweep_of(zoo())
+
+
+@pytest.fixture(scope="module")
+def means(table):
+    return st.model_means(table, 4)
+
+
+def normal_points(n=40, slope=-0.8, seed=0, **more):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(0.3, 0.1, n)
+    return points_of(x, 4 + slope * x + rng.normal(0, 0.1, n), **more)
+
+
+# ---- a row a model
+
+
+def test_means_are_over_prompts_with_the_interval_of_scores(table, means):
+    assert list(means.rows["model"]) == list(table["model"].unique())
+    own = table[(table["model"] == "Beta-1") & (table["k"] == 4)]["corrected"]
+    row = means.rows.set_index("model").loc["Beta-1"]
+    expected = bootstrap(own.to_numpy(), 2000)
+    assert (row["coupling"], row["low"], row["high"]) == pytest.approx(
+        (own.mean(), expected.low, expected.high)
+    )
+    assert (row["prompts"], row["without"], row["family"], row["k"]) == (12, 0, "Beta", 4)
+
+
+@pytest.mark.parametrize("measure", ["corrected", "coupling", "alignment"])
+def test_the_measure_is_an_argument(table, measure):
+    found = st.model_means(table, 8, measure).rows.set_index("model")["coupling"]
+    expected = table[table["k"] == 8].groupby("model")[measure].mean()
+    pd.testing.assert_series_equal(found.sort_index(), expected, check_names=False)
+
+
+def test_prompts_without_a_number_are_left_out_and_counted(table):
+    broken = table.copy()
+    broken.loc[(broken["model"] == "Beta-1") & (broken["tokens"] < 10), "corrected"] = np.nan
+    broken.loc[broken["model"] == "Beta-2", "corrected"] = np.nan
+    rows = st.model_means(broken, 4).rows.set_index("model")
+    assert tuple(rows.loc["Beta-1", ["prompts", "without"]]) == (10, 2)
+    assert tuple(rows.loc["Beta-2", ["prompts", "without"]]) == (0, 12)
+    assert rows.loc["Beta-2", ["coupling", "low", "high"]].isna().all()
+    points = st.pair(st.model_means(broken, 4), "coupling", "loss")
+    assert points.without == ("Beta-2",)
+
+
+def test_one_prompt_has_a_mean_and_no_interval():
+    rows = st.model_means(sweep_of(zoo(), prompts=1), 4).rows
+    assert rows["coupling"].notna().all()
+    assert rows[["low", "high"]].isna().all(axis=None)
+
+
+def test_checkpoints_of_a_run_share_it_and_others_are_their_own(means):
+    rows = means.rows.set_index("model")
+    assert set(rows["run"][rows["step"].notna()]) == {"coupling-explorer/mini-64"}
+    assert (rows["run"] == rows.index)[rows["step"].isna()].all()
+
+
+def test_a_share_of_the_width_is_each_models_own_k(table):
+    found = st.model_means(table, 0.1)  # widths 160, 640 and 1920, and K up to 16
+    assert set(found.rows["k"]) == {16}
+    assert "Beta-2" in found.absent
+    assert [k_of(0.1, 576), k_of(0.001, 64), k_of(7, 64)] == [58, 1, 7]
+    assert (found.k_name, st.model_means(table, 4).k_name) == ("K = 0.1 of the width", "K = 4")
+
+
+@pytest.mark.parametrize(
+    ("change", "k", "told"),
+    [
+        (lambda t: t.drop(columns=["family", "loss"]), 4, "lacks the columns family, loss"),
+        (lambda t: t, 5, "measured at K = 5: its table holds 4, 8, 16"),
+        (lambda t: t, 1.5, "a share of the width below 1, not 1.5"),
+        (lambda t: t, 0, "not 0"),
+    ],
+)
+def test_what_a_table_lacks_is_said(table, change, k, told):
+    with pytest.raises(InputError, match=re.escape(told)):
+        st.model_means(change(table), k)
+
+
+# ---- subsets
+
+
+def test_the_subsets_of_table_4(means):
+    kept = {name: set(st.subset(means, name).rows["model"]) for name in st.SUBSETS}
+    rows = means.rows
+    assert kept["all"] == set(rows["model"])
+    assert kept["7b"] == {"Alpha-2"}  # 7.0e9; the next is 7.7e9
+    assert kept["above-45"] == set(rows["model"][rows["score"] > 45])
+    assert 0 < len(kept["above-45"]) < 12
+    assert not {"Alpha-0, untrained (seed 0)", "coupling-explorer/mini-64@step0"} & kept["trained"]
+    assert {m for m in kept["last"] if "mini" in m} == {"coupling-explorer/mini-64@step4000"}
+    assert len(kept["last"]) == 14
+    assert not {m for m in kept["tokens-known"] if m.startswith(("Delta", "Alpha-0, untrained"))}
+    assert len({m for m in kept["tokens-known"] if "mini" in m}) == 5  # step 0 has seen none
+
+
+def test_fits_by_subset_are_those_of_the_subsets(means):
+    found = st.fits_by_subset(means, "score")
+    own = means.rows[means.rows["score"] > 45]
+    line = stats.linregress(own["coupling"], own["score"])
+    assert found["above-45"].r_squared == pytest.approx(line.rvalue**2)
+    assert found["above-45"].p == pytest.approx(line.pvalue)
+    assert found["7b"].reason.startswith("only 1 model has both coupling and score")
+
+
+# ---- fits
+
+
+def test_a_line_is_that_of_statsmodels():
+    points = normal_points(family=["a", "b", "c", "d", "e"] * 8)
+    found = st.fit(points)
+    model = sm.OLS(points.y, sm.add_constant(points.x))
+    plain = model.fit()
+    robust = model.fit(cov_type="cluster", cov_kwds={"groups": np.tile(range(5), 8)}, use_t=True)
+    assert (found.intercept, found.slope) == pytest.approx(tuple(plain.params))
+    assert (found.n, found.r_squared, found.r_squared_y) == pytest.approx(
+        (40, plain.rsquared, plain.rsquared)
+    )
+    assert found.p == pytest.approx(plain.pvalues[1])
+    assert (found.over_models.low, found.over_models.high) == pytest.approx(
+        tuple(plain.conf_int()[1])
+    )
+    assert found.clustered_p == pytest.approx(robust.pvalues[1])
+    assert (found.over_clusters.low, found.over_clusters.high) == pytest.approx(
+        tuple(robust.conf_int()[1])
+    )
+    band = plain.get_prediction(sm.add_constant(found.x)).conf_int()
+    np.testing.assert_allclose(np.stack([found.low, found.high], 1), band)
+    assert (found.x[0], found.x[-1]) == (points.x.min(), points.x.max())
+
+
+def test_an_exponential_recovers_a_planted_one():
+    x = np.linspace(0, 1, 30)
+    found = st.fit(points_of(x, 2 * np.exp(1.5 * x)), "exponential")
+    assert (found.intercept, found.slope) == pytest.approx((np.log(2), 1.5))
+    assert (found.r_squared, found.r_squared_y) == pytest.approx((1, 1))
+    np.testing.assert_allclose(found.y, 2 * np.exp(1.5 * found.x))
+    straight = st.fit(points_of(x, 2 * np.exp(1.5 * x)))
+    assert straight.r_squared_y < found.r_squared_y
+
+
+def test_an_exponential_explains_the_logarithm_and_says_how_much_of_y():
+    points = replace(normal_points(), y=np.exp(normal_points().y))
+    found, line = st.fit(points, "exponential"), stats.linregress(points.x, np.log(points.y))
+    assert (found.slope, found.p) == pytest.approx((line.slope, line.pvalue))
+    assert found.r_squared == pytest.approx(line.rvalue**2)
+    left = points.y - np.exp(line.intercept + line.slope * points.x)
+    assert found.r_squared_y == pytest.approx(1 - left.var() / points.y.var(), rel=0.05)
+    assert found.r_squared_y != pytest.approx(found.r_squared, abs=1e-6)
+    model = sm.OLS(np.log(points.y), sm.add_constant(points.x)).fit()
+    band = model.get_prediction(sm.add_constant(found.x)).conf_int()
+    np.testing.assert_allclose(np.log([found.low, found.high]), band.T)
+
+
+def test_sizes_that_span_decades_go_in_as_logarithms(means):
+    points = st.pair(means, "parameters", "coupling")
+    assert points.log_x
+    line = stats.linregress(np.log10(points.x), points.y)
+    found = st.fit(points)
+    assert found.slope == pytest.approx(line.slope)
+    np.testing.assert_allclose(found.y, line.intercept + line.slope * np.log10(found.x))
+    assert not st.pair(means, "layers", "coupling").log_x  # 8 to 36
+    assert not st.pair(means, "coupling", "loss").log_x
+
+
+DEGENERATE = {
+    "none": ([], [], "no model has both coupling and loss, and 3 are needed"),
+    "one": ([0.1], [2.0], "only 1 model has both"),
+    "two": ([0.1, 0.2], [2.0, 1.0], "only 2 models have both"),
+    "same x": ([0.1] * 5, [1.0, 2, 3, 4, 5], "all 5 models have the same coupling"),
+    "same y": ([1.0, 2, 3, 4, 5], [0.1] * 5, "all 5 models have the same loss"),
+    "same but for rounding": ([0.3, 0.1 + 0.2, 0.3], [1.0, 2, 3], "the same coupling"),
+}
+
+
+@pytest.mark.parametrize("case", DEGENERATE)
+def test_where_nothing_can_go_together_there_is_a_reason(case):
+    x, y, told = DEGENERATE[case]
+    points = points_of(x, y)
+    for found in (
+        st.fit(points),
+        st.fit(points, "exponential"),
+        st.correlate(points),
+        st.correlate(points, "spearman"),
+    ):
+        assert told in found.reason
+        assert found.over_models.reason == found.over_clusters.reason == found.reason
+        assert np.isnan([found.p, found.over_models.low, found.over_clusters.high]).all()
+    assert st.leave_one_family_out(points).verdict == f"No correlation: {found.reason}."
+
+
+def test_an_exponential_of_what_is_not_positive_is_refused():
+    found = st.fit(points_of([0.1, 0.2, 0.3], [1.0, 0.0, 2.0]), "exponential")
+    assert found.reason == "an exponential needs a positive loss, and one model has none"
+
+
+def test_three_points_have_a_fit_and_no_interval_by_resampling():
+    points = points_of([0.1, 0.2, 0.3], [3.0, 2.1, 1.0])
+    assert not st.fit(points).reason
+    found = st.correlate(points)
+    assert found.estimate == pytest.approx(np.corrcoef(points.x, points.y)[0, 1])
+    assert found.over_models.reason == (
+        f"an interval over models needs at least {MIN_UNITS} of them, and there are 3"
+    )
+
+
+def test_few_families_have_no_interval_over_families():
+    points = normal_points(family=["a", "b", "c", "d"] * 10)
+    found = st.fit(points)
+    assert "there are 4" in found.over_clusters.reason
+    assert np.isnan(found.clustered_p)
+    assert found.over_models.reason == ""
+    assert "families needs" in st.correlate(points).over_clusters.reason
+    assert "training runs" == st.correlate(points, by="run").over_clusters.of
+    assert st.correlate(points, by="run").over_clusters.units == 40
+
+
+# ---- correlations
+
+
+def test_correlations_are_those_of_scipy():
+    points = normal_points()
+    pearson, spearman = st.correlate(points), st.correlate(points, "spearman")
+    expected = stats.pearsonr(points.x, points.y)
+    assert (pearson.n, pearson.estimate, pearson.p) == pytest.approx((40, *expected))
+    ranks = stats.spearmanr(points.x, points.y)
+    assert (spearman.estimate, spearman.p) == pytest.approx(tuple(ranks))
+    by_scipy = expected.confidence_interval(
+        method=stats.BootstrapMethod(n_resamples=9999, method="BCa", rng=np.random.default_rng(1))
+    )
+    # Both are random: 0.03 is thrice the standard error of a quantile of 2000 resamples here.
+    assert (pearson.over_models.low, pearson.over_models.high) == pytest.approx(
+        tuple(by_scipy), abs=0.03
+    )
+
+
+def test_weighted_correlations_are_those_of_points_that_are_repeated():
+    rng = np.random.default_rng(0)
+    x, y = rng.integers(0, 5, 12).astype(float), rng.normal(size=12)  # with ties
+    weights = rng.integers(0, 4, (20, 12)).astype(float)
+    one_point = np.repeat([3.0, 7.0, 11.0], 12)[:, None] * np.tile(np.eye(12), (3, 1))
+    for method, of_scipy in (("pearson", stats.pearsonr), ("spearman", stats.spearmanr)):
+        found = correlations(x, y, weights, method)
+        repeated = [np.repeat(np.arange(12), row.astype(int)) for row in weights]
+        expected = [of_scipy(x[i], y[i]).statistic for i in repeated]
+        np.testing.assert_allclose(found, expected, atol=1e-12)
+        assert np.isnan(correlations(x, y, one_point, method)).all()
+
+
+def test_a_perfect_correlation_has_an_interval_without_width():
+    found = st.correlate(points_of(np.arange(8.0), np.arange(8.0)))
+    assert (found.estimate, found.over_models.low, found.over_models.high) == pytest.approx(
+        (1, 1, 1)
+    )
+
+
+def test_models_that_repeat_their_family_make_no_interval_shorter():
+    few = normal_points(15)
+    many = points_of(np.repeat(few.x, 4), np.repeat(few.y, 4), np.repeat(few.family, 4))
+    found, expected = st.correlate(many).over_clusters, st.correlate(few).over_models
+    assert (found.low, found.high, found.units) == pytest.approx((expected.low, expected.high, 15))
+    assert st.correlate(many).over_models.high < found.high
+
+
+def test_correlation_at_every_k(table):
+    found = st.correlations_by_k(st.means_by_k(table), "score")
+    assert tuple(found) == KS
+    own = st.model_means(table, 16).rows.dropna(subset="score")
+    expected = stats.pearsonr(own["coupling"], own["score"]).statistic
+    assert found[16].estimate == pytest.approx(expected)
+
+
+SIMULATIONS = 300
+
+
+def covered(intervals, truth):
+    return np.mean([found.low <= truth <= found.high for found in intervals])
+
+
+@pytest.mark.parametrize("method", ["pearson", "spearman"])
+def test_the_interval_over_models_covers_the_truth(method):
+    rho, intervals = 0.6, []
+    truth = rho if method == "pearson" else 6 / np.pi * np.arcsin(rho / 2)
+    for seed in range(SIMULATIONS):
+        rng = np.random.default_rng(seed)
+        x, y = rng.multivariate_normal([0, 0], [[1, rho], [rho, 1]], 25).T
+
+        def statistic(weights, x=x, y=y):
+            return correlations(x, y, weights, method)
+
+        intervals.append(resampled(statistic, np.arange(25), "models", seed))
+    # Counting 300 hits has a standard error of 0.0126, and intervals that are bootstrapped from 25
+    # points cover by about 0.02 less than they say: three standard errors round 0.95 and 0.93.
+    assert 0.93 - 0.038 <= covered(intervals, truth) <= 0.95 + 0.038
+
+
+def test_an_interval_over_families_covers_the_truth_where_one_over_models_does_not():
+    by_family, by_model = [], []
+    family = np.repeat(np.arange(20), 3)
+    for seed in range(SIMULATIONS):
+        rng = np.random.default_rng(seed)
+        # The truth is 0; members of a family share their luck in both numbers.
+        x, y = rng.normal(size=(2, 20))[:, family] + 0.3 * rng.normal(size=(2, 60))
+        found = st.correlate(points_of(x, y, map(str, family)), seed=seed)
+        by_model.append(found.over_models)
+        by_family.append(found.over_clusters)
+    # Of 60 models taken as independent: an interval too short by sqrt 3 covers 0.74, give or take
+    # 0.025.
+    assert covered(by_model, 0) < 0.85
+    # Of 20 units; see the test above. Fewer units cover by less.
+    assert 0.92 - 0.038 <= covered(by_family, 0) <= 0.95 + 0.038
+
+
+def test_what_n_counts_is_told(means):
+    told = st.pair(means, "coupling", "loss").counted
+    assert told.startswith(
+        "n = 19 counts models: 6 checkpoints of 1 training run and 13 models that stand alone, of "
+        "5 families. Checkpoints of one run, and models of one family, are not independent"
+    )
+    alone = points_of([1.0, 2, 3], [1.0, 2, 3]).counted
+    assert alone == "n = 3 counts models: each with weights of its own, of 3 families."
+
+
+# ---- families
+
+
+def artefact(seed=0, families=2, each=12, apart=1.0):
+    """Families that lie apart, and in each of them nothing."""
+    rng = np.random.default_rng(seed)
+    family = np.repeat(np.arange(families), each)
+    x, y = apart * family + 0.2 * rng.normal(size=(2, len(family)))
+    return points_of(x, y, [f"F{f}" for f in family])
+
+
+def test_a_planted_family_artefact_is_caught():
+    found = st.leave_one_family_out(artefact())
+    assert found.overall.estimate > 0.9
+    assert found.overall.p < 1e-6
+    assert found.lost == ("F0", "F1")
+    assert found.between_only
+    assert found.within.p > 0.05
+    assert found.verdict.endswith("the correlation rests on differences between families.")
+    assert "It is not significant without F0 or F1." in found.verdict
+
+
+def test_an_artefact_that_no_single_removal_shows_is_caught_within_families():
+    found = st.leave_one_family_out(artefact(families=5, each=6), "spearman")
+    assert not found.lost
+    assert not found.turned
+    assert found.between_only
+    assert found.between.estimate == pytest.approx(1)
+    assert "It stays significant whichever family is left out." in found.verdict
+
+
+def test_a_correlation_within_families_is_no_artefact():
+    found = st.leave_one_family_out(normal_points(slope=-3, family=["a", "b", "c", "d"] * 10))
+    assert found.within.p < 1e-3
+    assert not found.between_only
+    assert not found.lost
+    assert "rests on" not in found.verdict
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_family_that_turns_the_sign_is_named(sign):
+    x = np.concatenate([np.linspace(0, 1, 8), np.linspace(3, 4, 8)])
+    y = sign * np.concatenate([-np.linspace(0, 1, 8), np.linspace(3, 4, 8)])
+    family = ["down"] * 8 + ["up"] * 8
+    found = st.leave_one_family_out(points_of(x, y, family))
+    assert found.turned == ("up",)
+    assert found.strongest == "up"
+    assert "Its sign turns without up." in found.verdict
+    left = st.correlate(points_of(x[:8], y[:8]))
+    assert found.without["up"].estimate == pytest.approx(left.estimate)
+
+
+def test_a_correlation_that_families_reverse_is_between_them_only():
+    x = np.concatenate([np.linspace(0, 1, 8) + 2 * family for family in range(3)])
+    y = 2 * np.floor(x / 2) - 0.5 * (x % 2) + np.tile([0.1, -0.1], 12)
+    found = st.leave_one_family_out(points_of(x, y, np.repeat(["a", "b", "c"], 8)))
+    assert found.overall.estimate > 0.5
+    assert found.within.estimate < -0.5
+    assert found.within.p < 0.05
+    assert found.between_only
+
+
+def test_within_families_is_a_regression_with_a_level_for_each():
+    points = normal_points(family=["a", "b", "c", "d"] * 10)
+    levels = np.eye(4)[[0, 1, 2, 3] * 10]
+    model = sm.OLS(points.y, np.column_stack([points.x, levels])).fit()
+    within = st.leave_one_family_out(points).within
+    assert within.p == pytest.approx(model.pvalues[0])
+    assert within.df == model.df_resid == 35
+
+
+def test_families_of_one_have_nothing_within():
+    within = st.leave_one_family_out(normal_points(10)).within
+    assert "leave no degree of freedom" in within.reason
+
+
+# ---- partial correlation
+
+
+def confounded(through, seed=0, n=60):
+    """Models whose coupling and loss go with size; `through` is what is between them beside."""
+    rng = np.random.default_rng(seed)
+    size = rng.uniform(8, 11, n)
+    coupling = 0.1 * size + rng.normal(0, 0.05, n)
+    loss = 8 - 0.5 * size - through * (coupling - 0.1 * size) + rng.normal(0, 0.2, n)
+    rows = [
+        model_row(f"m{i}", f"f{i % 6}", 0, parameters=10 ** size[i], loss=loss[i]) for i in range(n)
+    ]
+    means = st.model_means(sweep_of(rows, prompts=2), 4)
+    return replace(means, rows=means.rows.assign(coupling=coupling))
+
+
+def test_a_planted_confounder_leaves_no_partial_correlation():
+    found = st.partial_correlation(confounded(0), "loss")
+    assert found.raw.estimate < -0.7
+    assert abs(found.partial.estimate) < 0.25
+    assert found.partial.low < 0 < found.partial.high
+    assert found.partial.p > 0.05
+    assert found.given == ("log10 parameters",)
+
+
+def test_what_the_confounder_does_not_account_for_is_left():
+    means = confounded(8)
+    found = st.partial_correlation(means, "loss")
+    rows = means.rows
+    design = np.column_stack([rows["coupling"], np.ones(60), np.log10(rows["parameters"])])
+    model = sm.OLS(rows["loss"].to_numpy(), design)
+    plain = model.fit()
+    assert found.partial.p == pytest.approx(plain.pvalues[0])
+    assert found.partial.df == plain.df_resid == 57
+    t = plain.tvalues[0]
+    assert found.partial.estimate == pytest.approx(t / np.sqrt(t**2 + 57))
+    assert found.partial.estimate < -0.7
+    groups = pd.factorize(rows["family"])[0]
+    robust = model.fit(cov_type="cluster", cov_kwds={"groups": groups}, use_t=True)
+    assert found.clustered_p == pytest.approx(robust.pvalues[0])
+
+
+def test_sizes_that_say_nothing_are_left_out_and_named():
+    means = confounded(8)
+    tokens = np.where(np.arange(60) < 3, np.nan, 1e12)
+    rows = means.rows.assign(
+        width=means.rows["parameters"] * 2, training_tokens=tokens, layers=32.0
+    )
+    found = st.partial_correlation(replace(means, rows=rows), "loss")
+    assert found.left_out == {
+        "layers": "the same for all models",
+        "width": "follows from those before it",
+        "training_tokens": "no number of 3 of 60 models",
+    }
+    assert found.partial == st.partial_correlation(means, "loss", given=["parameters"]).partial
+    assert found.points.without == ()
+
+
+def test_too_few_models_for_the_sizes_have_a_reason():
+    means = confounded(8, n=4)
+    rows = means.rows.assign(layers=[1.0, 3, 2, 7], width=[5.0, 1, 2, 2])
+    found = st.partial_correlation(replace(means, rows=rows), "loss")
+    assert found.partial.reason == "4 models leave no degree of freedom beside 4 regressors"
+    assert np.isnan([found.partial.estimate, found.clustered_p]).all()
+
+
+def test_nothing_is_left_of_what_sizes_determine():
+    means = confounded(0)
+    rows = means.rows.assign(coupling=np.log10(means.rows["parameters"]))
+    found = st.partial_correlation(replace(means, rows=rows), "loss")
+    assert found.partial.reason == "nothing of x is left when the others are accounted for"
+
+
+# ---- prompts
+
+
+def test_trends_over_prompts_are_those_of_scipy(table):
+    found = st.prompt_trends(table, "tokens", 4)
+    assert len(found.models) == 19
+    for trend in found.models:
+        own = table[(table["model"] == trend.model) & (table["k"] == 4)]
+        rho = stats.spearmanr(own["tokens"], own["corrected"])
+        line = stats.linregress(own["tokens"], own["corrected"])
+        assert (trend.spearman, trend.p) == pytest.approx(tuple(rho))
+        assert (trend.slope, trend.intercept) == pytest.approx((line.slope, line.intercept))
+        assert trend.interval.units == 12
+    assert found.mean == pytest.approx(np.mean([trend.spearman for trend in found.models]))
+    assert found.interval.low < found.mean < found.interval.high
+
+
+def test_prompts_are_resampled_for_all_models_together():
+    # Every model has the same coupling on each prompt: many models say no more than one.
+    models = [model_row(f"m{i}", "f", 0.3) for i in range(10)]
+    table = sweep_of(models, prompts=40)
+    first = table["model"] == "m0"
+    table["corrected"] = np.tile(table["corrected"][first], 10)
+    many = st.prompt_trends(table, "difficulty", 4)
+    one = st.prompt_trends(table[first], "difficulty", 4)
+    assert many.interval == one.interval == many.models[3].interval
+    assert many.interval.high - many.interval.low > 0.3
+
+
+def test_prompts_without_a_number_do_not_count(table):
+    broken = table.copy()
+    broken.loc[broken["prompt"] == "prompt 3", "difficulty"] = np.nan
+    broken.loc[broken["model"] == "Beta-1", "corrected"] = np.nan
+    broken.loc[(broken["model"] == "Beta-0") & (broken["tokens"] > 30), "corrected"] = np.nan
+    found = {t.model: t for t in st.prompt_trends(broken, "difficulty", 4).models}
+    assert (len(found["Beta-2"].prompt), found["Beta-2"].without) == (11, 1)
+    assert "prompt 3" not in found["Beta-2"].prompt
+    assert len(found["Beta-0"].x) == 8
+    assert found["Beta-1"].reason == (
+        "0 prompts have both difficulty and coupling, and 3 are needed"
+    )
+    broken["difficulty"] = 2.0
+    assert st.prompt_trends(broken, "difficulty", 4).interval.reason == (
+        "no model has a correlation over prompts"
+    )
+    same = st.prompt_trends(broken, "difficulty", 4).models[0]
+    assert same.reason == "all prompts have the same difficulty"
+
+
+def test_few_prompts_have_no_interval():
+    found = st.prompt_trends(sweep_of(zoo(), prompts=4), "tokens", 4)
+    assert "an interval over prompts needs at least 5" in found.interval.reason
+    assert not np.isnan(found.mean)

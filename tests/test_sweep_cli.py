@@ -1,0 +1,343 @@
+"""`coupling sweep`, run as people run it, on checkpoints whose measurements are stored already."""
+
+import json
+import os
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from coupling_core import Store
+from coupling_core.findings import Question, find
+from coupling_core.folders import SHIPPED
+from coupling_core.gallery import EXAMPLES
+from coupling_core.sweeps import (
+    Failure,
+    Journal,
+    State,
+    clusters,
+    journals,
+    make,
+    make_table,
+    read,
+    read_table,
+)
+from coupling_core.sweeps.worker import work
+
+STEPS = (0, 256, 1000, 4000)
+OWN = "Water boils when it is hot"
+SWEEP = f"""
+name = "few"
+title = "A few [bold]checkpoints[/bold]"
+k = [4, 8]
+[[models]]
+suite = "mini-64"
+steps = {list(STEPS)}
+[[prompts]]
+text = "{EXAMPLES[0]}"
+[[prompts]]
+text = "{EXAMPLES[1]}"
+"""
+MORE = f'{SWEEP}[[prompts]]\ntext = "{OWN}"\n'
+LOST = SWEEP + '[[models]]\nmodel = "nobody/nothing"\n'
+MODELS = [f"coupling-explorer/mini-64@step{step}" for step in STEPS]
+
+
+@pytest.fixture(autouse=True)
+def alone(monkeypatch):
+    """Offline, and without a cluster."""
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    for place in ("local", "running", "slurm"):
+        monkeypatch.setattr(clusters, place, lambda *_: pytest.fail("a cluster was started"))
+
+
+@pytest.fixture
+def lay(tmp_path):
+    def lay(text: str = SWEEP) -> Path:
+        path = tmp_path / "few.toml"
+        path.write_text(text)
+        return path
+
+    return lay
+
+
+def plan_of(path):
+    return make(read(path))
+
+
+def printed(answer, status=0):
+    code, out, err = answer
+    assert code == status, err
+    return json.loads(out)
+
+
+def refused(answer, told, status=2):
+    """Nothing but one line that says why."""
+    code, out, err = answer
+    assert (code, out) == (status, "")
+    assert err.startswith("error: ")
+    assert len(err.splitlines()) == 1
+    assert told in err
+
+
+def one_line(text):
+    return " ".join(text.split())
+
+
+# ---- what would be measured
+
+
+def test_a_dry_run_tells_what_is_stored_and_touches_nothing(run, lay, tmp_path):
+    status, out, err = run("sweep", "run", lay(MORE), "--dry-run")
+    assert (status, err) == (0, "")
+    plan = plan_of(tmp_path / "few.toml")
+    lines = [one_line(line) for line in out.splitlines()]
+    assert lines[:3] == [
+        f"sweep A few [bold]checkpoints[/bold] ({plan.id})",
+        "measures 4 models, 3 prompts, depth; K = 4, 8",
+        "stored 8 of 12",
+    ]
+    assert lines[5:9] == [f"{model} 2 3" for model in MODELS]
+    assert not (tmp_path / "store").exists()
+
+
+def test_a_dry_run_as_json(run, lay, tmp_path):
+    said = printed(run("sweep", "run", lay(LOST), "--dry-run", "--json"))
+    assert (said["total"], said["stored"], said["missing"]) == (10, 8, 2)
+    assert said["id"] == plan_of(tmp_path / "few.toml").id
+    assert said["models"][0] == {"model": MODELS[0], "total": 2, "stored": 2, "problem": ""}
+    assert said["models"][4]["model"] == "nobody/nothing"
+    assert "is not in the local cache" in said["models"][4]["problem"]
+
+
+# ---- running it
+
+
+def test_a_sweep_that_is_stored_needs_no_cluster_and_gets_its_table(run, lay, tmp_path):
+    status, out, _ = run("sweep", "run", lay(), "--out", "scores.csv")
+    plan, store = plan_of(tmp_path / "few.toml"), Store()
+    journal = Journal.of(store, plan.id)
+    assert status == 0
+    assert [one_line(line) for line in out.splitlines()] == [
+        f"sweep A few [bold]checkpoints[/bold] ({plan.id})",
+        "measured all 8 were stored",
+        "table 16 rows in scores.csv",
+    ]
+    expected, _ = make_table(plan, store)
+    pd.testing.assert_frame_equal(
+        read_table(journal.table), expected, check_dtype=False, rtol=1e-5, check_exact=False
+    )
+    assert (tmp_path / "scores.csv").read_bytes() == journal.table.read_bytes()
+    assert journal.folder in [each.folder for each in journals(store)]
+    assert journal.state().ended == "done"
+
+
+def test_what_was_measured_elsewhere_into_the_store_is_in_the_table(run, lay, tmp_path):
+    path = lay(MORE)
+    plan, store = plan_of(path), Store()
+    missing = plan.missing(store)
+    assert [item.request.prompt for item in missing] == [OWN] * 4
+    for item in missing:
+        outcome = work(item.request, str(store.root), str(path), timeout=60)
+        assert not outcome.error
+    said = printed(run("sweep", "run", path, "--json"))
+    assert (said["total"], said["stored"], said["done"], said["rows"]) == (12, 12, 0, 24)
+    assert said["failed"] == []
+    rows = read_table(Journal.of(store, said["id"]).table)
+    own = rows[rows["prompt"] == OWN]
+    assert list(own["model"]) == [model for model in MODELS for _ in range(2)]
+    assert list(own["k"]) == [4, 8] * 4
+
+
+def test_what_is_out_of_reach_is_a_failure_and_the_others_have_their_rows(run, lay):
+    path = lay(LOST)
+    status, out, err = run("sweep", "run", path)
+    assert status == 1
+    assert "measured    done: 8 stored before, 0 measured in" in out
+    assert "2 failed, 0 left" in out
+    assert "failed      nobody/nothing, depth, 'What is the capital" in out
+    assert err.splitlines() == [
+        f"error: 2 of 10 measurements are missing: `coupling sweep status {path}` has the reasons, "
+        "and running it again tries them again"
+    ]
+    said = printed(run("sweep", "run", path, "--json"), status=1)
+    assert [failure["model"] for failure in said["failed"]] == ["nobody/nothing"] * 2
+    assert (said["rows"], said["stored"], said["total"]) == (16, 8, 10)
+
+
+def test_a_damaged_result_is_named_with_what_to_do(run, lay):
+    plan, store = plan_of(lay()), Store()
+    key = plan.stored(store)[2]
+    (shipped,) = SHIPPED.rglob(f"{key}.safetensors")
+    store.root.mkdir(parents=True)
+    shutil.copy(shipped, store.root)
+    os.truncate(store.root / shipped.name, 5000)
+    status, out, err = run("sweep", "run", "few.toml")
+    assert status == 1
+    assert f"the result {key} cannot be read: `coupling runs rm {key}`, and run the sweep" in err
+    assert "error: 1 of 8 measurements are missing" in err
+    assert "table       14 rows in " in out
+    assert run("runs", "rm", key)[0] == 0
+    assert run("sweep", "run", "few.toml")[0] == 0
+
+
+def test_old_failures_end_with_the_run_that_has_none(run, lay):
+    plan, store = plan_of(lay()), Store()
+    journal = Journal.of(store, plan.id)
+    journal.begin(plan.described)
+    journal.note_failures([Failure(MODELS[0], EXAMPLES[0], "depth", "the disk was full")])
+    assert run("sweep", "run", "few.toml")[0] == 0
+    assert printed(run("sweep", "status", "few.toml", "--json"))["failed"] == []
+
+
+def test_a_sweep_that_another_process_runs_is_left_to_it(run, lay):
+    plan, store = plan_of(lay()), Store()
+    journal = Journal.of(store, plan.id)
+    journal.begin(plan.described)
+    parent = os.getppid()
+    journal.note(State(plan.id, "few", 8, 0, started=2**40, pid=parent), now=True)
+    refused(run("sweep", "run", "few.toml"), f"is being run by process {parent} on ")
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (("--workers", 2, "--slurm"), "--workers and --slurm came: give one"),
+        (("--scheduler", "tcp://x:1", "--slurm"), "--scheduler and --slurm came: give one"),
+        (("--workers", 2, "--scheduler", "tcp://x:1"), "--workers and --scheduler came: give one"),
+        (("--jobs", 2), "--jobs are Slurm's"),
+        (("--workers", 0), "greater than or equal to 1"),
+        (("--out", "x.html"), "--out ends in .csv, and 'x.html' came"),
+        (("--out", "none/x.csv"), "there is no folder none"),
+        (("--fast",), "No such option"),
+    ],
+)
+def test_wrong_options_are_refused_at_once(run, lay, options, told):
+    refused(run("sweep", "run", lay(), *options), told)
+
+
+def test_a_store_that_cannot_be_written_is_told(run, lay):
+    refused(run("sweep", "run", lay(), "--store", "/proc/none"), "/proc/none cannot be written")
+
+
+# ---- how it stands
+
+
+def test_the_status_of_what_was_never_run(run, lay):
+    status, out, _ = run("sweep", "status", lay())
+    assert status == 0
+    assert "stored      8 of 8" in out
+    assert "last run" not in out
+    said = printed(run("sweep", "status", "few.toml", "--json"))
+    assert (said["state"], said["runs"], said["stored"], said["failed"]) == (None, False, 8, [])
+
+
+def test_the_status_tells_of_the_last_run_and_of_its_failures(run, lay):
+    plan, store = plan_of(lay()), Store()
+    journal = Journal.of(store, plan.id)
+    journal.begin(plan.described)
+    failure = Failure(MODELS[1], EXAMPLES[0], "depth", "memory ran out", "Traceback: deep\n", 3)
+    journal.note_failures([replace(failure, prompt=f"{i}") for i in range(7)])
+    state = State(plan.id, "few", 8, 1, 0, 7, started=100.0, updated=170.0, ended="stopped")
+    journal.note(state, now=True)
+    status, out, _ = run("sweep", "status", "few.toml")
+    assert status == 0
+    assert "last run    stopped: 1 stored before, 0 measured in 70 s, 7 failed, 0 left" in out
+    assert out.count("memory ran out") == 5
+    assert out.count("Traceback: deep") == 5
+    assert "and 2 more failed (--json has them all)" in out
+    said = printed(run("sweep", "status", "few.toml", "--json"))
+    assert len(said["failed"]) == 7
+    assert said["failed"][0]["attempts"] == 3
+    assert (said["state"]["ended"], said["runs"]) == ("stopped", False)
+
+
+# ---- what it says
+
+
+def test_a_report_says_what_the_findings_do(run, lay, tmp_path):
+    status, out, err = run("sweep", "report", lay(), "--out", "r.html", "--k", 8)
+    table, _ = make_table(plan_of(tmp_path / "few.toml"), Store())
+    found = find(table, Question(8))
+    assert (status, err) == (0, "")
+    lines = out.splitlines()
+    told = [line for line in found.shows if line]
+    assert lines[1 : 1 + len(told)] == [f"shows       {line}" for line in told]
+    assert [line for line in lines if line.startswith("but ")] == [
+        f"but         {line}" for line in found.does_not_show
+    ]
+    assert lines[-1] == "written     r.html"
+    page = (tmp_path / "r.html").read_text()
+    assert "A few [bold]checkpoints[/bold]" in page
+    assert f"r = {found.correlations['pearson'].estimate:.2f}" in page
+
+
+def test_a_report_as_json_and_csv(run, lay, tmp_path):
+    path = lay(MORE)
+    options = ("--subset", "last", "--measure", "alignment", "--method", "spearman", "--json")
+    code, out, err = run("sweep", "report", path, "--out", "r.csv", *options)
+    assert code == 0
+    assert f"4 of 12 measurements are missing: `coupling sweep run {path}`" in err
+    said = json.loads(out)
+    assert said["missing"] == 4
+    assert said["question"] == {
+        "k": 4,
+        "measure": "alignment",
+        "against": "loss",
+        "subset": "last",
+        "method": "spearman",
+    }
+    assert [model["model"] for model in said["models"]] == [MODELS[-1]]
+    assert said["n"] == 1
+    assert said["correlations"]["pearson"]["estimate"] is None
+    assert said["shows"] == [
+        "Nothing on coupling and held-out loss: only 1 model has both coupling and loss, and 3 are "
+        "needed."
+    ]
+    assert len(read_table(tmp_path / "r.csv")) == 16
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (("--k", 7), "measured at K = 7: its table holds 4, 8"),
+        (("--k", 7.5), "K must be an integer from 1 on or a share of the width below 1, not 7.5"),
+        (("--k", "inf"), "not inf"),
+        (("--k", "nan"), "not nan"),
+        (("--k", 0), "not 0"),
+        (("--k=-3",), "not -3"),
+        (("--k", "many"), "should be a valid number"),
+        (("--out", "r.pdf"), "--out ends in .html, .csv, and 'r.pdf' came"),
+        (("--out", "/none/r.html"), "there is no folder /none"),
+        (("--subset", "above-45"), "no model is left: score > 45"),
+        (("--subset", "best"), "'best' is not one of"),
+        (("--against", "money"), "'money' is not one of"),
+    ],
+)
+def test_a_question_that_has_no_answer_is_refused(run, lay, options, told):
+    refused(run("sweep", "report", lay(), *options), told)
+
+
+def test_a_report_of_nothing_is_refused(run, lay):
+    only = LOST.replace('suite = "mini-64"', 'model = "nobody/else"')
+    path = lay(only.replace(f"steps = {list(STEPS)}\n", ""))
+    code, out, err = run("sweep", "report", path)
+    assert (code, out) == (2, "")
+    assert "4 of 4 measurements are missing" in err
+    assert err.splitlines()[-1].startswith("error: the sweep has no depth-wise result")
+
+
+@pytest.mark.parametrize("command", ["run", "status", "report"])
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("none.toml", "none.toml cannot be read: "),
+        (".", "cannot be read: "),
+        ("few.csv", "is no TOML: "),
+    ],
+)
+def test_a_file_that_is_no_sweep_is_refused(run, tmp_path, command, name, told):
+    (tmp_path / "few.csv").write_text("a,b\n1,2\n")
+    refused(run("sweep", command, name), told)

@@ -1,0 +1,24 @@
+"""Workers on this machine: one thread pool each, behind a key, on no other address."""
+
+import os
+
+from coupling_core.sweeps import clusters
+
+
+def test_two_workers_share_the_threads_and_only_the_key_opens_them(monkeypatch):
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)  # what somebody set by hand counts
+    monkeypatch.setattr("coupling_core.hardware.threads", lambda: 4)
+    monkeypatch.setattr("coupling_core.hardware.devices", lambda: ["cpu"])
+    with clusters.local(2) as client:
+        workers = client.scheduler_info(n_workers=-1)["workers"]
+        assert len(workers) == 2
+        for address in (client.scheduler.address, *workers):
+            assert address.startswith("tls://127.0.0.1:")
+        assert set(client.run(lambda: os.environ.get("OMP_NUM_THREADS")).values()) == {"2"}
+
+
+def test_there_is_a_worker_for_each_gpu(monkeypatch):
+    monkeypatch.setattr("coupling_core.hardware.devices", lambda: ["cuda:0", "cuda:1", "cpu"])
+    with clusters.local() as client:
+        found = client.run(lambda: os.environ.get("CUDA_VISIBLE_DEVICES"))
+    assert sorted(found.values()) == ["0", "1"]

@@ -1,0 +1,160 @@
+"""What a sweep's file may say, and what it comes to."""
+
+import tomllib
+from pathlib import Path
+
+import pytest
+import tiny
+
+from coupling_core import InputError, Request, Store
+from coupling_core.sweeps import make, read
+from coupling_core.sweeps.definition import parse
+
+SWEEP = """
+name = "few"
+k = [4, 8]
+[[models]]
+model = "{folder}"
+untrained = [0, 3]
+[[models]]
+suite = "mini-64"
+steps = [512, 0]
+[[prompts]]
+text = "The cat sat on the mat"
+[[prompts]]
+file = "own.txt"
+"""
+
+
+@pytest.fixture
+def lay_out(tmp_path):
+    """A sweep's file with a model and prompts beside it."""
+    tiny.folder(tmp_path / "model")
+    (tmp_path / "own.txt").write_text("Water boils\n\nThe cat sat on the mat\n")
+
+    def write(text=SWEEP):
+        path = tmp_path / "few.toml"
+        path.write_text(text.format(folder=tmp_path / "model"))
+        return path
+
+    return write
+
+
+def test_every_model_meets_every_prompt_once(lay_out):
+    plan = make(read(lay_out()))
+    assert [weights.title for weights in plan.weights] == [
+        "model",
+        "model, untrained (seed 0)",
+        "model, untrained (seed 3)",
+        "coupling-explorer/mini-64@step0",
+        "coupling-explorer/mini-64@step512",
+    ]
+    assert [prompt.text for prompt in plan.prompts] == ["The cat sat on the mat", "Water boils"]
+    items = list(plan.items())
+    assert len(items) == len(plan) == 10
+    assert len({(item.weights, item.prompt) for item in items}) == 10
+    assert {item.request.k for item in items} == {8}
+    assert items[2].request == Request(
+        "The cat sat on the mat", model=plan.weights[1].request.model, untrained=0, k=8, k_view=4
+    )
+
+
+def test_what_is_stored_is_found_whoever_measured_it(lay_out, tmp_path):
+    from coupling_core import measure
+
+    plan, store = make(read(lay_out())), Store(tmp_path / "store")
+    asked = Request("Water boils", model=str(tmp_path / "model"), k=12)
+    result = measure(asked, store, device="cpu")
+    stored = dict(zip(plan.items(), plan.stored(store), strict=True))
+    assert [item.prompt for item, key in stored.items() if key] == [1]
+    assert set(stored.values()) == {"", result.key}
+
+
+def test_the_name_of_a_plan_is_that_of_what_it_measures(lay_out):
+    one = make(read(lay_out()))
+    ways = 'retries = 0\ntimeout = 5\ntitle = "Few"\n[slurm]\nqueue = "long"\n'
+    head, tail = SWEEP.split("[[models]]", 1)
+    moved = head + ways.partition("[slurm]")[0] + "[[models]]" + tail + "[slurm]\nqueue = 'long'\n"
+    assert make(read(lay_out(moved))).id == one.id
+    assert make(read(lay_out(SWEEP.replace("boils", "b").replace("[4, 8]", "[4]")))).id != one.id
+    (lay_out().parent / "own.txt").write_text("Another text\n")
+    assert make(read(lay_out())).id != one.id
+
+
+def test_two_folders_of_one_name_beside_the_file_are_two_models(tmp_path):
+    for number in (1, 2):
+        tiny.folder(tmp_path / f"{number}" / "model", seed=number)
+    path = tmp_path / "two.toml"
+    models = "".join(f'[[models]]\nmodel = "{number}/model"\n' for number in (1, 2, 1))
+    path.write_text(f'name = "two"\n{models}[[prompts]]\ntext = "One"\n')
+    one, two = make(read(path)).weights
+    assert one.identity["digest"] != two.identity["digest"]
+    assert one.title == f"model, {tmp_path / '1' / 'model'}"
+    assert two.title == f"model, {tmp_path / '2' / 'model'}"
+
+
+def test_a_share_of_the_width_is_a_k_for_each_model(lay_out):
+    plan = make(read(lay_out(SWEEP.replace("[4, 8]", "[8, 0.25]"))))
+    widths = [weights.width for weights in plan.weights]
+    assert widths[3:] == [64, 64]
+    assert [plan.sweep.every_k(width) for width in widths] == [
+        tuple(sorted({8, round(width / 4)})) for width in widths
+    ]
+    assert plan.request(3, 0, "depth").k == 16
+
+
+def test_a_model_that_is_out_of_reach_leaves_the_others(lay_out):
+    more = SWEEP + '[[models]]\nmodel = "nobody/nothing"\n'
+    plan = make(read(lay_out(more)))
+    assert "nobody/nothing" in plan.weights[-1].problem
+    assert not any(weights.problem for weights in plan.weights[:-1])
+    assert plan.stored(Store())[-2:] == ["", ""]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        ('name = "few"', 'name = "a b"', "name"),
+        ('name = "few"', "", "name: Field required"),
+        ("k = [4, 8]", "k = [0]", "k"),
+        ("k = [4, 8]", "k = []", "k"),
+        ("k = [4, 8]", "k = [4, 7]\nkinds = ['self']", "K = 4 is not kept of 'self'"),
+        ("k = [4, 8]", "kinds = ['sideways']", "kinds 1"),
+        ("k = [4, 8]", "kind = ['depth']", "kind: Extra inputs are not permitted"),
+        ("k = [4, 8]", "timeout = 0", "timeout"),
+        ("steps = [512, 0]", "steps = [513]", "nearest are 256 and 512"),
+        ("steps = [512, 0]", 'revisions = ["step0"]', "a suite has steps"),
+        ("steps = [512, 0]", 'model = "smollm2-135m"', "give either model or suite"),
+        ("untrained = [0, 3]", "untrained = [-1]", "models 1 untrained 1"),
+        ("untrained = [0, 3]", "trained = false", "nothing is left to measure"),
+        ("untrained = [0, 3]", "untrained = 0\nquantize = 'nf4'", "cannot be quantised"),
+        ('suite = "mini-64"', 'suite = "mini-63"', "mini-63"),
+        ('file = "own.txt"', 'file = "none.txt"', "none.txt"),
+        ('file = "own.txt"', 'fil = "own.txt"', "fil"),
+        ("[[prompts]]", "[[prompt]]", "prompts: Field required"),
+        ("[[models]]", "[models]", "few.toml"),
+        ("k = [4, 8]", "k = [4, 8", "is no TOML"),
+    ],
+)
+def test_what_no_sweep_can_be_is_refused_with_its_place(lay_out, before, after, told):
+    with pytest.raises(InputError) as refused:
+        make(read(lay_out(SWEEP.replace(before, after))))
+    assert told in str(refused.value)
+
+
+def test_prompts_that_are_no_tables_are_refused(lay_out):
+    text = SWEEP.split("[[prompts]]")[0].replace('name = "few"', 'name = "few"\nprompts = ["x"]')
+    with pytest.raises(InputError, match=r"prompts: expected tables, \[\[prompts\]\]"):
+        read(lay_out(text))
+
+
+def test_a_file_that_is_not_there_is_said(tmp_path):
+    with pytest.raises(InputError, match=r"cannot be read.*nowhere"):
+        read(tmp_path / "nowhere.toml")
+
+
+@pytest.mark.parametrize("path", sorted(Path(__file__).parents[1].glob("sweeps/*.toml")), ids=str)
+def test_the_shipped_sweeps_can_be_read(path):
+    sweep = parse(tomllib.loads(path.read_text()), path)
+    assert sweep.name == path.stem
+    assert sweep.title

@@ -1,0 +1,77 @@
+"""The file of a sweep's scores: what is written is read back, and what is none is refused."""
+
+import numpy as np
+import pytest
+from sweep_table import sweep_of, zoo
+
+from coupling_core import InputError
+from coupling_core.findings import Question, find
+from coupling_core.sweeps import read_table, write_table
+from coupling_core.sweeps.table import COLUMNS
+
+TABLE = sweep_of(zoo()[:4], prompts=2).reindex(columns=list(COLUMNS))
+ODD = (
+    *("a\rb", "\r", "a\r\nb", "two\nlines", 'a "quote"', "a, comma", " a ", "\t", "é\u202e"),
+    *("12", "1e3", "NA", "nan", "None", "True", "inf", "=1+1", "\ufeff", "#"),
+)
+
+
+@pytest.mark.parametrize("text", ODD)
+@pytest.mark.parametrize("column", ["prompt", "model", "family"])
+def test_a_text_comes_back_as_it_was(tmp_path, text, column):
+    """Also where all texts of a column look like numbers."""
+    write_table(tmp_path / "t.csv", TABLE.assign(**{column: text}))
+    again = read_table(tmp_path / "t.csv")
+    assert list(again[column]) == [text] * len(TABLE)
+    np.testing.assert_allclose(again["corrected"], TABLE["corrected"], rtol=1e-5)
+
+
+def test_what_is_unknown_stays_so_and_what_is_infinite_becomes_so(tmp_path):
+    write_table(tmp_path / "t.csv", TABLE.assign(loss=np.nan, parameters=np.inf, score=-np.inf))
+    again = read_table(tmp_path / "t.csv")
+    assert again[["loss", "parameters", "score"]].isna().all(axis=None)
+    assert not find(again, Question(4)).correlations["pearson"].n
+    assert list(again["trained"]) == [True] * len(TABLE)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"k": np.nan}, "a K or a width that is no whole number from 1"),
+        ({"k": np.inf}, "a K or a width that is no whole number from 1"),
+        ({"k": 0.5}, "a K or a width that is no whole number from 1"),
+        ({"k": 0}, "a K or a width that is no whole number from 1"),
+        ({"width": -64}, "a K or a width that is no whole number from 1"),
+        ({"loss": "low"}, "has a text where a number belongs: "),
+        ({"trained": "maybe"}, "in the column trained True or False is expected"),
+        ({"trained": ""}, "in the column trained True or False is expected"),
+    ],
+)
+def test_what_no_table_has_is_refused(tmp_path, change, told):
+    write_table(tmp_path / "t.csv", TABLE.assign(**change))
+    with pytest.raises(InputError, match=told):
+        read_table(tmp_path / "t.csv")
+
+
+def test_paths_have_no_k(tmp_path):
+    write_table(tmp_path / "t.csv", TABLE.assign(kind="trajectory", k=np.nan))
+    assert len(read_table(tmp_path / "t.csv")) == len(TABLE)
+
+
+def test_a_column_that_is_not_there_is_named(tmp_path):
+    write_table(tmp_path / "t.csv", TABLE.drop(columns="chance"))
+    with pytest.raises(InputError, match="has no column 'chance'"):
+        read_table(tmp_path / "t.csv")
+
+
+@pytest.mark.parametrize("content", [None, b"", b"\xff\xfe\x00", b'"open'], ids=str)
+def test_what_is_no_csv_is_refused(tmp_path, content):
+    if content is not None:
+        (tmp_path / "t.csv").write_bytes(content)
+    with pytest.raises(InputError, match=r"t\.csv (cannot be read|has no column)"):
+        read_table(tmp_path / "t.csv")
+
+
+def test_a_place_that_cannot_be_written_is_told(tmp_path):
+    with pytest.raises(InputError, match="cannot be written"):
+        write_table(tmp_path / "none" / "t.csv", TABLE)
