@@ -179,9 +179,12 @@ def test_a_peft_wrapped_model_is_measured_with_its_adapter():
     active = wrapped(0.3)
     found = measure(request, model=active)
     merged = measure(request, model=active.merge_and_unload())
-    assert idle.diagonal == close(plain.diagonal)
-    assert found.diagonal == close(merged.diagonal)
-    assert found.diagonal != close(plain.diagonal, 0.1)
+    # Of the smallest of 32 singular values two are so near to each other that rounding turns
+    # their vectors: the values are compared, and the diagonal up to the K that was asked for.
+    for one, other in ((idle, plain), (found, merged)):
+        assert one.singular_values == close(other.singular_values)
+        assert one.diagonal[..., :6] == close(other.diagonal[..., :6])
+    assert found.diagonal[..., :6] != close(plain.diagonal[..., :6], 0.1)
 
 
 def test_a_model_without_a_final_norm_has_one_result_for_both(store):

@@ -15,6 +15,8 @@ def test_two_workers_share_the_threads_and_only_the_key_opens_them(monkeypatch):
         for address in (client.scheduler.address, *workers):
             assert address.startswith("tls://127.0.0.1:")
         assert set(client.run(lambda: os.environ.get("OMP_NUM_THREADS")).values()) == {"2"}
+    for name in ("OMP_NUM_THREADS", "DASK_LOGGING__DISTRIBUTED"):
+        assert name not in os.environ, "what workers are told stays with what is started next"
 
 
 def test_there_is_a_worker_for_each_gpu(monkeypatch):

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -48,6 +49,18 @@ def _configured(**more: object) -> Iterator[None]:
 
 
 @contextmanager
+def _environment_kept() -> Iterator[None]:
+    """A nanny leaves what it sets for its workers in this process too, for all it starts later."""
+    before = dict(os.environ)
+    try:
+        yield
+    finally:
+        for name in os.environ.keys() - before.keys():
+            del os.environ[name]
+        os.environ.update(before)
+
+
+@contextmanager
 def local(workers: int | None = None) -> Iterator[Client]:
     """Workers on this machine: one a device unless told, which share the processor's threads.
 
@@ -58,7 +71,7 @@ def local(workers: int | None = None) -> Iterator[Client]:
     count = workers or len(gpus) or 1
     threads = str(max(1, hardware.threads() // count))
     environ = dict.fromkeys(_POOLS, threads) | {"DASK_LOGGING__DISTRIBUTED": "critical"}
-    with _configured(**{"distributed.nanny.pre-spawn-environ": environ}):
+    with _environment_kept(), _configured(**{"distributed.nanny.pre-spawn-environ": environ}):
         # Others on this machine could send code to an open port: only who has the key may.
         secret = {"protocol": "tls", "security": Security.temporary()}
         options = {"host": _HOST, "nthreads": 1, "dashboard": False, **secret}
