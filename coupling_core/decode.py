@@ -8,23 +8,18 @@ once over the whole prompt, and each token is a row of that run.
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import torch
-from jaxtyping import Int
+from jaxtyping import Float
 from torch import Tensor, nn
 
 from coupling_core.calls import Call
 from coupling_core.errors import InputError
 from coupling_core.records import Stack
-from coupling_core.runner import (
-    PROBE_TOKENS,
-    Kind,
-    Runner,
-    cache_of,
-    find_kind,
-    runner_of,
-)
+from coupling_core.rows import Rows
+from coupling_core.runner import Kind, Reads, Runner, cache_of, find_kind, runner_of
 from coupling_core.trace import Block, at_one_row, at_one_token
 
 
@@ -34,12 +29,12 @@ class Reader:
 
     Args:
         runner: runs the stack that is measured.
-        ids: what that stack reads.
+        ids: what that stack reads, tokens or an image.
         kind: what its blocks turned out to be.
     """
 
     runner: Runner
-    ids: Int[Tensor, "1 token"]
+    ids: Reads
     kind: Kind
 
     @property
@@ -47,15 +42,23 @@ class Reader:
         """L, the number of blocks."""
         return len(self.runner.blocks)
 
-    @property
+    @cached_property
     def n_tokens(self) -> int:
-        """Length of the prompt."""
-        return self.ids.shape[1]
+        """Length of the prompt; of an image, the tokens that its model makes of it."""
+        if self.runner.reads_tokens:
+            return self.ids.shape[1]
+        return self.whole()[0].hidden.shape[1]
+
+    @property
+    def token_ids(self) -> list[int]:
+        """Of the prompt; of an image, the numbers of its tokens from 0."""
+        return self.ids[0].tolist() if self.runner.reads_tokens else list(range(self.n_tokens))
 
     def whole(self, n: int | None = None) -> list[Call]:
         """Each block's call over the first n tokens at once (all, where n is None), uncached."""
         with torch.no_grad():
-            return self.runner.run(self.ids[:, :n], use_cache=False)[0]
+            ids = self.ids if n is None else self.ids[:, :n]
+            return self.runner.run(ids, use_cache=False)[0]
 
     def step(self, first: int, last: int, cache: Any = None) -> tuple[list[Call], Any]:
         """Read tokens first..last (1..n) over the cache of those before.
@@ -89,7 +92,7 @@ class Capture:
 
 def read(
     model: nn.Module,
-    token_ids: list[int],
+    reads: list[int] | Float[Tensor, "1 channel height width"],
     *,
     stack: Stack | None = None,
     device: torch.device | None = None,
@@ -100,8 +103,8 @@ def read(
     Raises:
         InputError: where the model has no blocks, or blocks that cannot be replayed.
     """
-    runner, ids = runner_of(model, token_ids, stack, device)
-    return Reader(runner, ids, kind or find_kind(runner, ids[:, :PROBE_TOKENS]))
+    runner, ids = runner_of(model, reads, stack, device)
+    return Reader(runner, ids, kind or find_kind(runner, ids))
 
 
 def decode(reader: Reader, blocks: Iterable[int], tokens: Iterable[int]) -> Iterator[list[Capture]]:
@@ -130,9 +133,9 @@ def decode(reader: Reader, blocks: Iterable[int], tokens: Iterable[int]) -> Iter
         if token in wanted:
             wanted.remove(token)
             yield _alone(calls, chosen, token)
-    calls = reader.whole() if wanted else []
+    rows = [Rows(call) for call in reader.whole()] if wanted else []
     for token in wanted:
-        yield [Capture(at_one_row(b, calls[b - 1], token), token, None) for b in chosen]
+        yield [Capture(at_one_row(b, rows[b - 1], token), token, None) for b in chosen]
 
 
 def with_context(

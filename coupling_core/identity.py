@@ -21,7 +21,13 @@ from coupling_core.folders import user_cache, write_quietly
 from coupling_core.records import Request
 
 _HUB_ID = re.compile(r"\w[\w.-]*/\w[\w.-]*")
-_CONFIG_FILES = ("config.json", "tokenizer.json", "tokenizer_config.json", "tokenizer.model")
+_CONFIG_FILES = (
+    "config.json",
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "tokenizer.model",
+    "preprocessor_config.json",
+)
 _SEAL = "converted.sha256"
 _FRESH = 2 * 10**9
 """Nanoseconds within which a file may be written again without its time telling."""

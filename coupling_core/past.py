@@ -5,7 +5,9 @@ token's own behind them. Differentiated as one tensor, each direction would carr
 token of the past; kept apart, the cost of a direction is that of the measured token alone.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import torch
@@ -131,6 +133,20 @@ def join(tensors: Any, dim: int = 0) -> "Joined | Tensor":
     return torch.cat(tensors, dim)
 
 
+Join = Callable[[Any, Any, Any], tuple[Any, Any, "Tensor | None"]]
+_join: ContextVar[Join | None] = ContextVar("join", default=None)
+
+
+@contextmanager
+def among(join: Join) -> Iterator[None]:
+    """While it lasts, attention of one token takes the keys, values and mask that `join` makes."""
+    token = _join.set(join)
+    try:
+        yield
+    finally:
+        _join.reset(token)
+
+
 def attention(
     query: Tensor,
     key: Any,
@@ -147,12 +163,19 @@ def attention(
     """
     if is_causal or dropout_p:
         raise NotImplementedError("one token at a time, in evaluation mode")
-    if enable_gqa:
-        groups, shape = key.shape[-3], query.shape
-        packed = query.reshape(*shape[:-3], groups, -1, shape[-1])
-        return attention(packed, key, value, attn_mask, scale=scale).reshape(
-            *shape[:-1], value.shape[-1]
-        )
+    if (joined := _join.get()) is not None:
+        key, value, attn_mask = joined(key, value, attn_mask)
+    if not enable_gqa:
+        return _formula(query, key, value, attn_mask, scale)
+    groups, shape = key.shape[-3], query.shape
+    packed = query.reshape(*shape[:-3], groups, -1, shape[-1])
+    found = _formula(packed, key, value, attn_mask, scale)
+    return found.reshape(*shape[:-1], value.shape[-1])
+
+
+def _formula(
+    query: Tensor, key: Any, value: Any, attn_mask: Tensor | None, scale: float | None
+) -> Tensor:
     scores = torch.matmul(query, key.transpose(-1, -2)) * (scale or query.shape[-1] ** -0.5)
     if attn_mask is not None:
         is_kept = attn_mask.dtype == torch.bool

@@ -6,13 +6,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from jaxtyping import Int
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from coupling_core.calls import Call, capturing, is_same
 from coupling_core.errors import ComputeError, InputError
-from coupling_core.models import find_blocks, measured_stack, start_token
+from coupling_core.models import READS, find_blocks, measured_stack, start_token
 from coupling_core.records import Stack
+
+Reads = Int[Tensor, "sequence token"] | Float[Tensor, "1 channel height width"]
+"""What a stack reads: token ids, or an image."""
 
 PROBE_TOKENS = 4
 """Length of the prefix on which causality and the final norm are found out."""
@@ -40,7 +43,7 @@ class Runner:
     Args:
         model: the module to call.
         blocks: of the stack.
-        name: of the argument that takes the stack's token ids.
+        name: of the argument that takes the stack's token ids, or its image.
         given: arguments of every call: what the encoder said, for a decoder.
     """
 
@@ -49,11 +52,18 @@ class Runner:
     name: str
     given: dict[str, Any]
 
-    def __call__(self, ids: Int[Tensor, "sequence token"], **options: Any) -> Any:
-        """The model's own output for these token ids."""
-        return self.model(**{self.name: ids}, **self.given, **options)
+    def __call__(self, ids: Reads, **options: Any) -> Any:
+        """The model's own output for these token ids, or this image, for which none is cached."""
+        return self.model(
+            **{self.name: ids}, **self.given, **(options if self.reads_tokens else {})
+        )
 
-    def run(self, ids: Int[Tensor, "1 token"], **options: Any) -> tuple[list[Call], Any]:
+    @property
+    def reads_tokens(self) -> bool:
+        """Whether the stack reads token ids; else it reads an image."""
+        return self.name != READS
+
+    def run(self, ids: Reads, **options: Any) -> tuple[list[Call], Any]:
         """Capture a run: each block's call in order, and the model's own output."""
         with capturing(self.blocks) as calls:
             output = self(ids, **options)
@@ -77,16 +87,27 @@ def cache_of(output: Any) -> Any:
 
 
 def runner_of(
-    model: nn.Module, token_ids: list[int], stack: Stack | None, device: torch.device | None
-) -> tuple[Runner, Int[Tensor, "1 token"]]:
-    """What runs a stack, and the token ids that this stack reads; arguments as of `trace.trace`."""
-    ids = torch.tensor([token_ids], device=device or next(model.parameters()).device)
+    model: nn.Module,
+    reads: list[int] | Float[Tensor, "1 channel height width"],
+    stack: Stack | None,
+    device: torch.device | None,
+) -> tuple[Runner, Reads]:
+    """What runs a stack, and what this stack reads; arguments as of `trace.trace`."""
+    place = device or next(model.parameters()).device
     blocks, stack = find_blocks(model, stack), measured_stack(model, stack)
+    name, kind = getattr(model, "main_input_name", "input_ids"), type(model).__name__
+    if isinstance(reads, Tensor):
+        if stack or name != READS:
+            raise InputError(f"{kind} reads text, and the prompt is an image: give a text")
+        is_double = next(model.parameters()).dtype == torch.float64
+        image = reads.to(place, torch.float64 if is_double else torch.float32)
+        return Runner(model, blocks, READS, {}), image
+    ids = torch.tensor([reads], device=place)
     if stack is None:
-        if (name := getattr(model, "main_input_name", "input_ids")) != "input_ids":
-            raise InputError(
-                f"{type(model).__name__} reads {name}: expected a model that reads tokens"
-            )
+        if name == READS:
+            raise InputError(f"{kind} reads images, and the prompt is a text: give an image")
+        if name != "input_ids":
+            raise InputError(f"{kind} reads {name}: expected a model that reads tokens or images")
         return Runner(model, blocks, "input_ids", {}), ids
     encoder: Any = model.get_encoder()  # type: ignore[operator]
     if stack == "encoder":
@@ -97,13 +118,15 @@ def runner_of(
     return Runner(model, blocks, "decoder_input_ids", given), shifted
 
 
-def find_kind(runner: Runner, ids: Int[Tensor, "1 token"]) -> Kind:
+def find_kind(runner: Runner, ids: Reads) -> Kind:
     """Find out whether every block is causal, and what norms the last block's output.
 
     Args:
         runner: of the stack.
-        ids: a few tokens, two at least where the model shall be found causal.
+        ids: what it reads: two tokens at least where the model shall be found causal. The patches
+            of an image are there at once, and nothing is gained where one does not see the next.
     """
+    ids = ids[:, :PROBE_TOKENS] if runner.reads_tokens else ids
     seen: list[tuple[nn.Module, Tensor, Tensor]] = []
     inside = {module for block in runner.blocks for module in block.modules()}
 
@@ -121,7 +144,7 @@ def find_kind(runner: Runner, ids: Int[Tensor, "1 token"]) -> Kind:
             handle.remove()
     last = calls[-1].output
     norms = [m for m, x, y in seen if is_same(x, last) and _is_norm(m, x, y)]
-    causal = ids.shape[1] > 1 and all(_is_causal(call) for call in calls)
+    causal = runner.reads_tokens and ids.shape[1] > 1 and all(map(_is_causal, calls))
     return Kind(causal, norms[0] if norms else None)
 
 

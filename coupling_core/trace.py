@@ -14,8 +14,9 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from coupling_core.calls import Call
-from coupling_core.records import Stack
-from coupling_core.runner import PROBE_TOKENS, Kind, find_kind, runner_of
+from coupling_core.records import Stack, resolve_token
+from coupling_core.rows import Rows
+from coupling_core.runner import Kind, Runner, find_kind, runner_of
 
 
 @dataclass(frozen=True)
@@ -42,13 +43,16 @@ class Trace:
     """The forward pass at one token.
 
     Args:
-        token_ids: what the measured stack reads.
+        token_ids: what the measured stack reads; of an image, the numbers of its tokens from 0.
+        token: the measured one, 1..n.
         blocks: every block, in order.
-        logits: next-token logits at the measured token, or None for a model without a head.
+        logits: next-token logits at the measured token, or those of the classes of an image; None
+            for a model without a head.
         kind: of the stack.
     """
 
     token_ids: list[int]
+    token: int
     blocks: list[Block]
     logits: Float[Tensor, " vocabulary"] | None
     kind: Kind
@@ -56,7 +60,7 @@ class Trace:
 
 def trace(
     model: nn.Module,
-    token_ids: list[int],
+    reads: list[int] | Float[Tensor, "1 channel height width"],
     token: int,
     *,
     stack: Stack | None = None,
@@ -67,19 +71,23 @@ def trace(
 
     Args:
         model: a transformers model (or one that wraps it), in evaluation mode.
-        token_ids: the prompt.
-        token: the measured token, 1..n.
+        reads: the prompt: its token ids, or an image as the model takes it.
+        token: the measured token, 1..n; -1 is the last.
         stack: which stack of an encoder-decoder model; None is the decoder there. The encoder
             reads the prompt, and the decoder the prompt shifted right by its start token.
         device: where the model computes; None is where its weights are.
         kind: what an earlier trace of this very stack found; None finds it out.
 
     Raises:
-        InputError: where the model has no blocks, or blocks that cannot be replayed.
+        InputError: where the model has no blocks, or blocks that cannot be replayed, or the prompt
+            has no such token.
         ComputeError: where a state is not finite.
     """
-    runner, ids = runner_of(model, token_ids, stack, device)
-    kind = kind or find_kind(runner, ids[:, :PROBE_TOKENS])
+    runner, ids = runner_of(model, reads, stack, device)
+    kind = kind or find_kind(runner, ids)
+    if not runner.reads_tokens:
+        return _of_image(runner, ids, token, kind)
+    token = resolve_token(token, ids.shape[1])
     seen = ids[:, :token] if kind.causal else ids
     with torch.no_grad():
         cache = runner.prefill(seen[:, :-1]) if kind.causal and token > 1 else None
@@ -88,10 +96,25 @@ def trace(
             captured = [at_one_token(number, call) for number, call in enumerate(calls, 1)]
         else:
             calls, output = runner.run(seen, use_cache=False)
-            captured = [at_one_row(number, call, token) for number, call in enumerate(calls, 1)]
+            captured = [
+                at_one_row(number, Rows(call), token) for number, call in enumerate(calls, 1)
+            ]
     logits = getattr(output, "logits", None)
     shown = None if logits is None else logits[0, -1 if cache is not None else token - 1]
-    return Trace(ids[0].tolist(), captured, shown, kind)
+    return Trace(ids[0].tolist(), token, captured, shown, kind)
+
+
+def _of_image(
+    runner: Runner, image: Float[Tensor, "1 channel height width"], token: int, kind: Kind
+) -> Trace:
+    with torch.no_grad():
+        calls, output = runner.run(image)
+    n = calls[0].hidden.shape[1]
+    token = resolve_token(token, n)
+    captured = [at_one_row(number, Rows(call), token) for number, call in enumerate(calls, 1)]
+    logits = getattr(output, "logits", None)
+    shown = logits[0] if logits is not None and logits.ndim == 2 else None
+    return Trace(list(range(n)), token, captured, shown, kind)
 
 
 def at_one_token(number: int, call: Call) -> Block:
@@ -101,11 +124,13 @@ def at_one_token(number: int, call: Call) -> Block:
     )
 
 
-def at_one_row(number: int, call: Call, token: int) -> Block:
+def at_one_row(number: int, rows: Rows, token: int) -> Block:
     """A block from its call with the whole sequence, of which the token (1..n) is one row."""
-    row, full = token - 1, call.hidden
-
-    def replay(x: Tensor) -> Tensor:
-        return call.replay(torch.cat([full[:, :row], x, full[:, row + 1 :]], 1))[0, row]
-
-    return Block(number, full[0, row], call.output[0, row], call.module, replay)
+    row, call = token - 1, rows.call
+    return Block(
+        number,
+        call.hidden[0, row],
+        call.output[0, row],
+        call.module,
+        lambda x: rows.replay(x, row),
+    )

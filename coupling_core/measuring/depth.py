@@ -10,7 +10,7 @@ from coupling_core.hardware import algebra_device
 from coupling_core.jacobian import block_jacobian, check_derivative
 from coupling_core.measuring.common import Report, canonical, kept_k, provenance
 from coupling_core.models import LoadedModel
-from coupling_core.records import Request, resolve_token
+from coupling_core.records import Request
 from coupling_core.results import DepthResult, Progress
 from coupling_core.svd import top_svd
 from coupling_core.trace import Trace, trace
@@ -39,12 +39,11 @@ def _begin(
     request: Request, identity: dict[str, Any], loaded: LoadedModel
 ) -> tuple[Trace, Pairs, DepthResult]:
     """Trace the prompt, and prepare what the blocks fill in."""
-    ids = loaded.encode(request.prompt)
-    token = resolve_token(request.token, len(ids))
-    kind = loaded.kinds.get(request.stack)
-    traced = trace(loaded.model, ids, token, stack=request.stack, device=loaded.device, kind=kind)
-    if len(ids) > 1:  # one token alone does not tell whether a stack is causal
-        loaded.kinds[request.stack] = traced.kind
+    reads, stack = loaded.encode(request.prompt), request.stack
+    kind = loaded.kinds.get(stack)
+    traced = trace(loaded.model, reads, request.token, stack=stack, device=loaded.device, kind=kind)
+    if len(traced.token_ids) > 1:  # one token alone does not tell whether a stack is causal
+        loaded.kinds[stack] = traced.kind
     n, d = len(traced.blocks), traced.blocks[0].state.numel()
     k = kept_k(request, d)
     pairs = Pairs(n, d, k, min(request.corner, k), algebra_device(loaded.device))
@@ -52,9 +51,9 @@ def _begin(
         key="",
         request=canonical(request, traced.kind),
         identity=identity,
-        tokens=loaded.texts(traced.token_ids),
+        tokens=loaded.token_names(reads, traced.token_ids),
         token_ids=np.array(traced.token_ids),
-        token=token,
+        token=traced.token,
         width=d,
         next_tokens=loaded.likely(traced.logits),
         provenance=provenance(loaded, traced.kind),

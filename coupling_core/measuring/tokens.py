@@ -23,12 +23,12 @@ def compose(
     request: Request, identity: dict[str, Any], loaded: LoadedModel, report: Report
 ) -> TokenResult:
     """Measure position by position; each report has the result so far."""
-    ids = loaded.encode(request.prompt)
+    reads = loaded.encode(request.prompt)
     stack, device, known = request.stack, loaded.device, loaded.kinds.get(request.stack)
-    traced = trace(loaded.model, ids, len(ids), stack=stack, device=device, kind=known)
-    if len(ids) > 1:  # one token alone does not tell whether a stack is causal
+    traced = trace(loaded.model, reads, -1, stack=stack, device=device, kind=known)
+    if len(traced.token_ids) > 1:  # one token alone does not tell whether a stack is causal
         loaded.kinds[stack] = traced.kind
-    reader = read(loaded.model, ids, stack=stack, device=device, kind=traced.kind)
+    reader = read(loaded.model, reads, stack=stack, device=device, kind=traced.kind)
     blocks = _blocks(request, reader.n_blocks)
     fixed = None if request.kind == "self" else resolve_token(request.token, reader.n_tokens)
     every = range(1, reader.n_blocks + 1)
@@ -37,7 +37,7 @@ def compose(
         "key": "",
         "request": canonical(request, traced.kind),
         "identity": identity,
-        "tokens": loaded.texts(traced.token_ids),
+        "tokens": loaded.token_names(reads, traced.token_ids),
         "token_ids": np.array(traced.token_ids),
         "width": traced.blocks[0].state.numel(),
         "token": fixed or 0,

@@ -23,8 +23,8 @@ def compose(
     request: Request, identity: dict[str, Any], loaded: LoadedModel, report: Report
 ) -> TrajectoryResult:
     """Walk all paths at once, then linearise token by token; each report has the result so far."""
-    ids = loaded.encode(request.prompt)
-    reader = read(loaded.model, ids, stack=request.stack, device=loaded.device)
+    reads = loaded.encode(request.prompt)
+    reader = read(loaded.model, reads, stack=request.stack, device=loaded.device)
     paths = walk(reader, final_norm=request.final_norm == "include")
     states = _numpy(paths.states)
     n_states, n, d = states.shape
@@ -34,8 +34,8 @@ def compose(
         key="",
         request=canonical(request, reader.kind),
         identity=identity,
-        tokens=loaded.texts(reader.ids[0].tolist()),
-        token_ids=reader.ids[0].cpu().numpy(),
+        tokens=loaded.token_names(reads, reader.token_ids),
+        token_ids=np.array(reader.token_ids),
         width=d,
         **_numbers(states, paths),
         one_step=one_step,

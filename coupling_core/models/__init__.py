@@ -5,6 +5,7 @@
     prepare                 a GGUF file converted once into safetensors      (convert)
     skeleton, rehearsal     a model without its weights, and one to try  (skeleton)
     find_blocks             the stack of transformer blocks                  (blocks)
+    READS                   what a model of images calls its input           (pictures)
     in_float32              weights upcast or dequantised, block by block    (weights)
 
 The only importer of transformers and bitsandbytes.
@@ -22,6 +23,7 @@ from coupling_core.models.loading import (
     within_reach,
 )
 from coupling_core.models.own import describe, wrap
+from coupling_core.models.pictures import READS
 from coupling_core.models.skeleton import (
     Skeleton,
     rehearsal,
@@ -33,6 +35,7 @@ from coupling_core.models.weights import in_float32
 
 __all__ = [
     "FLOAT32_BYTES",
+    "READS",
     "SPARE",
     "LoadedModel",
     "Skeleton",

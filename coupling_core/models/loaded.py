@@ -8,9 +8,13 @@ from functools import cached_property
 from typing import Any
 
 import torch
+from jaxtyping import Float
 from torch import Tensor, nn
 
 from coupling_core.errors import InputError
+from coupling_core.images import is_image
+from coupling_core.models.pictures import class_names, reads_images, to_tensor
+from coupling_core.models.pictures import token_names as image_token_names
 from coupling_core.tokens import is_byte_level, readable
 
 
@@ -20,7 +24,7 @@ class LoadedModel:
 
     Args:
         model: the module; calling it with token ids runs it.
-        tokenizer: its tokenizer.
+        tokenizer: its tokenizer; of a model that reads images, its image processor.
         device: where it computes; weights held elsewhere, or in another precision, are lent to one
             block at a time (see `in_float32`).
         seconds: how long loading took.
@@ -43,12 +47,22 @@ class LoadedModel:
             math.prod(state.shape) if state is not None else each.numel() for each, state in packed
         )
 
-    def encode(self, prompt: str | tuple[int, ...]) -> list[int]:
+    def encode(
+        self, prompt: str | tuple[int, ...]
+    ) -> list[int] | Float[Tensor, "1 channel height width"]:
         """Token ids of a prompt with the tokenizer's own special tokens, no chat template.
 
+        Of an image, what the model's image processor makes of it.
+
         Raises:
-            InputError: on no token, an id outside the vocabulary, or more than the model takes.
+            InputError: on no token, an id outside the vocabulary, or more than the model takes; on
+                an image for a model of texts, and the other way round.
         """
+        if reads_images(self.model) != is_image(prompt):
+            asked, came = ("an image", "text") if reads_images(self.model) else ("text", "an image")
+            raise InputError(f"{type(self.model).__name__} reads {asked}, and the prompt is {came}")
+        if is_image(prompt):
+            return to_tensor(str(prompt), self.tokenizer, self.model.config)
         if isinstance(prompt, str):
             if self.tokenizer is None:
                 raise InputError("the prompt is a text and there is no tokenizer: pass one")
@@ -68,6 +82,14 @@ class LoadedModel:
                 "shorten it"
             )
         return ids
+
+    def token_names(
+        self, read: list[int] | Float[Tensor, "1 channel height width"], ids: list[int]
+    ) -> tuple[str, ...]:
+        """What the tokens are called that the model made of what it read."""
+        if isinstance(read, Tensor):
+            return image_token_names(self.model.config, read, len(ids))
+        return self.texts(ids)
 
     def texts(self, ids: list[int]) -> tuple[str, ...]:
         """What each token id stands for, readable.
@@ -89,11 +111,20 @@ class LoadedModel:
         return backend is not None and is_byte_level(backend.to_str())
 
     def likely(self, logits: Tensor | None, count: int = 5) -> tuple[tuple[str, float], ...]:
-        """The most probable next tokens as texts with probabilities; none without logits."""
+        """The most probable next tokens as texts with probabilities; none without logits.
+
+        Of an image, the most probable classes.
+        """
         if logits is None or logits.shape[-1] < count:
             return ()
-        probabilities, ids = logits.float().softmax(-1).topk(count)
-        return tuple(zip(self.texts(ids.tolist()), probabilities.tolist(), strict=True))
+        probabilities, found = logits.float().softmax(-1).topk(count)
+        ids = found.tolist()
+        if reads_images(self.model):
+            classes = class_names(self.model.config, logits.shape[-1])
+            texts = tuple(classes[i] for i in ids)
+        else:
+            texts = self.texts(ids)
+        return tuple(zip(texts, probabilities.tolist(), strict=True))
 
 
 @contextmanager

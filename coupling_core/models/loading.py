@@ -17,6 +17,7 @@ from transformers import (
     AutoConfig,
     AutoModel,
     AutoModelForCausalLM,
+    AutoModelForImageClassification,
     AutoModelForMaskedLM,
     AutoModelForSeq2SeqLM,
     AutoTokenizer,
@@ -31,6 +32,7 @@ from coupling_core.identity import Source, locate
 from coupling_core.models.convert import convert, require_shipped
 from coupling_core.models.keeping import Kept, Key
 from coupling_core.models.loaded import LoadedModel
+from coupling_core.models.pictures import family_reads_images, image_processor
 from coupling_core.models.weights import is_quantised
 from coupling_core.models.words import plain_errors, quiet
 from coupling_core.records import Dtype, Quantisation, Request
@@ -129,10 +131,13 @@ def _load(
         elif source.kind == "folder":
             require_shipped(source)
         options: dict[str, Any] = {"trust_remote_code": False}
-        tokenizer = AutoTokenizer.from_pretrained(where, **options)  # nosec B615  # a folder
-        config = AutoConfig.from_pretrained(where, **options)  # nosec B615  # the same
+        config = AutoConfig.from_pretrained(where, **options)  # nosec B615  # a folder
         require_known_quantisation(config)
         family = auto_class(config)
+        if family_reads_images(family, config):
+            tokenizer = image_processor(where, options)
+        else:
+            tokenizer = AutoTokenizer.from_pretrained(where, **options)  # nosec B615  # the same
         entries = stored_weights(where, config)
         _kept.make_room(device, FLOAT32_BYTES * entries.total())
         if request.untrained is not None:
@@ -157,6 +162,8 @@ def auto_class(config: Any) -> Any:
     names = " ".join(config.architectures or ())
     if "ForCausalLM" in names or "LMHeadModel" in names:
         return AutoModelForCausalLM
+    if "ForImageClassification" in names:
+        return AutoModelForImageClassification
     if config.is_encoder_decoder and "ForConditionalGeneration" in names:
         return AutoModelForSeq2SeqLM
     return AutoModelForMaskedLM if "ForMaskedLM" in names else AutoModel
