@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from coupling_core.errors import InputError
+from coupling_core.images import in_words, is_image
 
 SCHEMA = 1
 """Version of the stored form. Every change that moves a number raises it."""
@@ -76,7 +77,8 @@ class Request:
     with J_{t1' t2}. `trajectory` follows every token through the blocks.
 
     Args:
-        prompt: the text, or the token ids themselves.
+        prompt: the text, or the token ids themselves, or an image as a data URI (see
+            `coupling_core.images`).
         model: an alias, a hub id, a folder with config and safetensors, or a .gguf file.
         token: the token measured, or the one that is fixed, 1..n or counted from the end (-1 is
             the last). `self` and `trajectory` take all tokens.
@@ -180,6 +182,13 @@ class Request:
             )
         if self.other_block is None:  # one request, one key
             object.__setattr__(self, "other_block", self.block)
+
+    @property
+    def prompt_words(self) -> str:
+        """The prompt for people: a text as it is, token ids by number, an image by its size."""
+        if not isinstance(self.prompt, str):
+            return " ".join(f"#{i}" for i in self.prompt)
+        return in_words(self.prompt) if is_image(self.prompt) else self.prompt
 
     @property
     def kind_words(self) -> str:

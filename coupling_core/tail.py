@@ -10,13 +10,13 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor, nn
 
 from coupling_core.calls import tensor_of
 from coupling_core.chunks import Chunks
 from coupling_core.overriding import overriding
-from coupling_core.runner import Runner
+from coupling_core.runner import Reads, Runner
 
 LOGITS = 2**26
 """Logits taken at a time: 256 MB in float32."""
@@ -28,7 +28,7 @@ OTHER_HEAD = "this model's head does not read the last block's output alone"
 
 
 def logit_entropy(
-    runner: Runner, ids: Int[Tensor, "1 token"], states: Float[Tensor, "state token d"]
+    runner: Runner, ids: Reads, states: Float[Tensor, "state token d"]
 ) -> tuple[Float[Tensor, "state token"], str]:
     """Entropy in nats of the next-token distribution that each state would give.
 

@@ -120,7 +120,7 @@ def _label(key: str, stored: dict[str, Entry]) -> str:
     if entry is None or entry.request is None:
         return f"{key}, which is not stored here"
     asked = entry.request
-    text = asked.prompt if isinstance(asked.prompt, str) else "".join(entry.tokens)
+    text = asked.prompt_words if isinstance(asked.prompt, str) else "".join(entry.tokens)
     prompt = textwrap.shorten(text, PROMPT_SHOWN, placeholder=" …")
     parts = (
         str(entry.identity.get("name", asked.model)),

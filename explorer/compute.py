@@ -80,7 +80,7 @@ def _prompt(request: Request) -> int | None:
     """Show the prompt's tokens; gives their number where they can be counted."""
     tokens = tokenize(request)
     if tokens is None:
-        st.text(str(request.prompt))
+        st.text(request.prompt_words)
         st.caption(
             "Its tokens can be counted once this model has been used here: its tokenizer is not "
             "on this disk yet."

@@ -35,7 +35,7 @@ def _row(status: JobStatus) -> None:
         st.progress(done, text)
         form = f", {found}" if (found := weights_form(request)) else ""
         hidden = is_demo() and not queue().waits(status.key)
-        prompt = "somebody else's prompt" if hidden else request.prompt
+        prompt = "somebody else's prompt" if hidden else request.prompt_words
         st.text(f"{request.model}{twin}{form}: {prompt}")
     with right:
         st.button(

@@ -65,7 +65,7 @@ def _row(entry: Entry) -> dict[str, object]:
     return {
         "Model": entry.identity.get("name", request.model),
         "Weights": _weights(request),
-        "Prompt": str(request.prompt),
+        "Prompt": request.prompt_words,
         "Kind": request.kind_words,
         "Token": f"{entry.token or 'all'} of {len(entry.tokens)}",
         "Final norm": request.final_norm,

@@ -24,16 +24,18 @@ FigureName = Literal["mosaic", "scores", "spectrum", "k", "scaling", "inverse-sc
 
 def depth(
     model: options.Model = DEFAULT_MODEL,
-    prompt: Annotated[str | None, typer.Option(help="The text to measure.")] = None,
+    prompt: options.Prompt = None,
+    image: options.Image = None,
     many: Annotated[
         Path | None,
         typer.Option(
             "--prompts",
             metavar="FILE",
-            help="One prompt a line, or .jsonl or .csv with a field 'prompt'.",
+            help="One prompt a line, or .jsonl or .csv with a field 'prompt', or a folder of "
+            "images.",
         ),
     ] = None,
-    token: Annotated[int, typer.Option(help="Token measured, 1..n; -1 is the last.")] = -1,
+    token: options.Token = None,
     blocks: Annotated[
         str | None, typer.Option(help="Blocks shown: 1-30, 3,7 or 1-30:2; all unless told.")
     ] = None,
@@ -58,14 +60,13 @@ def depth(
     store: options.StoreFolder = None,
 ) -> None:
     """Measure how far the blocks of a model act in one common basis, at one token."""
-    if (prompt is None) == (many is None):
-        came = "neither" if prompt is None else "both"
-        raise InputError(f"give either --prompt or --prompts FILE, and {came} came")
+    given = sum(source is not None for source in (prompt, image, many))
+    if given != 1:
+        raise InputError(f"give one of --prompt, --image FILE and --prompts FILE; {given} came")
     view = View(k, definition, p, role)
-    ask = partial(
+    asked = partial(
         Request,
         model=model,
-        token=token,
         k=k,
         k_view=k_view,
         final_norm=final_norm,
@@ -75,6 +76,10 @@ def depth(
         quantize=quantize,
         stack=stack,
     )
+
+    def ask(text: str) -> Request:
+        return asked(text, token=options.token_of(token, text))
+
     shelf = Store(store)
     if out is not None:
         files.require_writable(out, files.FORMATS if many is None else files.AGGREGATE_FORMATS)
@@ -86,7 +91,7 @@ def depth(
         prompts.report(done, failed, view, as_json=as_json)
         return
     with ProgressBar(blocks) as bar:
-        found = measure(ask(str(prompt)), shelf, device=device, progress=bar)
+        found = measure(ask(options.one_prompt(prompt, image)), shelf, device=device, progress=bar)
     result = cast(DepthResult, found)
     view = replace(view, blocks=parse_blocks(blocks, result.n_blocks))
     if out is not None:

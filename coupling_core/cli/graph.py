@@ -50,9 +50,10 @@ FigureName = Literal["graph", "locality"]
 
 
 def graph(
-    prompt: options.Prompt,
+    prompt: options.Prompt = None,
+    image: options.Image = None,
     model: options.Model = DEFAULT_MODEL,
-    token: Annotated[int, typer.Option(help="Token measured, 1..n; -1 is the last.")] = -1,
+    token: options.Token = None,
     blocks: Annotated[
         str | None, typer.Option(help="The nodes: 1-30, 3,7 or 1-30:2; all unless told.")
     ] = None,
@@ -90,10 +91,11 @@ def graph(
     view = View(k, definition, p, role)
     if out is not None:
         files.require_writable(out, FORMATS)
+    text = options.one_prompt(prompt, image)
     request = Request(
-        prompt,
+        text,
         model=model,
-        token=token,
+        token=options.token_of(token, text),
         k=k,
         final_norm=final_norm,
         revision=revision,

@@ -6,10 +6,20 @@ from typing import Annotated
 import typer
 
 from coupling_core.cli.files import FORMATS
+from coupling_core.errors import InputError
+from coupling_core.images import is_image, read_image
 from coupling_core.records import Definition, Dtype, FinalNorm, Quantisation, Role, Stack
 
 Model = Annotated[str, typer.Option(help="An alias, a hub id, a folder, or a .gguf file.")]
-Prompt = Annotated[str, typer.Option(help="The text to measure.")]
+Text = Annotated[str, typer.Option("--prompt", help="The text to measure.")]
+Prompt = Annotated[str | None, typer.Option(help="The text to measure.")]
+Image = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="In place of a text, for a model of images.")
+]
+Token = Annotated[
+    int | None,
+    typer.Option(help="Token measured, 1..n; the last unless told, of an image the class token."),
+]
 K = Annotated[int, typer.Option(help="Singular triplets counted.")]
 ScoreDefinition = Annotated[Definition, typer.Option("--definition", help="Which score.")]
 Order = Annotated[float, typer.Option(help="Order of the norm in the paper's score.")]
@@ -35,3 +45,28 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 StoreFolder = Annotated[
     Path | None, typer.Option("--store", metavar="DIR", help="Folder of the stored results.")
 ]
+
+_CLASS_TOKEN, _LAST = 1, -1
+
+
+def one_prompt(prompt: str | None, image: Path | None) -> str:
+    """The prompt that a command was given: a text, or an image.
+
+    Raises:
+        InputError: where both were given or none, or the image cannot be read.
+    """
+    if (prompt is None) == (image is None):
+        came = "neither" if prompt is None else "both"
+        raise InputError(f"give either --prompt or --image FILE, and {came} came")
+    return str(prompt) if image is None else read_image(image)
+
+
+def token_of(token: int | None, prompt: str) -> int:
+    """The token that is measured where none was chosen: of an image the first, of a text the last.
+
+    What a classifier says of an image, it reads from its class token, as the next token of a text
+    is read from its last.
+    """
+    if token is not None:
+        return token
+    return _CLASS_TOKEN if is_image(prompt) else _LAST

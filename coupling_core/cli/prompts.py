@@ -89,7 +89,7 @@ def measure_all(
                 found = measure(ask(prompt.text), store, device=device, progress=bar)
             result = cast(DepthResult, found)
             shown = replace(view, blocks=parse_blocks(blocks, result.n_blocks))
-            done.append(_measured(line, prompt.text, result, shown, stored=not bar.used))
+            done.append(_measured(line, prompt.words, result, shown, stored=not bar.used))
         except (InputError, ComputeError) as error:
             failed[line] = error
             warn(f"line {line} is left out: {error}")

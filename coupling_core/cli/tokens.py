@@ -22,7 +22,8 @@ FIRST, LAST = 1, -1
 
 
 def tokens(
-    prompt: options.Prompt,
+    prompt: options.Prompt = None,
+    image: options.Image = None,
     mode: Annotated[
         TokenKind,
         typer.Option(
@@ -67,7 +68,7 @@ def tokens(
 ) -> None:
     """Measure how far the Jacobians of two blocks share a basis across the tokens of a prompt."""
     request = Request(
-        prompt,
+        options.one_prompt(prompt, image),
         model=model,
         kind=mode,
         block=block,

@@ -39,7 +39,7 @@ COLUMNS = {
 
 
 def training(
-    prompt: options.Prompt,
+    prompt: options.Text,
     names: Annotated[
         list[str] | None,
         typer.Option(

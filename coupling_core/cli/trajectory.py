@@ -31,7 +31,8 @@ FigureName = Literal[
 
 
 def trajectory(
-    prompt: options.Prompt,
+    prompt: options.Prompt = None,
+    image: options.Image = None,
     model: options.Model = DEFAULT_MODEL,
     token: Annotated[
         int, typer.Option(help="Token that the figure shows in ink, 1..n; -1 is the last.")
@@ -59,7 +60,7 @@ def trajectory(
     """Follow every token through the blocks: how straight, how evenly, how linearly it moves."""
     view = PathView(fit, part, first)
     request = Request(
-        prompt,
+        options.one_prompt(prompt, image),
         model=model,
         final_norm=final_norm,
         revision=revision,

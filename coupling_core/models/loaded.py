@@ -115,9 +115,9 @@ class LoadedModel:
 
         Of an image, the most probable classes.
         """
-        if logits is None or logits.shape[-1] < count:
+        if logits is None:
             return ()
-        probabilities, found = logits.float().softmax(-1).topk(count)
+        probabilities, found = logits.float().softmax(-1).topk(min(count, logits.shape[-1]))
         ids = found.tolist()
         if reads_images(self.model):
             classes = class_names(self.model.config, logits.shape[-1])

@@ -3,7 +3,7 @@
 from typing import Any
 
 from jaxtyping import Float
-from torch import Tensor, nn
+from torch import Tensor
 from transformers import AutoImageProcessor
 
 from coupling_core.errors import InputError
@@ -17,8 +17,8 @@ _SECOND = {"deit": "distillation"}
 """What a second token before the patches is, where it is no register."""
 
 
-def reads_images(model: nn.Module) -> bool:
-    """Whether a model reads images alone."""
+def reads_images(model: Any) -> bool:
+    """Whether a model, or a class of models, reads images alone."""
     return getattr(model, "main_input_name", "") == READS
 
 

@@ -1,4 +1,4 @@
-"""Own files of prompts: one a line, or JSONL or CSV with a category and a difficulty."""
+"""Own prompts: one a line, JSONL or CSV with a category and a difficulty, a folder of images."""
 
 import json
 from collections.abc import Iterator
@@ -6,8 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from coupling_core.errors import InputError
+from coupling_core.images import read_image
 from coupling_core.prompts.prompt import Prompt
 from coupling_core.textfiles import csv_rows, read_text
+
+IMAGES = (".png", ".jpg", ".jpeg", ".webp")
+"""What the images of a folder end in."""
 
 _EXPECTED = """expected JSON such as {"prompt": "...", "category": "art", "difficulty": 1}"""
 
@@ -15,9 +19,13 @@ _EXPECTED = """expected JSON such as {"prompt": "...", "category": "art", "diffi
 def read_file(path: Path) -> list[Prompt]:
     """The prompts of a file in their order, with their lines as rows; blank lines are skipped.
 
+    Of a folder, its images by name; those in a folder of their own have its name as category.
+
     Raises:
         InputError: where it cannot be read, is not what its ending says, or has no prompt.
     """
+    if path.is_dir():
+        return _from_folder(path)
     match path.suffix:
         case ".jsonl":
             found = list(_from_json(path))
@@ -31,6 +39,16 @@ def read_file(path: Path) -> list[Prompt]:
             f"{path} has no prompt: expected one a line, or a field or column 'prompt'"
         )
     return found
+
+
+def _from_folder(path: Path) -> list[Prompt]:
+    files = sorted(file for file in path.rglob("*") if file.suffix.lower() in IMAGES)
+    if not files:
+        raise InputError(f"the folder {path} has no image: expected {', '.join(IMAGES)}")
+    return [
+        Prompt(read_image(file), path.name, number, "" if file.parent == path else file.parent.name)
+        for number, file in enumerate(files, 1)
+    ]
 
 
 def _from_json(path: Path) -> Iterator[Prompt]:

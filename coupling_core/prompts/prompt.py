@@ -5,13 +5,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from coupling_core.images import in_words, is_image
+
 
 @dataclass(frozen=True)
 class Prompt:
     """A text to measure.
 
     Args:
-        text: as the tokenizer gets it.
+        text: as the tokenizer gets it; an image as a data URI.
         source: the name of its data set or file; "text" where it stands in the sweep itself.
         row: where it is there: a file's line, counted from 1, or a row of the split, counted from
             0 as the hub's viewer does.
@@ -24,6 +26,11 @@ class Prompt:
     row: int
     category: str = ""
     difficulty: float | None = None
+
+    @property
+    def words(self) -> str:
+        """The text for people; an image in words."""
+        return in_words(self.text) if is_image(self.text) else self.text
 
     @classmethod
     def of(cls, fields: Mapping[str, Any], source: str, row: int) -> "Prompt":

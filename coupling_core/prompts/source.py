@@ -23,7 +23,7 @@ class PromptSource:
 
     Args:
         text: a prompt.
-        file: of own prompts.
+        file: of own prompts, or a folder of images.
         dataset: the name of a data set, one of `BENCHMARKS`.
         config: one of its configurations; the data set's first unless told.
         split: of the data set; the one that `BENCHMARKS` names unless told.

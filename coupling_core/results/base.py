@@ -121,9 +121,12 @@ class Result(ABC):
 
     @property
     def prompt_text(self) -> str:
-        """The prompt as it was given; its tokens' texts where it came as token ids."""
-        prompt = self.request.prompt
-        return prompt if isinstance(prompt, str) else "".join(self.tokens)
+        """The prompt as it was given; its tokens' texts where it came as token ids.
+
+        An image in words.
+        """
+        asked = self.request
+        return asked.prompt_words if isinstance(asked.prompt, str) else "".join(self.tokens)
 
     @property
     def final_norm_words(self) -> str:

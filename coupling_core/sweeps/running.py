@@ -292,7 +292,7 @@ class _Run:
         self.failures.append(
             Failure(
                 self.plan.weights[item.weights].title,
-                self.plan.prompts[item.prompt].text,
+                self.plan.prompts[item.prompt].words,
                 item.request.kind,
                 error,
                 trace,

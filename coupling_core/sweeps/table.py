@@ -163,7 +163,7 @@ def _of_item(plan: Plan, item: Item, result: Result) -> Row:
     return {
         "layers": result.n_blocks,
         "width": result.width,
-        "prompt": prompt.text,
+        "prompt": prompt.words,
         "source": prompt.source,
         "category": prompt.category,
         "difficulty": np.nan if prompt.difficulty is None else prompt.difficulty,
