@@ -14,8 +14,8 @@ from coupling_core.cli.terminal import (
     say,
     stopping,
 )
-from coupling_core.vision.plans import DEFAULT_PRESET, PRESETS, plan_runs
-from coupling_core.vision.suite import VISION_SUITES, VisionRun
+from coupling_core.vision.plans import DATA, DEFAULT_PRESET, PRESETS, plan_runs
+from coupling_core.vision.suite import SUITE, VisionRun
 
 app = typer.Typer(help="Train and list vision transformers.", no_args_is_help=True)
 
@@ -25,7 +25,6 @@ class Listed:
     """A run, and what there is of it.
 
     Args:
-        suite: that it belongs to.
         repo: what `--model` takes.
         rate: of stochastic depth.
         seed: of all that was drawn.
@@ -34,7 +33,6 @@ class Listed:
         weights: whether they are on this disk.
     """
 
-    suite: str
     repo: str
     rate: float
     seed: int
@@ -52,7 +50,7 @@ def train(
         str | None,
         typer.Option(
             metavar="NAME|FOLDER",
-            help="digits, fashion-mnist, cifar10, cifar100, or a folder of classes of images.",
+            help=f"{', '.join(DATA)}, or a folder with a folder of images for each class.",
         ),
     ] = None,
     rate: Annotated[
@@ -84,25 +82,22 @@ def train(
             bar(done, told, f"{done} of {total} {told}")
 
         train_all(plans, report, say, device, threads, workers)
-    runs = [VisionRun(plan.repo, plan.drop_path, plan.seed) for plan in plans]
-    _show([_listed("", run) for run in runs])
+    _show([_listed(VisionRun(plan.repo, plan.drop_path, plan.seed)) for plan in plans])
 
 
 @app.command("list")
 def list_(as_json: options.Json = False) -> None:
     """List the runs that come with the program, with their accuracies."""
-    listed = [_listed(suite.name, run) for suite in VISION_SUITES.values() for run in suite.runs]
+    listed = [_listed(run) for run in SUITE.runs]
     if as_json:
         print_json([asdict(one) for one in listed])
         return
-    print_lines(*(f"{suite.name}: {suite.title}" for suite in VISION_SUITES.values()))
+    print_lines(f"{SUITE.name}: {SUITE.title}")
     _show(listed)
 
 
-def _listed(suite: str, run: VisionRun) -> Listed:
-    return Listed(
-        suite, run.repo, run.rate, run.seed, run.accuracy(), run.learned_accuracy(), run.here()
-    )
+def _listed(run: VisionRun) -> Listed:
+    return Listed(run.repo, run.rate, run.seed, run.accuracy(), run.learned_accuracy(), run.here())
 
 
 def _show(listed: list[Listed]) -> None:

@@ -123,4 +123,5 @@ def read_idx(path: Path) -> UInt8[np.ndarray, "..."]:
             f"many bytes as these say, and got {content[:8].hex(' ')} and {len(content):,} bytes "
             "in all; remove its folder, and it is fetched again"
         )
-    return np.frombuffer(content, np.uint8, offset=start).reshape(shape)
+    # A copy, since torch warns of what cannot be written to.
+    return np.frombuffer(content, np.uint8, offset=start).reshape(shape).copy()

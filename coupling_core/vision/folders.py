@@ -26,8 +26,8 @@ def read_folder(root: Path, size: int) -> Pictures:
         size: pixels along an edge of what is given back.
 
     Raises:
-        InputError: where there are fewer than two classes or than two images, a class is not in
-            both parts, or an image cannot be read.
+        InputError: where there are fewer than two classes, what is held out has one that is not
+            learned, or an image cannot be read.
     """
     other = next((root / name for name in HELD_OUT if (root / name).is_dir()), None)
     if not (root / "train").is_dir() or other is None:
@@ -35,7 +35,7 @@ def read_folder(root: Path, size: int) -> Pictures:
         images, labels = _read(files := _files(root, classes), size, _mode(files))
         return hold_out(root.name, images, labels, classes)
     classes = _classes(root / "train")
-    if strange := sorted(set(_classes(other)) - set(classes)):
+    if strange := sorted(set(_classes(other, at_least=1)) - set(classes)):
         raise InputError(
             f"{other / strange[0]} is a class that {root / 'train'} lacks: give both the same"
         )
@@ -44,12 +44,12 @@ def read_folder(root: Path, size: int) -> Pictures:
     return Pictures(root.name, *_read(learned, size, mode), *_read(held_out, size, mode), classes)
 
 
-def _classes(root: Path) -> tuple[str, ...]:
+def _classes(root: Path, at_least: int = 2) -> tuple[str, ...]:
     found = tuple(sorted(path.name for path in root.iterdir() if _is_class(path)))
-    if len(found) < 2:
+    if len(found) < at_least:
         raise InputError(
-            f"{root} has {len(found)} folders with images: expected one for each class, two or "
-            f"more, with files that end in {', '.join(SUFFIXES)}"
+            f"{root} has {len(found)} folders with images: expected one for each class, "
+            f"{at_least} or more, with files that end in {', '.join(SUFFIXES)}"
         )
     return found
 

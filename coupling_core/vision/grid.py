@@ -6,9 +6,10 @@ from functools import lru_cache
 from pathlib import Path
 
 import torch
+from dask.distributed import KilledWorker
 
 from coupling_core import hardware, hub
-from coupling_core.errors import ComputeError, InputError
+from coupling_core.errors import ComputeError, CouplingError, InputError
 from coupling_core.sweeps import clusters
 from coupling_core.vision import training
 from coupling_core.vision.pictures import Pictures, load_pictures
@@ -81,13 +82,13 @@ def _one_by_one(
     device: str | None,
     threads: int | None,
     say: Say,
-) -> dict[VisionPlan, Exception]:
-    failures: dict[VisionPlan, Exception] = {}
+) -> dict[VisionPlan, str]:
+    failures: dict[VisionPlan, str] = {}
     for plan in plans:
         try:
             _train(plan, folders[plan], device, threads, say, lambda _: tell())
         except ComputeError as error:
-            failures[plan] = error
+            failures[plan] = str(error)
     return failures
 
 
@@ -98,7 +99,7 @@ def _at_once(
     device: str | None,
     threads: int | None,
     workers: int,
-) -> dict[VisionPlan, Exception]:
+) -> dict[VisionPlan, str]:
     if device is not None and device.startswith("cuda"):
         raise InputError(
             f"--device {device} is one, and each of {workers} workers takes its own: leave "
@@ -114,7 +115,13 @@ def _at_once(
             time.sleep(LOOK)
         tell()
         failures = {plan: future.exception() for plan, future in futures.items()}
-    return {plan: error for plan, error in failures.items() if error is not None}
+    return {plan: _words(error) for plan, error in failures.items() if error is not None}
+
+
+def _words(error: BaseException) -> str:
+    if isinstance(error, KilledWorker):
+        return "its worker died: for want of memory, perhaps"
+    return str(error) if isinstance(error, CouplingError) else repr(error)
 
 
 def _silent(_: object) -> None:

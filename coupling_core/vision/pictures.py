@@ -10,6 +10,7 @@ from jaxtyping import Int64, UInt8
 
 from coupling_core.errors import ComputeError, InputError
 from coupling_core.prompts import fetching
+from coupling_core.vision.plans import DATA
 
 HELD_OUT_EVERY = 10
 """Of what has no split of its own, every tenth image in a random order is never learned from."""
@@ -72,7 +73,7 @@ def load_pictures(data: str, size: int, say: Callable[[str], None]) -> Pictures:
     """What a name or a folder stands for.
 
     Args:
-        data: one of `NAMES`, or an image folder.
+        data: one of `DATA`, or an image folder.
         size: pixels along an edge: those of a folder are resized to it, those of a name have one.
         say: told what takes long.
 
@@ -80,12 +81,12 @@ def load_pictures(data: str, size: int, say: Callable[[str], None]) -> Pictures:
         InputError: where there is no such data, or its images have another size.
         ComputeError: where it cannot be fetched.
     """
-    if data not in NAMES and not Path(data).is_dir():
+    if data not in DATA and not Path(data).is_dir():
         raise InputError(
-            f"data {data!r}: expected one of {', '.join(NAMES)}, or a folder with a folder of "
+            f"data {data!r}: expected one of {', '.join(DATA)}, or a folder with a folder of "
             "images for each class; there is no such folder"
         )
-    if data not in NAMES:
+    if data not in DATA:
         from coupling_core.vision.folders import read_folder
 
         return read_folder(Path(data), size)
@@ -155,7 +156,3 @@ def _from_hub(data: str, say: Callable[[str], None]) -> Pictures:
             ) from error
     (learned, labels), (held_out, held_out_labels) = arrays
     return Pictures(data, learned, labels, held_out, held_out_labels, names)
-
-
-NAMES = ("digits", "fashion-mnist", *_HUB)
-"""What needs no folder."""

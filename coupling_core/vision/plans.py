@@ -109,7 +109,7 @@ class Preset:
 
 
 _DIGITS = VisionPlan(
-    "vit-digits", "digits", width=32, blocks=4, heads=2, patch=2, size=8, epochs=15, batch=64,
+    "vit-digits", "digits", width=32, blocks=4, heads=2, patch=2, size=8, epochs=15, batch=32,
     learning_rate=3e-3, warmup=2, weight_decay=0.05,
 )  # fmt: skip
 _FASHION = VisionPlan(
@@ -120,7 +120,7 @@ _FASHION = VisionPlan(
 # The appendix of the paper on vision: DeiT's settings. Weight decay is one of 0.005 to 0.2 there.
 _CIFAR = VisionPlan(
     "vit-cifar10", "cifar10", width=192, blocks=12, heads=3, patch=4, size=32, epochs=500,
-    batch=128, learning_rate=5e-4, warmup=30, weight_decay=0.05, mixup=0.8,
+    batch=128, learning_rate=5e-4, warmup=30, weight_decay=0.05, mixup=0.8, evaluated_every=5,
 )  # fmt: skip
 PRESETS: Mapping[str, Preset] = MappingProxyType(
     {
@@ -130,6 +130,8 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
     }
 )
 DEFAULT_PRESET = "digits"
+DATA = ("digits", "fashion-mnist", "cifar10", "cifar100")
+"""What has a name; all else is a folder."""
 
 
 def plan_runs(
@@ -145,7 +147,7 @@ def plan_runs(
 
     Args:
         preset: its name.
-        data: what is learned.
+        data: what is learned: one of `DATA`, or an image folder.
         rates: of stochastic depth; all of the preset's unless told.
         seeds: likewise.
         epochs: of each run; the warm-up is as large a part of them as in the preset.
@@ -159,6 +161,8 @@ def plan_runs(
         raise InputError(f"preset {preset!r} is unknown: expected one of {', '.join(PRESETS)}")
     found = PRESETS[preset]
     plan = found.plan
+    if data is not None and data not in DATA:
+        data = str(Path(data).resolve())
     told = {"data": data, "epochs": epochs, "weight_decay": weight_decay, "blocks": blocks}
     more: dict[str, Any] = {
         name: value for name, value in told.items() if value not in (None, getattr(plan, name))
@@ -179,5 +183,5 @@ _SHORT = {"data": "", "epochs": "epochs", "weight_decay": "wd", "blocks": "block
 
 def _suffix(name: str, value: object) -> str:
     """What tells a changed plan's repositories from those of the preset."""
-    text = f"{value:g}" if isinstance(value, int | float) else Path(str(value)).resolve().name
+    text = f"{value:g}" if isinstance(value, int | float) else Path(str(value)).name
     return f"-{_SHORT[name]}{re.sub('[^A-Za-z0-9.]+', '-', text).strip('-.')}"

@@ -1,9 +1,7 @@
 """The vision transformers that come with the program: one architecture, several rates and seeds."""
 
 import csv
-from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 
 from coupling_core import hub
 from coupling_core.vision.plans import PRESETS, repo_name
@@ -77,11 +75,14 @@ class VisionSuite:
         )
 
 
-def _suite(preset: str, title: str) -> VisionSuite:
-    found = PRESETS[preset]
-    plan = found.plan
-    return VisionSuite(plan.name, title, plan.data, preset, found.rates, found.seeds)
-
-
-SUITE = _suite("fashion", "ViT on Fashion-MNIST, by rate of stochastic depth")
-VISION_SUITES: Mapping[str, VisionSuite] = MappingProxyType({SUITE.name: SUITE})
+_PRESET = "fashion"
+_MADE = PRESETS[_PRESET]
+SUITE = VisionSuite(
+    _MADE.plan.name,
+    "ViT on Fashion-MNIST, by rate of stochastic depth",
+    _MADE.plan.data,
+    _PRESET,
+    _MADE.rates,
+    _MADE.seeds,
+)
+"""What comes with the program; `coupling vision train --preset fashion` makes it anew."""
