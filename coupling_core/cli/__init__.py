@@ -9,6 +9,7 @@
     runs       the store: ls, show, verify, rm, export, import
     suite      training runs: list, train
     sweep      many models with many prompts: run, status, report
+    vision     vision transformers: list, train
     doctor     what is right and wrong with this installation
     health     whether a running app answers and its worker lives
     bench      how fast and how exact the engine is here
@@ -46,6 +47,7 @@ from coupling_core.cli.terminal import say
 from coupling_core.cli.tokens import tokens
 from coupling_core.cli.training import training
 from coupling_core.cli.trajectory import trajectory
+from coupling_core.cli.vision import app as vision
 from coupling_core.errors import ComputeError, InputError
 
 __all__ = ["app", "main"]
@@ -70,6 +72,7 @@ app.command()(bench)
 app.add_typer(runs, name="runs")
 app.add_typer(suite, name="suite")
 app.add_typer(sweep, name="sweep")
+app.add_typer(vision, name="vision")
 
 
 def main() -> None:

@@ -1,18 +1,22 @@
 """`coupling sweep`: many models with many prompts, on one machine or on many."""
 
-import signal
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import asdict
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from coupling_core.cli import files, options
-from coupling_core.cli.terminal import print_json, print_lines, print_table, say, warn
+from coupling_core.cli.terminal import (
+    CountingBar,
+    print_json,
+    print_lines,
+    print_table,
+    stopping,
+    warn,
+)
 from coupling_core.errors import ComputeError, InputError
 from coupling_core.records import Measure, Method, ModelSubset, Performance
 from coupling_core.store import Store
@@ -23,6 +27,7 @@ if TYPE_CHECKING:
 
     from coupling_core.findings import Findings
     from coupling_core.sweeps import Plan, State
+    from coupling_core.sweeps.running import Report
 
 app = typer.Typer(help="Measure many models with many prompts.", no_args_is_help=True)
 
@@ -31,6 +36,8 @@ File = Annotated[
 ]
 TOLD = 5
 """Failures that are told one by one."""
+
+_STOPPED = "stopped; what was measured is stored, and the same command goes on from there"
 
 
 @app.command()
@@ -74,8 +81,8 @@ def run(
             place = clusters.running(scheduler)
         else:
             place = clusters.local(workers)
-        with _stopping(), _Bar(plan) as bar, place as client:
-            state = sweeps.run(plan, shelf, client, bar)
+        with stopping(_STOPPED), CountingBar(len(plan), "starting workers") as bar, place as client:
+            state = sweeps.run(plan, shelf, client, _teller(bar))
     table, damaged = sweeps.make_table(plan, shelf)
     sweeps.write_table(journal.table, table)
     if out is not None:
@@ -296,53 +303,17 @@ def _show_failures(failures: list[Any], *, traces: bool = False) -> None:
         print_lines("", f"and {len(failures) - TOLD} more failed (--json has them all)")
 
 
-@contextmanager
-def _stopping() -> Iterator[None]:
-    """What is stopped from outside ends as what is stopped at the keyboard does: in order."""
+def _teller(bar: CountingBar) -> "Report":
+    """What tells how many measurements are done, and of which models the next are."""
 
-    def stop(number: int, frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, stop)
-    try:
-        yield
-    except KeyboardInterrupt:
-        raise ComputeError(
-            "stopped; what was measured is stored, and the same command goes on from there"
-        ) from None
-    finally:
-        signal.signal(signal.SIGTERM, before)
-
-
-class _Bar:
-    """How far a sweep is, on stderr; in lines where nobody watches."""
-
-    def __init__(self, plan: "Plan") -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-        from rich.progress import TimeRemainingColumn as Left
-
-        columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"), Left())
-        console = Console(stderr=True)
-        self._bar = Progress(*columns, console=console, disable=not console.is_terminal)
-        self._task = self._bar.add_task("starting workers", total=len(plan))
-        self._tenths = 0
-
-    def __enter__(self) -> "_Bar":
-        self._bar.start()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._bar.stop()
-
-    def __call__(self, state: "State") -> None:
+    def report(state: "State") -> None:
         ended = state.stored + state.done + state.failed
         failed = f", {state.failed} failed" * bool(state.failed)
         at = ", ".join(state.working[:2]) or "waiting for workers"
-        self._bar.update(
-            self._task, completed=ended, description=f"{state.workers} workers{failed}: {at}"
+        bar(
+            ended,
+            f"{state.workers} workers{failed}: {at}",
+            f"{ended} of {state.total}{failed}; {state.workers} workers: {at}",
         )
-        tenths = 10 * ended // max(1, state.total)
-        if self._bar.disable and tenths > self._tenths:
-            self._tenths = tenths
-            say(f"{ended} of {state.total}{failed}; {state.workers} workers: {at}")
+
+    return report

@@ -1,15 +1,18 @@
-"""What the commands share at the terminal: a progress bar, tables, JSON."""
+"""What the commands share at the terminal: progress bars, tables, JSON."""
 
 import json
 import logging
 import math
-from collections.abc import Iterable, Sequence
-from types import TracebackType
+import signal
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from coupling_core import logs
+from coupling_core.errors import ComputeError
 from coupling_core.records import parse_blocks
 from coupling_core.results import Progress
 from coupling_core.units import size
@@ -93,6 +96,77 @@ def _new_bar() -> "Bar":
     bar.add_task("", total=None, count="")
     bar.start()
     return bar
+
+
+class CountingBar:
+    """How far something is whose end is known, on stderr; in lines where nobody watches.
+
+    Args:
+        total: how much there is to do.
+        description: what is told until anything is done.
+    """
+
+    def __init__(self, total: int, description: str = "") -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+        from rich.progress import Progress as Bar
+
+        columns = (
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.description}"),
+            TimeRemainingColumn(),
+        )
+        console = Console(stderr=True)
+        shown = console.is_terminal and not logs.are_json()
+        self._bar = Bar(*columns, console=console, disable=not shown)
+        self._bar.add_task(description, total=total)
+        self._total = max(1, total)
+        self._tenths = 0
+
+    def __enter__(self) -> "CountingBar":
+        self._bar.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._bar.stop()
+
+    def __call__(self, done: int, description: str, line: str) -> None:
+        """Show where it stands.
+
+        Args:
+            done: how much is.
+            description: what is told beside the bar.
+            line: what is said instead, at every tenth of the whole.
+        """
+        self._bar.update(self._bar.task_ids[0], completed=done, description=description)
+        tenths = 10 * done // self._total
+        if self._bar.disable and tenths > self._tenths:
+            self._tenths = tenths
+            say(line)
+
+
+@contextmanager
+def stopping(message: str) -> Iterator[None]:
+    """What is asked to end, by a signal or at the keyboard, ends in order.
+
+    Args:
+        message: what is said then.
+
+    Raises:
+        ComputeError: with that message.
+    """
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise ComputeError(message) from None
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _count(done: int, total: int) -> str:

@@ -34,10 +34,10 @@ def from_hub(source: PromptSource, config: str, split: str) -> tuple[Rows, str]:
         ComputeError: where the hub does not give them.
     """
     repo = source.benchmark.repo
-    with _quiet():
+    with quiet():
         from datasets import load_dataset
 
-        with _plain_errors(repo, source.revision):
+        with plain_errors(repo, source.revision):
             rows = load_dataset(repo, config, split=split, revision=source.revision)
     commit = _commit(rows)
     wanted = source.revision or ""
@@ -58,7 +58,7 @@ def from_folder(source: PromptSource, files: list[Path], config: str) -> Rows:
     kind = _READERS[files[0].suffix]
     # Else pandas takes "NA" or "None" for no text.
     options = {"keep_default_na": False} if kind == "csv" else {}
-    with _quiet(), tempfile.TemporaryDirectory() as place:
+    with quiet(), tempfile.TemporaryDirectory() as place:
         from datasets import load_dataset
 
         try:
@@ -148,7 +148,8 @@ def _commit(rows: "Dataset") -> str:
 
 
 @contextmanager
-def _plain_errors(repo: str, revision: str | None) -> Iterator[None]:
+def plain_errors(repo: str, revision: str | None) -> Iterator[None]:
+    """Say in plain words why a data set of the hub is not to be had."""
     try:
         yield
     except Exception as error:  # the clients' errors share no base class
@@ -179,7 +180,7 @@ def _first_line(error: BaseException) -> str:
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """Keep notices and progress bars of `datasets` and the hub's client off the terminal."""
     import datasets
     import huggingface_hub

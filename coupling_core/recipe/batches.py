@@ -13,12 +13,14 @@ def batch(
     """The sequences of a step (numbered from 0): each window of the text once an epoch."""
     windows = len(text) // context
     at = [divmod(i, windows) for i in range(step * size, (step + 1) * size)]
-    orders = {
-        epoch: np.random.default_rng((seed, epoch)).permutation(windows).tolist()
-        for epoch in {epoch for epoch, _ in at}
-    }
+    orders = {epoch: order(seed, epoch, windows).tolist() for epoch in {epoch for epoch, _ in at}}
     starts = [orders[epoch][i] * context for epoch, i in at]
     return _stack(text, starts, context)
+
+
+def order(seed: int, epoch: int, count: int) -> Int64[np.ndarray, " count"]:
+    """The order in which an epoch sees what is learned."""
+    return np.random.default_rng((seed, epoch)).permutation(count)
 
 
 def held_out(

