@@ -5,6 +5,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import MISSING, Field, dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
+from coupling_core.images import is_image
 from coupling_core.records import TOKEN_KINDS, AnyView, Kind, PathView, Request, View
 from coupling_core.suites import Suite
 from explorer.state import State
@@ -12,6 +13,7 @@ from explorer.state import State
 if TYPE_CHECKING:  # statistics import scipy, which the pages do without until they need it
     from coupling_core.findings import Question
     from coupling_core.sweeps import Journal
+    from coupling_core.vision.findings import VisionFindings
 
 _SHOWN = ("prompt", "model", "k", "definition")
 
@@ -196,13 +198,30 @@ def sweep_recipes(journal: "Journal", asked: "Question") -> tuple[str, str]:
     return "\n".join(program), _command(command, {"k": f"{asked.k:g}"}, options, [])
 
 
+def vision_recipes(asked: "VisionFindings") -> tuple[str, str]:
+    """The Python program and the command line that give what the runs of vision say."""
+    program = [
+        "from pathlib import Path",
+        "from coupling_core.sweeps import read_table",
+        "from coupling_core.vision.findings import VisionFindings",
+        "",
+        "# the table that the command below leaves in the store",
+        "table = read_table(next(Path('cache').glob('sweeps/vision-*/table.csv')))",
+        f"found = VisionFindings(table, {asked.k}, {asked.measure!r}, {asked.kind!r})",
+        "print(*found.shows, *found.does_not_show, sep='\\n')",
+        "print(found.runs)",
+    ]
+    return "\n".join(program), "coupling sweep run sweeps/vision.toml --store cache"
+
+
 _Options = dict[str, tuple[object, object]]
 """By the name of an option: its value, and its default."""
 
 
 def _asked(request: Request) -> tuple[dict[str, object], _Options]:
     """What every measuring command is told, and what it need not be where it is the default."""
-    return {"model": request.model, "prompt": request.prompt}, {
+    given = {"image": "FILE"} if is_image(request.prompt) else {"prompt": request.prompt}
+    return {"model": request.model} | given, {
         "revision": (request.revision, None),
         "untrained": (request.untrained, None),
         "dtype": (request.dtype, Request.dtype),

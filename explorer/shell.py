@@ -37,11 +37,14 @@ PAGES = {
     "Layer graph": "pages/4_Layer_graph.py",
     "Training": "pages/5_Training.py",
     "Generalization": "pages/6_Generalization.py",
-    "Compare": "pages/7_Compare.py",
-    "Runs": "pages/8_Runs.py",
-    "Method": "pages/9_Method.py",
+    "Vision": "pages/7_Vision.py",
+    "Compare": "pages/8_Compare.py",
+    "Runs": "pages/9_Runs.py",
+    "Method": "pages/10_Method.py",
 }
 """Every page by its title, in the order of the navigation."""
+_OWN_CONTROLS = ("Generalization", "Vision")
+"""Pages that are about no one model and no one prompt."""
 PAGE_OF_KIND: dict[Kind, str] = {
     "depth": "Depth",
     **dict.fromkeys(TOKEN_KINDS, "Tokens"),
@@ -70,7 +73,7 @@ def page(title: str) -> Iterator[State]:
     _require_use()
     state = open_session(title)
     _navigation()
-    if title != "Generalization":  # which is about no one model and no one prompt
+    if title not in _OWN_CONTROLS:
         sidebar(of_suites=title == "Training")
     if found := problems():
         st.warning(f"Not all that was asked for could be taken: {plain('; '.join(found))}.")

@@ -30,6 +30,7 @@ from coupling_core.records import (
     ROLES,
     STACKS,
     TOKEN_KINDS,
+    VISION_KINDS,
     Definition,
     Dtype,
     FinalNorm,
@@ -50,6 +51,7 @@ from coupling_core.records import (
     Stack,
     TokenKind,
     View,
+    VisionKind,
     parse_blocks,
 )
 from coupling_core.suites import DEFAULT_K as SUITE_K
@@ -66,6 +68,8 @@ MOST_SUITES = 3
 """Training runs side by side: with more of them a step change would not be seen at once."""
 BY_STEP = ("coupling", "locality", "paths")
 """What the Training page draws by step, a group of figures at a time."""
+VISION_K = 10
+"""Few, as the width of those models is."""
 MAX_MOSAIC = 24
 """Most blocks a side that a mosaic shows; beyond it a stride is taken."""
 
@@ -128,6 +132,12 @@ class State:
         model_size: the number of a model that coupling is drawn against.
         prompt_number: the number of a prompt that coupling is drawn against.
         of_model: the model whose prompts are drawn; empty is the first.
+        picture: which one the Vision page shows; empty is the first.
+        patch: the token of it that is measured, 1..n.
+        vision_seed: of the runs whose maps are drawn.
+        rate: of stochastic depth, the run that is looked at; empty is the first.
+        vision_kind: what is compared over the runs.
+        vision_k: number of leading triplets there.
     """
 
     model: str = DEFAULT_MODEL
@@ -180,6 +190,12 @@ class State:
     model_size: ModelSize = "parameters"
     prompt_number: PromptNumber = "tokens"
     of_model: str = ""
+    picture: str = ""
+    patch: int = 1
+    vision_seed: int = 0
+    rate: str = ""
+    vision_kind: VisionKind = "depth"
+    vision_k: int = VISION_K
 
     def request(self) -> Request:
         """What has to be measured; raises `InputError` where no model could do it."""
@@ -379,6 +395,18 @@ def _triplets(text: str) -> float:
     return number
 
 
+def _picture(text: str) -> str:
+    if not re.fullmatch(r"[\w-]{1,40}(/[\w-]{1,40})?", text):
+        raise InputError("the name of a picture is expected")
+    return text
+
+
+def _rate(text: str) -> str:
+    if not re.fullmatch(r"0(\.\d{1,6})?", text):
+        raise InputError("a number from 0 up to, but not, 1 is expected")
+    return text
+
+
 def _words(text: str) -> str:
     if not text.strip():
         raise InputError("a text is expected")
@@ -436,6 +464,12 @@ _READERS: Mapping[str, tuple[str, Callable[[str], Any]]] = {
     "size": ("model_size", _one_of(MODEL_SIZES)),
     "number": ("prompt_number", _one_of(PROMPT_NUMBERS)),
     "of": ("of_model", _words),
+    "picture": ("picture", _picture),
+    "patch": ("patch", _at_least(1)),
+    "seed": ("vision_seed", _at_least(0)),
+    "rate": ("rate", _rate),
+    "vkind": ("vision_kind", _one_of(VISION_KINDS)),
+    "vk": ("vision_k", _at_least(1)),
 }
 """Name in a link: field, and how its text is read."""
 

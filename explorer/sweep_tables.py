@@ -1,27 +1,35 @@
-"""The sweeps that have a table: those of the store, and those that come with the program."""
+"""The sweeps that have a table: those of the store, and those that come with the program.
+
+Sweeps over texts are those of the page Generalization, sweeps over images those of Vision.
+"""
 
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from coupling_core.errors import InputError
+from coupling_core.records import Measure, VisionKind
 from coupling_core.sweeps import Journal, journals, read_table
+from coupling_core.vision import SUITE
 from explorer import backend
 from explorer.state import State
 
 if TYPE_CHECKING:  # statistics import scipy, which the page does without until there is a table
     from coupling_core.findings import Findings, Question
+    from coupling_core.vision.findings import VisionFindings
 
 KEPT = 16
 """Answers that stay in memory, whoever asked."""
 
 
-def tables() -> dict[str, Journal]:
+def tables(*, of_images: bool = False) -> dict[str, Journal]:
     """Sweeps with a table by the names of their folders, the last written first."""
     found = [
         journal
         for journal in journals(backend.store())
-        if journal.table.is_file() and "depth" in _kinds(journal)
+        if journal.table.is_file()
+        and "depth" in _kinds(journal)
+        and bool(journal.plan().get("images")) == of_images
     ]
     found.sort(key=_stamp, reverse=True)
     named: dict[str, Journal] = {}
@@ -72,6 +80,43 @@ def offered(journal: Journal) -> tuple[tuple[float, ...], tuple[str, ...]]:
 def answer(journal: Journal, asked: "Question") -> "Findings":
     """What the table says; its parts are computed once each, whoever looks."""
     return _answer(str(journal.table), _stamp(journal), asked)
+
+
+def vision(state: State) -> "VisionFindings | None":
+    """What the last sweep over the runs of the suite of vision says; None where there is none.
+
+    Raises:
+        InputError: where it has none of what is asked.
+    """
+    journal = _of_vision()
+    if journal is None:
+        return None
+    asked = (state.vision_k, state.measure, state.vision_kind)
+    return _vision(str(journal.table), _stamp(journal), *asked)
+
+
+def vision_ks() -> list[int]:
+    """The K at which that sweep has scores, rising."""
+    journal = _of_vision()
+    shared = offered(journal)[0] if journal else ()
+    return [int(k) for k in shared]
+
+
+def _of_vision() -> Journal | None:
+    repos = {run.repo for run in SUITE.runs}
+    for journal in tables(of_images=True).values():
+        if repos & set(_table(str(journal.table), _stamp(journal))["id"]):
+            return journal
+    return None
+
+
+@st.cache_resource(max_entries=KEPT, show_spinner="Computing intervals")
+def _vision(
+    path: str, stamp: tuple[int, int], k: int, measure: Measure, kind: VisionKind
+) -> "VisionFindings":
+    from coupling_core.vision.findings import VisionFindings
+
+    return VisionFindings(_table(path, stamp), k, measure, kind)
 
 
 @st.cache_resource(max_entries=KEPT, show_spinner=False)

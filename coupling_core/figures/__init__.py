@@ -28,6 +28,8 @@
     generalization_forest            estimates without each family, and within each model
     generalization_words, _tables    sentences and tables for these
 
+    vision                 a picture's patches, maps by rate, numbers of runs
+
     export                 standalone HTML, SVG and PNG with their provenance
 
 `figure.layout.meta` holds the alternative text ("alt") and the caption ("caption").
@@ -84,6 +86,13 @@ from coupling_core.figures.tables import (
 from coupling_core.figures.training import by_step
 from coupling_core.figures.training_paths import paths_at
 from coupling_core.figures.training_words import training_source
+from coupling_core.figures.vision import (
+    patch_grid,
+    picture,
+    rate_maps,
+    rate_maps_table,
+    vision_runs,
+)
 from coupling_core.figures.words import provenance
 
 __all__ = [  # noqa: RUF022 - by use, not by name
@@ -112,6 +121,12 @@ __all__ = [  # noqa: RUF022 - by use, not by name
     "paths_at",
     "steady",
     "training_source",
+    # of vision transformers
+    "picture",
+    "patch_grid",
+    "rate_maps",
+    "rate_maps_table",
+    "vision_runs",
     # of many models
     "over_models",
     "coupling_by_k",

@@ -21,6 +21,7 @@ from coupling_core.statistics.partial import (
     PartialCorrelation,
     ResidualCorrelation,
     partial_correlation,
+    residual_correlation,
 )
 from coupling_core.statistics.points import SIZES, ClusterBy, Points, pair
 from coupling_core.statistics.prompts import PromptTrend, PromptTrends, prompt_trends
@@ -55,6 +56,7 @@ __all__ = [  # noqa: RUF022 - by stage, not by name
     "PartialCorrelation",
     "ResidualCorrelation",
     "partial_correlation",
+    "residual_correlation",
     # within models, over prompts
     "PromptTrend",
     "PromptTrends",

@@ -11,6 +11,7 @@ from typing import Any
 from coupling_core.catalogue import CatalogueModel, catalogue
 from coupling_core.errors import ComputeError
 from coupling_core.identity import identify
+from coupling_core.images import is_image
 from coupling_core.keys import Key, make_key
 from coupling_core.prompts import Origin, Prompt, load
 from coupling_core.records import DEFAULT_K, Kind, Request
@@ -119,7 +120,12 @@ class Plan:
             "prompts": len(self.prompts),
             "origins": [asdict(origin) for origin in self.origins],
             "total": len(self),
-        }
+        } | ({"images": True} if self.of_images else {})
+
+    @property
+    def of_images(self) -> bool:
+        """Whether its prompts are images."""
+        return all(is_image(prompt.text) for prompt in self.prompts)
 
     def items(self) -> Iterator[Item]:
         """Every measurement: by weights, then by prompt, then by kind."""

@@ -66,6 +66,19 @@ class VisionSuite:
     seeds: tuple[int, ...]
 
     @property
+    def tokens(self) -> tuple[str, ...]:
+        """What its models make of a picture: the class token, then the patches row by row."""
+        plan = PRESETS[self.preset].plan
+        side = range(1, plan.size // plan.patch + 1)
+        return ("class", *(f"patch {row},{column}" for row in side for column in side))
+
+    @property
+    def learned_words(self) -> str:
+        """What was learned, in words."""
+        count = PRESETS[self.preset].plan.learned
+        return f"{count:,} images of {self.data}" if count else self.data
+
+    @property
     def runs(self) -> tuple[VisionRun, ...]:
         """All of them: rates first, then seeds."""
         return tuple(

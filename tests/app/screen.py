@@ -16,9 +16,10 @@ PAGES = {
     "Layer graph": "pages/4_Layer_graph.py",
     "Training": "pages/5_Training.py",
     "Generalization": "pages/6_Generalization.py",
-    "Compare": "pages/7_Compare.py",
-    "Runs": "pages/8_Runs.py",
-    "Method": "pages/9_Method.py",
+    "Vision": "pages/7_Vision.py",
+    "Compare": "pages/8_Compare.py",
+    "Runs": "pages/9_Runs.py",
+    "Method": "pages/10_Method.py",
 }
 Open = Callable[..., AppTest]
 

@@ -1,0 +1,281 @@
+"""Vision transformers: a picture whose patches are tokens, maps by rate, and numbers of runs."""
+
+from collections.abc import Mapping
+from itertools import cycle
+from typing import TYPE_CHECKING
+
+import numpy as np
+import plotly.graph_objects as go
+from jaxtyping import UInt8
+from plotly.subplots import make_subplots
+
+from coupling_core.figures import pairs, style
+from coupling_core.figures.generalization import BAND, DOTTED, HEIGHT, SIZE, bars, upright
+from coupling_core.figures.tables import scores_table
+from coupling_core.figures.training import SYMBOLS
+from coupling_core.records import View
+from coupling_core.results import DepthResult
+from coupling_core.scores import Interval, mean_off_diagonal, score_pairs
+
+if TYPE_CHECKING:  # pandas is slow to import, and pages do without until they need it
+    from pandas import DataFrame
+
+PATCH = "patch "
+SIDE = 320
+"""Of a picture, in pixels."""
+MAP = 190
+"""Of each map, about."""
+
+
+def patch_grid(tokens: tuple[str, ...]) -> tuple[int, int, int]:
+    """Rows and columns of patches, and the number of tokens before them; zeros for no picture."""
+    if not tokens or not tokens[-1].startswith(PATCH):
+        return 0, 0, len(tokens)
+    rows, columns = (int(part) for part in tokens[-1].removeprefix(PATCH).split(","))
+    return rows, columns, len(tokens) - rows * columns
+
+
+def picture(
+    pixels: UInt8[np.ndarray, "height width channel"], tokens: tuple[str, ...], token: int
+) -> go.Figure:
+    """A picture with the grid of its patches, by which a token is chosen.
+
+    Args:
+        pixels: as the model is shown them.
+        tokens: their names; those before the patches stand in a row above the picture.
+        token: the chosen one, 1..n.
+
+    Returns:
+        a figure whose trace "tokens" takes clicks, with customdata t.
+    """
+    rows, columns, before = patch_grid(tokens)
+    shown = np.broadcast_to(pixels, (*pixels.shape[:2], 3)) if pixels.shape[2] == 1 else pixels
+    height, width = shown.shape[:2]
+    step_y, step_x = height / max(rows, 1), width / max(columns, 1)
+    figure = style.new_figure(
+        f"A picture of {columns} by {rows} patches and {before} other tokens; chosen is token "
+        f"{token} of {len(tokens)}, {tokens[token - 1]}.",
+        "Each square is a patch, and so a token; the squares above are the tokens before them. A "
+        "click chooses one.",
+        height=SIDE + 60,
+        xaxis={"visible": False, "range": [-0.5, width - 0.5], "constrain": "domain"},
+        yaxis={
+            "visible": False,
+            "range": [height - 0.5, -0.5 - 1.4 * step_y],
+            "scaleanchor": "x",
+            "constrain": "domain",
+        },
+    )
+    figure.add_image(z=shown, hoverinfo="skip", name="picture")
+    x = [(t + 0.5) * step_x - 0.5 for t in range(before)]
+    y = [-0.5 - 0.75 * step_y] * before
+    x += [(c + 0.5) * step_x - 0.5 for _ in range(rows) for c in range(columns)]
+    y += [(r + 0.5) * step_y - 0.5 for r in range(rows) for _ in range(columns)]
+    faint = {"color": style.INK, "width": 1}
+    squares = [_square(*centre, step_x, step_y) for centre in zip(x, y, strict=True)]
+    for square in squares:
+        figure.add_shape(**square, line=faint)
+    accent = {"color": style.ACCENT, "width": 3}
+    figure.add_shape(**squares[token - 1], line=accent, name="selected")
+    figure.add_scatter(
+        x=x,
+        y=y,
+        customdata=list(range(1, len(tokens) + 1)),
+        text=[f"token {i}: {name}" for i, name in enumerate(tokens, 1)],
+        mode="markers",
+        marker={"symbol": "square", "size": SIDE / max(rows, 1) * 0.8, "opacity": 0},
+        hovertemplate="%{text}<extra></extra>",
+        name="tokens",
+        showlegend=False,
+    )
+    for number, name in enumerate(tokens[:before]):
+        figure.add_annotation(x=x[number], y=y[number], text=name, showarrow=False)
+    return figure.update_layout(margin={"l": 0, "r": 0, "t": 4, "b": 4})
+
+
+def _square(x: float, y: float, width: float, height: float) -> dict[str, object]:
+    return {
+        "type": "rect",
+        "x0": x - width / 2,
+        "x1": x + width / 2,
+        "y0": y - height / 2,
+        "y1": y + height / 2,
+    }
+
+
+def rate_maps(
+    results: Mapping[float, DepthResult],
+    view: View,
+    *,
+    corrected: bool = True,
+    selected: tuple[int, int] | None = None,
+) -> go.Figure:
+    """The score maps of models that differ in their rate of stochastic depth, in one range.
+
+    Args:
+        results: by rate, of the same picture and token.
+        view: K, definition and role.
+        corrected: draw the chance-corrected score, else c.
+        selected: the pair (l, l') to outline in each.
+
+    Returns:
+        a figure with a map a rate, whose traces "pairs" take clicks, with customdata [l, l'].
+    """
+    rates = sorted(results)
+    found = {rate: score_pairs(results[rate], view) for rate in rates}
+    means = {rate: float(mean_off_diagonal(found[rate].corrected)) for rate in rates}
+    told = ", ".join(f"rate {rate:g}" for rate in rates)
+    figure = make_subplots(
+        1,
+        max(1, len(rates)),
+        shared_yaxes=True,
+        horizontal_spacing=0.02,
+        subplot_titles=[_title(rate, means) for rate in rates],
+    )
+    look = style.new_figure(
+        f"Score maps over all pairs of blocks at {told}. "
+        + ". ".join(f"Mean at rate {r:g}: {m:.3f}" for r, m in means.items()),
+        "The same picture, token and range for each rate. Row l is the block of the Jacobian, "
+        "column l' that of the basis; the diagonal is 1 by construction and enters no mean.",
+        height=MAP + 190,
+        margin={"l": 56, "r": 16, "t": 108, "b": 52},
+    )
+    figure.update_layout(look.layout)
+    low, high = style.score_range(np.zeros(0), corrected, False)
+    for column, rate in enumerate(rates, 1):
+        numbers = found[rate]
+        at = np.arange(len(numbers.blocks), dtype=np.float64)
+        z = (numbers.corrected if corrected else numbers.coupling).astype(np.float32)
+        heat = go.Heatmap(
+            x=at, y=at, z=z, coloraxis="coloraxis", hoverinfo="skip", name=f"rate {rate:g}"
+        )
+        figure.add_trace(heat, 1, column)
+        if grey := pairs.grey_cells(results[rate], numbers, at):
+            figure.add_trace(grey, 1, column)
+        points = pairs.points(results[rate], numbers, at, MAP / len(at))
+        figure.add_trace(points, 1, column)
+        axes = pairs.axes(at, numbers.blocks, side=1, most=8)
+        anchor = "x" if column == 1 else f"x{column}"
+        figure.update_xaxes(axes["xaxis"], row=1, col=column)
+        figure.update_yaxes(axes["yaxis"], row=1, col=column)
+        figure.update_yaxes(scaleanchor=anchor, row=1, col=column)
+        if selected and set(selected) <= set(numbers.blocks):
+            shape = pairs.outline(numbers.blocks, at, selected, side=1)
+            figure.add_shape(**shape, row=1, col=column)
+    figure.update_yaxes(title=None)
+    figure.update_yaxes(title={"text": pairs.ROW_TITLE}, col=1)
+    bar = style.color_bar(style.score_name(corrected), style.score_terms(view), y=1.2)
+    figure.update_layout(
+        coloraxis={"cmin": low, "cmax": high, "colorscale": style.SEQUENTIAL, "colorbar": bar}
+    )
+    return figure
+
+
+def rate_maps_table(results: Mapping[float, DepthResult], view: View) -> "DataFrame":
+    """Twin of the maps: a row a rate and pair.
+
+    Returns:
+        columns rate, block (of the Jacobian), basis, coupling, chance, corrected.
+    """
+    from pandas import concat
+
+    tables = {rate: scores_table(results[rate], view) for rate in sorted(results)}
+    return concat(tables, names=["rate"]).reset_index("rate").reset_index(drop=True)
+
+
+def _title(rate: float, means: Mapping[float, float]) -> str:
+    mean = f", mean {means[rate]:.3f}" if rate in means else ""
+    return f"Rate {rate:g}{mean}"
+
+
+def vision_runs(
+    rows: "DataFrame",
+    x: str,
+    y: str,
+    names: Mapping[str, str],
+    by_rate: Mapping[float, Interval] | None = None,
+    *,
+    chosen: str = "",
+) -> go.Figure:
+    """Two numbers of every run: coupling or accuracy by rate, or one against the other.
+
+    Args:
+        rows: a row a run, with its rate, seed, accuracy, and coupling with its interval.
+        x: column "rate" or "coupling".
+        y: column "coupling" or "accuracy".
+        names: of the axes, by column.
+        by_rate: mean of y at each rate with its interval over seeds, drawn as a line.
+        chosen: the rate to mark; "" for none.
+
+    Returns:
+        a figure with a trace a seed, or a rate where x is coupling, whose customdata is the rate;
+        with "mean" and "interval" where `by_rate` is given.
+    """
+    parts, what = ("seed", "Seed") if x == "rate" else ("rate", "Rate")
+    figure = style.new_figure(
+        f"{names[y]} against {names[x].lower()} of {len(rows)} runs."
+        + "".join(
+            f" At rate {rate:g}: {found.mean:.3f} ({found.low:.3f} to {found.high:.3f})."
+            for rate, found in (by_rate or {}).items()
+        ),
+        f"A point a run, a symbol a {parts}. "
+        + (
+            "The line joins the means of the seeds, the band is their 95 % interval."
+            if by_rate
+            else "Bars are 95 % intervals over pictures."
+        ),
+        height=HEIGHT,
+        xaxis={"title": {"text": names[x]}} | style.GRID,
+        yaxis=upright({"title": {"text": names[y]}}),
+    )
+    if by_rate:
+        _means(figure, by_rate)
+    if "coupling" in (x, y) and not rows["chance"].any():
+        figure.add_vline(0, line=DOTTED) if x == "coupling" else figure.add_hline(0, line=DOTTED)
+    looks = cycle(zip(style.CATEGORIES, SYMBOLS, strict=False))
+    for (value, some), (color, symbol) in zip(rows.groupby(parts), looks, strict=False):
+        error = {f"error_{'x' if x == 'coupling' else 'y'}": bars(some, color)}
+        figure.add_scatter(
+            x=some[x],
+            y=some[y],
+            **(error if "coupling" in (x, y) else {}),
+            customdata=some["rate"].map("{:g}".format),
+            text=[f"rate {r.rate:g}, seed {r.seed}" for r in some.itertuples()],
+            mode="markers",
+            marker={
+                "color": color,
+                "size": [SIZE + 4 * (f"{rate:g}" == chosen) for rate in some["rate"]],
+                "symbol": symbol,
+            },
+            unselected={"marker": {"opacity": 1}},
+            name=f"{what} {value:g}",
+            hovertemplate="%{text}<br>%{x:.4g}, %{y:.4g}<extra></extra>",
+        )
+    return figure
+
+
+def _means(figure: go.Figure, by_rate: Mapping[float, Interval]) -> None:
+    rates = sorted(by_rate)
+    low, high, mean = (
+        [getattr(by_rate[rate], end) for rate in rates] for end in ("low", "high", "mean")
+    )
+    figure.add_scatter(
+        x=[*rates, *reversed(rates)],
+        y=[*low, *reversed(high)],
+        mode="lines",
+        line={"width": 0},
+        fill="toself",
+        fillcolor=BAND,
+        name="interval",
+        showlegend=False,
+        hoverinfo="skip",
+    )
+    figure.add_scatter(
+        x=rates,
+        y=mean,
+        mode="lines",
+        line={"color": style.INK, "width": 2},
+        name="Mean over seeds",
+        hoverinfo="skip",
+        uid="mean",
+    )
