@@ -62,7 +62,7 @@ class Pictures:
         """A hash of images and labels, which tells whether a run goes on with what it began."""
         found = hashlib.sha256(repr(self.classes).encode())
         for array in (self.learned, self.labels, self.held_out, self.held_out_labels):
-            found.update(np.ascontiguousarray(array))
+            found.update(np.ascontiguousarray(array).data)
         return found.hexdigest()
 
     def draw(self, count: int | None) -> "Pictures":
