@@ -44,7 +44,7 @@ class Listed:
 @app.command()
 def train(
     preset: Annotated[
-        str, typer.Option(help=f"What the rest is of: {', '.join(PRESETS)}.")
+        str, typer.Option(help=f"A plan, with its rates and seeds: {', '.join(PRESETS)}.")
     ] = DEFAULT_PRESET,
     data: Annotated[
         str | None,
@@ -54,16 +54,18 @@ def train(
         ),
     ] = None,
     rate: Annotated[
-        list[float] | None, typer.Option(help="Of stochastic depth; more than once for more runs.")
+        list[float] | None,
+        typer.Option(help="Of stochastic depth, in place of those; more than once for more."),
     ] = None,
     seed: Annotated[
-        list[int] | None, typer.Option(min=0, help="Each rate has each of them.")
+        list[int] | None, typer.Option(min=0, help="In place of those; each rate has each of them.")
     ] = None,
     epochs: Annotated[int | None, typer.Option(min=1, help="Of each run.")] = None,
     weight_decay: Annotated[float | None, typer.Option(min=0, help="Of matrices.")] = None,
     blocks: Annotated[int | None, typer.Option(min=1, help="L; the papers have 12 and 24.")] = None,
     threads: Annotated[
-        int | None, typer.Option(min=1, help="Of the processor, a run; as many, and all is alike.")
+        int | None,
+        typer.Option(min=1, help="Of the processor, a run; others give other last digits."),
     ] = None,
     device: options.Device = None,
     workers: Annotated[

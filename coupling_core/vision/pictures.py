@@ -1,5 +1,6 @@
 """What is learned: images and their labels, by a name or from a folder."""
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -56,6 +57,13 @@ class Pictures:
     def std(self) -> list[float]:
         """By channel, as `mean`; 1 where all are alike."""
         return [float(x) / 255 or 1.0 for x in self.learned.std((0, 1, 2), dtype=np.float64)]
+
+    def digest(self) -> str:
+        """A hash of images and labels, which tells whether a run goes on with what it began."""
+        found = hashlib.sha256(repr(self.classes).encode())
+        for array in (self.learned, self.labels, self.held_out, self.held_out_labels):
+            found.update(np.ascontiguousarray(array).data)
+        return found.hexdigest()
 
     def draw(self, count: int | None) -> "Pictures":
         """The same with fewer learned images: always the same ones, drawn from all.

@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from jaxtyping import Float, Float32, Int64, UInt8
 
+from coupling_core.errors import ComputeError
 from coupling_core.hardware import choose_device
 from coupling_core.recipe import batches, descent, saving
 from coupling_core.recipe.layout import write_checkpoint
@@ -71,7 +72,7 @@ def train(
 
     Raises:
         ComputeError: where the loss is no number any more, or the folder holds a run of another
-            plan.
+            plan or other images.
     """
     if is_finished(repository, plan):
         return
@@ -126,6 +127,7 @@ class _Run:
             torch.tensor(values, device=self.device).view(-1, 1, 1)
             for values in (self.pictures.mean, self.pictures.std)
         )
+        self.digest = self.pictures.digest()
         self._began = time.perf_counter()
 
     @property
@@ -146,6 +148,11 @@ class _Run:
             self.rows.append(self.look(0, float("nan")))
             self.keep()
             return
+        if saved["pictures"] != self.digest:
+            raise ComputeError(
+                f"the images of {self.plan.data} are others than those that the run in "
+                f"{self.repository} began with: put them back, or remove that folder"
+            )
         self.model.load_state_dict(saved["model"])
         self.optimizer.load_state_dict(saved["optimizer"])
         self.rows, self.seconds = [Row(*row) for row in saved["rows"]], saved["seconds"]
@@ -216,6 +223,7 @@ class _Run:
             )
         (self.repository / f"{ACCURACY}.new").replace(self.repository / ACCURACY)
         state = {
+            "pictures": self.digest,
             "rows": [_values(row) for row in self.rows],
             "seconds": self._seconds(),
             "model": self.model.state_dict(),
