@@ -41,8 +41,15 @@ def read_file(path: Path) -> list[Prompt]:
     return found
 
 
+def files_of(path: Path) -> list[Path]:
+    """The file itself, or the images of a folder by name."""
+    if not path.is_dir():
+        return [path]
+    return sorted(file for file in path.rglob("*") if file.suffix.lower() in IMAGES)
+
+
 def _from_folder(path: Path) -> list[Prompt]:
-    files = sorted(file for file in path.rglob("*") if file.suffix.lower() in IMAGES)
+    files = files_of(path)
     if not files:
         raise InputError(f"the folder {path} has no image: expected {', '.join(IMAGES)}")
     return [

@@ -9,7 +9,7 @@ from coupling_core.errors import InputError
 from coupling_core.prompts import fetching, pools
 from coupling_core.prompts.benchmarks import Benchmark
 from coupling_core.prompts.drawing import draw
-from coupling_core.prompts.files import read_file
+from coupling_core.prompts.files import files_of, read_file
 from coupling_core.prompts.prompt import Prompt
 from coupling_core.prompts.source import PromptSource
 
@@ -63,7 +63,7 @@ def load(source: PromptSource) -> Sample:
         name, pool = "text", [Prompt(source.text, "text", 1)]
     elif source.file is not None:
         name, pool = source.file.name, read_file(source.file)
-        revision = fetching.fingerprint([source.file])
+        revision = fetching.fingerprint(files_of(source.file))
     else:
         name, benchmark = str(source.dataset), source.benchmark
         repo = benchmark.repo
