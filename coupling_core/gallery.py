@@ -3,8 +3,11 @@
 from pathlib import Path
 
 from coupling_core.course import path_request
+from coupling_core.folders import SWEEPS
+from coupling_core.images import read_image
 from coupling_core.records import Request
 from coupling_core.suites import find_suite
+from coupling_core.vision import SUITE
 
 EXAMPLES = (
     "What is the capital of France? The capital is",
@@ -29,6 +32,13 @@ TRAINING = {
 TRAINING_K_VIEW = 4
 TRAINING_BYTES = 16 * 10**6
 """All results of training runs together stay below this."""
+
+
+PICTURES = SWEEPS / "pictures"
+PICTURE = PICTURES / "sneaker" / "0009.png"
+"""The picture whose results are committed, for the first seed of every rate."""
+VISION_K = 10
+"""Few, as the width of those models is."""
 
 
 def requests() -> list[Request]:
@@ -68,13 +78,21 @@ def training_requests() -> list[Request]:
     return [each for asked in checkpoints for each in (asked, path_request(asked))]
 
 
+def vision_requests() -> list[Request]:
+    """The blocks at the class token of one picture, at every rate of stochastic depth."""
+    prompt = read_image(PICTURE)
+    runs = [run for run in SUITE.runs if run.seed == SUITE.seeds[0]]
+    return [Request(prompt, model=run.repo, token=1, k=VISION_K, k_view=VISION_K) for run in runs]
+
+
 def build(folder: Path) -> None:
     """Measure whatever the folder lacks."""
     from coupling_core.measure import measure
     from coupling_core.store import Store
 
     store = Store(folder)
-    for request in [*requests(), *token_requests(), *path_requests(), *training_requests()]:
+    of_texts = [*requests(), *token_requests(), *path_requests(), *training_requests()]
+    for request in [*of_texts, *vision_requests()]:
         measure(request, store)
 
 

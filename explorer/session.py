@@ -13,6 +13,7 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from coupling_core.gallery import EXAMPLES
+from coupling_core.images import is_image
 from coupling_core.settings import settings
 from explorer.admission import allowed, is_demo, offered, revisions
 from explorer.state import State, from_query, to_query
@@ -21,6 +22,8 @@ _STATE, _PAGE, _URL, _ACTED, _PROBLEMS = "_state", "_page", "_url", "_acted", "_
 _DEVICE, _SETTLED, _LENGTH = "_device", "_settled", "_length"
 _GIVEN = "_given_prompt"
 """Where the session keeps the prompt that its link came with."""
+LONGEST_ADDRESS = 4000
+"""Characters of a picture in an address."""
 _OF_PROMPT = ("token", "other_token", "fixed", "row_window", "column_window")
 """Fields that number tokens."""
 
@@ -107,8 +110,11 @@ def choose_device(name: str) -> None:
 def keeps_prompt() -> bool:
     """Whether the prompt stays out of the address: one's own, where strangers use the app.
 
-    What was typed is then in no history and no log; a link that is asked for has it.
+    What was typed is then in no history and no log; a link that is asked for has it. A picture of
+    more than a few hundred pixels is longer than what servers take for an address.
     """
+    if is_image(current().prompt) and len(current().prompt) > LONGEST_ADDRESS:
+        return True
     known = (*EXAMPLES, st.session_state.get(_GIVEN))
     return is_demo() and current().prompt not in known
 

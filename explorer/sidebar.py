@@ -4,13 +4,14 @@ import streamlit as st
 
 from coupling_core.errors import CouplingError
 from coupling_core.gallery import EXAMPLES
+from coupling_core.images import is_image, to_pixels
 from coupling_core.records import DEFINITIONS, FINAL_NORMS
 from coupling_core.scores import DEFINITION_NAMES
 from coupling_core.tokens import Tokens, tokenize
 from explorer.admission import require_offered
 from explorer.choice import choice
 from explorer.picker import picker
-from explorer.session import bound, current
+from explorer.session import bound, change, current
 from explorer.suite_picker import suite_picker
 
 OWN_TEXT = "Your own text…"
@@ -41,6 +42,10 @@ def sidebar(*, of_suites: bool) -> None:
 
 
 def _prompt() -> None:
+    if is_image(current().prompt):
+        st.image(to_pixels(current().prompt), current().request().prompt_words, width=120)
+        st.button("Use a text", on_click=change, kwargs={"prompt": EXAMPLES[0]})
+        return
     if choice("Prompt", "prompt", [*EXAMPLES, OWN_TEXT], OWN_TEXT, _one_line):
         bound(st.text_area, "Text", "prompt", place="own", height=110)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from coupling_core.course import path_request
 from coupling_core.errors import InputError
+from coupling_core.gallery import VISION_K
 from coupling_core.keys import parse_key
 from coupling_core.records import (
     DEFAULT_K,
@@ -68,8 +69,6 @@ MOST_SUITES = 3
 """Training runs side by side: with more of them a step change would not be seen at once."""
 BY_STEP = ("coupling", "locality", "paths")
 """What the Training page draws by step, a group of figures at a time."""
-VISION_K = 10
-"""Few, as the width of those models is."""
 MAX_MOSAIC = 24
 """Most blocks a side that a mosaic shows; beyond it a stride is taken."""
 

@@ -8,9 +8,9 @@ import streamlit as st
 
 from coupling_core import figures
 from coupling_core.errors import InputError
-from coupling_core.folders import SWEEPS
+from coupling_core.gallery import PICTURE, PICTURES
 from coupling_core.images import read_image, to_pixels
-from coupling_core.prompts.files import IMAGES
+from coupling_core.prompts.files import IMAGES, files_of
 from coupling_core.records import MEASURES, VISION_KINDS, Request, View
 from coupling_core.results import DepthResult
 from coupling_core.vision import SUITE
@@ -29,7 +29,6 @@ from explorer.together import together
 if TYPE_CHECKING:  # statistics import scipy, which the page does without until there is a table
     from coupling_core.vision.findings import VisionFindings
 
-PICTURES = SWEEPS / "pictures"
 OWN = "own"
 """The name of a picture that this session brought; no link carries it."""
 _OWN_PICTURE = "_own_picture"
@@ -176,7 +175,7 @@ def _picture(state: State) -> None:
         )
         bound(
             st.number_input,
-            "Token: 1 is the class token, then patch by patch",
+            "Token, 1 is the class token",
             "patch",
             1,
             len(tokens),
@@ -205,7 +204,7 @@ def _chosen(state: State) -> tuple[str, str]:
     if state.picture and state.picture not in names:
         was = "your own picture" if state.picture == OWN else f"the picture {state.picture!r}"
         st.warning(f"{was.capitalize()} is not here: another one is shown.")
-    name = state.picture if state.picture in names else names[0]
+    name = state.picture if state.picture in names else _name(PICTURE)
     return name, picture(name)
 
 
@@ -305,8 +304,11 @@ def _token_table(tokens: tuple[str, ...]):
 @lru_cache(maxsize=1)
 def pictures() -> list[str]:
     """The names of the pictures that come with the program."""
-    files = sorted(f for f in PICTURES.rglob("*") if f.suffix in IMAGES)
-    return [file.relative_to(PICTURES).with_suffix("").as_posix() for file in files]
+    return [_name(file) for file in files_of(PICTURES)]
+
+
+def _name(file: Path) -> str:
+    return file.relative_to(PICTURES).with_suffix("").as_posix()
 
 
 @lru_cache(maxsize=64)

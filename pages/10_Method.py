@@ -22,6 +22,7 @@ GUIDES = {
     "Layer graph": guide.GRAPH,
     "Training": guide.TRAINING,
     "Generalization": guide.SWEEPS,
+    "Vision": guide.VISION,
     "Compare": guide.COMPARE,
 }
 

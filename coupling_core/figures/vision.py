@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # pandas is slow to import, and pages do without until they n
     from pandas import DataFrame
 
 PATCH = "patch "
-SIDE = 320
+SIDE = 250
 """Of a picture, in pixels."""
 MAP = 190
 """Of each map, about."""
@@ -57,7 +57,7 @@ def picture(
         f"{token} of {len(tokens)}, {tokens[token - 1]}.",
         "Each square is a patch, and so a token; the squares above are the tokens before them. A "
         "click chooses one.",
-        height=SIDE + 60,
+        height=SIDE + 70,
         xaxis={"visible": False, "range": [-0.5, width - 0.5], "constrain": "domain"},
         yaxis={
             "visible": False,
