@@ -168,14 +168,22 @@ def has_two_stacks(request: Request) -> bool:
 
     Where there is no config on this disk yet, the answer is no; raises as `identify` does.
     """
+    return bool(config_of(request).get("is_encoder_decoder"))
+
+
+def config_of(request: Request) -> dict[str, Any]:
+    """The model's config as its file has it; empty where none is on this disk yet.
+
+    Raises as `identify` does.
+    """
     source = locate(request)
     is_hub = source.kind == "hub"
     folder = hub.snapshot(source.location, source.digest) if is_hub else source.converted
     try:
         config = json.loads((folder / "config.json").read_text())
-        return bool(config.get("is_encoder_decoder"))
-    except (OSError, ValueError, AttributeError, RecursionError):
-        return False
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return config if isinstance(config, dict) else {}
 
 
 def seal(folder: Path) -> None:

@@ -6,11 +6,12 @@ from functools import lru_cache
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from coupling_core.errors import InputError
 from coupling_core.identity import locate
 from coupling_core.models import (
+    READS,
     Skeleton,
     find_blocks,
     find_stacks,
@@ -166,12 +167,23 @@ def _rehearse(asked: _Rehearsed) -> dict[str, Any]:
     try:
         with torch.random.fork_rng(devices=[]):
             twin = rehearsal(bare)
-        seen = trace(twin, list(range(1, PROBE_TOKENS + 1)), PROBE_TOKENS, stack=asked.stack)
+        seen = trace(twin, _tried(twin), -1, stack=asked.stack)
     except InputError:
         raise
     except Exception:  # an architecture that does not run on these weights may on its own
         return {}
     return {"causal": seen.kind.causal, "width": seen.blocks[0].state.numel()}
+
+
+def _tried(model: Any) -> list[int] | Tensor:
+    """What a rehearsal reads: a few tokens, or an image of the size that the config names."""
+    if getattr(model, "main_input_name", "") != READS:
+        return list(range(1, PROBE_TOKENS + 1))
+    config = model.config
+    side = config.image_size
+    height, width = (side, side) if isinstance(side, int) else side
+    generator = torch.Generator().manual_seed(0)
+    return torch.rand(1, config.num_channels, height, width, generator=generator)
 
 
 def _number(value: int | None) -> str:

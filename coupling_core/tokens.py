@@ -8,11 +8,17 @@ from typing import Any
 
 from coupling_core import hub
 from coupling_core.errors import CouplingError
-from coupling_core.identity import locate
+from coupling_core.identity import config_of, locate
+from coupling_core.images import is_image
 from coupling_core.records import Request
 
 CHARACTERS = 3
 """Characters a token where tokens cannot be counted yet: few, so that memory is not promised."""
+
+PATCHES = 14
+"""Along a side of an image: 224 pixels in patches of 16."""
+BEFORE_PATCHES = 2
+"""Tokens before those of the patches, a few."""
 
 _SIGNS = str.maketrans({" ": "␣", "\n": "⏎", "\r": "␍", "\t": "⇥", "\xa0": "⍽"})
 
@@ -58,8 +64,20 @@ def count_tokens(request: Request) -> int:
     """Tokens of a request's prompt; a guess where they cannot be counted yet."""
     if not isinstance(request.prompt, str):
         return len(request.prompt)
+    if is_image(request.prompt):
+        return _count_patches(request)
     tokens = tokenize(request)
     return len(tokens.ids) if tokens else len(request.prompt) // CHARACTERS + 1
+
+
+def _count_patches(request: Request) -> int:
+    """Tokens of an image by the sizes of its model's config; the most common ones where unknown."""
+    config = config_of(request)
+    try:
+        side = int(config["image_size"]) // int(config["patch_size"])
+    except (KeyError, TypeError, ValueError, ZeroDivisionError):
+        side = PATCHES
+    return side**2 + BEFORE_PATCHES
 
 
 def readable(pieces: list[str], byte_level: bool) -> tuple[str, ...]:

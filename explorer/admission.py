@@ -8,13 +8,14 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from coupling_core.errors import ComputeError, InputError
+from coupling_core.images import is_image
 from coupling_core.jobs import Limits
 from coupling_core.measure import Report, measure
 from coupling_core.records import Request
 from coupling_core.results import Result
 from coupling_core.settings import settings
 from coupling_core.store import Entry, Store
-from coupling_core.tokens import tokenize
+from coupling_core.tokens import count_tokens, tokenize
 from explorer import needs
 from explorer.estimate import Estimate
 from explorer.units import duration, size
@@ -100,7 +101,9 @@ def require(request: Request) -> None:
 def _require_length(request: Request, longest: int | None) -> None:
     if longest is None:
         return
-    if isinstance(request.prompt, str):
+    if is_image(request.prompt):
+        n = count_tokens(request)
+    elif isinstance(request.prompt, str):
         tokens = tokenize(request)
         # Where they cannot be counted yet: a token has a byte at least.
         n = len(tokens.ids) if tokens else len(request.prompt.encode())

@@ -7,10 +7,11 @@ import streamlit as st
 
 from coupling_core.errors import InputError
 from coupling_core.identity import locate
+from coupling_core.images import is_image, to_pixels
 from coupling_core.jobs import JobStatus
 from coupling_core.records import DEFAULT_K, Request
 from coupling_core.results import Result
-from coupling_core.tokens import tokenize
+from coupling_core.tokens import count_tokens, tokenize
 from explorer import admission, backend, chips, preview
 from explorer.estimate import Estimate
 from explorer.queue import is_active, queue
@@ -78,6 +79,9 @@ def _offer(request: Request, status: JobStatus | None) -> None:
 
 def _prompt(request: Request) -> int | None:
     """Show the prompt's tokens; gives their number where they can be counted."""
+    if is_image(request.prompt):
+        st.image(to_pixels(str(request.prompt)), request.prompt_words, width=200)
+        return count_tokens(request)
     tokens = tokenize(request)
     if tokens is None:
         st.text(request.prompt_words)

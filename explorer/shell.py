@@ -22,8 +22,8 @@ SIDEBAR_WIDTH = 264
 _STYLE = """<style>
 @media (min-width: 768px) { .stMainBlockContainer { padding-inline: 2.5rem } }
 .katex-display { overflow-x: auto; overflow-y: hidden }
-.js-plotly-plot :is(.xtick, .ytick, .cbaxis, .cbtitle) text,
-.js-plotly-plot :is(.xtitle, .ytitle) {
+.js-plotly-plot :is([class$="tick"], .cbaxis, .cbtitle) text,
+.js-plotly-plot text[class$="title"] {
   fill: color-mix(in srgb, currentColor 85%, transparent) !important;
 }
 </style>"""

@@ -22,6 +22,8 @@ NAMES = {
     "layers": "number of blocks",
     "width": "width",
     "training_tokens": "number of training tokens",
+    "rate": "rate of stochastic depth",
+    "accuracy": "accuracy",
 }
 """Columns in words, as reasons name them."""
 
