@@ -28,6 +28,7 @@ SCRIPTS = (
     "load",
     "sweeps",
     "paths",
+    "vision",
     "gpu",
 )
 """In the order in which they run; the README's rows have the same."""

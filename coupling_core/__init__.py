@@ -16,6 +16,10 @@ over the checkpoints of a training run
 
     suites -> measure, store -> training -> course -> figures
 
+the same of images, which are prompts too
+
+    images -> models -> measure
+
 and over many models with many prompts
 
     prompts, catalogue -> sweeps -> statistics -> findings -> figures

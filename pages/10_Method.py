@@ -299,6 +299,29 @@ def trajectories() -> None:
     )
 
 
+def vision() -> None:
+    st.header("Images", anchor=False)
+    st.markdown(
+        "A vision transformer cuts an image into patches, and each is a token; before them stands "
+        "a class token, from which the class is read. All tokens see all others, so that a block's "
+        "Jacobian at one of them is that of the whole sequence with this one row varied:"
+    )
+    st.latex(r"J^l_{tt} = \frac{\partial f^l(x_1, \dots, x_t, \dots, x_n)_t}{\partial x_t}")
+    st.markdown(
+        "The other rows meet the varied one in attention only, through keys and values that do not "
+        "depend on it. The block is therefore run on that row alone, over the others' keys and "
+        "values; where that does not give what the model gave, over all rows. Both agree with "
+        "full-sequence differentiation to 1e-9 in true float64.\n\n"
+        "**Stochastic depth** leaves out each half of a block (attention, MLP) for whole images at "
+        "random while the model learns, at a rate that rises linearly from 0 in the first block to "
+        "the given one in the last; what is kept is divided by the probability of keeping it. "
+        "Coupling is measured in the whole model, with nothing left out. The runs that ship "
+        "learned 2,000 images of Fashion-MNIST for 50 epochs, so that those at rate 0 "
+        "know nearly all of them by heart; accuracy is on the 10,000 test images. An interval "
+        "over seeds is Student's, one over pictures a bootstrap's."
+    )
+
+
 def limits() -> None:
     st.header("What these figures cannot say", anchor=False)
     st.markdown(
@@ -337,6 +360,7 @@ with page("Method"):
         graphs()
         training()
         generalization()
+        vision()
         comparisons()
         st.header("How the figures are read", anchor=False)
         for name, text in GUIDES.items():
