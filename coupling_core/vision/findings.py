@@ -193,7 +193,7 @@ def _goes_within(found: ResidualCorrelation) -> str:
         f"[{_number(found.low, 2)}, {_number(found.high, 2)}], p = {found.p:.2g}"
     )
     if found.p >= LEVEL:
-        return f"it does not beyond chance ({told})"
+        return f"it does not go with it beyond chance ({told})"
     return f"it {'rises' if found.estimate > 0 else 'falls'} with it ({told})"
 
 
