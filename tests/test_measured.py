@@ -8,7 +8,7 @@ import pytest
 
 from coupling_core.findings import Question, find
 from coupling_core.folders import SWEEPS
-from coupling_core.keys import make_key
+from coupling_core.keys import make_key, parse_key
 from coupling_core.sweeps import make, read, read_table
 from coupling_core.vision import SUITE
 from coupling_core.vision.findings import VisionFindings
@@ -37,11 +37,15 @@ def test_it_is_of_the_sweep_as_its_file_is_now(shipped) -> None:
 
 def test_every_measurement_has_its_rows_by_the_key_of_its_result(shipped) -> None:
     _, plan, table = shipped
-    asked = [
-        str(make_key(item.request, plan.weights[item.weights].identity)) for item in plan.items()
-    ]
     several = len(plan.sweep.k)
-    assert list(table.key) == [key for key in asked for _ in range(several)]
+    asked = [item for item in plan.items() for _ in range(several)]
+    assert len(table) == len(asked)
+    for item, text in zip(asked, table.key, strict=True):
+        wanted = make_key(item.request, plan.weights[item.weights].identity)
+        found = parse_key(text)
+        assert found is not None
+        assert found.digest == wanted.digest
+        assert found.answers(item.request)  # one of the gallery may hold more than was asked for
     assert list(table.k[:several]) == sorted(plan.sweep.k)
 
 

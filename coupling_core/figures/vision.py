@@ -25,6 +25,7 @@ SIDE = 250
 """Of a picture, in pixels."""
 MAP = 190
 """Of each map, about."""
+_FORMATS = {"accuracy": ".1%"}
 
 
 def patch_grid(tokens: tuple[str, ...]) -> tuple[int, int, int]:
@@ -226,7 +227,7 @@ def vision_runs(
         ),
         height=HEIGHT,
         xaxis={"title": {"text": names[x]}} | style.GRID,
-        yaxis=upright({"title": {"text": names[y]}}),
+        yaxis=upright({"title": {"text": names[y]}, "tickformat": _FORMATS.get(y, "")}),
     )
     if by_rate:
         _means(figure, by_rate)
@@ -249,7 +250,7 @@ def vision_runs(
             },
             unselected={"marker": {"opacity": 1}},
             name=f"{what} {value:g}",
-            hovertemplate="%{text}<br>%{x:.4g}, %{y:.4g}<extra></extra>",
+            hovertemplate="%{text}<br>%{x}, %{y}<extra></extra>",
         )
     return figure
 
