@@ -102,6 +102,12 @@ def vision_ks() -> list[int]:
     return [int(k) for k in shared]
 
 
+def vision_sweep() -> str:
+    """The name of that sweep's folder."""
+    journal = _of_vision()
+    return journal.folder.name if journal else ""
+
+
 def _of_vision() -> Journal | None:
     repos = {run.repo for run in SUITE.runs}
     for journal in tables(of_images=True).values():

@@ -9,13 +9,13 @@ import streamlit as st
 from coupling_core import figures
 from coupling_core.errors import InputError
 from coupling_core.gallery import PICTURE, PICTURES
-from coupling_core.images import read_image, to_pixels
+from coupling_core.images import in_words, read_image, to_pixels
 from coupling_core.prompts.files import IMAGES, files_of
 from coupling_core.records import MEASURES, VISION_KINDS, Request, View
 from coupling_core.results import DepthResult
 from coupling_core.vision import SUITE
 from explorer import guide, sweep_tables
-from explorer.chart import Shown, draw
+from explorer.chart import draw
 from explorer.drawer import selected
 from explorer.recipes import vision_recipes
 from explorer.session import bound, change
@@ -74,7 +74,9 @@ def _experiment(state: State) -> None:
         by_rate = answer.by_rate(y) if x == "rate" else None
         with column:
             draw(
-                figures.vision_runs(rows, x, y, names, by_rate, chosen=rate),
+                figures.vision_runs(
+                    rows, x, y, names, by_rate, chosen=rate, source=_source(answer)
+                ),
                 f"{y}-by-{x}",
                 None,
                 lambda: rows,
@@ -141,6 +143,11 @@ def _strip(answer: "VisionFindings") -> None:
         take_along(lambda: _files(answer), vision_recipes(answer), guide.VISION)
 
 
+def _source(answer: "VisionFindings") -> str:
+    """Where the numbers of the runs come from, for files."""
+    return f"{SUITE.title}; {answer.kind}, K = {answer.k}; sweep {sweep_tables.vision_sweep()}"
+
+
 def _files(answer: "VisionFindings") -> None:
     rows = answer.runs
     st.download_button(
@@ -167,7 +174,7 @@ def _picture(state: State) -> None:
     with left:
         _controls(state, name)
         draw(
-            figures.picture(to_pixels(prompt), tokens, patch),
+            figures.picture(to_pixels(prompt), tokens, patch, source=in_words(prompt)),
             "picture",
             None,
             lambda: _token_table(tokens),
@@ -257,10 +264,12 @@ def _maps(found: dict[str, DepthResult], state: State) -> None:
     first = next(iter(results.values()))
     view = View(state.vision_k, state.definition, state.p, state.role)
     pair = selected(first, state)
+    whose = f"{SUITE.title}, seed {state.vision_seed}, {first.measured}"
+    source = figures.provenance(first, view, whose)
     draw(
-        figures.rate_maps(results, view, corrected=not state.raw, selected=pair),
+        figures.rate_maps(results, view, corrected=not state.raw, selected=pair, source=source),
         "maps",
-        Shown(first, view),
+        None,
         lambda: figures.rate_maps_table(results, view),
         picks=("block", "basis"),
     )

@@ -37,7 +37,11 @@ def patch_grid(tokens: tuple[str, ...]) -> tuple[int, int, int]:
 
 
 def picture(
-    pixels: UInt8[np.ndarray, "height width channel"], tokens: tuple[str, ...], token: int
+    pixels: UInt8[np.ndarray, "height width channel"],
+    tokens: tuple[str, ...],
+    token: int,
+    *,
+    source: str = "",
 ) -> go.Figure:
     """A picture with the grid of its patches, by which a token is chosen.
 
@@ -45,6 +49,7 @@ def picture(
         pixels: as the model is shown them.
         tokens: their names; those before the patches stand in a row above the picture.
         token: the chosen one, 1..n.
+        source: where the picture comes from, for files.
 
     Returns:
         a figure whose trace "tokens" takes clicks, with customdata t.
@@ -67,6 +72,8 @@ def picture(
             "constrain": "domain",
         },
     )
+    title = f"A picture and its {len(tokens)} tokens"
+    figure.update_layout(meta=figure.layout.meta | {"title": title, "source": source})
     figure.add_image(z=shown, hoverinfo="skip", name="picture")
     x = [(t + 0.5) * step_x - 0.5 for t in range(before)]
     y = [-0.5 - 0.75 * step_y] * before
@@ -110,6 +117,7 @@ def rate_maps(
     *,
     corrected: bool = True,
     selected: tuple[int, int] | None = None,
+    source: str = "",
 ) -> go.Figure:
     """The score maps of models that differ in their rate of stochastic depth, in one range.
 
@@ -118,6 +126,7 @@ def rate_maps(
         view: K, definition and role.
         corrected: draw the chance-corrected score, else c.
         selected: the pair (l, l') to outline in each.
+        source: where the numbers come from, for files.
 
     Returns:
         a figure with a map a rate, whose traces "pairs" take clicks, with customdata [l, l'].
@@ -139,9 +148,11 @@ def rate_maps(
         "The same picture, token and range for each rate. Row l is the block of the Jacobian, "
         "column l' that of the basis; the diagonal is 1 by construction and enters no mean.",
         height=MAP + 190,
-        margin={"l": 56, "r": 16, "t": 108, "b": 52},
+        margin={"l": 56, "r": 16, "t": 118, "b": 52},
     )
     figure.update_layout(look.layout)
+    title = f"Score maps at {told}"
+    figure.update_layout(meta=look.layout.meta | {"title": title, "source": source})
     low, high = style.score_range(np.zeros(0), corrected, False)
     for column, rate in enumerate(rates, 1):
         numbers = found[rate]
@@ -163,9 +174,12 @@ def rate_maps(
         if selected and set(selected) <= set(numbers.blocks):
             shape = pairs.outline(numbers.blocks, at, selected, side=1)
             figure.add_shape(**shape, row=1, col=column)
+    # Short, for on a small screen the maps are narrow.
+    figure.update_xaxes(title={"text": "Basis l'"})
+    figure.update_annotations(font={"size": 13})
     figure.update_yaxes(title=None)
     figure.update_yaxes(title={"text": pairs.ROW_TITLE}, col=1)
-    bar = style.color_bar(style.score_name(corrected), style.score_terms(view), y=1.2)
+    bar = style.color_bar(style.score_name(corrected), style.score_terms(view), y=1.28, len=250)
     figure.update_layout(
         coloraxis={"cmin": low, "cmax": high, "colorscale": style.SEQUENTIAL, "colorbar": bar}
     )
@@ -185,8 +199,7 @@ def rate_maps_table(results: Mapping[float, DepthResult], view: View) -> "DataFr
 
 
 def _title(rate: float, means: Mapping[float, float]) -> str:
-    mean = f", mean {means[rate]:.3f}" if rate in means else ""
-    return f"Rate {rate:g}{mean}"
+    return f"Rate {rate:g}<br>mean {means[rate]:.3f}"
 
 
 def vision_runs(
@@ -197,6 +210,7 @@ def vision_runs(
     by_rate: Mapping[float, Interval] | None = None,
     *,
     chosen: str = "",
+    source: str = "",
 ) -> go.Figure:
     """Two numbers of every run: coupling or accuracy by rate, or one against the other.
 
@@ -207,6 +221,7 @@ def vision_runs(
         names: of the axes, by column.
         by_rate: mean of y at each rate with its interval over seeds, drawn as a line.
         chosen: the rate to mark; "" for none.
+        source: where the numbers come from, for files.
 
     Returns:
         a figure with a trace a seed, or a rate where x is coupling, whose customdata is the rate;
@@ -229,6 +244,8 @@ def vision_runs(
         xaxis={"title": {"text": names[x]}} | style.GRID,
         yaxis=upright({"title": {"text": names[y]}, "tickformat": _FORMATS.get(y, "")}),
     )
+    title = f"{names[y]} against {names[x].lower()}"
+    figure.update_layout(meta=figure.layout.meta | {"title": title, "source": source})
     if by_rate:
         _means(figure, by_rate)
     if "coupling" in (x, y) and not rows["chance"].any():

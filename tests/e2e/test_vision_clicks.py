@@ -5,7 +5,7 @@ import re
 from driving import Visit, click_point, wait_for_chart
 from playwright.sync_api import Page, expect
 
-MEAN = re.compile(r"Rate 0\.4, mean -?\d\.\d{3}")
+MEAN = re.compile(r"Rate 0\.4\s*mean -?\d\.\d{3}")
 SECOND_ROW, TOKEN = (3.0, 10.0), 6
 """The middle of the first patch of the second row, in pixels of the picture, and its token."""
 
