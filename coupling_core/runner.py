@@ -184,6 +184,12 @@ def check_run(model: nn.Module, blocks: nn.ModuleList, calls: list[Call]) -> Non
             "a model that shares or skips blocks cannot be replayed"
         )
     for number, call in enumerate(calls, 1):
+        before, after = call.hidden.shape[1], call.output.shape[1]
+        if before != after:
+            raise InputError(
+                f"block {number} of {kind} makes {after} tokens of {before}: coupling needs blocks "
+                "that keep the tokens, as those of ViT, DeiT, BEiT and DINOv2 do"
+            )
         if not torch.isfinite(call.output).all():
             raise ComputeError(
                 f"the state after block {number} is not finite: the weights are damaged, "

@@ -62,6 +62,7 @@ def test_a_script_gives_well_formed_results(name):
     well_formed(name, import_module(f"benchmarks.{name}").collect(quick=True))
 
 
+@pytest.mark.slow
 def test_jacobians_between_tokens_are_those_of_the_definition():
     results = well_formed("tokens", import_module("benchmarks.tokens").collect(quick=True))
     row = results["rows"][0]
@@ -72,6 +73,7 @@ def test_jacobians_between_tokens_are_those_of_the_definition():
     assert row["modes"]["self"]["definition"]["cpu"] == pytest.approx(peer)
 
 
+@pytest.mark.slow
 def test_depth_compares_the_same_work(monkeypatch):
     monkeypatch.setattr(common, "fresh_process_peak", lambda *_, **__: {"before": 1, "peak": 2})
     results = well_formed("depth", import_module("benchmarks.depth").collect(quick=True))
@@ -92,6 +94,7 @@ def test_the_gpu_script_runs_without_one_where_it_is_told_to():
     assert results["streamed"]["certified"]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
 def test_without_a_gpu_its_script_writes_nothing(tmp_path):
     command = [sys.executable, "-m", "benchmarks", "gpu", "--out", str(tmp_path / "results")]
@@ -114,6 +117,7 @@ def allocate(megabytes):
     return lambda: torch.ones(megabytes, 2**18).sum()
 
 
+@pytest.mark.slow
 def test_peak_memory_is_that_of_the_run():
     found = common.fresh_process_peak("tests.test_benchmarks", "allocate", megabytes=200)
     if found["peak"] is None:

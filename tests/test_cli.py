@@ -268,8 +268,8 @@ def test_a_missing_chromium_fails_with_one_line_and_the_result_is_kept(depth, mo
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ([], "neither came"),
-        (["--prompt", "x", "--prompts", "f.txt"], "both came"),
+        ([], "--prompts FILE: none came"),
+        (["--prompt", "x", "--prompts", "f.txt"], "several came"),
         (["--prompt", ""], "the prompt is empty"),
         (["--prompt", "x " * 65], "takes at most 64"),
         (["--prompt", "x", "--token", "0"], "token 0 does not exist"),

@@ -38,7 +38,14 @@ def test_every_row_has_its_command():
 
 
 @pytest.mark.real
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize(
+    "command",
+    [
+        # A representative third by default, and all in `make test-slow`.
+        pytest.param(command, marks=() if number % 3 == 0 else pytest.mark.slow)
+        for number, command in enumerate(COMMANDS)
+    ],
+)
 def test_a_command_of_the_table_writes_its_figure(run, tmp_path, command):
     words = arguments(command, tmp_path)
     status, _, error = run(*words)

@@ -41,7 +41,7 @@ def test_a_model_without_a_final_norm_says_so():
 
 
 @pytest.mark.parametrize(
-    ("family", "word"), [("albert", "has no transformer blocks"), ("swin", "reads pixel_values")]
+    ("family", "word"), [("albert", "has no transformer blocks"), ("swin", "reads images")]
 )
 def test_models_that_cannot_be_replayed_are_refused(family, word):
     with pytest.raises(InputError, match=word):

@@ -288,6 +288,7 @@ def test_presets_make_grids_and_their_changes_other_repositories(tmp_path):
     assert same == plan_runs("cifar10", rates=(0.0,))[0]
 
 
+@pytest.mark.slow
 def test_the_command_trains_a_grid_and_goes_on_with_what_was_killed(run, home, presets, digits):
     finished, killed = plan_runs("digits")
     train(digits, finished)

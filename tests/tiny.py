@@ -123,7 +123,13 @@ _FAMILIES: dict[str, tuple[str, str, dict[str, Any]]] = {
     "swin": (
         "SwinConfig",
         "SwinModel",
-        {"image_size": 32, "embed_dim": 8, "depths": [2, 2], "num_attention_heads": [2, 2]},
+        {
+            "image_size": 32,
+            "window_size": 4,
+            "embed_dim": 8,
+            "depths": [2, 2],
+            "num_attention_heads": [2, 2],
+        },
     ),
 }
 TWO_STACKS = ("t5", "bart")

@@ -62,7 +62,8 @@ def depth(
     """Measure how far the blocks of a model act in one common basis, at one token."""
     given = sum(source is not None for source in (prompt, image, many))
     if given != 1:
-        raise InputError(f"give one of --prompt, --image FILE and --prompts FILE; {given} came")
+        came = "several" if given else "none"
+        raise InputError(f"give one of --prompt, --image FILE and --prompts FILE: {came} came")
     view = View(k, definition, p, role)
     asked = partial(
         Request,

@@ -94,15 +94,16 @@ def run(
         print_json(_ended(plan, state, table, failures))
     else:
         _show_ended(plan, state, len(table), failures, out or journal.table)
-    evicted = len(plan.missing(shelf)) - len(failures)
-    if evicted > 0:
+    # The journal has the reasons of the first thousand; the state counts them all.
+    evicted = max(0, len(plan.missing(shelf)) - state.failed)
+    if evicted:
         warn(
             f"{evicted} results went again, since the store may be no larger: raise "
             "COUPLING_STORE_BYTES, and run the sweep again"
         )
-    if failures or damaged or evicted > 0:
+    if lacking := state.failed + len(damaged) + evicted:
         raise ComputeError(
-            f"{len(failures) + len(damaged) + evicted} of {len(plan)} measurements are missing: "
+            f"{lacking} of {len(plan)} measurements are missing: "
             f"`coupling sweep status {file}` has the reasons, and running it again tries them again"
         )
 

@@ -4,7 +4,7 @@ A row is made from a stored result and from what is published of its model; a nu
 known is left empty. Rows are in the order of the sweep, so that two runs give the same table.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from io import StringIO
 from pathlib import Path
 from typing import cast
@@ -39,15 +39,12 @@ Row = dict[str, object]
 _NONE: Row = dict.fromkeys(("coupling", "chance", "corrected", "alignment"), np.nan)
 
 
-def make_table(
-    plan: Plan, store: Store, report: Callable[[int], None] = lambda _: None
-) -> tuple[pd.DataFrame, list[str]]:
+def make_table(plan: Plan, store: Store) -> tuple[pd.DataFrame, list[str]]:
     """Read what is stored of a sweep.
 
     Args:
         plan: the sweep.
         store: where its results are.
-        report: told how many measurements were looked at.
 
     Returns:
         the table, and the keys of results that are damaged and so have no row.
@@ -56,8 +53,7 @@ def make_table(
     damaged: list[str] = []
     models = published()
     known = [_of_weights(each, models.get(each.request.model)) for each in plan.weights]
-    for number, (item, key) in enumerate(zip(plan.items(), plan.stored(store), strict=True), 1):
-        report(number)
+    for item, key in zip(plan.items(), plan.stored(store), strict=True):
         if not key:
             continue
         try:

@@ -9,7 +9,7 @@ from cases import random_result
 from screen import PAGES, Open, charts, heat, words
 
 from coupling_core import View, compare, layer_graph, locality, score_pairs, summarise
-from coupling_core.gallery import requests, training_requests
+from coupling_core.gallery import requests, training_requests, vision_requests
 from coupling_core.store import Store
 from explorer.queue import queue
 
@@ -152,7 +152,11 @@ def test_a_result_is_listed_by_its_prompt_as_it_was_given(open_page: Open, galle
     asked = replace(result.request, prompt="Is 😀\nnaïve?")
     Store().put(replace(result, request=asked, key=Store().key(asked, result.identity)))
     options = open_page("Compare").selectbox(key="left@compare").options
-    depth = [one for one in (*requests(), *training_requests()) if one.kind == "depth"]
+    depth = [
+        one
+        for one in (*requests(), *training_requests(), *vision_requests())
+        if one.kind == "depth"
+    ]
     assert len(options) == len(depth) + 1
     assert any("random · trained · “Is 😀 naïve?” · token 4 of 4 · K ≤ 8" in o for o in options)
 

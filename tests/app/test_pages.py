@@ -8,7 +8,7 @@ from cases import random_result
 from screen import PAGES, Open, charts, heat, words
 from streamlit.testing.v1 import AppTest
 
-from coupling_core.gallery import EXAMPLES, training_requests
+from coupling_core.gallery import EXAMPLES, training_requests, vision_requests
 from coupling_core.records import View
 from coupling_core.scores import mean_off_diagonal, score_pairs
 from coupling_core.store import Store
@@ -23,6 +23,7 @@ TITLES = {
     "Layer graph": "The blocks as a graph",
     "Training": "Coupling through training",
     "Generalization": "Coupling and performance",
+    "Vision": "Stochastic depth in vision transformers",
     "Compare": "Two results side by side",
     "Runs": "Runs",
     "Method": "Method",
@@ -122,7 +123,7 @@ def test_views_change_the_figure_and_start_no_job(open_page: Open, gallery, tmp_
 def test_runs_lists_the_gallery_and_searches_it(open_page: Open) -> None:
     app = open_page("Runs")
     every = app.dataframe[0].value
-    assert len(every) == 11 + len(training_requests())
+    assert len(every) == 11 + len(training_requests()) + len(vision_requests())
     kinds = every["Kind"][every["Model"].str.startswith("SmolLM2")]
     assert sorted(kinds) == [
         *["depth"] * 6,

@@ -79,6 +79,7 @@ def test_two_visitors_share_one_job_and_a_third_waits(visit: Visit, app: App) ->
     assert len(app.results) == before + 1
 
 
+@pytest.mark.slow
 def test_a_page_refreshed_in_mid_job_finds_it_again_and_can_stop_it(visit: Visit, app: App) -> None:
     before = app.results
     page = visit(slow("This page is refreshed"))

@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from cases import random_result
 from driving import App, Visit, wait_for_chart
 from playwright.sync_api import Page, expect
@@ -23,6 +24,7 @@ def choose_only(page: Page, words: str) -> None:
     table.click(position={"x": ROW / 2, "y": 1.5 * ROW})
 
 
+@pytest.mark.slow
 def test_a_result_opens_on_depth(visit: Visit) -> None:
     page = visit("/Runs?k=20&block=3&basis=4")
     choose_only(page, "factorial untrained")

@@ -90,6 +90,7 @@ def test_a_link_shows_the_same_numbers(visit: Visit) -> None:
         assert numbers(fresh, key) == numbers(page, key)
 
 
+@pytest.mark.slow
 def test_figures_follow_while_the_mouse_is_down(visit: Visit) -> None:
     page = visit("/Training?step=0")
     rest_at(page, 0)
@@ -147,6 +148,7 @@ def test_back_undoes_a_step(visit: Visit) -> None:
     expect(slider(page)).to_have_value("5")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", [64, 4000])
 def test_a_click_on_a_curve_goes_to_its_step(visit: Visit, step: int) -> None:
     page = visit("/Training?step=16")

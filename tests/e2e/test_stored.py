@@ -54,6 +54,7 @@ def test_a_click_on_a_cell_opens_the_pair_and_goes_into_the_link(visit: Visit) -
     expect(page.get_by_text("Blocks 4 and 30, untrained", exact=True)).to_be_visible()
 
 
+@pytest.mark.slow
 def test_a_click_on_the_mosaic_opens_the_pair(visit: Visit) -> None:
     page = visit("/Depth")
     wait_for_chart(page, "mosaic")
@@ -76,6 +77,7 @@ def test_a_selection_survives_a_change_of_page_and_the_way_back(visit: Visit) ->
     expect(page.get_by_text("Blocks 5 and 6, trained", exact=True)).to_be_visible()
 
 
+@pytest.mark.slow
 def test_views_start_no_job(visit: Visit, app: App) -> None:
     page = visit("/Depth")
     wait_for_chart(page, "scores")
@@ -96,6 +98,7 @@ def test_views_start_no_job(visit: Visit, app: App) -> None:
     assert app.results == []
 
 
+@pytest.mark.slow
 def test_a_link_shows_what_its_sender_saw(visit: Visit) -> None:
     sender = visit("/Depth?k=10&def=alignment&blocks=3-7&block=4&basis=5&raw=1")
     wait_for_chart(sender, "angles")

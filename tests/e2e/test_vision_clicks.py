@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from driving import Visit, click_point, wait_for_chart
 from playwright.sync_api import Page, expect
 
@@ -16,6 +17,7 @@ def mean(page: Page) -> str:
     return page.locator(".st-key-maps").get_by_text(MEAN).text_content() or ""
 
 
+@pytest.mark.slow
 def test_a_click_on_a_patch_is_measured_and_kept_in_the_link(visit: Visit) -> None:
     page = visit("/Vision")
     of_class = mean(page)

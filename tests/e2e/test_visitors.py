@@ -14,6 +14,7 @@ def test_stored_pages_are_drawn_for_all_who_come_at_once(app: App) -> None:
     assert not app.results
 
 
+@pytest.mark.slow
 def test_what_several_ask_for_is_computed_once_and_all_get_it(app: App) -> None:
     found = load.asking(app.url, app.store, 3 * load.QUESTIONS)
     assert found["errors"] == []
