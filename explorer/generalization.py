@@ -7,13 +7,14 @@ import streamlit as st
 from coupling_core import figures
 from coupling_core.records import MEASURES, METHODS, MODEL_SIZES, MODEL_SUBSETS, PROMPT_NUMBERS
 from coupling_core.sweeps import Journal
-from explorer import catalogue_editor, guide, sweep_tables
+from explorer import catalogue_editor, guide, sweep_tables, sweep_words
 from explorer.chart import draw
 from explorer.recipes import sweep_recipes
 from explorer.session import bound
 from explorer.shell import plain_errors
 from explorer.state import State
 from explorer.strip import take_along
+from explorer.sweep_words import said
 from explorer.text import plain, rounded, sentence
 
 if TYPE_CHECKING:  # statistics import scipy, which the page does without until there is a table
@@ -22,7 +23,6 @@ if TYPE_CHECKING:  # statistics import scipy, which the page does without until 
 
 LEAST = 3
 """Models below which nothing is said about how two numbers go together."""
-_MEASURES = {"corrected": "Chance-corrected score", "coupling": "Score c", "alignment": "Alignment"}
 _METHODS = {"pearson": "Pearson (lines)", "spearman": "Spearman (ranks)"}
 _AGAINST = {"loss": "Held-out loss", "score": "Leaderboard score"}
 _SIZES = {
@@ -105,7 +105,7 @@ def _sidebar(state: State, found: dict[str, Journal]) -> None:
             "Measure of coupling",
             "measure",
             MEASURES,
-            format_func=_MEASURES.__getitem__,
+            format_func=sweep_words.MEASURES.__getitem__,
         )
         if known:
             options = [*known, *([asked.against] if asked.against not in known else [])]
@@ -201,8 +201,8 @@ def _performance(answer: "Findings") -> None:
             picks=("of_model",),
         )
     with right:
-        _said("What this shows", answer.shows)
-        _said("What it does not show", answer.does_not_show)
+        said("What this shows", answer.shows)
+        said("What it does not show", answer.does_not_show)
     if len(set(answer.points.family)) > 1:
         st.subheader("Without each family", anchor=False)
         draw(
@@ -227,12 +227,6 @@ def _numbers(answer: "Findings") -> None:
 
 def _small(p: float) -> str:
     return "-" if p != p else f"{p:.2g}"
-
-
-def _said(title: str, told: tuple[str, ...]) -> None:
-    if told:
-        st.markdown(f"**{title}**")
-        st.markdown("\n".join(f"- {plain(line)}" for line in told if line))
 
 
 def _sizes(answer: "Findings", state: State) -> None:

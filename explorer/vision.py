@@ -14,7 +14,7 @@ from coupling_core.prompts.files import IMAGES, files_of
 from coupling_core.records import MEASURES, VISION_KINDS, Request, View
 from coupling_core.results import DepthResult
 from coupling_core.vision import SUITE
-from explorer import guide, sweep_tables
+from explorer import guide, sweep_tables, sweep_words
 from explorer.chart import draw
 from explorer.drawer import selected
 from explorer.recipes import vision_recipes
@@ -22,6 +22,7 @@ from explorer.session import bound, change
 from explorer.shell import PAGES, plain_errors
 from explorer.state import State
 from explorer.strip import take_along
+from explorer.sweep_words import said
 from explorer.switches import SCORE, switches
 from explorer.text import plain, rounded
 from explorer.together import together
@@ -34,7 +35,6 @@ OWN = "own"
 _OWN_PICTURE = "_own_picture"
 _BYTES = "application/octet-stream"
 _KINDS = {"depth": "Class token, over blocks", "self": "All tokens, with each other"}
-_MEASURES = {"corrected": "Chance-corrected score", "coupling": "Score c", "alignment": "Alignment"}
 _NONE = """
 These runs were not measured over pictures yet:
 
@@ -84,9 +84,9 @@ def _experiment(state: State) -> None:
             )
     left, right = st.columns(2, gap="large")
     with left:
-        _said("What this shows", answer.shows)
+        said("What this shows", answer.shows)
     with right:
-        _said("What it does not show", answer.does_not_show)
+        said("What it does not show", answer.does_not_show)
 
 
 def _questions(state: State, answer: "VisionFindings") -> None:
@@ -114,7 +114,7 @@ def _questions(state: State, answer: "VisionFindings") -> None:
         "measure",
         MEASURES,
         place="vision",
-        format_func=_MEASURES.__getitem__,
+        format_func=sweep_words.MEASURES.__getitem__,
         width=240,
     )
 
@@ -123,7 +123,7 @@ def _names(answer: "VisionFindings") -> dict[str, str]:
     return {
         "rate": "Rate of stochastic depth",
         "accuracy": "Accuracy on held-out pictures",
-        "coupling": f"Mean {_MEASURES[answer.measure].lower()}, K = {answer.k}",
+        "coupling": f"Mean {sweep_words.MEASURES[answer.measure].lower()}, K = {answer.k}",
     }
 
 
@@ -158,11 +158,6 @@ def _files(answer: "VisionFindings") -> None:
         on_click="ignore",
         width="stretch",
     )
-
-
-def _said(title: str, told: tuple[str, ...]) -> None:
-    st.markdown(f"**{title}**")
-    st.markdown("\n".join(f"- {plain(line)}" for line in told))
 
 
 def _picture(state: State) -> None:
