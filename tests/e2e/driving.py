@@ -120,8 +120,10 @@ def wait_for_chart(page: Page, key: str) -> None:
 def click_cell(page: Page, key: str, row: int, column: int, n: int) -> None:
     """Click the cell in this row and column, from 1, of a map of n by n cells."""
     area = page.locator(f".st-key-{key} .nsewdrag").first
-    box = area.bounding_box()
-    assert box is not None
+    end = time.monotonic() + WAIT / 1000
+    while (box := area.bounding_box()) is None:  # it is being drawn anew at this moment
+        assert time.monotonic() < end, f"{key} is not drawn"
+        page.wait_for_timeout(DOUBLE_CLICK)
     x, y = box["width"] * (column - 0.5) / n, box["height"] * (row - 0.5) / n
     area.click(position={"x": x, "y": y})
     page.wait_for_timeout(DOUBLE_CLICK)
