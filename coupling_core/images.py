@@ -85,6 +85,11 @@ def in_words(prompt: str) -> str:
     return f"{kind} image of {width} x {height} pixels ({_hash(prompt)})"
 
 
+def shown(prompt: str) -> str:
+    """A prompt for people: a text as it is, an image in words."""
+    return in_words(prompt) if is_image(prompt) else prompt
+
+
 def _hash(prompt: str) -> str:
     return hashlib.sha256(to_pixels(prompt).tobytes()).hexdigest()[:8]
 

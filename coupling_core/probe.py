@@ -11,11 +11,11 @@ from torch import Tensor, nn
 from coupling_core.errors import InputError
 from coupling_core.identity import locate
 from coupling_core.models import (
-    READS,
     Skeleton,
     find_blocks,
     find_stacks,
     measured_stack,
+    reads_images,
     rehearsal,
     rehearsal_size,
     skeleton,
@@ -177,7 +177,7 @@ def _rehearse(asked: _Rehearsed) -> dict[str, Any]:
 
 def _tried(model: Any) -> list[int] | Tensor:
     """What a rehearsal reads: a few tokens, or an image of the size that the config names."""
-    if getattr(model, "main_input_name", "") != READS:
+    if not reads_images(model):
         return list(range(1, PROBE_TOKENS + 1))
     config = model.config
     side = config.image_size

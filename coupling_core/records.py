@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from coupling_core.errors import InputError
-from coupling_core.images import in_words, is_image
+from coupling_core.images import shown
 
 SCHEMA = 1
 """Version of the stored form. Every change that moves a number raises it."""
@@ -190,7 +190,7 @@ class Request:
         """The prompt for people: a text as it is, token ids by number, an image by its size."""
         if not isinstance(self.prompt, str):
             return " ".join(f"#{i}" for i in self.prompt)
-        return in_words(self.prompt) if is_image(self.prompt) else self.prompt
+        return shown(self.prompt)
 
     @property
     def kind_words(self) -> str:

@@ -14,11 +14,11 @@ from coupling_core.suites import Suite
 from coupling_core.training import within_reach
 from explorer import backend
 from explorer.courses import Run, open_run
-from explorer.queue import is_active, queue
+from explorer.queue import queue
 from explorer.session import change, current
 from explorer.text import sentence
 from explorer.units import duration, size
-from explorer.watch import where
+from explorer.watch import left, stop, where
 
 _EVERY = 1.0
 """Seconds between two looks at the jobs: drawing takes the cores that measuring wants."""
@@ -71,7 +71,7 @@ def watch(runs: Sequence[Run]) -> None:
     shown = {(run.course.suite.repo, run.request.prompt) for run in runs}
     keys = [key for key, request in asked.items() if (request.model, request.prompt) in shown]
     _note_failures(keys)
-    if not _left(keys):
+    if not left(keys):
         for key in keys:
             del asked[key]
         return
@@ -79,12 +79,12 @@ def watch(runs: Sequence[Run]) -> None:
     @st.fragment(run_every=_EVERY)
     def follow() -> None:
         _note_failures(keys)
-        left = _left(keys)
-        if not left:
+        waiting = left(keys)
+        if not waiting:
             change()  # the state is right, whatever the URL of this run says
             st.rerun()
-        _progress(len(keys) - len(left), len(keys))
-        st.button("Cancel", on_click=_stop, args=(left,), icon=":material/stop:", key="cancel@runs")
+        _progress(len(keys) - len(waiting), len(keys))
+        st.button("Cancel", on_click=stop, args=waiting, icon=":material/stop:", key="cancel@runs")
         _so_far(runs)
 
     follow()
@@ -93,11 +93,6 @@ def watch(runs: Sequence[Run]) -> None:
 def _asked() -> dict[str, Request]:
     """What this session asked for: requests by their jobs' keys, until all of them have ended."""
     return st.session_state.setdefault(_ASKED, {})
-
-
-def _left(keys: Sequence[str]) -> list[str]:
-    """Which jobs are under way, as long as this session waits for them."""
-    return [key for key in keys if is_active(queue().status(key)) and queue().waits(key)]
 
 
 def _jobs(run: Run) -> list[JobStatus]:
@@ -163,13 +158,6 @@ def _progress(done: int, of: int) -> None:
     running = queue().active()[:1]
     told = f": {where(running[0])[1]}" if running else ""
     st.progress(done / of, f"{done} of {of} measurements done{told}")
-
-
-def _stop(keys: Sequence[str]) -> None:
-    """Stop waiting for jobs; for the callback of a button."""
-    for key in keys:
-        queue().leave(key)
-    change()
 
 
 def _so_far(runs: Sequence[Run]) -> None:

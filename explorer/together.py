@@ -10,7 +10,7 @@ from explorer import admission, backend
 from explorer.queue import is_active, queue
 from explorer.session import change
 from explorer.text import sentence
-from explorer.watch import EVERY, where
+from explorer.watch import EVERY, left, stop, where
 
 
 def together(requests: Mapping[str, Request]) -> dict[str, Result]:
@@ -72,19 +72,12 @@ def _follow(keys: Sequence[str], of: int) -> None:
 
     @st.fragment(run_every=EVERY)
     def follow() -> None:
-        left = [key for key in keys if is_active(queue().status(key)) and queue().waits(key)]
-        if not left:
+        waiting = left(keys)
+        if not waiting:
             st.rerun()
         active = queue().active()[:1]
         told = f": {where(active[0])[1]}" if active else ""
-        st.progress(1 - len(left) / of, f"{of - len(left)} of {of} measured{told}")
-        st.button("Cancel", on_click=_stop, args=(left,), icon=":material/stop:")
+        st.progress(1 - len(waiting) / of, f"{of - len(waiting)} of {of} measured{told}")
+        st.button("Cancel", on_click=stop, args=waiting, icon=":material/stop:")
 
     follow()
-
-
-def _stop(keys: Sequence[str]) -> None:
-    """Stop waiting for jobs; for the callback of a button."""
-    for key in keys:
-        queue().leave(key)
-    change()

@@ -63,7 +63,7 @@ def _experiment(state: State) -> None:
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         _questions(state, answer)
     _strip(answer)
-    rows, rate = answer.runs, state.rate
+    rows, rate, source = answer.runs, state.rate, _source(answer)
     names = _names(answer)
     columns = st.columns(3, gap="medium")
     for column, (x, y) in zip(
@@ -74,9 +74,7 @@ def _experiment(state: State) -> None:
         by_rate = answer.by_rate(y) if x == "rate" else None
         with column:
             draw(
-                figures.vision_runs(
-                    rows, x, y, names, by_rate, chosen=rate, source=_source(answer)
-                ),
+                figures.vision_runs(rows, x, y, names, by_rate, chosen=rate, source=source),
                 f"{y}-by-{x}",
                 None,
                 lambda: rows,

@@ -1,6 +1,6 @@
 """A job under way: where it stands, what it has so far, and a way to stop it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import streamlit as st
 
@@ -45,10 +45,16 @@ def watch(key: str, draw_partial: Callable[[Result], None]) -> None:
     follow()
 
 
-def stop(key: str) -> None:
-    """Stop waiting for a job; for the callback of a button."""
-    queue().leave(key)
+def stop(*keys: str) -> None:
+    """Stop waiting for jobs; for the callback of a button."""
+    for key in keys:
+        queue().leave(key)
     change()
+
+
+def left(keys: Iterable[str]) -> list[str]:
+    """Which jobs are under way, as long as this session waits for them."""
+    return [key for key in keys if is_active(queue().status(key)) and queue().waits(key)]
 
 
 def loads(status: JobStatus) -> bool:

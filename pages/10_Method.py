@@ -304,10 +304,7 @@ def vision() -> None:
     st.markdown(
         "A vision transformer cuts an image into patches, and each is a token; before them stands "
         "a class token, from which the class is read. All tokens see all others, so that a block's "
-        "Jacobian at one of them is that of the whole sequence with this one row varied:"
-    )
-    st.latex(r"J^l_{tt} = \frac{\partial f^l(x_1, \dots, x_t, \dots, x_n)_t}{\partial x_t}")
-    st.markdown(
+        "Jacobian at one of them is that of the whole sequence with this one row varied.\n\n"
         "The other rows meet the varied one in attention only, through keys and values that do not "
         "depend on it. The block is therefore run on that row alone, over the others' keys and "
         "values; where that does not give what the model gave, over all rows. Both agree with "

@@ -101,19 +101,29 @@ def log_where_decades(values: Float[np.ndarray, " point"]) -> dict[str, object]:
     return style.log_axis(values) if spans else {}
 
 
+def band(
+    x: Float[np.ndarray, " point"],
+    low: Float[np.ndarray, " point"],
+    high: Float[np.ndarray, " point"],
+    name: str,
+) -> go.Scatter:
+    """The ground between two curves."""
+    return go.Scatter(
+        x=np.concatenate([x, x[::-1]]),
+        y=np.concatenate([low, high[::-1]]),
+        mode="lines",
+        line={"width": 0},
+        fill="toself",
+        fillcolor=BAND,
+        name=name,
+        showlegend=False,
+        hoverinfo="skip",
+    )
+
+
 def _fit(found: "Fit") -> list[go.Scatter]:
     return [
-        go.Scatter(
-            x=np.concatenate([found.x, found.x[::-1]]),
-            y=np.concatenate([found.low, found.high[::-1]]),
-            mode="lines",
-            line={"width": 0},
-            fill="toself",
-            fillcolor=BAND,
-            name="band",
-            showlegend=False,
-            hoverinfo="skip",
-        ),
+        band(found.x, found.low, found.high, "band"),
         go.Scatter(
             x=found.x,
             y=found.y,

@@ -5,7 +5,7 @@
     prepare                 a GGUF file converted once into safetensors      (convert)
     skeleton, rehearsal     a model without its weights, and one to try  (skeleton)
     find_blocks             the stack of transformer blocks                  (blocks)
-    READS                   what a model of images calls its input           (pictures)
+    READS, reads_images     what a model of images calls its input           (pictures)
     in_float32              weights upcast or dequantised, block by block    (weights)
 
 The only importer of transformers and bitsandbytes.
@@ -23,7 +23,7 @@ from coupling_core.models.loading import (
     within_reach,
 )
 from coupling_core.models.own import describe, wrap
-from coupling_core.models.pictures import READS
+from coupling_core.models.pictures import READS, reads_images
 from coupling_core.models.skeleton import (
     Skeleton,
     rehearsal,
@@ -49,6 +49,7 @@ __all__ = [
     "load",
     "measured_stack",
     "prepare",
+    "reads_images",
     "rehearsal",
     "rehearsal_size",
     "skeleton",

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from coupling_core.images import in_words, is_image
+from coupling_core.images import shown
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Prompt:
     @property
     def words(self) -> str:
         """The text for people; an image in words."""
-        return in_words(self.text) if is_image(self.text) else self.text
+        return shown(self.text)
 
     @classmethod
     def of(cls, fields: Mapping[str, Any], source: str, row: int) -> "Prompt":
