@@ -28,6 +28,7 @@ from coupling_core.calls import frozen, is_same, tensor_of
 from coupling_core.chunks import Chunks, is_out_of_memory
 from coupling_core.heads import CHUNK, First, by_heads
 from coupling_core.overriding import overriding
+from coupling_core.products import product
 
 
 @dataclass(frozen=True)
@@ -152,7 +153,7 @@ def _without_products(maps: "_Recorded") -> "_Known":
             scaled = a[:, None] * known[of]
             for of, a in others:
                 scaled.addcmul_(a[:, None], known[of])
-            known[m] = m.weight @ scaled
+            known[m] = product(m.weight, scaled)
     return known
 
 
@@ -188,7 +189,7 @@ def _of_heads(call: _Call, maps: "_Recorded", last: "_Map") -> Float[Tensor, "d_
     """Of a call that ends with a linear map of what heads give; None if it does not."""
     firsts = [First(m.output, m.weight) for m in maps.all if m.is_first]
     mixed = by_heads(last.input, maps.z, firsts, call.kind)
-    return None if mixed is None else last.weight @ mixed
+    return None if mixed is None else product(last.weight, mixed)
 
 
 def _forward(call: _Call, maps: "_Recorded", known: "_Known") -> Float[Tensor, "d_out d_in"]:

@@ -17,6 +17,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from coupling_core.chunks import Chunks
+from coupling_core.products import product
 from coupling_core.records import SAMPLED_DEFINITIONS
 from coupling_core.scores import score
 from coupling_core.svd import SVD
@@ -144,7 +145,7 @@ class Pairs:
     ) -> None:
         """Between one block's subspace and those of some of the blocks from it on."""
         to = slice(block + part.start, block + part.stop)
-        overlap = (bases[to].flatten(0, 1) @ bases[block].T).reshape(-1, self.k, self.k)
+        overlap = product(bases[to].flatten(0, 1), bases[block].T).reshape(-1, self.k, self.k)
         for index, k in enumerate(self.angle_k):
             corner = overlap[:, :k, :k]
             squares = torch.linalg.eigvalsh(corner.mT @ corner).flip(-1).clamp(0, 1)
@@ -214,7 +215,7 @@ def coupling_matrices(
 ) -> Float[Tensor, "column k k"]:
     """`left J right^T` of every column, with bases in rows: one large product, then small ones."""
     columns, k, d = right.shape
-    moved = (right.reshape(-1, d) @ jacobian.T).reshape(columns, k, d)
+    moved = product(right.reshape(-1, d), jacobian.T).reshape(columns, k, d)
     return left @ moved.mT
 
 

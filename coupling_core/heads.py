@@ -13,6 +13,7 @@ cotangent goes back with the others every time, and tells where a block is not l
 
 from collections.abc import Hashable
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from jaxtyping import Float, Int
@@ -60,6 +61,12 @@ class _Layout:
     columns: Int[Tensor, "head share"]
     cotangent: Int[Tensor, "head d_head"]
 
+    @cached_property
+    def is_sorted(self) -> bool:
+        """Whether m holds the first head's entries, then the second's, and so on."""
+        rows = self.rows.flatten()
+        return bool((rows[1:] > rows[:-1]).all())
+
 
 _layouts: dict[Hashable, _Layout | None] = {}
 """By module and sizes; None where those are not made of heads."""
@@ -96,7 +103,8 @@ def by_heads(
         return None
     W = torch.cat([first.weight for first in firsts])
     share = W.index_select(0, layout.columns.flatten()).reshape(*layout.columns.shape, -1)
-    return (C @ share).flatten(0, 1).index_select(0, layout.rows.flatten().argsort())
+    mixed = (C @ share).flatten(0, 1)
+    return mixed if layout.is_sorted else mixed.index_select(0, layout.rows.flatten().argsort())
 
 
 def _depends(m: Tensor, z: Tensor) -> bool:

@@ -17,6 +17,7 @@ from coupling_core.branches import Branch, branching
 from coupling_core.chunks import Chunks
 from coupling_core.errors import ComputeError, InputError
 from coupling_core.heads import CHUNK
+from coupling_core.products import product
 from coupling_core.trace import Block
 
 REPLAY_TOLERANCE = {torch.float32: 1e-4, torch.float64: 1e-10}
@@ -93,7 +94,7 @@ def _rows(
         if torch.equal(cotangent, identity[rows]):  # the branch is added to y as it is
             moved = branch.jacobian[rows]
         else:
-            moved = cotangent @ branch.jacobian
+            moved = product(cotangent, branch.jacobian)
         earlier = _pull_back(branch.input, leaves[: len(inputs) + index], moved)
         found = [_sum(a, b) for a, b in zip(found, earlier, strict=True)]
     return found

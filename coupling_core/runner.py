@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from coupling_core.calls import Call, capturing, is_same
 from coupling_core.errors import ComputeError, InputError
 from coupling_core.models import READS, find_blocks, measured_stack, start_token
+from coupling_core.products import FastLinear
 from coupling_core.records import Stack
 
 Reads = Int[Tensor, "sequence token"] | Float[Tensor, "1 channel height width"]
@@ -54,9 +55,10 @@ class Runner:
 
     def __call__(self, ids: Reads, **options: Any) -> Any:
         """The model's own output for these token ids, or this image, for which none is cached."""
-        return self.model(
-            **{self.name: ids}, **self.given, **(options if self.reads_tokens else {})
-        )
+        with FastLinear():
+            return self.model(
+                **{self.name: ids}, **self.given, **(options if self.reads_tokens else {})
+            )
 
     @property
     def reads_tokens(self) -> bool:

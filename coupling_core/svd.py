@@ -30,6 +30,7 @@ from torch import Tensor
 
 from coupling_core import krylov
 from coupling_core.errors import ComputeError
+from coupling_core.products import product
 from coupling_core.records import Certificate
 
 ORTHONORMALITY = 1e-5
@@ -187,7 +188,7 @@ def _arpack(problem: _Problem, k: int) -> tuple[Tensor, Tensor, Tensor] | None:
     except scipy.sparse.linalg.ArpackError:
         return None
     v = torch.from_numpy(found)
-    q, r = torch.linalg.qr(problem.J @ v)
+    q, r = torch.linalg.qr(product(problem.J, v))
     u, s, vh = torch.linalg.svd(r)
     return q @ u, s, v @ vh.T
 
