@@ -28,10 +28,11 @@ from coupling_core.archive import (
     write_whole,
 )
 from coupling_core.errors import ComputeError, InputError
-from coupling_core.folders import SHIPPED, STORE_BYTES, user_cache
+from coupling_core.folders import SHIPPED, user_cache
 from coupling_core.keys import Key, make_key, parse_key
 from coupling_core.records import Request
 from coupling_core.results import Result
+from coupling_core.settings import settings
 
 __all__ = ["Entry", "Store", "default_root", "load", "save"]
 
@@ -119,7 +120,7 @@ class Store:
         gallery: the last of them, which comes with the program; None is `cache/gallery/` of a
             checkout.
         max_bytes: above this, the results that were not used for longest are evicted; each process
-            may pass it by a hundredth.
+            may pass it by a hundredth. None is the setting `store_bytes`.
     """
 
     def __init__(
@@ -128,13 +129,13 @@ class Store:
         *,
         layers: tuple[Path, ...] | None = None,
         gallery: Path | None = None,
-        max_bytes: int = STORE_BYTES,
+        max_bytes: int | None = None,
     ) -> None:
         self.root = root or default_root()
         self.gallery = gallery or SHIPPED / "gallery"
         self.layers = (*(default_layers() if layers is None else layers), self.gallery)
-        self.max_bytes = max_bytes
-        self._written = max_bytes  # so that the first result of each process looks at all others
+        self.max_bytes = settings().store_bytes if max_bytes is None else max_bytes
+        self._written = self.max_bytes  # so that the first result of each process looks at all others
 
     def key(self, request: Request, identity: Mapping[str, Any]) -> str:
         """The key under which the answer to a request is put.

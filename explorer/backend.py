@@ -24,7 +24,7 @@ _OWN, _ADDED = "_own_results", "_added_results"
 @st.cache_resource(show_spinner=False)
 def store() -> Store:
     """The store that all sessions share."""
-    return Store(max_bytes=settings().store_bytes)
+    return Store()
 
 
 def own_suites() -> Mapping[str, Suite]:

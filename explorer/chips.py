@@ -4,6 +4,7 @@ from html import escape
 
 import streamlit as st
 
+from coupling_core.images import is_image
 from coupling_core.results import DepthResult, Result
 from coupling_core.tokens import tokenize, visible
 from explorer.session import bound
@@ -29,6 +30,7 @@ def tokens(
     measured: int,
     special: tuple[bool, ...] = (),
     next_tokens: tuple[tuple[str, float], ...] = (),
+    lead: str = "then most likely",
 ) -> None:
     """Show the tokens of a prompt.
 
@@ -37,6 +39,7 @@ def tokens(
         measured: number of the token measured, 1..n; 0 where all are.
         special: whether each was added by the tokenizer; empty where that is not known.
         next_tokens: the model's predictions after the measured token, with probabilities.
+        lead: the words before the first of them.
     """
     special = special or (False,) * len(texts)
     shown, previous = [], -1
@@ -48,7 +51,7 @@ def tokens(
     if next_tokens:
         text, probability = next_tokens[0]
         shown.append(
-            f'<span class="aside"> then most likely <b>{escape(_visible(text))}</b>'
+            f'<span class="aside"> {lead} <b>{escape(_visible(text))}</b>'
             f" ({probability:.0%})</span>"
         )
     st.html(_STYLE + f'<div class="tokens">{"".join(shown)}</div>')
@@ -60,7 +63,8 @@ def of_result(result: Result) -> None:
     same = found is not None and found.ids == tuple(result.token_ids)
     special = found.special if found and same else ()
     if isinstance(result, DepthResult):
-        tokens(result.tokens, result.token, special, result.next_tokens)
+        lead = "seen as" if is_image(result.request.prompt) else "then most likely"
+        tokens(result.tokens, result.token, special, result.next_tokens, lead)
     else:
         tokens(result.tokens, 0, special)
 

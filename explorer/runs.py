@@ -16,6 +16,9 @@ from explorer.shell import PAGE_OF_KIND, PAGES, plain_errors
 from explorer.text import plain, sentence, weights_form
 from explorer.units import duration, size
 
+PLACES = ("All", "Here", "Elsewhere")
+"""Results that were measured here, or that lie below the store, as those of the gallery do."""
+
 _TOLD = "_told"
 """Where the session keeps what the last action did, until it is told."""
 
@@ -28,8 +31,10 @@ def show() -> None:
     if not entries:
         st.info("Nothing is stored yet: compute something on Depth.")
         return
-    words = st.text_input("Search", placeholder="model, prompt or key", key="search@runs")
-    found = [entry for entry in entries if matches(entry, words)]
+    left, right = st.columns([3, 1], vertical_alignment="bottom")
+    words = left.text_input("Search", placeholder="model, prompt or key", key="search@runs")
+    place = right.segmented_control("From", PLACES, default=PLACES[0], key="from@runs")
+    found = [entry for entry in entries if matches(entry, words) and _is_from(entry, place)]
     total = size(sum(entry.size for entry in entries))
     st.caption(f"{len(found)} of {len(entries)} results; {total} in all")
     chosen = st.dataframe(
@@ -51,6 +56,10 @@ def matches(entry: Entry, words: str) -> bool:
     """Whether every word occurs in what is known of a result."""
     text = " ".join(str(cell) for cell in _row(entry).values()).lower()
     return all(word in text for word in words.lower().split())
+
+
+def _is_from(entry: Entry, place: str | None) -> bool:
+    return place in (None, PLACES[0]) or entry.read_only == (place == PLACES[2])
 
 
 def table(entries: Sequence[Entry]) -> pd.DataFrame:

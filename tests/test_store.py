@@ -17,6 +17,7 @@ from coupling_core.archive import TEMPORARY, encode, load, save
 from coupling_core.errors import ComputeError, InputError
 from coupling_core.records import Request
 from coupling_core.results import DepthResult
+from coupling_core.settings import settings
 from coupling_core.store import Store
 
 RESULT = random_result()
@@ -314,6 +315,18 @@ def test_what_was_not_used_for_longest_goes_first(root: Path, gallery: Path) -> 
     bounded.put(last)
     kept = {entry.key for entry in bounded.entries()}
     assert kept == {results[0].key, results[4].key, last.key}
+
+
+def test_a_store_is_as_large_as_the_settings_say(
+    root: Path, gallery: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    results = _aged(Store(root, gallery=gallery), range(5))
+    monkeypatch.setenv("COUPLING_STORE_BYTES", str(2 * SIZE + SIZE // 2))
+    settings.cache_clear()
+    last = random_result(seed=5)
+    Store(root, gallery=gallery).put(last)
+    kept = {entry.key for entry in Store(root, gallery=gallery).entries()}
+    assert kept == {results[4].key, last.key}
 
 
 def test_a_process_looks_at_all_results_once_in_a_hundredth_of_the_bound(

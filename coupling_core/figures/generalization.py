@@ -21,7 +21,6 @@ HEIGHT = 460
 SIZE = 9
 """Of a symbol, in pixels."""
 DASHES = {"linear": "solid", "exponential": "dash"}
-BAND = "rgba(125, 131, 140, 0.16)"
 FITS = {"orientation": "h", "x": 0, "y": -0.18, "yanchor": "top"}
 """Place of the legend of the fits, under the axis: their names are long, and would spread out those
 of the families."""
@@ -101,29 +100,9 @@ def log_where_decades(values: Float[np.ndarray, " point"]) -> dict[str, object]:
     return style.log_axis(values) if spans else {}
 
 
-def band(
-    x: Float[np.ndarray, " point"],
-    low: Float[np.ndarray, " point"],
-    high: Float[np.ndarray, " point"],
-    name: str,
-) -> go.Scatter:
-    """The ground between two curves."""
-    return go.Scatter(
-        x=np.concatenate([x, x[::-1]]),
-        y=np.concatenate([low, high[::-1]]),
-        mode="lines",
-        line={"width": 0},
-        fill="toself",
-        fillcolor=BAND,
-        name=name,
-        showlegend=False,
-        hoverinfo="skip",
-    )
-
-
 def _fit(found: "Fit") -> list[go.Scatter]:
     return [
-        band(found.x, found.low, found.high, "band"),
+        style.band(found.x, found.low, found.high, "band"),
         go.Scatter(
             x=found.x,
             y=found.y,

@@ -9,9 +9,6 @@ from coupling_core.records import View
 from coupling_core.results import DepthResult
 from coupling_core.scores import definition_name
 
-BAND = "rgba(228, 87, 46, 0.18)"
-"""The accent colour, faint."""
-
 
 def locality(result: DepthResult, view: View, *, corrected: bool = True) -> go.Figure:
     """Mean score over the pairs at each distance |l - l'|, with the spread over them.
@@ -55,15 +52,15 @@ def locality(result: DepthResult, view: View, *, corrected: bool = True) -> go.F
         hovertemplate="%{y:.3f}",
     )
     known = ~np.isnan(found.mean)
-    figure.add_scatter(
-        x=np.concatenate([found.distance[known], found.distance[known][::-1]]),
-        y=np.concatenate([low[known], high[known][::-1]]),
-        name="one standard deviation",
-        mode="lines",
-        line={"width": 0},
-        fill="toself",
-        fillcolor=BAND,
-        hoverinfo="skip",
+    figure.add_trace(
+        style.band(
+            found.distance[known],
+            low[known],
+            high[known],
+            "one standard deviation",
+            color=style.ACCENTED_BAND,
+            listed=True,
+        )
     )
     return figure.add_scatter(
         x=found.distance,

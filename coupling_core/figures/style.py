@@ -21,6 +21,9 @@ BLACK = "#24292f"
 INKED = "inked"
 """The `meta` of traces in that ink, which a dark page draws in white (see `reink`)."""
 FAINT = "rgba(125, 131, 140, 0.28)"
+BAND = "rgba(125, 131, 140, 0.16)"
+"""Between two curves; the other, behind a curve in the accent colour."""
+ACCENTED_BAND = "rgba(228, 87, 46, 0.18)"
 NOT_COMPUTED = "rgba(125, 131, 140, 0.40)"
 """Flat grey of a cell that has no value, whatever the reason."""
 
@@ -182,6 +185,38 @@ def span(values: Float[np.ndarray, "*any"]) -> tuple[float, float]:
     """Smallest and largest number, NaN left out; (0, 1) where there is none."""
     numbers = values[np.isfinite(values)]
     return (float(numbers.min()), float(numbers.max())) if numbers.size else (0.0, 1.0)
+
+
+def band(
+    x: Float[np.ndarray, " point"],
+    low: Float[np.ndarray, " point"],
+    high: Float[np.ndarray, " point"],
+    name: str,
+    *,
+    color: str = BAND,
+    listed: bool = False,
+) -> go.Scatter:
+    """The ground between two curves.
+
+    Args:
+        x: where the curves have their points.
+        low: the lower curve.
+        high: the upper one.
+        name: of the trace.
+        color: of the ground.
+        listed: whether the legend names it.
+    """
+    return go.Scatter(
+        x=np.concatenate([x, x[::-1]]),
+        y=np.concatenate([low, high[::-1]]),
+        mode="lines",
+        line={"width": 0},
+        fill="toself",
+        fillcolor=color,
+        name=name,
+        showlegend=listed,
+        hoverinfo="skip",
+    )
 
 
 def log_axis(values: Float[np.ndarray, "*any"]) -> dict[str, object]:

@@ -10,7 +10,7 @@ from jaxtyping import UInt8
 from plotly.subplots import make_subplots
 
 from coupling_core.figures import pairs, style
-from coupling_core.figures.generalization import DOTTED, HEIGHT, SIZE, band, bars, upright
+from coupling_core.figures.generalization import DOTTED, HEIGHT, SIZE, bars, upright
 from coupling_core.figures.tables import scores_table
 from coupling_core.figures.training import SYMBOLS
 from coupling_core.records import View
@@ -277,7 +277,7 @@ def _means(figure: go.Figure, by_rate: Mapping[float, Interval]) -> None:
     low, high, mean = (
         np.array([getattr(by_rate[rate], end) for rate in rates]) for end in ("low", "high", "mean")
     )
-    figure.add_trace(band(np.array(rates), low, high, "interval"))
+    figure.add_trace(style.band(np.array(rates), low, high, "interval"))
     figure.add_scatter(
         x=rates,
         y=mean,

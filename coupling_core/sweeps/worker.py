@@ -10,7 +10,6 @@ from coupling_core.errors import ComputeError, InputError
 from coupling_core.measure import measure
 from coupling_core.records import Request
 from coupling_core.results import Progress
-from coupling_core.settings import settings
 from coupling_core.store import Store
 
 
@@ -89,4 +88,4 @@ def work(request: Request, root: str, witness: str, timeout: float) -> Outcome:
 
 @lru_cache(maxsize=1)  # it remembers how much was written since it last looked at all results
 def _store(root: str) -> Store:
-    return Store(Path(root), max_bytes=settings().store_bytes)
+    return Store(Path(root))

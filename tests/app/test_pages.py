@@ -138,6 +138,17 @@ def test_runs_lists_the_gallery_and_searches_it(open_page: Open) -> None:
     assert list(rows["From"]) == ["gallery"]
 
 
+def test_runs_tells_what_was_measured_here_from_what_lies_below(open_page: Open) -> None:
+    own = random_result()
+    Store().put(own)
+    app = open_page("Runs")
+    every = app.dataframe[0].value
+    app.segmented_control(key="from@runs").set_value("Here").run()
+    assert list(app.dataframe[0].value["Key"]) == [own.key]
+    app.segmented_control(key="from@runs").set_value("Elsewhere").run()
+    assert list(app.dataframe[0].value["Key"]) == [k for k in every["Key"] if k != own.key]
+
+
 def test_a_new_result_is_noticed(open_page: Open) -> None:
     app = open_page("Depth")
     assert {entry.read_only for entry in entries()} == {True}

@@ -121,6 +121,9 @@ def test_other_pages_measure_images_too(open_page: Open) -> None:
     app = open_page("Depth", **query)
     assert not app.error
     assert "scores" in charts(app)
+    (chips,) = [part.proto.body for part in app.get("html") if 'class="tokens"' in part.proto.body]
+    assert " seen as <b>" in chips
+    assert "most likely" not in chips
     assert [button.label for button in app.sidebar.button if "text" in button.label] == [
         "Use a text"
     ]

@@ -5,6 +5,7 @@ from typing import Any
 
 from coupling_core.cli.reports import common
 from coupling_core.cli.terminal import print_lines, print_table
+from coupling_core.images import is_image
 from coupling_core.records import View
 from coupling_core.results import DepthResult
 from coupling_core.scores import (
@@ -56,10 +57,11 @@ def show(result: DepthResult, view: View, *, stored: bool, out: Path | None = No
     """
     found = score_pairs(result, view)
     mean = means(found)
+    lead = "seen as" if is_image(result.request.prompt) else "next"
     likely = ", ".join(f"{text!r} {share:.2f}" for text, share in result.next_tokens)
     print_lines(
         *common.head(result),
-        f"token       {result.token_words(result.token)}" + f"; next {likely}" * bool(likely),
+        f"token       {result.token_words(result.token)}" + f"; {lead} {likely}" * bool(likely),
         f"score       {definition_name(view)}, K = {view.k}, {result.final_norm_words}",
         f"mean        chance-corrected {mean['corrected']:.4f}, c {mean['coupling']:.4f}, "
         f"chance floor {mean['chance']:.4f}, over l != l'",

@@ -10,8 +10,6 @@ from coupling_core.results import TokenMeansResult, TokensResult
 from coupling_core.scores import definition_name
 from coupling_core.token_scores import by_distance, score_positions
 
-BAND = "rgba(228, 87, 46, 0.22)"
-
 
 def distance(
     result: TokensResult | TokenMeansResult, view: View, *, corrected: bool = True
@@ -45,14 +43,8 @@ def distance(
         | style.GRID,
         hovermode="x unified",
     )
-    figure.add_scatter(
-        x=np.concatenate([at, at[::-1]]),
-        y=np.concatenate([high, low[::-1]]),
-        fill="toself",
-        fillcolor=BAND,
-        mode="none",
-        hoverinfo="skip",
-        name="one standard deviation",
+    figure.add_trace(
+        style.band(at, low, high, "one standard deviation", color=style.ACCENTED_BAND, listed=True)
     )
     for values, shown in ((found.low, True), (found.high, False)):
         figure.add_scatter(
