@@ -6,11 +6,14 @@ batched backward passes: once for a fixed output, and once a token for self. The
 sample of the tokens, and their time is scaled to all (each costs the same).
 """
 
+import copy
 from functools import partial
+from typing import Any
 
 from torch import Tensor
 
 from benchmarks import common
+from coupling_core import reference
 from coupling_core.calls import Call
 from coupling_core.decode import Reader, read
 from coupling_core.positions import output_jacobians, self_jacobians, through_all
@@ -23,7 +26,8 @@ ROUNDS = 3
 def compare(quick: bool, rounds: int) -> common.Results:
     """Both modes on the present number of threads."""
     length, blocks, sample = QUICK if quick else (LENGTH, BLOCKS, SAMPLE)
-    reader = read(*common.model_and_ids(quick, length))
+    model, ids = common.model_and_ids(quick, length)
+    reader = read(model, ids)
     calls = [reader.whole()[block - 1] for block in blocks]
     runs = {
         "states": reader.whole,
@@ -40,7 +44,7 @@ def compare(quick: bool, rounds: int) -> common.Results:
         "rounds": rounds,
         "gemm": times.pop("gemm"),
         "modes": {mode: _mode(times, mode, scale) for mode, scale in taken.items()},
-        "differences": differences(reader, blocks, calls, sample),
+        "differences": differences(model, ids, blocks, sample),
         "times": times,
     }
 
@@ -69,27 +73,52 @@ def definition(calls: list[Call], tokens: tuple[int, ...]) -> list[list[Tensor]]
 
 
 def differences(
-    reader: Reader, blocks: tuple[int, ...], calls: list[Call], sample: tuple[int, ...]
-) -> dict[str, float]:
-    """Of ours from the definition, relative to its norm: the worst of all pairs of tokens."""
-    (exact,) = definition(calls, (reader.n_tokens,))
-    output = [
-        relative(J, expected)
-        for found, of_block in zip(to_last(reader, blocks), exact, strict=True)
-        for J, expected in zip(found, of_block, strict=True)
-    ]
-    own = with_itself(reader, blocks)
-    itself = [
-        relative(J, expected[t - 1])
-        for t, of_token in zip(sample, definition(calls, sample), strict=True)
-        for J, expected in zip(own[t - 1], of_token, strict=True)
-    ]
-    return {"output": max(output), "self": max(itself)}
+    model: Any, ids: list[int], blocks: tuple[int, ...], sample: tuple[int, ...]
+) -> dict[str, dict[str, float]]:
+    """Relative ones in the Frobenius norm: the worst of all pairs of tokens, mode by mode.
+
+    Returns:
+        ours from the definition in `float64` and in `float32`; and how far the definition in
+        float32 is from that in float64, its `rounding`.
+    """
+    ours, expected = taken(read(model, ids), blocks, sample)
+    with reference.TrueFloat64():
+        exact_ours, exact = taken(read(copy.deepcopy(model).double(), ids), blocks, sample)
+    return {
+        mode: {
+            "float64": worst(exact_ours[mode], exact[mode]),
+            "float32": worst(ours[mode], expected[mode]),
+            "rounding": worst(expected[mode], exact[mode]),
+        }
+        for mode in ours
+    }
 
 
-def relative(found: Tensor, expected: Tensor) -> float:
-    """In the Frobenius norm."""
-    return float((found - expected).norm() / expected.norm())
+def taken(
+    reader: Reader, blocks: tuple[int, ...], sample: tuple[int, ...]
+) -> tuple[dict[str, list[Tensor]], dict[str, list[Tensor]]]:
+    """Mode by mode the Jacobians, each (d d), that both ways give: ours, and the definition."""
+    calls = [reader.whole()[block - 1] for block in blocks]
+    (output,) = definition(calls, (reader.n_tokens,))
+    own = self_jacobians(reader, blocks, sample)
+    ours = {
+        "output": [J for found in to_last(reader, blocks) for J in found],
+        "self": [J for _, found in own for J in found],
+    }
+    itself = zip(sample, definition(calls, sample), strict=True)
+    expected = {
+        "output": [J for found in output for J in found],
+        "self": [J[t - 1] for t, found in itself for J in found],
+    }
+    return ours, expected
+
+
+def worst(found: list[Tensor], expected: list[Tensor]) -> float:
+    """The largest of their relative differences."""
+    return max(
+        float((a.double() - b).norm() / b.double().norm())
+        for a, b in zip(found, expected, strict=True)
+    )
 
 
 def collect(quick: bool) -> common.Results:
@@ -115,10 +144,12 @@ def _row(row: common.Results, mode: str) -> tuple[str, str]:
         f"{count} {common.plural('thread', count)}"
     )
     scaled = ", extrapolated" if found["extrapolated"] else ""
+    apart = row["differences"][mode]
     said = (
         f"{found['ours']['wall']:.2f} s (CPU {found['ours']['cpu']:.2f} s), "
         f"{found['ratio']['cpu']:.0f} times less CPU time than through the whole sequence "
         f"({found['definition']['cpu']:.0f} s{scaled}); "
-        f"relative difference at most {row['differences'][mode]:.0e}"
+        f"relative difference at most {apart['float64']:.0e} in float64, {apart['float32']:.0e} in "
+        f"float32, where rounding takes the whole sequence {apart['rounding']:.0e} from float64"
     )
     return what, said

@@ -135,7 +135,8 @@ class Store:
         self.gallery = gallery or SHIPPED / "gallery"
         self.layers = (*(default_layers() if layers is None else layers), self.gallery)
         self.max_bytes = settings().store_bytes if max_bytes is None else max_bytes
-        self._written = self.max_bytes  # so that the first result of each process looks at all others
+        # So that the first result of each process looks at all others.
+        self._written = self.max_bytes
 
     def key(self, request: Request, identity: Mapping[str, Any]) -> str:
         """The key under which the answer to a request is put.

@@ -7,7 +7,7 @@ serves a light page, a dark page and print.
 import numpy as np
 import plotly.colors as colors
 import plotly.graph_objects as go
-from jaxtyping import Bool, Float, Shaped
+from jaxtyping import Bool, Float, Real, Shaped
 
 from coupling_core.records import View
 from coupling_core.scores import definition_name
@@ -188,7 +188,7 @@ def span(values: Float[np.ndarray, "*any"]) -> tuple[float, float]:
 
 
 def band(
-    x: Float[np.ndarray, " point"],
+    x: Real[np.ndarray, " point"],
     low: Float[np.ndarray, " point"],
     high: Float[np.ndarray, " point"],
     name: str,
