@@ -7,6 +7,7 @@ sums, is differentiated backwards, a batch of rows at a time:
 """
 
 import math
+from collections.abc import Iterator
 from functools import partial
 
 import torch
@@ -149,17 +150,12 @@ def check_product(
 ) -> float:
     """Compare a product J v with how far a replay along v is from what the model gave.
 
-    The steps are tried in turn, since a kink (ReLU, a change of experts) may lie inside a long one
-    and rounding drowns a short one. The rest is as in `check_derivative`.
+    Arguments and errors are as in `check_derivative`.
     """
-    x = block.state.detach()
     errors = []
     with torch.no_grad():
-        here = _normed(block.output, final_norm)
-        for step in STEPS:
-            h = step * x.norm() / v.norm()
-            there = _normed(block.replay((x + h * v)[None, None]), final_norm)
-            error = ((there - here) / h - v - product).norm() / product.norm()  # v: the skip
+        for difference in _differences(block, v, final_norm):
+            error = (difference - v - product).norm() / product.norm()  # v: the skip
             errors.append(float(error))
             if errors[-1] <= DERIVATIVE_TOLERANCE:
                 return errors[-1]
@@ -169,6 +165,24 @@ def check_product(
         f"{DERIVATIVE_TOLERANCE:.0%} was allowed; its gradients are approximate (quantised "
         "kernels?), or it is not smooth here"
     )
+
+
+def _differences(
+    block: Block, v: Float[Tensor, " d"], final_norm: nn.Module | None
+) -> Iterator[Float[Tensor, " d"]]:
+    """Differences of what the block gives along v, divided by their steps.
+
+    A kink (ReLU, a change of experts) may lie inside a long step, and rounding drowns a short one.
+    Each is taken forwards, and then to both sides, where the block's curvature cancels.
+    """
+    x = block.state.detach()
+    here = _normed(block.output, final_norm)
+    for step in STEPS:
+        h = step * x.norm() / v.norm()
+        there = _normed(block.replay((x + h * v)[None, None]), final_norm)
+        yield (there - here) / h
+        back = _normed(block.replay((x - h * v)[None, None]), final_norm)
+        yield (there - back) / (2 * h)
 
 
 def _normed(y: Float[Tensor, " d"], final_norm: nn.Module | None) -> Float[Tensor, " d"]:

@@ -9,7 +9,7 @@ from checks import relative
 
 from coupling_core import Request, View, mean_off_diagonal, measure, reference, score_pairs
 from coupling_core.compat import KS, run_coupling_hf
-from coupling_core.jacobian import block_jacobian
+from coupling_core.jacobian import block_jacobian, check_derivative
 from coupling_core.records import DEFINITIONS, ROLES
 from coupling_core.svd import DELTA, certify
 from coupling_core.trace import trace
@@ -40,6 +40,12 @@ def double(loaded):
             for block in traced.blocks
         ]
     return model, ids, traced, jacobians
+
+
+def test_the_first_of_all_tokens_alone_is_differentiated(loaded):
+    """Its states become a hundred times larger in a few blocks, which are as curved as that."""
+    for block in trace(loaded.model, [1], 1).blocks:
+        assert check_derivative(block, block_jacobian(block)) < 0.02
 
 
 @pytest.fixture(scope="module")

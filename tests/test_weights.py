@@ -159,6 +159,21 @@ def test_gradients_that_are_not_the_derivative_are_refused():
         check_derivative(false, wrong)
 
 
+def test_a_block_may_be_strongly_curved():
+    generator = torch.Generator().manual_seed(0)
+    w, u, x = torch.randn(3, 8, generator=generator).unbind()
+    x = x - (w @ x - 1e-4) / (w @ w) * w  # near the bottom of the parabola
+
+    def replay(z):
+        return z[0, 0] + (w @ z[0, 0]) ** 2 * u
+
+    curved = Block(1, x, replay(x[None, None]), nn.Identity(), replay)
+    jacobian = block_jacobian(curved)
+    assert check_derivative(curved, jacobian) < 0.02
+    with pytest.raises(ComputeError, match="is not the derivative of what the block computes"):
+        check_derivative(curved, 1.1 * jacobian)
+
+
 # --- what is lent goes back
 
 
