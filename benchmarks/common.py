@@ -24,7 +24,7 @@ from transformers import LlamaConfig, LlamaForCausalLM
 
 from coupling_core import Request, hardware
 from coupling_core.models import load
-from coupling_core.products import product
+from coupling_core.products import ONEDNN, product
 
 ROOT = Path(__file__).parents[1]
 GEMM_SIZE = {"cpu": 2048, "cuda": 8192}
@@ -210,7 +210,7 @@ class Operations(TorchDispatchMode):
     ) -> Any:
         """Run an operation, and add what it costs if it is a product."""
         output = func(*args, **(kwargs or {}))
-        if func._overloadpacket is torch.ops.mkldnn._linear_pointwise:  # no entry of the registry
+        if func._overloadpacket is ONEDNN:  # no entry of the registry
             self.total += 2 * args[0].numel() * args[1].shape[0]
         elif (cost := flop_registry.get(func._overloadpacket)) is not None:
             self.total += cost(*args, **(kwargs or {}), out_val=output)

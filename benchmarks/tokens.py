@@ -81,9 +81,9 @@ def differences(
         ours from the definition in `float64` and in `float32`; and how far the definition in
         float32 is from that in float64, its `rounding`.
     """
-    ours, expected = taken(read(model, ids), blocks, sample)
+    ours, expected = both_ways(read(model, ids), blocks, sample)
     with reference.TrueFloat64():
-        exact_ours, exact = taken(read(copy.deepcopy(model).double(), ids), blocks, sample)
+        exact_ours, exact = both_ways(read(copy.deepcopy(model).double(), ids), blocks, sample)
     return {
         mode: {
             "float64": worst(exact_ours[mode], exact[mode]),
@@ -94,7 +94,7 @@ def differences(
     }
 
 
-def taken(
+def both_ways(
     reader: Reader, blocks: tuple[int, ...], sample: tuple[int, ...]
 ) -> tuple[dict[str, list[Tensor]], dict[str, list[Tensor]]]:
     """Mode by mode the Jacobians, each (d d), that both ways give: ours, and the definition."""

@@ -18,7 +18,7 @@ LEAST = 2**20
 PLAIN = (Tensor, nn.Parameter)
 """Others, as quantised weights, know their products themselves."""
 
-_onednn: Any = getattr(torch.ops.mkldnn, "_linear_pointwise", None)
+ONEDNN: Any = getattr(torch.ops.mkldnn, "_linear_pointwise", None)
 """x W^T + bias, with a function of one's choice behind it; None in a torch without oneDNN."""
 
 
@@ -47,10 +47,10 @@ def _pays(x: Float[Tensor, "*row inner"], weight: Float[Tensor, "n inner"]) -> b
         type(t) in PLAIN and t.dtype == torch.float32 and t.device.type == "cpu"
         for t in (x, weight)
     )
-    return _onednn is not None and is_float32_here and x.numel() * len(weight) >= LEAST
+    return ONEDNN is not None and is_float32_here and x.numel() * len(weight) >= LEAST
 
 
 def _linear(
     x: Float[Tensor, "*row inner"], weight: Float[Tensor, "n inner"], bias: Tensor | None
 ) -> Float[Tensor, "*row n"]:
-    return _onednn(x, weight, bias, "none", [], "")
+    return ONEDNN(x, weight, bias, "none", [], "")

@@ -1,5 +1,7 @@
 """Measured paths: tiny models of several families against what the model itself does."""
 
+import csv
+import io
 from dataclasses import replace
 
 import numpy as np
@@ -12,7 +14,7 @@ from coupling_core import trajectory as of
 from coupling_core.archive import decode, encode
 from coupling_core.decode import decode as captures_of
 from coupling_core.decode import read
-from coupling_core.exports import arrays, table
+from coupling_core.exports import arrays, table, to_csv
 from coupling_core.linearised import linearised_errors
 from coupling_core.measuring import trajectory as measuring
 from coupling_core.measuring.trajectory import kept_tokens
@@ -217,3 +219,10 @@ def test_the_table_has_a_row_a_token(result):
     assert lines[0].startswith("token,text,line_shape,growth,expodistance,equidistance")
     assert len(lines) == 8
     assert float(lines[3].split(",")[2]) == pytest.approx(result.line_shape[2])
+
+
+@pytest.mark.parametrize("text", ["a\rb", "a\nb", "a\r\nb", 'a"b', "a,b", " a ", "", "＝1"])
+def test_any_text_comes_back_from_a_csv_file(text):
+    content = to_csv(("token", "text"), [(1, text), (2, "c")])
+    read = list(csv.reader(io.StringIO(content.decode(), newline="")))
+    assert read == [["token", "text"], ["1", text], ["2", "c"]]

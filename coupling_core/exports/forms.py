@@ -18,7 +18,7 @@ def to_npz(named: Mapping[str, np.ndarray]) -> bytes:
 def to_csv(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:
     """Rows as the content of a .csv file; a value that does not exist is left empty."""
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
+    writer = csv.writer(text)  # its line ends, those of RFC 4180, have it quote either of them
     writer.writerow(header)
     writer.writerows([["" if value != value else value for value in row] for row in rows])
     return text.getvalue().encode()
