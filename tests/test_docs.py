@@ -28,7 +28,8 @@ def arguments(command: str, folder: Path) -> list[str]:
     keys = [entry.key for entry in Store().entries() if entry.read_only and "-v24" in entry.key]
     for name, key in zip(("KEY1", "KEY2"), keys, strict=False):
         command = command.replace(name, key)
-    *words, name = shlex.split(command.replace("$P", PROMPT))
+    command = command.replace("$P", PROMPT).replace("--image ", f"--image {ROOT}/")
+    *words, name = shlex.split(command)
     return [*words, str(folder / name.replace(".svg", ".html"))]
 
 

@@ -77,7 +77,7 @@ def test_the_states_are_those_of_the_model(loaded):
         assert traced.logits is None
         reached = [block.state for block in traced.blocks] + [traced.blocks[-1].output]
         for state, expected in zip(reached, states, strict=True):
-            assert torch.equal(state, expected[0, token - 1])
+            assert relative(state, expected[0, token - 1]) < 1e-5  # other kernels round otherwise
 
 
 @pytest.mark.parametrize("token", [1, 9])
