@@ -221,7 +221,7 @@ def test_the_table_has_a_row_a_token(result):
     assert float(lines[3].split(",")[2]) == pytest.approx(result.line_shape[2])
 
 
-@pytest.mark.parametrize("text", ["a\rb", "a\nb", "a\r\nb", 'a"b', "a,b", " a ", "", "＝1"])
+@pytest.mark.parametrize("text", ["a\rb", "a\nb", "a\r\nb", 'a"b', "a,b", " a ", "", "=1"])
 def test_any_text_comes_back_from_a_csv_file(text):
     content = to_csv(("token", "text"), [(1, text), (2, "c")])
     read = list(csv.reader(io.StringIO(content.decode(), newline="")))
