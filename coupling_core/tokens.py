@@ -1,6 +1,7 @@
 """A prompt's tokens, as texts that people can read, without torch."""
 
 import json
+import re
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
@@ -21,6 +22,7 @@ BEFORE_PATCHES = 2
 """Tokens before those of the patches, a few."""
 
 _SIGNS = str.maketrans({" ": "␣", "\n": "⏎", "\r": "␍", "\t": "⇥", "\xa0": "⍽"})
+_SEEN_SPACE = re.compile(r"(?<=\S) (?=\S)")
 
 
 @dataclass(frozen=True)
@@ -91,8 +93,11 @@ def readable(pieces: list[str], byte_level: bool) -> tuple[str, ...]:
 
 
 def visible(text: str) -> str:
-    """A token's text with signs for what would not be seen: spaces, line breaks, tabs, nothing."""
-    return text.translate(_SIGNS) or "∅"
+    """A token's text with signs for what would not be seen: spaces, line breaks, tabs, nothing.
+
+    A single space between two letters is seen.
+    """
+    return " ".join(part.translate(_SIGNS) for part in _SEEN_SPACE.split(text)) or "∅"
 
 
 def is_byte_level(tokenizer_json: str) -> bool:

@@ -5,11 +5,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import cast
 
+import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
 from coupling_core import figures
-from coupling_core.figures.by_depth import CurveName
+from coupling_core.figures.by_depth import CURVES, CurveName
+from coupling_core.figures.path_words import by_depth_caption
 from coupling_core.figures.per_token import PathNumber
 from coupling_core.figures.style import reink
 from coupling_core.gallery import UNTRAINED_SEED
@@ -160,6 +162,9 @@ def _per_token(drawn: Drawn, name: PathNumber) -> None:
 
 
 def _by_depth(drawn: Drawn, name: CurveName) -> None:
+    if np.isnan(CURVES[name].values(drawn.result)).all():
+        st.info(by_depth_caption(drawn.result, name))
+        return
     draw(
         _inked(figures.by_depth(drawn.result, name, token=drawn.token, twin=drawn.twin)),
         name,

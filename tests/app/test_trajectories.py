@@ -105,6 +105,14 @@ def test_each_group_draws_its_figures(open_page: Open, along, names) -> None:
         assert len(charts(app)[name]["data"]) == 4
 
 
+def test_a_model_of_too_few_blocks_has_no_empty_figure(open_page: Open) -> None:
+    app = open_page("Trajectories", model="coupling-explorer/mini-64", revision="step4000")
+    assert not app.exception
+    assert "line-shape" in charts(app)
+    assert "line-shape-by-depth" not in charts(app)
+    assert "the window takes 11" in app.info[0].value
+
+
 def test_the_untrained_twin_is_the_other_way_round(open_page: Open, stored) -> None:
     app = open_page("Trajectories", untrained="0")
     own = line(charts(app)["line-shape"], "untrained")
