@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -32,7 +33,6 @@ from coupling_core.folders import SHIPPED, user_cache
 from coupling_core.keys import Key, make_key, parse_key
 from coupling_core.records import Request
 from coupling_core.results import Result
-from coupling_core.settings import settings
 
 __all__ = ["Entry", "Store", "default_root", "load", "save"]
 
@@ -134,9 +134,17 @@ class Store:
         self.root = root or default_root()
         self.gallery = gallery or SHIPPED / "gallery"
         self.layers = (*(default_layers() if layers is None else layers), self.gallery)
-        self.max_bytes = settings().store_bytes if max_bytes is None else max_bytes
-        # So that the first result of each process looks at all others.
-        self._written = self.max_bytes
+        self._max_bytes = max_bytes
+        self._written: float = float("inf")  # so that each process's first put looks at all others
+
+    @cached_property
+    def max_bytes(self) -> int:
+        """The bound, which only who writes asks for: settings take a while to import."""
+        if self._max_bytes is not None:
+            return self._max_bytes
+        from coupling_core.settings import settings
+
+        return settings().store_bytes
 
     def key(self, request: Request, identity: Mapping[str, Any]) -> str:
         """The key under which the answer to a request is put.
