@@ -62,10 +62,10 @@ class _Layout:
     cotangent: Int[Tensor, "head d_head"]
 
     @cached_property
-    def is_sorted(self) -> bool:
-        """Whether m holds the first head's entries, then the second's, and so on."""
+    def order(self) -> Int[Tensor, " m"] | None:
+        """Where m's entries lie among those of the first head, the second, ..; None for in turn."""
         rows = self.rows.flatten()
-        return bool((rows[1:] > rows[:-1]).all())
+        return None if (rows[1:] > rows[:-1]).all() else rows.argsort()
 
 
 _layouts: dict[Hashable, _Layout | None] = {}
@@ -104,7 +104,7 @@ def by_heads(
     W = torch.cat([first.weight for first in firsts])
     share = W.index_select(0, layout.columns.flatten()).reshape(*layout.columns.shape, -1)
     mixed = (C @ share).flatten(0, 1)
-    return mixed if layout.is_sorted else mixed.index_select(0, layout.rows.flatten().argsort())
+    return mixed if layout.order is None else mixed.index_select(0, layout.order)
 
 
 def _depends(m: Tensor, z: Tensor) -> bool:

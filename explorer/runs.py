@@ -16,8 +16,8 @@ from explorer.shell import PAGE_OF_KIND, PAGES, plain_errors
 from explorer.text import plain, sentence, weights_form
 from explorer.units import duration, size
 
-PLACES = ("All", "Here", "Elsewhere")
-"""Results that were measured here, or that lie below the store, as those of the gallery do."""
+PLACES = {"All": (False, True), "Here": (False,), "Elsewhere": (True,)}
+"""Whether results lie below the store, as those of the gallery do, or were measured here."""
 
 _TOLD = "_told"
 """Where the session keeps what the last action did, until it is told."""
@@ -33,8 +33,9 @@ def show() -> None:
         return
     left, right = st.columns([3, 1], vertical_alignment="bottom")
     words = left.text_input("Search", placeholder="model, prompt or key", key="search@runs")
-    place = right.segmented_control("From", PLACES, default=PLACES[0], key="from@runs")
-    found = [entry for entry in entries if matches(entry, words) and _is_from(entry, place)]
+    place = right.segmented_control("From", list(PLACES), default="All", key="from@runs")
+    below = PLACES[place or "All"]  # a click on what is chosen chooses nothing
+    found = [entry for entry in entries if matches(entry, words) and entry.read_only in below]
     total = size(sum(entry.size for entry in entries))
     st.caption(f"{len(found)} of {len(entries)} results; {total} in all")
     chosen = st.dataframe(
@@ -56,10 +57,6 @@ def matches(entry: Entry, words: str) -> bool:
     """Whether every word occurs in what is known of a result."""
     text = " ".join(str(cell) for cell in _row(entry).values()).lower()
     return all(word in text for word in words.lower().split())
-
-
-def _is_from(entry: Entry, place: str | None) -> bool:
-    return place in (None, PLACES[0]) or entry.read_only == (place == PLACES[2])
 
 
 def table(entries: Sequence[Entry]) -> pd.DataFrame:

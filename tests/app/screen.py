@@ -43,6 +43,12 @@ def sent(app: AppTest) -> str:
     return "\n".join(protos).replace("\\'", "'")
 
 
+def chips(app: AppTest) -> str:
+    """The prompt's tokens, as HTML."""
+    (found,) = [part.proto.body for part in app.get("html") if 'class="tokens"' in part.proto.body]
+    return found
+
+
 def words(app: AppTest) -> str:
     """All captions, texts and headings."""
     kinds = (app.title, app.header, app.subheader, app.caption, app.markdown)

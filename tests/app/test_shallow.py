@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from screen import Open, charts, heat, words
+from screen import Open, charts, chips, heat, words
 
 from coupling_core import Request, Store, View, measure, score_pairs
 
@@ -45,9 +45,9 @@ def test_depth_shows_all_its_blocks(open_page: Open, stored) -> None:
     )
     assert found["mosaic"]["layout"]["xaxis"]["ticktext"] == [str(n) for n in range(1, 7)]
     assert "Mosaic" not in [switch.label for switch in app.segmented_control]
-    (chips,) = [part.proto.body for part in app.get("html") if 'class="tokens"' in part.proto.body]
-    assert 'class="special measured" title="token 9, special, measured">[SEP]<' in chips
-    assert "most likely" not in chips
+    shown = chips(app)
+    assert 'class="special measured" title="token 9, special, measured">[SEP]<' in shown
+    assert "most likely" not in shown
 
 
 def test_the_pair_to_begin_with_is_of_two_blocks(open_page: Open, stored) -> None:

@@ -5,7 +5,7 @@ import time
 import numpy as np
 import pandas as pd
 import pytest
-from screen import Open, charts, words
+from screen import Open, charts, chips, words
 from sweep_table import model_row, plant, sweep_of
 
 from coupling_core import Store, score_pairs
@@ -121,9 +121,9 @@ def test_other_pages_measure_images_too(open_page: Open) -> None:
     app = open_page("Depth", **query)
     assert not app.error
     assert "scores" in charts(app)
-    (chips,) = [part.proto.body for part in app.get("html") if 'class="tokens"' in part.proto.body]
-    assert " seen as <b>" in chips
-    assert "most likely" not in chips
+    shown = chips(app)
+    assert " seen as <b>" in shown
+    assert "most likely" not in shown
     assert [button.label for button in app.sidebar.button if "text" in button.label] == [
         "Use a text"
     ]
