@@ -29,6 +29,7 @@ class LoadedModel:
             block at a time (see `in_float32`).
         seconds: how long loading took.
         dtype: what its weights were rounded to.
+        fast: whether the fast ways of differentiation are tried.
         kinds: what its stacks turned out to be (see `trace.Kind`), so that it is found out once.
     """
 
@@ -37,6 +38,7 @@ class LoadedModel:
     device: torch.device
     seconds: float = 0.0
     dtype: str = "float32"
+    fast: bool = True
     kinds: dict[Any, Any] = field(default_factory=dict)
 
     @property
