@@ -105,7 +105,7 @@ def _compute(
     fast: bool,
     report: Report,
 ) -> Result:
-    from coupling_core import hardware, measuring, models
+    from coupling_core import hardware, measuring, models, ways
 
     report(Progress("loading"))
     if model is not None:
@@ -120,8 +120,11 @@ def _compute(
         models.in_float32(loaded.model, loaded.device),
     ):
         report(Progress("tracing"))
-        result = measuring.compose(request, identity, loaded, report)
+        with ways.noting() as notes:
+            result = measuring.compose(request, identity, loaded, report)
     cost = {
+        "derivative_error": notes.derivative_error,
+        "ways": dict(notes.ways),
         "seconds": time.perf_counter() - start,
         "peak_memory_bytes": hardware.peak_memory(loaded.device),
     }

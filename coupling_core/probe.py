@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from coupling_core.errors import InputError
 from coupling_core.identity import locate
+from coupling_core.kind import PROBE_TOKENS
 from coupling_core.models import (
     Skeleton,
     find_blocks,
@@ -22,7 +23,6 @@ from coupling_core.models import (
     stored_precision,
 )
 from coupling_core.records import STACKS, Request, Stack
-from coupling_core.runner import PROBE_TOKENS
 from coupling_core.trace import trace
 
 REHEARSED = 10**9

@@ -343,7 +343,7 @@ def test_memory_that_runs_out_is_status_1(depth, monkeypatch, error):
     def too_much(*_):
         raise error
 
-    monkeypatch.setattr("coupling_core.measuring.depth.block_jacobian", too_much)
+    monkeypatch.setattr("coupling_core.derivative.block_jacobian", too_much)
     assert "memory ran out" in complaint(depth("--prompt", PROMPT), status=1)
 
 

@@ -11,7 +11,8 @@ from checks import relative
 from torch import nn
 
 from coupling_core import ComputeError, InputError, Request, View, measure, score_pairs
-from coupling_core.jacobian import block_jacobian, check_derivative
+from coupling_core.derivative import check_derivative
+from coupling_core.jacobian import block_jacobian
 from coupling_core.models import in_float32, load, weights, wrap
 from coupling_core.records import QUANTISATIONS
 from coupling_core.trace import Block, trace
@@ -165,9 +166,12 @@ def test_a_block_may_be_strongly_curved():
     x = x - (w @ x - 1e-4) / (w @ w) * w  # near the bottom of the parabola
 
     def replay(z):
-        return z[0, 0] + (w @ z[0, 0]) ** 2 * u
+        return z[0, 0] + (w.to(z) @ z[0, 0]) ** 2 * u.to(z)
 
-    curved = Block(1, x, replay(x[None, None]), nn.Identity(), replay)
+    def at(x):
+        return Block(1, x, replay(x[None, None]), nn.Identity(), replay, lambda: at(x.double()))
+
+    curved = at(x)
     jacobian = block_jacobian(curved)
     assert check_derivative(curved, jacobian) < 0.02
     with pytest.raises(ComputeError, match="is not the derivative of what the block computes"):

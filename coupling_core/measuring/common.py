@@ -6,15 +6,29 @@ from datetime import UTC, datetime
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from coupling_core import hardware
+from coupling_core.decode import Reader, read
 from coupling_core.errors import InputError
+from coupling_core.kind import Kind
 from coupling_core.models import LoadedModel
 from coupling_core.records import Request
 from coupling_core.results import Progress
-from coupling_core.runner import Kind
 
 Report = Callable[[Progress], None]
+
+
+def reading(request: Request, loaded: LoadedModel, reads: list[int] | Tensor) -> Reader:
+    """The model with the prompt that it reads; of what kind it is, is found out once."""
+    stack = request.stack
+    known = loaded.kinds.get(stack)
+    reader = read(
+        loaded.model, reads, stack=stack, device=loaded.device, kind=known, fast=loaded.fast
+    )
+    if len(reads) > 1 or not reader.runner.reads_tokens:  # one token alone does not tell
+        loaded.kinds[stack] = reader.kind
+    return reader
 
 
 def provenance(loaded: LoadedModel, kind: Kind) -> dict[str, Any]:

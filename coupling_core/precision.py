@@ -1,0 +1,51 @@
+"""Computing in true float64, for a check that float32 is too coarse for."""
+
+from collections.abc import Iterator, MutableMapping
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import nn
+from torch.overrides import TorchFunctionMode
+
+
+class TrueFloat64(TorchFunctionMode):
+    """Keep a float64 model in float64: norms, softmax and rotary angles are written in float32."""
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        """Turn every request for float32 into one for float64."""
+        kwargs = dict(kwargs or {})
+        if func is torch.Tensor.float:
+            return args[0].double()
+        if func is torch.Tensor.to:
+            args = tuple(torch.float64 if a is torch.float32 else a for a in args)
+        if kwargs.get("dtype") is torch.float32:
+            kwargs["dtype"] = torch.float64
+        return func(*args, **kwargs)
+
+
+@contextmanager
+def in_float64(*modules: nn.Module) -> Iterator[None]:
+    """While it lasts, modules hold their weights and buffers in float64 and compute in it."""
+    stores: list[MutableMapping[str, Any]] = [
+        store
+        for module in modules
+        for part in module.modules()
+        for store in (part._parameters, part._buffers)
+    ]
+    held = [
+        (store, name, tensor)
+        for store in stores
+        for name, tensor in store.items()
+        if tensor is not None and tensor.dtype == torch.float32
+    ]
+    try:
+        for store, name, tensor in held:
+            store[name] = tensor.detach().double()
+        with TrueFloat64():
+            yield
+    finally:
+        for store, name, tensor in held:
+            store[name] = tensor
