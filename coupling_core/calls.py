@@ -29,8 +29,8 @@ class Call:
     output: Tensor
 
     @property
-    def hidden(self) -> Float[Tensor, "1 token d"]:
-        """The states that the block was given.
+    def hidden(self) -> Tensor:
+        """The states that the block was given: (1 token d), once a run was looked at.
 
         Raises:
             InputError: where it takes them under another name, or something else first.

@@ -35,6 +35,9 @@ def in_float64(*modules: nn.Module) -> Iterator[None]:
         for part in module.modules()
         for store in (part._parameters, part._buffers)
     ]
+    # The kernels that take all experts at once have no float64.
+    configs = {id(c): c for m in modules for part in m.modules() if (c := _of_experts(part))}
+    asked = {key: config._experts_implementation for key, config in configs.items()}
     held = [
         (store, name, tensor)
         for store in stores
@@ -42,6 +45,8 @@ def in_float64(*modules: nn.Module) -> Iterator[None]:
         if tensor is not None and tensor.dtype == torch.float32
     ]
     try:
+        for config in configs.values():
+            config._experts_implementation = "eager"
         for store, name, tensor in held:
             store[name] = tensor.detach().double()
         with TrueFloat64():
@@ -49,3 +54,11 @@ def in_float64(*modules: nn.Module) -> Iterator[None]:
     finally:
         for store, name, tensor in held:
             store[name] = tensor
+        for key, config in configs.items():
+            config._experts_implementation = asked[key]
+
+
+def _of_experts(module: nn.Module) -> Any:
+    """The config by which a module chooses how its experts run; None where it has none."""
+    config = getattr(module, "config", None)
+    return config if getattr(config, "_experts_implementation", None) else None

@@ -10,11 +10,13 @@ from torch import Tensor, nn
 
 from coupling_core.errors import InputError
 from coupling_core.identity import locate
+from coupling_core.jacobian import check_replay
 from coupling_core.kind import PROBE_TOKENS
 from coupling_core.models import (
     Skeleton,
     find_blocks,
     find_stacks,
+    longest_prompt,
     measured_stack,
     reads_images,
     rehearsal,
@@ -116,7 +118,7 @@ def probe(request: Request, *, rehearse: bool = True) -> Probe:
         "architecture": type(model).__name__,
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
         "stored": stored_precision(source, config),
-        "longest": getattr(text, "max_position_embeddings", None),
+        "longest": longest_prompt(config),
         "heads": heads if isinstance(heads, int) else None,  # a list: one number a stage
         "stacks": STACKS if len(find_stacks(model)) == len(STACKS) else (),
     }
@@ -168,6 +170,9 @@ def _rehearse(asked: _Rehearsed) -> dict[str, Any]:
         with torch.random.fork_rng(devices=[]):
             twin = rehearsal(bare)
         seen = trace(twin, _tried(twin), -1, stack=asked.stack)
+        with torch.no_grad():
+            for block in seen.blocks:
+                check_replay(block, block.replay(block.state[None, None]))
     except InputError:
         raise
     except Exception:  # an architecture that does not run on these weights may on its own

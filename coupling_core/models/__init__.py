@@ -13,7 +13,7 @@ The only importer of transformers and bitsandbytes.
 
 from coupling_core.models.blocks import find_blocks, find_stacks, measured_stack, start_token
 from coupling_core.models.convert import prepare
-from coupling_core.models.loaded import LoadedModel, evaluating
+from coupling_core.models.loaded import LoadedModel, evaluating, longest_prompt
 from coupling_core.models.loading import (
     FLOAT32_BYTES,
     SPARE,
@@ -47,6 +47,7 @@ __all__ = [
     "give_way",
     "in_float32",
     "load",
+    "longest_prompt",
     "measured_stack",
     "prepare",
     "reads_images",
