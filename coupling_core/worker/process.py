@@ -20,13 +20,11 @@ from typing import Any
 
 from coupling_core import errors
 from coupling_core.errors import CouplingError
+from coupling_core.logs import FRAMES
 from coupling_core.results import Progress
 
 LOOK = 0.5
 """Seconds after which whoever waits is asked whether he still does."""
-
-WHERE = "In the worker:\n"
-"""Begins the note of an error that was raised there: what follows are its frames alone."""
 
 _STDERR = 2
 _SERVE = "from coupling_core.worker.serving import main; main()"
@@ -253,5 +251,5 @@ def _error(name: str, words: str, frames: str) -> Exception:
     if isinstance(known, type) and issubclass(known, CouplingError):
         return known(words)
     error: Exception = type(name, (Exception,), {})(words)
-    error.add_note(WHERE + frames)
+    error.add_note(FRAMES + frames)
     return error
