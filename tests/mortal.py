@@ -1,4 +1,4 @@
-"""What a worker is asked to run in tests: it does what the prompt says, and ends if that says so."""
+"""What a worker is asked to run in tests: it does what the prompt says, or dies of it."""
 
 import os
 import re
@@ -85,3 +85,15 @@ def slowly(seconds: float) -> str:
     """An answer that takes a while."""
     time.sleep(seconds)
     return "answered"
+
+
+def move(environment: dict[str, str]) -> None:
+    """Go on in another test's environment, with none of its models."""
+    from coupling_core import models
+    from coupling_core.settings import settings
+
+    models.forget()
+
+    os.environ.clear()
+    os.environ.update(environment)
+    settings.cache_clear()

@@ -20,7 +20,6 @@ from cases import content, random_result
 from coupling_core import ComputeError, Request, Store, deaths, measure
 from coupling_core.errors import Cancelled
 from coupling_core.heartbeat import problem
-from coupling_core.identity import identify
 from coupling_core.jobs import Jobs, JobStatus
 from coupling_core.worker import Worker
 
@@ -51,14 +50,14 @@ def ask(model):
 @pytest.fixture
 def worker():
     """One that imports no torch, which takes seconds."""
-    made = Worker(mortal.measure, modules=(), grace=1.0)
+    made = Worker(modules=(), grace=1.0)
     yield made
     made.close()
 
 
 @pytest.fixture
 def jobs(store, worker):
-    return Jobs(store, worker.measure, forget=worker.forget)
+    return Jobs(store, partial(worker.measure, by=mortal.measure), forget=worker.forget)
 
 
 def until(condition):
@@ -168,9 +167,9 @@ def test_what_the_system_kills_is_no_reason_to_leave_the_fast_way(jobs, ask):
 def test_a_model_that_killed_one_is_measured_by_the_definition_and_says_why(tmp_path, store):
     folder = tiny.folder(tmp_path / "tiny")
     asked = Request("The cat sat", model=str(folder), k=4)
-    worker = Worker(mortal.measure_really, modules=())
+    worker = Worker(modules=())
     try:
-        found = worker.measure(asked, store, device="cpu")
+        found = worker.measure(asked, store, device="cpu", by=mortal.measure_really)
     finally:
         worker.close()
     assert found.provenance["fast"] is False
@@ -268,13 +267,14 @@ def test_an_error_of_whoever_watches_stops_the_call(worker):
 
 APP = """
 import sys, time
+from functools import partial
 import mortal
 from coupling_core import Request, Store
 from coupling_core.jobs import Jobs
 from coupling_core.worker import Worker
 
-worker = Worker(mortal.measure, modules=())
-jobs = Jobs(Store(), worker.measure)
+worker = Worker(modules=())
+jobs = Jobs(Store(), partial(worker.measure, by=mortal.measure))
 key = jobs.submit(Request(sys.argv[2], model=sys.argv[1], k=8, k_view=4), "ann").key
 while not (worker.pid and jobs.status(key).progress and jobs.status(key).progress.partial):
     time.sleep(0.01)
@@ -309,14 +309,15 @@ def test_the_worker_ends_with_the_app_however_that_ends(model, how):
 
 LOGGED = """
 import sys, time
+from functools import partial
 import mortal
 from coupling_core import Request, Store, logs
 from coupling_core.jobs import Jobs
 from coupling_core.worker import Worker
 
 logs.set_up()
-worker = Worker(mortal.measure, modules=())
-jobs = Jobs(Store(), worker.measure)
+worker = Worker(modules=())
+jobs = Jobs(Store(), partial(worker.measure, by=mortal.measure))
 for prompt in sys.argv[2:]:
     key = jobs.submit(Request(prompt, model=sys.argv[1], k=8, k_view=4), "ann").key
     while jobs.status(key).state in ("queued", "running"):
@@ -336,8 +337,8 @@ def test_the_log_tells_of_deaths_in_one_place_and_quotes_no_prompt(model, tmp_pa
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout == ""
     lines = [json.loads(line) for line in ran.stderr.splitlines()]
-    (died,) = [line for line in lines if line["message"] == "a worker died"]
-    assert (died["model"], died["how"], died["kind"]) == (str(model), "SIGSEGV", "depth")
+    (died,) = [line for line in lines if line["message"].startswith("a worker died")]
+    assert (died["model"], died["message"][-7:], died["kind"]) == (str(model), "SIGSEGV", "depth")
     assert "mortal.py" in died["raised"]
     (failed,) = [line for line in lines if line["message"] == "A measurement failed"]
     assert (failed["error"], "in do" in failed["raised"]) == ("ValueError", True)

@@ -14,8 +14,8 @@ from coupling_core.measure import REMEDY, Report, measure
 from coupling_core.records import Request
 from coupling_core.results import Result
 from coupling_core.store import Store
+from coupling_core.worker import serving
 from coupling_core.worker.process import Death, Died, Process, Teller
-from coupling_core.worker.serving import give_way
 
 ENGINE = ("coupling_core.measuring", "coupling_core.cost")
 """What a worker imports before it runs anything: torch, and all of ours that needs it."""
@@ -34,18 +34,16 @@ class Worker:
     """Runs what it is asked to in a process of its own; safe to call from any thread.
 
     Args:
-        measure: does the work of `measure` there: a function of a module.
         modules: that the process imports first.
         grace: seconds that a call has to end in, once nobody waits for it.
     """
 
     def __init__(
         self,
-        measure: Callable[..., Result] = measure,
         modules: Sequence[str] = ENGINE,
         grace: float = GRACE,
     ) -> None:
-        self._measure, self._modules, self._grace = measure, modules, grace
+        self._modules, self._grace = modules, grace
         self._lock = threading.Lock()
         self._process: Process | None = None
 
@@ -62,8 +60,11 @@ class Worker:
         *,
         device: str | None = None,
         progress: Report | None = None,
+        by: Callable[..., Result] = measure,
     ) -> Result:
-        """Answer a request; arguments and errors are those of `measure`.
+        """Answer a request; arguments and errors are those of `measure`, which does it there.
+
+        Another function `by` may do it in its place.
 
         What was told last is told again where nothing new comes for a while, so that an error that
         `progress` raises also ends a step that takes long: after a time of grace, with its process.
@@ -71,7 +72,7 @@ class Worker:
         Raises:
             ComputeError: also where the process died of it.
         """
-        work = partial(_measured, self._measure, request, store, device)
+        work = partial(_measured, by, request, store, device)
         return store.get(self.call(work, about=request, progress=progress))
 
     def prepare(self, request: Request, device: str | None = None) -> None:
@@ -91,7 +92,7 @@ class Worker:
         about: Request | None = None,
         progress: Report | None = None,
     ) -> Any:
-        """Run a function of a module there, and wait for what it gives.
+        """Run a function of a module there, and wait for what it gives; there, run it at once.
 
         Args:
             work: the function with its arguments, which can be pickled.
@@ -104,6 +105,8 @@ class Worker:
             ComputeError: where the process died of it.
             Exception: what the function raised, or `progress` did.
         """
+        if serving.serves:
+            return work() if progress is None else work(progress=progress)
         teller = Teller(progress) if progress else None
         for _ in range(TRIES):
             try:
@@ -153,7 +156,7 @@ def _prepared(request: Request, device: str | None) -> None:
     """Runs there."""
     from coupling_core import models  # torch
 
-    give_way()
+    serving.give_way()
     source = locate(request)
     is_hub = source.kind == "hub"
     folder = hub.snapshot(source.location, source.digest) if is_hub else source.converted
@@ -169,10 +172,10 @@ def _forgotten(location: str, digest: str) -> None:
 
 
 def _tell(death: Death, about: Request | None) -> None:
-    fields = {"how": death.how, "raised": death.stack}
+    fields = {"raised": death.stack}
     if about:
         fields |= {"model": about.model, "revision": about.revision or "", "kind": about.kind}
-    _log.error("a worker died", extra=fields)
+    _log.error("a worker died of %s", death.how, extra=fields)
 
 
 def _words(death: Death, about: Request | None) -> str:

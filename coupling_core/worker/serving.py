@@ -37,8 +37,14 @@ SHARE = 20
 _log = logging.getLogger(__name__)
 
 
+serves = False
+"""Whether this process is such a one."""
+
+
 def main() -> None:
     """Serve one pipe to its end."""
+    global serves
+    serves = True
     faulthandler.enable(int(sys.argv[2]))
     with suppress(InputError):  # the app itself tells of settings that cannot be used
         logs.set_up()
