@@ -12,7 +12,7 @@ from coupling_core.errors import ComputeError
 from coupling_core.identity import locate
 from coupling_core.measure import REMEDY, Report, measure
 from coupling_core.records import Request
-from coupling_core.results import Result
+from coupling_core.results import Progress, Result
 from coupling_core.store import Store
 from coupling_core.worker import serving
 from coupling_core.worker.process import Death, Died, Process, Teller
@@ -108,7 +108,9 @@ class Worker:
         if serving.serves:
             return work() if progress is None else work(progress=progress)
         teller = Teller(progress) if progress else None
-        for _ in range(TRIES):
+        for again in range(TRIES):
+            if teller and again:
+                teller.tell(Progress("loading"))
             try:
                 return self._alive().run(work, teller, self._grace)
             except Died as died:

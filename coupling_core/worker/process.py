@@ -235,8 +235,7 @@ class Process:
         with self._lock:
             self.death = death = Death(status, self._meant, stack)
             for call in self._calls.values():
-                others = [other.thread for other in self._calls.values() if other is not call]
-                by_this = not death.meant and (not death.thread or death.thread not in others)
+                by_this = not death.meant and death.thread in (None, call.thread)
                 call.said.put(("died", Died(death, by_this=by_this)))
         self._pipe.close()
         self._crash.close()
