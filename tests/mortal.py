@@ -13,6 +13,7 @@ from cases import random_result
 from coupling_core import deaths
 from coupling_core.errors import ComputeError
 from coupling_core.identity import identify
+from coupling_core.measure import measure as really
 from coupling_core.records import Request
 from coupling_core.results import Progress, Result
 from coupling_core.store import Store
@@ -70,7 +71,6 @@ def measure_really(
     request: Request, store: Store, *, device: str | None, progress: Callable[[Progress], None]
 ) -> Result:
     """Measure, and die in the middle of it unless that is done by the definition alone."""
-    from coupling_core import measure as really
 
     def report(step: Progress) -> None:
         if progress:
@@ -79,6 +79,12 @@ def measure_really(
             signal.raise_signal(signal.SIGSEGV)
 
     return really(request, store, device=device, progress=report)
+
+
+def measure_or_die(request: Request, store: Store, **options: Any) -> Result:
+    """Measure, or die where the prompt says so."""
+    do(str(request.prompt).split(), request)
+    return really(request, store, **options)
 
 
 def slowly(seconds: float) -> str:
