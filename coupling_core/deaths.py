@@ -48,6 +48,19 @@ def reason(request: Request) -> str:
     return f"the fast way ended the process that measured {of} ({how})"
 
 
+def notes() -> list[tuple[str, Path]]:
+    """What is remembered for today's libraries: of which architectures, and where."""
+    found = []
+    for path in sorted(_folder().glob("*.json")):
+        try:
+            told = json.loads(path.read_text())
+            if told | _versions() == told:
+                found.append((f"{told['architecture']} ({told['how']})", path))
+        except (OSError, ValueError, KeyError, TypeError):
+            continue
+    return found
+
+
 def architecture(request: Request) -> str:
     """The class of transformers that runs a model; its hash where no config is on this disk."""
     config = config_of(request)
@@ -58,7 +71,11 @@ def architecture(request: Request) -> str:
 def _file(request: Request) -> Path:
     what = [architecture(request), request.quantize, _versions()]
     name = hashlib.sha256(json.dumps(what).encode()).hexdigest()[:32]
-    return user_cache() / "deaths" / f"{name}.json"
+    return _folder() / f"{name}.json"
+
+
+def _folder() -> Path:
+    return user_cache() / "deaths"
 
 
 def _versions() -> dict[str, str]:

@@ -103,3 +103,10 @@ def move(environment: dict[str, str]) -> None:
     os.environ.clear()
     os.environ.update(environment)
     settings.cache_clear()
+
+
+def kept() -> list[str]:
+    """Which models are in memory."""
+    from coupling_core.models import loading
+
+    return [key.location for key in loading._kept._models]

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -19,7 +20,7 @@ from cases import content, random_result
 
 from coupling_core import ComputeError, Request, Store, deaths, measure
 from coupling_core.errors import Cancelled
-from coupling_core.heartbeat import problem
+from coupling_core.heartbeat import EVERY, FILE, problem
 from coupling_core.jobs import Jobs, JobStatus
 from coupling_core.worker import Worker
 
@@ -86,6 +87,11 @@ def begun(jobs: Jobs, key: str) -> JobStatus:
 def gone(pid: int) -> bool:
     """Whether a process has ended."""
     return not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+
+
+def ask_for_nothing(worker: Worker) -> None:
+    with suppress(ComputeError):
+        worker.call(os.getpid)
 
 
 # --- what a worker does
@@ -208,6 +214,28 @@ def test_a_job_that_another_call_ended_is_done_all_the_same(jobs, worker, ask):
         worker.call(partial(mortal.do, ["die", "of", "SIGSEGV"]))
     assert end_of(jobs, key).state == "done"
     assert deaths.reason(ask("as it is")) == ""
+
+
+def test_a_death_is_told_though_it_left_words_unread(jobs, worker, ask):
+    key = jobs.submit(ask("hold everything up"), "ann").key
+    begun(jobs, key)
+    time.sleep(0.5)
+    question = threading.Thread(target=ask_for_nothing, args=(worker,))
+    question.start()
+    time.sleep(0.2)
+    os.kill(worker.pid, signal.SIGKILL)
+    assert "ended by SIGKILL" in end_of(jobs, key).error
+    question.join(PATIENCE)
+    assert not question.is_alive()
+
+
+def test_a_worker_that_is_stuck_gives_no_sign_of_life(jobs, store, ask):
+    key = jobs.submit(ask("sleep"), "ann").key
+    begun(jobs, key)
+    noted = (store.root / FILE).read_text()
+    time.sleep(2 * EVERY)
+    assert (store.root / FILE).read_text() == noted
+    jobs.leave(key, "ann")
 
 
 # --- leaving
@@ -344,6 +372,28 @@ def test_the_log_tells_of_deaths_in_one_place_and_quotes_no_prompt(model, tmp_pa
     assert (failed["error"], "in do" in failed["raised"]) == ("ValueError", True)
     assert "secret" not in ran.stderr
     assert "fast way:" not in ran.stderr
+
+
+# --- the model that is ready before anybody asks
+
+
+def test_a_model_on_this_disk_is_made_ready_and_nothing_is_fetched_or_converted(
+    tmp_path, store, monkeypatch
+):
+    folder, file = tiny.folder(tmp_path / "tiny"), tiny.gguf_file(tmp_path / "tiny.gguf")
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    worker = Worker(modules=())
+    try:
+        for model in (str(file), "nobody/nothing", str(folder)):
+            worker.prepare(Request("-", model=model), "cpu")
+        kept = until(partial(worker.call, mortal.kept))
+        assert kept == [str(folder)]
+        found = worker.measure(Request("The cat", model=str(folder), k=4), store, device="cpu")
+        assert found.provenance["load_seconds"] == 0
+        assert not (tmp_path / "home" / "models").exists()
+    finally:
+        worker.close()
 
 
 # --- the real thing

@@ -224,7 +224,7 @@ class Process:
                 if call := self._calls.get(number):
                     call.said.put((kind, value))
                     call.thread = loads(value) if kind == "began" else call.thread
-        except EOFError:
+        except (EOFError, OSError):  # reset, where it died before it had read all
             pass
         except Exception as error:  # whatever it is, nobody shall wait in vain
             _log.error("a worker cannot be heard", exc_info=error)
