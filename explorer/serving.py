@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
+from coupling_core import logs
 from coupling_core.errors import InputError
 from coupling_core.records import Request
 from coupling_core.settings import settings
@@ -15,6 +16,7 @@ from explorer.engine import worker
 async def begin(_: Any) -> AsyncIterator[None]:
     """Have the worker ready for the first visitor, with the model that the pages open on."""
     with suppress(InputError):  # every page tells of settings that cannot be used
+        logs.set_up()
         prepare()
     yield
     worker.close()
