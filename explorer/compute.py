@@ -18,7 +18,7 @@ from explorer.queue import is_active, queue
 from explorer.session import change, device
 from explorer.text import sentence
 from explorer.units import duration, size
-from explorer.watch import watch
+from explorer.watch import loads, watch
 
 DrawPartial = Callable[[Result], None]
 
@@ -143,7 +143,7 @@ def _costs(cost: Estimate) -> str:
 def _stopped(status: JobStatus) -> str:
     if is_active(status) and status.owners:
         return "You stopped waiting; someone else still waits for this measurement."
-    if is_active(status):
+    if is_active(status) and loads(status):
         return "Stopping: it ends within seconds."
     if status.progress and status.progress.stage == "downloading":
         return "Stopped while the model was being downloaded; what has arrived is kept."

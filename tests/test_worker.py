@@ -304,7 +304,7 @@ from coupling_core.worker import Worker
 worker = Worker(modules=())
 jobs = Jobs(Store(), partial(worker.measure, by=mortal.measure))
 key = jobs.submit(Request(sys.argv[2], model=sys.argv[1], k=8, k_view=4), "ann").key
-while not (worker.pid and jobs.status(key).progress and jobs.status(key).progress.partial):
+while not (worker.pid and jobs.status(key).progress and jobs.status(key).progress.done == 3):
     time.sleep(0.01)
 print(worker.pid, flush=True)
 try:
@@ -314,11 +314,19 @@ except KeyboardInterrupt:
 """
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
-def test_the_worker_ends_with_the_app_however_that_ends(model, how):
+@pytest.mark.parametrize(
+    ("how", "prompt"),
+    [
+        (signal.SIGKILL, "hold everything up"),
+        (signal.SIGTERM, "sleep"),
+        (signal.SIGINT, "sleep"),
+    ],
+    ids=["SIGKILL", "SIGTERM", "SIGINT"],
+)
+def test_the_worker_ends_with_the_app_however_that_ends(model, how, prompt):
     tests = str(ROOT / "tests")
     app = subprocess.Popen(
-        [sys.executable, "-c", APP, model, "sleep"],
+        [sys.executable, "-c", APP, model, prompt],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -326,6 +334,7 @@ def test_the_worker_ends_with_the_app_however_that_ends(model, how):
         start_new_session=True,
     )
     pid = int(app.stdout.readline())
+    time.sleep(0.3)  # until it is where it gets stuck
     os.killpg(app.pid, how)  # as Ctrl-C does
     _, said = app.communicate(timeout=PATIENCE)
     until(lambda: gone(pid))

@@ -10,16 +10,18 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import count
 from multiprocessing import Pipe
+from multiprocessing.connection import Connection
 from pickle import dumps, loads
 from queue import Empty, SimpleQueue
 from typing import Any
 
 from coupling_core import errors
-from coupling_core.errors import CouplingError
+from coupling_core.errors import ComputeError, CouplingError
 from coupling_core.logs import FRAMES
 from coupling_core.results import Progress
 
@@ -140,17 +142,11 @@ class Process:
         self._numbers = count()
         self._crash = tempfile.TemporaryFile()
         self._pipe, theirs = Pipe()
-        with theirs:
-            given = (theirs.fileno(), self._crash.fileno())
-            self._process = subprocess.Popen(
-                [sys.executable, "-c", _SERVE, *map(str, given), *modules],
-                pass_fds=given,
-                stdin=subprocess.DEVNULL,
-                stdout=_STDERR,
-                process_group=0,  # Ctrl-C is for this process alone, whose end closes the pipe
-                env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-            )
-        threading.Thread(target=self._listen, name="worker's pipe", daemon=True).start()
+        started: Future[subprocess.Popen[bytes]] = Future()
+        threading.Thread(
+            target=self._live, args=(theirs, modules, started), name="worker's pipe", daemon=True
+        ).start()
+        self._process = started.result()
 
     @property
     def pid(self) -> int:
@@ -215,6 +211,30 @@ class Process:
     def _send(self, *words: object) -> None:
         with self._sending, suppress(OSError):  # it died, which is told
             self._pipe.send(words)
+
+    def _live(
+        self, theirs: Connection, modules: Sequence[str], started: "Future[subprocess.Popen[bytes]]"
+    ) -> None:
+        """Start it and listen to its end: the system ends it with the thread that started it."""
+        try:
+            with theirs:
+                started.set_result(self._start(theirs.fileno(), modules))
+        except OSError as error:
+            words = f"no worker process can be started ({error}): close other programs"
+            started.set_exception(ComputeError(words))
+        else:
+            self._listen()
+
+    def _start(self, pipe: int, modules: Sequence[str]) -> "subprocess.Popen[bytes]":
+        given = (pipe, self._crash.fileno())
+        return subprocess.Popen(
+            [sys.executable, "-c", _SERVE, *map(str, given), *modules],
+            pass_fds=given,
+            stdin=subprocess.DEVNULL,
+            stdout=_STDERR,
+            process_group=0,  # Ctrl-C is for this process alone, whose end closes the pipe
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        )
 
     def _listen(self) -> None:
         """Pass on what is said, until it is known how the process ended."""

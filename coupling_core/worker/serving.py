@@ -6,10 +6,12 @@ thread. The process ends when the pipe is closed, as it is when the process at i
 in whatever way.
 """
 
+import ctypes
 import faulthandler
 import logging
 import os
 import pickle
+import signal
 import sys
 import threading
 import time
@@ -34,6 +36,9 @@ PARTIAL = 0.5
 SHARE = 20
 """How many times as long as it takes to tell a result is measured until the next one is told."""
 
+_PDEATHSIG = 1
+"""PR_SET_PDEATHSIG of Linux."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -45,10 +50,17 @@ def main() -> None:
     """Serve one pipe to its end."""
     global serves
     serves = True
+    _end_with_parent()
     faulthandler.enable(int(sys.argv[2]))
     with suppress(InputError):  # the app itself tells of settings that cannot be used
         logs.set_up()
     _Server(Connection(int(sys.argv[1])), sys.argv[3:]).serve()
+
+
+def _end_with_parent() -> None:
+    """Have Linux end this process too where it is inside code that lets no thread see the pipe."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PDEATHSIG, signal.SIGKILL)
 
 
 def give_way() -> None:
