@@ -7,7 +7,6 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -25,7 +24,7 @@ from coupling_core.jobs import Jobs, JobStatus
 from coupling_core.worker import Worker
 
 ROOT = Path(__file__).parents[1]
-PATIENCE = 60
+PATIENCE = 150
 """Seconds until a test that hangs says so."""
 
 
@@ -87,11 +86,6 @@ def begun(jobs: Jobs, key: str) -> JobStatus:
 def gone(pid: int) -> bool:
     """Whether a process has ended."""
     return not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
-
-
-def ask_for_nothing(worker: Worker) -> None:
-    with suppress(ComputeError):
-        worker.call(os.getpid)
 
 
 # --- what a worker does
@@ -220,13 +214,15 @@ def test_a_death_is_told_though_it_left_words_unread(jobs, worker, ask):
     key = jobs.submit(ask("hold everything up"), "ann").key
     begun(jobs, key)
     time.sleep(0.5)
-    question = threading.Thread(target=ask_for_nothing, args=(worker,))
+    answers = []
+    question = threading.Thread(target=lambda: answers.append(worker.call(os.getpid)))
     question.start()
     time.sleep(0.2)
-    os.kill(worker.pid, signal.SIGKILL)
+    os.kill(stuck := worker.pid, signal.SIGKILL)
     assert "ended by SIGKILL" in end_of(jobs, key).error
     question.join(PATIENCE)
-    assert not question.is_alive()
+    assert answers == [worker.pid]  # of the next one: it had not begun
+    assert worker.pid != stuck
 
 
 def test_a_worker_that_is_stuck_gives_no_sign_of_life(jobs, store, ask):

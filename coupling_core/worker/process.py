@@ -255,7 +255,9 @@ class Process:
         with self._lock:
             self.death = death = Death(status, self._meant, stack)
             for call in self._calls.values():
-                by_this = not death.meant and death.thread in (None, call.thread)
+                had_begun = call.thread is not None
+                is_there = death.thread in (None, call.thread)
+                by_this = had_begun and is_there and not death.meant
                 call.said.put(("died", Died(death, by_this=by_this)))
         self._pipe.close()
         self._crash.close()

@@ -13,7 +13,7 @@ from coupling_core.settings import settings
 from coupling_core.worker import Worker
 from explorer import serving
 
-PATIENCE = 60
+PATIENCE = 150
 
 
 def set_up(monkeypatch: pytest.MonkeyPatch, **environment: str) -> Worker:
