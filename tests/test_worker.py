@@ -282,8 +282,10 @@ def test_an_error_of_whoever_watches_stops_the_call(worker):
     def watch(progress):
         raise Cancelled("enough")
 
+    pid = worker.call(os.getpid)
     with pytest.raises(Cancelled, match="enough"):
         worker.call(mortal.waits, progress=watch)
+    assert worker.call(os.getpid) == pid
 
 
 # --- no orphans
