@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from coupling_core import deaths
 from coupling_core.errors import ComputeError, CouplingError, InputError
 from coupling_core.identity import identify
 from coupling_core.records import Request
@@ -41,7 +42,8 @@ def measure(
         tokenizer: its tokenizer; not needed where the prompt is token ids.
         device: where to compute; None takes CUDA where there is one.
         fast: differentiate by the fast ways where they give what the definition gives; else by the
-            definition alone, over the whole sequence. The numbers are the same to rounding.
+            definition alone, over the whole sequence, as it is done in any case with a model that
+            has ended a process (see `deaths`). The numbers are the same to rounding.
         progress: told at each step; an exception it raises stops the measurement.
 
     Returns:
@@ -62,6 +64,8 @@ def measure(
         return found
     if store is not None:
         store.require_writable()
+    why_not = deaths.reason(request) if model is None else ""
+    fast = fast and not why_not
     try:
         result = _compute(request, identity, model, tokenizer, device, fast, report)
     except (MemoryError, RuntimeError) as error:
@@ -73,6 +77,9 @@ def measure(
         raise ComputeError(_too_little_memory(error, named, device)) from error
     if model is None and identity["kind"] != "hub":  # the hub's commits never change
         _require_unchanged(request, identity)
+    if not fast:
+        told = {"fast": False, "why_not_fast": why_not or "it was asked for"}
+        result = replace(result, provenance=dict(result.provenance) | told)
     if store is not None:
         report(Progress("saving", 1, 1, result))
         result = replace(result, key=store.key(result.request, identity))

@@ -104,7 +104,7 @@ def test_a_cost_grows_with_the_prompt_as_its_kind_does(changes: dict[str, Any], 
 def test_what_is_stopped_while_it_loads_says_when_it_ends() -> None:
     running = JobStatus("key", Request("text"), "running", progress=Progress("loading"))
     assert loads(running)
-    assert "as soon as the model is loaded" in _stopped(running)
+    assert _stopped(running) == "Stopping: it ends within seconds."
     traced = replace(running, progress=Progress("tracing"))
     assert not loads(traced)
     assert _stopped(replace(traced, state="cancelled")) == "Stopped before it began."
