@@ -48,6 +48,7 @@ bench: $(VENV)/installed-dev
 families: $(VENV)/installed-dev
 	$(BIN)/pytest -m "families or not families" tests/test_families.py --junit-xml $(VENV)/families.xml
 	$(BIN)/python -m benchmarks.families $(VENV)/families.xml benchmarks/results/families.md
+	$(BIN)/python -m benchmarks.matrix benchmarks/results/architectures.md
 
 gallery: $(VENV)/installed
 	$(BIN)/python -m coupling_core.gallery

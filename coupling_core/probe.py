@@ -12,7 +12,6 @@ from coupling_core.errors import InputError
 from coupling_core.forecast import Probe
 from coupling_core.identity import locate
 from coupling_core.jacobian import check_replay
-from coupling_core.kind import PROBE_TOKENS
 from coupling_core.models import (
     Skeleton,
     find_blocks,
@@ -30,6 +29,9 @@ from coupling_core.trace import trace
 
 REHEARSED = 10**9
 """Bytes of random weights up to which a rehearsal is worth its memory."""
+TRIED = 9
+"""Tokens that a rehearsal reads: more than those by which a stack's kind is found out, for what a
+short prompt hides."""
 REHEARSED_WORK = 2 * 10**9
 """Parameters up to which it is worth its time: some seconds on two cores."""
 
@@ -123,7 +125,7 @@ def _rehearse(asked: _Rehearsed) -> dict[str, Any]:
 def _tried(model: Any) -> list[int] | Tensor:
     """What a rehearsal reads: a few tokens, or an image of the size that the config names."""
     if not reads_images(model):
-        return list(range(1, PROBE_TOKENS + 1))
+        return list(range(1, TRIED + 1))
     config = model.config
     side = config.image_size
     height, width = (side, side) if isinstance(side, int) else side
