@@ -10,7 +10,7 @@ import statsmodels.api as sm
 from scipy import stats
 from sweep_table import KS, model_row, points_of, sweep_of, zoo
 
-from coupling_core import InputError, bootstrap
+from coupling_core import InputError, mean_interval
 from coupling_core import statistics as st
 from coupling_core.scores import k_of
 from coupling_core.statistics.resampling import MIN_UNITS, correlations, p_words, slopes
@@ -57,7 +57,7 @@ def test_means_are_over_prompts_with_the_interval_of_scores(table, means):
     assert list(means.rows["model"]) == list(table["model"].unique())
     own = table[(table["model"] == "Beta-1") & (table["k"] == 4)]["corrected"]
     row = means.rows.set_index("model").loc["Beta-1"]
-    expected = bootstrap(own.to_numpy(), 2000)
+    expected = mean_interval(own.to_numpy())
     assert (row["coupling"], row["low"], row["high"]) == pytest.approx(
         (own.mean(), expected.low, expected.high)
     )

@@ -60,7 +60,7 @@ def over_models_caption(means: "ModelMeans", x: str, y: str, fits: Sequence["Fit
     """How the scatter of models is read, and who is not in it."""
     text = SYMBOLS
     if "coupling" in (x, y):
-        text += "Bars are 95 % bootstrap intervals of a model's mean over its prompts. "
+        text += "Bars are 95 % intervals of a model's mean over its prompts. "
         if means.measure == "coupling":
             text += "Ticks are each model's chance floor: only what is beyond it is coupling. "
         else:
@@ -94,7 +94,7 @@ def by_k_caption(means: Mapping[int, "ModelMeans"]) -> str:
     raw = any(found.measure == "coupling" for found in means.values())
     floor = "Dashed lines are the chance floors" if raw else "The dotted line is chance"
     return (
-        "A line a model: mean over prompts with its 95 % bootstrap interval. Colour and symbol are "
+        "A line a model: mean over prompts with its 95 % interval. Colour and symbol are "
         f"the family; an open symbol is a model that is not trained. {floor}. A gap is a K at "
         "which a model was not measured."
     )

@@ -15,7 +15,7 @@ What cannot be computed comes back as NaN with its reason in words, so that a pa
 """
 
 from coupling_core.statistics.correlations import Correlation, correlate, correlations_by_k
-from coupling_core.statistics.courses import Fall, bend_p, fall
+from coupling_core.statistics.courses import Fall, above_p, bend_p, fall
 from coupling_core.statistics.families import LeaveOneFamilyOut, leave_one_family_out
 from coupling_core.statistics.fits import Fit, Form, fit, fits_by_subset
 from coupling_core.statistics.means import ModelMeans, at_k, means_by_k, model_means
@@ -68,6 +68,7 @@ __all__ = [  # noqa: RUF022 - by stage, not by name
     "Fall",
     "fall",
     "bend_p",
+    "above_p",
     # within models, over prompts
     "PromptTrend",
     "PromptTrends",

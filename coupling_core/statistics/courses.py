@@ -50,7 +50,7 @@ def fall(coupling: Float[np.ndarray, "prompt step"], steps: Float[np.ndarray, " 
     known, steps = known[:, first], steps[first]
     means = known.mean(0) if len(known) else np.full(len(steps), np.nan)
     top = int(means.argmax())
-    p = max(_of_order(means[top + 1 :]), _of_prompts(known[:, top] - known[:, -1]) * len(steps))
+    p = max(_of_order(means[top + 1 :]), above_p(known[:, top] - known[:, -1]) * len(steps))
     return Fall(int(steps[top]), float(means[top]), float(means[-1]), min(p, 1.0))
 
 
@@ -71,21 +71,21 @@ def bend_p(coupling: Float[np.ndarray, " step"], performance: Float[np.ndarray, 
     return found.p
 
 
+def above_p(difference: Float[np.ndarray, " prompt"]) -> float:
+    """One-sided p of a mean that is not above 0, prompts being independent; 1 below two."""
+    n = len(difference)
+    if n < 2 or not difference.mean() > 0:
+        return 1.0
+    error = difference.std(ddof=1) / np.sqrt(n)
+    return float(stats.t.sf(difference.mean() / error, n - 1)) if error else 0.0
+
+
 def _of_order(after: Float[np.ndarray, " step"]) -> float:
     """The p of steps that fall so steadily, all orders being as likely."""
     if len(after) < 2:
         return 1.0
     ranks = np.lexsort((np.arange(len(after)), after)).argsort()  # a tie rises
     return float(stats.kendalltau(np.arange(len(after)), ranks, alternative="less").pvalue)
-
-
-def _of_prompts(difference: Float[np.ndarray, " prompt"]) -> float:
-    """The p of a mean difference that is not above 0."""
-    n = len(difference)
-    if n < 2 or difference.mean() <= 0:
-        return 1.0
-    error = difference.std(ddof=1) / np.sqrt(n)
-    return float(stats.t.sf(difference.mean() / error, n - 1)) if error else 0.0
 
 
 def _curvature(x: Float[np.ndarray, " step"], y: Float[np.ndarray, " step"]) -> float:

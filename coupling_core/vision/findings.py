@@ -7,11 +7,10 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 from jaxtyping import Float
-from scipy import stats
 
 from coupling_core.errors import InputError
 from coupling_core.records import Measure, VisionKind
-from coupling_core.scores import Interval
+from coupling_core.scores import Interval, mean_interval
 from coupling_core.statistics import (
     LEVEL,
     Correlation,
@@ -168,14 +167,9 @@ class VisionFindings:
 
 
 def over_seeds(values: Float[np.ndarray, " seed"]) -> Interval:
-    """Mean with its 95 % interval by Student's t: seeds are few, and resampling fails them."""
+    """Mean of what is known with its 95 % interval; n = 0 where nothing is."""
     known = values[np.isfinite(values)]
-    n = len(known)
-    if not n:
-        return Interval(np.nan, np.nan, np.nan, np.nan, 0)
-    mean = float(known.mean())
-    half = float(stats.t.ppf(0.975, n - 1) * stats.sem(known)) if n > 1 else np.nan
-    return Interval(mean, float(np.median(known)), mean - half, mean + half, n)
+    return mean_interval(known) if known.size else Interval(np.nan, np.nan, np.nan, np.nan, 0)
 
 
 def every_k(table: pd.DataFrame, kinds: Sequence[str] = ("depth",)) -> tuple[int, ...]:
