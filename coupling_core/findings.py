@@ -162,11 +162,12 @@ class Findings:
     def shows(self) -> tuple[str, ...]:
         """What can be said, a sentence or two each."""
         asked, found = self.question, self.correlations[self.question.method]
+        lines, ranks = (self.correlations[method] for method in METHODS)
         if found.reason:
             return (f"Nothing on coupling and {self.performance}: {found.reason}.",)
         return (
             sentences.correlate(found, self.measure, asked.against),
-            sentences.agreement(found, asked.against),
+            sentences.agreement(lines, ranks, asked.against),
             sentences.course(self.falls, self.bends, asked.against),
             sentences.fits(self.fits, asked.against),
             self.families.verdict,

@@ -38,17 +38,26 @@ def correlate(found: Correlation, measure: str, against: Performance) -> str:
     return f"{told}; {over.reason}." if over.reason else f"{told} ({over.told})."
 
 
-def agreement(found: Correlation, against: Performance) -> str:
-    """Whether that is for or against the papers' claim."""
-    expected, over = _EXPECTED[against], found.over_clusters
+def agreement(lines: Correlation, ranks: Correlation, against: Performance) -> str:
+    """Whether that is for or against the papers' claim.
+
+    It is where Pearson's and Spearman's correlation both are beyond chance: one alone is too often
+    where a curve or single families make it.
+
+    Args:
+        lines: Pearson's.
+        ranks: Spearman's.
+        against: which performance.
+    """
+    expected, over = _EXPECTED[against], (lines.over_clusters, ranks.over_clusters)
     sign = "negative" if expected < 0 else "positive"
     claim = f"the claim that better models are more coupled, which asks for a {sign} correlation"
-    if over.reason:
+    if any(one.reason for one in over):
         return f"Whether that agrees with {claim}, cannot be said."
-    if not over.p < LEVEL:
+    signs = {float(np.sign(one.estimate)) for one in (lines, ranks)}
+    if len(signs) > 1 or not all(one.p < LEVEL for one in over):
         return f"That is neither for nor against {claim}."
-    agrees = np.sign(found.estimate) == expected
-    return f"Its sign {'agrees with' if agrees else 'goes against'} {claim}."
+    return f"Its sign {'agrees with' if expected in signs else 'goes against'} {claim}."
 
 
 def course(falls: Mapping[str, Fall], bends: Mapping[str, float], against: Performance) -> str:

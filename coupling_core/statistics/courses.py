@@ -10,7 +10,13 @@ import numpy as np
 from jaxtyping import Float
 from scipy import stats
 
-from coupling_core.statistics.resampling import jackknifed, too_few
+from coupling_core.statistics.resampling import (
+    FLAT,
+    centred,
+    jackknifed,
+    too_few,
+    weighted_mean,
+)
 
 
 @dataclass(frozen=True)
@@ -65,7 +71,16 @@ def bend_p(coupling: Float[np.ndarray, " step"], performance: Float[np.ndarray, 
     x = x / (np.abs(x).max() or 1.0)
 
     def curvature(weights: Float[np.ndarray, "sample step"]) -> Float[np.ndarray, " sample"]:
-        return np.array([_curvature(x[w > 0], coupling[w > 0]) for w in weights])
+        straight = centred(x + 0 * weights, weights)
+        of_straight = weighted_mean(straight**2, weights)
+        of_straight = np.where(of_straight > FLAT, of_straight, np.nan)
+        square = centred(x**2 + 0 * weights, weights)
+        along = weighted_mean(square * straight, weights) / of_straight
+        square = square - along[:, None] * straight
+        of_square = weighted_mean(square**2, weights)
+        return weighted_mean(square * coupling, weights) / np.where(
+            of_square > FLAT, of_square, np.nan
+        )
 
     found = jackknifed(curvature, np.arange(len(x)), "checkpoints", is_correlation=False)
     return found.p
@@ -86,10 +101,3 @@ def _of_order(after: Float[np.ndarray, " step"]) -> float:
         return 1.0
     ranks = np.lexsort((np.arange(len(after)), after)).argsort()  # a tie rises
     return float(stats.kendalltau(np.arange(len(after)), ranks, alternative="less").pvalue)
-
-
-def _curvature(x: Float[np.ndarray, " step"], y: Float[np.ndarray, " step"]) -> float:
-    """Coefficient of x^2 by least squares; NaN where x has fewer than three values."""
-    if len(np.unique(x)) < 3:
-        return np.nan
-    return float(np.linalg.lstsq(np.stack([np.ones(len(x)), x, x**2], 1), y)[0][2])

@@ -137,11 +137,11 @@ def correlations(
         ranked = (_ranks(values, weights) for values in (x, y))
     else:
         ranked = ((values - values.mean()) / values.std() + 0 * weights for values in (x, y))
-    u, v = (_centred(values, weights) for values in ranked)
-    var_u, var_v = (_mean(values**2, weights) for values in (u, v))
+    u, v = (centred(values, weights) for values in ranked)
+    var_u, var_v = (weighted_mean(values**2, weights) for values in (u, v))
     defined = (var_u > FLAT) & (var_v > FLAT)
     size = np.sqrt(np.where(defined, var_u * var_v, np.nan))
-    return np.clip(_mean(u * v, weights) / size, -1, 1)
+    return np.clip(weighted_mean(u * v, weights) / size, -1, 1)
 
 
 def slopes(
@@ -150,9 +150,9 @@ def slopes(
     weights: Float[np.ndarray, "sample point"],
 ) -> Float[np.ndarray, " sample"]:
     """Slope of y in x by least squares for every set of weights; NaN where x is constant."""
-    u, v = (_centred(values + 0 * weights, weights) for values in (x, y))
-    square = _mean(u**2, weights)
-    return _mean(u * v, weights) / np.where(square > FLAT * x.var(), square, np.nan)
+    u, v = (centred(values + 0 * weights, weights) for values in (x, y))
+    square = weighted_mean(u**2, weights)
+    return weighted_mean(u * v, weights) / np.where(square > FLAT * x.var(), square, np.nan)
 
 
 def _ranks(
@@ -164,14 +164,16 @@ def _ranks(
     return (np.cumsum(there, 1) - there / 2)[:, place]
 
 
-def _mean(
+def weighted_mean(
     values: Float[np.ndarray, "sample point"], weights: Float[np.ndarray, "sample point"]
 ) -> Float[np.ndarray, " sample"]:
+    """Mean of the points of every sample."""
     with np.errstate(invalid="ignore"):  # NaN where a sample has none of the points
         return (values * weights).sum(1) / weights.sum(1)
 
 
-def _centred(
+def centred(
     values: Float[np.ndarray, "sample point"], weights: Float[np.ndarray, "sample point"]
 ) -> Float[np.ndarray, "sample point"]:
-    return values - _mean(values, weights)[:, None]
+    """Points less their mean in every sample."""
+    return values - weighted_mean(values, weights)[:, None]

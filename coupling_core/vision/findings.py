@@ -20,7 +20,6 @@ from coupling_core.statistics import (
     correlate,
     model_means,
     over_clusters,
-    p_words,
     residual_correlation,
 )
 from coupling_core.vision.rates import RateEffect, rate_effect
@@ -130,8 +129,8 @@ class VisionFindings:
     def shows(self) -> tuple[str, ...]:
         """What the numbers show, whichever way they fall."""
         return (
-            f"Coupling {_WHERE[self.kind]} {_does(self.of_coupling)}. {self._means('coupling')}.",
-            f"Accuracy on held-out pictures {_does(self.of_accuracy)}. {self._means('accuracy')}.",
+            f"Coupling {_WHERE[self.kind]} {self.of_coupling.told}. {self._means('coupling')}.",
+            f"Accuracy on held-out pictures {self.of_accuracy.told}. {self._means('accuracy')}.",
             f"Accuracy and coupling: {_goes(self.with_accuracy, *self.within_rates)}.",
         )
 
@@ -176,25 +175,6 @@ def every_k(table: pd.DataFrame, kinds: Sequence[str] = ("depth",)) -> tuple[int
     """The K at which a table has scores of these kinds, rising."""
     rows = table[table["kind"].isin(list(kinds))]
     return tuple(int(k) for k in np.sort(rows["k"].dropna().unique()))
-
-
-def _does(found: RateEffect) -> str:
-    """What the rate does, as the end of a sentence."""
-    if found.reason:
-        return f"cannot be told to go with the rate or not: {found.reason}"
-    if found.curve_p < LEVEL:
-        rates = " or ".join(f"{rate:g}" for rate in found.best)
-        return (
-            "goes with the rate along a curve rather than a straight line "
-            f"({p_words(found.curve_p)}), and is highest at rate {rates}"
-        )
-    if found.line_p < LEVEL:
-        way = "rises" if found.slope > 0 else "falls"
-        return f"{way} with the rate on the whole ({p_words(found.line_p)})"
-    return (
-        f"is not seen to go with the rate (a straight line: {p_words(found.line_p)}; a curve: "
-        f"{p_words(found.curve_p)})"
-    )
 
 
 def _goes(over_runs: Correlation, within: ResidualCorrelation, over_seeds: Range) -> str:

@@ -17,7 +17,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy import stats
 
-from coupling_core.statistics import LEVEL
+from coupling_core.statistics import LEVEL, p_words
 
 ROUNDING = 1e-9
 """A share of the range of the numbers below which a difference is none."""
@@ -43,6 +43,25 @@ class RateEffect:
     curve_p: float
     best: tuple[float, ...]
     reason: str = ""
+
+    @property
+    def told(self) -> str:
+        """What the rate does, as the end of a sentence."""
+        if self.reason:
+            return f"cannot be told to go with the rate or not: {self.reason}"
+        if self.curve_p < LEVEL:
+            rates = " or ".join(f"{rate:g}" for rate in self.best)
+            return (
+                "goes with the rate along a curve rather than a straight line "
+                f"({p_words(self.curve_p)}), and is highest at rate {rates}"
+            )
+        if self.line_p < LEVEL:
+            way = "rises" if self.slope > 0 else "falls"
+            return f"{way} with the rate on the whole ({p_words(self.line_p)})"
+        return (
+            f"is not seen to go with the rate (a straight line: {p_words(self.line_p)}; a curve: "
+            f"{p_words(self.curve_p)})"
+        )
 
 
 def rate_effect(
