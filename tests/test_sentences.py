@@ -8,12 +8,12 @@ from scipy import stats
 
 from benchmarks.sentences import CASES
 
-DRAWS = {"interval": 40, "“It stays": 20, "“differences": 20}
-"""Of the sentences that begin so, which take long; of all others 120."""
+DRAWS = {"interval": 30, "“It stays": 20, "“differences": 20}
+"""Of the sentences that begin so, which take long; of all others 100."""
 
 
 def draws_of(case):
-    return next((n for begins, n in DRAWS.items() if case.sentence.startswith(begins)), 120)
+    return next((n for begins, n in DRAWS.items() if case.sentence.startswith(begins)), 100)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.sentence}-{case.world}")
