@@ -226,7 +226,8 @@ def generalization() -> None:
         "coupling against performance is curved beyond its checkpoints' scatter. A highest "
         "checkpoint before the last is not enough for either.\n\n"
         "**Without each family** the correlation is taken again. **Within families** each family's "
-        "mean is subtracted first (from the ranks for $\\rho$), over families of two models or more:"
+        "mean is subtracted first (from the ranks for $\\rho$), "
+        "over families of two models or more:"
     )
     st.latex(
         r"r_{\mathrm{within}} = \operatorname{corr}(x_i - \bar x_{F(i)},\; y_i - \bar y_{F(i)})"
