@@ -247,7 +247,7 @@ often it is false. An interval is said where there is one, and false where it mi
 the others, what is said where nothing is planted is false. What states 95 % may be false in 5 %;
 {draws:,} draws tell that to within {error:.1%}.
 
-**{missed} of {n} are false more often than they may be.** Limits that are known are allowed for in
+**{missed} of {n} is false more often than it may be.** Limits that are known are allowed for in
 the last column: where each family has a relation of its own, of either sign, or performance is a
 square of coupling, the interval of Pearson's correlation over families is somewhat too short (no
 sentence on the claim is, for it asks of the ranks too); where the runs of one rate scatter five
