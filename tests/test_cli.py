@@ -14,7 +14,7 @@ from cases import random_result
 
 from coupling_core import Request, Store, View, measure, score_pairs
 from coupling_core.archive import load
-from coupling_core.scores import bootstrap, mean_off_diagonal
+from coupling_core.scores import mean_interval, mean_off_diagonal
 
 PROMPT = "The cat sat on the mat"
 OTHER = "the dog lay down"
@@ -389,7 +389,7 @@ def test_an_aggregate_has_mean_median_and_interval_over_prompts(depth, listed, f
     said = json.loads(out)
     per_prompt = np.array([means(folder, p) for p in (PROMPT, OTHER)])
     for name, values in zip(("coupling", "corrected"), per_prompt.T, strict=True):
-        wanted = bootstrap(values)
+        wanted = mean_interval(values)
         over = said["over_prompts"][name]
         assert over["mean"] == pytest.approx(values.mean(), abs=1e-6)
         assert over["median"] == pytest.approx(wanted.median, abs=1e-6)
