@@ -205,8 +205,10 @@ def differences(found: Comparison) -> list[str]:
 
 
 def _digests(left: DepthResult, right: DepthResult) -> list[str]:
-    same = left.identity.get("digest") == right.identity.get("digest")
-    return ["how much was stored"] if same else ["the weights, under one name"]
+    ours, theirs = (side.identity.get("digest") for side in (left, right))
+    if not (ours and theirs):  # measured without a store, which alone asks who a module is
+        return ["perhaps the weights, under one name: what was not stored is not known by them"]
+    return ["how much was stored"] if ours == theirs else ["the weights, under one name"]
 
 
 def _weights(result: DepthResult) -> str:

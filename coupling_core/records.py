@@ -18,6 +18,10 @@ SCHEMA = 1
 """Version of the stored form. Every change that moves a number raises it."""
 
 DEFAULT_MODEL = "smollm2-135m"
+OWN = "module:"
+"""Begins what the request of a stored result says in place of a model's name where a module of
+somebody's own was measured; its class follows."""
+
 DEFAULT_K = 50
 DEFAULT_K_VIEW = 32
 TOKEN_K_VIEW = 16

@@ -20,6 +20,9 @@ IDS = [5, 17, 42, 8, 99, 17, 3]
 CPU = torch.device("cpu")
 
 
+IN_MEMORY = Request(tuple(IDS), k=8, k_view=8)
+
+
 def request(model, **changes):
     return Request(tuple(IDS), model=str(model), k=8, k_view=8, **changes)
 
@@ -45,7 +48,7 @@ def test_streamed_and_resident_agree_to_the_bit(tmp_path, family):
     resident, streamed = load(asked, "cpu", streamed=False), load(asked, "cpu", streamed=True)
     assert {p.dtype for p in resident.model.parameters()} == {torch.float32}
     assert {p.dtype for p in streamed.model.parameters()} == {torch.bfloat16}
-    results = [measure(asked, model=m.model, tokenizer=m.tokenizer) for m in (resident, streamed)]
+    results = [measure(IN_MEMORY, model=held.model) for held in (resident, streamed)]
     assert same(*results)
 
 
@@ -70,7 +73,7 @@ def test_a_precision_rounds_the_weights_and_not_the_arithmetic(tmp_path, dtype):
     rounded = copy.deepcopy(load(request(path), "cpu").model)
     for parameter in rounded.parameters():
         parameter.data = parameter.data.to(getattr(torch, dtype)).float()
-    expected = measure(request(path), model=rounded)
+    expected = measure(IN_MEMORY, model=rounded)
     assert same(measure(request(path, dtype=dtype), device="cpu"), expected)
     assert not same(measure(request(path), device="cpu"), expected)
     twin = load(request(path, untrained=0, dtype=dtype), "cpu").model
@@ -104,7 +107,7 @@ def test_quantised_equals_the_model_it_dequantises_to(tmp_path, family, form):
         if weights.is_quantised(module):
             weight, target = weights.dequantised_weight(module), plain.get_submodule(name)
             target.weight.data = weight if isinstance(target, nn.Linear) else weight.T.contiguous()
-    expected = measure(request(path), model=plain)
+    expected = measure(IN_MEMORY, model=plain)
     found = measure(request(path, quantize=form), device="cpu")
     c, right = (score_pairs(result, View(k=8)).coupling for result in (found, expected))
     assert c == pytest.approx(right, abs=1e-6)
@@ -116,7 +119,7 @@ def test_4_bit_weights_that_a_forward_pass_repacked_are_refused(tmp_path):
     module = next(m for m in model.modules() if weights.is_quantised(m))
     module.weight.quant_state.packing_format_for_cpu = True
     with pytest.raises(InputError, match="were repacked"):
-        measure(request("own"), model=model)
+        measure(IN_MEMORY, model=model)
 
 
 def test_a_block_that_passes_no_gradient_is_refused():
