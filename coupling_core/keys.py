@@ -83,7 +83,7 @@ def lacked(request: Request, kind: str) -> str:
 def outdated(request: Request, identity: Mapping[str, Any]) -> str:
     """Why a stored result answers no request any more; "" where it does."""
     what = "" if identity.get("form") else lacked(request, str(identity.get("kind")))
-    return what and f"measured when {what} was not noted: measure it again"
+    return what and f"its key does not tell {what}: measure it again"
 
 
 def parse_key(text: str) -> Key | None:

@@ -82,9 +82,8 @@ def _row(entry: Entry) -> dict[str, object]:
         "Size": size(entry.size),
         "Measured": entry.provenance["date"][:16].replace("T", " "),
         "From": entry.path.parent.name if entry.read_only else "here",
-        "Note": entry.outdated,
         "Key": entry.key,
-    }
+    } | ({"Note": entry.outdated} if entry.outdated else {})
 
 
 def _weights(request: Request) -> str:
@@ -121,7 +120,7 @@ def _obstacle(entry: Entry) -> str:
     if entry.problem or entry.request is None:
         return sentence(entry.problem)
     if entry.outdated:
-        return f"It was {entry.outdated}. It can only be downloaded."
+        return f"{sentence(entry.outdated)} This one can only be downloaded."
     if not admission.allowed(entry.request.model, entry.request.revision):
         return "Its model is not offered here: download it."
     try:

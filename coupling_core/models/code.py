@@ -81,6 +81,8 @@ def _held(function: FunctionType) -> list[Any]:
 
 def home(function: Any) -> str:
     """The module in which a callable was written, whatever it says of itself."""
+    if isinstance(function, MethodType):
+        return home(function.__func__)
     if isinstance(function, FunctionType):
         return str(function.__globals__.get("__name__", "__main__"))
     if isinstance(function, type):

@@ -116,11 +116,13 @@ class _Reader:
 
     def hooks(self, where: str, hooks: Mapping[int, Any]) -> list[Any]:
         """What runs before or after a module; what only watches is left out."""
-        each = [hook for hook in hooks.values() if code.home(hook) != _WATCHING]
-        for hook in each:
+        told = []
+        for hook in hooks.values():
             if name := code.foreign(hook):
                 self.foreign.append(f"a hook on {where} ({name})")
-        return [self._code(hook) for hook in each]
+            elif code.home(hook) != _WATCHING:
+                told.append(self._code(hook))
+        return told
 
     def functions(self, module: ModuleType | None) -> None:
         """Look for functions of a file that are not as they were written."""
@@ -155,8 +157,9 @@ class _Reader:
         if name == "forward" and _only_moves(module, value):
             return [name, "moves"]
         if name in _ENTRIES or code.foreign(value):
-            told = code.foreign(value) or f"{code.home(value)}, put there later"
+            told = code.foreign(value) or f"{_name(value)}, put there later"
             self.foreign.append(f"{self._where()}.{name} was replaced ({told})")
+            return [name, told]
         return [name, self._code(value)]
 
     def _class(self, cls: type) -> Any:
