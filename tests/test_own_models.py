@@ -1,5 +1,6 @@
 """Modules of one's own: a stored number is that of this very module, or there is none."""
 
+import itertools
 import logging
 from dataclasses import replace
 
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 import tiny
 import torch
+from config_mutations import FAMILIES, WAYS, outcomes
 from torch import nn
 
 from coupling_core import ComputeError, InputError, Request, Store, measure
@@ -163,6 +165,23 @@ def test_a_named_model_is_not_stored_while_the_program_changes_what_it_computes(
     assert "changes what models compute" in found.provenance["not_stored"]
     assert not stores[0].entries()
     assert measure(request, stores[0]).key
+
+
+QUICK = [("llama", way) for way in WAYS] + [("gemma3", "restored")]
+
+
+@pytest.mark.parametrize(
+    ("family", "way"),
+    [
+        pytest.param(*case, marks=() if case in QUICK else pytest.mark.families)
+        for case in itertools.product(FAMILIES, WAYS)
+    ],
+)
+def test_a_field_of_the_config_that_changes_gives_another_key_or_the_same_numbers(family, way):
+    found = outcomes(family, way)
+    assert found.keys() <= {"new key", "same numbers", "no such model"}
+    assert found["new key"] > 5
+    assert found.total() > 30
 
 
 # ---- what is read

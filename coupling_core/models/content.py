@@ -32,7 +32,8 @@ _IDLE = frozenset(
     {
         *("name_or_path", "_name_or_path", "base_model_name_or_path", "_commit_hash"),
         *("transformers_version", "warnings_issued", "generation_config", "_is_hf_initialized"),
-        *("tied_params_map", "tied_pointers_to_remove", "original_devices"),
+        *("_output_capturing_hooks_installed", "tied_params_map"),
+        *("tied_pointers_to_remove", "original_devices"),
     }
 )
 """What models, their configurations and hooks hold that changes no number: where they came from,
