@@ -42,14 +42,27 @@ def same(a, b):
     return all(np.array_equal(x, y) for x, y in zip(scores(a), scores(b), strict=True))
 
 
-@pytest.mark.parametrize("family", ["llama", "gemma3", "gpt_neox", "bert", "t5"])
-def test_streamed_and_resident_agree_to_the_bit(tmp_path, family):
-    asked = request(folder(tmp_path / family, family))
+QUICK = ("llama", "gemma3", "gpt_neox", "bert", "t5")
+MEASURED = (*tiny.CAUSAL, *tiny.BIDIRECTIONAL, *tiny.TWO_STACKS)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
+@pytest.mark.parametrize(
+    "family",
+    [pytest.param(each, marks=() if each in QUICK else pytest.mark.families) for each in MEASURED],
+)
+def test_streamed_and_resident_agree_to_the_bit(tmp_path, family, dtype):
+    stored = torch.bfloat16 if dtype == "float32" else torch.float32
+    asked = request(folder(tmp_path / family, family, stored), dtype=dtype)
     resident, streamed = load(asked, "cpu", streamed=False), load(asked, "cpu", streamed=True)
+    held = torch.bfloat16 if dtype == "float32" else getattr(torch, dtype)
     assert {p.dtype for p in resident.model.parameters()} == {torch.float32}
-    assert {p.dtype for p in streamed.model.parameters()} == {torch.bfloat16}
+    assert {p.dtype for p in streamed.model.parameters()} == {held}
     results = [measure(IN_MEMORY, model=held.model) for held in (resident, streamed)]
     assert same(*results)
+    exact = tiny.model(family).buffers() if stored == torch.float32 else ()
+    for rounded, constant in zip(resident.model.buffers(), exact, strict=False):
+        assert torch.equal(rounded, constant)
 
 
 def test_a_model_that_does_not_fit_is_streamed(tmp_path, monkeypatch):
@@ -229,6 +242,12 @@ def test_weights_that_mean_nothing_are_refused(spoil, word):
 
 def test_a_model_of_ones_own_says_its_precision():
     assert wrap(tiny.model("llama").half(), None).dtype == "float16"
+
+
+def test_quantised_weights_are_not_rounded_as_well(tmp_path):
+    path = folder(tmp_path / "model")
+    with pytest.raises(InputError, match="are not rounded to bfloat16 as well"):
+        load(request(path, quantize="nf4", dtype="bfloat16"), "cpu")
 
 
 def test_an_untrained_twin_cannot_be_quantised():
