@@ -228,6 +228,16 @@ def test_a_gguf_file_that_is_replaced_while_it_is_read_leaves_nothing(tmp_path, 
     assert not source.converted.exists()
 
 
+@pytest.mark.parametrize("lost", ["model.layers.1.mlp.up_proj.weight", "model.norm.weight"])
+def test_weights_that_are_missing_are_no_random_ones(lost, tmp_path):
+    folder = tiny.folder(tmp_path / "m")
+    weights = load_file(folder / "model.safetensors")
+    del weights[lost]
+    save_file(weights, folder / "model.safetensors", {"format": "pt"})
+    with pytest.raises(ComputeError, match=f"no weights for {lost} of LlamaForCausalLM"):
+        measure(request(folder))
+
+
 # ---- what was stored when less was noted
 
 

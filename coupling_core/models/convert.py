@@ -10,6 +10,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from coupling_core.digests import seal
 from coupling_core.errors import ComputeError
 from coupling_core.identity import ALIASES, Source, locate
+from coupling_core.models.reading import read_whole
 from coupling_core.models.words import plain_errors, quiet
 from coupling_core.records import Request
 
@@ -61,9 +62,7 @@ def _rewrite(file: Path, alone: Path, folder: Path) -> None:
     where: dict[str, Any] = {"gguf_file": file.name, "trust_remote_code": False}
     tokenizer: Any = AutoTokenizer.from_pretrained(alone, **where)  # nosec B615  # a folder
     tokenizer.save_pretrained(folder)
-    model: Any = AutoModelForCausalLM.from_pretrained(  # nosec B615  # the same
-        alone, dtype=torch.float32, **where
-    )
+    model = read_whole(AutoModelForCausalLM, alone, torch.float32, where)
     # The weights are plain float32 now; what still says otherwise would block saving.
     del model.config.quantization_config
     model.hf_quantizer = None

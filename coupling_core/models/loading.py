@@ -37,6 +37,7 @@ from coupling_core.models.precision import (
     stored_tensors,
     stored_weights,
 )
+from coupling_core.models.reading import read_whole
 from coupling_core.models.weights import is_quantised
 from coupling_core.models.words import plain_errors, quiet
 from coupling_core.records import Dtype, Quantisation, Request
@@ -211,13 +212,8 @@ def _trained(
                 f"weights that are quantised ({request.quantize}) are not rounded to "
                 f"{request.dtype} as well: leave out one of the two"
             )
-        model = family.from_pretrained(
-            where,
-            dtype=torch.float32,
-            quantization_config=_quantisation(request.quantize),
-            device_map={"": device},
-            **options,
-        )
+        form = {"quantization_config": _quantisation(request.quantize), "device_map": {"": device}}
+        model = read_whole(family, where, torch.float32, options | form)
         if not any(map(is_quantised, model.modules())):
             raise InputError(
                 f"bitsandbytes finds nothing to quantise in {type(model).__name__}, whose layers "
@@ -228,14 +224,14 @@ def _trained(
     if streamed is None:
         streamed = FLOAT32_BYTES * entries.total() > (1 - SPARE) * usable_memory(device)
     if not streamed:
-        model = family.from_pretrained(where, dtype=torch.float32, **options).float()
+        model = read_whole(family, where, torch.float32, options).float()
         round_to(stored_tensors(model), dtype, torch.float32)
         model = model.to(device)
         if shared:
             _unmap(model)
         return model
     held = precision_of(entries) if dtype == torch.float32 else dtype
-    model = family.from_pretrained(where, dtype=held, **options)
+    model = read_whole(family, where, held, options)
     restore_buffers(model, family)
     if dtype != torch.float32:  # some families keep what they hold most dear in float32
         round_to(stored_tensors(model), dtype, held)
