@@ -21,7 +21,14 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from coupling_core.errors import InputError
-from coupling_core.records import ROLES, SAMPLED_DEFINITIONS, Definition, View, parse_blocks
+from coupling_core.records import (
+    ROLES,
+    SAMPLED_DEFINITIONS,
+    Definition,
+    View,
+    resolve_block,
+    resolve_blocks,
+)
 from coupling_core.results import DepthResult, Result
 
 DEFINITION_NAMES: dict[Definition, str] = {
@@ -156,8 +163,7 @@ def score_pairs(result: DepthResult, view: View) -> Scores:
         InputError: where K exceeds what the result holds, or a block is out of range.
     """
     require_k(result, view.k)
-    blocks = view.blocks or parse_blocks(None, result.n_blocks)
-    require_blocks(result, *blocks)
+    blocks = resolve_blocks(view.blocks, result.n_blocks)
     at = np.array(blocks) - 1
     rows, k = np.ix_(at, at), view.k
     role = ROLES.index(view.role)
@@ -172,23 +178,23 @@ def score_pairs(result: DepthResult, view: View) -> Scores:
     floor = np.broadcast_to(
         chance_floor(result, view.definition, view.p)[at, k - 1, None], coupling.shape
     )
-    return Scores(coupling, floor, corrected(coupling, floor), tuple(blocks))
+    return Scores(coupling, floor, corrected(coupling, floor), blocks)
 
 
 def score_by_k(
     result: DepthResult, block: int, basis: int, view: View
 ) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:
-    """Score of one pair and its chance floor for K = 1..Kmax; blocks are numbered from 1.
+    """Score of one pair and its chance floor for K = 1..Kmax.
 
     Raises:
         InputError: where a block is out of range.
     """
-    require_blocks(result, block, basis)
-    pair = ROLES.index(view.role), block - 1, basis - 1
-    s = result.singular_values[block - 1]
+    row, column = (resolve_block(each, result.n_blocks) - 1 for each in (block, basis))
+    pair = ROLES.index(view.role), row, column
+    s = result.singular_values[row]
     by_k = score(result.diagonal[pair], result.off_diagonal[pair], s, view.definition, view.p)
-    by_k[min(result.rank[block - 1], result.rank[basis - 1]) :] = np.nan
-    return by_k, chance_floor(result, view.definition, view.p)[block - 1]
+    by_k[min(result.rank[row], result.rank[column]) :] = np.nan
+    return by_k, chance_floor(result, view.definition, view.p)[row]
 
 
 def mean_by_k(
@@ -199,7 +205,7 @@ def mean_by_k(
     Raises:
         InputError: where a block is out of range.
     """
-    blocks = view.blocks or parse_blocks(None, result.n_blocks)
+    blocks = resolve_blocks(view.blocks, result.n_blocks)
     pairs = [
         score_by_k(result, block, basis, view)
         for block in blocks
@@ -300,15 +306,6 @@ def require_k(result: Result, k: int) -> None:
             else "what was measured; ask for it when computing"
         )
         raise InputError(f"K must lie in 1..{result.k_max} ({why}), and {k} was asked for")
-
-
-def require_blocks(result: Result, *blocks: int) -> None:
-    """Refuse a block that the model does not have."""
-    for block in blocks:
-        if not 1 <= block <= result.n_blocks:
-            raise InputError(
-                f"block {block} is out of range: this result has blocks 1..{result.n_blocks}"
-            )
 
 
 def _has_rank(result: DepthResult, k: int) -> Bool[np.ndarray, "block block"]:

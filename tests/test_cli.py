@@ -14,6 +14,7 @@ from cases import random_result
 
 from coupling_core import Request, Store, View, measure, score_pairs
 from coupling_core.archive import load
+from coupling_core.digests import seal
 from coupling_core.scores import mean_interval, mean_off_diagonal
 
 PROMPT = "The cat sat on the mat"
@@ -610,8 +611,6 @@ def state_of(answer, model):
 
 
 def test_models_says_what_state_an_alias_is_in(run, gguf_alias):
-    from coupling_core import identity
-
     assert state_of(run("models", "--json"), "toy") == ("not installed", "pip install toy")
     (gguf_alias / "toy.gguf").write_bytes(b"GGUF")
     state, remedy = state_of(run("models", "--json"), "toy")
@@ -622,7 +621,7 @@ def test_models_says_what_state_an_alias_is_in(run, gguf_alias):
     (converted / "config.json").write_text("{}")
     (converted / "model.safetensors").write_bytes(b"weights")
     assert state_of(run("models", "--json"), "toy")[0] == "not converted"  # not to its end
-    identity.seal(converted)
+    seal(converted)
     assert state_of(run("models", "--json"), "toy") == ("ready", "")
     assert "toy" in run("models")[1]
 

@@ -1,5 +1,7 @@
 """Models that read images: their Jacobians, their tokens, and what is refused."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -14,7 +16,7 @@ from coupling_core.images import from_pixels, in_words, is_image, read_image, to
 from coupling_core.jacobian import block_jacobian
 from coupling_core.models import load
 from coupling_core.positions import output_jacobians, self_jacobians
-from coupling_core.records import View
+from coupling_core.records import DEFAULT_MODEL, View
 from coupling_core.rows import Rows
 from coupling_core.trace import trace
 
@@ -161,7 +163,8 @@ def test_a_grey_picture_is_read_by_a_model_of_colours_and_the_other_way_round(fo
 def test_the_same_image_as_own_model_and_as_folder(folders):
     request = Request(vision_models.picture(), model=folders["vit"], token=1, k=4)
     processor = vision_models.processor()
-    own = measure(request, model=vision_models.model("vit"), tokenizer=processor)
+    bare = replace(request, model=DEFAULT_MODEL)
+    own = measure(bare, model=vision_models.model("vit"), tokenizer=processor)
     scores = [score_pairs(r, View(4)).coupling for r in (measure(request), own)]
     assert np.allclose(*scores, atol=1e-6)
 

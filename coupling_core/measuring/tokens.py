@@ -5,11 +5,10 @@ from typing import Any
 import numpy as np
 
 from coupling_core.decode import Reader
-from coupling_core.errors import InputError
 from coupling_core.hardware import algebra_device
 from coupling_core.measuring.common import Report, canonical, kept_k, provenance, reading
 from coupling_core.models import LoadedModel
-from coupling_core.records import Request, resolve_token
+from coupling_core.records import Request, resolve_block, resolve_token
 from coupling_core.results import Progress, TokenMeansResult, TokenResult, TokensResult
 from coupling_core.results.token_means import GRID
 from coupling_core.token_coupling import Positions, pairs
@@ -107,16 +106,8 @@ def _blocks(request: Request, n_blocks: int) -> tuple[int, int] | None:
     """The blocks l and l' in 1..L; None for all."""
     if request.block is None or request.other_block is None:
         return None
-    found = []
-    for asked in (request.block, request.other_block):
-        block = asked + n_blocks + 1 if asked < 0 else asked
-        if not 1 <= block <= n_blocks:
-            raise InputError(
-                f"block {asked} is out of range: this model has blocks 1..{n_blocks} "
-                "(-1 is the last)"
-            )
-        found.append(block)
-    return found[0], found[1]
+    asked = request.block, request.other_block
+    return resolve_block(asked[0], n_blocks), resolve_block(asked[1], n_blocks)
 
 
 def _expected(request: Request, reader: Reader, fixed: int | None) -> int:

@@ -1,5 +1,6 @@
 """A model in memory, with its tokenizer."""
 
+import json
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -106,6 +107,14 @@ class LoadedModel:
         return tuple(
             f"#{i}" if piece is None else next(known) for i, piece in zip(ids, pieces, strict=True)
         )
+
+    def vocabulary(self) -> str:
+        """All that names tokens: a fast tokenizer in its stored form, a slow one's table."""
+        backend = getattr(self.tokenizer, "backend_tokenizer", None)
+        if backend is not None:
+            return str(backend.to_str())
+        table = getattr(self.tokenizer, "get_vocab", dict)
+        return json.dumps(sorted(table().items()))
 
     @cached_property
     def _is_byte_level(self) -> bool:
