@@ -24,6 +24,7 @@ SCRIPTS = (
     "cost",
     "streaming",
     "startup",
+    "fresh",
     "training",
     "load",
     "sweeps",

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from coupling_core import startup
 from coupling_core.errors import ComputeError, CouplingError, InputError
 from coupling_core.identity import identify
 from coupling_core.records import Request
@@ -105,9 +106,10 @@ def _compute(
     fast: bool,
     report: Report,
 ) -> Result:
-    from coupling_core import hardware, measuring, models
-
     report(Progress("loading"))
+    with startup.importing(request if model is None else None):
+        from coupling_core import hardware, measuring, models
+
     if model is not None:
         loaded = models.wrap(model, tokenizer)
     else:

@@ -57,7 +57,13 @@ def test_without_a_checkout_the_command_says_so(run, monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "name", ["jacobian", "growth", pytest.param("streaming", marks=pytest.mark.slow)]
+    "name",
+    [
+        "jacobian",
+        "growth",
+        pytest.param("streaming", marks=pytest.mark.slow),
+        pytest.param("fresh", marks=[pytest.mark.slow, pytest.mark.real]),
+    ],
 )
 def test_a_script_gives_well_formed_results(name):
     well_formed(name, import_module(f"benchmarks.{name}").collect(quick=True))
