@@ -141,13 +141,8 @@ def products_by() -> Results:
     return {
         "library": chosen.library,
         "libraries": dict(chosen.gflops),
-        "instructions": instructions(),
+        "instructions": hardware.instructions(),
     }
-
-
-def instructions() -> str:
-    """The kind of processor, by the vectors that torch computes with: AVX2, AVX512, ..."""
-    return torch.backends.cpu.get_cpu_capability()
 
 
 def peak_words(gemm: Results) -> str:
@@ -255,7 +250,7 @@ def environment() -> Results:
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "commit": _commit(),
         "processor": _processor(),
-        "instructions": instructions(),
+        "instructions": hardware.instructions(),
         "cores": os.cpu_count(),
         "memory_bytes": psutil.virtual_memory().total,
         "gpu": torch.cuda.get_device_name() if cuda else None,

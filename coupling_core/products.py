@@ -92,6 +92,12 @@ def choice() -> Choice:
     return _chosen[threads]
 
 
+def library() -> str:
+    """The library for the present number of threads, so far: torch's own until it is chosen."""
+    chosen = _chosen.get(torch.get_num_threads())
+    return chosen.library if chosen else OWN
+
+
 def _choose(threads: int) -> Choice:
     if ONEDNN is None:
         return Choice(OWN, {}, threads)

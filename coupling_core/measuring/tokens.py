@@ -9,7 +9,7 @@ from coupling_core.decode import Reader, read
 from coupling_core.errors import InputError
 from coupling_core.hardware import algebra_device
 from coupling_core.jacobian import block_jacobian, check_derivative
-from coupling_core.measuring.common import Report, canonical, kept_k, provenance
+from coupling_core.measuring.common import Report, canonical, kept_k, passport, provenance
 from coupling_core.models import LoadedModel
 from coupling_core.records import Request, resolve_token
 from coupling_core.results import Progress, TokenMeansResult, TokenResult, TokensResult
@@ -43,7 +43,9 @@ def compose(
         "token": fixed or 0,
         "causal": traced.kind.causal,
         "block_count": reader.n_blocks,
-        "provenance": provenance(loaded, traced.kind) | {"derivative_error": error},
+        "provenance": provenance(loaded, traced.kind)
+        | passport(loaded, traced.blocks[-1].output[None], traced.logits)
+        | {"derivative_error": error},
     }
     if blocks is None:
         return _means(request, reader, fixed, about, report)
