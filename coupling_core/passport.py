@@ -7,7 +7,7 @@ one: the hash tells whether they agree to the last bit, the sketch how far they 
 The sketch of x adds up its entries in `SUMS` groups, each entry with a sign of its own; groups and
 signs are drawn once for all. It is linear in x, and the expected square of the sketch's norm is
 that of x (a count sketch: Charikar, Chen and Farach-Colton, 2002), so that the norm of the
-difference of two sketches estimates that of x - x' within an eighth, one standard deviation.
+difference of two sketches estimates that of x - x', with a standard deviation of an eighth.
 """
 
 import hashlib

@@ -36,7 +36,7 @@ class Recheck:
         key: of the result.
         verdict: "unchanged" to the bit or to rounding; "changed"; "unknown" where it cannot be
             told.
-        change: by which part of its norm that has changed which the model gives, estimated within
+        change: by which part of its norm that has changed which the model gives, estimated to about
             an eighth; 0 where no bit has, None where it is unknown.
         others: what is known to be another than it was, such as "transformers 5.20.0 -> 5.23.0".
         why: it is unknown; "" where it is not.
