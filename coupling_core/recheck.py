@@ -93,10 +93,11 @@ def recheck(
         return Recheck(result.key, "unknown", why=str(error))
     now = passport_of(made)
     assert now is not None  # it was made just now
+    another = ", ".join(_others(_named(result.identity), _named(identity)))
     others = (
-        *_others("its model's {}", _named(result.identity), _named(identity)),
+        *[f"the model there is not the one that was measured ({another})"][: bool(another)],
         *["its prompt is read as other tokens"][: ids != result.token_ids.tolist()],
-        *_others("{}", _made_by(result.provenance, before), _made_by(made, now)),
+        *_others(_made_by(result.provenance, before), _made_by(made, now)),
     )
     apart = 0.0 if is_same(before, now) else change(before, now)
     verdict: Any = "unchanged" if apart <= ROUNDING else "changed"
@@ -162,19 +163,16 @@ def _made_by(provenance: Mapping[str, Any], passport: Passport) -> dict[str, Any
     """By what something was computed."""
     parts = asdict(passport)
     by = {name: parts[name] for name in _BY}
-    return (
-        dict(provenance["versions"])
-        | by
-        | {name: provenance.get(name) for name in ("device", "threads")}
-    )
+    on = {name: provenance.get(name) for name in ("device", "threads")}
+    return dict(provenance["versions"]) | by | on
 
 
-def _others(words: str, before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
+def _others(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
     """Each thing that was another before, with what it was and is."""
     for name in dict.fromkeys((*before, *now)):
         was, is_now = (_short(known.get(name)) for known in (before, now))
         if was != is_now:
-            yield f"{words.format(name)} {was} -> {is_now}"
+            yield f"{name} {was} -> {is_now}"
 
 
 def _short(value: Any) -> str:
