@@ -11,9 +11,10 @@ difference of two sketches estimates that of x - x', with a standard deviation o
 """
 
 import hashlib
+import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -99,6 +100,11 @@ def is_same(before: Passport, now: Passport) -> bool:
         (each.states.digest, each.logits.digest if each.logits else "") for each in (before, now)
     ]
     return digests[0] == digests[1]
+
+
+def plain(passport: Passport) -> dict[str, Any]:
+    """A passport as it comes back from a file: JSON has lists and no tuples."""
+    return json.loads(json.dumps(asdict(passport)))
 
 
 def passport_of(provenance: Mapping[str, Any]) -> Passport | None:

@@ -1,7 +1,7 @@
 """What every composition says of how a result was made."""
 
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -12,7 +12,7 @@ from torch import Tensor
 from coupling_core import hardware, products
 from coupling_core.errors import InputError
 from coupling_core.models import LoadedModel
-from coupling_core.passport import Passport, Sketch, sketch
+from coupling_core.passport import Passport, Sketch, plain, sketch
 from coupling_core.records import Request
 from coupling_core.results import Progress
 from coupling_core.runner import Kind
@@ -58,7 +58,7 @@ def passport(
         instructions=hardware.instructions(),
         products=products.library(),
     )
-    return {"passport": asdict(made)}
+    return {"passport": plain(made)}
 
 
 def _sketch(tensor: Tensor) -> Sketch:
