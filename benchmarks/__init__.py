@@ -25,6 +25,7 @@ SCRIPTS = (
     "cost",
     "streaming",
     "startup",
+    "fresh",
     "training",
     "load",
     "sweeps",

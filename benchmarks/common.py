@@ -24,7 +24,7 @@ from transformers import LlamaConfig, LlamaForCausalLM
 
 from coupling_core import Request, hardware
 from coupling_core.models import load
-from coupling_core.products import ONEDNN, product
+from coupling_core.products import ONEDNN, choice, product
 
 ROOT = Path(__file__).parents[1]
 GEMM_SIZE = {"cpu": 2048, "cuda": 8192}
@@ -111,7 +111,8 @@ def interleaved(
 
     Returns:
         for each run the medians of `wall` and `cpu` seconds and every sample; under "gemm" the
-        float32 peak that a large matrix product reached beside them, in GFLOP/s of each clock.
+        float32 peak that a large matrix product reached beside them, in GFLOP/s of each clock, and
+        which library multiplied, with what each of them reached when it was chosen.
     """
     gemm = gemm_peak(device)
     for run in runs.values() if warm_up else ():
@@ -124,13 +125,38 @@ def interleaved(
     flop = 2 * GEMM_SIZE[device] ** 3 / 1e9
     peak = found.pop("gemm")
     rates = {"gflops": flop / peak["wall"], "gflops_cpu": flop / max(peak["cpu"], 1e-9)}
-    return found | {"gemm": rates | {"threads": torch.get_num_threads()}}
+    library = products_by() if device == "cpu" else {}
+    return found | {"gemm": rates | {"threads": torch.get_num_threads()} | library}
 
 
 def medians(samples: list[tuple[float, float]]) -> Results:
     """Medians of wall and CPU seconds, with the samples."""
     walls, cpus = zip(*samples, strict=True)
     return {"wall": median(walls), "cpu": median(cpus), "walls": walls, "cpus": cpus}
+
+
+def products_by() -> Results:
+    """Which library multiplies large matrices on this processor, and how fast each does."""
+    chosen = choice()
+    return {
+        "library": chosen.library,
+        "libraries": dict(chosen.gflops),
+        "instructions": hardware.instructions(),
+    }
+
+
+def peak_words(gemm: Results) -> str:
+    """The peak, with the library that reached it and the kind of processor."""
+    said = f"GEMM peak {gemm['gflops']:.0f} GFLOP/s"
+    if "library" not in gemm:  # measured before there was a choice
+        return said
+    return f"{said} by {gemm['library']} on {gemm['instructions']}"
+
+
+def choice_words(gemm: Results) -> str:
+    """Which library was chosen, and how fast each was."""
+    speeds = ", ".join(f"{name} {speed:.0f}" for name, speed in gemm["libraries"].items())
+    return f"{gemm['library']}, chosen on {gemm['instructions']}: {speeds} GFLOP/s"
 
 
 def gemm_peak(device: str = "cpu") -> Run:
@@ -224,6 +250,7 @@ def environment() -> Results:
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "commit": _commit(),
         "processor": _processor(),
+        "instructions": hardware.instructions(),
         "cores": os.cpu_count(),
         "memory_bytes": psutil.virtual_memory().total,
         "gpu": torch.cuda.get_device_name() if cuda else None,

@@ -112,8 +112,9 @@ def collect(quick: bool) -> common.Results:
 
 
 def summary(results: common.Results) -> common.Rows:
-    """Every length on every number of threads at every K, and the memory."""
-    rows = [_row(row, int(k), found) for row in results["rows"] for k, found in row["k"].items()]
+    """Who multiplies; every length on every number of threads at every K; and the memory."""
+    rows = list(dict(_choice(row) for row in results["rows"] if "library" in row["gemm"]).items())
+    rows += [_row(row, int(k), found) for row in results["rows"] for k, found in row["k"].items()]
     for length, ours in results["memory"]["run_ours"].items():
         what = f"anonymous memory above that of the loaded model, {length} tokens"
         peer = results["memory"]["run_released"][length]
@@ -123,8 +124,14 @@ def summary(results: common.Results) -> common.Rows:
     return rows
 
 
+def _choice(row: common.Results) -> tuple[str, str]:
+    count = row["gemm"]["threads"]
+    what = f"library of large products, {count} {common.plural('thread', count)}"
+    return what, common.choice_words(row["gemm"])
+
+
 def _row(row: common.Results, k: int, found: common.Results) -> tuple[str, str]:
-    count, gflops = row["gemm"]["threads"], row["gemm"]["gflops"]
+    count = row["gemm"]["threads"]
     what = f"all pairs, K = {k}, {row['tokens']} tokens, {count} {common.plural('thread', count)}"
     said = f"{found['ours']['wall']:.2f} s (CPU {found['ours']['cpu']:.2f} s)"
     if "released" in found:
@@ -135,7 +142,7 @@ def _row(row: common.Results, k: int, found: common.Results) -> tuple[str, str]:
             f"({peer['cpu']:.0f} s{scaled}), {_times(fastest)} times less than that in "
             "its fastest batches"
         )
-    return what, f"{said}; GEMM peak {gflops:.0f} GFLOP/s"
+    return what, f"{said}; {common.peak_words(row['gemm'])}"
 
 
 def _times(peer: common.Results) -> str:

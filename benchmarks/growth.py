@@ -67,8 +67,7 @@ def summary(results: common.Results) -> common.Rows:
         (
             f"CPU time of a measurement, {name} = {line['values'][0]} to {line['values'][-1]}",
             f"{line['cpu'][0]:.2f} to {line['cpu'][-1]:.2f} s, exponent {line['exponent']:.2f}, "
-            f"{line['last_exponent']:.2f} over the last two; "
-            f"GEMM peak {line['gemm']['gflops']:.0f} GFLOP/s",
+            f"{line['last_exponent']:.2f} over the last two; {common.peak_words(line['gemm'])}",
         )
         for name, line in results["lines"].items()
     ]

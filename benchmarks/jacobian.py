@@ -118,8 +118,8 @@ def summary(results: common.Results) -> common.Rows:
 def _said(row: common.Results, rows: list[common.Results]) -> str:
     said = [
         f"{1e3 * row['ours']['wall']:.1f} ms",
-        f"{row['operations'] / 1e9:.2f} GFLOP by formula at {row['fraction']:.0%} of the GEMM peak "
-        f"({row['gemm']['gflops']:.0f} GFLOP/s)",
+        f"{row['operations'] / 1e9:.2f} GFLOP by formula at {row['fraction']:.0%} of the "
+        f"{common.peak_words(row['gemm'])}",
         f"{row['multiplied'] / 1e9:.2f} multiplied at {row['fraction_multiplied']:.0%}",
     ]
     if row is not rows[0]:

@@ -23,7 +23,8 @@ def section(results: Path) -> str:
 
 def _machine(environment: common.Results) -> str:
     versions = ", ".join(f"{name} {version}" for name, version in environment["versions"].items())
-    where = environment["gpu"] or f"{environment['processor']}, {environment['cores']} cores"
+    kind = f", {environment['instructions']}" if "instructions" in environment else ""
+    where = environment["gpu"] or f"{environment['processor']}{kind}, {environment['cores']} cores"
     return f"Measured on {where}, {environment['date'][:10]}, with {versions}."
 
 

@@ -40,6 +40,7 @@ from coupling_core.graph import layer_graph
 from coupling_core.locality import locality
 from coupling_core.measure import measure
 from coupling_core.projection import ProjectedPaths, project_paths
+from coupling_core.recheck import Recheck, recheck
 from coupling_core.records import DEFINITIONS, Certificate, PathView, Request, View, parse_blocks
 from coupling_core.results import (
     DepthResult,
@@ -87,8 +88,10 @@ __all__ = [  # noqa: RUF022 - by stage, not by name
     "Certificate",
     "Progress",
     "measure",
-    # where it is kept
+    # where it is kept, and whether it can be believed later
     "Store",
+    "recheck",
+    "Recheck",
     # how it is looked at
     "DEFINITIONS",
     "View",

@@ -56,6 +56,11 @@ def device_name(device: torch.device) -> str:
     return torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
 
 
+def instructions() -> str:
+    """The kind of processor, by the vectors that torch computes with: AVX2, AVX512, ..."""
+    return torch.backends.cpu.get_cpu_capability()
+
+
 def free_memory(device: torch.device) -> int:
     """Bytes that are free on the device, or in main memory."""
     if device.type == "cuda":

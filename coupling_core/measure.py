@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from coupling_core import deaths
+from coupling_core import deaths, startup
 from coupling_core.errors import ComputeError, CouplingError, InputError
 from coupling_core.identity import identify
 from coupling_core.records import Request
@@ -119,9 +119,10 @@ def _compute(
     fast: bool,
     report: Report,
 ) -> Result:
-    from coupling_core import hardware, measuring, models, ways
-
     report(Progress("loading"))
+    with startup.importing(request if own is None else None):
+        from coupling_core import hardware, measuring, models, ways
+
     loaded = replace(own or models.load(request, device, report), fast=fast)
     # Even a model that is named runs what somebody put into its classes, or hooked onto it.
     foreign = "" if own else models.own_code(loaded.model)

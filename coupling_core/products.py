@@ -1,9 +1,17 @@
-"""Large float32 products on a CPU, by the fastest library that torch has for them.
+"""Large float32 products on a CPU, by the faster of the libraries that torch has for them.
 
-Torch gives its products to MKL, which leaves half of an AMD processor idle: on one thread of an
-EPYC with AVX-512, MKL multiplies at 100 GFLOP/s, and oneDNN, which is in torch as well, at 225.
+Torch gives its products to MKL (or to another BLAS), and has oneDNN as well. Which is faster is a
+matter of the processor: on one thread of an EPYC with AVX-512 MKL multiplies at 100 GFLOP/s and
+oneDNN at 225, and on one with AVX2 alone oneDNN is a tenth slower. So they are timed, once a
+process and number of threads, when the first large product comes.
 """
 
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from statistics import median
+from threading import Lock
 from typing import Any
 
 import torch
@@ -20,6 +28,38 @@ PLAIN = (Tensor, nn.Parameter)
 
 ONEDNN: Any = getattr(torch.ops.mkldnn, "_linear_pointwise", None)
 """x W^T + bias, with a function of one's choice behind it; None in a torch without oneDNN."""
+
+OTHER = "oneDNN"
+OWN = "MKL" if torch.backends.mkl.is_available() else "torch's own BLAS"
+
+SIDE = 576
+"""Of the square matrices that are multiplied to choose: the width of the default model."""
+ROUNDS = 5
+LEAD = 1.05
+"""How many times as fast as torch's own library the other must be: chance shall not choose between
+two that are alike, since they round differently."""
+
+Library = Callable[[Tensor, Tensor, Tensor | None], Tensor]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Which library multiplies.
+
+    Args:
+        library: its name.
+        gflops: what each reached when they were tried, in 1e9 floating-point operations a second;
+            empty where there is no choice.
+        threads: on how many.
+    """
+
+    library: str
+    gflops: Mapping[str, float]
+    threads: int
+
+
+_chosen: dict[int, Choice] = {}
+_lock = Lock()
 
 
 def product(a: Float[Tensor, "m inner"], b: Float[Tensor, "inner n"]) -> Float[Tensor, "m n"]:
@@ -42,12 +82,53 @@ class FastLinear(TorchFunctionMode):
         return func(*args, **(kwargs or {}))
 
 
+def choice() -> Choice:
+    """The library for the present number of threads; timed when it is first asked for."""
+    threads = torch.get_num_threads()
+    if threads not in _chosen:
+        with _lock:
+            if threads not in _chosen:
+                _chosen[threads] = _choose(threads)
+    return _chosen[threads]
+
+
+def library() -> str:
+    """The library for the present number of threads, so far: torch's own until it is chosen."""
+    chosen = _chosen.get(torch.get_num_threads())
+    return chosen.library if chosen else OWN
+
+
+def _choose(threads: int) -> Choice:
+    if ONEDNN is None:
+        return Choice(OWN, {}, threads)
+    # In a thread of its own, where nobody who records or counts products sees these.
+    with ThreadPoolExecutor(1) as apart:
+        seconds = apart.submit(_time, {OWN: F.linear, OTHER: _linear}, threads).result()
+    gflops = {name: 2e-9 * SIDE**3 / taken for name, taken in seconds.items()}
+    faster = gflops[OTHER] > LEAD * gflops[OWN]
+    return Choice(OTHER if faster else OWN, gflops, threads)
+
+
+def _time(libraries: Mapping[str, Library], threads: int) -> dict[str, float]:
+    """Median seconds of one product by each library, in turn so that all meet the same machine."""
+    torch.set_num_threads(threads)
+    x = torch.ones(SIDE, SIDE)
+    taken: dict[str, list[float]] = {name: [] for name in libraries}
+    with torch.no_grad():
+        for _ in range(1 + ROUNDS):
+            for name, multiply in libraries.items():
+                start = time.perf_counter()
+                multiply(x, x, None)
+                taken[name].append(time.perf_counter() - start)
+    return {name: median(seconds[1:]) for name, seconds in taken.items()}  # the first warms up
+
+
 def _pays(x: Float[Tensor, "*row inner"], weight: Float[Tensor, "n inner"]) -> bool:
-    is_float32_here = all(
+    is_large_here = all(
         type(t) in PLAIN and t.dtype == torch.float32 and t.device.type == "cpu"
         for t in (x, weight)
-    )
-    return ONEDNN is not None and is_float32_here and x.numel() * len(weight) >= LEAST
+    ) and (x.numel() * len(weight) >= LEAST)
+    return is_large_here and choice().library == OTHER
 
 
 def _linear(

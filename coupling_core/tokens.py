@@ -1,6 +1,5 @@
 """A prompt's tokens, as texts that people can read, without torch."""
 
-import json
 import re
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -100,11 +99,14 @@ def visible(text: str) -> str:
     return " ".join(part.translate(_SIGNS) for part in _SEEN_SPACE.split(text)) or "∅"
 
 
-def is_byte_level(tokenizer_json: str) -> bool:
-    """Whether a tokenizer (its JSON) spells bytes as characters, as GPT-2's does."""
-    tokenizer = json.loads(tokenizer_json)
-    parts = [tokenizer.get("decoder"), tokenizer.get("pre_tokenizer")]
-    return any('"ByteLevel"' in json.dumps(part) for part in parts)
+def is_byte_level(tokenizer: Any) -> bool:
+    """Whether a tokenizer (of `tokenizers`) spells bytes as characters, as GPT-2's does.
+
+    Its two parts that would do so are asked, and not its JSON as a whole, of which the vocabulary
+    is nearly all.
+    """
+    parts = filter(None, (tokenizer.decoder, tokenizer.pre_tokenizer))
+    return any(b'"ByteLevel"' in part.__getstate__() for part in parts)
 
 
 @cache
@@ -142,4 +144,4 @@ def _tokenizer(path: Path, modified: int) -> tuple[Any, bool]:
     # Some are saved with the batches in mind that they were trained on.
     tokenizer.no_padding()
     tokenizer.no_truncation()
-    return tokenizer, is_byte_level(path.read_text())
+    return tokenizer, is_byte_level(tokenizer)

@@ -10,7 +10,7 @@ from coupling_core.archive import SUFFIX
 from coupling_core.errors import CouplingError
 from coupling_core.records import Request
 from coupling_core.store import Entry
-from explorer import admission, backend
+from explorer import admission, backend, rechecks
 from explorer.session import change, current
 from explorer.shell import PAGE_OF_KIND, PAGES, plain_errors
 from explorer.text import plain, sentence, weights_form
@@ -50,7 +50,7 @@ def show() -> None:
     if chosen:
         _actions(found[chosen[0]])
     else:
-        st.caption("Choose a row to open, download, verify or delete a result.")
+        st.caption("Choose a row to open, download, verify, recheck or delete a result.")
 
 
 def matches(entry: Entry, words: str) -> bool:
@@ -104,6 +104,10 @@ def _actions(entry: Entry) -> None:
             on_click="ignore",
         )
         verify = st.button("Verify", help="Read the file to its last byte.")
+        recheck = admission.may_change_store() and st.button(
+            "Recheck",
+            help="Run only the forward pass again: whether the model still gives what it gave.",
+        )
         kept = _kept(entry)
         if st.button("Delete", disabled=bool(kept)) and not kept:
             _confirm_delete(entry)
@@ -113,6 +117,7 @@ def _actions(entry: Entry) -> None:
         st.caption(kept)
     if verify:
         _verify(entry)
+    rechecks.show(entry, recheck)
 
 
 def _obstacle(entry: Entry) -> str:

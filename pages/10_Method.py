@@ -265,6 +265,17 @@ def certificates() -> None:
     st.markdown("Where a block fails, the page says which test failed instead of hiding it.")
 
 
+def rechecks() -> None:
+    st.header("Whether an old result still holds", anchor=False)
+    st.markdown(
+        "Libraries change, and with them what a model gives. Each result therefore keeps a hash "
+        "and a sketch (32 random sums) of its model's final states and logits. *Recheck*, on the "
+        "page Runs, runs the prompt through the model once more and compares: nothing has changed "
+        "to the last bit, or to rounding (2e-5 of the norm), or this much has, since this or that "
+        "is not as it was."
+    )
+
+
 def trajectories() -> None:
     st.header("Paths through depth", anchor=False)
     st.markdown(
@@ -366,6 +377,7 @@ with page("Method"):
         scores()
         chance()
         certificates()
+        rechecks()
         trajectories()
         graphs()
         training()

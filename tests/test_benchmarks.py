@@ -57,7 +57,13 @@ def test_without_a_checkout_the_command_says_so(run, monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "name", ["jacobian", "growth", pytest.param("streaming", marks=pytest.mark.slow)]
+    "name",
+    [
+        "jacobian",
+        "growth",
+        pytest.param("streaming", marks=pytest.mark.slow),
+        pytest.param("fresh", marks=[pytest.mark.slow, pytest.mark.real]),
+    ],
 )
 def test_a_script_gives_well_formed_results(name):
     well_formed(name, import_module(f"benchmarks.{name}").collect(quick=True))
@@ -135,7 +141,20 @@ def test_runs_are_interleaved_and_medians_are_of_their_rounds():
     assert seen == ["a", "b"] * 4  # the first are the warm-up
     assert all(len(found[name]["walls"]) == 3 for name in "ab")
     assert found["gemm"]["gflops"] > 0
+    assert found["gemm"]["library"] in found["gemm"]["libraries"]
+    assert found["gemm"]["instructions"] == torch.backends.cpu.get_cpu_capability()
     assert common.medians([(1.0, 5.0), (9.0, 4.0), (2.0, 9.0)])["wall"] == 2.0
+
+
+def test_the_library_that_was_chosen_is_told_with_the_speed_of_both():
+    gemm = {"threads": 1, "gflops": 211.0, "library": "oneDNN", "instructions": "AVX2"}
+    gemm |= {"libraries": {"MKL": 99.0, "oneDNN": 205.0}}
+    times = {"wall": 1.0, "cpu": 1.0}
+    row = {"tokens": 10, "gemm": gemm, "k": {"50": {"ours": times}}, "extrapolated": False}
+    results = {"rows": [row], "memory": {"run_ours": {}}}
+    chosen, measured = import_module("benchmarks.depth").summary(results)
+    assert chosen[1] == "oneDNN, chosen on AVX2: MKL 99, oneDNN 205 GFLOP/s"
+    assert measured[1].endswith("GEMM peak 211 GFLOP/s by oneDNN on AVX2")
 
 
 def test_threads_hold_for_torch_and_blas_and_end():

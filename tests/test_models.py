@@ -6,6 +6,8 @@ import shutil
 import pytest
 import tiny
 import torch
+from tokenizers import Tokenizer, decoders, pre_tokenizers
+from tokenizers import models as tokenizer_models
 
 from coupling_core import ComputeError, InputError, Request
 from coupling_core.hardware import choose_device
@@ -153,5 +155,21 @@ def test_a_tokenizer_that_is_not_here_yet_gives_no_tokens(hub_cache):
 def test_pieces_of_other_vocabularies_are_readable():
     assert readable(["▁The", "▁cat"], byte_level=False) == (" The", " cat")
     assert readable(["Ġâ", "Ĥ", "¬"], byte_level=True) == (r" \xe2", r"\x82", r"\xac")
-    assert is_byte_level(json.dumps({"decoder": {"type": "ByteLevel"}}))
-    assert not is_byte_level(json.dumps({"decoder": {"type": "Metaspace"}}))
+
+
+@pytest.mark.parametrize(
+    ("part", "value", "expected"),
+    [
+        ("decoder", decoders.ByteLevel(), True),
+        ("decoder", decoders.Sequence([decoders.Fuse(), decoders.ByteLevel()]), True),
+        ("pre_tokenizer", pre_tokenizers.ByteLevel(), True),
+        ("decoder", decoders.Metaspace(), False),
+        ("pre_tokenizer", None, False),
+    ],
+    ids=["decoder", "one of several", "pre-tokenizer", "sentencepiece", "neither"],
+)
+def test_a_tokenizer_of_bytes_is_known_by_its_parts(part, value, expected):
+    tokenizer = Tokenizer(tokenizer_models.BPE())
+    if value is not None:
+        setattr(tokenizer, part, value)
+    assert is_byte_level(tokenizer) == expected

@@ -1,14 +1,19 @@
-"""Products by oneDNN are those of float64, of any layout, and only where they may be."""
+"""Products are those of float64 by each library, of any layout; the faster one is chosen, once."""
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+from typing import Any
 
 import pytest
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from coupling_core import products
-from coupling_core.products import LEAST, FastLinear, product
+from coupling_core.products import LEAST, OTHER, OWN, Choice, FastLinear, choice, product
 
 LAYOUTS: dict[str, Callable[[Tensor], Tensor]] = {
     "as it is": lambda t: t,
@@ -20,9 +25,22 @@ LAYOUTS: dict[str, Callable[[Tensor], Tensor]] = {
 }
 
 
+def plant(monkeypatch: pytest.MonkeyPatch, library: str) -> None:
+    """Let a library have been chosen."""
+    threads = torch.get_num_threads()
+    monkeypatch.setattr(products, "_chosen", {threads: Choice(library, {}, threads)})
+
+
+@pytest.fixture
+def unchosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a process that has multiplied nothing yet."""
+    monkeypatch.setattr(products, "_chosen", {})
+
+
 @pytest.fixture
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """One entry for each product that oneDNN was given."""
+    """One entry for each product that oneDNN, which was chosen, was given."""
+    plant(monkeypatch, OTHER)
     given: list[int] = []
     real = products._linear
 
@@ -38,15 +56,21 @@ def random(*shape: int) -> Tensor:
     return torch.randn(shape, generator=torch.Generator().manual_seed(len(shape) + sum(shape)))
 
 
+@pytest.mark.parametrize("library", [OWN, OTHER])
 @pytest.mark.parametrize("of_b", LAYOUTS.values(), ids=LAYOUTS)
 @pytest.mark.parametrize("of_a", LAYOUTS.values(), ids=LAYOUTS)
 def test_a_product_is_that_of_float64(
-    of_a: Callable[[Tensor], Tensor], of_b: Callable[[Tensor], Tensor], counted: list[int]
+    of_a: Callable[[Tensor], Tensor],
+    of_b: Callable[[Tensor], Tensor],
+    library: str,
+    counted: list[int],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    plant(monkeypatch, library)
     a, b = of_a(random(150, 130)), of_b(random(130, 120))
     exact, terms = a.double() @ b.double(), a.double().abs() @ b.double().abs()
     assert ((product(a, b).double() - exact).abs() < 1e-5 * terms).all()
-    assert len(counted) == 1
+    assert len(counted) == (library == OTHER)
 
 
 def test_what_is_not_a_number_stays_so() -> None:
@@ -64,9 +88,18 @@ def test_other_products_are_left_to_torch(
     assert few.numel() * len(few) < LEAST
     assert torch.equal(product(few, few), few @ few)
     assert torch.equal(product(a.double(), b.double()), a.double() @ b.double())
-    monkeypatch.setattr(products, "ONEDNN", None)  # a torch that was built without it
+    plant(monkeypatch, OWN)
     assert torch.equal(product(a, b), a @ b)
     assert counted == []
+
+
+def test_a_torch_without_onednn_has_no_choice(
+    unchosen: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(products, "ONEDNN", None)
+    a, b = random(150, 130), random(130, 120)
+    assert torch.equal(product(a, b), a @ b)
+    assert choice() == Choice(OWN, {}, torch.get_num_threads())
 
 
 def test_a_product_carries_no_gradient() -> None:
@@ -103,3 +136,74 @@ def test_weights_of_another_sort_multiply_themselves(counted: list[int]) -> None
     with torch.no_grad(), FastLinear():
         assert isinstance(F.linear(random(150, 130), weight), Own)
     assert counted == []
+
+
+@pytest.mark.parametrize(
+    ("own", "other", "chosen"),
+    [(2.0, 1.0, OTHER), (1.0, 2.0, OWN), (1.0, 1.0, OWN), (1.04, 1.0, OWN)],
+    ids=["oneDNN is faster", "oneDNN is slower", "alike", "next to alike"],
+)
+def test_the_faster_library_is_chosen(
+    own: float, other: float, chosen: str, unchosen: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(products, "_time", lambda *_: {OWN: own, OTHER: other})
+    found = choice()
+    assert found.library == chosen
+    assert found.gflops[OWN] * own == pytest.approx(found.gflops[OTHER] * other)
+
+
+def test_a_slow_library_is_not_chosen(unchosen: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = products._linear
+
+    def slow(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        time.sleep(0.2)
+        return real(x, weight, bias)
+
+    monkeypatch.setattr(products, "_linear", slow)
+    found = choice()
+    assert found.library == OWN
+    assert 0 < found.gflops[OTHER] < 2 < found.gflops[OWN]
+
+
+def test_the_choice_is_made_once_for_a_number_of_threads(
+    unchosen: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, timed = products._time, []
+    together = Barrier(4)
+
+    def note(libraries: Mapping[str, Any], threads: int) -> dict[str, float]:
+        timed.append(threads)
+        return real(libraries, threads)
+
+    def multiply(_: int) -> Tensor:
+        together.wait()
+        return product(random(150, 130), random(130, 120))
+
+    monkeypatch.setattr(products, "_time", note)
+    with ThreadPoolExecutor(4) as four:
+        found = list(four.map(multiply, range(4)))
+    assert timed == [torch.get_num_threads()]
+    assert all(torch.equal(each, found[0]) for each in found)
+    before = torch.get_num_threads()
+    torch.set_num_threads(before + 1)
+    try:
+        assert choice().threads == before + 1
+        assert torch.get_num_threads() == before + 1
+    finally:
+        torch.set_num_threads(before)
+    assert timed == [before, before + 1]
+
+
+def test_nobody_who_counts_products_sees_the_choice_being_made(unchosen: None) -> None:
+    class Counting(TorchDispatchMode):
+        seen = 0
+
+        def __torch_dispatch__(
+            self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+        ) -> Any:
+            Counting.seen += func._overloadpacket in (products.ONEDNN, torch.ops.aten.mm)
+            return func(*args, **(kwargs or {}))
+
+    with Counting():
+        product(random(150, 130), random(130, 120))
+    assert Counting.seen == 1

@@ -6,7 +6,7 @@
     training   one prompt over training runs         (step by step in `checkpoints`)
     models     which models are at hand
     prompts    what a file or a data set gives      (in `sources`)
-    runs       the store: ls, show, verify, rm, export, import
+    runs       the store: ls, show, verify, recheck, rm, export, import
     suite      training runs: list, train
     sweep      many models with many prompts: run, status, report
     vision     vision transformers: list, train

@@ -1,5 +1,6 @@
 """`coupling runs`: the stored results."""
 
+from collections import Counter
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,14 +11,16 @@ import typer
 from coupling_core.archive import refused_write
 from coupling_core.cli import files, options, reports
 from coupling_core.cli.stored import resolve
-from coupling_core.cli.terminal import print_json, print_lines, print_table
+from coupling_core.cli.terminal import ProgressBar, print_json, print_lines, print_table
 from coupling_core.errors import ComputeError, InputError
 from coupling_core.packs import pack, unpack
+from coupling_core.recheck import Recheck
+from coupling_core.recheck import recheck as recheck_result
 from coupling_core.records import DEFAULT_K, AnyView, Definition, PathView, View
 from coupling_core.store import Entry, Store
 
 app = typer.Typer(
-    help="The stored results: list, show, verify, remove, hand on.", no_args_is_help=True
+    help="The stored results: list, show, verify, recheck, remove, hand on.", no_args_is_help=True
 )
 
 SHOWN = 40
@@ -69,6 +72,42 @@ def verify(
     damaged = sum(map(bool, problems.values()))
     if damaged:
         raise ComputeError(f"{damaged} of {len(problems)} results cannot be read: remove them")
+
+
+@app.command()
+def recheck(
+    keys: Annotated[list[str] | None, typer.Argument(help="Keys, or their first letters.")] = None,
+    every: Annotated[bool, typer.Option("--all", help="All stored results.")] = False,
+    device: options.Device = None,
+    as_json: options.Json = False,
+    store: options.StoreFolder = None,
+) -> None:
+    """Run only the forward pass of stored results again: does the model give what it gave?"""
+    if bool(keys) == every:
+        raise InputError("give keys of stored results, or --all")
+    shelf = Store(store)
+    wanted = [resolve(shelf, key) for key in keys or []] or [e.key for e in shelf.entries()]
+    found = []
+    with ProgressBar() as bar:
+        for key in wanted:
+            found.append(_recheck(shelf, key, device, bar))
+            if not as_json:
+                print_lines(f"{key}  {found[-1].words}")
+    if as_json:
+        print_json([asdict(one) | {"words": one.words} for one in found])
+    counts = Counter(one.verdict for one in found)
+    if counts["changed"] or counts["unknown"]:
+        raise ComputeError(
+            f"of {len(found)} {'result' if len(found) == 1 else 'results'} {counts['changed']} "
+            f"changed, and {counts['unknown']} could not be compared"
+        )
+
+
+def _recheck(shelf: Store, key: str, device: str | None, bar: ProgressBar) -> Recheck:
+    try:
+        return recheck_result(shelf.get(key), device=device, progress=bar)
+    except ComputeError as error:  # its file is damaged
+        return Recheck(key, "unknown", why=str(error))
 
 
 @app.command()

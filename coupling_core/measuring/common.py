@@ -6,13 +6,15 @@ from datetime import UTC, datetime
 from typing import Any
 
 import torch
+from jaxtyping import Float
 from torch import Tensor
 
-from coupling_core import hardware
+from coupling_core import hardware, products
 from coupling_core.decode import Reader, read
 from coupling_core.errors import InputError
 from coupling_core.kind import Kind
 from coupling_core.models import LoadedModel
+from coupling_core.passport import Passport, Sketch, plain, sketch
 from coupling_core.records import Request
 from coupling_core.results import Progress
 
@@ -45,6 +47,35 @@ def provenance(loaded: LoadedModel, kind: Kind) -> dict[str, Any]:
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "versions": hardware.versions(),
     }
+
+
+def passport(
+    loaded: LoadedModel,
+    states: Float[Tensor, "token d"],
+    logits: Float[Tensor, " vocabulary"] | None,
+) -> dict[str, Any]:
+    """What the model itself computed, as the provenance has it.
+
+    Args:
+        loaded: the model.
+        states: its final states, of one token or more.
+        logits: those of the measured token; None where there are none.
+    """
+    config = loaded.model.config.get_text_config()
+    has_experts = any(name.endswith("experts") for name, _ in loaded.model.named_modules())
+    made = Passport(
+        states=_sketch(states),
+        logits=None if logits is None else _sketch(logits),
+        attention=getattr(config, "_attn_implementation", None) or "",
+        experts=(has_experts and getattr(config, "_experts_implementation", None)) or "",
+        instructions=hardware.instructions(),
+        products=products.library(),
+    )
+    return {"passport": plain(made)}
+
+
+def _sketch(tensor: Tensor) -> Sketch:
+    return sketch(tensor.detach().to("cpu", torch.float32).numpy())
 
 
 def canonical(request: Request, kind: Kind) -> Request:

@@ -8,7 +8,14 @@ import numpy as np
 from coupling_core.coupling import Pairs
 from coupling_core.derivative import checked_jacobian
 from coupling_core.hardware import algebra_device
-from coupling_core.measuring.common import Report, canonical, kept_k, provenance, reading
+from coupling_core.measuring.common import (
+    Report,
+    canonical,
+    kept_k,
+    passport,
+    provenance,
+    reading,
+)
 from coupling_core.models import LoadedModel
 from coupling_core.records import Request
 from coupling_core.results import DepthResult, Progress
@@ -49,7 +56,8 @@ def _begin(
         token=traced.token,
         width=d,
         next_tokens=loaded.likely(traced.logits),
-        provenance=provenance(loaded, traced.kind),
+        provenance=provenance(loaded, traced.kind)
+        | passport(loaded, traced.blocks[-1].output[None], traced.logits),
         **pairs.arrays(),
     )
     return traced, pairs, result

@@ -5,7 +5,6 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import torch
@@ -116,10 +115,10 @@ class LoadedModel:
         table = getattr(self.tokenizer, "get_vocab", dict)
         return json.dumps(sorted(table().items()))
 
-    @cached_property
+    @property
     def _is_byte_level(self) -> bool:
         backend = getattr(self.tokenizer, "backend_tokenizer", None)
-        return backend is not None and is_byte_level(backend.to_str())
+        return backend is not None and is_byte_level(backend)
 
     def likely(self, logits: Tensor | None, count: int = 5) -> tuple[tuple[str, float], ...]:
         """The most probable next tokens as texts with probabilities; none without logits.

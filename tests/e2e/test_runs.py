@@ -48,6 +48,8 @@ def test_a_result_is_verified_and_deleted(visit: Visit, app: App) -> None:
     choose_only(page, "random")
     page.get_by_role("button", name="Verify").click()
     expect(page.get_by_text("Sound: every byte is as it was written.")).to_be_visible()
+    page.get_by_role("button", name="Recheck").click()
+    expect(page.get_by_text("It was made before passports")).to_be_visible()
     data = bytearray(path.read_bytes())
     data[-1] ^= 1
     path.write_bytes(data)
