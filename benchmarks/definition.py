@@ -99,12 +99,11 @@ class Definition:
     def jacobian(self, block: int, input_token: int, output_token: int) -> Tensor:
         """J^l_{t1 t2}; blocks and tokens from 1."""
         x, y = self.leaves[block - 1], self.outputs[block - 1][0, output_token - 1]
+        unit = torch.eye(len(y), dtype=y.dtype)
         with self._exactly():
-            rows = [
-                torch.autograd.grad(each, x, retain_graph=True)[0][0, input_token - 1] for each in y
-            ]
-        J = torch.stack(rows)
-        return J - torch.eye(len(J), dtype=J.dtype) if input_token == output_token else J
+            (rows,) = torch.autograd.grad(y, x, unit, retain_graph=True, is_grads_batched=True)
+        J = rows[:, 0, input_token - 1]
+        return J - unit if input_token == output_token else J
 
 
 def _is_norm_of(raw: Tensor, found: Tensor) -> bool:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from coupling_core import hub
+from coupling_core.corrected import is_corrected
 from coupling_core.digests import file_digest, folder_digest, is_sealed, reading
 from coupling_core.errors import InputError
 from coupling_core.folders import user_cache
@@ -105,7 +106,8 @@ def identify(request: Request) -> dict[str, Any]:
     source = locate(request)
     identity = {"kind": source.kind, "name": source.name, "digest": source.digest}
     identity |= {"id": source.location} if source.kind == "hub" else {}
-    return identity | ({"form": FORM} if lacked(request, source.kind) else {})
+    is_new = lacked(request, source.kind) or is_corrected(_config_of(source))
+    return identity | ({"form": FORM} if is_new else {})
 
 
 def locate(request: Request) -> Source:
@@ -170,7 +172,10 @@ def config_of(request: Request) -> dict[str, Any]:
 
     Raises as `identify` does.
     """
-    source = locate(request)
+    return _config_of(locate(request))
+
+
+def _config_of(source: Source) -> dict[str, Any]:
     is_hub = source.kind == "hub"
     folder = hub.snapshot(source.location, source.digest) if is_hub else source.converted
     try:

@@ -89,6 +89,8 @@ def measure(
         raise ComputeError(_too_little_memory(error, named, device)) from error
     if own is None and identity["kind"] != "hub":  # the hub's commits never change
         _require_unchanged(request, identity)
+    elif own is None:  # but their config may have come with the weights, and tell more of them
+        result = replace(result, identity=identify(request))
     if not fast:
         told = {"fast": False, "why_not_fast": why_not or "it was asked for"}
         result = replace(result, provenance=dict(result.provenance) | told)

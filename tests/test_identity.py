@@ -15,9 +15,10 @@ import vision_models
 from config_mutations import FAMILIES, mutated
 from safetensors.torch import load_file, save_file
 
-from coupling_core import ComputeError, Request, Store, gallery, measure
+from coupling_core import ComputeError, Request, Store, gallery, identity, measure
+from coupling_core.corrected import is_corrected
 from coupling_core.digests import _IDLE, folder_digest
-from coupling_core.identity import identify, locate
+from coupling_core.identity import Source, identify, locate
 from coupling_core.keys import FORM, make_key
 from coupling_core.measure import find_stored
 from coupling_core.models import convert, forget, load
@@ -291,3 +292,39 @@ def test_every_result_that_ships_answers_as_before():
     assert len(asked) == 195
     assert found == digests.keys()
     assert find_stored(asked[0], store, identify(asked[0])) is not None
+
+
+# --- what was measured wrongly before
+
+
+@pytest.mark.parametrize(
+    ("config", "is_new"),
+    [
+        ({"model_type": "llama", "num_attention_heads": 4}, False),
+        ({"model_type": "olmoe", "num_experts": 64}, True),
+        ({"model_type": "deepseek_v3", "n_routed_experts": 256}, True),
+        ({"model_type": "granitemoe", "num_local_experts": None}, False),
+        ({"model_type": "phi3", "rope_scaling": {"type": "longrope"}}, True),
+        ({"model_type": "llama", "rope_parameters": {"rope_type": "llama3"}}, False),
+        ({"model_type": "m2m_100"}, True),
+        ({"model_type": "llama4", "text_config": {"num_local_experts": 16}}, True),
+    ],
+    ids=lambda value: value["model_type"] if isinstance(value, dict) else None,
+)
+def test_what_was_measured_wrongly_before_has_another_key(config, is_new):
+    assert is_corrected(config) == is_new
+
+
+def test_a_mixture_of_experts_of_the_hub_is_measured_anew(tmp_path, monkeypatch):
+    asked = Request("a text", model="owner/model")
+    source = Source("hub", "model", "owner/model", "0" * 40)
+    monkeypatch.setattr(identity, "locate", lambda _: source)
+    monkeypatch.setattr(identity.hub, "snapshot", lambda *_: tmp_path)
+    keys = []
+    for config in ({"model_type": "llama"}, {"model_type": "mixtral", "num_local_experts": 8}):
+        (tmp_path / "config.json").write_text(json.dumps(config))
+        keys.append(make_key(asked, identity.identify(asked)).digest)
+    assert (
+        keys[0] == make_key(asked, {"kind": "hub", "digest": "0" * 40, "id": "owner/model"}).digest
+    )
+    assert keys[1] != keys[0]
