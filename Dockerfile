@@ -31,4 +31,4 @@ VOLUME /home/explorer/store
 EXPOSE 7860
 HEALTHCHECK --interval=30s --timeout=10s --start-period=60s \
     CMD ["sh", "-c", "coupling health --url http://127.0.0.1:$PORT"]
-CMD ["sh", "-c", "exec streamlit run app.py --server.address 0.0.0.0 --server.port \"$PORT\""]
+CMD ["sh", "-c", "exec streamlit run serve.py --server.address 0.0.0.0 --server.port \"$PORT\""]

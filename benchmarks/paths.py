@@ -12,7 +12,7 @@ from pydoc_data.topics import topics
 import numpy as np
 
 from benchmarks import common
-from coupling_core import Request, bootstrap, trajectory
+from coupling_core import Request, mean_interval, trajectory
 from coupling_core.decode import read
 from coupling_core.models import evaluating, in_float32, load
 from coupling_core.paths import normed, raw_states
@@ -58,7 +58,7 @@ def measured(quick: bool, seed: int | None, final_norm: bool) -> common.Results:
 
 def interval(values: list[float]) -> common.Results:
     """Mean, median and interval over prompts."""
-    over = bootstrap(np.array(values))
+    over = mean_interval(np.array(values))
     return {"mean": over.mean, "median": over.median, "low": over.low, "high": over.high}
 
 

@@ -49,7 +49,8 @@ def run(folder: str, mode: str, k: int) -> common.Run:
     """Load in one mode; what it gives measures, and leaves the arrays in the folder."""
     request = Request(tuple(range(1, TOKENS + 1)), model=folder, k=k)
     loaded = load(request, "cpu", streamed=mode == "streamed")
-    return partial(_measure, request, loaded.model, Path(folder, f"{mode}.npz"))
+    own = Request(request.prompt, k=k)
+    return partial(_measure, own, loaded.model, Path(folder, f"{mode}.npz"))
 
 
 def _measure(request: Request, model: torch.nn.Module, out: Path) -> None:

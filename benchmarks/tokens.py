@@ -13,7 +13,7 @@ from typing import Any
 from torch import Tensor
 
 from benchmarks import common
-from coupling_core import reference
+from coupling_core import precision
 from coupling_core.calls import Call
 from coupling_core.decode import Reader, read
 from coupling_core.positions import output_jacobians, self_jacobians, through_all
@@ -28,7 +28,7 @@ def compare(quick: bool, rounds: int) -> common.Results:
     length, blocks, sample = QUICK if quick else (LENGTH, BLOCKS, SAMPLE)
     model, ids = common.model_and_ids(quick, length)
     reader = read(model, ids)
-    calls = [reader.whole()[block - 1] for block in blocks]
+    calls = [reader.whole[block - 1] for block in blocks]
     runs = {
         "states": reader.whole,
         "output ours": partial(to_last, reader, blocks),
@@ -82,7 +82,7 @@ def differences(
         float32 is from that in float64, its `rounding`.
     """
     ours, expected = both_ways(read(model, ids), blocks, sample)
-    with reference.TrueFloat64():
+    with precision.TrueFloat64():
         exact_ours, exact = both_ways(read(copy.deepcopy(model).double(), ids), blocks, sample)
     return {
         mode: {
@@ -98,7 +98,7 @@ def both_ways(
     reader: Reader, blocks: tuple[int, ...], sample: tuple[int, ...]
 ) -> tuple[dict[str, list[Tensor]], dict[str, list[Tensor]]]:
     """Mode by mode the Jacobians, each (d d), that both ways give: ours, and the definition."""
-    calls = [reader.whole()[block - 1] for block in blocks]
+    calls = [reader.whole[block - 1] for block in blocks]
     (output,) = definition(calls, (reader.n_tokens,))
     own = self_jacobians(reader, blocks, sample)
     ours = {

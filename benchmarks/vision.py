@@ -81,7 +81,7 @@ def collect(quick: bool) -> common.Results:
             found = common.interleaved({"ours": whole(quick)}, rounds)
             rows.append({"seconds": found["ours"], "gemm": found["gemm"]})
     built = model(quick)
-    call = read(built, Unchanged(built.config.image_size).pixels).whole()[0]
+    call = read(built, Unchanged(built.config.image_size).pixels).whole[0]
     blocks = {"ours": partial(one_block, call, Rows), "whole": partial(one_block, call, OverAll)}
     found = common.interleaved(blocks, PEER_ROUNDS, warm_up=quick)
     return {

@@ -53,9 +53,9 @@ from coupling_core.results import (
 from coupling_core.scores import (
     Interval,
     Scores,
-    bootstrap,
     chance_floor,
     corrected,
+    mean_interval,
     mean_off_diagonal,
     score_by_k,
     score_pairs,
@@ -103,7 +103,7 @@ __all__ = [  # noqa: RUF022 - by stage, not by name
     "mean_off_diagonal",
     "parse_blocks",
     "Interval",
-    "bootstrap",
+    "mean_interval",
     # the blocks as a graph, and two results side by side
     "layer_graph",
     "locality",

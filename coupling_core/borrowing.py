@@ -28,6 +28,13 @@ class _Loan:
     before: frozenset[Path]
 
 
+def forget(repo: str, commit: str) -> None:
+    """Have this process let go of a model, and of the files that it keeps open."""
+    from coupling_core import models  # torch, which fetched them
+
+    models.forget(repo, commit)
+
+
 class Borrower:
     """Measures as `measure` does, and deletes the weights that were fetched for it.
 
@@ -36,10 +43,15 @@ class Borrower:
 
     Args:
         measure: does the work.
+        forget: has whoever did it let go of a model and its files, by hub id and commit.
     """
 
-    def __init__(self, measure: Callable[..., Result] = measure) -> None:
-        self._measure = measure
+    def __init__(
+        self,
+        measure: Callable[..., Result] = measure,
+        forget: Callable[[str, str], None] = forget,
+    ) -> None:
+        self._measure, self._forget = measure, forget
         self._lock = threading.Lock()
         self._loan: _Loan | None = None
 
@@ -89,7 +101,5 @@ class Borrower:
         loan, self._loan = self._loan, None
         if loan is None or not hub.weights_since(loan.repo, loan.commit, loan.before):
             return
-        from coupling_core.models import forget  # torch, which fetched them
-
-        forget(loan.repo, loan.commit)  # a file that is open keeps its place on the disk
+        self._forget(loan.repo, loan.commit)  # a file that is open keeps its place on the disk
         hub.remove_weights(loan.repo, loan.commit, loan.before)

@@ -22,6 +22,7 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
+from torch.utils._pytree import tree_leaves
 
 from coupling_core import past
 from coupling_core.calls import frozen, is_same, tensor_of
@@ -29,6 +30,7 @@ from coupling_core.chunks import Chunks, is_out_of_memory
 from coupling_core.heads import CHUNK, First, by_heads
 from coupling_core.overriding import overriding
 from coupling_core.products import product
+from coupling_core.ways import note
 
 
 @dataclass(frozen=True)
@@ -47,15 +49,15 @@ class Branch:
 
 
 @contextmanager
-def branching(block: nn.Module) -> Iterator[list[Branch]]:
+def branching(block: nn.Module | None) -> Iterator[list[Branch]]:
     """While it lasts, the branches of a block give leaves, and are listed in the order of calls.
 
-    A module that is no branch (it takes two differentiated tensors, say, or has an operation
-    without forward mode) runs as it is, and the modules inside it are tried.
+    None of no block are. A module that is no branch (it takes two differentiated tensors, say, or
+    has an operation without forward mode) runs as it is, and the modules inside it are tried.
     """
     found = _Found([])
     with ExitStack() as stack:
-        for module in block.modules():
+        for module in block.modules() if block is not None else ():
             if module is not block and any(p.ndim > 1 for p in module.parameters()):
                 stack.enter_context(overriding(module, _diverted(module, found)))
         yield found.branches
@@ -112,9 +114,14 @@ class _Call:
     kwargs: dict[str, Any]
 
     @property
+    def module(self) -> Any:
+        """Whose forward it is; the function itself, where it is no method."""
+        return getattr(self.forward, "__self__", self.forward)
+
+    @property
     def kind(self) -> type:
         """The class of the module."""
-        return type(getattr(self.forward, "__self__", self.forward))
+        return type(self.module)
 
     def __call__(self, z: Tensor) -> Any:
         args = tuple(z if a is self.given else frozen(a) for a in self.args)
@@ -128,6 +135,9 @@ def _differentiate(call: _Call) -> tuple[Any, Float[Tensor, "d_out d_in"]] | Non
     try:
         with _Recorded(z) as maps:
             output = call(z)
+        if not _gives_one(output):
+            note("a branch backwards", "it gives more than one thing that is differentiated")
+            return None
         known = _without_products(maps)
         last = next((m for m in maps.all if is_same(m.output, tensor_of(output))), None)
         jacobian = known[last] if last in known else last and _of_heads(call, maps, last)
@@ -136,8 +146,21 @@ def _differentiate(call: _Call) -> tuple[Any, Float[Tensor, "d_out d_in"]] | Non
     except Exception as error:  # an operation without forward mode raises anything
         if is_out_of_memory(error):
             raise
+        note("a branch backwards", type(error).__name__)
         return None  # the backward pass has it
+    note("a branch forwards")
     return output, jacobian
+
+
+def _gives_one(output: Any) -> bool:
+    """Whether nothing but the first of a call's outputs carries a gradient.
+
+    A router gives the weights of its experts beside their numbers, and the block goes on with them.
+    """
+    rest = output[1:] if isinstance(output, tuple | list) else ()
+    if not isinstance(tensor_of(output), Tensor):
+        return False
+    return not any(isinstance(x, Tensor) and x.requires_grad for x in tree_leaves(rest))
 
 
 def _without_products(maps: "_Recorded") -> "_Known":
@@ -198,7 +221,7 @@ def _forward(call: _Call, maps: "_Recorded", known: "_Known") -> Float[Tensor, "
     given = [m.output.detach() for m in known]
 
     def run(z: Tensor, *given: Tensor) -> Tensor:
-        with _Forward(maps, dict(zip(known, given, strict=True))):
+        with _Forward(maps, dict(zip(known, given, strict=True))), _kept(call.module):
             return tensor_of(call(z))
 
     def along(*directions: Tensor) -> Tensor:
@@ -214,6 +237,18 @@ def _forward(call: _Call, maps: "_Recorded", known: "_Known") -> Float[Tensor, "
     return torch.cat([found for _, found in Chunks(CHUNK).of(some, len(unit))]).mT
 
 
+@contextmanager
+def _kept(module: Any) -> Iterator[None]:
+    """Leave a module's attributes as they were: what a call notes there is of its transform."""
+    parts = list(module.modules()) if isinstance(module, nn.Module) else []
+    before = [dict(vars(part)) for part in parts]
+    try:
+        yield
+    finally:
+        for part, attributes in zip(parts, before, strict=True):
+            vars(part).update(attributes)
+
+
 @dataclass(frozen=True, eq=False)
 class _Map:
     """One linear map of a call: what it took, and what it gave, as a leaf where it is a first."""
@@ -227,6 +262,11 @@ class _Map:
 _Known = dict[_Map, Float[Tensor, "d_out d_in"]]
 
 
+_REPLACES_WEIGHTS = (Tensor.data.__set__,)  # type: ignore[attr-defined]
+"""What `Module.to` does in some routers' forward: in forward mode the weights would be left as
+tensors of a transform that has ended, and to read them ends the process."""
+
+
 class _LinearMaps(TorchFunctionMode):
     """Hands the linear maps of a call over, in their order; attention keeps the past apart."""
 
@@ -234,6 +274,8 @@ class _LinearMaps(TorchFunctionMode):
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
     ) -> Any:
         kwargs = kwargs or {}
+        if func in _REPLACES_WEIGHTS:
+            raise NotImplementedError("a module that replaces its weights as it runs")
         if func is F.linear:
             return self.linear(args[0], args[1], lambda: func(*args, **kwargs))
         if func is torch.addmm:  # the transposed layer of GPT-2

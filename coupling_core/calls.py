@@ -9,6 +9,8 @@ from typing import Any
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from coupling_core.errors import InputError
+
 
 @dataclass(frozen=True)
 class Call:
@@ -27,9 +29,19 @@ class Call:
     output: Tensor
 
     @property
-    def hidden(self) -> Float[Tensor, "1 token d"]:
-        """The states that the block was given."""
-        return self.args[0] if self.args else self.kwargs["hidden_states"]
+    def hidden(self) -> Tensor:
+        """The states that the block was given: (1 token d), once a run was looked at.
+
+        Raises:
+            InputError: where it takes them under another name, or something else first.
+        """
+        given = self.args[0] if self.args else self.kwargs.get("hidden_states")
+        if not isinstance(given, Tensor):
+            raise InputError(
+                f"a {type(self.module).__name__} takes {_kind(given)} first, and not the states of "
+                "a residual stream: expected a block that takes them and gives them back"
+            )
+        return given
 
     def arguments(
         self, hidden: Float[Tensor, "1 token d"]
@@ -40,6 +52,11 @@ class Call:
         if args:
             return (hidden, *args[1:]), kwargs
         return args, kwargs | {"hidden_states": hidden}
+
+    def double(self) -> "Call":
+        """The same call with all its numbers in float64."""
+        args, kwargs = _doubled(frozen(self.args)), _doubled(frozen(self.kwargs))
+        return Call(self.module, args, kwargs, self.output.double())
 
     def replay(self, hidden: Float[Tensor, "1 token d"]) -> Float[Tensor, "1 token d_out"]:
         """What the block gives for other states, all else as it was."""
@@ -88,9 +105,34 @@ def _frozen_part(value: Any) -> Any:
     return frozen(value)
 
 
+def _doubled(value: Any) -> Any:
+    """Floating tensors in float64, in containers and caches that are the caller's own."""
+    if isinstance(value, Tensor):
+        return value.double() if value.is_floating_point() else value
+    if isinstance(value, tuple | list):
+        return type(value)(_doubled(item) for item in value)
+    if isinstance(value, dict):
+        return {name: _doubled(item) for name, item in value.items()}
+    if hasattr(value, "get_seq_length") or hasattr(value, "keys"):
+        for name, item in vars(value).items():
+            setattr(value, name, _doubled(item))
+    return value
+
+
 def tensor_of(output: Any) -> Tensor:
-    """The states, where a module returns them alone or first of several things."""
-    return output[0] if isinstance(output, tuple | list) else output
+    """The states, where a module returns them alone or first of several things.
+
+    Raises:
+        InputError: where it returns none.
+    """
+    found = output[0] if isinstance(output, tuple | list) and output else output
+    if not isinstance(found, Tensor):
+        raise InputError(f"a block gives {_kind(found)} where states were expected")
+    return found
+
+
+def _kind(value: Any) -> str:
+    return "nothing" if value is None else f"a {type(value).__name__}"
 
 
 def is_same(a: Tensor, b: Tensor) -> bool:

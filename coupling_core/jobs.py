@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Literal
 
-from coupling_core.borrowing import Borrower
+from coupling_core.borrowing import Borrower, forget
 from coupling_core.errors import Cancelled, CouplingError, InputError
 from coupling_core.heartbeat import Heartbeat
 from coupling_core.identity import identify
@@ -107,8 +107,11 @@ class Jobs:
 
     Args:
         store: where answers are looked up and put.
-        measure: does the work: called as `measure(request, store, device=..., progress=...)`.
+        measure: does the work: called as `measure(request, store, device=..., progress=...)`, here
+            or in a process of its own, as `Worker.measure` does it. What it tells again is no news:
+            it asks whether anybody waits.
         limits: what is refused.
+        forget: has it let go of a model, by hub id and commit.
     """
 
     def __init__(
@@ -116,11 +119,12 @@ class Jobs:
         store: Store,
         measure: Callable[..., Result] = measure,
         limits: Limits | None = None,
+        forget: Callable[[str, str], None] = forget,
     ) -> None:
         self._store = store
         self._measure = measure
         self._limits = limits or Limits()
-        self._borrower = Borrower(measure)
+        self._borrower = Borrower(measure, forget)
         self._heartbeat = Heartbeat(store.root)
         self._lock = threading.Lock()
         self._running: _Job | None = None
@@ -315,7 +319,8 @@ class Jobs:
             return self._running
 
     def _report(self, job: _Job, progress: Progress) -> None:
-        self._heartbeat.beat(busy=True)
+        if progress is not job.progress:
+            self._heartbeat.beat(busy=True)
         with self._lock:
             job.progress = progress
             # What is being saved is finished: to throw it away would spare nothing.
@@ -370,8 +375,8 @@ def _tell(status: JobStatus, reason: str = "") -> None:
 def _plain_words(error: BaseException) -> str:
     if isinstance(error, CouplingError):
         return str(error)
-    # torch has an error of its own for memory, and is not imported here to name it.
-    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
+    # By name: torch has one of its own, and is not imported here; and some come from a worker.
+    if type(error).__name__ in ("MemoryError", "OutOfMemoryError"):
         return f"memory ran out while measuring: {REMEDY}"
     _log.error("A measurement failed", exc_info=error)
     return (

@@ -16,6 +16,11 @@ from typing import Any
 from coupling_core.errors import InputError
 from coupling_core.records import SCHEMA, Request
 
+FORM = 2
+"""Version of the identities of those models of which an earlier version noted too little to tell
+them apart. An identity with it meets no key of one without: what was stored then stays readable,
+and answers nothing."""
+
 _KEY = re.compile(r"([0-9a-f]{32})-k([1-9]\d*)-v([1-9]\d*)")
 _SIZES = ("k", "k_view")
 # The identity stands for these: a path, an alias and a hub id may lead to the same weights.
@@ -62,6 +67,23 @@ def make_key(request: Request, identity: Mapping[str, Any]) -> Key:
     text = _canonical_json({"schema": SCHEMA, "request": asked, "identity": who})
     digest = hashlib.sha256(text.encode()).hexdigest()[:32]
     return Key(digest, request.k_max, request.corner)
+
+
+def lacked(request: Request, kind: str) -> str:
+    """What the first identities of such a model did not tell; "" where they told all."""
+    if kind == "object":
+        return "a module's configuration and tokenizer"
+    if kind == "folder":
+        return "some of the files that a tokenizer is read from"
+    if request.dtype != Request.dtype and request.untrained is None:
+        return "whether the constants beside the weights were rounded too"
+    return ""
+
+
+def outdated(request: Request, identity: Mapping[str, Any]) -> str:
+    """Why a stored result answers no request any more; "" where it does."""
+    what = "" if identity.get("form") else lacked(request, str(identity.get("kind")))
+    return what and f"its key does not tell {what}: measure it again"
 
 
 def parse_key(text: str) -> Key | None:

@@ -1,7 +1,7 @@
 """The linearised path of a token, x^l = (I + J^l_tt) x^{l-1}, and how far it is from the true one.
 
-A product J v needs no J. With y = F(x), one backward pass gives g(u) = (dy/dx)^T u as a function of
-u, which is linear, and its own derivative backwards is what is wanted:
+A product J v needs no J. With y = F(x) - x, one backward pass gives g(u) = (dy/dx)^T u as a
+function of u, which is linear, and its own derivative backwards is what is wanted:
 
     dy/dx v = (dg/du)^T v
 """
@@ -13,9 +13,10 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
+from coupling_core.captured import Block
 from coupling_core.decode import Capture
-from coupling_core.jacobian import check_product, check_replay, random_direction
-from coupling_core.trace import Block
+from coupling_core.derivative import check_products, random_directions
+from coupling_core.jacobian import check_replay, residual
 
 
 @dataclass(frozen=True)
@@ -31,30 +32,24 @@ class LinearisedErrors:
     rolled_out: Float[Tensor, " block"]
 
 
-def linearised_errors(
-    captures: list[Capture], final_norm: nn.Module | None, *, check: bool = False
-) -> LinearisedErrors:
+def linearised_errors(captures: list[Capture], final_norm: nn.Module | None) -> LinearisedErrors:
     """Walk through all blocks at one token in both ways.
 
     Args:
         captures: every block, in order, at the token.
         final_norm: the model's final norm where it belongs to the last block.
-        check: compare each block's product along a random direction with a difference.
 
     Raises:
         InputError: where a replay is not what the model ran.
-        ComputeError: where the check fails.
+        ComputeError: where a product is not the derivative of what its block computes.
     """
     rolled = captures[0].block.state
     one_step, rolled_out = [], []
     for index, capture in enumerate(captures, 1):
         block, norm = capture.block, final_norm if index == len(captures) else None
-        directions = [block.state, rolled]
-        if check:
-            directions.append(random_direction(block))
-        stepped, further, *checked = products(block, torch.stack(directions), norm)
-        if check:
-            check_product(block, directions[-1], checked[0], norm)
+        directions = torch.stack([block.state, rolled, *random_directions(block.state, 1)])
+        stepped, further, along_random = products(block, directions, norm)
+        check_products(block, directions[-1:], along_random[None], norm)
         x = block.output if norm is None else norm(block.output)
         rolled = rolled + further
         one_step.append((block.state + stepped - x).norm() / x.norm())
@@ -80,9 +75,9 @@ def products(
     with torch.enable_grad(), sdpa_kernel(SDPBackend.MATH):
         y = block.replay(x)
         check_replay(block, y)
-        y = y if final_norm is None else final_norm(y)
-        u = torch.zeros_like(y, requires_grad=True)
-        (pulled,) = torch.autograd.grad(y, x, u, create_graph=True)
+        f = residual(y, x[0, 0], final_norm)
+        u = torch.zeros_like(f, requires_grad=True)
+        (pulled,) = torch.autograd.grad(f, x, u, create_graph=True)
         batch = directions.reshape(-1, *x.shape)
         (pushed,) = torch.autograd.grad(pulled, u, batch, is_grads_batched=True)
-    return pushed.flatten(1) - directions
+    return pushed.flatten(1)

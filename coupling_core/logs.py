@@ -13,6 +13,9 @@ import traceback
 from datetime import UTC, datetime
 
 _OWN = {*vars(logging.makeLogRecord({})), "message", "asctime", "taskName"}
+FRAMES = "Raised in another process:\n"
+"""How an error's note begins that has its frames there, and no word of what it says."""
+
 _NAMED_IN_FULL = ("tornado.access", "uvicorn.access")
 """Loggers of requests by their address, which has the prompt."""
 
@@ -33,7 +36,8 @@ class Lines(logging.Formatter):
         line |= {name: value for name, value in vars(record).items() if name not in _OWN}
         if record.exc_info and (error := record.exc_info[1]):
             line["error"] = type(error).__name__
-            line["raised"] = "".join(traceback.format_tb(error.__traceback__))
+            there = [n for n in getattr(error, "__notes__", ()) if n.startswith(FRAMES)]
+            line["raised"] = "".join([*there, *traceback.format_tb(error.__traceback__)])
         return json.dumps(line, default=str, ensure_ascii=False)
 
 

@@ -1,12 +1,13 @@
 """measure(request, store): from the store, or through the composition of the request's kind."""
 
+import logging
 import time
 import traceback
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from coupling_core import startup
+from coupling_core import deaths, startup
 from coupling_core.errors import ComputeError, CouplingError, InputError
 from coupling_core.identity import identify
 from coupling_core.records import Request
@@ -17,6 +18,7 @@ from coupling_core.tokens import count_tokens
 from coupling_core.units import size
 
 Report = Callable[[Progress], None]
+_log = logging.getLogger(__name__)
 
 REMEDY = "close other programs, shorten the prompt, or choose a smaller model or another device"
 """Where memory ran out and nothing better is known."""
@@ -28,21 +30,28 @@ def measure(
     *,
     model: Any = None,
     tokenizer: Any = None,
+    variant: str = "",
     device: str | None = None,
     fast: bool = True,
     progress: Report | None = None,
 ) -> Result:
     """Answer a request from the store, or compute the answer and store it.
 
+    A module that runs code of your own (a hook, a patched forward, a class of a notebook) is known
+    by no key: its result is neither looked for nor stored, says so in its provenance
+    (`not_stored`), and has no key, unless `variant` names what it is.
+
     Args:
         request: what to measure.
         store: where results are kept; None keeps nothing.
-        model: a module of your own in place of the one the request names, in any precision; it
-            may be wrapped, by PEFT for one.
+        model: a module of your own, measured as it is, in any precision; it may be wrapped, by PEFT
+            for one. The request then names no model, and asks for no change of one.
         tokenizer: its tokenizer; not needed where the prompt is token ids.
+        variant: what you did to your module, such as "MLP 3 ablated"; another text, another key.
         device: where to compute; None takes CUDA where there is one.
         fast: differentiate by the fast ways where they give what the definition gives; else by the
-            definition alone, over the whole sequence. The numbers are the same to rounding.
+            definition alone, over the whole sequence, as it is done in any case with a model that
+            has ended a process (see `deaths`). The numbers are the same to rounding.
         progress: told at each step; an exception it raises stops the measurement.
 
     Returns:
@@ -53,32 +62,37 @@ def measure(
         ComputeError: where the computing fails.
     """
     report = progress or (lambda _: None)
-    if model is None:
-        identity = identify(request)
-    else:
-        from coupling_core.models import describe
+    own, unkeyed = None, ""
+    if model is not None:
+        from coupling_core import models
 
-        identity = describe(model, hashed=store is not None)
-    if store is not None and (found := find_stored(request, store, identity)):
-        return found
-    if store is not None:
+        request = models.request_of(request, model, variant)
+        own = models.wrap(model, tokenizer)
+        identity, unkeyed = models.describe(own, request, variant, hashed=store is not None)
+    else:
+        _require_module(tokenizer, variant)
+        identity = identify(request)
+    if store is not None and not unkeyed:
+        if found := find_stored(request, store, identity):
+            return found
         store.require_writable()
+    why_not = deaths.reason(request) if model is None else ""
+    fast = fast and not why_not
     try:
-        result = _compute(request, identity, model, tokenizer, device, fast, report)
+        result = _compute(request, identity, own, device, fast, report)
     except (MemoryError, RuntimeError) as error:
         from coupling_core.chunks import is_out_of_memory
 
         if not is_out_of_memory(error):
             raise
-        named = request if model is None else None
+        named = request if own is None else None
         raise ComputeError(_too_little_memory(error, named, device)) from error
-    if model is None and identity["kind"] != "hub":  # the hub's commits never change
+    if own is None and identity["kind"] != "hub":  # the hub's commits never change
         _require_unchanged(request, identity)
-    if store is not None:
-        report(Progress("saving", 1, 1, result))
-        result = replace(result, key=store.key(result.request, identity))
-        store.put(result)
-    return result
+    if not fast:
+        told = {"fast": False, "why_not_fast": why_not or "it was asked for"}
+        result = replace(result, provenance=dict(result.provenance) | told)
+    return result if store is None else _put(result, store, unkeyed, report)
 
 
 def find_stored(request: Request, store: Store, identity: dict[str, Any]) -> Result | None:
@@ -100,21 +114,18 @@ def find_stored(request: Request, store: Store, identity: dict[str, Any]) -> Res
 def _compute(
     request: Request,
     identity: dict[str, Any],
-    model: Any,
-    tokenizer: Any,
+    own: Any,
     device: str | None,
     fast: bool,
     report: Report,
 ) -> Result:
     report(Progress("loading"))
-    with startup.importing(request if model is None else None):
-        from coupling_core import hardware, measuring, models
+    with startup.importing(None if own else request):
+        from coupling_core import hardware, measuring, models, ways
 
-    if model is not None:
-        loaded = models.wrap(model, tokenizer)
-    else:
-        loaded = models.load(request, device, report)
-    loaded = replace(loaded, fast=fast)
+    loaded = replace(own or models.load(request, device, report), fast=fast)
+    # Even a model that is named runs what somebody put into its classes, or hooked onto it.
+    foreign = "" if own else models.own_code(loaded.model)
     start = time.perf_counter()
     with (
         hardware.threads_for(loaded.model),
@@ -122,12 +133,44 @@ def _compute(
         models.in_float32(loaded.model, loaded.device),
     ):
         report(Progress("tracing"))
-        result = measuring.compose(request, identity, loaded, report)
-    cost = {
+        with ways.noting() as notes:
+            result = measuring.compose(request, identity, loaded, report)
+    cost: dict[str, Any] = {
+        "derivative_error": notes.derivative_error,
+        "ways": dict(notes.ways),
         "seconds": time.perf_counter() - start,
         "peak_memory_bytes": hardware.peak_memory(loaded.device),
     }
+    if foreign:
+        cost["not_stored"] = f"the program that measured changes what models compute: {foreign}"
     return replace(result, provenance=dict(result.provenance) | cost)
+
+
+def _put(result: Result, store: Store, unkeyed: str, report: Report) -> Result:
+    """Store a result, or say in it why it is not."""
+    made = dict(result.provenance)
+    if unkeyed:
+        made["not_stored"] = (
+            f"code of your own runs in the module, which no key tells from other code: {unkeyed}. "
+            'To store it, name what you did: measure(..., variant="...")'
+        )
+    if "not_stored" in made:
+        _log.warning("the result is not stored: %s", made["not_stored"])
+        return replace(result, provenance=made)
+    report(Progress("saving", 1, 1, result))
+    result = replace(result, key=store.key(result.request, result.identity))
+    store.put(result)
+    return result
+
+
+def _require_module(tokenizer: Any, variant: str) -> None:
+    """Refuse what belongs to a module of one's own where none came."""
+    given = ["tokenizer"] * (tokenizer is not None) + ["variant"] * bool(variant)
+    if given:
+        raise InputError(
+            f"{' and '.join(given)} came without a model: pass the module that it belongs to, or "
+            "leave it out"
+        )
 
 
 def _require_unchanged(request: Request, identity: dict[str, Any]) -> None:

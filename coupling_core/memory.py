@@ -4,14 +4,14 @@ The terms are the tensors that are alive at the peak, by their sizes; the factor
 were fitted to measured peaks, and `tests/test_memory.py` holds them against one.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from coupling_core.coupling import IN_MEMORY
+from coupling_core.forecast import Fit, Memory, Probe
 from coupling_core.hardware import choose_device
 from coupling_core.heads import CHUNK
 from coupling_core.models import FLOAT32_BYTES, SPARE, within_reach
-from coupling_core.probe import Probe
 from coupling_core.records import DEFAULT_K, DEFINITIONS, TOKEN_KINDS, Request
 from coupling_core.results.token_means import GRID
 from coupling_core.token_coupling import kept_corner
@@ -23,58 +23,6 @@ LIBRARIES = 100_000_000
 _QUANTISED = {"nf4": 0.5, "int8": 1.0}  # bytes a weight
 FLOAT64_BYTES = 8
 _ROUNDED = 2  # bytes a weight of the copy from which float32 is made; its memory is not given back
-
-
-@dataclass(frozen=True)
-class Memory:
-    """Bytes that a measurement takes, above what the program holds already.
-
-    Args:
-        weights: held in memory throughout; 0 where they are streamed.
-        work: Jacobians, decompositions, matrices and, where it is lent, one block in float32.
-        free: on the device, as far as it may be taken.
-        streamed: whether the weights stay on the disk, memory-mapped, and are lent to one block at
-            a time.
-    """
-
-    weights: int
-    work: int
-    free: int
-    streamed: bool
-
-    @property
-    def needed(self) -> int:
-        """At the peak."""
-        return self.weights + self.work
-
-    @property
-    def fits(self) -> bool:
-        """Whether there is enough."""
-        return self.needed <= self.free
-
-
-@dataclass(frozen=True)
-class Fit:
-    """Whether a measurement fits on a device, and what would where it does not.
-
-    Args:
-        memory: that it takes.
-        changes: of the request with which it would fit; empty where it does, or none helps.
-        longest: tokens of a prompt that would fit; 0 where it does, or none would.
-    """
-
-    memory: Memory
-    changes: dict[str, Any]
-    longest: int
-
-    @property
-    def remedy(self) -> str:
-        """What would fit, or what else may help."""
-        if self.changes:
-            return "it would fit with " + ", ".join(f"{k} = {v}" for k, v in self.changes.items())
-        if self.longest:
-            return f"a prompt of at most {self.longest} tokens would fit"
-        return "choose a smaller model, or another device"
 
 
 def fit(request: Request, found: Probe, tokens: int, device: str | None = None) -> Fit:

@@ -45,7 +45,7 @@ def walk(reader: Reader, *, final_norm: bool = True) -> Paths:
 
 def raw_states(reader: Reader) -> Float[Tensor, "state token d"]:
     """x^0 .. x^L as the blocks gave them, none of them normed."""
-    calls = reader.whole()
+    calls = reader.whole
     return torch.stack([calls[0].hidden[0], *(call.output[0] for call in calls)])
 
 
@@ -62,8 +62,7 @@ def normed(
 def linearise(
     reader: Reader, final_norm: nn.Module | None
 ) -> Iterator[tuple[int, LinearisedErrors]]:
-    """Linearised errors token by token (1..n); the last token's products are checked."""
+    """Linearised errors token by token (1..n)."""
     every = range(1, reader.n_blocks + 1)
     for captures in decode(reader, every, range(1, reader.n_tokens + 1)):
-        token = captures[0].token
-        yield token, linearised_errors(captures, final_norm, check=token == reader.n_tokens)
+        yield captures[0].token, linearised_errors(captures, final_norm)

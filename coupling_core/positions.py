@@ -12,11 +12,13 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from coupling_core.calls import Call
-from coupling_core.chunks import Chunks
+from coupling_core.chunks import Chunks, is_out_of_memory
 from coupling_core.context import Source, context_jacobians, source
 from coupling_core.decode import Capture, Reader, decode, with_context
-from coupling_core.jacobian import block_jacobian
+from coupling_core.derivative import check_between, checked_jacobian
+from coupling_core.jacobian import residual
 from coupling_core.records import resolve_token
+from coupling_core.ways import note
 
 ROWS_TIMES_TOKENS = 4096
 """Of a differentiation through the whole sequence at a time, so that memory stays bounded."""
@@ -35,9 +37,12 @@ def self_jacobians(
 
     Yields:
         token by token, t and the Jacobian of each block without the skip connection.
+
+    Raises:
+        ComputeError: where one is not the derivative of what its block computes.
     """
     for captures in decode(reader, blocks, tokens):
-        found = [block_jacobian(c.block, _norm(reader, c, final_norm)) for c in captures]
+        found = [checked_jacobian(c.block, _norm(reader, c, final_norm)) for c in captures]
         yield captures[0].token, found
 
 
@@ -54,19 +59,25 @@ def output_jacobians(
 
     Yields:
         block by block, all J_{t1 t2} in the order of t1.
+
+    Raises:
+        ComputeError: where they are not the derivative of what their block computes.
     """
     t2 = resolve_token(output_token, reader.n_tokens)
     captures, before = with_context(reader, blocks, t2)
-    whole: list[Call] = []
     for index, capture in enumerate(captures):
         norm = _norm(reader, capture, final_norm)
-        tokens = source(before[index], 1) if before else None
-        found = context_jacobians(capture, tokens, norm) if tokens else None
-        if found is not None:
-            yield torch.cat([found[0], found[1][None]])
-            continue
-        whole = whole or reader.whole(t2 if reader.kind.causal else None)
-        yield through_all(whole[capture.block.number - 1], t2, norm)
+        whole = reader.whole[capture.block.number - 1]
+        tokens = _source(before[index], 1) if before else None
+        context = _context(capture, tokens, norm)
+        if context is None:
+            note("all tokens over the whole sequence")
+            found = through_all(whole, t2, norm)[: t2 if reader.kind.causal else None]
+        else:
+            note("all tokens through keys and values")
+            found = torch.cat([context[0], context[1][None]])
+        check_between(whole, capture.block.number, t2, dict(enumerate(found, 1)), norm)
+        yield found
 
 
 def input_jacobians(
@@ -88,31 +99,56 @@ def input_jacobians(
 
     Yields:
         token by token, t2 and J_{t1 t2} of each block.
+
+    Raises:
+        ComputeError: where one is not the derivative of what its block computes.
     """
     t1 = resolve_token(input_token, reader.n_tokens)
     wanted = {t for t in output_tokens if t >= t1 or not reader.kind.causal}
     sources: list[Source | None] = []
-    whole: list[Call] = []
     for captures in decode(reader, blocks, wanted | {t1}):
         t2, found = captures[0].token, []
         if t2 == t1:
-            sources = [source(c.call, t1) if c.call else None for c in captures]
+            sources = [_source(c.call, t1) for c in captures]
         if t2 not in wanted:
             continue
         for index, capture in enumerate(captures):
             norm = _norm(reader, capture, final_norm)
             if t1 == t2:
-                found.append(block_jacobian(capture.block, norm))
+                found.append(checked_jacobian(capture.block, norm))
                 continue
-            tokens = sources[index] if sources else None
-            context = context_jacobians(capture, tokens, norm) if tokens else None
-            if context is None:
-                whole = whole or reader.whole()
-                call = whole[capture.block.number - 1]
-                found.append(through_all(call, t2, norm)[t1 - 1])
-            else:
-                found.append(context[0][0])
+            whole = reader.whole[capture.block.number - 1]
+            context = _context(capture, sources[index], norm) if sources else None
+            J = through_all(whole, t2, norm)[t1 - 1] if context is None else context[0][0]
+            check_between(whole, capture.block.number, t2, {t1: J}, norm)
+            found.append(J)
         yield t2, found
+
+
+def _source(call: Call | None, first: int) -> Source | None:
+    """What `source` finds; None where the block's code cannot be followed."""
+    try:
+        return source(call, first) if call else None
+    except Exception as error:  # it meets whatever blocks do
+        _noted_or_raised(error)
+        return None
+
+
+def _context(
+    capture: Capture, given: Source | None, norm: nn.Module | None
+) -> tuple[Float[Tensor, "token d d"], Float[Tensor, "d d"]] | None:
+    """What `context_jacobians` finds; None where the block's code cannot be followed."""
+    try:
+        return context_jacobians(capture, given, norm) if given else None
+    except Exception as error:  # the same
+        _noted_or_raised(error)
+        return None
+
+
+def _noted_or_raised(error: Exception) -> None:
+    if is_out_of_memory(error):
+        raise error
+    note("no keys and values to follow", type(error).__name__)
 
 
 def _norm(reader: Reader, capture: Capture, final_norm: bool) -> nn.Module | None:
@@ -126,16 +162,15 @@ def through_all(
     """J_{t1 t2} for every t1 as the definition reads: the block over the whole sequence."""
     X = call.hidden.detach().clone().requires_grad_()
     with torch.enable_grad():
-        y = call.replay(X)[0, output_token - 1]
-        y = y if final_norm is None else final_norm(y)
+        at = output_token - 1
+        f = residual(call.replay(X)[0, at], X[0, at], final_norm)
     n, d = X.shape[1:]
-    unit = torch.eye(d, dtype=y.dtype, device=y.device)
+    unit = torch.eye(d, dtype=f.dtype, device=f.device)
     J = unit.new_empty(n, d, d)
 
     def pull_back(rows: slice) -> Tensor:
-        return torch.autograd.grad(y, X, unit[rows], retain_graph=True, is_grads_batched=True)[0]
+        return torch.autograd.grad(f, X, unit[rows], retain_graph=True, is_grads_batched=True)[0]
 
     for rows, found in Chunks(max(1, ROWS_TIMES_TOKENS // n)).of(pull_back, d):
         J[:, rows] = found[:, 0].transpose(0, 1)
-    J[output_token - 1].diagonal().sub_(1)
     return J

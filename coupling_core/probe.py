@@ -9,11 +9,14 @@ import torch
 from torch import Tensor, nn
 
 from coupling_core.errors import InputError
+from coupling_core.forecast import Probe
 from coupling_core.identity import locate
+from coupling_core.jacobian import check_replay
 from coupling_core.models import (
     Skeleton,
     find_blocks,
     find_stacks,
+    longest_prompt,
     measured_stack,
     reads_images,
     rehearsal,
@@ -22,74 +25,15 @@ from coupling_core.models import (
     stored_precision,
 )
 from coupling_core.records import STACKS, Request, Stack
-from coupling_core.runner import PROBE_TOKENS
 from coupling_core.trace import trace
 
 REHEARSED = 10**9
 """Bytes of random weights up to which a rehearsal is worth its memory."""
+TRIED = 9
+"""Tokens that a rehearsal reads: more than those by which a stack's kind is found out, for what a
+short prompt hides."""
 REHEARSED_WORK = 2 * 10**9
 """Parameters up to which it is worth its time: some seconds on two cores."""
-
-_ATTENTION = {
-    True: "causal",
-    False: "bidirectional",
-    None: "causal or not is found out when it runs",
-}
-
-
-@dataclass(frozen=True)
-class Probe:
-    """What a model is; None for what is not known.
-
-    Args:
-        name: of the model.
-        architecture: the class of transformers that runs it.
-        parameters: how many it has, shared ones counted once.
-        stored: precision of its weights on the disk.
-        longest: tokens that it takes at most; None also where nothing limits them.
-        heads: attention heads of a block.
-        stacks: both of an encoder-decoder model; none of any other.
-        stack: which of the two is measured.
-        blocks: L, of the measured stack.
-        width: d, of its residual stream.
-        block_parameters: of its largest block.
-        widest: of the sides of a block's matrices, the longest.
-        causal: whether no block's output depends on later tokens, by a gradient; None where that is
-            found out when the model runs.
-        refusal: why it cannot be measured; "" where nothing speaks against it.
-    """
-
-    name: str
-    architecture: str
-    parameters: int
-    stored: str
-    longest: int | None
-    heads: int | None
-    stacks: tuple[Stack, ...] = ()
-    stack: Stack | None = None
-    blocks: int | None = None
-    width: int | None = None
-    block_parameters: int = 0
-    widest: int = 0
-    causal: bool | None = None
-    refusal: str = ""
-
-    def facts(self) -> list[tuple[str, str]]:
-        """What is known, as names and texts for people."""
-        both = f"encoder and decoder; the {self.stack} is measured"
-        shown = {
-            "architecture": self.architecture,
-            "parameters": f"{self.parameters:,}",
-            "stored as": self.stored,
-            "stacks": both if self.stack else "",
-            "blocks": _number(self.blocks),
-            "width d": _number(self.width),
-            "heads": _number(self.heads),
-            "attention": "" if self.blocks is None else _ATTENTION[self.causal],
-            "longest prompt": f"{self.longest:,} tokens" if self.longest else "",
-            "refused": self.refusal,
-        }
-        return [(name, text) for name, text in shown.items() if text]
 
 
 def probe(request: Request, *, rehearse: bool = True) -> Probe:
@@ -116,7 +60,7 @@ def probe(request: Request, *, rehearse: bool = True) -> Probe:
         "architecture": type(model).__name__,
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
         "stored": stored_precision(source, config),
-        "longest": getattr(text, "max_position_embeddings", None),
+        "longest": longest_prompt(config),
         "heads": heads if isinstance(heads, int) else None,  # a list: one number a stage
         "stacks": STACKS if len(find_stacks(model)) == len(STACKS) else (),
     }
@@ -168,6 +112,9 @@ def _rehearse(asked: _Rehearsed) -> dict[str, Any]:
         with torch.random.fork_rng(devices=[]):
             twin = rehearsal(bare)
         seen = trace(twin, _tried(twin), -1, stack=asked.stack)
+        with torch.no_grad():
+            for block in seen.blocks:
+                check_replay(block, block.replay(block.state[None, None]))
     except InputError:
         raise
     except Exception:  # an architecture that does not run on these weights may on its own
@@ -178,13 +125,9 @@ def _rehearse(asked: _Rehearsed) -> dict[str, Any]:
 def _tried(model: Any) -> list[int] | Tensor:
     """What a rehearsal reads: a few tokens, or an image of the size that the config names."""
     if not reads_images(model):
-        return list(range(1, PROBE_TOKENS + 1))
+        return list(range(1, TRIED + 1))
     config = model.config
     side = config.image_size
     height, width = (side, side) if isinstance(side, int) else side
     generator = torch.Generator().manual_seed(0)
     return torch.rand(1, config.num_channels, height, width, generator=generator)
-
-
-def _number(value: int | None) -> str:
-    return "" if value is None else str(value)

@@ -8,6 +8,7 @@ arrays are indexed from 0.
 
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -18,6 +19,10 @@ SCHEMA = 1
 """Version of the stored form. Every change that moves a number raises it."""
 
 DEFAULT_MODEL = "smollm2-135m"
+OWN = "module:"
+"""Begins what the request of a stored result says in place of a model's name where a module of
+somebody's own was measured; its class follows."""
+
 DEFAULT_K = 50
 DEFAULT_K_VIEW = 32
 TOKEN_K_VIEW = 16
@@ -222,7 +227,8 @@ class View:
         definition: which score (see `coupling_core.scores`).
         p: order of the norm of the singular values in the `paper` definition.
         role: "A" for U^T J V, "B" for V^T J U.
-        blocks: block numbers shown, in order; None shows all.
+        blocks: block numbers shown, in order, 1..L or counted from the end (-1 is the last); None
+            shows all. Only depth-wise results have a range of blocks.
 
     Raises:
         InputError: on a value outside these ranges.
@@ -247,6 +253,8 @@ class View:
             raise InputError(
                 f"the order p of a norm must be a finite number >= 1, and {self.p} was given"
             )
+        if self.blocks is not None and not self.blocks:
+            raise InputError("no block is left to be shown: give one, or None for all of them")
 
 
 @dataclass(frozen=True)
@@ -308,29 +316,62 @@ def _require_text(name: str, value: object) -> None:
 
 
 def parse_blocks(text: str | None, n_blocks: int) -> tuple[int, ...]:
-    """Read a block range: `1-30`, `3,7`, `1-30:2`, or a mix; None or an empty text is every block.
+    """Read a block range: `1-30`, `3,7`, `1-30:2`, `-1` (the last), `5--2`, or a mix.
+
+    None or an empty text is every block.
 
     Raises:
         InputError: on another form, a number outside 1..L, or fewer than one block.
     """
     if text is None or not text.strip():
-        return tuple(range(1, n_blocks + 1))
+        return resolve_blocks(None, n_blocks)
     chosen: list[int] = []
     for part in text.split(","):
-        form = re.fullmatch(r"(\d+)(?:-(\d+))?(?::(\d+))?", part.strip())
+        form = re.fullmatch(r"(-?\d+)(?:-(-?\d+))?(?::(\d+))?", part.strip())
         if form is None:
             raise InputError(
                 f"blocks {text!r} cannot be read: expected a form such as 1-{n_blocks}, "
                 f"3,7 or 1-{n_blocks}:2"
             )
-        start, stop, step = int(form[1]), int(form[2] or form[1]), int(form[3] or 1)
-        if step < 1 or not 1 <= start <= stop <= n_blocks:
+        start, stop = (resolve_block(int(end), n_blocks) for end in (form[1], form[2] or form[1]))
+        step = int(form[3] or 1)
+        if step < 1 or start > stop:
             raise InputError(
-                f"blocks {text!r} are out of range: this model has blocks 1..{n_blocks}, "
-                "counted upwards with a stride of at least 1"
+                f"blocks {text!r} are no range of blocks 1..{n_blocks}: they are counted upwards, "
+                "with a stride of at least 1"
             )
         chosen += range(start, stop + 1, step)
     return tuple(sorted(set(chosen)))
+
+
+def resolve_block(block: int, n_blocks: int) -> int:
+    """Turn a block number, perhaps counted from the end, into 1..L.
+
+    Raises:
+        InputError: where the model has no such block.
+    """
+    resolved = block + n_blocks + 1 if block < 0 else block
+    if not 1 <= resolved <= n_blocks:
+        raise InputError(
+            f"block {block} is out of range: this model has blocks 1..{n_blocks} (-1 is the last)"
+        )
+    return resolved
+
+
+def resolve_blocks(blocks: Sequence[int] | None, n_blocks: int) -> tuple[int, ...]:
+    """The blocks of a view as 1..L, in its order; None is every block.
+
+    Raises:
+        InputError: where the model lacks one of them, or one is named twice: its Jacobian would be
+            compared with itself.
+    """
+    if blocks is None:
+        return tuple(range(1, n_blocks + 1))
+    resolved = tuple(resolve_block(block, n_blocks) for block in blocks)
+    for block in resolved:
+        if resolved.count(block) > 1:
+            raise InputError(f"block {block} is named twice among the blocks shown: name it once")
+    return resolved
 
 
 def resolve_token(token: int, n: int) -> int:

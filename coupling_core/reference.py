@@ -13,27 +13,9 @@ import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
-from torch.overrides import TorchFunctionMode
 
 from coupling_core.models import find_blocks
 from coupling_core.records import Definition, Stack
-
-
-class TrueFloat64(TorchFunctionMode):
-    """Keep a float64 model in float64: norms, softmax and rotary angles are written in float32."""
-
-    def __torch_function__(
-        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
-    ) -> Any:
-        """Turn every request for float32 into one for float64."""
-        kwargs = dict(kwargs or {})
-        if func is torch.Tensor.float:
-            return args[0].double()
-        if func is torch.Tensor.to:
-            args = tuple(torch.float64 if a is torch.float32 else a for a in args)
-        if kwargs.get("dtype") is torch.float32:
-            kwargs["dtype"] = torch.float64
-        return func(*args, **kwargs)
 
 
 def block_jacobian(

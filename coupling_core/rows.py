@@ -25,6 +25,7 @@ from torch.overrides import TorchFunctionMode
 from coupling_core import past
 from coupling_core.calls import Call
 from coupling_core.chunks import is_out_of_memory
+from coupling_core.ways import note
 
 TOLERANCE = {torch.float32: 1e-5, torch.float64: 1e-12}
 """How far the row may be from the model's own, relative to its norm; what is not of this form is
@@ -52,9 +53,11 @@ class Rows:
 
     Args:
         call: of the block.
+        why_whole: why every row is run in any case; "" where one row alone is tried.
     """
 
     call: Call
+    why_whole: str = ""
 
     def replay(self, x: Float[Tensor, "1 1 d"], row: int) -> Float[Tensor, " d_out"]:
         """The block's output at a row (from 0) whose state is replaced."""
@@ -62,7 +65,10 @@ class Rows:
 
     def _among_all(self, x: Tensor, row: int) -> Tensor:
         X = self.call.hidden
-        return self.call.replay(torch.cat([X[:, :row], x, X[:, row + 1 :]], 1))[0, row]
+        X = torch.cat([X[:, :row], x, X[:, row + 1 :]], 1)
+        # The skip connection goes out where it comes in, so that gradients meet an exact zero and
+        # not 1 - 1 behind what the block adds, whose last digits would be lost.
+        return (self.call.replay(X) - X)[0, row] + x[0, 0]
 
     def _alone(self, x: Tensor, row: int) -> Tensor:
         assert self._attended is not None  # `_is_alone` asked
@@ -73,8 +79,15 @@ class Rows:
     def _is_alone(self, row: int) -> bool:
         """Whether the row's state alone gives what the model gave."""
         if row not in self._tried:
-            self._tried[row] = self._attended is not None and self._agrees(row)
+            why = self.why_whole or self._why_among_all(row)
+            note("the whole sequence" if why else "one row over the others", why)
+            self._tried[row] = not why
         return self._tried[row]
+
+    def _why_among_all(self, row: int) -> str:
+        if self._attended is None:
+            return "attention is not one call of torch's own"
+        return "" if self._agrees(row) else "one row alone gives something else"
 
     def _agrees(self, row: int) -> bool:
         expected = self.call.output[0, row]

@@ -1,7 +1,9 @@
-"""Running one stack of a model, and what kind of a stack it turns out to be."""
+"""Running one stack of a model: over a whole sequence, or on one token over those before it."""
 
 import inspect
 import itertools
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,8 +11,9 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from coupling_core.calls import Call, capturing, is_same
-from coupling_core.errors import ComputeError, InputError
+from coupling_core.calls import Call, capturing, frozen
+from coupling_core.chunks import is_out_of_memory
+from coupling_core.errors import ComputeError, CouplingError, InputError
 from coupling_core.models import READS, find_blocks, measured_stack, start_token
 from coupling_core.products import FastLinear
 from coupling_core.records import Stack
@@ -18,23 +21,28 @@ from coupling_core.records import Stack
 Reads = Int[Tensor, "sequence token"] | Float[Tensor, "1 channel height width"]
 """What a stack reads: token ids, or an image."""
 
-PROBE_TOKENS = 4
-"""Length of the prefix on which causality and the final norm are found out."""
-SCALE_TOLERANCE = 0.1
-"""How far doubling its input may change what a norm gives; its epsilon leaves a trace."""
-
 
 @dataclass(frozen=True)
-class Kind:
-    """What a stack of blocks turned out to be, whatever the prompt.
+class Run:
+    """A run of a stack.
 
     Args:
-        causal: whether no block's output depends on later tokens.
-        final_norm: the norm that the model applies to the last block's output, if it has one.
+        calls: of its blocks, in order.
+        output: the model's own.
     """
 
-    causal: bool
-    final_norm: nn.Module | None
+    calls: list[Call]
+    output: Any
+
+    @property
+    def cache(self) -> Any:
+        """What the model keeps of the tokens that it read; None where it keeps nothing."""
+        return getattr(self.output, "past_key_values", None)
+
+    @property
+    def logits(self) -> Tensor | None:
+        """Of the model's head; None where it has none."""
+        return getattr(self.output, "logits", None)
 
 
 @dataclass(frozen=True)
@@ -54,8 +62,12 @@ class Runner:
     given: dict[str, Any]
 
     def __call__(self, ids: Reads, **options: Any) -> Any:
-        """The model's own output for these token ids, or this image, for which none is cached."""
-        with FastLinear():
+        """The model's own output for these token ids, or this image, for which none is cached.
+
+        Raises:
+            ComputeError: where the model's own code fails.
+        """
+        with FastLinear(), plain_failures(self.model, "does not run on this prompt"):
             return self.model(
                 **{self.name: ids}, **self.given, **(options if self.reads_tokens else {})
             )
@@ -65,16 +77,48 @@ class Runner:
         """Whether the stack reads token ids; else it reads an image."""
         return self.name != READS
 
-    def run(self, ids: Reads, **options: Any) -> tuple[list[Call], Any]:
-        """Capture a run: each block's call in order, and the model's own output."""
-        with capturing(self.blocks) as calls:
+    def run(self, ids: Reads, **options: Any) -> Run:
+        """Capture a run.
+
+        Raises:
+            InputError: where its blocks are not those of a residual stream.
+            ComputeError: where a state is not finite, or the model's own code fails.
+        """
+        with torch.no_grad(), capturing(self.blocks) as calls:
             output = self(ids, **options)
         check_run(self.model, self.blocks, calls)
-        return calls, output
+        if self.reads_tokens:
+            _require_rows(self.model, calls, ids)
+        return Run(calls, output)
 
-    def prefill(self, ids: Int[Tensor, "1 token"]) -> Any:
-        """The cache that holds these tokens; None where the model keeps none."""
-        return cache_of(self(ids, use_cache=True, **self.few_logits))
+    def whole(self, ids: Reads) -> Run:
+        """Run over a whole sequence, as the definition says: nothing is cached."""
+        return self.run(ids, use_cache=False)
+
+    def reading(self, ids: Int[Tensor, "1 token"]) -> Run:
+        """The same, and the model keeps what it read."""
+        return self.run(ids, use_cache=True, **self.few_logits)
+
+    def alone(self, ids: Int[Tensor, "1 token"], token: int, read: Run) -> Run:
+        """Run one token (1..n) alone, over what the model kept of those before it.
+
+        Args:
+            ids: of the whole prompt.
+            token: the one.
+            read: the whole prompt's `reading`.
+
+        Raises:
+            InputError: where the model keeps nothing.
+        """
+        given = {}
+        if token > 1:
+            before = cut(read.cache, ids.shape[1] - token + 1)
+            if before is None:  # a window has gone past some, or the cache cannot be cut
+                before = self.reading(ids[:, : token - 1]).cache
+            if before is None:
+                raise InputError(f"{type(self.model).__name__} keeps nothing of what it read")
+            given["past_key_values"] = before
+        return self.run(ids[:, token - 1 : token], use_cache=True, **given, **self.few_logits)
 
     @property
     def few_logits(self) -> dict[str, int]:
@@ -83,9 +127,21 @@ class Runner:
         return {"logits_to_keep": 1} if has_it else {}
 
 
-def cache_of(output: Any) -> Any:
-    """The cache that a model gives back; None where it keeps none."""
-    return getattr(output, "past_key_values", None)
+def cut(cache: Any, count: int) -> Any:
+    """A cache without its last tokens; None where it cannot be cut.
+
+    Args:
+        cache: of a model; it is left as it is.
+        count: how many tokens go.
+    """
+    try:
+        shorter, length = frozen(cache), cache.get_seq_length()
+        shorter.crop(-count)
+        return shorter if shorter.get_seq_length() == length - count else None
+    except Exception as error:  # caches of many kinds refuse in many ways
+        if is_out_of_memory(error):
+            raise
+        return None
 
 
 def runner_of(
@@ -120,58 +176,6 @@ def runner_of(
     return Runner(model, blocks, "decoder_input_ids", given), shifted
 
 
-def find_kind(runner: Runner, ids: Reads) -> Kind:
-    """Find out whether every block is causal, and what norms the last block's output.
-
-    Args:
-        runner: of the stack.
-        ids: what it reads: two tokens at least where the model shall be found causal. The patches
-            of an image are there at once, and nothing is gained where one does not see the next.
-    """
-    ids = ids[:, :PROBE_TOKENS] if runner.reads_tokens else ids
-    seen: list[tuple[nn.Module, Tensor, Tensor]] = []
-    inside = {module for block in runner.blocks for module in block.modules()}
-
-    def note(module: nn.Module, args: tuple[Any, ...], output: Any) -> None:
-        if args and isinstance(args[0], Tensor) and isinstance(output, Tensor):
-            seen.append((module, args[0], output))
-
-    leaves = [m for m in runner.model.modules() if m not in inside and not any(m.children())]
-    handles = [leaf.register_forward_hook(note) for leaf in leaves]
-    try:
-        with torch.no_grad():
-            calls, _ = runner.run(ids, use_cache=False)
-    finally:
-        for handle in handles:
-            handle.remove()
-    last = calls[-1].output
-    norms = [m for m, x, y in seen if is_same(x, last) and _is_norm(m, x, y)]
-    causal = runner.reads_tokens and ids.shape[1] > 1 and all(map(_is_causal, calls))
-    return Kind(causal, norms[0] if norms else None)
-
-
-def _is_causal(call: Call) -> bool:
-    """Whether the first token's output is untouched by every later token."""
-    hidden = call.hidden.detach().clone().requires_grad_()
-    first = call.replay(hidden)[0, 0]
-    generator = torch.Generator().manual_seed(0)
-    cotangent = torch.randn(first.shape, generator=generator).to(first)
-    (gradient,) = torch.autograd.grad(first, hidden, cotangent)
-    return not gradient[0, 1:].any()
-
-
-def _is_norm(module: nn.Module, x: Tensor, y: Tensor) -> bool:
-    """Whether a module that maps x to y is a norm: no matrix, and scaling x changes nothing.
-
-    Its parameters alone do not tell: some models' norms have none, and neither has dropout.
-    """
-    if x.shape != y.shape or any(parameter.ndim > 1 for parameter in module.parameters()):
-        return False
-    with torch.no_grad():
-        doubled = module(2 * x)
-    return bool((doubled - y).norm() < SCALE_TOLERANCE * y.norm())
-
-
 def check_run(model: nn.Module, blocks: nn.ModuleList, calls: list[Call]) -> None:
     """Refuse a run whose blocks are not a residual stream's, one after the other.
 
@@ -186,6 +190,7 @@ def check_run(model: nn.Module, blocks: nn.ModuleList, calls: list[Call]) -> Non
             "a model that shares or skips blocks cannot be replayed"
         )
     for number, call in enumerate(calls, 1):
+        _require_states(kind, number, call)
         before, after = call.hidden.shape[1], call.output.shape[1]
         if before != after:
             raise InputError(
@@ -203,3 +208,48 @@ def check_run(model: nn.Module, blocks: nn.ModuleList, calls: list[Call]) -> Non
                 f"{kind} changes the state between blocks {number} and {number + 1}: expected each "
                 "block to take what the one before it gave, as in a residual stream"
             )
+
+
+def _require_states(kind: str, number: int, call: Call) -> None:
+    """Refuse states that are not one vector for each token of one sequence."""
+    for said, state in (("takes", call.hidden), ("gives", call.output)):
+        if state.ndim != 3 or state.shape[0] != 1:
+            raise InputError(
+                f"block {number} of {kind} {said} states of shape {tuple(state.shape)}: expected "
+                "(1, token, width), one vector for each token of one sequence"
+            )
+
+
+def _require_rows(model: nn.Module, calls: list[Call], ids: Int[Tensor, "1 token"]) -> None:
+    """Refuse a model that adds or pads rows: which of them a token is, nothing says."""
+    rows, n = calls[0].hidden.shape[1], ids.shape[1]
+    if rows != n:
+        raise InputError(
+            f"{type(model).__name__} makes {rows} rows of {n} tokens (it adds some of "
+            "its own, or pads them): which row belongs to which token is not known"
+        )
+
+
+@contextmanager
+def plain_failures(model: nn.Module, what: str) -> Iterator[None]:
+    """Say in plain words that a model's own code failed.
+
+    Args:
+        model: whose code runs.
+        what: did not work, as a phrase behind the model's class.
+
+    Raises:
+        ComputeError: in place of whatever is raised, but for memory that ran out.
+    """
+    try:
+        yield
+    except CouplingError:
+        raise
+    except Exception as error:  # models raise whatever they like
+        if is_out_of_memory(error):
+            raise
+        told = next(iter(str(error).strip().splitlines()), "")
+        raise ComputeError(
+            f"{type(model).__name__} {what}: its own code fails with {type(error).__name__}"
+            + f" ({told})" * bool(told)
+        ) from error

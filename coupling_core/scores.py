@@ -21,7 +21,14 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from coupling_core.errors import InputError
-from coupling_core.records import ROLES, SAMPLED_DEFINITIONS, Definition, View, parse_blocks
+from coupling_core.records import (
+    ROLES,
+    SAMPLED_DEFINITIONS,
+    Definition,
+    View,
+    resolve_block,
+    resolve_blocks,
+)
 from coupling_core.results import DepthResult, Result
 
 DEFINITION_NAMES: dict[Definition, str] = {
@@ -55,14 +62,14 @@ class Scores:
 
 @dataclass(frozen=True)
 class Interval:
-    """A bootstrap estimate over prompts.
+    """A mean over prompts, or over seeds, and how sure it is.
 
     Args:
-        mean: mean over prompts.
-        median: median over prompts.
-        low: lower end of the 95 % percentile interval of the mean.
+        mean: of them.
+        median: of them.
+        low: lower end of the 95 % interval of the mean; NaN below two.
         high: its upper end.
-        n: number of prompts.
+        n: how many.
     """
 
     mean: float
@@ -156,8 +163,7 @@ def score_pairs(result: DepthResult, view: View) -> Scores:
         InputError: where K exceeds what the result holds, or a block is out of range.
     """
     require_k(result, view.k)
-    blocks = view.blocks or parse_blocks(None, result.n_blocks)
-    require_blocks(result, *blocks)
+    blocks = resolve_blocks(view.blocks, result.n_blocks)
     at = np.array(blocks) - 1
     rows, k = np.ix_(at, at), view.k
     role = ROLES.index(view.role)
@@ -172,23 +178,23 @@ def score_pairs(result: DepthResult, view: View) -> Scores:
     floor = np.broadcast_to(
         chance_floor(result, view.definition, view.p)[at, k - 1, None], coupling.shape
     )
-    return Scores(coupling, floor, corrected(coupling, floor), tuple(blocks))
+    return Scores(coupling, floor, corrected(coupling, floor), blocks)
 
 
 def score_by_k(
     result: DepthResult, block: int, basis: int, view: View
 ) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:
-    """Score of one pair and its chance floor for K = 1..Kmax; blocks are numbered from 1.
+    """Score of one pair and its chance floor for K = 1..Kmax.
 
     Raises:
         InputError: where a block is out of range.
     """
-    require_blocks(result, block, basis)
-    pair = ROLES.index(view.role), block - 1, basis - 1
-    s = result.singular_values[block - 1]
+    row, column = (resolve_block(each, result.n_blocks) - 1 for each in (block, basis))
+    pair = ROLES.index(view.role), row, column
+    s = result.singular_values[row]
     by_k = score(result.diagonal[pair], result.off_diagonal[pair], s, view.definition, view.p)
-    by_k[min(result.rank[block - 1], result.rank[basis - 1]) :] = np.nan
-    return by_k, chance_floor(result, view.definition, view.p)[block - 1]
+    by_k[min(result.rank[row], result.rank[column]) :] = np.nan
+    return by_k, chance_floor(result, view.definition, view.p)[row]
 
 
 def mean_by_k(
@@ -199,7 +205,7 @@ def mean_by_k(
     Raises:
         InputError: where a block is out of range.
     """
-    blocks = view.blocks or parse_blocks(None, result.n_blocks)
+    blocks = resolve_blocks(view.blocks, result.n_blocks)
     pairs = [
         score_by_k(result, block, basis, view)
         for block in blocks
@@ -251,22 +257,26 @@ def block_means(
     return nan_mean(others, 1), nan_mean(others, 0)
 
 
-def bootstrap(
-    per_prompt: Float[np.ndarray, " prompt"], samples: int = 10_000, seed: int = 0
-) -> Interval:
-    """Mean over prompts with a 95 % percentile bootstrap interval.
+def mean_interval(values: Float[np.ndarray, " n"]) -> Interval:
+    """Mean over prompts, or seeds, with its 95 % interval by Student's t.
+
+    Resampling would do for many; of few it makes intervals that are too short.
+
+    Args:
+        values: a number a prompt.
 
     Raises:
-        InputError: where there is no prompt at all.
+        InputError: where there is none at all.
     """
-    values = np.asarray(per_prompt, np.float64)
-    if not values.size:
+    from scipy.special import stdtrit  # not before somebody asks for an interval
+
+    values, n = np.asarray(values, np.float64), np.size(values)
+    if not n:
         raise InputError("no prompt is left to average over")
-    draws = np.random.default_rng(seed).choice(values, (samples, values.size)).mean(1)
-    low, high = np.quantile(draws, (0.025, 0.975))
-    return Interval(
-        float(values.mean()), float(np.median(values)), float(low), float(high), values.size
-    )
+    mean, half = float(values.mean()), np.nan
+    if n > 1:
+        half = float(stdtrit(n - 1, 0.975) * values.std(ddof=1) / np.sqrt(n))
+    return Interval(mean, float(np.median(values)), mean - half, mean + half, n)
 
 
 def k_of(k: int | float, width: float) -> int:
@@ -296,15 +306,6 @@ def require_k(result: Result, k: int) -> None:
             else "what was measured; ask for it when computing"
         )
         raise InputError(f"K must lie in 1..{result.k_max} ({why}), and {k} was asked for")
-
-
-def require_blocks(result: Result, *blocks: int) -> None:
-    """Refuse a block that the model does not have."""
-    for block in blocks:
-        if not 1 <= block <= result.n_blocks:
-            raise InputError(
-                f"block {block} is out of range: this result has blocks 1..{result.n_blocks}"
-            )
 
 
 def _has_rank(result: DepthResult, k: int) -> Bool[np.ndarray, "block block"]:

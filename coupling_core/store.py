@@ -30,7 +30,7 @@ from coupling_core.archive import (
 )
 from coupling_core.errors import ComputeError, InputError
 from coupling_core.folders import SHIPPED, user_cache
-from coupling_core.keys import Key, make_key, parse_key
+from coupling_core.keys import Key, make_key, outdated, parse_key
 from coupling_core.records import Request
 from coupling_core.results import Result
 
@@ -88,6 +88,11 @@ class Entry:
     k_view: int = 0
     certified: bool = False
     provenance: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def outdated(self) -> str:
+        """Why it answers no request any more, though it can be read; "" where it does."""
+        return outdated(self.request, self.identity) if self.request else ""
 
 
 def default_root() -> Path:

@@ -3,9 +3,9 @@
 import numpy as np
 from jaxtyping import Float
 
-from coupling_core.records import View
+from coupling_core.records import View, resolve_block
 from coupling_core.results import DepthResult
-from coupling_core.scores import require_blocks, require_k
+from coupling_core.scores import require_k
 
 
 def gaps(result: DepthResult, k: int) -> Float[np.ndarray, " block"]:
@@ -53,7 +53,7 @@ def stored_angles(
         InputError: where K or a block is not in the result.
     """
     require_k(result, view.k)
-    require_blocks(result, block, basis)
+    row, column = (resolve_block(each, result.n_blocks) - 1 for each in (block, basis))
     at = max(int(np.searchsorted(result.angle_k, view.k, side="right")) - 1, 0)
     k = int(result.angle_k[at])
-    return k, result.angles[:, at, block - 1, basis - 1, :k]
+    return k, result.angles[:, at, row, column, :k]

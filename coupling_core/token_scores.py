@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from coupling_core.errors import InputError
-from coupling_core.records import DEFINITIONS, ROLES, View
+from coupling_core.records import DEFINITIONS, ROLES, View, resolve_token
 from coupling_core.results import PositionCoupling, TokenMeansResult
 from coupling_core.scores import corrected, floor_by_k, score
 
@@ -56,9 +56,11 @@ def score_positions(result: PositionCoupling | TokenMeansResult, view: View) -> 
     """Score all pairs of positions at one K.
 
     Raises:
-        InputError: where K exceeds what was measured; of a mean over all pairs of blocks, where it
+        InputError: where the view has a range of blocks, which the request chose when it was
+            measured, or K exceeds what was measured; of a mean over all pairs of blocks, where it
             was not kept at this K or at this order p.
     """
+    _require_no_blocks(view)
     if isinstance(result, TokenMeansResult):
         return _mean_scores(result, view)
     k_max = result.k_max
@@ -110,13 +112,13 @@ def require_kept(view: View) -> None:
 def score_positions_by_k(
     result: PositionCoupling, token: int, other: int, view: View
 ) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:
-    """Score of one pair of tokens (1..n) and its chance floor for K = 1..Kmax; NaN past a rank.
+    """Score of one pair of tokens and its chance floor for K = 1..Kmax; NaN past a rank.
 
     Raises:
-        InputError: where a token is out of range.
+        InputError: where a token is out of range, or the view has a range of blocks.
     """
-    require_tokens(result.jacobian_norm.size, token, other)
-    row, column = token - 1, other - 1
+    _require_no_blocks(view)
+    row, column = (resolve_token(each, result.jacobian_norm.size) - 1 for each in (token, other))
     pair = ROLES.index(view.role), row, column
     s = _spectrum(result, result.k_max)[row]
     by_k = score(result.diagonal[pair], result.off_diagonal[pair], s, view.definition, view.p)
@@ -144,11 +146,13 @@ def by_distance(found: PositionScores, *, above_chance: bool = True) -> ByDistan
     return ByDistance(present, mean, deviation, low, high, count)
 
 
-def require_tokens(n: int, *tokens: int) -> None:
-    """Refuse a token that the prompt does not have."""
-    for token in tokens:
-        if not 1 <= token <= n:
-            raise InputError(f"token {token} is out of range: this prompt has tokens 1..{n}")
+def _require_no_blocks(view: View) -> None:
+    if view.blocks is not None:
+        raise InputError(
+            f"a comparison of tokens is of the blocks that it was measured in, and the view asks "
+            f"for blocks {', '.join(map(str, view.blocks))}: leave them out, or name a block in "
+            "the request"
+        )
 
 
 def _spectrum(result: PositionCoupling, k: int) -> Float[np.ndarray, "position k"]:

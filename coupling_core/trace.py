@@ -1,41 +1,21 @@
 """One forward pass: the states of the residual stream, and each block ready to be replayed.
 
-A causal block is captured while the model decodes the measured token alone, over a cache of the
-tokens before it: replaying it is then a function of that one token's state, and far cheaper than
-the whole sequence. A bidirectional block is captured over the whole sequence and replayed with one
-row replaced. Which of the two holds is decided by a gradient, never by the model's name.
+A causal block is captured while the model runs the measured token alone, over what it kept of the
+tokens before: replaying it is then a function of that one token's state, and far cheaper than the
+whole sequence. A bidirectional block is captured over the whole sequence and replayed with one row
+replaced. Which of the two holds is found out (see `kind`), never taken from the model's name.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from coupling_core.calls import Call
+from coupling_core.captured import Block
+from coupling_core.decode import Reader, read
+from coupling_core.kind import Kind
 from coupling_core.records import Stack, resolve_token
-from coupling_core.rows import Rows
-from coupling_core.runner import Kind, Runner, find_kind, runner_of
-
-
-@dataclass(frozen=True)
-class Block:
-    """One captured block as a function of the measured token.
-
-    Args:
-        number: 1..L.
-        state: x^{l-1}_t, the token's state before the block.
-        output: F^l(X^{l-1})_t as the model itself computed it.
-        module: the block itself.
-        replay: maps a state (1 1 d) to the block's output at the token (d).
-    """
-
-    number: int
-    state: Float[Tensor, " d"]
-    output: Float[Tensor, " d_out"]
-    module: nn.Module
-    replay: Callable[[Float[Tensor, "1 1 d"]], Float[Tensor, " d_out"]]
 
 
 @dataclass(frozen=True)
@@ -66,6 +46,7 @@ def trace(
     stack: Stack | None = None,
     device: torch.device | None = None,
     kind: Kind | None = None,
+    fast: bool = True,
 ) -> Trace:
     """Run the model and capture every block at one token.
 
@@ -77,60 +58,18 @@ def trace(
             reads the prompt, and the decoder the prompt shifted right by its start token.
         device: where the model computes; None is where its weights are.
         kind: what an earlier trace of this very stack found; None finds it out.
+        fast: whether ways other than the definition's are taken where they give the same.
 
     Raises:
         InputError: where the model has no blocks, or blocks that cannot be replayed, or the prompt
             has no such token.
-        ComputeError: where a state is not finite.
+        ComputeError: where a state is not finite, or the model's own code fails.
     """
-    runner, ids = runner_of(model, reads, stack, device)
-    kind = kind or find_kind(runner, ids)
-    if not runner.reads_tokens:
-        return _of_image(runner, ids, token, kind)
-    token = resolve_token(token, ids.shape[1])
-    seen = ids[:, :token] if kind.causal else ids
-    with torch.no_grad():
-        cache = runner.prefill(seen[:, :-1]) if kind.causal and token > 1 else None
-        if cache is not None:
-            calls, output = runner.run(seen[:, -1:], use_cache=True, past_key_values=cache)
-            captured = [at_one_token(number, call) for number, call in enumerate(calls, 1)]
-        else:
-            calls, output = runner.run(seen, use_cache=False)
-            captured = [
-                at_one_row(number, Rows(call), token) for number, call in enumerate(calls, 1)
-            ]
-    logits = getattr(output, "logits", None)
-    shown = None if logits is None else logits[0, -1 if cache is not None else token - 1]
-    return Trace(ids[0].tolist(), token, captured, shown, kind)
+    reader = read(model, reads, stack=stack, device=device, kind=kind, fast=fast)
+    return trace_of(reader, token)
 
 
-def _of_image(
-    runner: Runner, image: Float[Tensor, "1 channel height width"], token: int, kind: Kind
-) -> Trace:
-    with torch.no_grad():
-        calls, output = runner.run(image)
-    n = calls[0].hidden.shape[1]
-    token = resolve_token(token, n)
-    captured = [at_one_row(number, Rows(call), token) for number, call in enumerate(calls, 1)]
-    logits = getattr(output, "logits", None)
-    shown = logits[0] if logits is not None and logits.ndim == 2 else None
-    return Trace(list(range(n)), token, captured, shown, kind)
-
-
-def at_one_token(number: int, call: Call) -> Block:
-    """A block from its call with the measured token alone, over a cache of the tokens before."""
-    return Block(
-        number, call.hidden[0, 0], call.output[0, 0], call.module, lambda x: call.replay(x)[0, 0]
-    )
-
-
-def at_one_row(number: int, rows: Rows, token: int) -> Block:
-    """A block from its call with the whole sequence, of which the token (1..n) is one row."""
-    row, call = token - 1, rows.call
-    return Block(
-        number,
-        call.hidden[0, row],
-        call.output[0, row],
-        call.module,
-        lambda x: rows.replay(x, row),
-    )
+def trace_of(reader: Reader, token: int) -> Trace:
+    """The same of a model that already reads its prompt."""
+    moment = reader.at(resolve_token(token, reader.n_tokens))
+    return Trace(reader.token_ids, moment.token, moment.blocks, moment.logits, reader.kind)

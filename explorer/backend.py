@@ -9,6 +9,7 @@ import streamlit as st
 
 from coupling_core.errors import CouplingError, InputError
 from coupling_core.identity import identify
+from coupling_core.keys import make_key
 from coupling_core.measure import find_stored
 from coupling_core.records import Request
 from coupling_core.results import Result
@@ -65,10 +66,16 @@ def identity(request: Request) -> Mapping[str, Any]:
     try:
         return identify(request)
     except CouplingError:
-        for entry in entries():
-            asked = entry.request
-            if asked and (asked.model, asked.revision) == (request.model, request.revision):
-                return entry.identity
+        known = [
+            (entry.key, entry.identity)
+            for entry in entries()
+            if (asked := entry.request) and not entry.outdated
+            if (asked.model, asked.revision) == (request.model, request.revision)
+        ]
+        # Modules of people's own share the name of their class: the one that was asked this.
+        answers = [who for key, who in known if make_key(request, who).digest in key]
+        for who in (*answers, *(who for _, who in known)):
+            return who
         raise
 
 

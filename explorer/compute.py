@@ -144,7 +144,7 @@ def _stopped(status: JobStatus) -> str:
     if is_active(status) and status.owners:
         return "You stopped waiting; someone else still waits for this measurement."
     if is_active(status) and loads(status):
-        return "Stopping: it ends as soon as the model is loaded, which cannot be interrupted."
+        return "Stopping: it ends within seconds."
     if status.progress and status.progress.stage == "downloading":
         return "Stopped while the model was being downloaded; what has arrived is kept."
     progress = status.progress

@@ -222,11 +222,9 @@ def _numbers(answer: "Findings") -> None:
         for name, letter in (("pearson", "Pearson's r"), ("spearman", "Spearman's ρ")):  # noqa: RUF001
             found = answer.correlations[name]
             st.metric(letter, rounded(found.estimate, 2), width="content")
-        st.metric("p, as if independent", _small(linear.p), width="content")
-
-
-def _small(p: float) -> str:
-    return "-" if p != p else f"{p:.2g}"
+        over = linear.over_clusters
+        told = "-" if over.reason else over.p_told.removeprefix("p = ").removeprefix("p ")
+        st.metric(f"p, over whole {over.of}", told, width="content")
 
 
 def _sizes(answer: "Findings", state: State) -> None:

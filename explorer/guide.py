@@ -87,19 +87,19 @@ step has principal components of its own, turned so that nothing flips from step
 
 SWEEPS = """
 Each point is a set of weights: a model, or a checkpoint of a training run. Its coupling is the mean
-over all prompts of the sweep; the bar is a 95 % bootstrap interval over prompts. An open symbol is
-not trained; a thin line joins the checkpoints of one run in the order of training.
+over all prompts of the sweep; the bar is a 95 % interval over prompts. An open symbol is not
+trained; a thin line joins the checkpoints of one run in the order of training.
 
-**n, R², p.** The lines are least squares. p is as if all models were independent, which models of
-one family and checkpoints of one run are not: trust the interval over whole families or runs where
-there is one, and look at what is left without each family.
+**n, R², p.** The lines are least squares. Models of one family, and checkpoints of one run, are
+alike: p and the intervals that sentences tell count each family as one, and of fewer than five
+nothing is told. Look at what is left without each family, too.
 
 **Performance.** A held-out loss was recorded as a run was trained, and lower is better; a
 leaderboard score is a published one, joined by the model's id. Without either, a model is not in
 this figure.
 
 **By prompt.** Whether longer or harder prompts couple more, within each model. All models share the
-prompts; the interval of their mean resamples prompts.
+prompts; the interval of their mean is over prompts.
 """
 
 START = """
@@ -133,12 +133,14 @@ model learns, the last one at the given rate and earlier ones less often.
 
 **Coupling** is the mean score over all pairs of blocks and over many pictures: at the class token,
 from which the classes are read, or between all tokens of a picture. Bars are 95 % intervals over
-pictures; the band is that of the mean over seeds, by Student's *t*.
+pictures; the band is that of the mean over seeds, by Student's *t*. Runs of one seed begin with the
+same weights and see the images in the same order at every rate, so that the bands of two rates move
+together: what is said of rates compares them within seeds.
 
 **The picture.** Each patch is a token of its own. Click one, or the class token above, and the maps
 beside it are of that token: one a rate, in one range. 0 is what a basis that has nothing to do with
 the block would give, 1 is full coupling.
 
-**Cause.** Rates were set by hand and seeds drawn, so that a difference between rates is the doing
-of the rate. Whether coupling is what makes a model accurate does not follow from any of it.
+**Cause.** Rates were set by hand, so that a difference between rates beyond chance is the doing of
+the rate. Whether coupling is what makes a model accurate does not follow from any of it.
 """

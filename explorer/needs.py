@@ -5,23 +5,22 @@ Both ask here, so that what the page promises is what the worker takes on.
 
 from collections.abc import Iterable
 from dataclasses import replace
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from functools import cache, lru_cache
+from typing import Any
 
+from coupling_core import deaths
+from coupling_core.forecast import Fit, Probe
 from coupling_core.identity import locate
 from coupling_core.records import Request
 from coupling_core.store import Entry
 from coupling_core.tokens import count_tokens
+from explorer.engine import ask
 from explorer.estimate import Estimate, estimate
-
-if TYPE_CHECKING:
-    from coupling_core.memory import Fit
-    from coupling_core.probe import Probe
 
 _CAUSAL = ("ForCausalLM", "LMHeadModel")
 
 
-def model_of(request: Request) -> "Probe":
+def model_of(request: Request) -> Probe:
     """What the request's model is, read once.
 
     Raises:
@@ -31,15 +30,14 @@ def model_of(request: Request) -> "Probe":
     return _probe(request.model.strip(), request.revision, request.stack, locate(request).digest)
 
 
-def memory(request: Request, device: str | None) -> "Fit":
+def memory(request: Request, device: str | None) -> Fit:
     """The memory that a measurement takes on a device, held against what it may take there.
 
     Raises:
         InputError, ComputeError: as `model_of` does, or where there is no such device.
     """
-    from coupling_core.memory import fit  # torch
-
-    return fit(request, _larger(model_of(request)), count_tokens(request), device)
+    found: Fit = ask(_fit, request, _larger(model_of(request)), device)
+    return found
 
 
 def seconds(request: Request, device: str | None, entries: Iterable[Entry]) -> Estimate | None:
@@ -56,24 +54,19 @@ def seconds(request: Request, device: str | None, entries: Iterable[Entry]) -> E
     Raises:
         InputError, ComputeError: as `memory` does.
     """
-    n = count_tokens(request)
-    known = estimate(locate(request).digest, request, n, entries)
+    known = estimate(locate(request).digest, request, count_tokens(request), entries)
     if known is not None:
         return known
-    from coupling_core import cost, hardware  # torch
-
     found = _larger(model_of(request))
-    if hardware.choose_device(device).type != "cpu" or not (found.blocks and found.width):
+    if not (found.blocks and found.width):
         return None
-    return Estimate(cost.predict_seconds(request, found, n, cost.machine_rate()))
+    predicted = ask(_seconds, request, found, device)
+    return None if predicted is None else Estimate(predicted)
 
 
 def shorter(request: Request, longest: float) -> str:
     """What of a request that takes too long would not, in words; by the model's shape."""
-    from coupling_core import cost  # torch
-
-    found, n = _larger(model_of(request)), count_tokens(request)
-    changes, fewer = cost.shorter(request, found, n, cost.machine_rate(), longest)
+    changes, fewer = ask(_shorter, request, _larger(model_of(request)), longest)
     if changes:
         return f"it would do with K = {changes['k']}"
     if fewer:
@@ -89,19 +82,66 @@ def give_way(request: Request, device: str | None, needed: int) -> None:
         device: where it computes; None is the best device.
         needed: bytes.
     """
-    from coupling_core import hardware, models  # torch
-
-    models.give_way(request, hardware.choose_device(device), needed)
+    ask(_give_way, request, device, needed)
 
 
-def _larger(found: "Probe") -> "Probe":
+@cache
+def devices() -> list[str]:
+    """Names of the devices of this machine, the best one first."""
+    found: list[str] = ask(_devices)
+    return found
+
+
+def _larger(found: Probe) -> Probe:
     """Of a model that may be causal or not, the one that takes more."""
     is_known = found.causal is not None or found.architecture.endswith(_CAUSAL)
     return found if is_known else replace(found, causal=False)
 
 
 @lru_cache(maxsize=100)
-def _probe(model: str, revision: str | None, stack: Any, digest: str) -> "Probe":
-    from coupling_core.probe import probe  # torch
+def _probe(model: str, revision: str | None, stack: Any, digest: str) -> Probe:
+    request = Request("-", model=model, revision=revision, stack=stack)
+    found: Probe = ask(_look, request, about=request)
+    return found
 
-    return probe(Request("-", model=model, revision=revision, stack=stack))
+
+# ---- what runs in the worker, which has torch
+
+
+def _look(request: Request) -> Probe:
+    from coupling_core.probe import probe
+
+    # One that ended the process is not run again: its config tells the most.
+    return probe(request, rehearse=not deaths.reason(request))
+
+
+def _fit(request: Request, found: Probe, device: str | None) -> Fit:
+    from coupling_core.memory import fit
+
+    return fit(request, found, count_tokens(request), device)
+
+
+def _seconds(request: Request, found: Probe, device: str | None) -> float | None:
+    from coupling_core import cost, hardware
+
+    if hardware.choose_device(device).type != "cpu":
+        return None
+    return cost.predict_seconds(request, found, count_tokens(request), cost.machine_rate())
+
+
+def _shorter(request: Request, found: Probe, longest: float) -> tuple[dict[str, Any], int]:
+    from coupling_core import cost
+
+    return cost.shorter(request, found, count_tokens(request), cost.machine_rate(), longest)
+
+
+def _give_way(request: Request, device: str | None, needed: int) -> None:
+    from coupling_core import hardware, models
+
+    models.give_way(request, hardware.choose_device(device), needed)
+
+
+def _devices() -> list[str]:
+    from coupling_core import hardware
+
+    return hardware.devices()

@@ -11,7 +11,7 @@ from coupling_core.gallery import UNTRAINED_SEED
 from coupling_core.identity import ALIASES, has_two_stacks, is_hub_id
 from coupling_core.records import DTYPES
 from coupling_core.suites import Suite, revision, step_of, suites
-from explorer import admission, backend, preview
+from explorer import admission, backend, needs, preview
 from explorer.choice import choice
 from explorer.session import bound, choose_device, current, device, show
 from explorer.text import sentence, weights_form
@@ -164,7 +164,8 @@ def _has_two_stacks() -> bool:
 
 
 def _device() -> None:
-    names = _devices()
+    with st.spinner("Looking for devices…"):
+        names = needs.devices()
     if len(names) == 1:
         return
     chosen = device()
@@ -176,10 +177,3 @@ def _device() -> None:
         on_change=lambda: choose_device(st.session_state[_DEVICE]),
         help="Where the next measurement computes; results of all devices are stored alike.",
     )
-
-
-@st.cache_resource(show_spinner="Looking for devices…")
-def _devices() -> list[str]:
-    from coupling_core.hardware import devices  # torch
-
-    return devices()

@@ -1,12 +1,12 @@
 """A model that was not measured before: what it is, what has to be fetched, and whether it fits."""
 
 from html import escape
-from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from coupling_core import hub
 from coupling_core.errors import CouplingError, InputError
+from coupling_core.forecast import Memory, Probe
 from coupling_core.identity import Source
 from coupling_core.records import Request
 from explorer import needs
@@ -14,10 +14,6 @@ from explorer.estimate import Estimate
 from explorer.session import change, current, device
 from explorer.text import plain, sentence
 from explorer.units import duration, size
-
-if TYPE_CHECKING:
-    from coupling_core.memory import Memory
-    from coupling_core.probe import Probe
 
 REMEMBERED = 60
 """Seconds for which a download's plan stands."""
@@ -99,7 +95,7 @@ def count_blocks(request: Request) -> int | None:
     return _model(request).blocks
 
 
-def _summary(found: "Probe") -> str:
+def _summary(found: Probe) -> str:
     kind = {True: "causal ", False: "bidirectional ", None: ""}[found.causal]
     stack = f" of the {found.stack}" if found.stack else ""
     return (
@@ -135,7 +131,7 @@ def _memory(request: Request) -> None:
     st.caption(f"{shorter}Else close other programs, or choose a smaller model or another device.")
 
 
-def _fits(needed: "Memory") -> str:
+def _fits(needed: Memory) -> str:
     of = (
         f"About **{size(needed.needed)}** of memory are needed, and {size(needed.free)} may be used"
     )
@@ -147,7 +143,7 @@ def _fits(needed: "Memory") -> str:
     )
 
 
-def _model(request: Request) -> "Probe":
+def _model(request: Request) -> Probe:
     with st.spinner("Reading what this model is…"):
         return needs.model_of(request)
 

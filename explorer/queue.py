@@ -7,9 +7,9 @@ Sessions wait, and persons have limits and turns: who has signed in is one perso
 job goes on while any of them waits. Where nobody signs in, every session is a person.
 """
 
+from functools import cache, partial
 from threading import Lock
 
-import streamlit as st
 from streamlit.runtime import get_instance
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
@@ -17,10 +17,12 @@ from coupling_core.errors import CouplingError
 from coupling_core.jobs import Jobs, JobStatus
 from coupling_core.records import Request
 from explorer import admission, backend, sign_in
+from explorer.engine import worker
 from explorer.session import device
 
 ACTIVE = ("queued", "running")
 
+_making = Lock()
 KEPT = 1000
 """How many jobs' sessions are remembered, the latest asked for."""
 
@@ -100,10 +102,16 @@ class Queue:
             self._left.pop(key, None)
 
 
-@st.cache_resource(show_spinner=False)
 def queue() -> Queue:
-    """The queue that all sessions share."""
-    return Queue(Jobs(backend.store(), admission.measure_what_fits, admission.limits()))
+    """The queue that all sessions share, whatever a client does to Streamlit's caches."""
+    with _making:
+        return _made()
+
+
+@cache
+def _made() -> Queue:
+    measure = partial(worker.measure, by=admission.measure_what_fits)
+    return Queue(Jobs(backend.store(), measure, admission.limits(), worker.forget))
 
 
 def is_active(status: JobStatus | None) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import MISSING, Field, dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from coupling_core.images import is_image
-from coupling_core.records import TOKEN_KINDS, AnyView, Kind, PathView, Request, View
+from coupling_core.records import OWN, TOKEN_KINDS, AnyView, Kind, PathView, Request, View
 from coupling_core.suites import Suite
 from explorer.state import State
 
@@ -69,8 +69,7 @@ def python_recipe(request: Request, view: AnyView) -> str:
             f"from coupling_core import Request, Store, {type(view).__name__}, measure, "
             f"{recipe.function}",
             "",
-            f"request = {_call(request)}",
-            "result = measure(request, Store())",
+            *_measured(request),
             f"found = {recipe.function}(result, {_call(view)})",
             f"print({recipe.names}",
         ]
@@ -108,8 +107,7 @@ def graph_recipes(request: Request, view: View, state: State) -> tuple[str, str]
     program = [
         "from coupling_core import Request, Store, View, layer_graph, measure",
         "",
-        f"request = {_call(request)}",
-        "result = measure(request, Store())",
+        *_measured(request),
         f"graph = layer_graph(result, {_call(view)}{more})",
         "print(graph.edges(data=True))  # of networkx; see also graph.nodes(data=True)",
     ]
@@ -214,6 +212,18 @@ def vision_recipes(asked: "VisionFindings") -> tuple[str, str]:
     return "\n".join(program), "coupling sweep run sweeps/vision.toml --store cache"
 
 
+def _measured(request: Request) -> list[str]:
+    """The lines that ask for a measurement; a module of somebody's own is theirs to bring."""
+    if not request.model.startswith(OWN):
+        return [f"request = {_call(request)}", "result = measure(request, Store())"]
+    bare = replace(request, model=Request.model)
+    return [
+        f"# model is your {request.model.removeprefix(OWN)}, and tokenizer what belongs to it",
+        f"request = {_call(bare, ('prompt', 'k'))}",
+        "result = measure(request, Store(), model=model, tokenizer=tokenizer)",
+    ]
+
+
 _Options = dict[str, tuple[object, object]]
 """By the name of an option: its value, and its default."""
 
@@ -247,6 +257,8 @@ def _raw(state: State) -> list[str]:
 
 
 def _command(name: str, always: dict[str, object], options: _Options, flags: list[str]) -> str:
+    if str(always.get("model", "")).startswith(OWN):
+        return "# a module of one's own is measured in Python alone"
     chosen = {name: value for name, (value, default) in options.items() if value != default}
     # A value that begins with a dash would be taken for an option without the "=".
     words = [f"--{name}={shlex.quote(str(value))}" for name, value in (always | chosen).items()]

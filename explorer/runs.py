@@ -83,7 +83,7 @@ def _row(entry: Entry) -> dict[str, object]:
         "Measured": entry.provenance["date"][:16].replace("T", " "),
         "From": entry.path.parent.name if entry.read_only else "here",
         "Key": entry.key,
-    }
+    } | ({"Note": entry.outdated} if entry.outdated else {})
 
 
 def _weights(request: Request) -> str:
@@ -124,6 +124,8 @@ def _obstacle(entry: Entry) -> str:
     """Why a result cannot be opened by what was asked for; "" where it can."""
     if entry.problem or entry.request is None:
         return sentence(entry.problem)
+    if entry.outdated:
+        return f"{sentence(entry.outdated)} This one can only be downloaded."
     if not admission.allowed(entry.request.model, entry.request.revision):
         return "Its model is not offered here: download it."
     try:

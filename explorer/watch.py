@@ -34,8 +34,6 @@ def watch(key: str, draw_partial: Callable[[Result], None]) -> None:
         done, text = where(status)
         st.progress(done, text)
         st.button("Cancel", on_click=stop, args=(key,), icon=":material/stop:", key=f"cancel@{key}")
-        if loads(status):
-            st.caption("Loading from the disk cannot be interrupted: Cancel acts once it is done.")
         if status.owners > 1:
             st.caption(f"{status.owners} sessions wait for this; it is computed once.")
         if status.progress and status.progress.partial:

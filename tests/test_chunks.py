@@ -159,7 +159,7 @@ def test_numbers_do_not_depend_on_the_memory(family, n, asked, attention):
 
 
 def test_gradients_through_the_whole_sequence_do_not_either():
-    call = read(tiny.model("bert"), list(range(1, 41))).whole()[1]
+    call = read(tiny.model("bert"), list(range(1, 41))).whole[1]
     with Scarce() as plenty:
         expected = through_all(call, 40, None)
     with Scarce(plenty.largest - 1) as scarce:
@@ -182,7 +182,7 @@ def test_what_fits_in_no_part_is_told_with_what_is_needed(tmp_path, monkeypatch)
     def fails(*_):
         raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 3.00 GiB")
 
-    monkeypatch.setattr("coupling_core.measuring.depth.block_jacobian", fails)
+    monkeypatch.setattr("coupling_core.derivative.block_jacobian", fails)
     request = Request("The cat sat", model=str(tiny.folder(tmp_path / "tiny")), k=4)
     with pytest.raises(ComputeError) as told:
         measure(request, device="cpu")

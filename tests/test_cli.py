@@ -14,7 +14,8 @@ from cases import random_result
 
 from coupling_core import Request, Store, View, measure, score_pairs
 from coupling_core.archive import load
-from coupling_core.scores import bootstrap, mean_off_diagonal
+from coupling_core.digests import seal
+from coupling_core.scores import mean_interval, mean_off_diagonal
 
 PROMPT = "The cat sat on the mat"
 OTHER = "the dog lay down"
@@ -343,7 +344,7 @@ def test_memory_that_runs_out_is_status_1(depth, monkeypatch, error):
     def too_much(*_):
         raise error
 
-    monkeypatch.setattr("coupling_core.measuring.depth.block_jacobian", too_much)
+    monkeypatch.setattr("coupling_core.derivative.block_jacobian", too_much)
     assert "memory ran out" in complaint(depth("--prompt", PROMPT), status=1)
 
 
@@ -389,7 +390,7 @@ def test_an_aggregate_has_mean_median_and_interval_over_prompts(depth, listed, f
     said = json.loads(out)
     per_prompt = np.array([means(folder, p) for p in (PROMPT, OTHER)])
     for name, values in zip(("coupling", "corrected"), per_prompt.T, strict=True):
-        wanted = bootstrap(values)
+        wanted = mean_interval(values)
         over = said["over_prompts"][name]
         assert over["mean"] == pytest.approx(values.mean(), abs=1e-6)
         assert over["median"] == pytest.approx(wanted.median, abs=1e-6)
@@ -610,8 +611,6 @@ def state_of(answer, model):
 
 
 def test_models_says_what_state_an_alias_is_in(run, gguf_alias):
-    from coupling_core import identity
-
     assert state_of(run("models", "--json"), "toy") == ("not installed", "pip install toy")
     (gguf_alias / "toy.gguf").write_bytes(b"GGUF")
     state, remedy = state_of(run("models", "--json"), "toy")
@@ -622,7 +621,7 @@ def test_models_says_what_state_an_alias_is_in(run, gguf_alias):
     (converted / "config.json").write_text("{}")
     (converted / "model.safetensors").write_bytes(b"weights")
     assert state_of(run("models", "--json"), "toy")[0] == "not converted"  # not to its end
-    identity.seal(converted)
+    seal(converted)
     assert state_of(run("models", "--json"), "toy") == ("ready", "")
     assert "toy" in run("models")[1]
 

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from coupling_core import Request
 from coupling_core.archive import SUFFIX, encode
+from coupling_core.digests import is_sealed, seal
 from coupling_core.errors import ComputeError, InputError
-from coupling_core.identity import identify, is_sealed, seal
+from coupling_core.identity import identify
 from coupling_core.packs import pack, unpack
 from coupling_core.store import Store
 from coupling_core.tokens import tokenize
@@ -133,7 +134,7 @@ def model(tmp_path_factory):
 @pytest.fixture
 def long_ago(monkeypatch):
     """What was just written is old enough to be remembered."""
-    monkeypatch.setattr("coupling_core.identity._FRESH", 0)
+    monkeypatch.setattr("coupling_core.digests._FRESH", 0)
 
 
 def test_a_damaged_memory_of_hashes_never_names_another_model(model, tmp_path, long_ago):

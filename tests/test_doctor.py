@@ -4,10 +4,12 @@ import json
 from collections import namedtuple
 
 import pytest
+import tiny
 from cases import random_result
 
-from coupling_core import doctor
+from coupling_core import deaths, doctor
 from coupling_core.doctor import examine
+from coupling_core.records import Request
 from coupling_core.settings import settings
 from coupling_core.store import Store
 
@@ -84,6 +86,15 @@ def test_too_little_disk_and_memory_are_told(monkeypatch):
     settings.cache_clear()
     only(monkeypatch, "memory")
     assert [state for state, _ in found("memory")] == ["wrong"]
+
+
+def test_a_model_that_ended_a_process_is_told_with_the_note_to_delete(monkeypatch, tmp_path):
+    only(monkeypatch, "models")
+    request = Request("x", model=str(tiny.folder(tmp_path / "tiny")))
+    assert deaths.note(request, "SIGSEGV")
+    (path,) = (tmp_path / "home" / "deaths").iterdir()
+    (text,) = [text for state, text in found("models") if state == "note" and str(path) in text]
+    assert text.startswith("LlamaForCausalLM (SIGSEGV) ended the process")
 
 
 def test_a_device_that_is_not_here_is_told(monkeypatch):

@@ -10,8 +10,9 @@ import tiny
 import torch
 from checks import relative
 
-from coupling_core import InputError, reference
-from coupling_core.jacobian import block_jacobian, check_derivative
+from coupling_core import InputError, precision, reference
+from coupling_core.derivative import check_derivative
+from coupling_core.jacobian import block_jacobian
 from coupling_core.models import in_float32
 from coupling_core.trace import trace
 
@@ -114,7 +115,7 @@ def test_states_are_those_of_the_whole_sequence(family, stack):
 def test_the_jacobian_is_that_of_the_definition(family, stack, attention, record_property):
     errors = []
     model = tiny.model(family, attention=None if attention == "default" else attention).double()
-    with reference.TrueFloat64():
+    with precision.TrueFloat64():
         for token in (1, 5, 7):
             traced = trace(model, IDS, token, stack=stack)
             for block in traced.blocks:
@@ -135,7 +136,7 @@ def test_the_jacobian_is_that_of_the_definition(family, stack, attention, record
 def test_a_jacobian_to_another_token_has_no_skip_term(family, stack):
     model = tiny.model(family).double()
     arguments = {"stack": stack, "inputs": inputs(model, stack)}
-    with reference.TrueFloat64():
+    with precision.TrueFloat64():
         later = reference.block_jacobian(model, IDS, 2, 3, 5, **arguments)
         earlier = reference.block_jacobian(model, IDS, 2, 5, 3, **arguments)
         block = trace(model, IDS, 5, stack=stack).blocks[1]

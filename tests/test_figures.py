@@ -100,7 +100,7 @@ def test_a_k_that_is_not_stored_is_refused(result, name, k):
 @pytest.mark.parametrize("draw", [figures.matrix, figures.score_by_k, figures.angles])
 @pytest.mark.parametrize("pair", [(0, 1), (1, 6)])
 def test_a_block_that_does_not_exist_is_refused(result, draw, pair):
-    with pytest.raises(InputError, match=r"out of range: this result has blocks 1\.\.5"):
+    with pytest.raises(InputError, match=r"out of range: this model has blocks 1\.\.5"):
         draw(result, *pair, VIEW)
 
 

@@ -20,6 +20,10 @@ OF_LOSS = (
     "A held-out loss can be compared only between models that read the same text with the same "
     "vocabulary; models without such a loss are left out."
 )
+OF_FAMILIES = (
+    "Families are taken for independent of each other; those that are built on one another, or on "
+    "the same text, are not."
+)
 OF_CHECKPOINTS = (
     "Over checkpoints, coupling and performance both change with training: a correlation says that "
     "they change together, not that one makes the other."
@@ -65,54 +69,62 @@ WOBBLE = 0.01 * np.array([1, -1, 2, 0, -2, 1, -1, 0])
 
 
 @pytest.mark.parametrize("method", ["pearson", "spearman"])
-@pytest.mark.parametrize(("against", "by"), [("loss", "run"), ("score", "family")])
-def test_the_first_sentence_has_the_numbers_of_the_statistics(method, against, by):
+@pytest.mark.parametrize("against", ["loss", "score"])
+def test_the_first_sentence_has_the_numbers_of_the_statistics(method, against):
     found = find(TABLE, Question(8, against=against, method=method))
     means = statistics.model_means(TABLE, 8)
-    one = statistics.correlate(statistics.pair(means, "coupling", against), method, by=by)
+    one = statistics.correlate(statistics.pair(means, "coupling", against), method, by="family")
     per_model = TABLE[TABLE["k"] == 8].groupby("model").mean(numeric_only=True)
     known = per_model.dropna(subset=[against])
     oracle = {"pearson": stats.pearsonr, "spearman": stats.spearmanr}[method]
-    r, p = oracle(known["corrected"], known[against])
+    r, _ = oracle(known["corrected"], known[against])
     name = {"pearson": "r", "spearman": "rho"}[method]
     words = {"loss": "held-out loss", "score": "leaderboard score"}[against]
-    over, whole = one.over_models, one.over_clusters
-    intervals = {
-        "run": f"; {whole.low:.2f} to {whole.high:.2f} over whole training runs",
-        "family": "",
-    }[by]
-    lacking = {
-        "run": "",
-        "family": "; no interval over whole families, an interval over families needs at least 5 "
-        "of them, and there are 4",
-    }[by]
+    whole = one.over_clusters
+    sure = {
+        "loss": f" (95 %: {whole.low:.2f} to {whole.high:.2f}, {whole.p_told} over whole "
+        "families).",
+        "score": "; an interval and a p take at least 5 families, and there are 4.",
+    }[against]
     assert found.shows[0] == (
         f"Over n = {len(known)} models, mean chance-corrected score at K = 8 and {words} correlate "
-        f"with {name} = {r:.2f} (95 %: {over.low:.2f} to {over.high:.2f} over models{intervals}), "
-        f"p = {p:.2g} as if they were independent{lacking}."
+        f"with {name} = {r:.2f}{sure}"
     )
+
+
+@pytest.mark.parametrize(
+    ("models", "by", "of"),
+    [
+        (MODELS, "family", "families"),
+        (MODELS[:3], "run", "training runs"),
+        (MODELS[12:], "family", "families"),
+    ],
+    ids=["5 families", "1 family", "a run and a family"],
+)
+def test_what_counts_as_one_is_the_family_where_there_are_several(models, by, of):
+    found = ask(models)
     assert found.by == by
+    assert {one.over_clusters.of for one in (*found.correlations.values(), *found.fits)} == {of}
+    assert found.partial.over_clusters.of == of
 
 
-def test_without_any_interval_none_is_told():
-    told = ask(MODELS[:3]).shows[0]
-    assert "correlate with r = -0.9" in told
-    assert "95 %" not in told
-    assert told.endswith(
-        "as if they were independent; no interval over whole families, an interval over families "
-        "needs at least 5 of them, and there are 1."
+def test_without_an_interval_no_p_is_told():
+    found = ask(MODELS[:3])
+    assert "correlate with r = -0.9" in found.shows[0]
+    assert found.shows[0].endswith(
+        "; an interval and a p take at least 5 training runs, and there are 3."
     )
+    assert not any("95 %" in told or "p =" in told for told in found.shows)
 
 
 def test_the_fits_have_their_own_p_and_r_squared_in_units_of_the_performance():
     found = find(TABLE, Question(8))
-    line, curve = (
-        statistics.fit(found.points, form, by="run") for form in ("linear", "exponential")
-    )
+    line, curve = (statistics.fit(found.points, form) for form in ("linear", "exponential"))
     assert f"{curve.r_squared:.2f}" != f"{curve.r_squared_y:.2f}"
     assert found.shows[3] == (
         f"Fits, in units of the held-out loss: linear R² = {line.r_squared_y:.2f} "
-        f"(p = {line.p:.2g}), exponential R² = {curve.r_squared_y:.2f} (p = {curve.p:.2g})."
+        f"({line.over_clusters.p_told}), exponential R² = {curve.r_squared_y:.2f} "
+        f"({curve.over_clusters.p_told})."
     )
     below_zero = ask(alone(RISING, WOBBLE - RISING))
     assert "exponential" not in below_zero.shows[3]
@@ -162,23 +174,37 @@ def test_measure_and_k_are_named(measure, k, words):
 )
 def test_the_sign_agrees_with_the_claim_or_goes_against_it(against, sign, told):
     found = ask(alone(RISING, 5 + sign * RISING + WOBBLE, against=against), against=against)
-    assert found.correlations["pearson"].p < 0.01
+    assert found.correlations["pearson"].over_clusters.p < 0.01
     assert found.shows[1] == told
 
 
 @pytest.mark.parametrize(("against", "sign"), [("loss", "negative"), ("score", "positive")])
 def test_what_is_not_significant_is_neither(against, sign):
     found = ask(alone(RISING, 5 + WOBBLE, against=against), against=against)
-    assert found.correlations["pearson"].p > 0.05
+    assert found.correlations["pearson"].over_clusters.p > 0.05
     assert found.shows[1] == f"That is neither for nor against {AGAINST_CHANCE} {sign} correlation."
 
 
-def test_the_verdict_is_that_of_the_method_asked_for():
-    """One far point makes Pearson's r negative, while the ranks rise."""
-    rising = np.linspace(0.1, 0.5, 19)
-    models = alone(np.append(rising, 9.0), np.append(5 + rising, -20.0))
-    assert "agrees with" in ask(models).shows[1]
-    assert "goes against" in ask(models, method="spearman").shows[1]
+def test_of_too_few_families_nothing_is_said_for_or_against():
+    """However sure it looks where models are taken for independent."""
+    rising = np.linspace(0.1, 0.5, 40)
+    found = ask(alone(rising, 5 - rising, family=["A", "B", "C", "D"] * 10))
+    assert found.correlations["pearson"].p < 1e-9
+    assert found.shows[1] == (
+        f"Whether that agrees with {AGAINST_CHANCE} negative correlation, cannot be said."
+    )
+
+
+def test_where_lines_and_ranks_disagree_neither_is_said():
+    """Far points make Pearson's r negative, while the ranks rise."""
+    rising, rng = np.linspace(0.1, 0.5, 60), np.random.default_rng(0)
+    far = 9 + np.arange(6.0)
+    models = alone(np.append(rising, far), np.append(5 + rising, -far + rng.normal(size=6)))
+    found = ask(models)
+    r, rho = (found.correlations[method] for method in ("pearson", "spearman"))
+    assert r.estimate < 0 < rho.estimate
+    assert max(r.over_clusters.p, rho.over_clusters.p) < 0.05
+    assert found.shows[1].startswith("That is neither for nor against ")
 
 
 # ---- nothing to be said
@@ -206,45 +232,81 @@ def test_where_there_is_no_correlation_one_sentence_says_why(models, told):
 # ---- the course of training
 
 
-def test_a_peak_before_the_end_is_told_with_its_place_and_height():
-    falls = run_of("falls", [0.0, 0.3, 0.5, 0.2], [8, 6, 4, 3])
-    early = run_of("early", [0.0, 0.4, 0.3, 0.1], [8, 6, 4, 3])
-    rises = run_of("rises", [0.0, 0.2, 0.3, 0.4], [8, 6, 4, 3])
-    found = ask(falls + early + rises)
+LOSSES = [8, 7, 6, 5, 4.5, 4, 3.5, 3.2, 3]
+FALLS = [0.0, 0.2, 0.5, 0.45, 0.4, 0.33, 0.3, 0.22, 0.15]
+EARLY = [0.0, 0.4, 0.35, 0.3, 0.24, 0.2, 0.16, 0.1, 0.05]
+RISES = [0.02, 0.07, 0.12, 0.17, 0.195, 0.22, 0.245, 0.26, 0.27]
+
+
+def test_a_fall_is_told_with_its_place_and_height():
+    found = ask(
+        run_of("falls", FALLS, LOSSES)
+        + run_of("early", EARLY, LOSSES)
+        + run_of("rises", RISES, LOSSES)
+    )
     at = found.means.rows.set_index("model")["coupling"]
     top = (at["falls@step200"] + at["early@step100"]) / 2
-    end = (at["falls@step300"] + at["early@step300"]) / 2
-    assert found.shows[2] == (
-        "In 2 of 3 training runs coupling is highest before the end (at steps 100 to 200, "
-        f"{top:.3f} on average) and lower at the last checkpoint ({end:.3f}): after its peak it "
-        "falls while training goes on, so that no straight line describes such a run."
+    end = (at["falls@step800"] + at["early@step800"]) / 2
+    assert found.shows[2].startswith(
+        "In 2 of 3 training runs coupling falls after its highest checkpoint, by more than "
+        f"checkpoints and prompts scatter: from {top:.3f} on average, at steps 100 to 200, to "
+        f"{end:.3f} at the last."
     )
-    assert top > end + 0.2
-    assert (
-        "In 1 of 2 training runs coupling is highest before the end (at step 200, "
-        in (ask(falls + rises).shows[2])
-    )
+    alone = ask(run_of("falls", FALLS, LOSSES) + run_of("rises", RISES, LOSSES))
+    assert alone.shows[2].startswith("In 1 of 2 training runs coupling falls after ")
+    assert "at step 200, to " in alone.shows[2]
 
 
 def test_the_course_is_that_of_the_steps_and_not_of_the_rows():
-    falls = run_of("falls", [0.0, 0.3, 0.5, 0.2], [8, 6, 4, 3])
-    told = ask(falls).shows[2]
-    assert "(at step 200, " in told
+    falls = run_of("falls", FALLS, LOSSES)
+    assert "at step 200, " in ask(falls).shows[2]
     quiet = [sweep_of(models, noise=0) for models in (falls, falls[::-1], falls[2:] + falls[:2])]
     assert len({find(table, Question(8)).shows[2] for table in quiet}) == 1
 
 
+@pytest.mark.parametrize("noise", [0, 0.02], ids=["prompts agree", "prompts scatter"])
 @pytest.mark.parametrize(
-    "models",
+    "course",
     [
-        run_of("rises", [0.0, 0.2, 0.3, 0.4], [8, 6, 4, 3]),
-        alone(RISING[::-1], RISING + WOBBLE),
-        run_of("ends unknown", [0.0, 0.2, 0.4, np.nan], [8, 6, 4, 3]),
+        RISES,
+        [0.0, 0.3, 0.5, 0.2],
+        [0.2] * 9,
+        0.2 + 1e-6 * np.array([0, 1, 3, -1, 2, -2, 1, 0, -1]),
+        [0.0, 0.1, 0.2, 0.301, 0.299, 0.3, 0.302, 0.298, 0.3],
+        [0.0, 0.3, 0.5, 0.5, 0.5, 0.2, 0.2, 0.2, 0.2],
+        [*RISES[:-1], np.nan],
     ],
-    ids=["it rises", "no run", "the end was not measured"],
+    ids=["rises", "too few", "flat", "flat to 1e-6", "plateau", "the same twice", "end unknown"],
 )
-def test_without_a_peak_before_the_end_nothing_is_said_of_the_course(models):
-    assert ask(models).shows[2] == ""
+def test_a_highest_checkpoint_before_the_last_is_no_fall(course, noise):
+    models = run_of("run", course, LOSSES[: len(course)])
+    assert "falls" not in " ".join(find(sweep_of(models, noise=noise), Question(8)).shows)
+
+
+def test_prompts_that_do_not_agree_make_no_fall():
+    """The mean over the prompts falls steadily, for one of them falls far and the others rise."""
+    table = sweep_of(run_of("run", [0.2] * 9, LOSSES), noise=0)
+    steps = table["step"] / 800
+    table["corrected"] += np.where(table["prompt"] == "prompt 3", -3 * steps, 0.2 * steps)
+    found = find(table, Question(8))
+    assert (found.means.rows.sort_values("step")["coupling"].diff().dropna() < 0).all()
+    assert found.shows[2] == ""
+
+
+@pytest.mark.parametrize(
+    ("course", "bends"),
+    [(FALLS, True), ([*np.linspace(0, 0.3, 8), *[0.3] * 7], True), (RISES, False)],
+    ids=["falls", "plateau", "straight"],
+)
+def test_that_no_line_describes_a_run_rests_on_its_curvature(course, bends):
+    losses = LOSSES if len(course) == 9 else np.linspace(8, 3, 15)
+    told = ask(run_of("run", course, losses)).shows[2]
+    assert ("is curved by more than checkpoints scatter: no straight line" in told) is bends
+    assert ("In 1 of 1 training run coupling against held-out loss is curved" in told) is bends
+
+
+def test_what_stands_alone_has_no_course():
+    assert ask(alone(RISING[::-1], RISING + WOBBLE)).shows[2] == ""
 
 
 # ---- given the sizes
@@ -252,13 +314,13 @@ def test_without_a_peak_before_the_end_nothing_is_said_of_the_course(models):
 
 def test_the_sizes_given_are_named_and_those_left_out_too():
     found = find(TABLE, Question(8))
-    partial = statistics.partial_correlation(
-        statistics.model_means(TABLE, 8), "loss", given=statistics.SIZES, by="run"
-    ).partial
+    given = statistics.partial_correlation(
+        statistics.model_means(TABLE, 8), "loss", given=statistics.SIZES
+    )
     assert found.shows[5] == (
         "Given log10 parameters, layers, log10 width, the correlation (Pearson's) is "
-        f"{partial.estimate:.2f} (p = {partial.p:.2g}, {partial.df} degrees of freedom) "
-        "(training tokens: no number of 5 of 19 models)."
+        f"{given.partial.estimate:.2f} ({given.over_clusters.told}). Not accounted for are "
+        "training tokens: no number of 5 of 19 models."
     )
 
 
@@ -275,12 +337,13 @@ def test_the_sizes_account_for_a_correlation_that_only_they_make():
     layers = np.arange(8.0)
     models = alone(
         0.05 * layers + WOBBLE,
-        9 - layers + 20 * WOBBLE[::-1] ** 2,
+        9 - layers + 10 * WOBBLE[[3, 0, 5, 1, 7, 2, 6, 4]],
         layers=layers,
     )
     found = ask(models)
     assert "r = -0.9" in found.shows[0]
     assert abs(found.partial.partial.estimate) < 0.75
+    assert found.partial.over_clusters.p > 0.05
     assert found.shows[5].startswith("Given layers, the correlation (Pearson's) is ")
 
 
@@ -290,13 +353,13 @@ def test_the_sizes_account_for_a_correlation_that_only_they_make():
 @pytest.mark.parametrize(
     ("models", "against", "told"),
     [
-        (MODELS, "loss", (OF_CHECKPOINTS, OF_LOSS, NO_REPRODUCTION)),
-        (MODELS[:12], "loss", (OF_LOSS, NO_REPRODUCTION)),
-        (MODELS[:12], "score", ()),
-        (alone(RISING, RISING + WOBBLE, against="score"), "score", ()),
-        (alone(RISING, RISING + WOBBLE), "loss", (OF_LOSS, NO_REPRODUCTION)),
+        (MODELS, "loss", (OF_FAMILIES, OF_CHECKPOINTS, OF_LOSS, NO_REPRODUCTION)),
+        (MODELS[:12], "loss", (OF_FAMILIES, OF_LOSS, NO_REPRODUCTION)),
+        (MODELS[:12], "score", (OF_FAMILIES,)),
+        (MODELS[:3], "score", ("All are of one family: of others nothing is said.",)),
+        (alone(RISING, RISING + WOBBLE), "loss", (OF_FAMILIES, OF_LOSS, NO_REPRODUCTION)),
     ],
-    ids=["checkpoints", "families, loss", "families, score", "alone, score", "alone, loss"],
+    ids=["checkpoints", "families, loss", "families, score", "1 family", "alone, loss"],
 )
 def test_what_it_does_not_show_begins_with_what_n_counts(models, against, told):
     found = ask(models, against=against)

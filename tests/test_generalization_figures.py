@@ -98,7 +98,7 @@ def test_fits_are_drawn_with_their_bands_and_told(means):
         np.testing.assert_array_equal(band.y, np.concatenate([found.low, found.high[::-1]]))
     twin = figures.fits_table(fits)
     assert list(twin["slope"]) == [found.slope for found in fits]
-    assert list(twin["clustered_p"]) == [found.clustered_p for found in fits]
+    assert list(twin["clustered_p"]) == [found.over_clusters.p for found in fits]
 
 
 def test_a_fit_that_is_none_is_told_and_not_drawn(means):
@@ -191,7 +191,7 @@ def test_raw_coupling_against_k_has_floors(table):
 def test_the_correlation_against_k_has_both_intervals(by_k):
     found = st.correlations_by_k(by_k, "loss", "spearman")
     found[32] = st.correlate(st.pair(replace(by_k[8], rows=by_k[8].rows[:2]), "coupling", "loss"))
-    found[64] = replace(found[16], p=0.06)
+    found[64] = replace(found[16], over_clusters=replace(found[16].over_clusters, p=0.06))
     figure, twin = figures.correlation_by_k(found, "loss"), figures.correlation_by_k_table(found)
     line, outer = trace(figure, "correlation"), trace(figure, "outer")
     np.testing.assert_array_equal(line.y, [one.estimate for one in found.values()])

@@ -8,7 +8,7 @@ import torch
 from checks import relative
 from torch import nn
 
-from coupling_core import ComputeError, InputError, reference
+from coupling_core import ComputeError, InputError, precision, reference
 from coupling_core.jacobian import block_jacobian
 from coupling_core.trace import Block, trace
 
@@ -48,7 +48,7 @@ def test_the_final_norm_belongs_to_the_block_when_it_is_included():
 @pytest.mark.parametrize("family", [*tiny.SHORT, "bert"])
 def test_every_block_agrees_with_the_full_sequence_definition(family, token):
     model = copy.deepcopy(tiny.model(family)).double()
-    with reference.TrueFloat64():
+    with precision.TrueFloat64():
         traced = trace(model, IDS, token)
         assert traced.kind.causal == (family != "bert")
         for block in traced.blocks:
@@ -64,7 +64,7 @@ def test_a_second_replay_of_a_block_gives_the_same_jacobian(family):
 
 def test_without_the_skip_term_the_jacobian_differs_by_the_identity():
     model = tiny.model("llama").double()
-    with reference.TrueFloat64():
+    with precision.TrueFloat64():
         block = trace(model, IDS, 7).blocks[2]
         x = block.state[None, None].requires_grad_()
         with_skip = torch.autograd.functional.jacobian(block.replay, x)[:, 0, 0]
@@ -75,7 +75,7 @@ def test_without_the_skip_term_the_jacobian_differs_by_the_identity():
 def test_the_one_token_path_would_be_wrong_where_attention_looks_ahead():
     # Why causality is probed: the later tokens matter to a bidirectional block.
     model = tiny.model("bert").double()
-    with reference.TrueFloat64():
+    with precision.TrueFloat64():
         alone = block_jacobian(trace(model, IDS[:4], 4).blocks[1])
         whole = block_jacobian(trace(model, IDS, 4).blocks[1])
         assert relative(alone, whole) > 0.01

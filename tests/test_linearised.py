@@ -43,7 +43,7 @@ def test_a_rolled_out_path_is_the_product_of_dense_matrices(family, with_norm):
     reader = read(tiny.model(family), IDS)
     norm = reader.kind.final_norm if with_norm else None
     captures = captured(reader, 5)
-    found = linearised_errors(captures, norm, check=True)
+    found = linearised_errors(captures, norm)
     rolled = captures[0].block.state
     for index, capture in enumerate(captures):
         is_last = index == len(captures) - 1
@@ -62,9 +62,8 @@ def test_the_check_refuses_gradients_that_are_not_the_derivative(monkeypatch):
     captures = captured(read(tiny.model("llama"), IDS), 3)
     true = linearised.products
     monkeypatch.setattr(linearised, "products", lambda *given: 1.2 * true(*given))
-    linearised_errors(captures, None)
     with pytest.raises(ComputeError, match="block 1 is not the derivative"):
-        linearised_errors(captures, None, check=True)
+        linearised_errors(captures, None)
 
 
 def test_a_linear_block_has_no_error(monkeypatch):
@@ -78,6 +77,6 @@ def test_a_linear_block_has_no_error(monkeypatch):
         )
         linear.append(type(capture)(block, 6, None))
         x = W @ x
-    found = linearised_errors(linear, None, check=True)
+    found = linearised_errors(linear, None)
     assert found.one_step.max() < 1e-5
     assert found.rolled_out.max() < 1e-5

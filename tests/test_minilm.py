@@ -13,8 +13,8 @@ from coupling_core import identity as identities
 from coupling_core.identity import ALIASES, identify, locate
 from coupling_core.jacobian import block_jacobian
 from coupling_core.models import load, prepare
+from coupling_core.precision import TrueFloat64
 from coupling_core.products import FastLinear
-from coupling_core.reference import TrueFloat64
 from coupling_core.reference import block_jacobian as full_sequence_jacobian
 from coupling_core.tokens import tokenize
 from coupling_core.trace import trace

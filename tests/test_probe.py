@@ -8,7 +8,8 @@ import pytest
 import tiny
 from safetensors.torch import load_file, save_file
 
-from coupling_core import ComputeError, InputError, Request, probe
+from benchmarks import architectures
+from coupling_core import ComputeError, InputError, Request, measure, probe
 from coupling_core.identity import locate
 from coupling_core.models import load, rehearsal, skeleton
 from coupling_core.probe import Probe
@@ -145,3 +146,14 @@ def test_facts_leave_out_what_is_not_known():
         ("stored as", "float32"),
     ]
     assert ("heads", "4") in replace(found, heads=4).facts()
+
+
+@pytest.mark.parametrize("name", ["xlnet", "cpmant", "gemma3n_text", "prophetnet", "albert"])
+def test_a_probe_refuses_what_depth_refuses_in_the_same_words(tmp_path, name):
+    built = architectures.build(next(a for a in architectures.every() if a.name == name))
+    built.save_pretrained(tmp_path / "model")
+    tiny.tokenizer().save_pretrained(tmp_path / "model")
+    asked = replace(request(tmp_path / "model"), prompt=tuple(range(1, 10)), k=4)
+    with pytest.raises(InputError) as told:
+        measure(asked, device="cpu")
+    assert found_of(asked).refusal == str(told.value)

@@ -6,7 +6,7 @@ import pytest
 import torch
 from checks import relative
 
-from coupling_core import Request, positions, reference
+from coupling_core import Request, positions, precision, reference
 from coupling_core.decode import read
 from coupling_core.models import load
 from coupling_core.positions import input_jacobians, output_jacobians, self_jacobians
@@ -29,7 +29,7 @@ def model():
 def exact(model):
     """J_{t1 t2} of the definition in true float64, for t1 = 1..6 and t2 = 6."""
     double, ids = copy.deepcopy(model.model).double(), model.encode(PROMPT)
-    with reference.TrueFloat64():
+    with precision.TrueFloat64():
         reader = read(double, ids)
         whole = reader.whole(TOKEN)
         norms = (None, reader.kind.final_norm)
@@ -41,7 +41,7 @@ def exact(model):
 
 def test_the_oracle_is_the_definition(model, exact):
     double, ids = copy.deepcopy(model.model).double(), model.encode(PROMPT)
-    with reference.TrueFloat64():
+    with precision.TrueFloat64():
         expected = reference.block_jacobian(double, ids, BLOCKS[0], GIVEN, TOKEN)
     assert relative(exact[0][GIVEN - 1], expected) < 1e-9
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from coupling_core import Request, View, measure, positions, reference, score_positions
+from coupling_core import Request, View, measure, positions, precision, reference, score_positions
 from coupling_core.decode import read
 from coupling_core.models import load
 from coupling_core.records import ROLES
@@ -29,9 +29,9 @@ def exact(model):
     """J_{t1 t2} of the definition by (block, t1, t2), in true float64, numbered from 1."""
     double, ids = copy.deepcopy(model.model).double(), model.encode(PROMPT)
     found = {}
-    with reference.TrueFloat64():
+    with precision.TrueFloat64():
         reader = read(double, ids)
-        calls = reader.whole()
+        calls = reader.whole
         for block, norm in zip(BLOCKS, (None, reader.kind.final_norm), strict=True):
             for output in range(1, len(ids) + 1):
                 every = positions.through_all(calls[block - 1], output, norm)

@@ -242,7 +242,7 @@ def test_the_page_of_emergence_says_what_the_tables_say(text, home, monkeypatch)
     monkeypatch.setattr(emergence, "find_suite", known.__getitem__)
     runs = emergence.read_runs(PLAN)
     found = runs.interval("corrected", 20)
-    assert found.n == 6
+    assert found.n == 3  # windows, which the two seeds share
     assert found.mean == pytest.approx(runs.numbers["corrected"][:, 3].mean())
     page = emergence.page([runs])
     row = next(line for line in page.splitlines() if line.startswith("| 20 |"))
@@ -250,16 +250,63 @@ def test_the_page_of_emergence_says_what_the_tables_say(text, home, monkeypatch)
     assert f"{runs.losses[:, 3].mean():.3f}" in row
 
 
-@pytest.mark.parametrize("falls", [True, False])
-def test_a_score_that_falls_is_said_to_fall(falls):
-    course = [0.0, 0.2, 0.1] if falls else [0.0, 0.1, 0.2]
-    corrected = np.array([[[mean, mean + 0.001] for mean in course]] * 2)
+def told(corrected, claim, **others):
+    """What the page says of a claim, of runs with these scores by window and step."""
+    by_seed = np.array([corrected.T] * 2)
     names = ("coupling", "chance", "alignment", "locality", "line_shape", "expodistance")
-    numbers = dict.fromkeys(names, np.ones((2, 3, 2))) | {"corrected": corrected}
-    runs = emergence.Runs(PLAN, "Tiny", (0, 8, 20), np.array([[7.0, 5.0, 4.0]] * 2), numbers)
-    assert runs.peak == (8 if falls else 20)
-    (line,) = (row for row in emergence.page([runs]).splitlines() if "keeps growing" in row)
-    assert ("**does not**" in line) is falls
+    numbers = {name: by_seed + 1 for name in names} | {"corrected": by_seed}
+    numbers |= {name: np.array([values.T] * 2) for name, values in others.items()}
+    steps = tuple(2**i for i in range(corrected.shape[1]))
+    losses = np.array([np.linspace(7, 3, len(steps))] * 2)
+    runs = emergence.Runs(PLAN, "Tiny", steps, losses, numbers)
+    (line,) = (row for row in emergence.page([runs]).splitlines() if row.startswith(f"| {claim}"))
+    return line.split("|")[2].strip()
+
+
+RISE = np.linspace(0, 0.2, 9)
+FALL = np.array([0.0, 0.1, 0.2, 0.17, 0.14, 0.11, 0.08, 0.05, 0.02])
+FLAT = np.full(9, 0.1)
+
+
+@pytest.mark.parametrize(
+    ("course", "scatter", "expected"),
+    [
+        (FALL, 0.005, "**does not**"),
+        (RISE, 0.005, "agrees"),
+        (FLAT, 1e-6, "cannot be told"),
+        (RISE, 0.5, "cannot be told"),
+    ],
+    ids=["falls", "rises", "flat", "too few windows"],
+)
+def test_whether_a_score_keeps_growing_is_told_where_it_can_be(course, scatter, expected):
+    windows = course + scatter * np.random.default_rng(1).normal(size=(12, 9))
+    assert told(windows, "keeps growing") == expected
+
+
+@pytest.mark.parametrize(
+    ("claim", "height", "scatter", "expected"),
+    [
+        ("near chance", 0.001, 0.01, "agrees"),
+        ("near chance", 0.1, 0.01, "**does not**"),
+        ("near chance", 0.015, 0.03, "cannot be told"),
+        ("emerges", 0.1, 0.01, "agrees"),
+        ("emerges", 0.005, 0.005, "**does not**"),
+        ("emerges", 0.02, 0.01, "cannot be told"),
+    ],
+)
+def test_chance_is_told_from_a_score_where_it_can_be(claim, height, scatter, expected):
+    windows = height + scatter * np.random.default_rng(1).normal(size=(12, 9))
+    assert told(windows, claim) == expected
+
+
+@pytest.mark.parametrize(
+    ("slope", "expected"), [(-0.1, "agrees"), (0.1, "**does not**"), (0.0, "cannot be told")]
+)
+def test_whether_paths_become_straighter_is_told_where_it_can_be(slope, expected):
+    """Windows differ by more than the change; each is compared with itself."""
+    rng = np.random.default_rng(0)
+    windows = rng.normal(3, 1, (12, 1)) + slope * np.arange(9) + 0.1 * rng.normal(size=(12, 9))
+    assert told(FALL + 0.01 * windows, "paths become", line_shape=windows) == expected
 
 
 def test_the_command_trains_stops_and_goes_on(text, home, tmp_path, monkeypatch, capsys):

@@ -71,13 +71,15 @@ def test_words_that_are_no_choice_are_refused(call):
         ("2-4", (2, 3, 4)),
         ("1-6:2", (1, 3, 5)),
         ("5,2-3,2", (2, 3, 5)),
+        ("-1", (6,)),
+        ("-6--5,4--1:2", (1, 2, 4, 6)),
     ],
 )
 def test_block_ranges(text, blocks):
     assert parse_blocks(text, 6) == blocks
 
 
-@pytest.mark.parametrize("text", ["0-3", "1-7", "4-2", "a", "1-3:0", "1-", "-1", "1;2"])
+@pytest.mark.parametrize("text", ["0-3", "1-7", "-7", "4-2", "-1-2", "a", "1-3:0", "1-", "1;2"])
 def test_block_ranges_that_cannot_be_met_say_what_is_expected(text):
     with pytest.raises(InputError, match=r"1(-|\.\.)6"):
         parse_blocks(text, 6)

@@ -9,7 +9,7 @@ from cases import depth_result, haar, planted_jacobians, random_result
 from coupling_core import (
     InputError,
     View,
-    bootstrap,
+    mean_interval,
     mean_off_diagonal,
     reference,
     score_by_k,
@@ -155,12 +155,18 @@ def test_the_curve_over_k_passes_through_the_map(definition):
     assert floor[5] == pytest.approx(values.chance[1, 3], abs=1e-12)
 
 
-def test_the_bootstrap_covers_the_mean_and_says_when_prompts_are_few():
-    rng = np.random.default_rng(0)
-    many = [bootstrap(rng.normal(0.3, 0.1, 60), samples=500, seed=i) for i in range(100)]
+@pytest.mark.parametrize("n", [2, 5, 40])
+def test_the_interval_of_a_mean_covers_it_and_says_when_prompts_are_few(n):
+    rng = np.random.default_rng(n)
+    many = [mean_interval(values) for values in rng.normal(0.3, 0.1, (2000, n))]
     covered = sum(interval.low <= 0.3 <= interval.high for interval in many)
-    assert 85 <= covered <= 99
-    assert many[0].enough
-    assert not bootstrap(np.array([0.1, 0.2])).enough
-    with pytest.raises(InputError):
-        bootstrap(np.array([]))
+    assert abs(covered / 2000 - 0.95) < 0.015  # three standard errors
+    assert many[0].enough is (n >= 40)
+
+
+def test_one_prompt_has_a_mean_and_none_has_nothing():
+    one = mean_interval(np.array([0.2]))
+    assert (one.mean, one.n) == (0.2, 1)
+    assert np.isnan([one.low, one.high]).all()
+    with pytest.raises(InputError, match="no prompt is left"):
+        mean_interval(np.array([]))

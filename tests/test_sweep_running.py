@@ -5,8 +5,10 @@ import os
 import threading
 import time
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
+import mortal
 import numpy as np
 import pytest
 import tiny
@@ -27,6 +29,7 @@ from coupling_core.sweeps import (
 )
 from coupling_core.sweeps import worker as working
 from coupling_core.sweeps.definition import parse
+from coupling_core.worker import Worker
 
 PROMPTS = ("The cat sat down", "Water boils when", "One two three four", "It rains today")
 
@@ -179,6 +182,26 @@ def test_a_model_that_always_fails_alike_is_given_up(client, plan, store, plante
     assert sum(request.model.endswith("1") for request in tried) < 8
     failures = Journal.of(store, asked.id).failures()
     assert any("left out after 3 others" in failure.error for failure in failures)
+
+
+def test_a_model_that_ends_its_process_is_named_and_the_worker_goes_on(
+    client, plan, store, folders, monkeypatch
+):
+    one = Worker(modules=())
+    monkeypatch.setattr(working, "measure", partial(one.measure, by=mortal.measure_or_die))
+    fates = ("die of SIGSEGV", "by the fast way: exit with 1", PROMPTS[0])
+    asked = plan(
+        models=[{"model": str(folders[0])}], prompts=[{"text": text} for text in fates], retries=0
+    )
+    try:
+        state = run(asked, store, client)
+    finally:
+        one.close()
+    assert (state.done, state.failed) == (2, 1)
+    (failure,) = Journal.of(store, asked.id).failures()
+    assert failure.prompt == fates[0]
+    assert f"ended by SIGSEGV while it computed with {folders[0]}" in failure.error
+    assert {entry.provenance["fast"] for entry in store.entries()} == {False}
 
 
 def test_what_takes_too_long_is_given_up(client, plan, store, planted):

@@ -22,7 +22,7 @@ FAMILIES = [
 
 
 def raw_states(reader):
-    calls = reader.whole()
+    calls = reader.whole
     return torch.stack([calls[0].hidden[0], *(call.output[0] for call in calls)])
 
 

@@ -16,7 +16,7 @@ import torch
 from checks import relative
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from coupling_core import ComputeError, InputError, Request, measure, reference
+from coupling_core import ComputeError, InputError, Request, measure, precision
 from coupling_core.models import load, prepare
 from coupling_core.models.weights import is_quantised
 from coupling_core.trace import trace
@@ -59,7 +59,7 @@ def test_float64_is_true_only_in_its_mode(family):
             above, below = (block.replay((x + h * v)[None, None]) for h in (1e-5, -1e-5))
         return relative((above - below) / 2e-5, J @ v)
 
-    with reference.TrueFloat64():
+    with precision.TrueFloat64():
         assert difference() < 1e-8
     assert difference() > 1e-6
 

@@ -1,5 +1,7 @@
 """Models that read images: their Jacobians, their tokens, and what is refused."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -7,13 +9,14 @@ import vision_models
 from checks import relative
 from PIL import Image
 
-from coupling_core import InputError, Request, Store, measure, reference, score_pairs
+from coupling_core import InputError, Request, Store, measure, precision, reference, score_pairs
 from coupling_core.decode import read
+from coupling_core.derivative import check_derivative
 from coupling_core.images import from_pixels, in_words, is_image, read_image, to_pixels
-from coupling_core.jacobian import block_jacobian, check_derivative
+from coupling_core.jacobian import block_jacobian
 from coupling_core.models import load
 from coupling_core.positions import output_jacobians, self_jacobians
-from coupling_core.records import View
+from coupling_core.records import DEFAULT_MODEL, View
 from coupling_core.rows import Rows
 from coupling_core.trace import trace
 
@@ -43,7 +46,7 @@ def definition(model, pixels, block, t1, t2, norm):
 )
 def test_the_jacobian_is_that_of_the_whole_sequence(family, attention, token, pixels):
     model = vision_models.model(family, attention).double()
-    with reference.TrueFloat64():
+    with precision.TrueFloat64():
         traced = trace(model, pixels, token)
         assert not traced.kind.causal
         for block in traced.blocks:
@@ -57,7 +60,7 @@ def test_the_jacobian_is_that_of_the_whole_sequence(family, attention, token, pi
 @pytest.mark.parametrize("family", ["vit", "deit", "beit", "dinov2"])
 def test_every_patch_is_measured_at_once_and_each_with_every_other(family, pixels):
     model = vision_models.model(family).double()
-    with reference.TrueFloat64():
+    with precision.TrueFloat64():
         reader = read(model, pixels)
         n = 16 + N_BEFORE.get(family, 1)
         assert reader.n_tokens == n
@@ -75,8 +78,8 @@ def test_every_patch_is_measured_at_once_and_each_with_every_other(family, pixel
 @pytest.mark.parametrize("family", vision_models.FAMILIES)
 def test_a_row_runs_alone_where_attention_is_all_that_joins_rows(family, pixels):
     model = vision_models.model(family).double()
-    with reference.TrueFloat64():
-        for call in read(model, pixels).whole():
+    with precision.TrueFloat64():
+        for call in read(model, pixels).whole:
             rows = Rows(call)
             assert rows._is_alone(3) == (family in ALONE)
             assert torch.allclose(
@@ -98,7 +101,7 @@ def test_a_block_that_joins_rows_in_another_way_runs_over_all_of_them(pixels):
     layers = model.vit.layers if hasattr(model.vit, "layers") else model.vit.encoder.layer
     for i, layer in enumerate(layers):
         layers[i] = Mixing(layer)
-    with reference.TrueFloat64():
+    with precision.TrueFloat64():
         traced = trace(model, pixels, 5)
         found = block_jacobian(traced.blocks[1])
         assert relative(found, definition(model, pixels, 2, 5, 5, None)) < 1e-9
@@ -160,7 +163,8 @@ def test_a_grey_picture_is_read_by_a_model_of_colours_and_the_other_way_round(fo
 def test_the_same_image_as_own_model_and_as_folder(folders):
     request = Request(vision_models.picture(), model=folders["vit"], token=1, k=4)
     processor = vision_models.processor()
-    own = measure(request, model=vision_models.model("vit"), tokenizer=processor)
+    bare = replace(request, model=DEFAULT_MODEL)
+    own = measure(bare, model=vision_models.model("vit"), tokenizer=processor)
     scores = [score_pairs(r, View(4)).coupling for r in (measure(request), own)]
     assert np.allclose(*scores, atol=1e-6)
 

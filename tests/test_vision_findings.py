@@ -1,5 +1,7 @@
 """What runs of vision say of stochastic depth, coupling and accuracy, on planted numbers."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -10,16 +12,17 @@ from coupling_core import Certificate, InputError, View, figures
 from coupling_core.images import to_pixels
 from coupling_core.vision import SUITE, VisionRun
 from coupling_core.vision.findings import VisionFindings, every_k, over_seeds
+from coupling_core.vision.rates import rate_effect
 
 TOKENS = SUITE.tokens
 
 
-def findings(monkeypatch, coupling, accuracy, before=None):
+def findings(monkeypatch, coupling, accuracy, before=None, suite=SUITE):
     """Of a table where coupling and accuracy are functions of a run."""
     monkeypatch.setattr(VisionRun, "accuracy", accuracy)
     runs = [
         model_row(run.repo, f"rate {run.rate}", coupling(run), revision="main")
-        for run in SUITE.runs
+        for run in suite.runs
     ]
     if before is not None:
         first = [run for run in SUITE.runs if run.rate == min(SUITE.rates)]
@@ -27,7 +30,7 @@ def findings(monkeypatch, coupling, accuracy, before=None):
             model_row(f"{run.repo}@epoch0", "none", before, id=run.repo, revision="epoch0")
             for run in first
         ]
-    return VisionFindings(sweep_of(runs, prompts=8, noise=0.001), 4)
+    return VisionFindings(sweep_of(runs, prompts=8, noise=0.001), 4, suite=suite)
 
 
 def test_every_run_has_its_rate_its_accuracy_and_its_interval(monkeypatch):
@@ -47,35 +50,110 @@ def test_every_run_has_its_rate_its_accuracy_and_its_interval(monkeypatch):
     assert (by_rate[0.0].low, by_rate[0.0].high) == pytest.approx((t.low, t.high))
 
 
-def test_a_relation_is_told_whichever_way_it_falls(monkeypatch):
-    def noise(run):
-        return 0.002 * ((run.seed * 7 + round(run.rate * 10) * 3) % 5)
+def scatter(run, size=0.004):
+    """What no rate explains: a share of the seed's, and one of the run's own."""
+    rng = np.random.default_rng((run.seed, round(100 * run.rate)))
+    return 10 * size * run.seed + rng.normal(0, size)
 
-    up = findings(monkeypatch, lambda run: 0.1 + run.rate / 2 + noise(run), lambda run: 0.8)
-    assert "rises with the rate" in up.shows[0]
-    assert "no correlation with the rate" in up.shows[1]  # all runs are equally accurate
-    down = findings(
-        monkeypatch, lambda run: 0.4 - run.rate / 2 + noise(run), lambda run: 0.9 - run.rate
+
+def noisy(of_rate):
+    return lambda run: 0.1 + of_rate(run.rate) + scatter(run)
+
+
+@pytest.mark.parametrize(
+    ("of_rate", "told"),
+    [
+        (lambda rate: rate / 2, "rises with the rate on the whole (p "),
+        (lambda rate: -rate / 2, "falls with the rate on the whole (p "),
+        (lambda rate: 0.0, "is not seen to go with the rate (a straight line: p = "),
+        (
+            lambda rate: 0.2 * (rate in (0.1, 0.2)),
+            "goes with the rate along a curve rather than a straight line (p ",
+        ),
+    ],
+    ids=["rises", "falls", "nothing", "middle"],
+)
+def test_what_the_rate_does_is_told_whatever_it_is(monkeypatch, of_rate, told):
+    """The seed moves a number ten times as far as chance does, at every rate alike."""
+    found = findings(monkeypatch, noisy(of_rate), lambda run: 0.8)
+    assert found.shows[0].startswith(f"Coupling at the class token {told}")
+    means = [f"{one.mean:.3f} at {rate:g}" for rate, one in found.by_rate("coupling").items()]
+    assert found.shows[0].endswith(f"). Mean over seeds by rate: {', '.join(means)}.") or (
+        "highest at rate 0.1 or 0.2. Mean over seeds by rate: " in found.shows[0]
     )
-    assert "falls with the rate" in down.shows[0]
-    assert "rises with coupling" in down.shows[2]
-    none = findings(
-        monkeypatch, lambda run: 0.2 + noise(run), lambda run: 0.8 + ((run.seed * 5) % 3) / 100
+    assert found.shows[1].startswith(
+        "Accuracy on held-out pictures cannot be told to go with the rate or not: it is the same "
+        "in all runs of a seed. Mean over seeds"
     )
-    assert "does not go with the rate beyond chance" in none.shows[0]
+    assert "the same accuracy, so nothing can go with it" in found.shows[2]
 
 
-def test_runs_of_one_rate_are_compared_with_each_other_only(monkeypatch):
+def test_one_seed_a_rate_tells_nothing(monkeypatch):
+    found = findings(monkeypatch, noisy(lambda rate: rate), lambda run: 0.8 + scatter(run))
+    one = VisionFindings(found.table[~found.table["id"].str.contains("seed[12]")], 4)
+    assert "cannot be told to go with the rate or not: it takes two seeds" in one.shows[0]
+    first = VisionFindings(found.table[found.table["id"].str.contains("rate0-")], 4)
+    assert "or not: all runs have one rate" in first.shows[0]
+
+
+def runs(rates, seeds, mean, scatter=1.0, of_seed=10.0, seed=0):
+    """Rate, seed and number of every run."""
+    rng = np.random.default_rng(seed)
+    rate, number = np.repeat(rates, seeds), np.tile(np.arange(seeds), len(rates))
+    own = of_seed * rng.normal(size=seeds)
+    y = mean(rate) + own[number] + scatter * rng.normal(size=len(rate))
+    return rate, number.astype(float), y
+
+
+def test_means_are_compared_within_seeds():
+    """With as many seeds at each rate a line is that of the seeds' own differences."""
+    rates = np.array([0.0, 0.1, 0.2, 0.4])
+    rate, seed, y = runs(rates, 3, lambda rate: 5 * rate)
+    found = rate_effect(rate, seed, y)
+    by_seed = y.reshape(4, 3)
+    assert found.slope == pytest.approx(np.polyfit(rates, by_seed.mean(1), 1)[0])
+    more = rate_effect(rate, seed, y + 100 * seed)
+    assert (more.line_p, more.curve_p) == pytest.approx((found.line_p, found.curve_p))
+    lacking = rate_effect(rate[1:], seed[1:], (y + 100 * seed)[1:])
+    assert lacking.slope == pytest.approx(rate_effect(rate[1:], seed[1:], y[1:]).slope)
+
+
+def test_two_rates_are_compared_by_paired_runs():
+    rate, seed, y = runs(np.array([0.0, 0.2]), 6, lambda rate: 5 * rate)
+    found = rate_effect(rate, seed, y)
+    assert found.line_p == pytest.approx(stats.ttest_rel(y[6:], y[:6]).pvalue)
+    assert found.curve_p == 1
+
+
+def test_without_scatter_what_is_there_is_certain():
+    rates = np.array([0.0, 0.1, 0.2, 0.4])
+    line = rate_effect(*runs(rates, 3, lambda rate: -rate, scatter=0))
+    assert (line.line_p, line.curve_p, line.best) == (0, 1, (0.0,))
+    hump = rate_effect(*runs(rates, 3, lambda rate: 1.0 * (rate == 0.2), scatter=0))
+    assert (hump.curve_p, hump.best) == (0, (0.2,))
+
+
+@pytest.mark.parametrize(("seeds", "told"), [(3, False), (8, True)])
+def test_accuracy_and_coupling_are_compared_among_runs_of_one_rate(monkeypatch, seeds, told):
     """Rates move both numbers the same way; within a rate they go against each other."""
+    suite = replace(SUITE, seeds=tuple(range(seeds)))
+
+    def own(run):
+        return np.random.default_rng((run.seed, round(run.rate * 100))).normal()
+
     found = findings(
         monkeypatch,
-        lambda run: run.rate + run.seed / 50,
+        lambda run: run.rate + run.seed / 50 + own(run) / 100,
         lambda run: 0.5 + run.rate - run.seed / 50,
+        suite=suite,
     )
-    assert found.with_accuracy.estimate > 0.9
-    assert found.within_rates.estimate < -0.9
-    assert found.within_rates.df == len(SUITE.runs) - len(SUITE.rates) - 1
-    assert "falls with it" in found.shows[2]
+    assert found.with_accuracy.estimate > 0.5
+    within, over = found.within_rates
+    assert within.estimate < -0.8
+    assert over.of == "seeds"
+    assert f"r = {found.with_accuracy.estimate:.2f} over all {4 * seeds} runs" in found.shows[2]
+    assert ("accuracy falls with coupling" in found.shows[2]) is told
+    assert ("an interval and a p take at least 5 seeds" in found.shows[2]) is not told
 
 
 def test_the_beginning_of_training_is_apart(monkeypatch):

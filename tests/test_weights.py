@@ -11,13 +11,17 @@ from checks import relative
 from torch import nn
 
 from coupling_core import ComputeError, InputError, Request, View, measure, score_pairs
-from coupling_core.jacobian import block_jacobian, check_derivative
+from coupling_core.derivative import check_derivative, checked_jacobian
+from coupling_core.jacobian import block_jacobian
 from coupling_core.models import in_float32, load, weights, wrap
 from coupling_core.records import QUANTISATIONS
 from coupling_core.trace import Block, trace
 
 IDS = [5, 17, 42, 8, 99, 17, 3]
 CPU = torch.device("cpu")
+
+
+IN_MEMORY = Request(tuple(IDS), k=8, k_view=8)
 
 
 def request(model, **changes):
@@ -39,14 +43,27 @@ def same(a, b):
     return all(np.array_equal(x, y) for x, y in zip(scores(a), scores(b), strict=True))
 
 
-@pytest.mark.parametrize("family", ["llama", "gemma3", "gpt_neox", "bert", "t5"])
-def test_streamed_and_resident_agree_to_the_bit(tmp_path, family):
-    asked = request(folder(tmp_path / family, family))
+QUICK = ("llama", "gemma3", "gpt_neox", "bert", "t5")
+MEASURED = (*tiny.CAUSAL, *tiny.BIDIRECTIONAL, *tiny.TWO_STACKS)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
+@pytest.mark.parametrize(
+    "family",
+    [pytest.param(each, marks=() if each in QUICK else pytest.mark.families) for each in MEASURED],
+)
+def test_streamed_and_resident_agree_to_the_bit(tmp_path, family, dtype):
+    stored = torch.bfloat16 if dtype == "float32" else torch.float32
+    asked = request(folder(tmp_path / family, family, stored), dtype=dtype)
     resident, streamed = load(asked, "cpu", streamed=False), load(asked, "cpu", streamed=True)
+    held = torch.bfloat16 if dtype == "float32" else getattr(torch, dtype)
     assert {p.dtype for p in resident.model.parameters()} == {torch.float32}
-    assert {p.dtype for p in streamed.model.parameters()} == {torch.bfloat16}
-    results = [measure(asked, model=m.model, tokenizer=m.tokenizer) for m in (resident, streamed)]
+    assert {p.dtype for p in streamed.model.parameters()} == {held}
+    results = [measure(IN_MEMORY, model=held.model) for held in (resident, streamed)]
     assert same(*results)
+    exact = tiny.model(family).buffers() if stored == torch.float32 else ()
+    for rounded, constant in zip(resident.model.buffers(), exact, strict=False):
+        assert torch.equal(rounded, constant)
 
 
 def test_a_model_that_does_not_fit_is_streamed(tmp_path, monkeypatch):
@@ -70,7 +87,7 @@ def test_a_precision_rounds_the_weights_and_not_the_arithmetic(tmp_path, dtype):
     rounded = copy.deepcopy(load(request(path), "cpu").model)
     for parameter in rounded.parameters():
         parameter.data = parameter.data.to(getattr(torch, dtype)).float()
-    expected = measure(request(path), model=rounded)
+    expected = measure(IN_MEMORY, model=rounded)
     assert same(measure(request(path, dtype=dtype), device="cpu"), expected)
     assert not same(measure(request(path), device="cpu"), expected)
     twin = load(request(path, untrained=0, dtype=dtype), "cpu").model
@@ -104,7 +121,7 @@ def test_quantised_equals_the_model_it_dequantises_to(tmp_path, family, form):
         if weights.is_quantised(module):
             weight, target = weights.dequantised_weight(module), plain.get_submodule(name)
             target.weight.data = weight if isinstance(target, nn.Linear) else weight.T.contiguous()
-    expected = measure(request(path), model=plain)
+    expected = measure(IN_MEMORY, model=plain)
     found = measure(request(path, quantize=form), device="cpu")
     c, right = (score_pairs(result, View(k=8)).coupling for result in (found, expected))
     assert c == pytest.approx(right, abs=1e-6)
@@ -116,7 +133,7 @@ def test_4_bit_weights_that_a_forward_pass_repacked_are_refused(tmp_path):
     module = next(m for m in model.modules() if weights.is_quantised(m))
     module.weight.quant_state.packing_format_for_cpu = True
     with pytest.raises(InputError, match="were repacked"):
-        measure(request("own"), model=model)
+        measure(IN_MEMORY, model=model)
 
 
 def test_a_block_that_passes_no_gradient_is_refused():
@@ -165,13 +182,17 @@ def test_a_block_may_be_strongly_curved():
     x = x - (w @ x - 1e-4) / (w @ w) * w  # near the bottom of the parabola
 
     def replay(z):
-        return z[0, 0] + (w @ z[0, 0]) ** 2 * u
+        return z[0, 0] + (w.to(z) @ z[0, 0]) ** 2 * u.to(z)
 
-    curved = Block(1, x, replay(x[None, None]), nn.Identity(), replay)
-    jacobian = block_jacobian(curved)
-    assert check_derivative(curved, jacobian) < 0.02
+    def at(x):
+        return Block(1, x, replay(x[None, None]), nn.Identity(), replay, lambda: at(x.double()))
+
+    curved = at(x)
+    exact = 2 * (w.double() @ x.double()) * torch.outer(u, w).double()
+    assert relative(block_jacobian(curved).double(), exact) > 1e-4
+    assert relative(checked_jacobian(curved).double(), exact) < 1e-6
     with pytest.raises(ComputeError, match="is not the derivative of what the block computes"):
-        check_derivative(curved, 1.1 * jacobian)
+        check_derivative(curved, 1.1 * exact.float())
 
 
 # --- what is lent goes back
@@ -226,6 +247,12 @@ def test_weights_that_mean_nothing_are_refused(spoil, word):
 
 def test_a_model_of_ones_own_says_its_precision():
     assert wrap(tiny.model("llama").half(), None).dtype == "float16"
+
+
+def test_quantised_weights_are_not_rounded_as_well(tmp_path):
+    path = folder(tmp_path / "model")
+    with pytest.raises(InputError, match="are not rounded to bfloat16 as well"):
+        load(request(path, quantize="nf4", dtype="bfloat16"), "cpu")
 
 
 def test_an_untrained_twin_cannot_be_quantised():

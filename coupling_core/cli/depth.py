@@ -37,7 +37,8 @@ def depth(
     ] = None,
     token: options.Token = None,
     blocks: Annotated[
-        str | None, typer.Option(help="Blocks shown: 1-30, 3,7 or 1-30:2; all unless told.")
+        str | None,
+        typer.Option(help="Blocks shown: 1-30, 3,7, 1-30:2, or -1 for the last; all unless told."),
     ] = None,
     k: options.K = DEFAULT_K,
     k_view: Annotated[

@@ -20,8 +20,8 @@ from coupling_core.scores import (
     MIN_PROMPTS,
     Interval,
     Scores,
-    bootstrap,
     definition_name,
+    mean_interval,
     means,
     score_pairs,
 )
@@ -111,7 +111,7 @@ def report(
     done: list[Measured], failed: dict[int, InputError | ComputeError], view: View, *, as_json: bool
 ) -> None:
     """Print the aggregate, and warn where there are too few prompts for a claim."""
-    over = {name: bootstrap(_column(done, name)) for name in MEASURES}
+    over = {name: mean_interval(_column(done, name)) for name in MEASURES}
     if not over["coupling"].enough:
         warn(
             f"{len(done)} prompts are fewer than {MIN_PROMPTS}: a few prompts overstate coupling, "
@@ -131,7 +131,8 @@ def report(
 
 def _row(name: str, over: Interval) -> str:
     title = {"coupling": "c", "chance": "chance floor", "corrected": "chance-corrected"}[name]
-    return f"{title:18}{over.mean:8.4f}{over.median:9.4f}   {over.low:.4f} to {over.high:.4f}"
+    sure = "none of one prompt" if over.n < 2 else f"{over.low:.4f} to {over.high:.4f}"
+    return f"{title:18}{over.mean:8.4f}{over.median:9.4f}   {sure}"
 
 
 def _summary(

@@ -173,7 +173,7 @@ def _row(entry: Entry) -> tuple[str, ...]:
         entry.request.kind_words,
         str(entry.token or "all"),
         repr(prompt if len(prompt) <= SHOWN else prompt[: SHOWN - 1] + "…"),
-        "" if entry.certified else "not certified",
+        "; ".join(filter(None, ("" if entry.certified else "not certified", entry.outdated))),
     )
 
 
@@ -182,4 +182,4 @@ def _day(seconds: float) -> str:
 
 
 def _plain(entry: Entry) -> dict[str, Any]:
-    return asdict(entry) | {"path": str(entry.path)}
+    return asdict(entry) | {"path": str(entry.path), "outdated": entry.outdated}

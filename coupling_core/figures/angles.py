@@ -4,7 +4,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from coupling_core.figures import style, words
-from coupling_core.records import View
+from coupling_core.records import View, resolve_block
 from coupling_core.results import DepthResult
 from coupling_core.subspaces import chance_angles, stored_angles
 
@@ -29,6 +29,7 @@ def angles(result: DepthResult, block: int, basis: int, view: View) -> go.Figure
     Raises:
         InputError: where K or a block is not in the result.
     """
+    block, basis = (resolve_block(each, result.n_blocks) for each in (block, basis))
     k, sides = stored_angles(result, block, basis, view)
     index = np.arange(1, k + 1)
     figure = style.new_figure(

@@ -5,7 +5,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 
 from coupling_core.figures import style, words
-from coupling_core.records import View
+from coupling_core.records import View, resolve_block
 from coupling_core.results import DepthResult
 from coupling_core.scores import corrected as correct
 from coupling_core.scores import definition_name, require_k
@@ -32,6 +32,7 @@ def score_by_k(
         InputError: where K or a block is not in the result.
     """
     require_k(result, view.k)
+    block, basis = (resolve_block(each, result.n_blocks) for each in (block, basis))
     raw, floor = curves(result, block, basis, view)
     shown = correct(raw, floor) if corrected else raw
     return draw(

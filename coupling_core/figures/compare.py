@@ -9,7 +9,7 @@ from plotly.subplots import make_subplots
 from coupling_core.compare import Comparison, differences, summarise
 from coupling_core.figures import pairs, style, words
 from coupling_core.figures.scores import PLOT_PIXELS, scores
-from coupling_core.records import View
+from coupling_core.records import View, resolve_block
 from coupling_core.results import DepthResult
 
 SIDES = ("A", "B")
@@ -116,7 +116,11 @@ def spectra(found: Comparison, block: int, basis: int) -> go.Figure:
 
     Returns:
         a figure with a line a block and result, named after them.
+
+    Raises:
+        InputError: where a block is none of those compared.
     """
+    block, basis = (resolve_block(each, found.left.n_blocks) for each in (block, basis))
     figure = style.new_figure(
         spectra_alt(found, block, basis),
         "Singular values of the Jacobians of the pair on a log axis. A steeper line has its "

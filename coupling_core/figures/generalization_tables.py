@@ -55,7 +55,7 @@ def fits_table(fits: Mapping[str, "Fit"] | Sequence["Fit"]) -> "DataFrame":
             "intercept": found.intercept,
             "slope": found.slope,
             **_ends(found.over_models),
-            "clustered_p": found.clustered_p,
+            "clustered_p": found.over_clusters.p,
             **_ends(found.over_clusters, "clustered_"),
             "reason": found.reason,
         }
@@ -94,10 +94,9 @@ def by_prompt_table(model: "PromptTrend", x_name: str) -> "DataFrame":
 def trends_table(trends: "PromptTrends") -> "DataFrame":
     """Twin of the correlations within models: the mean over them, then a row a model."""
     told = sum(not model.reason for model in trends.models)
-    mean = [f"mean of {told} models", told, trends.mean, np.nan, *_interval(trends.interval)]
+    mean = [f"mean of {told} models", told, trends.mean, *_interval(trends.interval)]
     rows = [
-        [one.model, len(one.x), one.spearman, one.p, *_interval(one.interval)]
-        for one in trends.models
+        [one.model, len(one.x), one.spearman, *_interval(one.interval)] for one in trends.models
     ]
     return _forest([mean, *rows])
 
@@ -106,10 +105,10 @@ def without_families_table(found: "LeaveOneFamilyOut") -> "DataFrame":
     """Twin of the forest plot: all models, without each family, within and between families.
 
     Returns:
-        columns row, n, estimate, p, low and high (over models), outer_low and outer_high (over
-        families), reason.
+        columns row, n, estimate, p (over families), low and high (as if models were independent),
+        outer_low and outer_high (over families), reason.
     """
-    within = found.within
+    within, outer = found.within, found.within_families
     named = [
         ("all models", found.overall),
         *((f"without {name}", left) for name, left in found.without.items()),
@@ -118,8 +117,8 @@ def without_families_table(found: "LeaveOneFamilyOut") -> "DataFrame":
         [
             *([name, *_correlation(one).values()] for name, one in named),
             [
-                *("within families", within.n, within.estimate, within.p),
-                *(within.low, within.high, np.nan, np.nan, within.reason),
+                *("within families", within.n, within.estimate, outer.p),
+                *(within.low, within.high, outer.low, outer.high, within.reason),
             ],
             ["between families", *_correlation(found.between).values()],
         ]
@@ -133,14 +132,14 @@ def _forest(rows: Iterable[Sequence[object]]) -> "DataFrame":
 
 
 def _interval(over: "Range") -> tuple[object, ...]:
-    return over.low, over.high, np.nan, np.nan, over.reason
+    return over.p, over.low, over.high, np.nan, np.nan, over.reason
 
 
 def _correlation(found: "Correlation") -> dict[str, object]:
     return {
         "n": found.n,
         "estimate": found.estimate,
-        "p": found.p,
+        "p": found.over_clusters.p,
         **_ends(found.over_models),
         **_ends(found.over_clusters, "outer_"),
         "reason": found.reason,

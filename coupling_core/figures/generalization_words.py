@@ -48,9 +48,7 @@ SYMBOLS = (
     "Colour and symbol are the family; an open symbol is a model that is not trained; a thin line "
     "joins the checkpoints of one training run by step. "
 )
-UNITS = (
-    "thick: 95 % bootstrap interval over models, as if they were independent; thin: over whole {of}"
-)
+UNITS = "thick: 95 % interval over models, as if they were independent; thin: over whole {of}"
 
 
 def coupling_axis(means: "ModelMeans") -> str:
@@ -62,13 +60,13 @@ def over_models_caption(means: "ModelMeans", x: str, y: str, fits: Sequence["Fit
     """How the scatter of models is read, and who is not in it."""
     text = SYMBOLS
     if "coupling" in (x, y):
-        text += "Bars are 95 % bootstrap intervals of a model's mean over its prompts. "
+        text += "Bars are 95 % intervals of a model's mean over its prompts. "
         if means.measure == "coupling":
             text += "Ticks are each model's chance floor: only what is beyond it is coupling. "
         else:
             text += "The dotted line is chance. "
     if any(not found.reason for found in fits):
-        text += "Bands (95 %) and p of the fits are as if models were independent. "
+        text += "Bands (95 %) of the fits are as if models were independent; p is not. "
     text += " ".join(f"{_slope(found)}." for found in fits)
     return f"{text.strip()} {_left_out(means, x, y)}".strip()
 
@@ -87,7 +85,8 @@ def over_models_alt(rows: "DataFrame", x: str, y: str, fits: Sequence["Fit"]) ->
 
 def fit_name(found: "Fit") -> str:
     """A fit in a legend; R² in units of the vertical axis, so that two forms compare."""
-    return f"{found.form}: R² = {found.r_squared_y:.2f}, p = {found.p:.2g}, n = {found.n}"
+    p = "" if found.over_clusters.reason else f", {found.over_clusters.p_told}"
+    return f"{found.form}: R² = {found.r_squared_y:.2f}{p}, n = {found.n}"
 
 
 def by_k_caption(means: Mapping[int, "ModelMeans"]) -> str:
@@ -95,7 +94,7 @@ def by_k_caption(means: Mapping[int, "ModelMeans"]) -> str:
     raw = any(found.measure == "coupling" for found in means.values())
     floor = "Dashed lines are the chance floors" if raw else "The dotted line is chance"
     return (
-        "A line a model: mean over prompts with its 95 % bootstrap interval. Colour and symbol are "
+        "A line a model: mean over prompts with its 95 % interval. Colour and symbol are "
         f"the family; an open symbol is a model that is not trained. {floor}. A gap is a K at "
         "which a model was not measured."
     )
@@ -115,9 +114,10 @@ def by_k_alt(rows: "DataFrame") -> str:
 
 def correlation_by_k_caption(found: Mapping[int, "Correlation"]) -> str:
     """How a correlation against K is read."""
-    text = f"Correlation over models at each K; {UNITS.format(of=_of(found.values()))}. "
+    of = _of(found.values())
     return (
-        text + "A filled symbol has p < 0.05, as if models were independent. A gap has no number."
+        f"Correlation over models at each K; {UNITS.format(of=of)}. A filled symbol has p < 0.05 "
+        f"over whole {of}. A gap has no number."
     )
 
 
@@ -151,9 +151,10 @@ def by_prompt_alt(trends: "PromptTrends", model: "PromptTrend") -> str:
 def trends_caption(trends: "PromptTrends") -> str:
     """How the correlations within models are read."""
     return (
-        "Rank correlation over prompts within each model, with its 95 % bootstrap interval over "
-        "prompts; of a training run its last checkpoint. The mean is over these models; its "
-        "interval resamples the same prompts for all of them, which share them."
+        "Rank correlation over prompts within each model, with its 95 % interval over prompts; of "
+        "a training run its last checkpoint. The mean is over these models; its interval leaves "
+        "out the same prompt of all of them, which share them. Prompts are taken for independent, "
+        "which those of one source may not be."
     )
 
 
@@ -168,8 +169,8 @@ def without_families_caption(found: "LeaveOneFamilyOut") -> str:
     return (
         f"The correlation over all models, and without each family; "
         f"{UNITS.format(of=found.overall.over_clusters.of)}, where there are enough. Within: each "
-        "family's mean is taken out first, with the interval by Fisher's z. Between: of the "
-        f"families' means. {found.verdict} {found.points.counted}"
+        "family's mean is taken out first. Between: of the families' "
+        f"means. {found.verdict} {found.points.counted}"
     )
 
 
@@ -215,32 +216,28 @@ def _sentence(found: "Fit") -> str:
 def _slope(found: "Fit") -> str:
     if found.reason:
         return f"No {found.form} fit: {found.reason}"
-    over, whole = found.over_models, found.over_clusters
-    robust = whole.reason or (
-        f"{whole.low:.3g} to {whole.high:.3g} allowing for dependence within {whole.of}"
+    whole = found.over_clusters
+    told = whole.reason or (
+        f"95 % from {whole.low:.3g} to {whole.high:.3g}, {whole.p_told}, over whole {whole.of}"
     )
-    return (
-        f"Slope of the {found.form} fit: {found.slope:.3g}, 95 % from {over.low:.3g} to "
-        f"{over.high:.3g} ({robust})"
-    )
+    return f"Slope of the {found.form} fit: {found.slope:.3g} ({told})"
 
 
 def _correlation(found: "Correlation") -> str:
     if found.reason:
         return found.reason
-    over = found.over_models
-    interval = "" if np.isnan(over.low) else f", 95 % from {over.low:.2f} to {over.high:.2f}"
-    return f"{found.estimate:.2f}{interval}, p = {found.p:.2g}, n = {found.n}"
+    return f"{found.estimate:.2f}, n = {found.n} ({found.over_clusters.told})"
 
 
 def _trend(model: "PromptTrend") -> str:
-    return f"Spearman's correlation {model.spearman:.2f} (p = {model.p:.2g})"
+    return f"Spearman's correlation {model.spearman:.2f} ({model.interval.told})"
 
 
 def _mean_told(trends: "PromptTrends") -> str:
     if np.isnan(trends.mean):
         return f"No mean over models: {trends.interval.reason}."
-    over = trends.interval
-    interval = over.reason or f"95 % from {over.low:.2f} to {over.high:.2f} over prompts"
     told = sum(not model.reason for model in trends.models)
-    return f"Mean of Spearman's correlation over {told} models: {trends.mean:.2f} ({interval})."
+    return (
+        f"Mean of Spearman's correlation over {told} models: {trends.mean:.2f} "
+        f"({trends.interval.told})."
+    )

@@ -5,9 +5,9 @@ import plotly.graph_objects as go
 
 from coupling_core.figures import words
 from coupling_core.figures.matrix_map import draw
-from coupling_core.records import ROLES, View
+from coupling_core.records import ROLES, View, resolve_block
 from coupling_core.results import DepthResult
-from coupling_core.scores import require_blocks, require_k
+from coupling_core.scores import require_k
 
 
 def matrix(
@@ -36,7 +36,7 @@ def matrix(
         InputError: where K or a block is not in the result.
     """
     require_k(result, view.k)
-    require_blocks(result, block, basis)
+    block, basis = (resolve_block(each, result.n_blocks) for each in (block, basis))
     side = min(view.k, result.k_view)
     stored = result.matrices[ROLES.index(view.role), block - 1, basis - 1, :side, :side]
     return draw(

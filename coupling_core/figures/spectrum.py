@@ -6,9 +6,9 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 
 from coupling_core.figures import style, words
-from coupling_core.records import View, parse_blocks
+from coupling_core.records import View, resolve_block, resolve_blocks
 from coupling_core.results import DepthResult
-from coupling_core.scores import require_blocks, require_k
+from coupling_core.scores import require_k
 from coupling_core.subspaces import gaps
 
 
@@ -29,8 +29,10 @@ def spectrum(
         InputError: where K or a block is not in the result.
     """
     require_k(result, view.k)
-    blocks = view.blocks or parse_blocks(None, result.n_blocks)
-    require_blocks(result, *blocks, *(selected or ()))
+    blocks = resolve_blocks(view.blocks, result.n_blocks)
+    if selected:
+        row, column = (resolve_block(each, result.n_blocks) for each in selected)
+        selected = row, column
     figure = style.new_figure(
         words.spectrum_alt(result, view, blocks),
         words.spectrum_caption(),

@@ -9,11 +9,10 @@ from coupling_core.compare import DIFFERENCE_COLUMNS, Comparison, difference_row
 from coupling_core.course import Runs
 from coupling_core.graph import EDGE_COLUMNS, edge_rows, layer_graph
 from coupling_core.locality import locality
-from coupling_core.records import DEFAULT_THRESHOLD, ROLES, View, parse_blocks
+from coupling_core.records import DEFAULT_THRESHOLD, ROLES, View, resolve_block, resolve_blocks
 from coupling_core.results import DepthResult
 from coupling_core.scores import (
     corrected,
-    require_blocks,
     require_k,
     score_by_k,
     score_pairs,
@@ -50,9 +49,9 @@ def matrix_table(result: DepthResult, block: int, basis: int, view: View) -> "Da
     from pandas import DataFrame, RangeIndex
 
     require_k(result, view.k)
-    require_blocks(result, block, basis)
+    row, column = (resolve_block(each, result.n_blocks) - 1 for each in (block, basis))
     side = min(view.k, result.k_view)
-    stored = result.matrices[ROLES.index(view.role), block - 1, basis - 1, :side, :side]
+    stored = result.matrices[ROLES.index(view.role), row, column, :side, :side]
     index = RangeIndex(1, side + 1)
     return DataFrame(stored.astype(np.float32), index=index, columns=index)
 
@@ -61,8 +60,7 @@ def spectrum_table(result: DepthResult, view: View) -> "DataFrame":
     """Twin of the singular values: a row a block, with the gap s_K / s_{K+1} at the viewed K."""
     from pandas import DataFrame
 
-    blocks = view.blocks or parse_blocks(None, result.n_blocks)
-    require_blocks(result, *blocks)
+    blocks = resolve_blocks(view.blocks, result.n_blocks)
     at = np.array(blocks) - 1
     table = DataFrame(
         result.singular_values[at], columns=[f"s_{k + 1}" for k in range(result.k_max)]
@@ -120,6 +118,7 @@ def pair_spectra_table(found: Comparison, block: int, basis: int) -> "DataFrame"
     """Twin of the spectra of one pair of a comparison: a row an index k, a column a line."""
     from pandas import DataFrame
 
+    block, basis = (resolve_block(each, found.left.n_blocks) for each in (block, basis))
     columns = {
         f"{side}, block {number}": result.singular_values[number - 1]
         for side, result, numbers in (

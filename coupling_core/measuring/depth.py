@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 
 from coupling_core.coupling import Pairs
+from coupling_core.derivative import checked_jacobian
 from coupling_core.hardware import algebra_device
-from coupling_core.jacobian import block_jacobian, check_derivative
-from coupling_core.measuring.common import Report, canonical, kept_k, passport, provenance
+from coupling_core.measuring.common import Report, canonical, kept_k, provenance, reading
 from coupling_core.models import LoadedModel
 from coupling_core.records import Request
 from coupling_core.results import DepthResult, Progress
 from coupling_core.svd import top_svd
-from coupling_core.trace import Trace, trace
+from coupling_core.trace import Trace, trace_of
 
 
 def compose(
@@ -21,29 +21,23 @@ def compose(
 ) -> DepthResult:
     """Measure block by block; each report has the result so far."""
     traced, pairs, so_far = _begin(request, identity, loaded)
-    error = 0.0
     for block in traced.blocks:
         last = block.number == pairs.n_blocks
         norm = traced.kind.final_norm if last and request.final_norm == "include" else None
-        jacobian = block_jacobian(block, norm)
-        error = max(error, check_derivative(block, jacobian, norm))
-        jacobian = jacobian.to(pairs.device)
+        jacobian = checked_jacobian(block, norm).to(pairs.device)
         pairs.add(jacobian, top_svd(jacobian, pairs.k))
         so_far = replace(so_far, **pairs.arrays())
         report(Progress("blocks", block.number, pairs.n_blocks, so_far))
-    made = dict(so_far.provenance) | {"derivative_error": error}
-    return replace(so_far, angles=pairs.angles(), provenance=made)
+    return replace(so_far, angles=pairs.angles())
 
 
 def _begin(
     request: Request, identity: dict[str, Any], loaded: LoadedModel
 ) -> tuple[Trace, Pairs, DepthResult]:
     """Trace the prompt, and prepare what the blocks fill in."""
-    reads, stack = loaded.encode(request.prompt), request.stack
-    kind = loaded.kinds.get(stack)
-    traced = trace(loaded.model, reads, request.token, stack=stack, device=loaded.device, kind=kind)
-    if len(traced.token_ids) > 1:  # one token alone does not tell whether a stack is causal
-        loaded.kinds[stack] = traced.kind
+    reads = loaded.encode(request.prompt)
+    reader = reading(request, loaded, reads)
+    traced = trace_of(reader, request.token)
     n, d = len(traced.blocks), traced.blocks[0].state.numel()
     k = kept_k(request, d)
     pairs = Pairs(n, d, k, min(request.corner, k), algebra_device(loaded.device))
@@ -56,8 +50,7 @@ def _begin(
         token=traced.token,
         width=d,
         next_tokens=loaded.likely(traced.logits),
-        provenance=provenance(loaded, traced.kind)
-        | passport(loaded, traced.blocks[-1].output[None], traced.logits),
+        provenance=provenance(loaded, reader),
         **pairs.arrays(),
     )
     return traced, pairs, result

@@ -1,22 +1,18 @@
 """The tokens of a prompt, compared in two blocks, or on average over all pairs of blocks."""
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
-from coupling_core.decode import Reader, read
-from coupling_core.errors import InputError
+from coupling_core.decode import Reader
 from coupling_core.hardware import algebra_device
-from coupling_core.jacobian import block_jacobian, check_derivative
-from coupling_core.measuring.common import Report, canonical, kept_k, passport, provenance
+from coupling_core.measuring.common import Report, canonical, kept_k, provenance, reading
 from coupling_core.models import LoadedModel
-from coupling_core.records import Request, resolve_token
+from coupling_core.records import Request, resolve_block, resolve_token
 from coupling_core.results import Progress, TokenMeansResult, TokenResult, TokensResult
 from coupling_core.results.token_means import GRID
 from coupling_core.token_coupling import Positions, pairs
 from coupling_core.token_means import Means, every_jacobian
-from coupling_core.trace import Trace, trace
 
 
 def compose(
@@ -24,28 +20,20 @@ def compose(
 ) -> TokenResult:
     """Measure position by position; each report has the result so far."""
     reads = loaded.encode(request.prompt)
-    stack, device, known = request.stack, loaded.device, loaded.kinds.get(request.stack)
-    traced = trace(loaded.model, reads, -1, stack=stack, device=device, kind=known)
-    if len(traced.token_ids) > 1:  # one token alone does not tell whether a stack is causal
-        loaded.kinds[stack] = traced.kind
-    reader = read(loaded.model, reads, stack=stack, device=device, kind=traced.kind)
+    reader = reading(request, loaded, reads)
     blocks = _blocks(request, reader.n_blocks)
     fixed = None if request.kind == "self" else resolve_token(request.token, reader.n_tokens)
-    every = range(1, reader.n_blocks + 1)
-    error = _check(request, traced, sorted(set(blocks or every)))
     about = {
         "key": "",
-        "request": canonical(request, traced.kind),
+        "request": canonical(request, reader.kind),
         "identity": identity,
-        "tokens": loaded.token_names(reads, traced.token_ids),
-        "token_ids": np.array(traced.token_ids),
-        "width": traced.blocks[0].state.numel(),
+        "tokens": loaded.token_names(reads, reader.token_ids),
+        "token_ids": np.array(reader.token_ids),
+        "width": reader.width,
         "token": fixed or 0,
-        "causal": traced.kind.causal,
+        "causal": reader.kind.causal,
         "block_count": reader.n_blocks,
-        "provenance": provenance(loaded, traced.kind)
-        | passport(loaded, traced.blocks[-1].output[None], traced.logits)
-        | {"derivative_error": error},
+        "provenance": provenance(loaded, reader),
     }
     if blocks is None:
         return _means(request, reader, fixed, about, report)
@@ -118,27 +106,8 @@ def _blocks(request: Request, n_blocks: int) -> tuple[int, int] | None:
     """The blocks l and l' in 1..L; None for all."""
     if request.block is None or request.other_block is None:
         return None
-    found = []
-    for asked in (request.block, request.other_block):
-        block = asked + n_blocks + 1 if asked < 0 else asked
-        if not 1 <= block <= n_blocks:
-            raise InputError(
-                f"block {asked} is out of range: this model has blocks 1..{n_blocks} "
-                "(-1 is the last)"
-            )
-        found.append(block)
-    return found[0], found[1]
-
-
-def _check(request: Request, traced: Trace, blocks: Iterable[int]) -> float:
-    """Compare the Jacobian of each block at the last token with a central difference."""
-    error = 0.0
-    for number in blocks:
-        block = traced.blocks[number - 1]
-        last = number == len(traced.blocks)
-        norm = traced.kind.final_norm if last and request.final_norm == "include" else None
-        error = max(error, check_derivative(block, block_jacobian(block, norm), norm))
-    return error
+    asked = request.block, request.other_block
+    return resolve_block(asked[0], n_blocks), resolve_block(asked[1], n_blocks)
 
 
 def _expected(request: Request, reader: Reader, fixed: int | None) -> int:

@@ -1,6 +1,7 @@
 """Models: loading them, finding their blocks, computing in float32 whatever they are held in.
 
     load, wrap, describe    a model by its name, or one of the user's own    (loading, own)
+    request_of, own_code    what a request may ask of such a one, and what in it no key tells  (own)
     forget, give_way        let go of models that are kept in memory         (loading, keeping)
     prepare                 a GGUF file converted once into safetensors      (convert)
     skeleton, rehearsal     a model without its weights, and one to try  (skeleton)
@@ -13,7 +14,7 @@ The only importer of transformers and bitsandbytes.
 
 from coupling_core.models.blocks import find_blocks, find_stacks, measured_stack, start_token
 from coupling_core.models.convert import prepare
-from coupling_core.models.loaded import LoadedModel, evaluating
+from coupling_core.models.loaded import LoadedModel, evaluating, longest_prompt
 from coupling_core.models.loading import (
     FLOAT32_BYTES,
     SPARE,
@@ -22,7 +23,7 @@ from coupling_core.models.loading import (
     load,
     within_reach,
 )
-from coupling_core.models.own import describe, wrap
+from coupling_core.models.own import describe, own_code, request_of, wrap
 from coupling_core.models.pictures import READS, reads_images
 from coupling_core.models.skeleton import (
     Skeleton,
@@ -47,11 +48,14 @@ __all__ = [
     "give_way",
     "in_float32",
     "load",
+    "longest_prompt",
     "measured_stack",
+    "own_code",
     "prepare",
     "reads_images",
     "rehearsal",
     "rehearsal_size",
+    "request_of",
     "skeleton",
     "start_token",
     "stored_precision",

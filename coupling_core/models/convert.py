@@ -7,8 +7,10 @@ from typing import Any
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
+from coupling_core.digests import seal
 from coupling_core.errors import ComputeError
-from coupling_core.identity import ALIASES, Source, locate, seal
+from coupling_core.identity import ALIASES, Source, locate
+from coupling_core.models.reading import read_whole
 from coupling_core.models.words import plain_errors, quiet
 from coupling_core.records import Request
 
@@ -37,17 +39,8 @@ def convert(source: Source) -> None:
         parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".converting-", dir=parent) as place:
             folder = Path(place) / "new"
-            where: dict[str, Any] = {"gguf_file": file.name, "trust_remote_code": False}
-            tokenizer: Any = AutoTokenizer.from_pretrained(file.parent, **where)  # nosec B615  # here
-            tokenizer.save_pretrained(folder)
-            model: Any = AutoModelForCausalLM.from_pretrained(  # nosec B615  # there
-                file.parent, dtype=torch.float32, **where
-            )
-            # The weights are plain float32 now; what still says otherwise would block saving.
-            del model.config.quantization_config
-            model.hf_quantizer = None
-            model.is_quantized = False
-            model.save_pretrained(folder)
+            _rewrite(file, Path(place) / "alone", folder)
+            _require_same(source)
             seal(folder)
             if source.converted.exists() and not source.is_converted:  # damaged, or replaced
                 source.converted.rename(Path(place) / "old")
@@ -56,6 +49,25 @@ def convert(source: Source) -> None:
             except OSError:
                 if not source.is_converted:  # else another process was first: same content
                     raise
+
+
+def _rewrite(file: Path, alone: Path, folder: Path) -> None:
+    """Save what a GGUF file holds as a folder.
+
+    It is read from a folder of its own: what lies beside it is no part of its hash, and a
+    tokenizer's config would be read from there.
+    """
+    alone.mkdir()
+    (alone / file.name).symlink_to(file)
+    where: dict[str, Any] = {"gguf_file": file.name, "trust_remote_code": False}
+    tokenizer: Any = AutoTokenizer.from_pretrained(alone, **where)  # nosec B615  # a folder
+    tokenizer.save_pretrained(folder)
+    model = read_whole(AutoModelForCausalLM, alone, torch.float32, where)
+    # The weights are plain float32 now; what still says otherwise would block saving.
+    del model.config.quantization_config
+    model.hf_quantizer = None
+    model.is_quantized = False
+    model.save_pretrained(folder)
 
 
 def require_shipped(source: Source) -> None:
@@ -70,9 +82,19 @@ def require_shipped(source: Source) -> None:
     place = Path(source.location)
     if not place.exists():
         raise ComputeError(f"the package that ships {alias.name} is missing: `{alias.install}`")
-    found = locate(Request(prompt="-", model=str(place))).digest
+    found = _digest_now(source)
     if found != alias.sha256:
         raise ComputeError(
             f"{place} has sha256 {found[:12]}… instead of {alias.sha256[:12]}…: "
             f"another version of the package is installed; `{alias.install}`"
         )
+
+
+def _require_same(source: Source) -> None:
+    """Refuse what came of a file that was replaced while it was read."""
+    if _digest_now(source) != source.digest:
+        raise ComputeError(f"{source.location} changed while it was converted: try again")
+
+
+def _digest_now(source: Source) -> str:
+    return locate(Request(prompt="-", model=source.location)).digest

@@ -1,5 +1,6 @@
 """A model in memory, with its tokenizer."""
 
+import json
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -76,8 +77,8 @@ class LoadedModel:
         vocabulary = getattr(config, "vocab_size", None)
         if vocabulary and not all(0 <= i < vocabulary for i in ids):
             raise InputError(f"a token id is out of range: this model has ids 0..{vocabulary - 1}")
-        longest = getattr(config, "max_position_embeddings", None)
-        if longest and len(ids) > longest:
+        longest = longest_prompt(self.model.config)
+        if longest is not None and len(ids) > longest:
             raise InputError(
                 f"the prompt has {len(ids)} tokens and this model takes at most {longest}: "
                 "shorten it"
@@ -106,6 +107,14 @@ class LoadedModel:
             f"#{i}" if piece is None else next(known) for i, piece in zip(ids, pieces, strict=True)
         )
 
+    def vocabulary(self) -> str:
+        """All that names tokens: a fast tokenizer in its stored form, a slow one's table."""
+        backend = getattr(self.tokenizer, "backend_tokenizer", None)
+        if backend is not None:
+            return str(backend.to_str())
+        table = getattr(self.tokenizer, "get_vocab", dict)
+        return json.dumps(sorted(table().items()))
+
     @property
     def _is_byte_level(self) -> bool:
         backend = getattr(self.tokenizer, "backend_tokenizer", None)
@@ -126,6 +135,12 @@ class LoadedModel:
         else:
             texts = self.texts(ids)
         return tuple(zip(texts, probabilities.tolist(), strict=True))
+
+
+def longest_prompt(config: Any) -> int | None:
+    """How many tokens a model takes at most, by its config; None where nothing limits them."""
+    found = getattr(config.get_text_config(), "max_position_embeddings", None)
+    return found if isinstance(found, int) and found > 0 else None
 
 
 @contextmanager

@@ -2,7 +2,6 @@
 
 import itertools
 import logging
-import math
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -11,8 +10,6 @@ from threading import Lock
 from typing import Any
 
 import torch
-from accelerate import init_empty_weights
-from safetensors import SafetensorError, safe_open
 from transformers import (
     AutoConfig,
     AutoModel,
@@ -26,13 +23,21 @@ from transformers import (
 
 from coupling_core import hub
 from coupling_core.chunks import when_short
-from coupling_core.errors import ComputeError, InputError
+from coupling_core.errors import InputError
 from coupling_core.hardware import choose_device, usable_memory
 from coupling_core.identity import Source, locate
 from coupling_core.models.convert import convert, require_shipped
 from coupling_core.models.keeping import Kept, Key
 from coupling_core.models.loaded import LoadedModel
 from coupling_core.models.pictures import family_reads_images, image_processor
+from coupling_core.models.precision import (
+    precision_of,
+    restore_buffers,
+    round_to,
+    stored_tensors,
+    stored_weights,
+)
+from coupling_core.models.reading import read_whole
 from coupling_core.models.weights import is_quantised
 from coupling_core.models.words import plain_errors, quiet
 from coupling_core.records import Dtype, Quantisation, Request
@@ -43,9 +48,6 @@ SPARE = 0.3
 """Part of the free memory that float32 weights leave to Jacobians and to everything else; a model
 that does not fit is streamed."""
 
-_BESIDE = ("BOOL", "I64", "I32", "U8")
-"""Formats of masks and positions that some checkpoints hold beside their weights."""
-STORED = {"F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16}
 Report = Callable[[Progress], None]
 _lock = Lock()
 _kept = Kept()
@@ -190,8 +192,7 @@ def _untrained(family: Any, config: Any, seed: int, dtype: Dtype) -> Any:
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         model = family.from_config(config, dtype=torch.float32)
-    for parameter in model.parameters():
-        parameter.data = parameter.data.to(getattr(torch, dtype)).float()
+    round_to(model.parameters(), getattr(torch, dtype), torch.float32)
     return model
 
 
@@ -206,13 +207,13 @@ def _trained(
     shared: bool,
 ) -> Any:
     if request.quantize is not None:
-        model = family.from_pretrained(
-            where,
-            dtype=torch.float32,
-            quantization_config=_quantisation(request.quantize),
-            device_map={"": device},
-            **options,
-        )
+        if request.dtype != Request.dtype:
+            raise InputError(
+                f"weights that are quantised ({request.quantize}) are not rounded to "
+                f"{request.dtype} as well: leave out one of the two"
+            )
+        form = {"quantization_config": _quantisation(request.quantize), "device_map": {"": device}}
+        model = read_whole(family, where, torch.float32, options | form)
         if not any(map(is_quantised, model.modules())):
             raise InputError(
                 f"bitsandbytes finds nothing to quantise in {type(model).__name__}, whose layers "
@@ -223,14 +224,17 @@ def _trained(
     if streamed is None:
         streamed = FLOAT32_BYTES * entries.total() > (1 - SPARE) * usable_memory(device)
     if not streamed:
-        model = family.from_pretrained(where, dtype=dtype, **options)
-        model = model.float().to(device)
+        model = read_whole(family, where, torch.float32, options).float()
+        round_to(stored_tensors(model), dtype, torch.float32)
+        model = model.to(device)
         if shared:
             _unmap(model)
         return model
-    held = _precision(entries) if dtype == torch.float32 else dtype
-    model = family.from_pretrained(where, dtype=held, **options)
-    _restore_buffers(model, family)
+    held = precision_of(entries) if dtype == torch.float32 else dtype
+    model = read_whole(family, where, held, options)
+    restore_buffers(model, family)
+    if dtype != torch.float32:  # some families keep what they hold most dear in float32
+        round_to(stored_tensors(model), dtype, held)
     return model
 
 
@@ -252,42 +256,3 @@ def _quantisation(form: Quantisation) -> BitsAndBytesConfig:
     return BitsAndBytesConfig(
         load_in_4bit=True, bnb_4bit_quant_type="nf4", bnb_4bit_compute_dtype=torch.float32
     )
-
-
-def stored_weights(folder: Path, config: Any) -> Counter[str]:
-    """Weights in the safetensors of a folder, by their format: F32, BF16, U8, ...
-
-    Masks and positions are not counted; bytes are weights where the config says how to read them.
-
-    Raises:
-        ComputeError: where a file is damaged.
-    """
-    packed = ("U8",) if getattr(config, "quantization_config", None) else ()
-    entries: Counter[str] = Counter()
-    for file in sorted(folder.glob("*.safetensors")):
-        try:
-            with safe_open(file, "pt") as weights:
-                for name in weights.keys():
-                    tensor = weights.get_slice(name)
-                    if (form := tensor.get_dtype()) not in _BESIDE or form in packed:
-                        entries[form] += math.prod(tensor.get_shape())
-        except SafetensorError as error:
-            raise ComputeError(
-                f"{file} is damaged or cut short ({error}): delete it, and copy or download it anew"
-            ) from error
-    return entries
-
-
-def _precision(entries: Counter[str]) -> torch.dtype:
-    """That which holds all of some stored weights without loss."""
-    one = STORED.get(next(iter(entries))) if len(entries) == 1 else None
-    return one or torch.float32
-
-
-def _restore_buffers(model: Any, family: Any) -> None:
-    """Give a model held in lower precision the float32 buffers that no checkpoint stores."""
-    with init_empty_weights(include_buffers=False):
-        twin = family.from_config(model.config, dtype=torch.float32)
-    for path, module in twin.named_modules():
-        for name in module._non_persistent_buffers_set:
-            model.get_submodule(path)._buffers[name] = module._buffers[name]

@@ -13,7 +13,8 @@ from transformers import AutoConfig, AutoModelForCausalLM
 from coupling_core import hub
 from coupling_core.identity import Source
 from coupling_core.models.convert import require_shipped
-from coupling_core.models.loading import auto_class, require_known_quantisation, stored_weights
+from coupling_core.models.loading import auto_class, require_known_quantisation
+from coupling_core.models.precision import stored_weights
 from coupling_core.models.words import plain_errors, quiet
 
 VOCABULARY = 16

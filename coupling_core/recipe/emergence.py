@@ -12,7 +12,8 @@ from scipy.stats import spearmanr
 from coupling_core import hub
 from coupling_core.recipe.plans import PLANS, Plan
 from coupling_core.recipe.windows import COUNT, LENGTH, NAME, VIEW
-from coupling_core.scores import Interval, bootstrap
+from coupling_core.scores import Interval, mean_interval, nan_mean
+from coupling_core.statistics import LEVEL, above_p, fall
 from coupling_core.suites import DEFAULT_SUITE, SEEDS, find_suite, seeded
 
 PAGE = Path(__file__).parents[2] / "docs" / "emergence.md"
@@ -44,10 +45,16 @@ class Runs:
     numbers: Mapping[str, Float[np.ndarray, "seed step window"]]
 
     def interval(self, name: str, step: int) -> Interval:
-        """Mean over all seeds' windows with its 95 % interval; NaN where none has a number."""
-        values = self.numbers[name][:, self.steps.index(step)].ravel()
-        known = values[np.isfinite(values)]
-        return bootstrap(known) if known.size else Interval(np.nan, np.nan, np.nan, np.nan, 0)
+        """Mean over windows with its 95 % interval; NaN where none has a number."""
+        known = self.by_window(name)[:, self.steps.index(step)]
+        known = known[np.isfinite(known)]
+        return mean_interval(known) if known.size else Interval(np.nan, np.nan, np.nan, np.nan, 0)
+
+    def by_window(self, name: str) -> Float[np.ndarray, "window step"]:
+        """The mean of each window over the seeds, which all are looked at with the same windows."""
+        values = self.numbers[name]
+        flat = values.reshape(len(values), -1)
+        return nan_mean(flat, 0).reshape(values.shape[1:]).T
 
     def mean(self, name: str) -> Float[np.ndarray, " step"]:
         """Over seeds and windows, by step."""
@@ -125,46 +132,88 @@ def _number(value: float, digits: int = 3) -> str:
 def _findings(runs: Runs) -> str:
     """What the papers say, what came here, and whether the two agree; a line each."""
     first, peak, last = runs.steps[0], runs.peak, runs.steps[-1]
-    corrected = [runs.interval("corrected", step) for step in (first, peak, last)]
-    locality = runs.interval("locality", peak)
-    shape = [runs.interval("line_shape", step) for step in (first, last)]
-    growth = [runs.interval("expodistance", step) for step in (first, last)]
-    at_chance = abs(corrected[0].mean) < _AT_CHANCE
-    rising = peak == last or corrected[2].high >= corrected[1].low
     lines = [
-        ("near chance at initialisation", at_chance, f"corrected {_shown(corrected[0])}"),
+        (
+            "near chance at initialisation",
+            _within(runs.interval("corrected", first), _AT_CHANCE),
+            f"corrected {_at(runs, 'corrected', first)}",
+        ),
         (
             "emerges with training",
-            corrected[1].low > _AT_CHANCE,
-            f"corrected {_shown(corrected[1])} at its highest, step {peak}",
+            _emerges(runs),
+            f"corrected {_at(runs, 'corrected', peak)} at its highest, step {peak}",
         ),
         (
             "keeps growing to the end",
-            rising,
-            f"corrected {_shown(corrected[2])} at step {last}, while the held-out loss goes from "
-            f"{_loss(runs, peak):.2f} at step {peak} to {_loss(runs, last):.2f}",
+            _grows(runs),
+            f"corrected {_at(runs, 'corrected', last)} at step {last}, while the held-out loss "
+            f"goes from {_loss(runs, peak):.2f} at step {peak} to {_loss(runs, last):.2f}",
         ),
-        ("local in depth", locality.low > 0, f"locality {_shown(locality)} at step {peak}"),
         (
-            "paths become straighter",
-            shape[1].high < shape[0].low,
-            f"line-shape score {_shown(shape[0])} at step {first}, {_shown(shape[1])} at {last}",
+            "local in depth",
+            _above(runs.interval("locality", peak)),
+            f"locality {_at(runs, 'locality', peak)} at step {peak}",
         ),
+        ("paths become straighter", *_becomes_less(runs, "line_shape", "line-shape score")),
         (
             "norms become exponentially spaced",
-            growth[1].high < growth[0].low,
-            f"expodistance {_shown(growth[0])} at step {first}, {_shown(growth[1])} at {last}",
+            *_becomes_less(runs, "expodistance", "expodistance"),
         ),
     ]
     rows = [_row(("the papers", "here", "measured")), _row(["---"] * 3)]
-    rows += [
-        _row((claim, "agrees" if agrees else "**does not**", of)) for claim, agrees, of in lines
-    ]
+    rows += [_row((claim, _HERE[agrees], of)) for claim, agrees, of in lines]
     return f"### {runs.title}\n\n" + "\n".join(rows)
 
 
 _AT_CHANCE = 0.02
 """A mean chance-corrected score below this is taken for none."""
+_HERE: Mapping[bool | None, str] = {True: "agrees", False: "**does not**", None: "cannot be told"}
+
+
+def _within(found: Interval, bound: float) -> bool | None:
+    """Whether a mean lies within -bound..bound; None where its interval goes beyond."""
+    if -bound < found.low and found.high < bound:
+        return True
+    return False if found.low > bound or found.high < -bound else None
+
+
+def _above(found: Interval, bound: float = 0.0) -> bool | None:
+    """Whether a mean is above a bound; None where its interval has it inside."""
+    return True if found.low > bound else False if found.high < bound else None
+
+
+def _emerges(runs: Runs) -> bool | None:
+    """Whether the highest score is one; that it was chosen as the highest is accounted for."""
+    values = runs.by_window("corrected")
+    p = above_p(values[:, runs.steps.index(runs.peak)] - _AT_CHANCE) * len(runs.steps)
+    if p < LEVEL:
+        return True
+    return False if runs.interval("corrected", runs.peak).high < _AT_CHANCE else None
+
+
+def _grows(runs: Runs) -> bool | None:
+    """Whether the score is higher at the end than at any step before, or falls from its highest."""
+    values, steps = runs.by_window("corrected"), np.array(runs.steps, np.float64)
+    if fall(values, steps).p < LEVEL:
+        return False
+    rises = [above_p(values[:, -1] - before) for before in values[:, :-1].T]
+    return True if max(rises) < LEVEL else None
+
+
+def _becomes_less(runs: Runs, name: str, title: str) -> tuple[bool | None, str]:
+    """Whether a number is less at the end than at the beginning, and what it is at both."""
+    first, last = runs.steps[0], runs.steps[-1]
+    values = runs.by_window(name)
+    change = values[:, 0] - values[:, -1]
+    less = _above(mean_interval(change[np.isfinite(change)]))
+    return (
+        less,
+        f"{title} {_at(runs, name, first)} at step {first}, {_at(runs, name, last)} at {last}",
+    )
+
+
+def _at(runs: Runs, name: str, step: int) -> str:
+    return _shown(runs.interval(name, step))
 
 
 def _loss(runs: Runs, step: int) -> float:
@@ -193,13 +242,16 @@ def _width_or_data(runs: Sequence[Runs]) -> str:
     narrow, wide = runs[0], runs[-1]
     peaks = [_shown(run.interval("corrected", run.peak)) for run in (narrow, wide)]
     ends = [run.interval("corrected", run.steps[-1]) for run in (narrow, wide)]
-    more = ends[1].low > ends[0].high
+    last = [run.by_window("corrected")[:, -1] for run in (narrow, wide)]
+    more = _above(mean_interval(last[1] - last[0]))
+    what = {True: "more", False: "less", None: "neither more nor less, as far as they tell"}[more]
+    falls = [_grows(run) is False for run in (narrow, wide)]
+    told = "The score falls at either width, so width alone does not keep it growing. " * all(falls)
     return (
         f"Width or data? From width {narrow.plan.width} to {wide.plan.width} the peak goes from "
         f"{peaks[0]} at step {narrow.peak} to {peaks[1]} at step {wide.peak}, and what is left at "
-        f"the end from {_shown(ends[0])} to {_shown(ends[1])}, which is "
-        f"{'more by more than' if more else 'within'} the intervals. The score falls at either "
-        "width, so width alone does not keep it growing. Data was not put to the test: the corpus "
+        f"the end from {_shown(ends[0])} to {_shown(ends[1])}, which over these windows is {what}; "
+        f"other seeds may differ. {told}Data was not put to the test: the corpus "
         "is read about once, and the Pythias of the papers read 300 billion tokens."
     )
 
@@ -219,8 +271,10 @@ addresses to Congress, Shakespeare and Jane Austen, about one pass over 7.6 mill
 
 Every number is a mean over {COUNT} held-out windows of {LENGTH} tokens, measured at the last one,
 times {len(SEEDS)} seeds, K = {VIEW.k}, over all pairs of blocks l != l'. In brackets is the 95 %
-bootstrap interval of that mean: it says how sure the mean is for these {len(SEEDS)} runs, and not
-how much another run would differ, of which "by seed" gives an idea. Locality is the corrected score
+interval of that mean over windows (Student's t): it says how sure the mean is for these
+{len(SEEDS)} runs, and not how much another run would differ, of which "by seed" gives an idea. What
+agrees, and what does not, is of these runs; it cannot be told where windows or checkpoints scatter
+too much. Locality is the corrected score
 of neighbouring blocks less that of all others. For a path of 8 steps in independent directions the
 line-shape score would be 2.8."""
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from coupling_core.records import ROLES, Certificate, Role
+from coupling_core.records import ROLES, Certificate, Role, resolve_block
 from coupling_core.results.base import Result, Sizes
 
 
@@ -89,6 +89,10 @@ class DepthResult(Result):
     def matrix(
         self, block: int, basis: int, role: Role = "A"
     ) -> Float[np.ndarray, "k_view k_view"]:
-        """Leading corner of A^{block, basis} (or B) in its own units; blocks count from 1."""
-        stored = self.matrices[ROLES.index(role), block - 1, basis - 1].astype(np.float32)
-        return stored * np.float32(self.singular_values[block - 1, 0])
+        """Leading corner of A^{block, basis} (or B) in its own units.
+
+        Blocks are 1..L, or counted from the end; raises `InputError` on any other.
+        """
+        row, column = (resolve_block(each, self.n_blocks) - 1 for each in (block, basis))
+        stored = self.matrices[ROLES.index(role), row, column].astype(np.float32)
+        return stored * np.float32(self.singular_values[row, 0])

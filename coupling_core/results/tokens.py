@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from coupling_core.records import ROLES, TOKEN_KINDS, Certificate, Role
+from coupling_core.records import ROLES, TOKEN_KINDS, Certificate, Role, resolve_token
 from coupling_core.results.base import Result, Sizes
 
 
@@ -144,6 +144,10 @@ class TokensResult(PositionCoupling, TokenResult):
     def matrix(
         self, token: int, other: int, role: Role = "A"
     ) -> Float[np.ndarray, "k_view k_view"]:
-        """Leading corner of A (or B) of two positions in its own units; they count from 1."""
-        stored = self.matrices[ROLES.index(role), token - 1, other - 1].astype(np.float32)
-        return stored * np.float32(self.singular_values[0, token - 1, 0])
+        """Leading corner of A (or B) of two tokens in its own units.
+
+        Tokens are 1..n, or counted from the end; raises `InputError` on any other.
+        """
+        row, column = (resolve_token(each, len(self.tokens)) - 1 for each in (token, other))
+        stored = self.matrices[ROLES.index(role), row, column].astype(np.float32)
+        return stored * np.float32(self.singular_values[0, row, 0])

@@ -8,24 +8,27 @@
     families        the same without each family, within families, between them
     partial         the same given parameters, depth, width and training tokens (Figure 9)
     prompts         coupling against length and difficulty of prompts (Figure 10)
-    resampling      bootstrap intervals over whole units
+    courses         what coupling does over the checkpoints of a training run
+    resampling      intervals over whole units, by leaving each out
 
 What cannot be computed comes back as NaN with its reason in words, so that a page can say it.
 """
 
 from coupling_core.statistics.correlations import Correlation, correlate, correlations_by_k
+from coupling_core.statistics.courses import Fall, above_p, bend_p, fall
 from coupling_core.statistics.families import LeaveOneFamilyOut, leave_one_family_out
 from coupling_core.statistics.fits import Fit, Form, fit, fits_by_subset
-from coupling_core.statistics.means import ModelMeans, means_by_k, model_means
+from coupling_core.statistics.means import ModelMeans, at_k, means_by_k, model_means
 from coupling_core.statistics.partial import (
     PartialCorrelation,
     ResidualCorrelation,
+    over_clusters,
     partial_correlation,
     residual_correlation,
 )
 from coupling_core.statistics.points import SIZES, ClusterBy, Points, pair
 from coupling_core.statistics.prompts import PromptTrend, PromptTrends, prompt_trends
-from coupling_core.statistics.resampling import Range
+from coupling_core.statistics.resampling import LEVEL, Range, p_words
 from coupling_core.statistics.subsets import SUBSETS, Subset, subset
 
 __all__ = [  # noqa: RUF022 - by stage, not by name
@@ -33,6 +36,7 @@ __all__ = [  # noqa: RUF022 - by stage, not by name
     "ModelMeans",
     "model_means",
     "means_by_k",
+    "at_k",
     "SUBSETS",
     "Subset",
     "subset",
@@ -45,8 +49,10 @@ __all__ = [  # noqa: RUF022 - by stage, not by name
     "Fit",
     "fit",
     "fits_by_subset",
+    "LEVEL",
     "ClusterBy",
     "Range",
+    "p_words",
     "Correlation",
     "correlate",
     "correlations_by_k",
@@ -57,6 +63,12 @@ __all__ = [  # noqa: RUF022 - by stage, not by name
     "ResidualCorrelation",
     "partial_correlation",
     "residual_correlation",
+    "over_clusters",
+    # within training runs, over checkpoints
+    "Fall",
+    "fall",
+    "bend_p",
+    "above_p",
     # within models, over prompts
     "PromptTrend",
     "PromptTrends",

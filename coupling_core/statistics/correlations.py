@@ -9,7 +9,7 @@ from scipy import stats
 from coupling_core.records import Method
 from coupling_core.statistics.means import ModelMeans
 from coupling_core.statistics.points import PLURAL, ClusterBy, Points, no_relation, pair
-from coupling_core.statistics.resampling import Range, correlations, no_range, resampled
+from coupling_core.statistics.resampling import Range, correlations, jackknifed, no_range
 
 
 @dataclass(frozen=True)
@@ -20,9 +20,10 @@ class Correlation:
         method: "pearson" (r, of straight lines) or "spearman" (rho, of ranks).
         n: number of models.
         estimate: the coefficient, -1..1; NaN where there is none.
-        p: two-sided, of no correlation, as if all models were independent.
-        over_models: 95 % bootstrap interval, models resampled one by one.
-        over_clusters: the same with whole families (or training runs) resampled, which stays
+        p: two-sided, of no correlation, as if all models were independent, which published tables
+            have: it is too small where models of one family are alike, and no sentence rests on it.
+        over_models: 95 % interval as if all models were independent.
+        over_clusters: 95 % interval and p over whole families (or training runs), which stay
             honest where members of one are alike.
         reason: why there is no correlation; "" where there is one.
     """
@@ -37,15 +38,14 @@ class Correlation:
 
 
 def correlate(
-    points: Points, method: Method = "pearson", *, by: ClusterBy = "family", seed: int = 0
+    points: Points, method: Method = "pearson", *, by: ClusterBy = "family"
 ) -> Correlation:
     """Correlation of x and y over models (Figure 1a); of log10 x where `points.log_x`.
 
     Args:
         points: two numbers of each model.
         method: Pearson's r or Spearman's rho.
-        by: what is resampled as a whole for `over_clusters`.
-        seed: of the bootstrap.
+        by: what is left out as a whole for `over_clusters`.
     """
     unit = points.clusters(by)
     n, n_clusters = len(points), len(set(unit))
@@ -63,8 +63,8 @@ def correlate(
         n,
         float(found.statistic),
         float(found.pvalue),
-        resampled(statistic, np.arange(n), "models", seed),
-        resampled(statistic, unit, PLURAL[by], seed),
+        jackknifed(statistic, np.arange(n), "models"),
+        jackknifed(statistic, unit, PLURAL[by]),
     )
 
 
@@ -77,6 +77,6 @@ def correlations_by_k(
         means: of `means_by_k`.
         y: column of performance, "loss" or "score".
         method: of the correlation.
-        by: what is resampled as a whole.
+        by: what is left out as a whole.
     """
     return {k: correlate(pair(found, "coupling", y), method, by=by) for k, found in means.items()}

@@ -8,18 +8,20 @@ from scipy import stats
 
 from coupling_core.records import Method
 from coupling_core.statistics.correlations import Correlation, correlate
-from coupling_core.statistics.partial import ResidualCorrelation, residual_correlation
-from coupling_core.statistics.points import Points
-
-LEVEL = 0.05
-"""Of significance."""
+from coupling_core.statistics.partial import (
+    ResidualCorrelation,
+    over_clusters,
+    residual_correlation,
+)
+from coupling_core.statistics.points import PLURAL, Points
+from coupling_core.statistics.resampling import LEVEL, Range
 
 
 @dataclass(frozen=True)
 class LeaveOneFamilyOut:
     """A correlation, and what is left of it without each family.
 
-    The p of a straight line's slope is that of Pearson's r, so that a refit says the same.
+    Every p is that over whole families; NaN where they are too few.
 
     Args:
         points: what it is over.
@@ -28,6 +30,7 @@ class LeaveOneFamilyOut:
         within: of what is left when each family's mean is taken from x and y (from their ranks for
             Spearman's rho), over families of two models or more; a degree of freedom is lost for
             every family.
+        within_families: its 95 % interval and p over whole families.
         between: of the families' means of x and y: n counts families.
     """
 
@@ -35,6 +38,7 @@ class LeaveOneFamilyOut:
     overall: Correlation
     without: dict[str, Correlation]
     within: ResidualCorrelation
+    within_families: Range
     between: Correlation
 
     @property
@@ -47,9 +51,18 @@ class LeaveOneFamilyOut:
     @property
     def lost(self) -> tuple[str, ...]:
         """Families without which a significant correlation is not significant, or not there."""
-        if not self.overall.p < LEVEL:
+        if not self.is_significant:
             return ()
-        return tuple(name for name, left in self.without.items() if not left.p < LEVEL)
+        return tuple(
+            name
+            for name, left in self.without.items()
+            if left.reason or left.over_clusters.p >= LEVEL
+        )
+
+    @property
+    def is_significant(self) -> bool:
+        """Whether the correlation of all models is, over whole families."""
+        return self.overall.over_clusters.p < LEVEL
 
     @property
     def strongest(self) -> str:
@@ -63,9 +76,9 @@ class LeaveOneFamilyOut:
 
     @property
     def between_only(self) -> bool:
-        """Whether a significant correlation is not there within families: a family artefact."""
+        """Whether a significant correlation is not seen within families: perhaps their artefact."""
         same = self.within.estimate * self.overall.estimate > 0
-        return self.overall.p < LEVEL and not (same and self.within.p < LEVEL)
+        return self.is_significant and not (same and self.within_families.p < LEVEL)
 
     @property
     def verdict(self) -> str:
@@ -79,61 +92,59 @@ class LeaveOneFamilyOut:
         if not self.strongest:
             return "With any family left out too few models remain for a correlation."
         left = self.without[self.strongest]
-        moved = (
+        told = (
             f"Leaving out {self.strongest} moves the correlation most, from "
-            f"{self.overall.estimate:.2f} to {left.estimate:.2f} (p = {left.p:.2g})."
+            f"{self.overall.estimate:.2f} to {left.estimate:.2f}."
         )
         if self.turned:
-            moved += f" Its sign turns without {_or(self.turned)}."
+            told += f" Its sign turns without {_or(self.turned)}."
         if self.lost:
-            moved += f" It is not significant without {_or(self.lost)}."
-        elif self.overall.p < LEVEL:
-            moved += " It stays significant whichever family is left out."
-        return moved
+            told += f" It is not significant without {_or(self.lost)}."
+        elif self.is_significant and not any(
+            one.over_clusters.reason for one in self.without.values()
+        ):
+            told += " It stays significant whichever family is left out."
+        return told
 
     def _inside(self) -> str:
         if self.within.reason:
             return f"Within families: {self.within.reason}."
-        inside = (
-            f"Within families it is {self.within.estimate:.2f} (p = {self.within.p:.2g}, "
-            f"{self.within.df} degrees of freedom)"
-        )
+        inside = f"Within families it is {self.within.estimate:.2f} ({self.within_families.told})"
         if self.between_only:
-            return f"{inside}: the correlation rests on differences between families."
+            return f"{inside}: differences between families may be all that it rests on."
         return f"{inside}."
 
 
-def leave_one_family_out(
-    points: Points, method: Method = "pearson", *, seed: int = 0
-) -> LeaveOneFamilyOut:
+def leave_one_family_out(points: Points, method: Method = "pearson") -> LeaveOneFamilyOut:
     """Correlate again without each family, within families, and between their means.
 
     Args:
         points: two numbers of each model.
         method: Pearson's r or Spearman's rho.
-        seed: of the bootstraps.
     """
     family = np.array(points.family, object)
     return LeaveOneFamilyOut(
         points,
-        correlate(points, method, seed=seed),
+        correlate(points, method),
         {
-            name: correlate(points.keep(family != name), method, seed=seed)
+            name: correlate(points.keep(family != name), method)
             for name in dict.fromkeys(points.family)
         },
-        _within(points, method),
-        correlate(_family_means(points), method, seed=seed),
+        *_within(points, method),
+        correlate(_family_means(points), method),
     )
 
 
-def _within(points: Points, method: Method) -> ResidualCorrelation:
+def _within(points: Points, method: Method) -> tuple[ResidualCorrelation, Range]:
     family = pd.Series(points.family, dtype=object)
     kept = points.keep((family.map(family.value_counts()) > 1).to_numpy(bool))
     x, y = kept.regressor, kept.y
     if method == "spearman":
         x, y = stats.rankdata(x), stats.rankdata(y)
-    members = np.eye(len(set(kept.family)))[kept.clusters("family")]  # (point, family)
-    return residual_correlation(x, y, members)
+    unit = kept.clusters("family")
+    members = np.eye(len(set(kept.family)))[unit]  # (point, family)
+    found = residual_correlation(x, y, members)
+    return found, over_clusters(found, x, y, members, unit, PLURAL["family"])
 
 
 def _family_means(points: Points) -> Points:

@@ -11,14 +11,12 @@ import pandas as pd
 
 from coupling_core.errors import InputError
 from coupling_core.records import Measure
-from coupling_core.scores import bootstrap, k_of
+from coupling_core.scores import k_of, mean_interval
 
 FACTS = ("parameters", "layers", "width", "training_tokens", "loss", "score")
 """Numbers of a model that do not depend on the prompt; NaN where unknown."""
 COLUMNS = ("model", "id", "family", "step", "trained", *FACTS, "prompt", "k", "chance")
 """What a sweep's table must have besides the measure."""
-SAMPLES = 2000
-"""Bootstrap resamples: the ends of a 95 % interval then move by about 2 % of its length."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +34,7 @@ class ModelMeans:
             loss: held-out, in nats a token; score: of the leaderboard, in %; NaN unknown;
             k: number of singular triplets;
             coupling: mean of the measure over prompts, NaN where no prompt has one;
-            low, high: 95 % bootstrap interval of that mean over prompts, NaN below two prompts;
+            low, high: 95 % interval of that mean over prompts, NaN below two prompts;
             chance: what coupling is by chance: 0, or the mean floor where the measure is raw;
             prompts: number of prompts averaged; without: prompts that had no number.
         absent: models of the table that were not measured at this K.
@@ -53,23 +51,20 @@ class ModelMeans:
         return f"K = {self.k}" if isinstance(self.k, int) else f"K = {self.k:g} of the width"
 
 
-def model_means(
-    table: pd.DataFrame, k: int | float, measure: Measure = "corrected", *, seed: int = 0
-) -> ModelMeans:
+def model_means(table: pd.DataFrame, k: int | float, measure: Measure = "corrected") -> ModelMeans:
     """Mean coupling of every model over its prompts, at one K.
 
     Args:
         table: of a sweep, a row a model x prompt x K, with `COLUMNS` and the measure.
         k: an integer, or a share of each model's width.
         measure: the column to average.
-        seed: of the bootstrap.
 
     Raises:
         InputError: where a column is missing, or no model was measured at this K.
     """
     require_columns(table, *COLUMNS, measure)
     at = at_k(table, k)
-    rows = [_mean(rows, measure, seed) for _, rows in at.groupby("model", sort=False)]
+    rows = [_mean(rows, measure) for _, rows in at.groupby("model", sort=False)]
     absent = [name for name in table["model"].unique() if name not in set(at["model"])]
     return ModelMeans(measure, k, pd.DataFrame(rows), tuple(absent))
 
@@ -118,15 +113,15 @@ def require_columns(table: pd.DataFrame, *names: str) -> None:
         )
 
 
-def _mean(rows: pd.DataFrame, measure: Measure, seed: int) -> dict[str, object]:
+def _mean(rows: pd.DataFrame, measure: Measure) -> dict[str, object]:
     first = rows.iloc[0]
     values = rows[measure].to_numpy(np.float64)
     there = np.isfinite(values)
     known = values[there]
-    low, high = np.nan, np.nan
-    if len(known) > 1:
-        found = bootstrap(known, SAMPLES, seed)
-        low, high = found.low, found.high
+    mean, low, high = np.nan, np.nan, np.nan
+    if len(known):
+        found = mean_interval(known)
+        mean, low, high = found.mean, found.low, found.high
     return {
         **{name: first[name] for name in ("model", "id", "family")},
         "run": _run(first),
@@ -135,7 +130,7 @@ def _mean(rows: pd.DataFrame, measure: Measure, seed: int) -> dict[str, object]:
         **{name: float(first[name]) for name in FACTS},
         "training_tokens": float(first["training_tokens"]) or np.nan,
         "k": int(first["k"]),
-        "coupling": known.mean() if len(known) else np.nan,
+        "coupling": mean,
         "low": low,
         "high": high,
         "chance": rows["chance"][there].mean() if measure == "coupling" else 0.0,

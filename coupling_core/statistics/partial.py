@@ -4,15 +4,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from scipy import stats
 from statsmodels.regression.linear_model import OLS
 from statsmodels.tools.tools import add_constant
 
 from coupling_core.statistics.correlations import Correlation, correlate
-from coupling_core.statistics.fits import clustered
 from coupling_core.statistics.means import ModelMeans, require_columns
 from coupling_core.statistics.points import (
+    PLURAL,
     SIZES,
     ClusterBy,
     Points,
@@ -21,6 +21,7 @@ from coupling_core.statistics.points import (
     pair,
     spans_decades,
 )
+from coupling_core.statistics.resampling import Range, jackknifed, no_range
 
 COLLINEAR = 1e-3
 """A column of which the others leave less than this share of the variance unexplained (a variance
@@ -58,8 +59,7 @@ class PartialCorrelation:
         points: what it is over.
         raw: the plain correlation of the same models.
         partial: the correlation of what the sizes leave of both.
-        clustered_p: p of x in the regression of y on x and the sizes, robust to dependence within
-            clusters; NaN where these are too few.
+        over_clusters: 95 % interval and p of `partial` over whole families (or training runs).
         given: the sizes accounted for, with their transform, such as "log10 parameters".
         left_out: sizes not accounted for, and why.
     """
@@ -67,7 +67,7 @@ class PartialCorrelation:
     points: Points
     raw: Correlation
     partial: ResidualCorrelation
-    clustered_p: float
+    over_clusters: Range
     given: tuple[str, ...]
     left_out: Mapping[str, str]
 
@@ -91,7 +91,7 @@ def partial_correlation(
         y: column of performance, "loss" or "score".
         x: column of what is looked at.
         given: columns to account for, the logarithm of those that span orders of magnitude.
-        by: the clusters of `clustered_p`.
+        by: what is left out as a whole for `over_clusters`.
 
     Raises:
         InputError: where there is no such column.
@@ -111,10 +111,38 @@ def partial_correlation(
             used[f"log10 {name}" if log else name] = values
     sizes = np.column_stack([np.ones(len(points)), *used.values()])
     partial = residual_correlation(points.regressor, points.y, sizes, no_relation(points))
-    p = np.nan
-    if not partial.reason:
-        p, _ = clustered(OLS(points.y, np.column_stack([points.regressor, sizes])), points, by, 0)
-    return PartialCorrelation(points, correlate(points, by=by), partial, p, tuple(used), left_out)
+    over = over_clusters(
+        partial, points.regressor, points.y, sizes, points.clusters(by), PLURAL[by]
+    )
+    raw = correlate(points, by=by)
+    return PartialCorrelation(points, raw, partial, over, tuple(used), left_out)
+
+
+def over_clusters(
+    found: ResidualCorrelation,
+    x: Float[np.ndarray, " point"],
+    y: Float[np.ndarray, " point"],
+    regressors: Float[np.ndarray, "point regressor"],
+    unit: Int[np.ndarray, " point"],
+    of: str,
+) -> Range:
+    """The interval of a `residual_correlation` over whole units that are independent.
+
+    Args:
+        found: the correlation.
+        x: of each model, as it was correlated; and so y and the regressors.
+        y: of each model.
+        regressors: what was regressed out.
+        unit: of each, from 0.
+        of: what the units are, in the plural.
+    """
+    if found.reason:
+        return no_range(len(set(unit)), of, found.reason)
+
+    def statistic(weights: Float[np.ndarray, "sample point"]) -> Float[np.ndarray, " sample"]:
+        return np.array([_correlation(x[w > 0], y[w > 0], regressors[w > 0]) for w in weights])
+
+    return jackknifed(statistic, unit, of)
 
 
 def residual_correlation(
@@ -137,16 +165,36 @@ def residual_correlation(
         reason = f"{n} models leave no degree of freedom beside {used} regressors"
     if reason:
         return _none(n, df, reason)
-    u, v = (OLS(values, regressors).fit().resid for values in (x, y))
-    for name, left, values in (("x", u, x), ("y", v, y)):
-        if left @ left <= COLLINEAR**2 * np.sum((values - values.mean()) ** 2):
+    for name, values in (("x", x), ("y", y)):
+        if _residual(values, regressors) is None:
             return _none(n, df, f"nothing of {name} is left when the others are accounted for")
-    r = float(np.clip(stats.pearsonr(u, v).statistic, -1, 1))
+    r = np.float64(_correlation(x, y, regressors))
     with np.errstate(divide="ignore"):  # of a perfect correlation
         p = 2 * stats.t.sf(abs(r) * np.sqrt(df / (1 - r**2)), df)
         spread = 1.96 / np.sqrt(df - 1) if df > 1 else np.nan
         low, high = np.tanh(np.arctanh(r) + spread * np.array([-1, 1]))
-    return ResidualCorrelation(n, df, r, float(p), float(low), float(high))
+    return ResidualCorrelation(n, df, float(r), float(p), float(low), float(high))
+
+
+def _residual(
+    values: Float[np.ndarray, " point"], regressors: Float[np.ndarray, "point regressor"]
+) -> Float[np.ndarray, " point"] | None:
+    """What regressors leave of values; None where that is nothing."""
+    left = values - regressors @ np.linalg.lstsq(regressors, values)[0]
+    spread = np.sum((values - values.mean()) ** 2)
+    return None if left @ left <= COLLINEAR**2 * spread else left
+
+
+def _correlation(
+    x: Float[np.ndarray, " point"],
+    y: Float[np.ndarray, " point"],
+    regressors: Float[np.ndarray, "point regressor"],
+) -> float:
+    """Of the residuals of x and y; NaN where one has none."""
+    u, v = (_residual(values, regressors) for values in (x, y))
+    if u is None or v is None:
+        return np.nan
+    return float(np.clip(u @ v / np.sqrt((u @ u) * (v @ v)), -1, 1))
 
 
 def _useless(

@@ -86,7 +86,7 @@ class Points:
 
     @property
     def counted(self) -> str:
-        """What n counts, and why p may overstate it."""
+        """What n counts, and why it is more than what is independent."""
         sizes = pd.Series(self.run).value_counts()
         several = sizes[sizes > 1]
         checkpoints, families = int(several.sum()), len(set(self.family))
@@ -101,9 +101,8 @@ class Points:
         if families == len(self):
             return text
         return text + (
-            " Checkpoints of one run, and models of one family, are not independent: p takes them "
-            "as if they were, and so overstates the evidence; the intervals over families or runs "
-            "do not."
+            " Checkpoints of one run, and models of one family, are alike, and each is less than "
+            "one more piece of evidence."
         )
 
 

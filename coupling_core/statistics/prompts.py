@@ -8,10 +8,9 @@ from jaxtyping import Float
 from scipy import stats
 
 from coupling_core.records import Measure, PromptNumber
-from coupling_core.scores import nan_mean
-from coupling_core.statistics.means import SAMPLES, at_k, require_columns
+from coupling_core.statistics.means import at_k, require_columns
 from coupling_core.statistics.points import is_constant
-from coupling_core.statistics.resampling import Range, correlations, no_range, too_few
+from coupling_core.statistics.resampling import Range, correlations, jackknifed, no_range
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,8 +25,7 @@ class PromptTrend:
         coupling: (prompt) means over l != l'.
         without: prompts that lack a number.
         spearman: rank correlation over prompts.
-        p: of no correlation, prompts being independent.
-        interval: 95 % bootstrap interval of it over prompts.
+        interval: 95 % interval and p of it, prompts being independent.
         slope: of coupling in x by least squares, per token or per step of difficulty.
         intercept: of that line.
         reason: why there are no such numbers; "" where there are.
@@ -40,7 +38,6 @@ class PromptTrend:
     coupling: Float[np.ndarray, " prompt"]
     without: int
     spearman: float
-    p: float
     interval: Range
     slope: float
     intercept: float
@@ -56,8 +53,8 @@ class PromptTrends:
         measure: which coupling.
         models: a trend a model.
         mean: of Spearman's rho over the models that have one.
-        interval: 95 % bootstrap interval of that mean over prompts: a resample has the same
-            prompts for all models, which share them. It is about these models, not about others.
+        interval: 95 % interval of that mean over prompts, each left out for all models at once,
+            which share them. It is about these models, not about others.
     """
 
     x_name: PromptNumber
@@ -68,12 +65,7 @@ class PromptTrends:
 
 
 def prompt_trends(
-    table: pd.DataFrame,
-    x: PromptNumber,
-    k: int | float,
-    measure: Measure = "corrected",
-    *,
-    seed: int = 0,
+    table: pd.DataFrame, x: PromptNumber, k: int | float, measure: Measure = "corrected"
 ) -> PromptTrends:
     """Coupling against length or difficulty of the prompt, within every model.
 
@@ -82,7 +74,6 @@ def prompt_trends(
         x: column, "tokens" or "difficulty".
         k: an integer, or a share of each model's width.
         measure: column of the coupling.
-        seed: of the bootstrap.
 
     Raises:
         InputError: where a column is missing, or no model was measured at this K.
@@ -92,60 +83,52 @@ def prompt_trends(
     known = np.isfinite(rows[x].to_numpy(np.float64)) & np.isfinite(
         rows[measure].to_numpy(np.float64)
     )
-    prompts = pd.Index(rows["prompt"][known].unique())
-    n = len(prompts)
-    weights = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / max(n, 1)), SAMPLES)
-    found = [
-        _trend(model, x, measure, prompts, weights.astype(np.float64))
+    trends = tuple(
+        _trend(model, x, measure)
         for _, model in rows.assign(known=known).groupby("model", sort=False)
-    ]
-    drawn = np.array([values for trend, values in found if not trend.reason])
-    trends = tuple(trend for trend, _ in found)
-    rhos = [trend.spearman for trend in trends if not trend.reason]
-    reason = too_few(n, "prompts") or ("" if rhos else "no model has a correlation over prompts")
-    mean = float(np.mean(rhos)) if rhos else np.nan
-    if reason:
-        return PromptTrends(x, measure, trends, mean, no_range(n, "prompts", reason))
-    return PromptTrends(x, measure, trends, mean, _percentiles(nan_mean(drawn, 0), n))
+    )
+    told = [trend for trend in trends if not trend.reason]
+    prompts = pd.Index(dict.fromkeys(text for trend in told for text in trend.prompt))
+    n = len(prompts)
+    if not told:
+        none = no_range(n, "prompts", "no model has a correlation over prompts")
+        return PromptTrends(x, measure, trends, np.nan, none)
+
+    def mean(weights: Float[np.ndarray, "sample prompt"]) -> Float[np.ndarray, " sample"]:
+        places = [prompts.get_indexer(pd.Index(one.prompt)) for one in told]
+        rhos = [
+            correlations(one.x, one.coupling, weights[:, at], "spearman")
+            for one, at in zip(told, places, strict=True)
+        ]
+        return np.mean(rhos, 0)
+
+    interval = jackknifed(mean, np.arange(n), "prompts")
+    return PromptTrends(
+        x, measure, trends, float(np.mean([one.spearman for one in told])), interval
+    )
 
 
-def _trend(
-    rows: pd.DataFrame,
-    x: PromptNumber,
-    measure: Measure,
-    prompts: "pd.Index[str]",
-    weights: Float[np.ndarray, "sample prompt"],
-) -> tuple[PromptTrend, Float[np.ndarray, " sample"]]:
-    """The trend of a model, and its rho in every resample."""
+def _trend(rows: pd.DataFrame, x: PromptNumber, measure: Measure) -> PromptTrend:
+    """The trend of a model."""
     kept = rows[rows["known"]]
     at, coupling = (kept[name].to_numpy(np.float64) for name in (x, measure))
     n, first = len(kept), rows.iloc[0]
     about = (first["model"], first["family"], tuple(kept["prompt"]), at, coupling, len(rows) - n)
     if reason := _no_trend(at, coupling, x):
         none = no_range(n, "prompts", reason)
-        return PromptTrend(*about, np.nan, np.nan, none, np.nan, np.nan, reason), np.full(
-            len(weights), np.nan
-        )
-    rho = stats.spearmanr(at, coupling)
+        return PromptTrend(*about, np.nan, none, np.nan, np.nan, reason)
     line = stats.linregress(at, coupling)
-    places = prompts.get_indexer(pd.Index(kept["prompt"])).astype(np.int64)
-    drawn = correlations(at, coupling, weights[:, places], "spearman")
-    interval = (
-        no_range(n, "prompts", few) if (few := too_few(n, "prompts")) else _percentiles(drawn, n)
-    )
     return PromptTrend(
         *about,
-        float(rho.statistic),
-        float(rho.pvalue),
-        interval,
+        float(stats.spearmanr(at, coupling).statistic),
+        jackknifed(
+            lambda weights: correlations(at, coupling, weights, "spearman"),
+            np.arange(n),
+            "prompts",
+        ),
         float(line.slope),
         float(line.intercept),
-    ), drawn
-
-
-def _percentiles(drawn: Float[np.ndarray, " sample"], n: int) -> Range:
-    low, high = np.quantile(drawn[np.isfinite(drawn)], (0.025, 0.975))
-    return Range(float(low), float(high), n, "prompts")
+    )
 
 
 def _no_trend(

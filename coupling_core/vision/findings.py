@@ -7,23 +7,24 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 from jaxtyping import Float
-from scipy import stats
 
 from coupling_core.errors import InputError
 from coupling_core.records import Measure, VisionKind
-from coupling_core.scores import Interval
+from coupling_core.scores import Interval, mean_interval
 from coupling_core.statistics import (
+    LEVEL,
     Correlation,
     Points,
+    Range,
     ResidualCorrelation,
     correlate,
     model_means,
+    over_clusters,
     residual_correlation,
 )
+from coupling_core.vision.rates import RateEffect, rate_effect
 from coupling_core.vision.suite import SUITE, VisionSuite
 
-LEVEL = 0.05
-"""Below this a p is called significant."""
 COLUMNS = ("rate", "seed", "accuracy", "learned_accuracy", "coupling", "low", "high", "chance")
 _WHERE: dict[VisionKind, str] = {
     "depth": "at the class token",
@@ -100,74 +101,74 @@ class VisionFindings:
         return over_seeds(np.array(means))
 
     @cached_property
-    def with_rate(self) -> Correlation:
-        """Of coupling with the rate, over runs."""
-        return correlate(self._points("rate", "coupling"))
+    def of_coupling(self) -> RateEffect:
+        """What the rate does to coupling."""
+        return self._effect("coupling")
+
+    @cached_property
+    def of_accuracy(self) -> RateEffect:
+        """What the rate does to accuracy."""
+        return self._effect("accuracy")
 
     @cached_property
     def with_accuracy(self) -> Correlation:
-        """Of accuracy with coupling, over runs."""
-        return correlate(self._points("coupling", "accuracy"))
+        """Of accuracy with coupling, over runs, which the rate moves both of."""
+        return correlate(self._points)
 
     @cached_property
-    def rate_with_accuracy(self) -> Correlation:
-        """Of accuracy with the rate, over runs."""
-        return correlate(self._points("rate", "accuracy"))
-
-    @cached_property
-    def within_rates(self) -> ResidualCorrelation:
-        """Of accuracy with coupling among the runs of one rate, all rates together."""
-        points = self._points("coupling", "accuracy")
-        rates = np.array([float(rate) for rate in points.family])
-        each = (rates[:, None] == np.unique(rates)).astype(np.float64)
-        return residual_correlation(points.x, points.y, each)
+    def within_rates(self) -> tuple[ResidualCorrelation, Range]:
+        """Of accuracy with coupling among runs of one rate; the interval is over whole seeds."""
+        points, rows = self._points, self.runs.dropna(subset=["coupling", "accuracy"])
+        rate = rows["rate"].to_numpy()
+        each = (rate[:, None] == np.unique(rate)).astype(np.float64)
+        found = residual_correlation(points.x, points.y, each)
+        seed = np.unique(rows["seed"], return_inverse=True)[1]
+        return found, over_clusters(found, points.x, points.y, each, seed, "seeds")
 
     @property
     def shows(self) -> tuple[str, ...]:
         """What the numbers show, whichever way they fall."""
-        n = len(self.runs)
-        rates = self.by_rate("coupling")
-        first, last = min(rates), max(rates)
         return (
-            f"Coupling {_WHERE[self.kind]} {_goes(self.with_rate, 'with the rate')} over {n} runs: "
-            f"{_number(rates[first].mean)} at rate {first:g} and {_number(rates[last].mean)} at "
-            f"rate {last:g}.",
-            f"Accuracy on held-out pictures {_goes(self.rate_with_accuracy, 'with the rate')}.",
-            f"Accuracy {_goes(self.with_accuracy, 'with coupling')} over all runs, and among runs "
-            f"of one rate {_goes_within(self.within_rates)}.",
+            f"Coupling {_WHERE[self.kind]} {self.of_coupling.told}. {self._means('coupling')}.",
+            f"Accuracy on held-out pictures {self.of_accuracy.told}. {self._means('accuracy')}.",
+            f"Accuracy and coupling: {_goes(self.with_accuracy, *self.within_rates)}.",
         )
 
     @property
     def does_not_show(self) -> tuple[str, ...]:
         """What they cannot show."""
-        rows = self.runs
-        seeds = rows["seed"].nunique()
+        seeds = self.runs["seed"].nunique()
         return (
             f"One small architecture on {self.suite.learned_words}, {seeds} seeds a rate: nothing "
             "is said of other sizes, data or lengths of training.",
-            "Rates were set and seeds drawn, so that a difference between rates is caused by the "
+            "Rates were set, so that a difference between rates beyond chance is caused by the "
             "rate; that coupling itself makes a model better does not follow.",
-            f"An interval over {seeds} seeds is wide, and the p of correlations takes runs of one "
-            "rate for independent of each other.",
+            "Runs of one seed begin with the same weights and see the images in the same order at "
+            "every rate: rates are compared within seeds, and p is of that. Intervals are over the "
+            f"{seeds} seeds of one rate, and those of two rates move together.",
         )
 
-    def _points(self, x: str, y: str) -> Points:
-        rows = self.runs.dropna(subset=[x, y])
-        rates = tuple(f"{rate:g}" for rate in rows["rate"])
-        first, second = (rows[name].to_numpy(np.float64) for name in (x, y))
-        names = tuple(rows["id"])
-        return Points(x, y, first, second, model=names, family=rates, run=names)
+    def _effect(self, column: str) -> RateEffect:
+        rows = self.runs.dropna(subset=[column])
+        return rate_effect(*(rows[name].to_numpy(np.float64) for name in ("rate", "seed", column)))
+
+    def _means(self, column: str) -> str:
+        means = self.by_rate(column)
+        told = ", ".join(f"{_number(one.mean)} at {rate:g}" for rate, one in means.items())
+        return f"Mean over seeds by rate: {told}"
+
+    @property
+    def _points(self) -> Points:
+        rows = self.runs.dropna(subset=["coupling", "accuracy"])
+        x, y = (rows[name].to_numpy(np.float64) for name in ("coupling", "accuracy"))
+        names, rates = tuple(rows["id"]), tuple(f"{rate:g}" for rate in rows["rate"])
+        return Points("coupling", "accuracy", x, y, model=names, family=rates, run=names)
 
 
 def over_seeds(values: Float[np.ndarray, " seed"]) -> Interval:
-    """Mean with its 95 % interval by Student's t: seeds are few, and resampling fails them."""
+    """Mean of what is known with its 95 % interval; n = 0 where nothing is."""
     known = values[np.isfinite(values)]
-    n = len(known)
-    if not n:
-        return Interval(np.nan, np.nan, np.nan, np.nan, 0)
-    mean = float(known.mean())
-    half = float(stats.t.ppf(0.975, n - 1) * stats.sem(known)) if n > 1 else np.nan
-    return Interval(mean, float(np.median(known)), mean - half, mean + half, n)
+    return mean_interval(known) if known.size else Interval(np.nan, np.nan, np.nan, np.nan, 0)
 
 
 def every_k(table: pd.DataFrame, kinds: Sequence[str] = ("depth",)) -> tuple[int, ...]:
@@ -176,25 +177,21 @@ def every_k(table: pd.DataFrame, kinds: Sequence[str] = ("depth",)) -> tuple[int
     return tuple(int(k) for k in np.sort(rows["k"].dropna().unique()))
 
 
-def _goes(found: Correlation, what: str) -> str:
-    if found.reason:
-        return f"has no correlation {what} ({found.reason})"
-    told = f"r = {_number(found.estimate, 2)}, p = {found.p:.2g}, n = {found.n}"
-    if found.p >= LEVEL:
-        return f"does not go {what} beyond chance ({told})"
-    return f"{'rises' if found.estimate > 0 else 'falls'} {what} ({told})"
-
-
-def _goes_within(found: ResidualCorrelation) -> str:
-    if found.reason:
-        return f"nothing can be said ({found.reason})"
+def _goes(over_runs: Correlation, within: ResidualCorrelation, over_seeds: Range) -> str:
+    if over_runs.reason:
+        return over_runs.reason
     told = (
-        f"partial r = {_number(found.estimate, 2)} "
-        f"[{_number(found.low, 2)}, {_number(found.high, 2)}], p = {found.p:.2g}"
+        f"r = {_number(over_runs.estimate, 2)} over all {over_runs.n} runs, which the rate may "
+        "make by moving both. Among runs of one rate"
     )
-    if found.p >= LEVEL:
-        return f"it does not go with it beyond chance ({told})"
-    return f"it {'rises' if found.estimate > 0 else 'falls'} with it ({told})"
+    if within.reason:
+        return f"{told}: {within.reason}"
+    told = f"{told} r = {_number(within.estimate, 2)} ({over_seeds.told})"
+    if over_seeds.reason:
+        return told
+    if over_seeds.p >= LEVEL:
+        return f"{told}: not beyond chance"
+    return f"{told}: accuracy {'rises' if within.estimate > 0 else 'falls'} with coupling"
 
 
 def _number(value: float, digits: int = 3) -> str:

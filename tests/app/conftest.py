@@ -1,7 +1,10 @@
 """Pages without a browser: opened from app.py, on an own store and the real gallery."""
 
+import os
+from functools import partial
 from pathlib import Path
 
+import mortal
 import pytest
 import streamlit as st
 from screen import PAGES, Open
@@ -12,16 +15,33 @@ from coupling_core.identity import identify
 from coupling_core.results import DepthResult
 from coupling_core.settings import settings
 from coupling_core.store import Store
+from coupling_core.worker import serving
+from explorer import engine, needs, queue
 
 ROOT = Path(__file__).parents[2]
 SECONDS = 60
+
+
+def fresh() -> None:
+    """Forget the queue of the test before; its worker goes on, in this test's environment."""
+    st.cache_resource.clear()
+    queue._made.cache_clear()
+    needs._probe.cache_clear()
+    if engine.worker.pid:
+        engine.worker.call(partial(mortal.move, dict(os.environ)))
+
+
+@pytest.fixture
+def in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have this process do what the worker does, for what a test plants in it."""
+    monkeypatch.setattr(serving, "serves", True)
 
 
 @pytest.fixture
 def open_page(monkeypatch: pytest.MonkeyPatch) -> Open:
     """Open a page by its title, as a link with a query would."""
     monkeypatch.chdir(ROOT)
-    st.cache_resource.clear()
+    fresh()
 
     def open_it(title: str, **query: str) -> AppTest:
         settings.cache_clear()  # a test may have set some

@@ -269,7 +269,7 @@ def test_a_result_of_the_shared_store_cannot_be_deleted(
 
 
 @pytest.fixture
-def busy(demo: pytest.MonkeyPatch, open_page: Open) -> Iterator[None]:
+def busy(demo: pytest.MonkeyPatch, in_this_process: None, open_page: Open) -> Iterator[None]:
     """Somebody else's job under way."""
     go_on = threading.Event()
 
@@ -309,7 +309,7 @@ def test_what_is_stored_is_shown_and_nothing_computed_where_all_is_read_only(
 
 
 def test_what_would_take_the_reserve_is_refused_with_what_would_fit(
-    demo: pytest.MonkeyPatch,
+    demo: pytest.MonkeyPatch, in_this_process: None
 ) -> None:
     request = Request(PROMPT, MINI, k=20, revision="step256")
     admission.require_memory(request, "cpu")
@@ -321,7 +321,7 @@ def test_what_would_take_the_reserve_is_refused_with_what_would_fit(
 
 
 def test_what_would_take_too_long_is_refused_with_what_would_not(
-    demo: pytest.MonkeyPatch, open_page: Open
+    demo: pytest.MonkeyPatch, in_this_process: None, open_page: Open
 ) -> None:
     request = Request("The cat sat on the mat " * 4, MINI, kind="self", k=20, revision="step256")
     # A machine on which this takes a minute, and a token hardly anything.

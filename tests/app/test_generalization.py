@@ -123,7 +123,7 @@ def test_figures_and_sentences_have_the_numbers_of_the_table(
         "R², line": f"{answer.fits[0].r_squared:.2f}",
         "Pearson's r": f"{answer.correlations['pearson'].estimate:.2f}",
         "Spearman's ρ": f"{answer.correlations['spearman'].estimate:.2f}",  # noqa: RUF001
-        "p, as if independent": f"{answer.fits[0].p:.2g}",
+        "p, over whole families": "-",  # of three
     }
     told = words(app).replace("\\", "")
     for line in (*answer.shows, *answer.does_not_show):
@@ -173,6 +173,16 @@ def test_switches_change_figures_and_link(open_page: Open, planted: Journal) -> 
         assert models_of(figures["sizes"]) == expected(TABLE, asked, "width", "coupling")
         assert "Coupling of Beta-1 against difficulty" in figures["prompt"]["layout"]["meta"]["alt"]
         assert "Spearman" in figures["families"]["layout"]["xaxis"]["title"]["text"]
+
+
+def test_the_p_of_the_line_is_over_whole_families(open_page: Open) -> None:
+    plant(Store(), sweep_of(zoo(), prompts=5))
+    app = open_page("Generalization")
+    answer = find(sweep_of(zoo(), prompts=5), Question(4))
+    (shown,) = [one.value for one in app.metric if one.label == "p, over whole families"]
+    over = answer.fits[0].over_clusters
+    assert over.units == 5
+    assert f"p = {shown}" == over.p_told
 
 
 def test_a_click_on_a_model_shows_its_prompts(

@@ -35,7 +35,7 @@ def press(app: AppTest, label: str) -> AppTest:
 
 
 @pytest.fixture
-def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def hub(in_this_process: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """A hub of the test's own with one model of two revisions, and an empty cache."""
     fake = FakeHub({name: tiny.folder(tmp_path / "served" / name) for name in ("main", "step1000")})
     client(monkeypatch, tmp_path, fake)
@@ -91,7 +91,7 @@ def labels_of_main(app: AppTest) -> list[str]:
 
 
 def test_what_does_not_fit_is_told_with_a_cheaper_setting(
-    open_page: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    in_this_process: None, open_page: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from coupling_core import hardware, memory
     from coupling_core.models import forget

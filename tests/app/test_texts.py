@@ -9,19 +9,21 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import random_result
 from typer.testing import CliRunner
 
 from coupling_core.cli import app
 from coupling_core.gallery import EXAMPLES
 from coupling_core.jobs import JobStatus
-from coupling_core.records import Request, View
+from coupling_core.records import OWN, Request, View
 from coupling_core.results import Progress
 from coupling_core.scores import score_pairs
-from coupling_core.store import Entry
+from coupling_core.store import Entry, Store
 from explorer.chips import MOST, _positions
 from explorer.compute import _stopped
 from explorer.estimate import Estimate, estimate
 from explorer.recipes import python_recipe, shell_recipe
+from explorer.runs import table
 from explorer.state import State
 from explorer.text import sentence
 from explorer.units import duration, ordinal_place, size
@@ -51,6 +53,27 @@ def test_the_command_gives_the_scores_on_the_screen(gallery, tmp_path: Path) -> 
     rows = np.genfromtxt(out, delimiter=",", names=True)
     expected = score_pairs(gallery[2, False], View(20, "page", role="B", blocks=(2, 3, 4, 5)))
     np.testing.assert_allclose(rows["coupling"], expected.coupling.ravel(), rtol=1e-6)
+
+
+def test_a_module_of_ones_own_is_brought_by_whoever_runs_the_recipe() -> None:
+    asked = Request("Hello", k=8, model=f"{OWN}LlamaForCausalLM")
+    program = python_recipe(asked, View(8))
+    assert "measure(request, Store(), model=model, tokenizer=tokenizer)" in program
+    assert "request = Request(prompt='Hello', k=8)" in program
+    assert "your LlamaForCausalLM" in program
+    assert shell_recipe(asked, STATE) == "# a module of one's own is measured in Python alone"
+
+
+def test_runs_says_of_a_result_that_its_key_tells_too_little(tmp_path: Path) -> None:
+    store = Store(tmp_path, gallery=tmp_path / "none")
+    for identity in ({"kind": "folder"}, {"kind": "hub"}):
+        result = random_result(identity={"name": "m", "digest": "0" * 64} | identity)
+        made = {"seconds": 1.0, "date": "2026-11-23T00:00"}
+        store.put(replace(result, provenance=made, key=store.key(result.request, result.identity)))
+    rows = table(store.entries()).set_index("Key")
+    notes = {entry.identity["kind"]: rows["Note"][entry.key] for entry in store.entries()}
+    assert "measure it again" in notes["folder"]
+    assert notes["hub"] != notes["hub"]  # none: it has no such cell
 
 
 def test_a_command_keeps_any_prompt_whole() -> None:
@@ -104,7 +127,7 @@ def test_a_cost_grows_with_the_prompt_as_its_kind_does(changes: dict[str, Any], 
 def test_what_is_stopped_while_it_loads_says_when_it_ends() -> None:
     running = JobStatus("key", Request("text"), "running", progress=Progress("loading"))
     assert loads(running)
-    assert "as soon as the model is loaded" in _stopped(running)
+    assert _stopped(running) == "Stopping: it ends within seconds."
     traced = replace(running, progress=Progress("tracing"))
     assert not loads(traced)
     assert _stopped(replace(traced, state="cancelled")) == "Stopped before it began."

@@ -241,7 +241,7 @@ def test_what_fails_is_told_until_the_next_attempt(
 
 
 @pytest.fixture
-def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def hub(in_this_process: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The empty cache of a hub that is out of reach."""
     from huggingface_hub import constants
 

@@ -61,7 +61,7 @@ def serving(store: Path, log: Path, *more: str, **environment: str) -> Iterator[
         **environment: further variables.
     """
     port = free_port()
-    command = [sys.executable, "-m", "streamlit", "run", "app.py"]
+    command = [sys.executable, "-m", "streamlit", "run", "serve.py"]
     options = [f"--server.port={port}", "--server.address=127.0.0.1", *more]
     with log.open("w") as output:
         process = subprocess.Popen(

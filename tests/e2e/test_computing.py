@@ -3,6 +3,7 @@
 import re
 from urllib.parse import quote_plus
 
+import psutil
 import pytest
 from driving import App, Visit, compute, wait_for_chart
 from playwright.sync_api import Page, expect
@@ -112,6 +113,23 @@ def test_who_leaves_does_not_stop_the_others(visit: Visit) -> None:
     progress(stays, BLOCK)
     cancel(stays)
     expect(stays.get_by_text(re.compile(r"Stopped after \d+ of 30 blocks\."))).to_be_visible()
+
+
+@pytest.mark.slow
+def test_a_worker_that_is_killed_fails_its_job_and_the_next_one_works(
+    visit: Visit, app: App
+) -> None:
+    page = visit(slow("The worker is killed"))
+    compute(page)
+    progress(page, BLOCK)
+    (worker,) = psutil.Process(app.pid).children()
+    worker.kill()
+    told = "ended by SIGKILL while it computed with smollm2-135m, as the system does where memory"
+    expect(page.get_by_test_id("stAlert")).to_contain_text(told)
+    expect(page.locator(".st-key-partial .main-svg").first).to_be_visible()
+    following = visit(depth("The next one works"))
+    compute(following)
+    wait_for_chart(following, "mosaic")
 
 
 def test_a_failure_is_told_in_plain_words(visit: Visit) -> None:

@@ -6,11 +6,11 @@ import plotly.graph_objects as go
 
 from coupling_core.figures import by_k, matrix_map, style
 from coupling_core.figures.tokens import words
-from coupling_core.records import ROLES, View
+from coupling_core.records import ROLES, View, resolve_token
 from coupling_core.results import TokensResult
 from coupling_core.scores import corrected as correct
 from coupling_core.scores import require_k
-from coupling_core.token_scores import require_tokens, score_positions_by_k
+from coupling_core.token_scores import score_positions_by_k
 
 MOST_LINES = 48
 """Lines of singular values; with more of them a page would grow heavy and the eye see less."""
@@ -35,7 +35,7 @@ def matrix(
         InputError: where K or a token is not in the result.
     """
     require_k(result, view.k)
-    require_tokens(len(result.tokens), token, other)
+    token, other = (resolve_token(each, len(result.tokens)) for each in (token, other))
     side = min(view.k, result.k_view)
     stored = result.matrices[ROLES.index(view.role), token - 1, other - 1, :side, :side]
     return matrix_map.draw(
@@ -62,6 +62,7 @@ def score_by_k(
         InputError: where K or a token is not in the result.
     """
     require_k(result, view.k)
+    token, other = (resolve_token(each, len(result.tokens)) for each in (token, other))
     raw, floor = score_positions_by_k(result, token, other, view)
     shown = correct(raw, floor) if corrected else raw
     return by_k.draw(
@@ -92,8 +93,10 @@ def spectrum(
         InputError: where K or a token is not in the result.
     """
     require_k(result, view.k)
-    require_tokens(len(result.tokens), *(selected or ()))
     n = len(result.tokens)
+    if selected:
+        row, column = (resolve_token(each, n) for each in selected)
+        selected = row, column
     figure = style.new_figure(
         words.spectrum_alt(result, view),
         words.spectrum_caption(result, len(drawn(result))),

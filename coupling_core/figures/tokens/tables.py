@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from coupling_core.figures.tokens.axes import label
-from coupling_core.records import ROLES, View
+from coupling_core.records import ROLES, View, resolve_token
 from coupling_core.results import TokenMeansResult, TokensResult
 from coupling_core.scores import corrected, require_k
 from coupling_core.token_scores import (
     by_distance,
-    require_tokens,
     score_positions,
     score_positions_by_k,
 )
@@ -61,7 +60,7 @@ def matrix_table(result: TokensResult, token: int, other: int, view: View) -> "D
     from pandas import DataFrame, RangeIndex
 
     require_k(result, view.k)
-    require_tokens(len(result.tokens), token, other)
+    token, other = (resolve_token(each, len(result.tokens)) for each in (token, other))
     side = min(view.k, result.k_view)
     stored = result.matrices[ROLES.index(view.role), token - 1, other - 1, :side, :side]
     index = RangeIndex(1, side + 1)

@@ -1,0 +1,182 @@
+"""Whether a sentence is said of a world, and whether it is false there."""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from benchmarks import worlds
+from benchmarks.worlds import Course, Draw, Models, Runs
+from coupling_core import mean_interval, sentences, statistics
+from coupling_core.records import METHODS
+from coupling_core.vision.rates import rate_effect
+
+Judged = tuple[bool, bool]
+"""Whether a sentence is said, and whether it is false."""
+Judge = Callable[[Draw], Judged]
+"""Draws a world once."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A sentence in a world.
+
+    Args:
+        sentence: which.
+        world: what is so.
+        judge: draw once.
+        allowed: part of the draws in which it may be false.
+        spoken: part of the draws in which it must be said, where it is true.
+    """
+
+    sentence: str
+    world: str
+    judge: Judge
+    allowed: float = 0.05
+    spoken: float = 0.0
+
+    def count(self, draws: int, seed: int = 0) -> tuple[int, int]:
+        """In how many draws it is said, and in how many false."""
+        rng = np.random.default_rng(seed)
+        judged = np.array([self.judge(rng) for _ in range(draws)])
+        return int(judged[:, 0].sum()), int(judged[:, 1].sum())
+
+
+# ---- over models
+
+
+def interval(world: Models, sizes: Sequence[int], truth: float, method: str = "pearson") -> Judge:
+    """Does the interval over whole families have the correlation that is there?"""
+
+    def judge(rng: Draw) -> Judged:
+        found = statistics.correlate(worlds.points(world.draw(rng, sizes)), method).over_clusters
+        return not found.reason, not found.reason and not found.low <= truth <= found.high
+
+    return judge
+
+
+def slope(world: Models, sizes: Sequence[int], truth: float) -> Judge:
+    """Does the interval of the line's slope have the slope that is there?"""
+
+    def judge(rng: Draw) -> Judged:
+        found = statistics.fit(worlds.points(world.draw(rng, sizes))).over_clusters
+        return not found.reason, not found.reason and not found.low <= truth <= found.high
+
+    return judge
+
+
+def agreement(world: Models, sizes: Sequence[int], truth: str) -> Judge:
+    """Is it said that the sign agrees with the claim, or goes against it, where it does?"""
+
+    def judge(rng: Draw) -> Judged:
+        drawn = worlds.points(world.draw(rng, sizes))
+        found = (statistics.correlate(drawn, method) for method in METHODS)
+        said = re.match("Its sign (agrees with|goes against)", sentences.agreement(*found, "loss"))
+        return bool(said), bool(said) and said[1] != truth
+
+    return judge
+
+
+def verdict(world: Models, sizes: Sequence[int], words: str, is_true: bool) -> Judge:
+    """Is a part of the sentence on families said where it is so?"""
+
+    def judge(rng: Draw) -> Judged:
+        found = statistics.leave_one_family_out(worlds.points(world.draw(rng, sizes)))
+        said = words in found.verdict
+        return said, said and not is_true
+
+    return judge
+
+
+def given_sizes(world: Models, sizes: Sequence[int], truth: float) -> Judge:
+    """Does the interval given the sizes have the correlation that is left?"""
+
+    def judge(rng: Draw) -> Judged:
+        found = statistics.partial_correlation(world.draw(rng, sizes), "loss").over_clusters
+        return not found.reason, not found.reason and not found.low <= truth <= found.high
+
+    return judge
+
+
+# ---- training runs
+
+
+def falls(world: Course, is_true: bool, runs: int = 4) -> Judge:
+    """Is it said of any run that it falls, where it does?"""
+
+    def judge(rng: Draw) -> Judged:
+        found = {f"run {i}": statistics.fall(world.draw(rng), worlds.STEPS) for i in range(runs)}
+        said = "coupling falls" in sentences.course(found, {}, "loss")
+        return said, said and not is_true
+
+    return judge
+
+
+def bends(world: Course, is_true: bool, runs: int = 4) -> Judge:
+    """Is it said of any run that no line describes it, where none does?"""
+
+    def judge(rng: Draw) -> Judged:
+        means = {f"run {i}": world.draw(rng).mean(0) for i in range(runs)}
+        found = {name: statistics.bend_p(mean, worlds.LOSSES) for name, mean in means.items()}
+        said = "no straight line" in sentences.course({}, found, "loss")
+        return said, said and not is_true
+
+    return judge
+
+
+# ---- stochastic depth
+
+
+def rates(world: Runs, words: str = "", best: Sequence[float] = ()) -> Judge:
+    """Is what the rate does told as it is? At `best` the mean is highest, where a curve is told."""
+
+    def judge(rng: Draw) -> Judged:
+        found = rate_effect(*world.draw(rng))
+        said = not re.match("is not seen|cannot", found.told)
+        true = re.match(words, found.told) if words else None
+        if true and "curve" in found.told:
+            true = set(best) & set(found.best)
+        return said, said and not true
+
+    return judge
+
+
+def within_rates(seeds: int) -> Judge:
+    """Does the interval over whole seeds have 0, where seeds move both numbers, each its way?"""
+    world = Runs(worlds.no_effect, seed=2.0, seeds=seeds)
+
+    def judge(rng: Draw) -> Judged:
+        (rate, seed, x), (_, _, y) = world.draw(rng), world.draw(rng)
+        each = (rate[:, None] == worlds.RATES).astype(float)
+        left = statistics.residual_correlation(x, y, each)
+        found = statistics.over_clusters(left, x, y, each, seed.astype(int), "seeds")
+        return not found.reason, not found.reason and not found.low <= 0 <= found.high
+
+    return judge
+
+
+# ---- prompts
+
+
+def over_prompts(n: int, rho: float, *, is_mean: bool) -> Judge:
+    """Does the interval of Spearman's correlation, or of its mean over models, have the truth?"""
+    truth = 6 / np.pi * np.arcsin(rho / 2)
+
+    def judge(rng: Draw) -> Judged:
+        table = worlds.prompts_table(rng, n, rho, models=3 if is_mean else 1)
+        trends = statistics.prompt_trends(table, "tokens", 8)
+        found = trends.interval if is_mean else trends.models[0].interval
+        return not found.reason, not found.reason and not found.low <= truth <= found.high
+
+    return judge
+
+
+def mean_of(n: int, draw: Callable[[Draw, int], np.ndarray], truth: float) -> Judge:
+    """Does the interval of a mean over n prompts, or seeds, have it?"""
+
+    def judge(rng: Draw) -> Judged:
+        found = mean_interval(draw(rng, n))
+        return True, not found.low <= truth <= found.high
+
+    return judge

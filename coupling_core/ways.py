@@ -1,0 +1,52 @@
+"""How a result's Jacobians were had, noted while it is measured.
+
+There are fast ways, which hold for most models and are given up where they do not. What was taken,
+and how well it was found to agree with what the model computes, is noted as it comes, so that a
+result can say so.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Notes:
+    """What was noted.
+
+    Args:
+        ways: how often each was taken.
+        derivative_error: the largest distance of a product J v from a difference of what the model
+            computes, relative to its norm.
+    """
+
+    ways: Counter[str] = field(default_factory=Counter)
+    derivative_error: float = 0.0
+
+
+_notes: ContextVar[Notes | None] = ContextVar("notes", default=None)
+
+
+@contextmanager
+def noting() -> Iterator[Notes]:
+    """While it lasts, what is noted is collected."""
+    found = Notes()
+    token = _notes.set(found)
+    try:
+        yield found
+    finally:
+        _notes.reset(token)
+
+
+def note(way: str, why_not: str = "") -> None:
+    """Note a way that was taken, and why no faster one was."""
+    if (notes := _notes.get()) is not None:
+        notes.ways[f"{way} ({why_not})" if why_not else way] += 1
+
+
+def note_error(error: float) -> None:
+    """Note how far a product was from a difference."""
+    if (notes := _notes.get()) is not None:
+        notes.derivative_error = max(notes.derivative_error, error)

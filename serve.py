@@ -1,0 +1,7 @@
+"""The app as a server: `streamlit run serve.py`. Its worker begins with it, not with a visitor."""
+
+from streamlit import App
+
+from explorer.serving import begin
+
+app = App("app.py", lifespan=begin)

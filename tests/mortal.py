@@ -1,0 +1,117 @@
+"""What a worker is asked to run in tests: it does what the prompt says, or dies of it."""
+
+import os
+import re
+import signal
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+from cases import random_result
+
+from coupling_core import deaths
+from coupling_core.errors import ComputeError
+from coupling_core.identity import identify
+from coupling_core.measure import measure as really
+from coupling_core.records import Request
+from coupling_core.results import Progress, Result
+from coupling_core.store import Store
+
+BLOCKS = 3
+
+
+def measure(
+    request: Request, store: Store, *, device: str | None, progress: Callable[[Progress], None]
+) -> Result:
+    """Tell a few steps, do what the prompt says, and store a result."""
+    result = random_result(request=request, identity=identify(request))
+    for block in range(1, BLOCKS + 1):
+        progress(Progress("blocks", block, BLOCKS, result))
+        time.sleep(0.11)
+    do(str(request.prompt).split(), request)
+    progress(Progress("saving", 1, 1, result))
+    store.put(result)
+    return result
+
+
+def do(words: list[str], request: Request | None = None) -> str:
+    """Whatever it is, in the thread that is asked."""
+    match words:
+        case ["by", "the", "fast", "way:", *rest] if request and not deaths.reason(request):
+            do(rest)
+        case ["die", "of", name]:
+            signal.raise_signal(signal.Signals[name])
+        case ["exit", "with", status]:
+            os._exit(int(status))
+        case ["sleep"]:
+            time.sleep(1000)
+        case ["hold", "everything", "up"]:  # no other thread runs meanwhile
+            re.match(r"(a+)+$", "a" * 60 + "b")
+        case ["fail", *rest]:
+            raise ValueError(" ".join(rest))
+        case ["refuse"]:
+            raise ComputeError("no room: make some")
+    return " ".join(words)
+
+
+def imported(names: tuple[str, ...]) -> list[str]:
+    """Which of these modules are imported there."""
+    return [name for name in names if name in sys.modules]
+
+
+def waits(progress: Callable[[Progress], None], **_: Any) -> None:
+    """Steps without end, that can be stopped at any."""
+    for step in range(10**6):
+        progress(Progress("blocks", step, 10**6))
+        time.sleep(0.01)
+
+
+def measure_really(
+    request: Request, store: Store, *, device: str | None, progress: Callable[[Progress], None]
+) -> Result:
+    """Measure, and die in the middle of it unless that is done by the definition alone."""
+
+    def report(step: Progress) -> None:
+        if progress:
+            progress(step)
+        if step.stage == "blocks" and not deaths.reason(request):
+            signal.raise_signal(signal.SIGSEGV)
+
+    return really(request, store, device=device, progress=report)
+
+
+def measure_or_die(request: Request, store: Store, **options: Any) -> Result:
+    """Measure, or die where the prompt says so."""
+    do(str(request.prompt).split(), request)
+    return really(request, store, **options)
+
+
+def recheck(*_: object) -> None:
+    """Die of it, whatever it is of."""
+    signal.raise_signal(signal.SIGSEGV)
+
+
+def slowly(seconds: float) -> str:
+    """An answer that takes a while."""
+    time.sleep(seconds)
+    return "answered"
+
+
+def move(environment: dict[str, str]) -> None:
+    """Go on in another test's environment, with none of its models."""
+    from coupling_core import models
+    from coupling_core.settings import settings
+
+    models.forget()
+
+    os.environ.clear()
+    os.environ.update(environment)
+    settings.cache_clear()
+
+
+def kept() -> list[str]:
+    """Which models are in memory."""
+    from coupling_core.models import loading
+
+    return [key.location for key in loading._kept._models]

@@ -1,0 +1,49 @@
+"""Architectures with the implementations that a user gets, against the definition.
+
+`make families` judges every one that the library knows; here is one of each class of failure.
+"""
+
+import multiprocessing
+import os
+
+import pytest
+
+from benchmarks import architectures, matrix
+
+SCALE = 1.5
+CASES = {
+    "mixtral": "right",  # a router whose weights are another output of its module
+    "switch_transformers": "right",  # a router that replaces its weights as it runs
+    "m2m_100": "right",  # positions counted from the length of the cache
+    "moshi": "right",  # a window that a cache cuts shorter
+    "dinov2": "right",  # a final norm outside the encoder
+    "prophetnet": "refused",  # a decoder of several streams
+    "deepseek_v3": "right",  # experts in groups, keys and values of low rank
+    "jetmoe": "right",  # experts inside attention
+    "jamba": "right",  # layers with a state, layers with experts, layers with attention
+    "xlstm": "right",  # no attention
+    "nllb-moe": "right",  # routers of two experts
+}
+DEFAULT = ("mixtral", "switch_transformers", "m2m_100", "dinov2", "prophetnet")
+
+
+def named(name):
+    return next(each for each in architectures.every() if each.name == name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=() if name in DEFAULT else pytest.mark.families) for name in CASES],
+)
+def test_right_or_refused_in_words(name):
+    rows = matrix.judge(named(name), SCALE)
+    assert {row.verdict for row in rows} <= {"right", "refused"}, rows
+    if CASES[name] == "right":
+        assert any(row.verdict == "right" for row in rows)
+
+
+def test_a_death_is_told(monkeypatch):
+    monkeypatch.setattr(matrix, "judge", lambda *_: os.abort())
+    monkeypatch.setattr(matrix, "multiprocessing", multiprocessing.get_context("fork"))
+    (row,) = matrix.isolated(named("llama"), SCALE)
+    assert (row.verdict, row.told) == ("FATAL", "the process ended with -6")

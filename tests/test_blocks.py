@@ -1,0 +1,122 @@
+"""One vocabulary of blocks: 1..L, or counted from the end; anything else is an error."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import tiny
+from cases import random_result
+
+from coupling_core import InputError, Request, View, compare, figures, layer_graph, measure
+from coupling_core.exports.depth import arrays as depth_arrays
+from coupling_core.figures import tables
+from coupling_core.locality import locality
+from coupling_core.records import resolve_block, resolve_blocks
+from coupling_core.scores import mean_by_k, score_by_k, score_pairs
+from coupling_core.subspaces import stored_angles
+from coupling_core.token_scores import score_positions, score_positions_by_k
+
+VIEW = View(k=4)
+RESULT = random_result()
+OTHER = random_result(seed=1)
+L = RESULT.n_blocks
+
+PAIRS = {
+    "matrix": lambda block, basis: RESULT.matrix(block, basis),
+    "score_by_k": lambda block, basis: score_by_k(RESULT, block, basis, VIEW),
+    "stored_angles": lambda block, basis: stored_angles(RESULT, block, basis, VIEW),
+    "figures.matrix": lambda block, basis: figures.matrix(RESULT, block, basis, VIEW),
+    "figures.score_by_k": lambda block, basis: figures.score_by_k(RESULT, block, basis, VIEW),
+    "figures.angles": lambda block, basis: figures.angles(RESULT, block, basis, VIEW),
+    "figures.spectrum": lambda *pair: figures.spectrum(RESULT, VIEW, selected=pair),
+    "figures.spectra": lambda *pair: figures.spectra(compare(RESULT, OTHER, VIEW), *pair),
+    "matrix_table": lambda block, basis: tables.matrix_table(RESULT, block, basis, VIEW),
+    "score_by_k_table": lambda block, basis: tables.score_by_k_table(RESULT, block, basis, VIEW),
+    "angles_table": lambda block, basis: tables.angles_table(RESULT, block, basis, VIEW),
+    "pair_spectra": lambda *pair: tables.pair_spectra_table(compare(RESULT, OTHER, VIEW), *pair),
+}
+RANGES = {
+    "score_pairs": lambda view: score_pairs(RESULT, view),
+    "mean_by_k": lambda view: mean_by_k(RESULT, view),
+    "locality": lambda view: locality(RESULT, view),
+    "layer_graph": lambda view: sorted(layer_graph(RESULT, view).nodes),
+    "compare": lambda view: compare(RESULT, OTHER, view).difference,
+    "spectrum": lambda view: figures.spectrum(RESULT, view),
+    "spectrum_table": lambda view: tables.spectrum_table(RESULT, view),
+    "export": lambda view: depth_arrays(RESULT, view),
+}
+
+
+@pytest.mark.parametrize("call", PAIRS.values(), ids=PAIRS)
+@pytest.mark.parametrize("pair", [(0, 1), (1, 0), (L + 1, 1), (1, -L - 1)], ids=str)
+def test_a_pair_of_blocks_that_does_not_exist_is_an_error(call, pair):
+    with pytest.raises(InputError, match=rf"this model has blocks 1\.\.{L}"):
+        call(*pair)
+
+
+@pytest.mark.parametrize("call", PAIRS.values(), ids=PAIRS)
+def test_a_pair_is_counted_from_the_end(call):
+    assert str(call(-1, -L)) == str(call(L, 1))
+
+
+@pytest.mark.parametrize("call", RANGES.values(), ids=RANGES)
+@pytest.mark.parametrize("blocks", [(0, 1), (1, L + 1), (1, -L - 1)], ids=str)
+def test_a_range_with_a_block_that_does_not_exist_is_an_error(call, blocks):
+    with pytest.raises(InputError, match=rf"this model has blocks 1\.\.{L}"):
+        call(replace(VIEW, blocks=blocks))
+
+
+@pytest.mark.parametrize("call", RANGES.values(), ids=RANGES)
+def test_a_range_is_counted_from_the_end(call):
+    assert str(call(replace(VIEW, blocks=(-L, -2, -1)))) == str(
+        call(replace(VIEW, blocks=(1, L - 1, L)))
+    )
+
+
+@pytest.mark.parametrize("blocks", [(2, 2, 3), (-1, L)], ids=str)
+def test_a_block_named_twice_would_be_compared_with_itself(blocks):
+    with pytest.raises(InputError, match="named twice"):
+        score_pairs(RESULT, replace(VIEW, blocks=blocks))
+
+
+def test_no_block_is_not_all_of_them():
+    with pytest.raises(InputError, match="no block is left"):
+        View(blocks=())
+    assert resolve_blocks(None, 3) == (1, 2, 3)
+    assert [resolve_block(block, 3) for block in (1, 3, -1, -3)] == [1, 3, 3, 1]
+
+
+def test_the_last_matrix_is_that_of_the_last_block():
+    assert np.array_equal(RESULT.matrix(-1, 1), RESULT.matrix(L, 1))
+    assert not np.array_equal(RESULT.matrix(-1, 1), RESULT.matrix(1, 1))
+
+
+@pytest.fixture(scope="module")
+def tokens():
+    asked = Request((5, 17, 42), k=4, kind="self", block=1, other_block=-1)
+    return measure(asked, model=tiny.model("llama"))
+
+
+def test_between_tokens_the_blocks_are_those_that_were_measured(tokens):
+    assert tokens.blocks == (1, 4)
+    for call in (
+        lambda view: score_positions(tokens, view),
+        lambda view: score_positions_by_k(tokens, 1, 2, view),
+    ):
+        call(View(k=4))
+        with pytest.raises(InputError, match="the blocks that it was measured in"):
+            call(View(k=4, blocks=(1, 2)))
+
+
+def test_a_token_is_1_to_n_or_counted_from_the_end(tokens):
+    assert np.array_equal(tokens.matrix(-1, 1), tokens.matrix(3, 1))
+    for wrong in (0, 4, -4):
+        with pytest.raises(InputError, match=r"tokens 1\.\.3"):
+            tokens.matrix(wrong, 1)
+        with pytest.raises(InputError, match=r"tokens 1\.\.3"):
+            score_positions_by_k(tokens, 1, wrong, View(k=4))
+
+
+def test_a_request_for_a_block_that_does_not_exist_is_an_error():
+    with pytest.raises(InputError, match=r"block 5 is out of range: this model has blocks 1\.\.4"):
+        measure(Request((5, 17), k=4, kind="self", block=5), model=tiny.model("llama"))

@@ -1,0 +1,143 @@
+"""A Jacobian that is 1 % wrong is refused, wherever it is wrong; one that is right passes."""
+
+import pytest
+import tiny
+import torch
+from checks import relative
+from torch import nn
+
+from coupling_core import ComputeError, derivative
+from coupling_core.captured import Block
+from coupling_core.decode import read
+from coupling_core.derivative import (
+    GRADIENT_TOLERANCE,
+    check_between,
+    check_derivative,
+    checked_jacobian,
+    gradient_error,
+)
+from coupling_core.jacobian import block_jacobian
+from coupling_core.positions import through_all
+
+D = 64
+IDS = [5, 17, 42, 8, 99, 17, 3]
+
+
+def drawn(*shape, seed=0):
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
+
+
+def block(size=1.0, gradient=None):
+    """A norm, a map with a spectrum that falls, a curve: as deep in a network as its states are
+    large. `gradient` is put behind what is given back."""
+    U, V = (torch.linalg.qr(drawn(D, D, seed=s))[0] for s in (1, 2))
+    W = U * torch.logspace(0, -2, D) @ V.T
+
+    def replay(z):
+        x = z[0, 0]
+        normed = x / x.square().mean().sqrt()
+        branch = W.to(x) @ torch.tanh(normed)
+        return x + (branch if gradient is None else gradient.apply(branch))
+
+    def at(x):
+        return Block(1, x, replay(x[None, None]), nn.Identity(), replay, lambda: at(x.double()))
+
+    return at(size * drawn(D) / D**0.5)
+
+
+def wrong(J, where):
+    """J with an error of 1 % of its norm: all over, in one direction, or in its leading ones."""
+    U, s, Vh = torch.linalg.svd(J)
+    kinds = {
+        "all over": drawn(D, D, seed=3),
+        "one direction": torch.outer(drawn(D, seed=4), drawn(D, seed=5)),
+        "leading": U[:, :8] * s[:8] @ Vh[:8],
+        "trailing": U[:, 8:] * s[8:] @ Vh[8:],
+        "turned": U[:, :8] @ torch.diag(s[:8]) @ Vh[8:16],
+    }
+    return J + 0.01 * J.norm() * kinds[where] / kinds[where].norm()
+
+
+WHERE = ("all over", "one direction", "leading", "trailing", "turned")
+
+
+@pytest.mark.parametrize("size", [1e-3, 1.0, 1e4])
+def test_a_right_jacobian_passes_however_large_the_states(size):
+    right = block(size)
+    J = block_jacobian(right)
+    assert gradient_error(right, J) <= GRADIENT_TOLERANCE
+    assert check_derivative(right, J) < 2e-3
+    assert torch.equal(checked_jacobian(right), J)
+
+
+@pytest.mark.parametrize("where", WHERE)
+@pytest.mark.parametrize("size", [1.0, 1e4])
+def test_one_percent_is_seen(size, where):
+    right = block(size)
+    off = gradient_error(right, wrong(block_jacobian(right), where))
+    assert off > GRADIENT_TOLERANCE
+
+
+@pytest.mark.parametrize("where", ["all over", "leading"])
+def test_one_percent_is_seen_by_differences_alone(where):
+    right = block()
+    with pytest.raises(ComputeError, match="is not the derivative of what the block computes"):
+        check_derivative(right, wrong(block_jacobian(right), where))
+
+
+class Approximate(torch.autograd.Function):
+    """A step whose gradient is 1 % too large, as those of some kernels are by more."""
+
+    @staticmethod
+    def forward(context, x):
+        return x.clone()
+
+    @staticmethod
+    def backward(context, gradient):
+        return 1.01 * gradient
+
+
+@pytest.mark.parametrize("size", [1e-3, 1.0, 1e4])
+def test_approximate_gradients_are_refused(size):
+    with pytest.raises(ComputeError, match="its gradients are approximate"):
+        checked_jacobian(block(size, Approximate))
+
+
+def test_a_fast_way_that_is_off_gives_way_to_the_definition(monkeypatch):
+    right = block()
+    true = block_jacobian(right)
+
+    def sometimes(of, norm=None):
+        return wrong(true, "turned") if of.fast else block_jacobian(of, norm)
+
+    monkeypatch.setattr(derivative, "block_jacobian", sometimes)
+    assert torch.equal(checked_jacobian(right), true)
+    monkeypatch.setattr(derivative, "block_jacobian", lambda *_: wrong(true, "turned"))
+    with pytest.raises(ComputeError, match="is not what its gradients give"):
+        checked_jacobian(right)
+
+
+@pytest.mark.parametrize("which", [2, 5])
+def test_one_percent_between_two_tokens_is_seen(which):
+    call = read(tiny.model("llama"), IDS).whole[1]
+    J = dict(enumerate(through_all(call, 5, None)[:5], 1))
+    check_between(call, 2, 5, J)
+    J[which] = J[which] * 1.01
+    with pytest.raises(ComputeError, match="block 2 is not the derivative"):
+        check_between(call, 2, 5, {which: J[which]})
+
+
+def test_weights_are_as_they_were_after_a_check_in_float64():
+    model = tiny.model("llama")
+    before = {name: (w.data_ptr(), w.clone()) for name, w in model.state_dict().items()}
+    moment = read(model, IDS).at(7)
+    with pytest.raises(ComputeError):
+        check_derivative(moment.blocks[1], 1.01 * block_jacobian(moment.blocks[1]))
+    after = model.state_dict()
+    assert all(
+        after[n].data_ptr() == at and torch.equal(after[n], w) for n, (at, w) in before.items()
+    )
+    assert (
+        relative(block_jacobian(moment.blocks[1]), block_jacobian(read(model, IDS).at(7).blocks[1]))
+        == 0
+    )

@@ -1,0 +1,150 @@
+"""Kinds of stacks for which one token alone is not the whole sequence, and models that are none."""
+
+import itertools
+
+import pytest
+import tiny
+import torch
+import transformers
+from checks import relative
+from torch import nn
+
+from benchmarks import architectures
+from benchmarks.definition import Definition
+from coupling_core import InputError, Request, measure
+from coupling_core.decode import read
+from coupling_core.jacobian import block_jacobian
+
+IDS = list(range(3, 15))
+
+
+def named(name):
+    return next(each for each in architectures.every() if each.name == name)
+
+
+def longrope():
+    """Phi-3 with a rotary base that changes behind 8 tokens, as its long versions have it."""
+    config = transformers.Phi3Config(
+        hidden_size=32,
+        intermediate_size=48,
+        num_hidden_layers=3,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        vocab_size=300,
+        max_position_embeddings=64,
+        original_max_position_embeddings=8,
+        rope_parameters={
+            "rope_type": "longrope",
+            "rope_theta": 10000.0,
+            "long_factor": [4.0] * 4,
+            "short_factor": [1.0] * 4,
+            "original_max_position_embeddings": 8,
+        },
+        pad_token_id=0,
+    )
+    torch.manual_seed(0)
+    model = transformers.Phi3ForCausalLM(config)
+    for parameter in model.parameters():
+        if parameter.ndim > 1:
+            nn.init.normal_(parameter, std=0.15)
+    return model.eval().requires_grad_(False)
+
+
+def is_right(model, ids, tokens, tolerance=1e-5):
+    exact = Definition(model, {"input_ids": torch.tensor([ids]), "use_cache": False})
+    reader = read(model, ids)
+    for token in tokens:
+        for block in reader.at(token).blocks:
+            norm = reader.kind.final_norm if block.number == reader.n_blocks else None
+            found = block_jacobian(block, norm).double()
+            assert relative(found, exact.jacobian(block.number, token, token)) < tolerance
+
+
+@pytest.mark.parametrize("n", [7, 8, 9, 12])
+def test_positions_that_depend_on_the_length(n):
+    is_right(longrope(), IDS[:n], (2, n - 1, n))
+
+
+def test_a_token_runs_alone_only_where_it_has_its_states():
+    """The keys of the whole prompt are kept, but token 4 alone has the base of short prompts."""
+    reader = read(longrope(), IDS)
+    assert not reader.kind.why_whole  # on four tokens nothing shows
+    assert [bool(reader.at(token).calls) for token in (12, 4)] == [True, False]
+
+
+@pytest.mark.parametrize("name", ["bamba", "jamba", "nemotron_h", "qwen3_next"])
+def test_a_model_whose_tokens_do_not_run_alone_runs_whole(name):
+    """State-space layers keep a state that is no key and value."""
+    model = architectures.build(named(name), scale=1.5)
+    assert read(model, IDS).kind.why_whole
+    is_right(model, IDS[:6], (1, 3, 6))
+
+
+@pytest.mark.parametrize("name", ["moshi", "lfm2", "minimax"])
+def test_what_shows_behind_the_probe_alone_shows_at_the_token(name):
+    """A window that a cache cuts one token shorter than the whole sequence has it, say."""
+    is_right(architectures.build(named(name), scale=1.5), IDS[:9], (1, 5, 9))
+
+
+class Noisy(nn.Module):
+    """Draws in evaluation mode too."""
+
+    def forward(self, x):
+        return x + 0.01 * torch.randn_like(x)
+
+
+def test_what_draws_at_random_is_refused():
+    model = tiny.model("llama")
+    model.model.layers[0].input_layernorm = nn.Sequential(
+        model.model.layers[0].input_layernorm, Noisy()
+    )
+    with pytest.raises(InputError, match="draws at random, in evaluation mode too"):
+        measure(Request(tuple(IDS), k=4), model=model)
+
+
+def test_a_masked_autoencoder_is_refused():
+    config = transformers.ViTMAEConfig(
+        hidden_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=48,
+        image_size=32, patch_size=8, decoder_hidden_size=32, decoder_num_hidden_layers=2,
+        decoder_num_attention_heads=4, decoder_intermediate_size=48,
+    )  # fmt: skip
+    model = transformers.ViTMAEModel(config).eval()
+    with pytest.raises(InputError, match="draws at random"):
+        read(model, torch.rand(1, 3, 32, 32, generator=torch.Generator().manual_seed(0)))
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("cpmant", r"makes 36 rows of 4 tokens \(it adds some of its own, or pads them\)"),
+        ("longformer", r"rows of 9 tokens \(it adds some of its own, or pads them\)"),
+        ("xlnet", r"takes states of shape \(4, 1, 32\): expected \(1, token, width\)"),
+        ("gemma3n_text", r"takes states of shape \(4, 1, 4, 32\): expected \(1, token, width\)"),
+    ],
+)
+def test_states_that_are_no_row_a_token_are_refused_in_words(name, told):
+    model = architectures.build(named(name), scale=1.5)
+    with pytest.raises(InputError, match=told):
+        measure(Request(architectures.IDS, k=4), model=model)
+
+
+# --- the final norm
+
+
+@pytest.mark.parametrize("size", [1e-4, 1e-2, 1.0, 1e4])
+@pytest.mark.parametrize("family", ["gpt2", "llama", "gemma3", "olmo"])
+def test_the_final_norm_is_found_whatever_its_epsilon(family, size):
+    """Beside small states an epsilon is large, and scaling them changes what the norm gives."""
+    model = tiny.model(family)
+    model.get_input_embeddings().weight *= size
+    for parameter in itertools.islice(model.parameters(), 1, None):
+        if parameter.ndim > 1:
+            parameter *= min(1.0, size)
+    norms = [m for m in model.modules() if "Norm" in type(m).__name__]
+    assert read(model, IDS).kind.final_norm is norms[-1]
+
+
+def test_dropout_behind_the_last_block_is_no_norm():
+    model = tiny.model("gpt2")
+    model.transformer.ln_f = nn.Dropout(0.5)
+    assert read(model.eval(), IDS).kind.final_norm is None

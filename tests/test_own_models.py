@@ -1,0 +1,300 @@
+"""Modules of one's own: a stored number is that of this very module, or there is none."""
+
+import itertools
+import logging
+from dataclasses import replace
+
+import behaviours
+import numpy as np
+import pytest
+import tiny
+import torch
+from config_mutations import FAMILIES, WAYS, outcomes
+from torch import nn
+
+from coupling_core import ComputeError, InputError, Request, Store, measure
+from coupling_core.compare import compare, differences
+from coupling_core.models.content import content
+from coupling_core.records import OWN, View
+
+IDS = (5, 17, 42, 8, 99, 17, 3)
+REQUEST = Request(IDS, k=8, k_view=4)
+TEXT = "The cat sat on the mat"
+
+
+@pytest.fixture
+def stores(tmp_path):
+    return [Store(tmp_path / name, gallery=tmp_path / "none") for name in "ab"]
+
+
+def numbers(model, store=None, **given):
+    """What a measurement comes to; of one that is refused, why."""
+    try:
+        found = measure(REQUEST, store, model=model, **given)
+    except ComputeError as error:
+        return str(error)
+    return np.concatenate([found.singular_values[:, :8].ravel(), found.diagonal[..., :8].ravel()])
+
+
+def same(a, b):
+    if isinstance(a, str) or isinstance(b, str):
+        return isinstance(a, str) and isinstance(b, str) and a == b
+    return np.abs(a - b).max() <= 1e-6 * np.abs(b).max()
+
+
+def every(*quick):
+    """All changes, those that are not named here where `pytest -m families` asks for them."""
+    changes = [*behaviours.OF_LLAMA, *behaviours.OF_ADAPTERS]
+    marked = [
+        pytest.param(change, id=change.__name__, marks=() if is_quick else pytest.mark.families)
+        for change in changes
+        for is_quick in [not quick or change in quick]
+    ]
+    return pytest.mark.parametrize("change", marked)
+
+
+def model_for(change):
+    return behaviours.adapted() if change in behaviours.OF_ADAPTERS else tiny.model("llama")
+
+
+@every(
+    behaviours.hook,
+    behaviours.disguised_forward,
+    behaviours.forward_of_the_class,
+    behaviours.own_parametrization,
+    behaviours.constant,
+    behaviours.switched,
+    behaviours.disabled,
+    behaviours.merged,
+)
+def test_what_is_not_in_the_weights_gives_its_own_numbers(change, stores):
+    model = model_for(change)
+    clean = numbers(model, stores[0])
+    undo = change(model)
+    try:
+        truth = numbers(model)
+        assert same(numbers(model, stores[0]), truth)
+        assert same(numbers(model, stores[1]), truth)
+    finally:
+        undo()
+    if change is not behaviours.merged:  # which rounds, so that the weights are other ones now
+        assert same(numbers(model, stores[1]), clean)
+    if change not in (behaviours.attention_of_the_library, behaviours.merged):
+        assert not same(clean, truth)
+
+
+KEYED = (
+    "attention_of_the_library", "activation", "parametrization_of_the_library", "constant",
+    "number", "order", "switched", "both", "disabled", "scaled", "merged",
+)  # fmt: skip
+
+
+@every()
+def test_what_can_be_told_has_a_key_of_its_own_and_what_cannot_is_told(change):
+    model = model_for(change)
+    before = content(model)
+    undo = change(model)
+    try:
+        after = content(model)
+    finally:
+        undo()
+    assert not before.foreign
+    assert bool(after.foreign) == (change.__name__ not in KEYED)
+    if not after.foreign:
+        assert after.digest != before.digest
+
+
+def test_what_is_not_stored_says_so_and_a_variant_is_stored(stores, caplog):
+    model, store = tiny.model("llama"), stores[0]
+    clean = measure(REQUEST, store, model=model)
+    undo = behaviours.hook(model)
+    with caplog.at_level(logging.WARNING):
+        found = measure(REQUEST, store, model=model)
+    assert found.key == ""
+    assert "a hook on model.layers.2.mlp (behaviours.hook" in found.provenance["not_stored"]
+    assert 'variant="..."' in caplog.text
+    named = [measure(REQUEST, store, model=model, variant=v) for v in ("mlp 3 out", "another")]
+    undo()
+    assert len({clean.key, *(each.key for each in named)}) == 3
+    assert named[0].model_name == "LlamaForCausalLM (mlp 3 out)"
+    assert np.array_equal(named[0].singular_values, found.singular_values)
+    assert len(store.entries()) == 3
+    assert all(store.get(each.key).key == each.key for each in (clean, *named))
+
+
+def test_a_model_is_the_same_after_it_was_measured_and_in_another_process():
+    model = tiny.model("gemma3")
+    before = content(model).digest
+    measure(REQUEST, model=model)
+    assert content(model).digest == before == content(tiny.model("gemma3")).digest
+
+
+def test_hooks_that_only_watch_or_move_are_no_change(stores):
+    from accelerate import dispatch_model
+
+    model = tiny.model("llama")
+    clean = measure(REQUEST, stores[0], model=model)
+    model(input_ids=torch.tensor([IDS]), output_hidden_states=True)
+    assert measure(REQUEST, stores[0], model=model).key == clean.key
+    moved = dispatch_model(model, {"": "cpu"}, force_hooks=True)
+    assert "forward" in vars(moved)
+    found = measure(REQUEST, stores[0], model=moved)
+    assert found.key
+    assert np.array_equal(found.singular_values, clean.singular_values)
+    undo = behaviours.forward(moved)
+    assert not measure(REQUEST, stores[0], model=moved).key
+    undo()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [behaviours.forward_of_the_class, behaviours.function_of_the_file, behaviours.global_hook],
+    ids=lambda change: change.__name__,
+)
+def test_a_named_model_is_not_stored_while_the_program_changes_what_it_computes(
+    change, tmp_path, stores
+):
+    request = replace(REQUEST, model=str(tiny.folder(tmp_path / "m")))
+    undo = change(tiny.model("llama"))
+    try:
+        found = measure(request, stores[0])
+    finally:
+        undo()
+    if change is not behaviours.global_hook:  # it is of another module, and does nothing here
+        assert found.singular_values != pytest.approx(measure(request).singular_values, rel=1e-3)
+    assert "changes what models compute" in found.provenance["not_stored"]
+    assert not stores[0].entries()
+    assert measure(request, stores[0]).key
+
+
+QUICK = [("llama", way) for way in WAYS] + [("gemma3", "restored")]
+
+
+@pytest.mark.parametrize(
+    ("family", "way"),
+    [
+        pytest.param(*case, marks=() if case in QUICK else pytest.mark.families)
+        for case in itertools.product(FAMILIES, WAYS)
+    ],
+)
+def test_a_field_of_the_config_that_changes_gives_another_key_or_the_same_numbers(family, way):
+    found = outcomes(family, way)
+    assert found.keys() <= {"new key", "same numbers", "no such model"}
+    assert found["new key"] > 5
+    assert found.total() > 30
+
+
+# ---- what is read
+
+
+def tokenizer(**changes):
+    made = tiny.tokenizer()
+    if changes.get("lower"):
+        from tokenizers import normalizers
+
+        made.backend_tokenizer.normalizer = normalizers.Lowercase()
+    return made
+
+
+class Spelling:
+    """A tokenizer of no library: one id a letter."""
+
+    def __init__(self, shift):
+        self.shift = shift
+
+    def __call__(self, text):
+        return {"input_ids": [ord(letter) % 200 + self.shift for letter in text]}
+
+    def convert_ids_to_tokens(self, ids):
+        return [chr(i) for i in ids]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [(tokenizer(), tokenizer(lower=True)), (Spelling(0), Spelling(1))],
+    ids=["fast", "one's own"],
+)
+def test_another_tokenizer_is_another_question(one, other, stores):
+    model, asked = tiny.model("llama"), Request(TEXT, k=4)
+    found = [measure(asked, stores[0], model=model, tokenizer=each) for each in (one, other, one)]
+    assert found[0].key == found[2].key != found[1].key
+    for result, reads in zip(found, (one, other, one), strict=True):
+        assert result.token_ids.tolist() == list(reads(TEXT)["input_ids"])
+
+
+def test_token_ids_are_named_by_the_tokenizer_that_came(stores):
+    model = tiny.model("llama")
+    bare = measure(REQUEST, stores[0], model=model)
+    named = measure(REQUEST, stores[0], model=model, tokenizer=tokenizer())
+    assert bare.tokens[0] == "#5" != named.tokens[0]
+
+
+# ---- requests that contradict
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"untrained": 0},
+        {"quantize": "nf4"},
+        {"revision": "step8"},
+        {"dtype": "bfloat16"},
+        {"model": "minilm-l6"},
+        {"model": OWN + "GPT2LMHeadModel"},
+    ],
+    ids=lambda asked: next(iter(asked)),
+)
+def test_a_module_is_measured_as_it_is(asked, stores):
+    with pytest.raises(InputError, match=rf"{next(iter(asked))}=.* asks for another model"):
+        measure(replace(REQUEST, **asked), stores[0], model=tiny.model("llama"))
+    assert not stores[0].entries()
+
+
+@pytest.mark.parametrize("given", [{"tokenizer": tokenizer()}, {"variant": "mine"}], ids=str)
+def test_what_belongs_to_a_module_needs_one(given):
+    with pytest.raises(InputError, match="came without a model"):
+        measure(Request("x"), **given)
+
+
+def test_a_result_of_ones_own_names_no_model_of_ours(stores):
+    model = tiny.model("llama")
+    result = measure(REQUEST, stores[0], model=model)
+    assert result.request.model == OWN + "LlamaForCausalLM"
+    assert result.model_name == "LlamaForCausalLM"
+    assert "smollm" not in str(stores[0].entries()).lower()
+    # What a stored result asked can be asked again, of a module; by itself it names none.
+    assert measure(result.request, stores[0], model=model).key == result.key
+    with pytest.raises(InputError, match="stands for a module of somebody's own"):
+        measure(result.request)
+
+
+def test_modules_that_were_not_stored_are_not_taken_for_the_same():
+    asked = replace(REQUEST, k=1)
+    a, b = (measure(asked, model=tiny.model("llama", seed=seed)) for seed in (0, 1))
+    assert differences(compare(a, b, View(k=2)))[0].startswith("perhaps the weights")
+
+
+def test_code_that_is_installed_is_told_from_ones_own():
+    from coupling_core.models import code
+
+    assert code.is_installed("transformers.models.llama.modeling_llama")
+    assert code.is_installed("torch._C")
+    assert not code.is_installed("__main__")
+    assert not code.is_installed(__name__)
+    assert not code.foreign(nn.Linear.forward)
+    assert code.foreign(torch.no_grad()(numbers)) == f"{__name__}.numbers"
+
+
+HELD = (
+    *(None, 1, 1.0, True, "1", (1,), {"a": 1}, {"a": 2}, range(3), torch.float16),
+    *(np.float32(0.5), np.zeros(2), torch.ones(2), torch.zeros(2), [nn.ReLU()], [nn.SiLU()]),
+)
+
+
+def test_what_an_attribute_holds_decides():
+    """Numbers, texts, lists and tensors that a module keeps beside its weights, one at a time."""
+    model, seen = tiny.model("llama"), set()
+    for value in HELD:
+        model.model.layers[0].mlp.held = value
+        seen.add(content(model).digest)
+    assert len(seen) == len(HELD)
