@@ -78,7 +78,7 @@ class Reader:
     @property
     def width(self) -> int:
         """d, of the residual stream."""
-        return self._some_run.calls[0].hidden.shape[-1]
+        return self.run.calls[0].hidden.shape[-1]
 
     @property
     def _is_read(self) -> bool:
@@ -111,7 +111,8 @@ class Reader:
         return self.runner.reading(self.ids[:, : token - 1]).calls
 
     @property
-    def _some_run(self) -> Run:
+    def run(self) -> Run:
+        """The run over the whole sequence that all else begins with: what is kept, or nothing."""
         return self._read if self._is_read else self._whole
 
     @property

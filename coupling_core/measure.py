@@ -122,7 +122,7 @@ def _compute(
     report: Report,
 ) -> Result:
     report(Progress("loading"))
-    with startup.importing(request if own is None else None):
+    with startup.importing(None if own else request):
         from coupling_core import hardware, measuring, models, ways
 
     loaded = replace(own or models.load(request, device, report), fast=fast)

@@ -52,8 +52,8 @@ class Passport:
     """What a model gave, and by what it was computed besides what the provenance says.
 
     Args:
-        states: of the final states (token d): of the token measured, or of those of a path.
-        logits: those of the token measured; None where there are none.
+        states: of the last block's output at all tokens (token d).
+        logits: those of the last token, or of the classes of an image; None without a head.
         attention: implementation of attention, by its name in transformers; "" where it has none.
         experts: that of experts; "" where it has none.
         instructions: the processor's vectors that torch computes with, such as AVX2.

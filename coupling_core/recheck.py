@@ -114,7 +114,7 @@ def _again(
         _require_here(request)
     with startup.importing(request if model is None else None):
         from coupling_core import chunks, hardware, models
-        from coupling_core.measuring.forward import forward
+        from coupling_core.measuring.common import forward
 
     try:
         if model is None:
@@ -123,6 +123,7 @@ def _again(
             loaded = models.wrap(model, tokenizer)
             variant, hashed = result.identity.get("variant", ""), bool(result.identity["digest"])
             identity, _ = models.describe(loaded, request, variant, hashed=hashed)
+        loaded = replace(loaded, fast=result.provenance.get("fast", True))
         with (
             hardware.threads_for(loaded.model),
             models.evaluating(loaded.model),
@@ -156,8 +157,8 @@ def _require_here(request: Request) -> None:
 
 
 def _named(identity: Mapping[str, Any]) -> dict[str, Any]:
-    """What of an identity makes the model another one; a display name does not."""
-    return {name: value for name, value in identity.items() if name != "name"}
+    """What of an identity makes the model another one: not a name, nor the form it is told in."""
+    return {name: value for name, value in identity.items() if name not in ("name", "form")}
 
 
 def _made_by(provenance: Mapping[str, Any], passport: Passport) -> dict[str, Any]:

@@ -1,30 +1,26 @@
 """The forward pass of a stored result, run again in a process of its own.
 
-The page looks at that process time and again, as it does at jobs: nobody waits for a model to be
-loaded, and nothing here ends with it.
+The page looks at it time and again, as it does at jobs: nobody waits for a model to be loaded. The
+process is not that of the jobs, whose model must not be run by two at once.
 """
 
-import json
-import os
-import subprocess
-import sys
+from concurrent.futures import Future
 from dataclasses import dataclass, field
-from pathlib import Path
-from tempfile import TemporaryFile
-from threading import Lock
-from typing import IO, Any
+from functools import partial
+from threading import Lock, Thread
 
 import streamlit as st
 
-from coupling_core.recheck import OLDER
-from coupling_core.store import Entry
+from coupling_core.errors import CouplingError
+from coupling_core.recheck import OLDER, Recheck, recheck
+from coupling_core.store import Entry, Store
+from coupling_core.worker import Worker
 from explorer import backend
 from explorer.session import device
 from explorer.text import sentence
 
 _EVERY = 0.5
-"""Seconds between two looks at the process."""
-_ROOT = Path(__file__).parents[1]
+"""Seconds between two looks at it."""
 
 
 @dataclass
@@ -32,35 +28,31 @@ class _Run:
     """A recheck that was begun.
 
     Args:
-        command: that does it, and says what it found as JSON.
+        entry: the result.
+        store: where it is.
+        device: where to compute; None is the best device.
     """
 
-    command: list[str]
-    said: IO[bytes] = field(default_factory=TemporaryFile)
-    complained: IO[bytes] = field(default_factory=TemporaryFile)
+    entry: Entry
+    store: Store
+    device: str | None
+    worker: Worker = field(default_factory=Worker)
+    found: Future[Recheck] = field(default_factory=Future)
 
-    def __post_init__(self) -> None:
-        path = os.pathsep.join([str(_ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
-        self.process = subprocess.Popen(
-            self.command,
-            env=os.environ | {"PYTHONPATH": path},
-            stdout=self.said,
-            stderr=self.complained,
-        )
+    def begin(self) -> None:
+        Thread(target=self._do, name="rechecking", daemon=True).start()
 
-    @property
-    def is_under_way(self) -> bool:
-        return self.process.poll() is None
-
-    def found(self) -> dict[str, Any]:
-        """What it found; of one that broke off, why."""
-        self.said.seek(0)
-        if said := self.said.read():
-            return json.loads(said)[0]
-        self.complained.seek(0)
-        lines = self.complained.read().decode(errors="replace").splitlines()
-        why = lines[-1].removeprefix("error: ") if lines else "it was ended from outside"
-        return {"verdict": "unknown", "words": f"it broke off: {why}"}
+    def _do(self) -> None:
+        work = partial(_rechecked, self.store, self.entry.key, self.device)
+        try:
+            self.found.set_result(self.worker.call(work, about=self.entry.request))
+        except CouplingError as error:  # a damaged file, or the process died
+            self.found.set_result(Recheck(self.entry.key, "unknown", why=str(error)))
+        except BaseException as error:
+            self.found.set_exception(error)
+            raise
+        finally:
+            self.worker.close()
 
 
 _lock = Lock()
@@ -83,15 +75,15 @@ def show(entry: Entry, asked: bool) -> None:
     run = _runs.get(entry.key)
     if run is None:
         return
-    if not run.is_under_way:
-        found = run.found()
-        tell = {"unchanged": st.success, "changed": st.warning}.get(found["verdict"], st.info)
-        tell(sentence(found["words"]))
+    if run.found.done():
+        found = run.found.result()
+        tell = {"unchanged": st.success, "changed": st.warning}.get(found.verdict, st.info)
+        tell(sentence(found.words))
         return
 
     @st.fragment(run_every=_EVERY)
     def follow() -> None:
-        if not run.is_under_way:
+        if run.found.done():
             st.rerun()
         st.caption("Its prompt is run through its model again…")
 
@@ -101,14 +93,14 @@ def show(entry: Entry, asked: bool) -> None:
 def _start(entry: Entry) -> bool:
     """Whether there was room for one more: there is one at a time."""
     with _lock:
-        if any(run.is_under_way for run in _runs.values()):
+        if any(not run.found.done() for run in _runs.values()):
             return entry.key in _runs
         _runs.clear()
-        _runs[entry.key] = _Run(_command(entry))
+        _runs[entry.key] = _Run(entry, backend.home(entry), device())
+        _runs[entry.key].begin()
         return True
 
 
-def _command(entry: Entry) -> list[str]:
-    own = [sys.executable, "-m", "coupling_core", "runs", "recheck", entry.key, "--json"]
-    on = ["--device", chosen] if (chosen := device()) else []
-    return [*own, "--store", str(backend.home(entry).root.absolute()), *on]
+def _rechecked(store: Store, key: str, device: str | None) -> Recheck:
+    """Runs there."""
+    return recheck(store.get(key), device=device)

@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 import torch
-from jaxtyping import Float
 from torch import Tensor
 
 from coupling_core import hardware, products
@@ -33,8 +32,14 @@ def reading(request: Request, loaded: LoadedModel, reads: list[int] | Tensor) ->
     return reader
 
 
-def provenance(loaded: LoadedModel, kind: Kind) -> dict[str, Any]:
-    """What is known before the computing begins."""
+def forward(request: Request, loaded: LoadedModel) -> tuple[list[int], dict[str, Any]]:
+    """What the model reads of a prompt, and the provenance that a result of it would begin with."""
+    reader = reading(request, loaded, loaded.encode(request.prompt))
+    return reader.token_ids, provenance(loaded, reader)
+
+
+def provenance(loaded: LoadedModel, reader: Reader) -> dict[str, Any]:
+    """What is known before any Jacobian is taken."""
     return {
         "load_seconds": loaded.seconds,
         "device": hardware.device_name(loaded.device),
@@ -42,36 +47,26 @@ def provenance(loaded: LoadedModel, kind: Kind) -> dict[str, Any]:
         "weights": loaded.dtype,
         "parameters": loaded.parameters,
         "dtype": "float32",
-        "causal": kind.causal,
-        "final_norm": kind.final_norm is not None,
+        "causal": reader.kind.causal,
+        "final_norm": reader.kind.final_norm is not None,
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "versions": hardware.versions(),
+        "passport": plain(_passport(loaded, reader)),
     }
 
 
-def passport(
-    loaded: LoadedModel,
-    states: Float[Tensor, "token d"],
-    logits: Float[Tensor, " vocabulary"] | None,
-) -> dict[str, Any]:
-    """What the model itself computed, as the provenance has it.
-
-    Args:
-        loaded: the model.
-        states: its final states, of one token or more.
-        logits: those of the measured token; None where there are none.
-    """
-    config = loaded.model.config.get_text_config()
+def _passport(loaded: LoadedModel, reader: Reader) -> Passport:
+    run, config = reader.run, loaded.model.config.get_text_config()
+    logits = run.logits if run.logits is None or run.logits.ndim < 3 else run.logits[:, -1]
     has_experts = any(name.endswith("experts") for name, _ in loaded.model.named_modules())
-    made = Passport(
-        states=_sketch(states),
-        logits=None if logits is None else _sketch(logits),
+    return Passport(
+        states=_sketch(run.calls[-1].output[0]),
+        logits=None if logits is None else _sketch(logits[0]),
         attention=getattr(config, "_attn_implementation", None) or "",
         experts=(has_experts and getattr(config, "_experts_implementation", None)) or "",
         instructions=hardware.instructions(),
         products=products.library(),
     )
-    return {"passport": plain(made)}
 
 
 def _sketch(tensor: Tensor) -> Sketch:

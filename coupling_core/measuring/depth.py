@@ -8,14 +8,7 @@ import numpy as np
 from coupling_core.coupling import Pairs
 from coupling_core.derivative import checked_jacobian
 from coupling_core.hardware import algebra_device
-from coupling_core.measuring.common import (
-    Report,
-    canonical,
-    kept_k,
-    passport,
-    provenance,
-    reading,
-)
+from coupling_core.measuring.common import Report, canonical, kept_k, provenance, reading
 from coupling_core.models import LoadedModel
 from coupling_core.records import Request
 from coupling_core.results import DepthResult, Progress
@@ -43,7 +36,8 @@ def _begin(
 ) -> tuple[Trace, Pairs, DepthResult]:
     """Trace the prompt, and prepare what the blocks fill in."""
     reads = loaded.encode(request.prompt)
-    traced = trace_of(reading(request, loaded, reads), request.token)
+    reader = reading(request, loaded, reads)
+    traced = trace_of(reader, request.token)
     n, d = len(traced.blocks), traced.blocks[0].state.numel()
     k = kept_k(request, d)
     pairs = Pairs(n, d, k, min(request.corner, k), algebra_device(loaded.device))
@@ -56,8 +50,7 @@ def _begin(
         token=traced.token,
         width=d,
         next_tokens=loaded.likely(traced.logits),
-        provenance=provenance(loaded, traced.kind)
-        | passport(loaded, traced.blocks[-1].output[None], traced.logits),
+        provenance=provenance(loaded, reader),
         **pairs.arrays(),
     )
     return traced, pairs, result

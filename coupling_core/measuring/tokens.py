@@ -6,14 +6,7 @@ import numpy as np
 
 from coupling_core.decode import Reader
 from coupling_core.hardware import algebra_device
-from coupling_core.measuring.common import (
-    Report,
-    canonical,
-    kept_k,
-    passport,
-    provenance,
-    reading,
-)
+from coupling_core.measuring.common import Report, canonical, kept_k, provenance, reading
 from coupling_core.models import LoadedModel
 from coupling_core.records import Request, resolve_block, resolve_token
 from coupling_core.results import Progress, TokenMeansResult, TokenResult, TokensResult
@@ -30,7 +23,6 @@ def compose(
     reader = reading(request, loaded, reads)
     blocks = _blocks(request, reader.n_blocks)
     fixed = None if request.kind == "self" else resolve_token(request.token, reader.n_tokens)
-    last = reader.at(reader.n_tokens)
     about = {
         "key": "",
         "request": canonical(request, reader.kind),
@@ -41,8 +33,7 @@ def compose(
         "token": fixed or 0,
         "causal": reader.kind.causal,
         "block_count": reader.n_blocks,
-        "provenance": provenance(loaded, reader.kind)
-        | passport(loaded, last.blocks[-1].output[None], last.logits),
+        "provenance": provenance(loaded, reader),
     }
     if blocks is None:
         return _means(request, reader, fixed, about, report)

@@ -8,13 +8,7 @@ import torch
 from torch import Tensor
 
 from coupling_core import trajectory
-from coupling_core.measuring.common import (
-    Report,
-    canonical,
-    passport,
-    provenance,
-    reading,
-)
+from coupling_core.measuring.common import Report, canonical, provenance, reading
 from coupling_core.models import LoadedModel
 from coupling_core.paths import Paths, linearise, walk
 from coupling_core.records import Request
@@ -47,7 +41,7 @@ def compose(
         rolled_out=rolled_out,
         states=states[:, kept - 1],
         kept=kept,
-        provenance=provenance(loaded, reader.kind) | passport(loaded, paths.states[-1], None),
+        provenance=provenance(loaded, reader),
     )
     report(Progress("tokens", 0, n, so_far))
     for done, (token, errors) in enumerate(linearise(reader, paths.final_norm), 1):

@@ -23,7 +23,7 @@ from importlib import import_module
 from multiprocessing.connection import Connection
 from typing import Any
 
-from coupling_core import logs
+from coupling_core import logs, startup
 from coupling_core.errors import Cancelled, CouplingError, InputError
 from coupling_core.results import Progress
 
@@ -103,8 +103,9 @@ class _Server:
         """Once and in one thread: of two that import a package at once, one may see half of it."""
         give_way()
         try:
-            for module in self._modules:
-                import_module(module)
+            with startup.importing():
+                for module in self._modules:
+                    import_module(module)
         except Exception as error:  # whatever needs it says so again
             _log.error("%s cannot be imported", module, exc_info=error)
         self._imported.set()

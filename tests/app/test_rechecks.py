@@ -1,10 +1,10 @@
 """The Recheck button: what it tells of a result, without the page waiting for a model."""
 
 import shutil
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import mortal
 import pytest
 import streamlit as st
 import tiny
@@ -22,8 +22,8 @@ def _none_before() -> Iterator[None]:
     rechecks._runs.clear()
     yield
     for run in rechecks._runs.values():
-        run.process.kill()
-        run.process.wait()
+        run.worker.close()
+        run.found.exception(SECONDS)
     rechecks._runs.clear()
 
 
@@ -50,10 +50,8 @@ def pressed() -> AppTest:
 
 
 def ended(app: AppTest) -> AppTest:
-    until = time.monotonic() + SECONDS
-    while any(run.is_under_way for run in rechecks._runs.values()):
-        assert time.monotonic() < until
-        time.sleep(0.1)
+    for run in rechecks._runs.values():
+        run.found.result(SECONDS)
     return app.run()
 
 
@@ -85,9 +83,10 @@ def test_why_a_model_cannot_be_rechecked_is_told(folder: Path) -> None:
     assert "there is no such file or folder" in told
 
 
-def test_a_process_that_ends_without_a_word_is_told(folder: Path) -> None:
+def test_a_process_that_dies_takes_nothing_with_it(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     measure(Request((5, 6, 7), model=str(folder), k=2), Store())
-    app = pressed()
-    for run in rechecks._runs.values():
-        run.process.kill()
-    assert ended(app).info[0].value == "It broke off: it was ended from outside."
+    monkeypatch.setattr(rechecks, "_rechecked", mortal.recheck)
+    told = ended(pressed()).info[0].value
+    assert told.startswith("Unknown: the worker process was ended by SIGSEGV")
