@@ -248,7 +248,8 @@ def plain_failures(model: nn.Module, what: str) -> Iterator[None]:
     except Exception as error:  # models raise whatever they like
         if is_out_of_memory(error):
             raise
-        told = next(iter(str(error).strip().splitlines()), "")
+        # Not by str(), which is the model's own code again.
+        told = next(iter(str(*error.args[:1]).strip().splitlines()), "")
         raise ComputeError(
             f"{type(model).__name__} {what}: its own code fails with {type(error).__name__}"
             + f" ({told})" * bool(told)

@@ -100,7 +100,7 @@ def end_of(queue, key):
         (SVD, SystemExit(3), "not foreseen (SystemExit: 3)"),
         (MODEL, MemoryError(), "may be used now: close other programs"),
         (SVD, RecursionError("too deep"), "not foreseen (RecursionError: too deep)"),
-        (MODEL, UnspeakableError(), "the worker died while it measured this"),
+        (MODEL, UnspeakableError(), "its own code fails with UnspeakableError"),
         (STORE, UnspeakableError(), "the worker died while it measured this"),
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, BaseException) else "",

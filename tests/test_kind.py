@@ -77,7 +77,7 @@ def test_a_model_whose_tokens_do_not_run_alone_runs_whole(name):
     """State-space layers keep a state that is no key and value."""
     model = architectures.build(named(name), scale=1.5)
     assert read(model, IDS).kind.why_whole
-    is_right(model, IDS[:6], (1, 3, 6))
+    is_right(model, IDS[:6], (1, 3, 6), tolerance=1e-4)  # a scan adds up rounding
 
 
 @pytest.mark.parametrize("name", ["moshi", "lfm2", "minimax"])
