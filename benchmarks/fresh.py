@@ -22,7 +22,7 @@ from benchmarks import common
 from coupling_core.models import prepare
 from coupling_core.records import DEFAULT_MODEL
 
-BEFORE = "9afd6e2"
+BEFORE = "d535a0a"
 PROMPT = "The cat sat on the mat because it was"
 ROUNDS, QUICK_ROUNDS = 7, 1
 THREADS = 1
