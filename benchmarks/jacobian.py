@@ -15,9 +15,10 @@ from torch.func import jacrev
 
 from benchmarks import common
 from coupling_core import reference
+from coupling_core.captured import Block
 from coupling_core.jacobian import block_jacobian
 from coupling_core.models import find_blocks
-from coupling_core.trace import Block, trace
+from coupling_core.trace import trace
 
 LENGTHS = {10: 3, 64: 2, 256: 1, 1024: 0}
 """Tokens: on how many blocks the peers run too."""

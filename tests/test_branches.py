@@ -7,9 +7,10 @@ from checks import relative
 from torch import nn
 
 from coupling_core.branches import branching
+from coupling_core.captured import Block
 from coupling_core.heads import CHUNK
 from coupling_core.jacobian import block_jacobian
-from coupling_core.trace import Block, trace
+from coupling_core.trace import trace
 
 IDS = [5, 17, 42, 8, 99, 17, 3]
 

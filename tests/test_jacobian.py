@@ -9,8 +9,9 @@ from checks import relative
 from torch import nn
 
 from coupling_core import ComputeError, InputError, precision, reference
+from coupling_core.captured import Block
 from coupling_core.jacobian import block_jacobian
-from coupling_core.trace import Block, trace
+from coupling_core.trace import trace
 
 IDS = [5, 17, 42, 8, 99, 17, 3]
 

@@ -11,11 +11,12 @@ from checks import relative
 from torch import nn
 
 from coupling_core import ComputeError, InputError, Request, View, measure, score_pairs
+from coupling_core.captured import Block
 from coupling_core.derivative import check_derivative, checked_jacobian
 from coupling_core.jacobian import block_jacobian
 from coupling_core.models import in_float32, load, weights, wrap
 from coupling_core.records import QUANTISATIONS
-from coupling_core.trace import Block, trace
+from coupling_core.trace import trace
 
 IDS = [5, 17, 42, 8, 99, 17, 3]
 CPU = torch.device("cpu")

@@ -9,7 +9,7 @@ from coupling_core.identity import ALIASES
 @pytest.mark.parametrize(
     ("query", "expected"),
     [
-        ({"blocks": "9-99"}, "Blocks '9-99' are out of range: this model has blocks 1..30"),
+        ({"blocks": "9-99"}, "Block 99 is out of range: this model has blocks 1..30"),
         ({"blocks": "nine"}, "Blocks 'nine' cannot be read"),
         ({"model": "no-such-model"}, "Model 'no-such-model' is unknown"),
         ({"model": "/no/such/folder"}, "Model '/no/such/folder': there is no such file or folder"),

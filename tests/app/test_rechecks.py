@@ -62,7 +62,8 @@ def test_what_is_unchanged_is_told_once_it_is_known(folder: Path) -> None:
     (begun,) = rechecks._runs.values()
     assert not app.button[0].click().run().warning
     assert list(rechecks._runs.values()) == [begun]
-    assert ended(app).success[0].value == "Unchanged to the bit."
+    # Which library multiplies is timed in each process: the other one may be told behind it.
+    assert ended(app).success[0].value.startswith("Unchanged to the bit")
 
 
 def test_there_is_one_at_a_time(folder: Path) -> None:
