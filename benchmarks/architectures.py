@@ -6,6 +6,7 @@ small by what its fields are called. What cannot be built so is told with its re
 
 import inspect
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -205,9 +206,7 @@ def _small(kind: Any, change: dict[str, Any]) -> Any:
             asked[name] = None
     for name, part in getattr(kind, "sub_configs", {}).items():
         if inspect.isclass(part) and name in vars(default):
-            try:
+            with suppress(Exception):  # a part that is any model of the library
                 asked[name] = _small(part, change)
-            except Exception:  # a part that is any model of the library
-                continue
     known = vars(default)
     return kind(**asked | {name: value for name, value in change.items() if name in known})

@@ -31,10 +31,10 @@ def exact(model):
     double, ids = copy.deepcopy(model.model).double(), model.encode(PROMPT)
     with precision.TrueFloat64():
         reader = read(double, ids)
-        whole = reader.whole(TOKEN)
+        whole = reader.whole
         norms = (None, reader.kind.final_norm)
         return [
-            positions.through_all(whole[block - 1], TOKEN, norm)
+            positions.through_all(whole[block - 1], TOKEN, norm)[:TOKEN]
             for block, norm in zip(BLOCKS, norms, strict=True)
         ]
 

@@ -16,8 +16,8 @@ pytestmark = [pytest.mark.real, pytest.mark.usefixtures("one_thread")]
 PROMPT = "What is the capital of France?"
 BLOCKS, FIXED, K = (9, 30), 4, 50
 SCORE = 2e-6
-"""Float32 scores agree with float64 ones to 4e-7, and to 1.1e-6 where a Jacobian of the last block is
-seen in the basis of the first token, whose singular values lie close."""
+"""Float32 scores agree with float64 ones to 4e-7, and to 1.1e-6 where a Jacobian of the last block
+is seen in the basis of the first token, whose singular values lie close."""
 
 
 @pytest.fixture(scope="module")
