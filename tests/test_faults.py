@@ -119,7 +119,7 @@ def test_whatever_is_raised_deep_inside_the_next_job_runs(
         fault.setattr(place, fails)
         failed = end_of(queue, queue.submit(request_, "ann", "cpu").key)
         wait_for_idle()
-    assert raised == [place]
+    assert set(raised) == {place}  # a model that fails on one token is tried on the whole prompt
     assert (failed.state, words in failed.error) == ("failed", True)
     assert isinstance(error, MemoryError) == ("memory ran out while measuring" in failed.error)
     assert queue.active() == []
