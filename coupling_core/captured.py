@@ -64,3 +64,10 @@ def distance(found: Tensor, expected: Tensor) -> float:
     """How far two tensors are apart, relative to the norm of the second; inf where not finite."""
     apart = float((found - expected).norm() / expected.norm().clamp_min(torch.finfo().tiny))
     return apart if apart == apart else float("inf")
+
+
+def random_directions(like: Float[Tensor, "*m d"], count: int) -> Float[Tensor, "count d"]:
+    """Random directions, the same each time."""
+    generator = torch.Generator().manual_seed(0)
+    drawn = torch.randn(count, like.shape[-1], generator=generator, dtype=torch.float64)
+    return drawn.to(like)

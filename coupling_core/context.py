@@ -23,6 +23,7 @@ from torch import Tensor, nn
 
 from coupling_core.branches import branching
 from coupling_core.calls import Call
+from coupling_core.captured import random_directions
 from coupling_core.decode import Capture
 from coupling_core.jacobian import (
     REPLAY_TOLERANCE,
@@ -233,8 +234,7 @@ def _is_right(
     found: tuple[Float[Tensor, "token d d"], Float[Tensor, "d d"]],
 ) -> bool:
     """Whether the block's own code pulls random cotangents back to the same, token by token."""
-    generator = torch.Generator().manual_seed(0)
-    u = torch.randn(COTANGENTS, f.numel(), generator=generator, dtype=torch.float64).to(f)
+    u = random_directions(f, COTANGENTS)
     of_source, of_own = batched_gradients(f, [source.x, x], u)
     if of_source is None or of_own is None:
         return False

@@ -19,7 +19,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from coupling_core.calls import Call
-from coupling_core.captured import Block
+from coupling_core.captured import Block, random_directions
 from coupling_core.chunks import is_out_of_memory
 from coupling_core.errors import ComputeError
 from coupling_core.jacobian import batched_gradients, block_jacobian, residual
@@ -75,29 +75,31 @@ def checked_jacobian(block: Block, final_norm: nn.Module | None = None) -> Float
         ComputeError: where J is zero or not finite, or not the derivative of what is computed.
     """
     jacobian = block_jacobian(block, final_norm)
-    if block.fast and gradient_error(block, jacobian, final_norm) > GRADIENT_TOLERANCE:
+    off = gradient_error(block, jacobian, final_norm)
+    if block.fast and off > GRADIENT_TOLERANCE:
         note("a Jacobian backwards", "the fast way was off")
         block = replace(block, fast=False)
         jacobian = block_jacobian(block, final_norm)
+        off = gradient_error(block, jacobian, final_norm)
     try:
-        _require_right(block, jacobian, final_norm)
+        _require_right(block, jacobian, final_norm, off)
     except ComputeError:
         with _doubled(_of_block(block, final_norm)) as double:
             if double is None or block.doubled is None:
                 raise
             fine = replace(block.doubled(), fast=False)
             jacobian = block_jacobian(fine, final_norm)
-            _require_right(fine, jacobian, final_norm)
+            off = gradient_error(fine, jacobian, final_norm)
+            _require_right(fine, jacobian, final_norm, off)
         note("a Jacobian in float64", "float32 was too coarse")
         return jacobian.to(block.state.dtype)
     return jacobian
 
 
 def _require_right(
-    block: Block, jacobian: Float[Tensor, "d d"], final_norm: nn.Module | None
+    block: Block, jacobian: Float[Tensor, "d d"], final_norm: nn.Module | None, off: float
 ) -> None:
-    """Refuse a Jacobian that is not what its block's gradients give, or not its derivative."""
-    off = gradient_error(block, jacobian, final_norm)
+    """Refuse a Jacobian that is `off` from its block's gradients, or is not its derivative."""
     if not off <= GRADIENT_TOLERANCE:
         raise ComputeError(
             f"the Jacobian of block {block.number} is not what its gradients give: along one "
@@ -302,10 +304,3 @@ def _runs(double: _Function, expected: Float[Tensor, " d"]) -> bool:
     size = expected.norm() + double.at.norm()  # f is what is left of two that are as large
     off = (y - expected).norm()
     return y.dtype == torch.float64 and bool(off <= GRADIENT_TOLERANCE * size)
-
-
-def random_directions(like: Float[Tensor, "*m d"], count: int) -> Float[Tensor, "count d"]:
-    """Random directions, the same each time."""
-    generator = torch.Generator().manual_seed(0)
-    drawn = torch.randn(count, like.shape[-1], generator=generator, dtype=torch.float64)
-    return drawn.to(like)

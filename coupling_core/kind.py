@@ -15,7 +15,13 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from coupling_core.calls import Call, is_same
-from coupling_core.captured import Block, at_one_row, at_one_token, distance
+from coupling_core.captured import (
+    Block,
+    at_one_row,
+    at_one_token,
+    distance,
+    random_directions,
+)
 from coupling_core.chunks import is_out_of_memory
 from coupling_core.errors import InputError
 from coupling_core.rows import Rows
@@ -102,7 +108,7 @@ class _Ends:
         hidden = call.hidden.detach().clone().requires_grad_()
         with torch.enable_grad():
             output = call.replay(hidden)[0]
-        cotangent = _random(output[0])
+        (cotangent,) = random_directions(output[0], 1)
         first, last = (
             torch.autograd.grad(output[at], hidden, cotangent, retain_graph=True)[0][0]
             for at in (0, -1)
@@ -189,8 +195,3 @@ def _is_norm(module: nn.Module, x: Tensor, y: Tensor) -> bool:
         large = x * (_LARGE / x.square().mean().sqrt())
         once, twice = module(large), module(2 * large)
     return bool((twice - once).norm() < _SCALES * once.norm())
-
-
-def _random(like: Float[Tensor, " d"]) -> Float[Tensor, " d"]:
-    generator = torch.Generator().manual_seed(0)
-    return torch.randn(like.shape, generator=generator, dtype=torch.float64).to(like)

@@ -13,9 +13,9 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from coupling_core.captured import Block
+from coupling_core.captured import Block, random_directions
 from coupling_core.decode import Capture
-from coupling_core.derivative import check_products, random_directions
+from coupling_core.derivative import check_products
 from coupling_core.jacobian import check_replay, residual
 
 
