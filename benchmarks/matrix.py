@@ -8,12 +8,14 @@ in words. Each runs in a process of its own, since some could end it.
 
 import json
 import multiprocessing
+import os
 import platform
 import sys
 import traceback
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -40,7 +42,7 @@ ROUNDING = 4 * torch.finfo(torch.float32).eps
 OF_THE_DEFINITION = 5
 """How many times the error may be the largest that the definition itself has at this block in
 float32, where that is more."""
-SECONDS = 600
+SECONDS = 1800
 GIVEN, LAST = 3, 7
 """The tokens that are fixed."""
 MODES = ("depth 1", "depth 5", "depth 9", "self", "fixed-input", "fixed-output")
@@ -190,7 +192,7 @@ def _collected(kind: Any) -> Iterator[list[tuple[Any, ...]]]:
 def isolated(architecture: Architecture, scale: float) -> list[Row]:
     """The same in a process that may die."""
     here, there = multiprocessing.Pipe(False)
-    process = multiprocessing.Process(target=_send, args=(judge, architecture, scale, there))
+    process = multiprocessing.Process(target=_send, args=(architecture, scale, there))
     process.start()
     there.close()
     try:
@@ -204,8 +206,17 @@ def isolated(architecture: Architecture, scale: float) -> list[Row]:
     return found or [Row("", None, "TIMEOUT", told=f"{SECONDS} s")]
 
 
-def _send(work: Callable[..., Any], architecture: Architecture, scale: float, pipe: Any) -> None:
-    pipe.send(work(architecture, scale))
+def _send(architecture: Architecture, scale: float, pipe: Any) -> None:
+    warnings.simplefilter("ignore")
+    transformers.logging.set_verbosity_error()
+    torch.set_num_threads(1)
+    pipe.send(judge(architecture, scale))
+
+
+def _judged_in_both_sizes(architecture: Architecture) -> list[Row]:
+    rows = [row for scale in SCALES for row in isolated(architecture, scale)]
+    sys.stderr.write(f"{architecture.name}: {dict(Counter(row.verdict for row in rows))}\n")
+    return rows
 
 
 HEAD = """\
@@ -284,17 +295,13 @@ def _line(name: str, rows: list[Row]) -> str:
 
 
 def main(target: Path) -> int:
-    """Judge all, and write the page."""
-    warnings.simplefilter("ignore")
-    transformers.logging.set_verbosity_error()
-    torch.set_num_threads(1)
-    multiprocessing.set_start_method("fork")
-    found: dict[str, list[Row]] = {}
-    for architecture in architectures.every():
-        rows = [row for scale in SCALES for row in isolated(architecture, scale)]
-        found[architecture.name] = rows
-        verdicts = Counter(row.verdict for row in rows)
-        sys.stderr.write(f"{architecture.name}: {dict(verdicts)}\n")
+    """Judge all, one a processor at a time, and write the page."""
+    multiprocessing.set_start_method("forkserver")  # this process has threads, and none may be cut
+    multiprocessing.set_forkserver_preload(["benchmarks.matrix"])
+    every = list(architectures.every())
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        judged = pool.map(_judged_in_both_sizes, every)
+        found = {each.name: rows for each, rows in zip(every, judged, strict=True)}
     target.write_text(page(found))
     target.with_suffix(".json").write_text(
         json.dumps({name: [asdict(row) for row in rows] for name, rows in found.items()}, indent=1)
