@@ -51,7 +51,7 @@ families: $(VENV)/installed-dev
 	$(BIN)/python -m benchmarks.matrix benchmarks/results/architectures.md
 
 gallery: $(VENV)/installed
-	$(BIN)/python -m coupling_core.gallery
+	$(BIN)/python -m coupling_core.experiments.gallery
 
 $(VENV)/installed: requirements.txt pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=...")'

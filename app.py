@@ -1,7 +1,7 @@
 """Start: a stored measurement, a trained model beside its untrained twin."""
 
-from explorer.shell import page
-from explorer.start import show
+from explorer.frame.shell import page
+from explorer.pages.start import show
 
 with page("Start") as state:
     show(state)

@@ -2,6 +2,6 @@
 
 from streamlit import App
 
-from explorer.serving import begin
+from explorer.server.serving import begin
 
 app = App("app.py", lifespan=begin)

@@ -22,9 +22,10 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import flop_registry
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from coupling_core import Request, hardware
-from coupling_core.models import load
-from coupling_core.products import ONEDNN, choice, product
+from coupling_core import Request
+from coupling_core.engine import hardware
+from coupling_core.engine.loading import load
+from coupling_core.engine.matrix_products import ONEDNN, choice, product
 
 ROOT = Path(__file__).parents[1]
 GEMM_SIZE = {"cpu": 2048, "cuda": 8192}

@@ -4,7 +4,7 @@ Models of three families, of many shapes with random weights, are measured in ev
 one thread. What is fitted and compared is CPU time, which other programs on the machine disturb far
 less than the clock on the wall; a large product beside each measurement tells the machine's rate.
 A quarter of the shapes is held out of the fit, and tells the errors. The coefficients are written
-into `coupling_core/cost.json`, from where they are read.
+into `coupling_core/measuring/cost.json`, from where they are read.
 """
 
 import json
@@ -23,8 +23,8 @@ from transformers import GPT2Config, GPT2LMHeadModel, GPTNeoXConfig, GPTNeoXForC
 
 from benchmarks import common
 from coupling_core import Request, measure
-from coupling_core.cost import COUNTED, FITTED, parts, product_rate, sort_of
-from coupling_core.probe import Probe
+from coupling_core.measuring.cost import COUNTED, FITTED, parts, product_rate, sort_of
+from coupling_core.measuring.probe import Probe
 
 SHAPES = {"depth": 48, "trajectory": 24}
 OTHERS = 20

@@ -11,8 +11,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from coupling_core import precision
-from coupling_core.models import find_blocks, find_stacks
+from coupling_core.engine.jacobians import true_float64
+from coupling_core.engine.loading import find_blocks, find_stacks
 
 NORM_TOLERANCE = 0.05
 """What an epsilon beside small states leaves; a mixture leaves half of the norm and more."""
@@ -94,7 +94,7 @@ class Definition:
             self.outputs[-1] = found
 
     def _exactly(self) -> Any:
-        return precision.TrueFloat64() if self.dtype == torch.float64 else nullcontext()
+        return true_float64.TrueFloat64() if self.dtype == torch.float64 else nullcontext()
 
     def jacobian(self, block: int, input_token: int, output_token: int) -> Tensor:
         """J^l_{t1 t2}; blocks and tokens from 1."""

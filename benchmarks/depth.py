@@ -13,7 +13,8 @@ from typing import Any
 import torch
 
 from benchmarks import common
-from coupling_core import Request, measure, reference
+from coupling_core import Request, measure
+from coupling_core.engine import reference
 
 LENGTHS = {
     1: {10: (30, 3), 64: (30, 3), 256: (3, 3), 1024: (0, 3)},

@@ -19,8 +19,8 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks import common
-from coupling_core.models import prepare
-from coupling_core.records import DEFAULT_MODEL
+from coupling_core.base.records import DEFAULT_MODEL
+from coupling_core.engine.loading import prepare
 
 BEFORE = "d535a0a"
 PROMPT = "The cat sat on the mat because it was"

@@ -18,12 +18,14 @@ import torch
 import transformers
 
 from benchmarks import common, jacobian
-from coupling_core import Request, hardware, measure, precision, reference
-from coupling_core.coupling import Pairs
-from coupling_core.jacobian import block_jacobian
-from coupling_core.models import find_blocks, in_float32
-from coupling_core.svd import top_svd
-from coupling_core.trace import trace
+from coupling_core import Request, measure
+from coupling_core.engine import hardware, reference
+from coupling_core.engine.jacobians import true_float64
+from coupling_core.engine.jacobians.same_token import block_jacobian
+from coupling_core.engine.jacobians.trace import trace
+from coupling_core.engine.loading import find_blocks, in_float32
+from coupling_core.engine.pairs.coupling import Pairs
+from coupling_core.engine.pairs.svd import top_svd
 
 TOKENS = 64
 BLOCKS = 3
@@ -76,7 +78,7 @@ def accuracy(shape: tuple[str, dict[str, Any]], device: str, ids: list[int]) -> 
         found["tf32"] = _jacobians(model, ids)
     finally:
         torch.set_float32_matmul_precision("highest")
-    with precision.TrueFloat64():
+    with true_float64.TrueFloat64():
         true = _jacobians(model.double(), ids)
     return {
         name: [float((J - T).norm() / T.norm()) for J, T in zip(of, true, strict=True)]

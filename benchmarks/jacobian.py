@@ -14,11 +14,11 @@ import torch
 from torch.func import jacrev
 
 from benchmarks import common
-from coupling_core import reference
-from coupling_core.captured import Block
-from coupling_core.jacobian import block_jacobian
-from coupling_core.models import find_blocks
-from coupling_core.trace import trace
+from coupling_core.engine import reference
+from coupling_core.engine.jacobians.captured_block import Block
+from coupling_core.engine.jacobians.same_token import block_jacobian
+from coupling_core.engine.jacobians.trace import trace
+from coupling_core.engine.loading import find_blocks
 
 LENGTHS = {10: 3, 64: 2, 256: 1, 1024: 0}
 """Tokens: on how many blocks the peers run too."""

@@ -8,9 +8,10 @@ import numpy as np
 
 from benchmarks import worlds
 from benchmarks.worlds import Course, Draw, Models, Runs
-from coupling_core import mean_interval, sentences, statistics
-from coupling_core.records import METHODS
-from coupling_core.vision.rates import rate_effect
+from coupling_core import mean_interval
+from coupling_core.analysis import sentences, statistics
+from coupling_core.base.records import METHODS
+from coupling_core.experiments.vision.rates import rate_effect
 
 Judged = tuple[bool, bool]
 """Whether a sentence is said, and whether it is false."""

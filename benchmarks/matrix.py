@@ -30,9 +30,9 @@ from benchmarks import architectures
 from benchmarks.architectures import IDS, Architecture
 from benchmarks.definition import Definition
 from coupling_core import CouplingError, Request, measure
-from coupling_core.coupling import Pairs
-from coupling_core.models import find_stacks, start_token
-from coupling_core.token_coupling import Positions
+from coupling_core.engine.loading import find_stacks, start_token
+from coupling_core.engine.pairs.coupling import Pairs
+from coupling_core.engine.pairs.token_coupling import Positions
 
 SCALES = (0.2, 1.5)
 """Standard deviations of the weights, in units of 0.1: nearly linear blocks, and far from it."""

@@ -12,10 +12,11 @@ from pydoc_data.topics import topics
 import numpy as np
 
 from benchmarks import common
-from coupling_core import Request, mean_interval, trajectory
-from coupling_core.decode import read
-from coupling_core.models import evaluating, in_float32, load
-from coupling_core.paths import normed, raw_states
+from coupling_core import Request, mean_interval
+from coupling_core.analysis import trajectory
+from coupling_core.engine.jacobians.decode import read
+from coupling_core.engine.loading import evaluating, in_float32, load
+from coupling_core.engine.token_paths import normed, raw_states
 
 PROMPTS, TOKENS = 60, 64
 LETTERS = 1000

@@ -18,7 +18,7 @@ from transformers import PreTrainedTokenizerFast
 
 from benchmarks import common
 from coupling_core import Request, measure
-from coupling_core.models import load
+from coupling_core.engine.loading import load
 
 SHAPE = {
     "d": 2048,

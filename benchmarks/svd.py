@@ -16,9 +16,9 @@ import torch
 from torch import Tensor
 
 from benchmarks import common
-from coupling_core.jacobian import block_jacobian
-from coupling_core.svd import DELTA, certify, top_svd
-from coupling_core.trace import trace
+from coupling_core.engine.jacobians.same_token import block_jacobian
+from coupling_core.engine.jacobians.trace import trace
+from coupling_core.engine.pairs.svd import DELTA, certify, top_svd
 
 PROMPT_ENDS = (10, 64, 200, 500)
 """The prompts: the text up to so many tokens, each seen at its last."""

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from benchmarks import common
 
 if TYPE_CHECKING:
-    from coupling_core.sweeps import Plan, State
+    from coupling_core.experiments.sweeps import Plan, State
 
 PROMPTS, WARM_UP, REPEATS = 8, 2, 3
 STEPS = (0, 128, 1000, 4000)
@@ -41,7 +41,7 @@ _LARGE = '[[models]]\nmodel = "smollm2-135m"\n'
 
 def plan(folder: Path, name: str, models: str, texts: list[str]) -> "Plan":
     """A sweep of these models and prompts."""
-    from coupling_core import sweeps
+    from coupling_core.experiments import sweeps
 
     (folder / f"{name}.txt").write_text("\n".join(texts))
     path = folder / f"{name}.toml"
@@ -56,8 +56,9 @@ def texts(count: int, start: int) -> list[str]:
 
 def run(folder: Path, workers: int, models: str, count: int, turn: int) -> "State":
     """Run the sweep in a store of its own, and give how it ended."""
-    from coupling_core import Store, sweeps
-    from coupling_core.sweeps import clusters
+    from coupling_core import Store
+    from coupling_core.experiments import sweeps
+    from coupling_core.experiments.sweeps import clusters
 
     store = Store(folder / f"store-{workers}-{turn}")
     with common.threads(workers), clusters.local(workers) as client:

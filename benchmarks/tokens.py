@@ -13,10 +13,14 @@ from typing import Any
 from torch import Tensor
 
 from benchmarks import common
-from coupling_core import precision
-from coupling_core.calls import Call
-from coupling_core.decode import Reader, read
-from coupling_core.positions import output_jacobians, self_jacobians, through_all
+from coupling_core.engine.jacobians import true_float64
+from coupling_core.engine.jacobians.between_tokens import (
+    output_jacobians,
+    self_jacobians,
+    through_all,
+)
+from coupling_core.engine.jacobians.captured_calls import Call
+from coupling_core.engine.jacobians.decode import Reader, read
 
 LENGTH, BLOCKS, SAMPLE = 64, (15, 16), (1, 22, 43, 64)
 QUICK = 8, (2, 3), (1, 8)
@@ -82,7 +86,7 @@ def differences(
         float32 is from that in float64, its `rounding`.
     """
     ours, expected = both_ways(read(model, ids), blocks, sample)
-    with precision.TrueFloat64():
+    with true_float64.TrueFloat64():
         exact_ours, exact = both_ways(read(copy.deepcopy(model).double(), ids), blocks, sample)
     return {
         mode: {

@@ -21,7 +21,7 @@ from typing import Any
 import psutil
 
 from benchmarks import common
-from coupling_core.suites import find_suite
+from coupling_core.sources.suites import find_suite
 
 SUITE = "mini-64"
 MOVES, QUICK_MOVES = 200, 5

@@ -13,12 +13,12 @@ from transformers import ViTConfig, ViTModel
 
 from benchmarks import common
 from coupling_core import Request, measure
-from coupling_core.calls import Call
-from coupling_core.captured import Block, at_one_row
-from coupling_core.decode import read
-from coupling_core.images import from_pixels
-from coupling_core.jacobian import block_jacobian
-from coupling_core.rows import Rows
+from coupling_core.base.images import from_pixels
+from coupling_core.engine.jacobians.captured_block import Block, at_one_row
+from coupling_core.engine.jacobians.captured_calls import Call
+from coupling_core.engine.jacobians.decode import read
+from coupling_core.engine.jacobians.one_row import Rows
+from coupling_core.engine.jacobians.same_token import block_jacobian
 
 CLASS = 1
 ROUNDS, PEER_ROUNDS = 3, 1

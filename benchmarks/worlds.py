@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from coupling_core.statistics import ModelMeans, Points
+from coupling_core.analysis.statistics import ModelMeans, Points
 
 SCORED = (2, 6, 3, 4, 2, 2, 3, 1, 2, 3, 2, 1, 1, 2, 2)
 """Models with a leaderboard score of each family in `sweeps/models.csv`."""

@@ -1,28 +1,22 @@
 """Transformer block coupling: how far a transformer's linearised blocks act in one common basis.
 
-The stages, in the order in which a measurement passes through them:
+The rooms, from the ground up; a room imports those above it in this list, and `engine`, `store` and
+`figures` do not know one another:
 
-    models -> trace -> jacobian -> svd -> coupling -> measure -> store -> scores -> figures
+    base            what all stand on
+    sources         which model, which prompt, and where they come from
+    analysis        numbers from stored results
+    engine          from a model and a prompt to numbers: all that needs torch
+    store           results on a disk
+    figures         a record in, a plotly Figure out
+    measuring       the front door: a request in, a result out
+    experiments     many measurements, or the training of models to be measured
+    serving         several people and one machine
+    cli             the command line
 
-between the tokens of a prompt
+A measurement passes through them so:
 
-    models -> decode -> positions -> svd -> token_coupling -> token_scores
-
-and along the path of each token
-
-    models -> decode -> tail, linearised -> paths -> trajectory -> projection
-
-over the checkpoints of a training run
-
-    suites -> measure, store -> training -> course -> figures
-
-the same of images, which are prompts too
-
-    images -> models -> measure
-
-and over many models with many prompts
-
-    prompts, catalogue -> sweeps -> statistics -> findings -> figures
+    sources -> engine.loading -> engine.jacobians -> engine.pairs -> store -> analysis -> figures
 
 `measure` is the front door, and for many models `sweeps.read`, `sweeps.make` and `sweeps.run` are;
 `reference` holds the slow, obvious version of each stage, and `compat` the two functions of the
@@ -33,24 +27,12 @@ first used, so that a stored result is read without them.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from coupling_core.compare import Comparison, compare, summarise
-from coupling_core.course import Course, StepNumbers, numbers
-from coupling_core.errors import Cancelled, ComputeError, CouplingError, InputError
-from coupling_core.graph import layer_graph
-from coupling_core.locality import locality
-from coupling_core.measure import measure
-from coupling_core.projection import ProjectedPaths, project_paths
-from coupling_core.recheck import Recheck, recheck
-from coupling_core.records import DEFINITIONS, Certificate, PathView, Request, View, parse_blocks
-from coupling_core.results import (
-    DepthResult,
-    PositionCoupling,
-    Progress,
-    TokenMeansResult,
-    TokensResult,
-    TrajectoryResult,
-)
-from coupling_core.scores import (
+from coupling_core.analysis.by_step import Course, StepNumbers, numbers
+from coupling_core.analysis.compare import Comparison, compare, summarise
+from coupling_core.analysis.graph import layer_graph
+from coupling_core.analysis.locality import locality
+from coupling_core.analysis.projection import ProjectedPaths, project_paths
+from coupling_core.analysis.scores import (
     Interval,
     Scores,
     chance_floor,
@@ -60,24 +42,43 @@ from coupling_core.scores import (
     score_by_k,
     score_pairs,
 )
-from coupling_core.store import Store
-from coupling_core.suites import Suite, find_suite
-from coupling_core.token_scores import PositionScores, by_distance, score_positions
-from coupling_core.training import collect
-from coupling_core.trajectory import (
+from coupling_core.analysis.token_scores import PositionScores, by_distance, score_positions
+from coupling_core.analysis.trajectory import (
     equidistance,
     expodistance,
     growth_rates,
     line_shape,
     windowed_line_shape,
 )
+from coupling_core.base.errors import Cancelled, ComputeError, CouplingError, InputError
+from coupling_core.base.records import (
+    DEFINITIONS,
+    Certificate,
+    PathView,
+    Request,
+    View,
+    parse_blocks,
+)
+from coupling_core.base.results import (
+    DepthResult,
+    PositionCoupling,
+    Progress,
+    TokenMeansResult,
+    TokensResult,
+    TrajectoryResult,
+)
+from coupling_core.measuring.measure import measure
+from coupling_core.measuring.recheck import Recheck, recheck
+from coupling_core.measuring.stored_steps import collect
+from coupling_core.sources.suites import Suite, find_suite
+from coupling_core.store.disk import Store
 
 if TYPE_CHECKING:
     from coupling_core import sweeps
-    from coupling_core.decode import read
-    from coupling_core.findings import Findings, Question, find
-    from coupling_core.prompts import PromptSource
-    from coupling_core.token_coupling import couple_positions
+    from coupling_core.analysis.findings import Findings, Question, find
+    from coupling_core.engine.jacobians.decode import read
+    from coupling_core.engine.pairs.token_coupling import couple_positions
+    from coupling_core.sources.prompts import PromptSource
 
 __all__ = [  # noqa: RUF022 - by stage, not by name
     # what goes in, and what comes out
@@ -148,12 +149,12 @@ __all__ = [  # noqa: RUF022 - by stage, not by name
 ]
 
 _SLOW = {
-    "read": "decode",
-    "couple_positions": "token_coupling",
-    "PromptSource": "prompts",
-    "Question": "findings",
-    "find": "findings",
-    "Findings": "findings",
+    "read": "engine.jacobians.decode",
+    "couple_positions": "engine.pairs.token_coupling",
+    "PromptSource": "sources.prompts",
+    "Question": "analysis.findings",
+    "find": "analysis.findings",
+    "Findings": "analysis.findings",
 }
 
 

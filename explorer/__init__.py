@@ -9,5 +9,9 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 # Whole packages, before a page asks for a part of one: where two visitors' threads import a package
 # and a module of it at once, each waits for the other, and Python shows one of them half of it.
-for _package in ("coupling_core.exports", "coupling_core.figures.tokens", "coupling_core.hub"):
+for _package in (
+    "coupling_core.analysis.exports",
+    "coupling_core.figures.tokens",
+    "coupling_core.sources.hub",
+):
     import_module(_package)

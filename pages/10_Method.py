@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from explorer import guide
-from explorer.shell import page
+from explorer.frame.shell import page
+from explorer.panels import guide
 
 TEXT_WIDTH = 780
 """In pixels: a line that the eye can follow."""

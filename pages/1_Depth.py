@@ -2,9 +2,9 @@
 
 import streamlit as st
 
-from explorer import depth
-from explorer.compute import answer
-from explorer.shell import page
+from explorer.asking.compute import answer
+from explorer.frame.shell import page
+from explorer.pages import depth
 
 with page("Depth") as state:
     st.title("Coupling across depth", anchor=False)

@@ -2,9 +2,9 @@
 
 import streamlit as st
 
-from explorer import tokens
-from explorer.compute import answer
-from explorer.shell import page
+from explorer.asking.compute import answer
+from explorer.frame.shell import page
+from explorer.pages import tokens
 
 with page("Tokens") as state:
     st.title("Coupling between tokens", anchor=False)

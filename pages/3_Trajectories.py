@@ -2,9 +2,9 @@
 
 import streamlit as st
 
-from explorer import trajectories
-from explorer.compute import answer
-from explorer.shell import page
+from explorer.asking.compute import answer
+from explorer.frame.shell import page
+from explorer.pages import trajectories
 
 with page("Trajectories") as state:
     st.title("Paths through depth", anchor=False)

@@ -2,9 +2,9 @@
 
 import streamlit as st
 
-from explorer import layer_graph
-from explorer.compute import answer
-from explorer.shell import page
+from explorer.asking.compute import answer
+from explorer.frame.shell import page
+from explorer.pages import layer_graph
 
 with page("Layer graph") as state:
     st.title("The blocks as a graph", anchor=False)

@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from explorer import training
-from explorer.shell import page
+from explorer.frame.shell import page
+from explorer.pages.training import page as training
 
 with page("Training") as state:
     st.title("Coupling through training", anchor=False)

@@ -1,7 +1,7 @@
 """Generalization: whether models that are more coupled perform better."""
 
-from explorer import generalization
-from explorer.shell import page
+from explorer.frame.shell import page
+from explorer.pages.generalization import page as generalization
 
 with page("Generalization") as state:
     generalization.show(state)

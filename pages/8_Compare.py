@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from explorer import compare
-from explorer.shell import page
+from explorer.frame.shell import page
+from explorer.pages import compare
 
 with page("Compare") as state:
     st.title("Two results side by side", anchor=False)

@@ -2,8 +2,10 @@
 
 import streamlit as st
 
-from explorer import jobs_list, runs, sweeps_list, upload
-from explorer.shell import page
+from explorer.asking import jobs_list
+from explorer.frame.shell import page
+from explorer.pages.runs import page as runs
+from explorer.pages.runs import sweeps_list, upload
 
 with page("Runs"):
     st.title("Runs", anchor=False)

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from coupling_core import trajectory
-from coupling_core.keys import make_key
-from coupling_core.records import ROLES, SAMPLED_DEFINITIONS, Certificate, Request, View
-from coupling_core.results import DepthResult, TrajectoryResult
-from coupling_core.scores import score
+from coupling_core.analysis import trajectory
+from coupling_core.analysis.scores import score
+from coupling_core.base.records import ROLES, SAMPLED_DEFINITIONS, Certificate, Request, View
+from coupling_core.base.results import DepthResult, TrajectoryResult
+from coupling_core.store.request_key import make_key
 
 PROMPT = "The cat sat down"
 TOKENS = ("The", " cat", " sat", " down")

@@ -9,7 +9,7 @@ import numpy as np
 import tiny
 
 from coupling_core import Request, measure
-from coupling_core.models.content import content
+from coupling_core.engine.loading.content import content
 
 FAMILIES = (
     "llama", "gemma3", "bert", "gpt2", "gpt_neox", "mistral", "mixtral", "falcon_rw", "phi3",

@@ -30,7 +30,7 @@ def _own_folders(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Keep the tests out of the user's store and cache; real models need the converted weights."""
-    from coupling_core.settings import settings
+    from coupling_core.base.settings import settings
 
     settings.cache_clear()  # a test before may have set some
     monkeypatch.setenv("COUPLING_STORE", str(tmp_path / "store"))
@@ -69,7 +69,7 @@ def one_thread() -> Iterator[None]:
 @pytest.fixture(scope="module")
 def loaded(request: pytest.FixtureRequest) -> Any:
     """The model of the file's `REQUEST`."""
-    from coupling_core.models import load
+    from coupling_core.engine.loading import load
 
     return load(request.module.REQUEST, "cpu")
 

@@ -86,7 +86,7 @@ def client(monkeypatch: pytest.MonkeyPatch, folder: Path, hub: FakeHub | None = 
     """Give the hub's client a cache of the test's own, and this hub or none; its constants."""
     from huggingface_hub import constants
 
-    from coupling_core.hub import blobs, naming
+    from coupling_core.sources.hub import blobs, naming
 
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(folder / "hub"))
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", hub is None)

@@ -10,13 +10,13 @@ from typing import Any
 
 from cases import random_result
 
-from coupling_core import deaths
-from coupling_core.errors import ComputeError
-from coupling_core.identity import identify
-from coupling_core.measure import measure as really
-from coupling_core.records import Request
-from coupling_core.results import Progress, Result
-from coupling_core.store import Store
+from coupling_core.base.errors import ComputeError
+from coupling_core.base.records import Request
+from coupling_core.base.results import Progress, Result
+from coupling_core.measuring import deaths
+from coupling_core.measuring.measure import measure as really
+from coupling_core.sources.identity import identify
+from coupling_core.store.disk import Store
 
 BLOCKS = 3
 
@@ -100,10 +100,10 @@ def slowly(seconds: float) -> str:
 
 def move(environment: dict[str, str]) -> None:
     """Go on in another test's environment, with none of its models."""
-    from coupling_core import models
-    from coupling_core.settings import settings
+    from coupling_core.base.settings import settings
+    from coupling_core.engine import loading
 
-    models.forget()
+    loading.forget()
 
     os.environ.clear()
     os.environ.update(environment)
@@ -112,6 +112,6 @@ def move(environment: dict[str, str]) -> None:
 
 def kept() -> list[str]:
     """Which models are in memory."""
-    from coupling_core.models import loading
+    from coupling_core.engine.loading import loading
 
     return [key.location for key in loading._kept._models]

@@ -19,13 +19,14 @@ import psutil
 import pytest
 from cases import content, random_result
 
-from coupling_core.archive import TEMPORARY, encode
-from coupling_core.errors import ComputeError
-from coupling_core.heartbeat import problem
-from coupling_core.measure import measure
-from coupling_core.records import Request
-from coupling_core.results import DepthResult, Progress
-from coupling_core.store import Store
+from coupling_core.base.errors import ComputeError
+from coupling_core.base.records import Request
+from coupling_core.base.results import DepthResult, Progress
+from coupling_core.base.writing import TEMPORARY
+from coupling_core.measuring.measure import measure
+from coupling_core.serving.heartbeat import problem
+from coupling_core.store.archive import encode
+from coupling_core.store.disk import Store
 
 ROUNDS = 30
 SPAWN = get_context("spawn")
@@ -183,7 +184,7 @@ def compute_while_the_disk_is_full(root: Path) -> None:
     """Jobs on a disk that is full before they compute, or once they have, or not writable."""
     import tiny  # torch
 
-    from coupling_core.jobs import Jobs
+    from coupling_core.serving.jobs import Jobs
 
     folder = tiny.folder(root / "model")
     store, ballast = own_store(root / "store"), Ballast(root)

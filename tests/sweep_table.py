@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 
 from coupling_core import Store
-from coupling_core.statistics import Points
-from coupling_core.sweeps import Journal, write_table
-from coupling_core.sweeps.table import COLUMNS
+from coupling_core.analysis.statistics import Points
+from coupling_core.experiments.sweeps import Journal, write_table
+from coupling_core.experiments.sweeps.table import COLUMNS
 
 KS = (4, 8, 16)
 LEVELS = (1.0, 2.0, 3.0)

@@ -5,8 +5,8 @@ import json
 import pytest
 from saying import saying
 
-from coupling_core.errors import InputError
-from coupling_core.sign_in import admits, provider_problem, read_auth
+from coupling_core.base.errors import InputError
+from coupling_core.serving.sign_in import admits, provider_problem, read_auth
 
 ALLOWED = ("*@uni.example", "kim@else.example")
 

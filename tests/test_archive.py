@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.numpy import save as save_tensors
 
-from coupling_core import archive, keys
-from coupling_core.archive import decode, encode, load, read_header, save
-from coupling_core.errors import InputError
-from coupling_core.records import Request
-from coupling_core.results import Sizes
+from coupling_core.base.errors import InputError
+from coupling_core.base.records import Request
+from coupling_core.base.results import Sizes
+from coupling_core.store import archive, request_key
+from coupling_core.store.archive import decode, encode, load, read_header, save
 
 RESULT = random_result()
 DATA = encode(RESULT)
@@ -121,7 +121,7 @@ def test_an_old_schema_is_recognised(
     path = tmp_path / "r.safetensors"
     with monkeypatch.context() as old:
         old.setattr(archive, "SCHEMA", 0)
-        old.setattr(keys, "SCHEMA", 0)
+        old.setattr(request_key, "SCHEMA", 0)
         save(random_result(), path)
         assert load(path).n_blocks == RESULT.n_blocks
     with pytest.raises(InputError, match="was written in schema 0, and this version reads schema"):

@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_info
 
 import benchmarks
 from benchmarks import common, gpu, growth, readme, svd
-from coupling_core.products import product
+from coupling_core.engine.matrix_products import product
 
 
 def well_formed(name, results):

@@ -8,13 +8,13 @@ import tiny
 from cases import random_result
 
 from coupling_core import InputError, Request, View, compare, figures, layer_graph, measure
-from coupling_core.exports.depth import arrays as depth_arrays
+from coupling_core.analysis.exports.depth import arrays as depth_arrays
+from coupling_core.analysis.locality import locality
+from coupling_core.analysis.scores import mean_by_k, score_by_k, score_pairs
+from coupling_core.analysis.subspaces import stored_angles
+from coupling_core.analysis.token_scores import score_positions, score_positions_by_k
+from coupling_core.base.records import resolve_block, resolve_blocks
 from coupling_core.figures import tables
-from coupling_core.locality import locality
-from coupling_core.records import resolve_block, resolve_blocks
-from coupling_core.scores import mean_by_k, score_by_k, score_pairs
-from coupling_core.subspaces import stored_angles
-from coupling_core.token_scores import score_positions, score_positions_by_k
 
 VIEW = View(k=4)
 RESULT = random_result()

@@ -8,12 +8,13 @@ import pytest
 import tiny
 from fake_hub import REPO, FakeHub, client
 
-from coupling_core import Cancelled, ComputeError, InputError, Request, Store, hub, measure
-from coupling_core.borrowing import Borrower
-from coupling_core.hub import cache
-from coupling_core.jobs import Jobs
-from coupling_core.models import load, loading
-from coupling_core.models.keeping import Kept
+from coupling_core import Cancelled, ComputeError, InputError, Request, Store, measure
+from coupling_core.engine.loading import load, loading
+from coupling_core.engine.loading.keeping import Kept
+from coupling_core.measuring.borrowing import Borrower
+from coupling_core.serving.jobs import Jobs
+from coupling_core.sources import hub
+from coupling_core.sources.hub import cache
 
 STEPS = ("step0", "step8")
 PATIENCE = 30

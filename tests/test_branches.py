@@ -6,11 +6,11 @@ import torch
 from checks import relative
 from torch import nn
 
-from coupling_core.branches import branching
-from coupling_core.captured import Block
-from coupling_core.heads import CHUNK
-from coupling_core.jacobian import block_jacobian
-from coupling_core.trace import trace
+from coupling_core.engine.jacobians.attention_heads import CHUNK
+from coupling_core.engine.jacobians.branches import branching
+from coupling_core.engine.jacobians.captured_block import Block
+from coupling_core.engine.jacobians.same_token import block_jacobian
+from coupling_core.engine.jacobians.trace import trace
 
 IDS = [5, 17, 42, 8, 99, 17, 3]
 

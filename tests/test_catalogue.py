@@ -5,16 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from coupling_core import archive
-from coupling_core.catalogue import (
+from coupling_core.base.errors import ComputeError, InputError
+from coupling_core.base.folders import user_cache
+from coupling_core.sources.catalogue import (
     CatalogueModel,
     catalogue,
     read_catalogue,
     write_catalogue,
 )
-from coupling_core.errors import ComputeError, InputError
-from coupling_core.folders import user_cache
-from coupling_core.identity import is_hub_id
+from coupling_core.sources.identity import is_hub_id
+from coupling_core.store import archive
 
 FILE = Path(__file__).parents[1] / "sweeps" / "models.csv"
 OWN = CatalogueModel("me/mine", "Mine", 1_000_000, 4, 64, score=12.5, tuned=True, note='a, "b"\nc')
@@ -88,7 +88,7 @@ def test_without_own_models_those_that_ship_are_all(models):
 
 
 def test_outside_a_checkout_own_models_are_all(monkeypatch, tmp_path):
-    monkeypatch.setattr("coupling_core.catalogue.SWEEPS", tmp_path / "nowhere")
+    monkeypatch.setattr("coupling_core.sources.catalogue.SWEEPS", tmp_path / "nowhere")
     assert catalogue() == []
     write_catalogue(user_cache() / "models.csv", [OWN])
     assert catalogue() == [OWN]

@@ -12,10 +12,11 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from coupling_core import ComputeError, Request, chunks, measure
-from coupling_core.chunks import Chunks, asked_bytes, is_out_of_memory
-from coupling_core.decode import read
-from coupling_core.positions import through_all
+from coupling_core import ComputeError, Request, measure
+from coupling_core.engine import out_of_memory
+from coupling_core.engine.jacobians.between_tokens import through_all
+from coupling_core.engine.jacobians.decode import read
+from coupling_core.engine.out_of_memory import Chunks, asked_bytes, is_out_of_memory
 
 ROUNDING = 1e-5
 """Of float32 products of another shape: relative to the largest entry."""
@@ -26,7 +27,8 @@ import json, re, resource
 from pathlib import Path
 import torch
 from transformers import BertConfig, BertForMaskedLM
-from coupling_core import Request, chunks, measure
+from coupling_core import Request, measure
+from coupling_core.engine import out_of_memory
 
 def bytes_of(name):
     status = Path("/proc/self/status").read_text()
@@ -43,7 +45,7 @@ before = bytes_of("VmSize")
 expected = measure(request, model=model)
 took = bytes_of("VmPeak") - before
 halved = []
-chunks.when_short(lambda: halved.append(1))
+out_of_memory.when_short(lambda: halved.append(1))
 resource.setrlimit(resource.RLIMIT_AS, (before + int(0.6 * took), resource.RLIM_INFINITY))
 found = measure(request, model=model)
 worst = abs(found.singular_values - expected.singular_values).max() / expected.singular_values.max()
@@ -118,11 +120,11 @@ def test_real_failures_are_known_with_what_they_asked_for(allocate):
 
 
 def test_what_is_kept_goes_when_memory_is_short(tmp_path):
-    from coupling_core.models import load, loading
+    from coupling_core.engine.loading import load, loading
 
     load(Request("-", model=str(tiny.folder(tmp_path / "tiny"))), "cpu")
     assert len(loading._kept)
-    chunks.relieve()
+    out_of_memory.relieve()
     assert len(loading._kept) == 0
 
 
@@ -182,7 +184,7 @@ def test_what_fits_in_no_part_is_told_with_what_is_needed(tmp_path, monkeypatch)
     def fails(*_):
         raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 3.00 GiB")
 
-    monkeypatch.setattr("coupling_core.derivative.block_jacobian", fails)
+    monkeypatch.setattr("coupling_core.engine.jacobians.derivative_check.block_jacobian", fails)
     request = Request("The cat sat", model=str(tiny.folder(tmp_path / "tiny")), k=4)
     with pytest.raises(ComputeError) as told:
         measure(request, device="cpu")

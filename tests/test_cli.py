@@ -13,9 +13,9 @@ import tiny
 from cases import random_result
 
 from coupling_core import Request, Store, View, measure, score_pairs
-from coupling_core.archive import load
-from coupling_core.digests import seal
-from coupling_core.scores import mean_interval, mean_off_diagonal
+from coupling_core.analysis.scores import mean_interval, mean_off_diagonal
+from coupling_core.sources.file_hashes import seal
+from coupling_core.store.archive import load
 
 PROMPT = "The cat sat on the mat"
 OTHER = "the dog lay down"
@@ -85,7 +85,7 @@ def test_the_second_time_it_comes_from_the_store_under_the_same_key(depth):
 
 def test_views_of_a_stored_result_never_compute(depth, monkeypatch):
     depth("--prompt", PROMPT)
-    monkeypatch.setattr(sys.modules["coupling_core.measure"], "_compute", None)
+    monkeypatch.setattr(sys.modules["coupling_core.measuring.measure"], "_compute", None)
     view = ("--k", 3, "--definition", "alignment", "--role", "B", "--blocks", "2,4", "--p", 2)
     assert printed(depth("--prompt", PROMPT, *view, "--json"))["stored"] is True
 
@@ -314,7 +314,7 @@ def test_blocks_that_a_stored_result_lacks_are_refused(depth):
 
 @pytest.mark.parametrize("closed", ["--out", "--store"])
 def test_what_cannot_be_written_is_refused_before_computing(depth, monkeypatch, closed):
-    monkeypatch.setattr("coupling_core.models.load", None)
+    monkeypatch.setattr("coupling_core.engine.loading.load", None)
     target = {"--out": "/proc/r.npz", "--store": "/proc/store"}[closed]
     assert "cannot be written" in complaint(depth("--prompt", PROMPT, closed, target))
 
@@ -344,7 +344,7 @@ def test_memory_that_runs_out_is_status_1(depth, monkeypatch, error):
     def too_much(*_):
         raise error
 
-    monkeypatch.setattr("coupling_core.derivative.block_jacobian", too_much)
+    monkeypatch.setattr("coupling_core.engine.jacobians.derivative_check.block_jacobian", too_much)
     assert "memory ran out" in complaint(depth("--prompt", PROMPT), status=1)
 
 
@@ -597,7 +597,7 @@ def test_a_store_of_ones_own_is_listed(run, tmp_path):
 @pytest.fixture
 def gguf_alias(monkeypatch, tmp_path):
     """An alias whose file can be put or left out."""
-    from coupling_core import identity
+    from coupling_core.sources import identity
 
     alias = identity.Alias("Toy", "toy_package", "pip install toy", "toy.gguf", "0" * 64)
     monkeypatch.setitem(identity.ALIASES, "toy", alias)
@@ -652,7 +652,7 @@ def test_a_folder_needs_no_preparing(run, folder):
 def test_preparing_converts_once(run, gguf_alias, monkeypatch):
     asked = []
     (gguf_alias / "toy.gguf").write_bytes(b"GGUF")
-    monkeypatch.setattr("coupling_core.models.convert.convert", asked.append)
+    monkeypatch.setattr("coupling_core.engine.loading.convert.convert", asked.append)
     status, out, err = run("models", "--prepare", "toy")
     assert status == 0
     assert [source.name for source in asked] == ["Toy"]

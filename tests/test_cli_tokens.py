@@ -8,7 +8,7 @@ import pytest
 import tiny
 
 from coupling_core import Request, View, measure, score_positions
-from coupling_core.archive import load
+from coupling_core.store.archive import load
 
 PROMPT = "The cat\nsat on the mat"
 

@@ -7,7 +7,7 @@ import pytest
 from cases import SCORES, VIEW, planted, random_result
 
 from coupling_core import InputError, View, mean_off_diagonal, score_pairs
-from coupling_core.compare import biggest, compare, differences, match_blocks, summarise
+from coupling_core.analysis.compare import biggest, compare, differences, match_blocks, summarise
 
 # ---- matching of blocks
 

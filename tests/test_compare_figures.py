@@ -6,7 +6,7 @@ from cases import SCORES, VIEW, planted, random_result
 from checks import trace
 
 from coupling_core import View, figures
-from coupling_core.compare import compare
+from coupling_core.analysis.compare import compare
 from coupling_core.figures.export import on_paper
 from coupling_core.figures.style import DIFFERENCE_LIMIT
 

@@ -8,8 +8,9 @@ import pytest
 import tiny
 import torch
 
-from coupling_core import ComputeError, InputError, reference
-from coupling_core.compat import KS, coupling_from_hooks, run_coupling_hf
+from coupling_core import ComputeError, InputError
+from coupling_core.engine import reference
+from coupling_core.measuring.compat import KS, coupling_from_hooks, run_coupling_hf
 
 PROMPTS = ["The cat sat on the mat", "the dog lay down beside it", "it was tired"]
 WIDTH, BLOCKS, TOKENS = 64, 3, 5
@@ -142,7 +143,7 @@ def test_nothing_is_saved_unasked(model, tokenizer, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("verbose", [True, False])
 def test_verbose_logs_and_prints_nothing(model, tokenizer, caplog, capsys, verbose):
-    with caplog.at_level(logging.INFO, "coupling_core.compat"):
+    with caplog.at_level(logging.INFO, "coupling_core.measuring.compat"):
         run_coupling_hf(model, tokenizer, "tiny", PROMPTS[:1], start=4, end=5, verbose=verbose)
     assert ("prompt 4: blocks 3/4" in caplog.messages) == verbose
     assert capsys.readouterr().out == ""
@@ -166,7 +167,9 @@ def test_bad_input_is_refused_before_anything_is_computed(
     model, tokenizer, monkeypatch, tmp_path, changes, word
 ):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("coupling_core.compat.measure", lambda *_, **__: pytest.fail("computed"))
+    monkeypatch.setattr(
+        "coupling_core.measuring.compat.measure", lambda *_, **__: pytest.fail("computed")
+    )
     wanted = {"model_name": "tiny", "prompts": PROMPTS} | changes
     with pytest.raises(InputError, match=word):
         run_coupling_hf(model, tokenizer, **wanted)

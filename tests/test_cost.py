@@ -7,9 +7,17 @@ from pathlib import Path
 import pytest
 
 from benchmarks import cost as benchmark
-from coupling_core import Request, cost
-from coupling_core.cost import coefficients, parts, predict_seconds, product_rate, shorter, sort_of
-from coupling_core.probe import Probe
+from coupling_core import Request
+from coupling_core.measuring import cost
+from coupling_core.measuring.cost import (
+    coefficients,
+    parts,
+    predict_seconds,
+    product_rate,
+    shorter,
+    sort_of,
+)
+from coupling_core.measuring.probe import Probe
 
 RATE = 5e10
 SMALL = Probe(

@@ -5,10 +5,10 @@ import pytest
 import torch
 from cases import planted_jacobians
 
-from coupling_core import reference
-from coupling_core.coupling import GROUP, Pairs, nested, random_frames
-from coupling_core.records import ROLES, SAMPLED_DEFINITIONS
-from coupling_core.svd import top_svd
+from coupling_core.base.records import ROLES, SAMPLED_DEFINITIONS
+from coupling_core.engine import reference
+from coupling_core.engine.pairs.coupling import GROUP, Pairs, nested, random_frames
+from coupling_core.engine.pairs.svd import top_svd
 
 BLOCKS, WIDTH, K, VIEW = 5, 40, 8, 3
 
@@ -109,7 +109,7 @@ def test_principal_angles_are_those_between_the_subspaces(measured):
 
 
 def test_jacobians_that_do_not_fit_in_memory_give_the_same_numbers(measured, monkeypatch):
-    import coupling_core.coupling as module
+    import coupling_core.engine.pairs.coupling as module
 
     monkeypatch.setattr(module, "IN_MEMORY", 0)
     pairs = Pairs(BLOCKS, WIDTH, K, VIEW, torch.device("cpu"))

@@ -10,13 +10,13 @@ from hypothesis import Phase, given, seed, settings
 from hypothesis import strategies as st
 
 from coupling_core import Request
-from coupling_core.archive import SUFFIX, encode
-from coupling_core.digests import is_sealed, seal
-from coupling_core.errors import ComputeError, InputError
-from coupling_core.identity import identify
-from coupling_core.packs import pack, unpack
-from coupling_core.store import Store
-from coupling_core.tokens import tokenize
+from coupling_core.base.errors import ComputeError, InputError
+from coupling_core.sources.file_hashes import is_sealed, seal
+from coupling_core.sources.identity import identify
+from coupling_core.sources.tokens import tokenize
+from coupling_core.store.archive import SUFFIX, encode
+from coupling_core.store.disk import Store
+from coupling_core.store.packs import pack, unpack
 
 RESULTS = {result.key: result for result in map(random_result, range(2))}
 RESULT = next(iter(RESULTS.values()))
@@ -134,7 +134,7 @@ def model(tmp_path_factory):
 @pytest.fixture
 def long_ago(monkeypatch):
     """What was just written is old enough to be remembered."""
-    monkeypatch.setattr("coupling_core.digests._FRESH", 0)
+    monkeypatch.setattr("coupling_core.sources.file_hashes._FRESH", 0)
 
 
 def test_a_damaged_memory_of_hashes_never_names_another_model(model, tmp_path, long_ago):
@@ -189,7 +189,7 @@ def test_a_file_that_was_just_written_is_not_remembered(model, tmp_path):
 
 def test_a_damaged_tokenizer_of_a_converted_model_gives_no_tokens(tmp_path):
     file = tiny.gguf_file(tmp_path / "tiny.gguf")
-    from coupling_core.models import prepare
+    from coupling_core.engine.loading import prepare
 
     request = Request(tiny.TEXT, model=str(file))
     tokenizer = prepare(str(file)) / "tokenizer.json"

@@ -6,18 +6,19 @@ import torch
 from checks import relative
 from torch import nn
 
-from coupling_core import ComputeError, derivative
-from coupling_core.captured import Block
-from coupling_core.decode import read
-from coupling_core.derivative import (
+from coupling_core import ComputeError
+from coupling_core.engine.jacobians import derivative_check
+from coupling_core.engine.jacobians.between_tokens import through_all
+from coupling_core.engine.jacobians.captured_block import Block
+from coupling_core.engine.jacobians.decode import read
+from coupling_core.engine.jacobians.derivative_check import (
     GRADIENT_TOLERANCE,
     check_between,
     check_derivative,
     checked_jacobian,
     gradient_error,
 )
-from coupling_core.jacobian import block_jacobian
-from coupling_core.positions import through_all
+from coupling_core.engine.jacobians.same_token import block_jacobian
 
 D = 64
 IDS = [5, 17, 42, 8, 99, 17, 3]
@@ -110,9 +111,9 @@ def test_a_fast_way_that_is_off_gives_way_to_the_definition(monkeypatch):
     def sometimes(of, norm=None):
         return wrong(true, "turned") if of.fast else block_jacobian(of, norm)
 
-    monkeypatch.setattr(derivative, "block_jacobian", sometimes)
+    monkeypatch.setattr(derivative_check, "block_jacobian", sometimes)
     assert torch.equal(checked_jacobian(right), true)
-    monkeypatch.setattr(derivative, "block_jacobian", lambda *_: wrong(true, "turned"))
+    monkeypatch.setattr(derivative_check, "block_jacobian", lambda *_: wrong(true, "turned"))
     with pytest.raises(ComputeError, match="is not what its gradients give"):
         checked_jacobian(right)
 

@@ -12,9 +12,9 @@ import pytest
 
 import coupling_core
 from coupling_core import PromptSource, Store
-from coupling_core.prompts import BENCHMARKS
-from coupling_core.sweeps.definition import Models, Slurm, Sweep
-from coupling_core.sweeps.table import COLUMNS
+from coupling_core.experiments.sweeps.definition import Models, Slurm, Sweep
+from coupling_core.experiments.sweeps.table import COLUMNS
+from coupling_core.sources.prompts import BENCHMARKS
 
 ROOT = Path(__file__).parents[1]
 FIGURES = (ROOT / "docs" / "figures.md").read_text()

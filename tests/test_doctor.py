@@ -7,11 +7,12 @@ import pytest
 import tiny
 from cases import random_result
 
-from coupling_core import deaths, doctor
-from coupling_core.doctor import examine
-from coupling_core.records import Request
-from coupling_core.settings import settings
-from coupling_core.store import Store
+from coupling_core.base.records import Request
+from coupling_core.base.settings import settings
+from coupling_core.measuring import deaths
+from coupling_core.serving import doctor
+from coupling_core.serving.doctor import examine
+from coupling_core.store.disk import Store
 
 
 @pytest.fixture(autouse=True)
@@ -77,7 +78,7 @@ def test_a_store_that_cannot_be_written_is_told(monkeypatch, tmp_path):
 def test_too_little_disk_and_memory_are_told(monkeypatch):
     usage = namedtuple("usage", "total used free")
     monkeypatch.setattr(
-        "coupling_core.folders.shutil.disk_usage", lambda _: usage(10**10, 10**10, 10**6)
+        "coupling_core.base.folders.shutil.disk_usage", lambda _: usage(10**10, 10**10, 10**6)
     )
     only(monkeypatch, "store")
     assert any(state == "wrong" and "1.0 MB free" in text for state, text in found("store"))

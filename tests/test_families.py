@@ -10,11 +10,13 @@ import tiny
 import torch
 from checks import relative
 
-from coupling_core import InputError, precision, reference
-from coupling_core.derivative import check_derivative
-from coupling_core.jacobian import block_jacobian
-from coupling_core.models import in_float32
-from coupling_core.trace import trace
+from coupling_core import InputError
+from coupling_core.engine import reference
+from coupling_core.engine.jacobians import true_float64
+from coupling_core.engine.jacobians.derivative_check import check_derivative
+from coupling_core.engine.jacobians.same_token import block_jacobian
+from coupling_core.engine.jacobians.trace import trace
+from coupling_core.engine.loading import in_float32
 
 IDS = [5, 17, 42, 8, 99, 17, 3]
 LARGEST = 120_000
@@ -115,7 +117,7 @@ def test_states_are_those_of_the_whole_sequence(family, stack):
 def test_the_jacobian_is_that_of_the_definition(family, stack, attention, record_property):
     errors = []
     model = tiny.model(family, attention=None if attention == "default" else attention).double()
-    with precision.TrueFloat64():
+    with true_float64.TrueFloat64():
         for token in (1, 5, 7):
             traced = trace(model, IDS, token, stack=stack)
             for block in traced.blocks:
@@ -136,7 +138,7 @@ def test_the_jacobian_is_that_of_the_definition(family, stack, attention, record
 def test_a_jacobian_to_another_token_has_no_skip_term(family, stack):
     model = tiny.model(family).double()
     arguments = {"stack": stack, "inputs": inputs(model, stack)}
-    with precision.TrueFloat64():
+    with true_float64.TrueFloat64():
         later = reference.block_jacobian(model, IDS, 2, 3, 5, **arguments)
         earlier = reference.block_jacobian(model, IDS, 2, 5, 3, **arguments)
         block = trace(model, IDS, 5, stack=stack).blocks[1]

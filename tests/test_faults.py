@@ -19,12 +19,13 @@ import store_processes as processes
 import tiny
 from cases import content, random_result
 
-from coupling_core import ComputeError, InputError, Request, Store, archive, measure, store
-from coupling_core.archive import TEMPORARY
-from coupling_core.heartbeat import FILE, problem
-from coupling_core.identity import identify, locate
-from coupling_core.jobs import Jobs, Limits
-from coupling_core.models import loading
+from coupling_core import ComputeError, InputError, Request, Store, measure
+from coupling_core.base.writing import TEMPORARY
+from coupling_core.engine.loading import loading
+from coupling_core.serving.heartbeat import FILE, problem
+from coupling_core.serving.jobs import Jobs, Limits
+from coupling_core.sources.identity import identify, locate
+from coupling_core.store import archive, disk
 
 DAY = 86400
 PATIENCE = 60
@@ -57,8 +58,8 @@ def numbers(result):
 
 
 MODEL = "transformers.models.llama.modeling_llama.LlamaAttention.forward"
-SVD = "coupling_core.svd._finish"
-STORE = "coupling_core.store.write_whole"
+SVD = "coupling_core.engine.pairs.svd._finish"
+STORE = "coupling_core.store.disk.write_whole"
 
 
 class UnspeakableError(Exception):
@@ -250,7 +251,7 @@ def test_a_result_that_is_being_written_is_not_swept_away(results, monkeypatch, 
         really(descriptor)
         if left and left.pop():
             with monkeypatch.context() as clock:
-                clock.setattr(store, "time", ahead(jump))
+                clock.setattr(disk, "time", ahead(jump))
                 results.put(other)
 
     monkeypatch.setattr(archive.os, "fsync", meanwhile)
@@ -386,7 +387,7 @@ def test_weights_that_go_away_while_they_are_measured_answer_for_nobody(request_
 CUT_SHORT = """
 import os, sys
 from coupling_core import ComputeError, Request, measure
-from coupling_core.models import load
+from coupling_core.engine.loading import load
 
 request = Request("The cat sat", model=sys.argv[1], k=4)
 load(request, "cpu")

@@ -17,11 +17,11 @@ from coupling_core import (
     score_by_k,
     score_pairs,
 )
+from coupling_core.analysis.scores import block_means
+from coupling_core.analysis.subspaces import chance_angles
 from coupling_core.figures import style
 from coupling_core.figures.export import WIDTH, on_paper
 from coupling_core.figures.mosaic import cell_side
-from coupling_core.scores import block_means
-from coupling_core.subspaces import chance_angles
 
 VIEW = View(k=6)
 PER_BLOCK = ("singular_values", "jacobian_norm", "next_singular_value")

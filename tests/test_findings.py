@@ -6,8 +6,9 @@ import pytest
 from scipy import stats
 from sweep_table import KS, model_row, sweep_of, zoo
 
-from coupling_core import InputError, statistics
-from coupling_core.findings import Findings, Question, every_k, find, performances
+from coupling_core import InputError
+from coupling_core.analysis import statistics
+from coupling_core.analysis.findings import Findings, Question, every_k, find, performances
 
 MODELS = zoo()
 TABLE = sweep_of(MODELS)

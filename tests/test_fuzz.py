@@ -26,15 +26,10 @@ from safetensors.numpy import load as load_tensors
 from safetensors.numpy import save as save_tensors
 from sweep_table import sweep_of, zoo
 
-from coupling_core import Request, Store, archive, measure
-from coupling_core.archive import decode, encode
-from coupling_core.cli import app, main
-from coupling_core.errors import CouplingError, InputError
-from coupling_core.findings import Question, find
-from coupling_core.gallery import EXAMPLES
-from coupling_core.keys import make_key
-from coupling_core.packs import pack, take_in
-from coupling_core.records import (
+from coupling_core import Request, Store, measure
+from coupling_core.analysis.findings import Question, find
+from coupling_core.base.errors import CouplingError, InputError
+from coupling_core.base.records import (
     DEFINITIONS,
     DTYPES,
     FINAL_NORMS,
@@ -50,12 +45,18 @@ from coupling_core.records import (
     SCHEMA,
     TOKEN_KINDS,
 )
-from coupling_core.suites import suites
-from coupling_core.sweeps import make, read, read_table, write_table
-from coupling_core.sweeps.definition import parse
-from coupling_core.sweeps.report import first_question, report
-from coupling_core.sweeps.table import COLUMNS
-from explorer.state import _READERS, from_query, to_query
+from coupling_core.cli import app, main
+from coupling_core.experiments.gallery import EXAMPLES
+from coupling_core.experiments.sweeps import make, read, read_table, write_table
+from coupling_core.experiments.sweeps.definition import parse
+from coupling_core.experiments.sweeps.report import first_question, report
+from coupling_core.experiments.sweeps.table import COLUMNS
+from coupling_core.sources.suites import suites
+from coupling_core.store import archive
+from coupling_core.store.archive import decode, encode
+from coupling_core.store.packs import pack, take_in
+from coupling_core.store.request_key import make_key
+from explorer.session.state import _READERS, from_query, to_query
 
 PROMPT = "The cat sat"
 SWEEP = """

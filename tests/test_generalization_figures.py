@@ -9,7 +9,7 @@ from checks import trace
 from sweep_table import KS, sweep_of, zoo
 
 from coupling_core import InputError, figures
-from coupling_core import statistics as st
+from coupling_core.analysis import statistics as st
 from coupling_core.figures import style
 from coupling_core.figures.export import on_paper
 from coupling_core.figures.generalization import family_looks

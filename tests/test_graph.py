@@ -9,7 +9,7 @@ import pytest
 from cases import VIEW, planted, random_result
 
 from coupling_core import InputError, View, score_pairs
-from coupling_core.graph import (
+from coupling_core.analysis.graph import (
     communities,
     directed,
     groups,
@@ -18,7 +18,7 @@ from coupling_core.graph import (
     strongest_partners,
     to_graphml,
 )
-from coupling_core.locality import locality
+from coupling_core.analysis.locality import locality
 
 
 def uncoupled(n_blocks=4):

@@ -12,15 +12,15 @@ import tiny
 from cases import SCORES, planted, random_result
 
 from coupling_core import Store, View, score_pairs
-from coupling_core.archive import save
-from coupling_core.compare import compare
-from coupling_core.gallery import EXAMPLES, requests
-from coupling_core.graph import layer_graph
-from coupling_core.identity import identify
-from coupling_core.keys import make_key
-from coupling_core.locality import locality
-from explorer.recipes import compare_recipes, graph_recipes
-from explorer.state import State
+from coupling_core.analysis.compare import compare
+from coupling_core.analysis.graph import layer_graph
+from coupling_core.analysis.locality import locality
+from coupling_core.experiments.gallery import EXAMPLES, requests
+from coupling_core.sources.identity import identify
+from coupling_core.store.archive import save
+from coupling_core.store.request_key import make_key
+from explorer.panels.recipes import compare_recipes, graph_recipes
+from explorer.session.state import State
 
 pytestmark = pytest.mark.real  # the gallery is found by the identity of the model in its wheel
 

@@ -8,11 +8,11 @@ from cases import SCORES, VIEW, planted, random_result
 from checks import trace
 
 from coupling_core import View, figures
+from coupling_core.analysis.graph import layer_graph, ranges
+from coupling_core.analysis.locality import locality
+from coupling_core.base.records import LAYOUTS
 from coupling_core.figures.export import WIDTH, on_paper
 from coupling_core.figures.graph import CORRECTED_STEPS
-from coupling_core.graph import layer_graph, ranges
-from coupling_core.locality import locality
-from coupling_core.records import LAYOUTS
 
 
 @pytest.fixture(scope="module")

@@ -4,15 +4,15 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from coupling_core import heads
-from coupling_core.heads import First, by_heads
+from coupling_core.engine.jacobians import attention_heads
+from coupling_core.engine.jacobians.attention_heads import First, by_heads
 
 D, D_HEAD, PAST = 12, 4, 5
 
 
 @pytest.fixture(autouse=True)
 def _no_layouts(monkeypatch):
-    monkeypatch.setattr(heads, "_layouts", {})
+    monkeypatch.setattr(attention_heads, "_layouts", {})
 
 
 def attention(queries: int, groups: int, seed: int = 0, *, mixing: float = 0.0):
@@ -51,7 +51,7 @@ def dense(m: torch.Tensor, firsts: list[First]) -> torch.Tensor:
 def test_it_is_all_of_the_jacobian(queries, groups, cotangents):
     m, z, firsts = attention(queries, groups)
     found = by_heads(m, z, firsts, "any")
-    (layout,) = heads._layouts.values()
+    (layout,) = attention_heads._layouts.values()
     if cotangents is None:  # heads that all share one key save nothing
         assert found is None
         return
@@ -68,17 +68,17 @@ def test_heads_may_lie_in_any_order():
 
 def test_the_layout_of_one_block_serves_the_next(monkeypatch):
     by_heads(*attention(3, 3), "any")
-    monkeypatch.setattr(heads, "_find", None)
+    monkeypatch.setattr(attention_heads, "_find", None)
     m, z, firsts = attention(3, 3, seed=1)
     assert (by_heads(m, z, firsts, "any") - dense(m, firsts)).norm() < 1e-12
 
 
 def test_a_block_that_is_laid_out_otherwise_is_noticed():
     by_heads(*attention(3, 3), "any")
-    (before,) = heads._layouts.values()
+    (before,) = attention_heads._layouts.values()
     m, z, firsts = attention(3, 3, mixing=0.01)
     found = by_heads(m, z, firsts, "any")
-    (after,) = heads._layouts.values()
+    (after,) = attention_heads._layouts.values()
     assert after is not before
     assert found is None or (found - dense(m, firsts)).norm() < 1e-12 * found.norm()
 
@@ -90,20 +90,20 @@ def test_what_sees_the_input_directly_is_left_to_others():
 
 def test_few_cotangents_at_a_time_give_the_same(monkeypatch):
     m, z, firsts = attention(6, 2)
-    monkeypatch.setattr(heads, "CHUNK", 5)
+    monkeypatch.setattr(attention_heads, "CHUNK", 5)
     found = by_heads(m, z, firsts, "any")
     assert (found - dense(m, firsts)).norm() < 1e-13 * found.norm()
 
 
 def test_what_is_too_large_to_look_at_is_left_to_others(monkeypatch):
     m, z, firsts = attention(3, 3)
-    monkeypatch.setattr(heads, "LARGEST", 12 * 36 - 1)
+    monkeypatch.setattr(attention_heads, "LARGEST", 12 * 36 - 1)
     assert by_heads(m, z, firsts, "any") is None
-    monkeypatch.setattr(heads, "LARGEST", 12 * 36)
+    monkeypatch.setattr(attention_heads, "LARGEST", 12 * 36)
     assert by_heads(m, z, firsts, "any") is not None
 
 
 def test_entries_that_are_no_heads_are_left_to_others():
     m, z, firsts = attention(3, 3)
     assert by_heads(m + 0.1 * m.flip(0).cumsum(0), z, firsts, "any") is None
-    assert list(heads._layouts.values()) == [None]
+    assert list(attention_heads._layouts.values()) == [None]

@@ -13,10 +13,10 @@ import pytest
 from cases import random_result
 from saying import saying
 
-from coupling_core import heartbeat
-from coupling_core.errors import ComputeError
-from coupling_core.heartbeat import FILE, STUCK, Heartbeat, problem
-from coupling_core.store import Store
+from coupling_core.base.errors import ComputeError
+from coupling_core.serving import heartbeat
+from coupling_core.serving.heartbeat import FILE, STUCK, Heartbeat, problem
+from coupling_core.store.disk import Store
 
 ROOT = Path(__file__).parents[1]
 
@@ -73,7 +73,7 @@ def test_a_clock_that_jumps_makes_no_worker_look_stuck(jump, store, monkeypatch)
 def test_what_a_process_noted_counts_no_longer_than_it_lives(store, monkeypatch):
     """A container that was killed in a job and started again is well, under the same number."""
     command = (
-        "import sys, pathlib; from coupling_core.heartbeat import Heartbeat; "
+        "import sys, pathlib; from coupling_core.serving.heartbeat import Heartbeat; "
         "Heartbeat(pathlib.Path(sys.argv[1])).beat(busy=True)"
     )
     subprocess.run([sys.executable, "-c", command, store.root], check=True, cwd=ROOT)
@@ -150,8 +150,8 @@ def test_an_app_that_does_not_answer_is_told(url, run):
 
 
 def test_the_queue_keeps_the_note(store):
-    from coupling_core.jobs import Jobs
-    from coupling_core.records import Request
+    from coupling_core.base.records import Request
+    from coupling_core.serving.jobs import Jobs
 
     seen = []
 

@@ -11,11 +11,12 @@ import pytest
 import tiny
 from cases import content, random_result
 
-from coupling_core import Request, Store, packs
-from coupling_core.archive import encode, load
-from coupling_core.errors import InputError
-from coupling_core.identity import has_two_stacks, identify
-from coupling_core.packs import MANIFEST, unpack
+from coupling_core import Request, Store
+from coupling_core.base.errors import InputError
+from coupling_core.sources.identity import has_two_stacks, identify
+from coupling_core.store import packs
+from coupling_core.store.archive import encode, load
+from coupling_core.store.packs import MANIFEST, unpack
 
 RESULT = random_result()
 OTHER = random_result(seed=1)

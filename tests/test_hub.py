@@ -12,13 +12,14 @@ import pytest
 import tiny
 from fake_hub import REPO, FakeHub, client, lay_out
 
-from coupling_core import Cancelled, ComputeError, Progress, Request, Store, hub, measure
-from coupling_core.hub import blobs, cache, naming
-from coupling_core.identity import identify
-from coupling_core.jobs import Jobs
-from coupling_core.models.keeping import Kept
-from coupling_core.probe import probe
-from coupling_core.units import size as in_words
+from coupling_core import Cancelled, ComputeError, Progress, Request, Store, measure
+from coupling_core.base.units import size as in_words
+from coupling_core.engine.loading.keeping import Kept
+from coupling_core.measuring.probe import probe
+from coupling_core.serving.jobs import Jobs
+from coupling_core.sources import hub
+from coupling_core.sources.hub import blobs, cache, naming
+from coupling_core.sources.identity import identify
 
 PROMPT = "The cat sat on the mat"
 SEEDS = {"main": 2, "step0": 0, "step1000": 1}
@@ -35,7 +36,7 @@ def folders(tmp_path_factory):
 @pytest.fixture
 def constants(tmp_path, monkeypatch):
     """The client's constants, with a cache of the test's own and the hub switched off."""
-    monkeypatch.setattr("coupling_core.models.loading._kept", Kept())
+    monkeypatch.setattr("coupling_core.engine.loading.loading._kept", Kept())
     return client(monkeypatch, tmp_path)
 
 
@@ -234,7 +235,7 @@ def test_a_hub_model_is_fetched_and_measured(server, folders, tmp_path):
 def test_what_was_fetched_is_found_offline(server, constants, folders, monkeypatch):
     first = measure(request(revision="step0"))
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
-    monkeypatch.setattr("coupling_core.models.loading._kept", Kept())
+    monkeypatch.setattr("coupling_core.engine.loading.loading._kept", Kept())
     server.asked.clear()
     again = measure(request(revision="step0"))
     assert (again.singular_values == first.singular_values).all()
@@ -416,7 +417,7 @@ def test_a_cache_that_cannot_be_written_is_told_plainly(server, tmp_path):
 
 def test_too_little_room_is_refused_before_the_first_byte(server, monkeypatch, tmp_path):
     usage = type("Usage", (), {"free": 1000})
-    monkeypatch.setattr("coupling_core.folders.shutil.disk_usage", lambda _: usage)
+    monkeypatch.setattr("coupling_core.base.folders.shutil.disk_usage", lambda _: usage)
     with pytest.raises(ComputeError) as failed:
         hub.download(REPO, server.commits["main"], silent)
     wanted = in_words(sum(f.stat().st_size for f in server.folders["main"].iterdir()))
@@ -531,7 +532,7 @@ def test_the_revisions_of_a_list_are_known_for_a_while(server):
 
 def test_the_hubs_answer_stands_for_some_seconds_only(server, monkeypatch):
     now = time.monotonic()
-    monkeypatch.setattr("coupling_core.hub.naming.time.monotonic", lambda: now)
+    monkeypatch.setattr("coupling_core.sources.hub.naming.time.monotonic", lambda: now)
     assert hub.commit(REPO, "step0") == hub.commit(REPO, "step0") == server.commits["step0"]
     assert len(server.asked) == 1
     now += naming.REMEMBERED + 1
@@ -591,9 +592,9 @@ def test_models_lists_the_revisions_of_one_offline(commits, run):
 
 
 def test_a_download_is_shown_in_bytes():
-    from coupling_core.jobs import JobStatus
-    from explorer import compute
-    from explorer.watch import where
+    from coupling_core.serving.jobs import JobStatus
+    from explorer.asking import compute
+    from explorer.asking.watch import where
 
     progress = Progress("downloading", 1_200_000_000, 4_800_000_000)
     status = JobStatus("key", request(), "running", progress=progress, seconds=42)

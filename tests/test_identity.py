@@ -15,13 +15,15 @@ import vision_models
 from config_mutations import FAMILIES, mutated
 from safetensors.torch import load_file, save_file
 
-from coupling_core import ComputeError, Request, Store, gallery, identity, measure
-from coupling_core.corrected import is_corrected
-from coupling_core.digests import _IDLE, folder_digest
-from coupling_core.identity import Source, identify, locate
-from coupling_core.keys import FORM, make_key
-from coupling_core.measure import find_stored
-from coupling_core.models import convert, forget, load
+from coupling_core import ComputeError, Request, Store, measure
+from coupling_core.engine.loading import convert, forget, load
+from coupling_core.experiments import gallery
+from coupling_core.measuring.measure import find_stored
+from coupling_core.sources import identity
+from coupling_core.sources.file_hashes import _IDLE, folder_digest
+from coupling_core.sources.identity import Source, identify, locate
+from coupling_core.sources.identity_form import FORM, is_corrected
+from coupling_core.store.request_key import make_key
 
 IDS = (5, 17, 42, 9)
 TEXT = "The cat sat on the mat"

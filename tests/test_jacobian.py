@@ -8,10 +8,12 @@ import torch
 from checks import relative
 from torch import nn
 
-from coupling_core import ComputeError, InputError, precision, reference
-from coupling_core.captured import Block
-from coupling_core.jacobian import block_jacobian
-from coupling_core.trace import trace
+from coupling_core import ComputeError, InputError
+from coupling_core.engine import reference
+from coupling_core.engine.jacobians import true_float64
+from coupling_core.engine.jacobians.captured_block import Block
+from coupling_core.engine.jacobians.same_token import block_jacobian
+from coupling_core.engine.jacobians.trace import trace
 
 IDS = [5, 17, 42, 8, 99, 17, 3]
 
@@ -49,7 +51,7 @@ def test_the_final_norm_belongs_to_the_block_when_it_is_included():
 @pytest.mark.parametrize("family", [*tiny.SHORT, "bert"])
 def test_every_block_agrees_with_the_full_sequence_definition(family, token):
     model = copy.deepcopy(tiny.model(family)).double()
-    with precision.TrueFloat64():
+    with true_float64.TrueFloat64():
         traced = trace(model, IDS, token)
         assert traced.kind.causal == (family != "bert")
         for block in traced.blocks:
@@ -65,7 +67,7 @@ def test_a_second_replay_of_a_block_gives_the_same_jacobian(family):
 
 def test_without_the_skip_term_the_jacobian_differs_by_the_identity():
     model = tiny.model("llama").double()
-    with precision.TrueFloat64():
+    with true_float64.TrueFloat64():
         block = trace(model, IDS, 7).blocks[2]
         x = block.state[None, None].requires_grad_()
         with_skip = torch.autograd.functional.jacobian(block.replay, x)[:, 0, 0]
@@ -76,7 +78,7 @@ def test_without_the_skip_term_the_jacobian_differs_by_the_identity():
 def test_the_one_token_path_would_be_wrong_where_attention_looks_ahead():
     # Why causality is probed: the later tokens matter to a bidirectional block.
     model = tiny.model("bert").double()
-    with precision.TrueFloat64():
+    with true_float64.TrueFloat64():
         alone = block_jacobian(trace(model, IDS[:4], 4).blocks[1])
         whole = block_jacobian(trace(model, IDS, 4).blocks[1])
         assert relative(alone, whole) > 0.01

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from cases import random_result
 
-from coupling_core import jobs
-from coupling_core.errors import ComputeError, InputError
-from coupling_core.identity import identify
-from coupling_core.jobs import Jobs, Limits
-from coupling_core.records import Request
-from coupling_core.results import DepthResult, Progress
-from coupling_core.store import Store
+from coupling_core.base.errors import ComputeError, InputError
+from coupling_core.base.records import Request
+from coupling_core.base.results import DepthResult, Progress
+from coupling_core.serving import jobs
+from coupling_core.serving.jobs import Jobs, Limits
+from coupling_core.sources.identity import identify
+from coupling_core.store.disk import Store
 
 BLOCKS = 3
 PATIENCE = 30  # seconds until a test that hangs says so

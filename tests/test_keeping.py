@@ -8,12 +8,12 @@ import tiny
 import torch
 
 from coupling_core import Request, measure
-from coupling_core.jobs import Jobs
-from coupling_core.memory import fit
-from coupling_core.models import give_way, keeping, load, loading, within_reach
-from coupling_core.models.keeping import Kept
-from coupling_core.probe import probe
-from coupling_core.store import Store
+from coupling_core.engine.loading import give_way, keeping, load, loading, within_reach
+from coupling_core.engine.loading.keeping import Kept
+from coupling_core.measuring.memory import fit
+from coupling_core.measuring.probe import probe
+from coupling_core.serving.jobs import Jobs
+from coupling_core.store.disk import Store
 
 CPU = torch.device("cpu")
 

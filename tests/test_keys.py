@@ -3,10 +3,10 @@ from typing import Any
 
 import pytest
 
-from coupling_core import keys
-from coupling_core.errors import InputError
-from coupling_core.keys import Key, make_key, parse_key
-from coupling_core.records import Request
+from coupling_core.base.errors import InputError
+from coupling_core.base.records import Request
+from coupling_core.store import request_key
+from coupling_core.store.request_key import Key, make_key, parse_key
 
 REQUEST = Request("A prompt", model="smollm2-135m")
 IDENTITY = {"kind": "gguf", "name": "SmolLM2", "digest": "ab" * 32}
@@ -14,7 +14,7 @@ IDENTITY = {"kind": "gguf", "name": "SmolLM2", "digest": "ab" * 32}
 
 def test_a_key_is_the_same_in_every_process_and_version(monkeypatch: pytest.MonkeyPatch) -> None:
     # Stored results are lost to a change of this value: it goes with a new schema only.
-    monkeypatch.setattr(keys, "SCHEMA", 1)
+    monkeypatch.setattr(request_key, "SCHEMA", 1)
     assert str(make_key(REQUEST, IDENTITY)) == "54df726b82385e16a43ac75ea327b0cb-k50-v32"
 
 
@@ -65,7 +65,7 @@ def test_each_pair_of_blocks_has_its_digest() -> None:
 
 def test_another_schema_is_another_digest(monkeypatch: pytest.MonkeyPatch) -> None:
     before = make_key(REQUEST, IDENTITY).digest
-    monkeypatch.setattr(keys, "SCHEMA", keys.SCHEMA + 1)
+    monkeypatch.setattr(request_key, "SCHEMA", request_key.SCHEMA + 1)
     assert make_key(REQUEST, IDENTITY).digest != before
 
 

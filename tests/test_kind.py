@@ -12,8 +12,8 @@ from torch import nn
 from benchmarks import architectures
 from benchmarks.definition import Definition
 from coupling_core import InputError, Request, measure
-from coupling_core.decode import read
-from coupling_core.jacobian import block_jacobian
+from coupling_core.engine.jacobians.decode import read
+from coupling_core.engine.jacobians.same_token import block_jacobian
 
 IDS = list(range(3, 15))
 

@@ -5,10 +5,11 @@ import tiny
 import torch
 from checks import relative
 
-from coupling_core import ComputeError, linearised
-from coupling_core.decode import decode, read
-from coupling_core.jacobian import block_jacobian
-from coupling_core.linearised import linearised_errors, products
+from coupling_core import ComputeError
+from coupling_core.engine.jacobians import linearised_path
+from coupling_core.engine.jacobians.decode import decode, read
+from coupling_core.engine.jacobians.linearised_path import linearised_errors, products
+from coupling_core.engine.jacobians.same_token import block_jacobian
 
 IDS = [5, 9, 2, 7, 11, 3]
 CASES = [(family, None) for family in tiny.CAUSAL + tiny.BIDIRECTIONAL]
@@ -60,8 +61,8 @@ def test_a_rolled_out_path_is_the_product_of_dense_matrices(family, with_norm):
 
 def test_the_check_refuses_gradients_that_are_not_the_derivative(monkeypatch):
     captures = captured(read(tiny.model("llama"), IDS), 3)
-    true = linearised.products
-    monkeypatch.setattr(linearised, "products", lambda *given: 1.2 * true(*given))
+    true = linearised_path.products
+    monkeypatch.setattr(linearised_path, "products", lambda *given: 1.2 * true(*given))
     with pytest.raises(ComputeError, match="block 1 is not the derivative"):
         linearised_errors(captures, None)
 

@@ -11,7 +11,7 @@ import pytest
 import tiny
 
 from coupling_core import Request, Store
-from coupling_core.identity import identify
+from coupling_core.sources.identity import identify
 
 ROOT = Path(__file__).parents[1]
 SECRET, OWNER = "sat on the mat", "a-session-of-ann"
@@ -19,9 +19,10 @@ SECRET, OWNER = "sat on the mat", "a-session-of-ann"
 LIFE = """
 import logging, sys, threading, time, warnings
 from pathlib import Path
-from coupling_core import Request, Store, logs, measure
-from coupling_core.jobs import Jobs
-from coupling_core.models import forget
+from coupling_core import Request, Store, measure
+from coupling_core.base import logs
+from coupling_core.serving.jobs import Jobs
+from coupling_core.engine.loading import forget
 
 logs.set_up()
 logs.set_up()

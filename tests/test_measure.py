@@ -17,10 +17,10 @@ from coupling_core import (
     Store,
     View,
     measure,
-    reference,
     score_pairs,
 )
-from coupling_core.models import find_blocks
+from coupling_core.engine import reference
+from coupling_core.engine.loading import find_blocks
 
 PROMPT = "The cat sat on the mat"
 
@@ -237,7 +237,7 @@ def test_memory_that_runs_out_is_told_plainly(monkeypatch):
     def fails(*_):
         raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 TiB")
 
-    monkeypatch.setattr("coupling_core.derivative.block_jacobian", fails)
+    monkeypatch.setattr("coupling_core.engine.jacobians.derivative_check.block_jacobian", fails)
     with pytest.raises(ComputeError, match="memory ran out"):
         measure(Request((5, 17), k=4), model=tiny.model("llama"))
 
@@ -251,7 +251,7 @@ def test_the_untrained_twin_depends_on_its_seed_alone(folder):
 
 @pytest.mark.parametrize(("small", "threads"), [(10**9, 1), (0, 2)])
 def test_a_small_model_has_one_thread(folder, monkeypatch, small, threads):
-    monkeypatch.setattr("coupling_core.hardware.SMALL", small)
+    monkeypatch.setattr("coupling_core.engine.hardware.SMALL", small)
     before = torch.get_num_threads()
     torch.set_num_threads(2)
     try:

@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from coupling_core.findings import Question, find
-from coupling_core.folders import SWEEPS
-from coupling_core.keys import make_key, parse_key
-from coupling_core.sweeps import make, read, read_table
-from coupling_core.vision import SUITE
-from coupling_core.vision.findings import VisionFindings
+from coupling_core.analysis.findings import Question, find
+from coupling_core.base.folders import SWEEPS
+from coupling_core.experiments.sweeps import make, read, read_table
+from coupling_core.experiments.vision import SUITE
+from coupling_core.experiments.vision.findings import VisionFindings
+from coupling_core.store.request_key import make_key, parse_key
 
 FOLDERS = sorted((SWEEPS / "measured").iterdir())
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from coupling_core import Request
-from coupling_core.memory import cheaper, estimate_memory, longest_prompt
-from coupling_core.probe import Probe, probe
+from coupling_core.measuring.memory import cheaper, estimate_memory, longest_prompt
+from coupling_core.measuring.probe import Probe, probe
 
 GB = 10**9
 SMALL = Probe(

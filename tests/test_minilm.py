@@ -9,15 +9,15 @@ import torch
 from checks import relative
 
 from coupling_core import ComputeError, Request, View, mean_off_diagonal, score_pairs
-from coupling_core import identity as identities
-from coupling_core.identity import ALIASES, identify, locate
-from coupling_core.jacobian import block_jacobian
-from coupling_core.models import load, prepare
-from coupling_core.precision import TrueFloat64
-from coupling_core.products import FastLinear
-from coupling_core.reference import block_jacobian as full_sequence_jacobian
-from coupling_core.tokens import tokenize
-from coupling_core.trace import trace
+from coupling_core.engine.jacobians.same_token import block_jacobian
+from coupling_core.engine.jacobians.trace import trace
+from coupling_core.engine.jacobians.true_float64 import TrueFloat64
+from coupling_core.engine.loading import load, prepare
+from coupling_core.engine.matrix_products import FastLinear
+from coupling_core.engine.reference import block_jacobian as full_sequence_jacobian
+from coupling_core.sources import identity as identities
+from coupling_core.sources.identity import ALIASES, identify, locate
+from coupling_core.sources.tokens import tokenize
 
 pytestmark = [pytest.mark.real, pytest.mark.usefixtures("one_thread")]
 

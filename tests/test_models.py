@@ -10,10 +10,10 @@ from tokenizers import Tokenizer, decoders, pre_tokenizers
 from tokenizers import models as tokenizer_models
 
 from coupling_core import ComputeError, InputError, Request
-from coupling_core.hardware import choose_device
-from coupling_core.identity import ALIASES, identify, locate
-from coupling_core.models import load, prepare
-from coupling_core.tokens import is_byte_level, readable, tokenize
+from coupling_core.engine.hardware import choose_device
+from coupling_core.engine.loading import load, prepare
+from coupling_core.sources.identity import ALIASES, identify, locate
+from coupling_core.sources.tokens import is_byte_level, readable, tokenize
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 

@@ -13,9 +13,9 @@ from config_mutations import FAMILIES, WAYS, outcomes
 from torch import nn
 
 from coupling_core import ComputeError, InputError, Request, Store, measure
-from coupling_core.compare import compare, differences
-from coupling_core.models.content import content
-from coupling_core.records import OWN, View
+from coupling_core.analysis.compare import compare, differences
+from coupling_core.base.records import OWN, View
+from coupling_core.engine.loading.content import content
 
 IDS = (5, 17, 42, 8, 99, 17, 3)
 REQUEST = Request(IDS, k=8, k_view=4)
@@ -275,7 +275,7 @@ def test_modules_that_were_not_stored_are_not_taken_for_the_same():
 
 
 def test_code_that_is_installed_is_told_from_ones_own():
-    from coupling_core.models import code
+    from coupling_core.engine.loading import code
 
     assert code.is_installed("transformers.models.llama.modeling_llama")
     assert code.is_installed("torch._C")

@@ -11,12 +11,12 @@ from dataclasses import replace
 import pytest
 from cases import content, random_result
 
-from coupling_core import packs
-from coupling_core.archive import encode
+from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.cli import app
-from coupling_core.errors import ComputeError, InputError
-from coupling_core.packs import MANIFEST, pack, unpack
-from coupling_core.store import Store
+from coupling_core.store import packs
+from coupling_core.store.archive import encode
+from coupling_core.store.disk import Store
+from coupling_core.store.packs import MANIFEST, pack, unpack
 
 RESULTS = [random_result(seed=seed) for seed in range(3)]
 

@@ -6,8 +6,9 @@ from dataclasses import asdict, replace
 import numpy as np
 import pytest
 
-from coupling_core import InputError, passport
-from coupling_core.passport import Passport, change, is_same, passport_of, plain, sketch
+from coupling_core import InputError
+from coupling_core.engine import passport
+from coupling_core.engine.passport import Passport, change, is_same, passport_of, plain, sketch
 
 DRAWS = 200
 SUMS_OF_1_TO_100 = (-17.0, -2.0, -191.0, 206.0, 220.0, 73.0)

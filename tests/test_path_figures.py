@@ -7,13 +7,13 @@ import pytest
 from cases import depth_result, planted_jacobians, trajectory_result
 
 from coupling_core import PathView, figures, project_paths
+from coupling_core.analysis.scaling import fit_line, inverse_fits
 from coupling_core.figures import style
 from coupling_core.figures.by_depth import CURVES
 from coupling_core.figures.export import on_paper
 from coupling_core.figures.paths import MOST, PICKS, chosen_tokens
 from coupling_core.figures.per_token import NUMBERS
 from coupling_core.figures.token_labels import label
-from coupling_core.scaling import fit_line, inverse_fits
 
 VIEW = PathView(first=False)
 

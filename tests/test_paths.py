@@ -10,15 +10,15 @@ import tiny
 import torch
 
 from coupling_core import PathView, Request, Store, measure, project_paths
-from coupling_core import trajectory as of
-from coupling_core.archive import decode, encode
-from coupling_core.decode import decode as captures_of
-from coupling_core.decode import read
-from coupling_core.exports import arrays, table, to_csv
-from coupling_core.linearised import linearised_errors
-from coupling_core.measuring import trajectory as measuring
-from coupling_core.measuring.trajectory import kept_tokens
-from coupling_core.results import TrajectoryResult
+from coupling_core.analysis import trajectory as of
+from coupling_core.analysis.exports import arrays, table, to_csv
+from coupling_core.base.results import TrajectoryResult
+from coupling_core.engine.jacobians.decode import decode as captures_of
+from coupling_core.engine.jacobians.decode import read
+from coupling_core.engine.jacobians.linearised_path import linearised_errors
+from coupling_core.measuring.kinds import trajectory as measuring
+from coupling_core.measuring.kinds.trajectory import kept_tokens
+from coupling_core.store.archive import decode, encode
 
 IDS = (5, 9, 2, 7, 11, 3, 8)
 ASK = Request(IDS, kind="trajectory")

@@ -8,10 +8,16 @@ import tiny
 import torch
 from checks import relative
 
-from coupling_core import InputError, positions, precision, reference
-from coupling_core.context import context_jacobians, source
-from coupling_core.decode import decode, read, with_context
-from coupling_core.positions import input_jacobians, output_jacobians, self_jacobians
+from coupling_core import InputError
+from coupling_core.engine import reference
+from coupling_core.engine.jacobians import between_tokens, true_float64
+from coupling_core.engine.jacobians.between_tokens import (
+    input_jacobians,
+    output_jacobians,
+    self_jacobians,
+)
+from coupling_core.engine.jacobians.decode import decode, read, with_context
+from coupling_core.engine.jacobians.earlier_tokens import context_jacobians, source
 
 IDS = [5, 17, 42, 8, 99, 17, 3]
 BLOCKS = (1, 4)
@@ -31,7 +37,7 @@ def double():
     def of(family):
         if family not in readers:
             model = copy.deepcopy(tiny.model(family)).double()
-            with precision.TrueFloat64():
+            with true_float64.TrueFloat64():
                 readers[family] = model, read(model, IDS)
         return readers[family]
 
@@ -46,7 +52,7 @@ def expected(model, reader, block, t1, t2, stack=None, inputs=None):
 @pytest.mark.parametrize("family", FAMILIES)
 def test_each_token_with_itself(double, family):
     model, reader = double(family)
-    with precision.TrueFloat64():
+    with true_float64.TrueFloat64():
         found = dict(self_jacobians(reader, BLOCKS, (1, 2, 4, 7)))
         assert list(found) == [1, 2, 4, 7]
         for t, jacobians in found.items():
@@ -59,7 +65,7 @@ def test_each_token_with_itself(double, family):
 def test_one_output_from_every_input(double, family, output):
     model, reader = double(family)
     last = output if reader.kind.causal else len(IDS)
-    with precision.TrueFloat64():
+    with true_float64.TrueFloat64():
         for block, J in zip(BLOCKS, output_jacobians(reader, BLOCKS, output), strict=True):
             exact = [expected(model, reader, block, t1, output) for t1 in range(1, last + 1)]
             assert len(J) == last
@@ -70,7 +76,7 @@ def test_one_output_from_every_input(double, family, output):
 @pytest.mark.parametrize("family", FAMILIES)
 def test_one_input_to_every_output(double, family, given):
     model, reader = double(family)
-    with precision.TrueFloat64():
+    with true_float64.TrueFloat64():
         found = dict(input_jacobians(reader, BLOCKS, given, (2, 3, 7)))
         assert list(found) == [t for t in (2, 3, 7) if t >= given or not reader.kind.causal]
         for t2, jacobians in found.items():
@@ -87,8 +93,8 @@ def relative_or_zero(found: torch.Tensor, exact: torch.Tensor) -> float:
 @pytest.mark.parametrize("family", THROUGH_THE_CACHE)
 def test_these_families_need_no_differentiation_through_the_sequence(double, family, monkeypatch):
     _, reader = double(family)
-    monkeypatch.setattr(positions, "through_all", None)
-    with precision.TrueFloat64():
+    monkeypatch.setattr(between_tokens, "through_all", None)
+    with true_float64.TrueFloat64():
         assert len(list(output_jacobians(reader, BLOCKS, 7))) == 2
         assert len(list(input_jacobians(reader, BLOCKS, 2, [7]))) == 1
 
@@ -98,7 +104,7 @@ def test_an_encoder_decoder_model_attends_to_its_own_tokens():
     start = torch.tensor([[model.config.decoder_start_token_id]])
     ids = torch.tensor([IDS])
     inputs = {"input_ids": ids, "decoder_input_ids": torch.cat([start, ids[:, :-1]], 1)}
-    with precision.TrueFloat64():
+    with true_float64.TrueFloat64():
         reader = read(model, IDS, stack="decoder")
         (J,) = output_jacobians(reader, [2], 5)
         for t1 in (1, 3, 5):
@@ -109,7 +115,7 @@ def test_an_encoder_decoder_model_attends_to_its_own_tokens():
 def test_a_wrong_sum_is_noticed(double):
     """The check with one random cotangent, on keys and values that are those of other tokens."""
     _, reader = double("llama")
-    with precision.TrueFloat64():
+    with true_float64.TrueFloat64():
         (capture,), (call,) = with_context(reader, [2], 6)
         assert context_jacobians(capture, source(call, 1)) is not None
         right = source(call, 1)

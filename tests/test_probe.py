@@ -9,12 +9,13 @@ import tiny
 from safetensors.torch import load_file, save_file
 
 from benchmarks import architectures
-from coupling_core import ComputeError, InputError, Request, measure, probe
-from coupling_core.identity import locate
-from coupling_core.models import load, rehearsal, skeleton
-from coupling_core.probe import Probe
-from coupling_core.probe import probe as found_of
-from coupling_core.trace import trace
+from coupling_core import ComputeError, InputError, Request, measure
+from coupling_core.engine.jacobians.trace import trace
+from coupling_core.engine.loading import load, rehearsal, skeleton
+from coupling_core.measuring import probe
+from coupling_core.measuring.probe import Probe
+from coupling_core.measuring.probe import probe as found_of
+from coupling_core.sources.identity import locate
 
 FAMILIES = ("gpt2", "gpt_neo", "gemma2", "mixtral", "opt_350m", "bert", "t5", "bart", "mamba")
 

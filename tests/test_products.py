@@ -12,8 +12,16 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from coupling_core import products
-from coupling_core.products import LEAST, OTHER, OWN, Choice, FastLinear, choice, product
+from coupling_core.engine import matrix_products
+from coupling_core.engine.matrix_products import (
+    LEAST,
+    OTHER,
+    OWN,
+    Choice,
+    FastLinear,
+    choice,
+    product,
+)
 
 LAYOUTS: dict[str, Callable[[Tensor], Tensor]] = {
     "as it is": lambda t: t,
@@ -28,13 +36,13 @@ LAYOUTS: dict[str, Callable[[Tensor], Tensor]] = {
 def plant(monkeypatch: pytest.MonkeyPatch, library: str) -> None:
     """Let a library have been chosen."""
     threads = torch.get_num_threads()
-    monkeypatch.setattr(products, "_chosen", {threads: Choice(library, {}, threads)})
+    monkeypatch.setattr(matrix_products, "_chosen", {threads: Choice(library, {}, threads)})
 
 
 @pytest.fixture
 def unchosen(monkeypatch: pytest.MonkeyPatch) -> None:
     """As in a process that has multiplied nothing yet."""
-    monkeypatch.setattr(products, "_chosen", {})
+    monkeypatch.setattr(matrix_products, "_chosen", {})
 
 
 @pytest.fixture
@@ -42,13 +50,13 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """One entry for each product that oneDNN, which was chosen, was given."""
     plant(monkeypatch, OTHER)
     given: list[int] = []
-    real = products._linear
+    real = matrix_products._linear
 
     def linear(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         given.append(x.numel())
         return real(x, weight, bias)
 
-    monkeypatch.setattr(products, "_linear", linear)
+    monkeypatch.setattr(matrix_products, "_linear", linear)
     return given
 
 
@@ -96,7 +104,7 @@ def test_other_products_are_left_to_torch(
 def test_a_torch_without_onednn_has_no_choice(
     unchosen: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(products, "ONEDNN", None)
+    monkeypatch.setattr(matrix_products, "ONEDNN", None)
     a, b = random(150, 130), random(130, 120)
     assert torch.equal(product(a, b), a @ b)
     assert choice() == Choice(OWN, {}, torch.get_num_threads())
@@ -146,20 +154,20 @@ def test_weights_of_another_sort_multiply_themselves(counted: list[int]) -> None
 def test_the_faster_library_is_chosen(
     own: float, other: float, chosen: str, unchosen: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(products, "_time", lambda *_: {OWN: own, OTHER: other})
+    monkeypatch.setattr(matrix_products, "_time", lambda *_: {OWN: own, OTHER: other})
     found = choice()
     assert found.library == chosen
     assert found.gflops[OWN] * own == pytest.approx(found.gflops[OTHER] * other)
 
 
 def test_a_slow_library_is_not_chosen(unchosen: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = products._linear
+    real = matrix_products._linear
 
     def slow(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         time.sleep(0.2)
         return real(x, weight, bias)
 
-    monkeypatch.setattr(products, "_linear", slow)
+    monkeypatch.setattr(matrix_products, "_linear", slow)
     found = choice()
     assert found.library == OWN
     assert 0 < found.gflops[OTHER] < 2 < found.gflops[OWN]
@@ -168,7 +176,7 @@ def test_a_slow_library_is_not_chosen(unchosen: None, monkeypatch: pytest.Monkey
 def test_the_choice_is_made_once_for_a_number_of_threads(
     unchosen: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real, timed = products._time, []
+    real, timed = matrix_products._time, []
     together = Barrier(4)
 
     def note(libraries: Mapping[str, Any], threads: int) -> dict[str, float]:
@@ -179,7 +187,7 @@ def test_the_choice_is_made_once_for_a_number_of_threads(
         together.wait()
         return product(random(150, 130), random(130, 120))
 
-    monkeypatch.setattr(products, "_time", note)
+    monkeypatch.setattr(matrix_products, "_time", note)
     with ThreadPoolExecutor(4) as four:
         found = list(four.map(multiply, range(4)))
     assert timed == [torch.get_num_threads()]
@@ -201,7 +209,7 @@ def test_nobody_who_counts_products_sees_the_choice_being_made(unchosen: None) -
         def __torch_dispatch__(
             self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
         ) -> Any:
-            Counting.seen += func._overloadpacket in (products.ONEDNN, torch.ops.aten.mm)
+            Counting.seen += func._overloadpacket in (matrix_products.ONEDNN, torch.ops.aten.mm)
             return func(*args, **(kwargs or {}))
 
     with Counting():

@@ -6,8 +6,8 @@ from cases import haar
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coupling_core.projection import SMALL, project
-from coupling_core.records import FITS
+from coupling_core.analysis.projection import SMALL, project
+from coupling_core.base.records import FITS
 
 SEEDS = st.integers(0, 2**32 - 1)
 

@@ -17,10 +17,10 @@ from dataset_hub import COMMIT, DatasetHub
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coupling_core.errors import ComputeError, InputError
-from coupling_core.prompts import BENCHMARKS, Prompt, PromptSource, load, pools, read_file
-from coupling_core.prompts.benchmarks import WORDS, context, paragraph, up_to_blank
-from coupling_core.prompts.drawing import draw
+from coupling_core.base.errors import ComputeError, InputError
+from coupling_core.sources.prompts import BENCHMARKS, Prompt, PromptSource, load, pools, read_file
+from coupling_core.sources.prompts.benchmarks import WORDS, context, paragraph, up_to_blank
+from coupling_core.sources.prompts.drawing import draw
 
 # ---- own files
 
@@ -634,7 +634,7 @@ def test_kept_prompts_need_no_datasets_library(hub, tmp_path):
     hub.answer = ROWS["mmlu"][2]
     load(PromptSource(dataset="mmlu"))
     code = (
-        "import sys; from coupling_core.prompts import PromptSource, load; "
+        "import sys; from coupling_core.sources.prompts import PromptSource, load; "
         "assert len(load(PromptSource(dataset='mmlu', sample=1)).prompts) == 1; "
         "print({'datasets', 'pandas', 'numpy', 'torch'} & set(sys.modules))"
     )

@@ -10,10 +10,11 @@ import tiny
 import torch
 from fake_hub import FakeHub, client, lay_out
 
-from coupling_core import Request, Store, View, hub, mean_off_diagonal, measure, score_pairs
-from coupling_core.models import load, loading
-from coupling_core.models.keeping import Kept
-from coupling_core.probe import probe
+from coupling_core import Request, Store, View, mean_off_diagonal, measure, score_pairs
+from coupling_core.engine.loading import load, loading
+from coupling_core.engine.loading.keeping import Kept
+from coupling_core.measuring.probe import probe
+from coupling_core.sources import hub
 
 REPO = "EleutherAI/pythia-70m"
 STEPS = ("step0", "step128", "step1000")

@@ -7,21 +7,15 @@ import pytest
 import torch
 from checks import relative
 
-from coupling_core import (
-    Request,
-    View,
-    mean_off_diagonal,
-    measure,
-    precision,
-    reference,
-    score_pairs,
-)
-from coupling_core.compat import KS, run_coupling_hf
-from coupling_core.derivative import check_derivative
-from coupling_core.jacobian import block_jacobian
-from coupling_core.records import DEFINITIONS, ROLES
-from coupling_core.svd import DELTA, certify
-from coupling_core.trace import trace
+from coupling_core import Request, View, mean_off_diagonal, measure, score_pairs
+from coupling_core.base.records import DEFINITIONS, ROLES
+from coupling_core.engine import reference
+from coupling_core.engine.jacobians import true_float64
+from coupling_core.engine.jacobians.derivative_check import check_derivative
+from coupling_core.engine.jacobians.same_token import block_jacobian
+from coupling_core.engine.jacobians.trace import trace
+from coupling_core.engine.pairs.svd import DELTA, certify
+from coupling_core.measuring.compat import KS, run_coupling_hf
 
 pytestmark = [pytest.mark.real, pytest.mark.usefixtures("one_thread")]
 
@@ -42,7 +36,7 @@ def double(loaded):
     """The model, the traced blocks and all Jacobians in true float64."""
     model = copy.deepcopy(loaded.model).double()
     ids = loaded.encode(PROMPT)
-    with precision.TrueFloat64():
+    with true_float64.TrueFloat64():
         traced = trace(model, ids, len(ids))
         jacobians = [
             block_jacobian(block, traced.kind.final_norm if block.number == 30 else None)
@@ -66,7 +60,7 @@ def svds(double):
 def test_one_token_agrees_with_the_full_sequence_definition(double, block):
     model, ids, traced, jacobians = double
     norm = traced.kind.final_norm if block == 30 else None
-    with precision.TrueFloat64():
+    with true_float64.TrueFloat64():
         expected = reference.block_jacobian(model, ids, block, len(ids), len(ids), norm)
     assert expected.dtype == torch.float64
     assert relative(jacobians[block - 1], expected) <= 1e-9

@@ -6,10 +6,16 @@ import pytest
 import torch
 from checks import relative
 
-from coupling_core import Request, positions, precision, reference
-from coupling_core.decode import read
-from coupling_core.models import load
-from coupling_core.positions import input_jacobians, output_jacobians, self_jacobians
+from coupling_core import Request
+from coupling_core.engine import reference
+from coupling_core.engine.jacobians import between_tokens, true_float64
+from coupling_core.engine.jacobians.between_tokens import (
+    input_jacobians,
+    output_jacobians,
+    self_jacobians,
+)
+from coupling_core.engine.jacobians.decode import read
+from coupling_core.engine.loading import load
 
 pytestmark = [pytest.mark.real, pytest.mark.usefixtures("one_thread")]
 
@@ -29,19 +35,19 @@ def model():
 def exact(model):
     """J_{t1 t2} of the definition in true float64, for t1 = 1..6 and t2 = 6."""
     double, ids = copy.deepcopy(model.model).double(), model.encode(PROMPT)
-    with precision.TrueFloat64():
+    with true_float64.TrueFloat64():
         reader = read(double, ids)
         whole = reader.whole
         norms = (None, reader.kind.final_norm)
         return [
-            positions.through_all(whole[block - 1], TOKEN, norm)[:TOKEN]
+            between_tokens.through_all(whole[block - 1], TOKEN, norm)[:TOKEN]
             for block, norm in zip(BLOCKS, norms, strict=True)
         ]
 
 
 def test_the_oracle_is_the_definition(model, exact):
     double, ids = copy.deepcopy(model.model).double(), model.encode(PROMPT)
-    with precision.TrueFloat64():
+    with true_float64.TrueFloat64():
         expected = reference.block_jacobian(double, ids, BLOCKS[0], GIVEN, TOKEN)
     assert relative(exact[0][GIVEN - 1], expected) < 1e-9
 
@@ -62,7 +68,7 @@ def test_one_input_to_one_output_and_a_token_with_itself(model, exact):
 
 
 def test_keys_and_values_carry_all_of_it(model, monkeypatch):
-    monkeypatch.setattr(positions, "through_all", None)
+    monkeypatch.setattr(between_tokens, "through_all", None)
     reader = read(model.model, model.encode(PROMPT))
     for J in output_jacobians(reader, BLOCKS, TOKEN):
         # 3 heads of values of width 64, and the scores of 9 heads, of which some are next to 0.

@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 import torch
 
-from coupling_core import Request, View, measure, positions, precision, reference, score_positions
-from coupling_core.decode import read
-from coupling_core.models import load
-from coupling_core.records import ROLES
+from coupling_core import Request, View, measure, score_positions
+from coupling_core.base.records import ROLES
+from coupling_core.engine import reference
+from coupling_core.engine.jacobians import between_tokens, true_float64
+from coupling_core.engine.jacobians.decode import read
+from coupling_core.engine.loading import load
 
 pytestmark = [pytest.mark.real, pytest.mark.usefixtures("one_thread")]
 
@@ -30,12 +32,12 @@ def exact(model):
     """J_{t1 t2} of the definition by (block, t1, t2), in true float64, numbered from 1."""
     double, ids = copy.deepcopy(model.model).double(), model.encode(PROMPT)
     found = {}
-    with precision.TrueFloat64():
+    with true_float64.TrueFloat64():
         reader = read(double, ids)
         calls = reader.whole
         for block, norm in zip(BLOCKS, (None, reader.kind.final_norm), strict=True):
             for output in range(1, len(ids) + 1):
-                every = positions.through_all(calls[block - 1], output, norm)
+                every = between_tokens.through_all(calls[block - 1], output, norm)
                 for source in range(1, output + 1):
                     if source == output or FIXED in (source, output):
                         found[block, source, output] = every[source - 1].numpy()

@@ -5,9 +5,9 @@ import pytest
 import torch
 
 from coupling_core import PathView, Request, project_paths
-from coupling_core import trajectory as of
-from coupling_core.decode import decode, read
-from coupling_core.jacobian import block_jacobian
+from coupling_core.analysis import trajectory as of
+from coupling_core.engine.jacobians.decode import decode, read
+from coupling_core.engine.jacobians.same_token import block_jacobian
 
 pytestmark = [pytest.mark.real, pytest.mark.usefixtures("one_thread")]
 

@@ -14,7 +14,7 @@ import vision_models
 from cases import content
 
 from coupling_core import Request, Store, measure, recheck
-from coupling_core.results import Result
+from coupling_core.base.results import Result
 
 TEXT = "The cat sat on the mat"
 KINDS: dict[str, dict[str, Any]] = {

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 import torch
 
-from coupling_core import ComputeError, InputError, Request, View, hub, measure
-from coupling_core.course import Course, numbers, path_request
-from coupling_core.identity import identify
-from coupling_core.recipe import (
+from coupling_core import ComputeError, InputError, Request, View, measure
+from coupling_core.analysis.by_step import Course, numbers, path_request
+from coupling_core.experiments.pretraining import (
     PLANS,
     Plan,
     batches,
@@ -23,7 +22,9 @@ from coupling_core.recipe import (
     training,
     windows,
 )
-from coupling_core.suites import Suite, find_suite, suites
+from coupling_core.sources import hub
+from coupling_core.sources.identity import identify
+from coupling_core.sources.suites import Suite, find_suite, suites
 
 PLAN = Plan(
     "mini-8", 32, 3e-3, blocks=2, heads=2, steps=(0, 1, 8, 20), batch=4, context=32, warmup=4

@@ -11,12 +11,12 @@ from coupling_core import (
     View,
     mean_interval,
     mean_off_diagonal,
-    reference,
     score_by_k,
     score_pairs,
 )
-from coupling_core.records import DEFINITIONS, ROLES
-from coupling_core.scores import chance_floor, score
+from coupling_core.analysis.scores import chance_floor, score
+from coupling_core.base.records import DEFINITIONS, ROLES
+from coupling_core.engine import reference
 
 
 def svds(jacobians):

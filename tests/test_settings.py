@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from coupling_core import settings as module
-from coupling_core.errors import InputError
-from coupling_core.settings import Settings, settings
+from coupling_core.base import settings as module
+from coupling_core.base.errors import InputError
+from coupling_core.base.settings import Settings, settings
 
 
 @pytest.fixture(autouse=True)

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from cases import random_result, trajectory_result
 
-from coupling_core.archive import decode, encode
-from coupling_core.errors import InputError
-from coupling_core.keys import make_key
-from coupling_core.soundness import require_sound
-from coupling_core.store import Store
+from coupling_core.base.errors import InputError
+from coupling_core.store.archive import decode, encode
+from coupling_core.store.disk import Store
+from coupling_core.store.request_key import make_key
+from coupling_core.store.soundness import require_sound
 
 DEPTH = random_result()
 

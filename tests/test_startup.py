@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 import tiny
 
-from coupling_core import Request, measuring, startup
+from coupling_core import Request
+from coupling_core.measuring import kinds, startup
 
 MEASURES = """
 import gc, json, sys
@@ -61,7 +62,7 @@ def test_what_a_fresh_process_imported_is_not_collected_again(folder):
 
 
 def test_a_process_that_has_imported_it_goes_on_collecting(folder):
-    assert measuring.__name__ in sys.modules
+    assert kinds.__name__ in sys.modules
     before = gc.get_freeze_count()
     with startup.importing(Request("a", model=str(folder))):
         assert gc.isenabled()

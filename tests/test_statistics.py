@@ -11,9 +11,9 @@ from scipy import stats
 from sweep_table import KS, model_row, points_of, sweep_of, zoo
 
 from coupling_core import InputError, mean_interval
-from coupling_core import statistics as st
-from coupling_core.scores import k_of
-from coupling_core.statistics.resampling import MIN_UNITS, correlations, p_words, slopes
+from coupling_core.analysis import statistics as st
+from coupling_core.analysis.scores import k_of
+from coupling_core.analysis.statistics.resampling import MIN_UNITS, correlations, p_words, slopes
 
 
 @pytest.fixture(scope="module")

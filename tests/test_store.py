@@ -12,13 +12,14 @@ import pytest
 import store_processes as processes
 from cases import content, random_result
 
-from coupling_core import archive, keys, store
-from coupling_core.archive import TEMPORARY, encode, load, save
-from coupling_core.errors import ComputeError, InputError
-from coupling_core.records import Request
-from coupling_core.results import DepthResult
-from coupling_core.settings import settings
-from coupling_core.store import Store
+from coupling_core.base.errors import ComputeError, InputError
+from coupling_core.base.records import Request
+from coupling_core.base.results import DepthResult
+from coupling_core.base.settings import settings
+from coupling_core.base.writing import TEMPORARY
+from coupling_core.store import archive, disk, request_key
+from coupling_core.store.archive import encode, load, save
+from coupling_core.store.disk import Store
 
 RESULT = random_result()
 SIZE = len(encode(RESULT))
@@ -185,7 +186,7 @@ def test_a_damaged_file_gives_way_to_a_sound_one(stored: Store) -> None:
 def test_an_old_schema_is_said_and_not_read(stored: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as old:
         old.setattr(archive, "SCHEMA", 0)
-        old.setattr(keys, "SCHEMA", 0)
+        old.setattr(request_key, "SCHEMA", 0)
         before = random_result(seed=1)
         stored.put(before)
         assert same(find(stored, before), before)
@@ -466,7 +467,7 @@ def test_where_the_store_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("COUPLING_STORE", str(tmp_path / "chosen"))
     assert Store().root == tmp_path / "chosen"
     monkeypatch.delenv("COUPLING_STORE")
-    monkeypatch.setattr(store, "SHIPPED", tmp_path / "checkout")
+    monkeypatch.setattr(disk, "SHIPPED", tmp_path / "checkout")
     assert Store().root == tmp_path / "home" / "results"
     (tmp_path / "checkout" / "gallery").mkdir(parents=True)
     assert Store().root == tmp_path / "checkout"
@@ -475,12 +476,12 @@ def test_where_the_store_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_importing_the_store_imports_nothing_heavy() -> None:
     code = (
-        "import sys, coupling_core.store; "
+        "import sys, coupling_core.store.disk; "
         "sys.exit(' '.join({'torch', 'transformers', 'pandas', 'scipy'} & set(sys.modules)) or 0)"
     )
     run = subprocess.run(
         [sys.executable, "-c", code],
-        cwd=Path(store.__file__).parent.parent,
+        cwd=Path(disk.__file__).parents[2],
         capture_output=True,
         text=True,
     )

@@ -7,13 +7,21 @@ import pytest
 import tiny
 from fake_hub import REPO, FakeHub, client, lay_out
 
-from coupling_core import ComputeError, InputError, Request, hub, measure
-from coupling_core.hub import cache
-from coupling_core.identity import identify
-from coupling_core.models import loading
-from coupling_core.models.keeping import Kept
-from coupling_core.suites import MINI_STEPS, PYTHIA_STEPS, find_suite, revision, step_of, suites
-from coupling_core.tokens import tokenize
+from coupling_core import ComputeError, InputError, Request, measure
+from coupling_core.engine.loading import loading
+from coupling_core.engine.loading.keeping import Kept
+from coupling_core.sources import hub
+from coupling_core.sources.hub import cache
+from coupling_core.sources.identity import identify
+from coupling_core.sources.suites import (
+    MINI_STEPS,
+    PYTHIA_STEPS,
+    find_suite,
+    revision,
+    step_of,
+    suites,
+)
+from coupling_core.sources.tokens import tokenize
 
 OWN = "coupling-explorer/mini-64"
 NAMES = ("step0", "step16", "step4000", "main")

@@ -6,8 +6,8 @@ import torch
 from cases import haar
 from checks import check_svd
 
-from coupling_core import krylov
-from coupling_core.svd import certify, top_svd
+from coupling_core.engine.pairs import krylov
+from coupling_core.engine.pairs.svd import certify, top_svd
 
 WIDTH, K = 64, 10
 
@@ -156,7 +156,7 @@ def test_an_omission_is_noticed_where_the_gap_exceeds_the_tolerance(gap, noticed
 
 
 def test_a_failed_arpack_falls_back_on_the_full_svd(monkeypatch):
-    import coupling_core.svd as module
+    import coupling_core.engine.pairs.svd as module
 
     J, U, s, V = planted(GEOMETRIC)
     monkeypatch.setattr(module, "_arpack", lambda J, k: (V[:, :k], s[:k], U[:, :k]))

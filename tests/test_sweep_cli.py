@@ -10,10 +10,10 @@ import pandas as pd
 import pytest
 
 from coupling_core import Store
-from coupling_core.findings import Question, find
-from coupling_core.folders import SHIPPED
-from coupling_core.gallery import EXAMPLES
-from coupling_core.sweeps import (
+from coupling_core.analysis.findings import Question, find
+from coupling_core.base.folders import SHIPPED
+from coupling_core.experiments.gallery import EXAMPLES
+from coupling_core.experiments.sweeps import (
     Failure,
     Journal,
     State,
@@ -24,7 +24,7 @@ from coupling_core.sweeps import (
     read,
     read_table,
 )
-from coupling_core.sweeps.worker import work
+from coupling_core.experiments.sweeps.worker import work
 
 STEPS = (0, 256, 1000, 4000)
 OWN = "Water boils when it is hot"

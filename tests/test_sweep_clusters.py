@@ -2,13 +2,13 @@
 
 import os
 
-from coupling_core.sweeps import clusters
+from coupling_core.experiments.sweeps import clusters
 
 
 def test_two_workers_share_the_threads_and_only_the_key_opens_them(monkeypatch):
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)  # what somebody set by hand counts
-    monkeypatch.setattr("coupling_core.hardware.threads", lambda: 4)
-    monkeypatch.setattr("coupling_core.hardware.devices", lambda: ["cpu"])
+    monkeypatch.setattr("coupling_core.engine.hardware.threads", lambda: 4)
+    monkeypatch.setattr("coupling_core.engine.hardware.devices", lambda: ["cpu"])
     with clusters.local(2) as client:
         workers = client.scheduler_info(n_workers=-1)["workers"]
         assert len(workers) == 2
@@ -20,7 +20,9 @@ def test_two_workers_share_the_threads_and_only_the_key_opens_them(monkeypatch):
 
 
 def test_there_is_a_worker_for_each_gpu(monkeypatch):
-    monkeypatch.setattr("coupling_core.hardware.devices", lambda: ["cuda:0", "cuda:1", "cpu"])
+    monkeypatch.setattr(
+        "coupling_core.engine.hardware.devices", lambda: ["cuda:0", "cuda:1", "cpu"]
+    )
     with clusters.local() as client:
         found = client.run(lambda: os.environ.get("CUDA_VISIBLE_DEVICES"))
     assert sorted(found.values()) == ["0", "1"]

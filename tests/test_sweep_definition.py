@@ -7,8 +7,8 @@ import pytest
 import tiny
 
 from coupling_core import InputError, Request, Store
-from coupling_core.sweeps import make, read
-from coupling_core.sweeps.definition import parse
+from coupling_core.experiments.sweeps import make, read
+from coupling_core.experiments.sweeps.definition import parse
 
 SWEEP = """
 name = "few"

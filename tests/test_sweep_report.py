@@ -10,8 +10,8 @@ from plotly.offline import get_plotlyjs
 from sweep_table import sweep_of, zoo
 
 from coupling_core import InputError
-from coupling_core.findings import Question, find
-from coupling_core.sweeps.report import first_question, report
+from coupling_core.analysis.findings import Question, find
+from coupling_core.experiments.sweeps.report import first_question, report
 
 TABLE = sweep_of(zoo())
 FEW = sweep_of(zoo()[:6], prompts=4)

@@ -14,10 +14,10 @@ import pytest
 import tiny
 
 from coupling_core import ComputeError, InputError, Request, Store, View, measure
-from coupling_core.errors import Cancelled
-from coupling_core.results import Progress
-from coupling_core.scores import means, score_pairs
-from coupling_core.sweeps import (
+from coupling_core.analysis.scores import means, score_pairs
+from coupling_core.base.errors import Cancelled
+from coupling_core.base.results import Progress
+from coupling_core.experiments.sweeps import (
     Journal,
     State,
     journals,
@@ -27,9 +27,9 @@ from coupling_core.sweeps import (
     run,
     write_table,
 )
-from coupling_core.sweeps import worker as working
-from coupling_core.sweeps.definition import parse
-from coupling_core.worker import Worker
+from coupling_core.experiments.sweeps import worker as working
+from coupling_core.experiments.sweeps.definition import parse
+from coupling_core.measuring.worker import Worker
 
 PROMPTS = ("The cat sat down", "Water boils when", "One two three four", "It rains today")
 
@@ -333,7 +333,7 @@ def test_workers_that_hang_and_cannot_be_started_anew_end_the_sweep(
     def hang(request, times):
         awake.wait(60)
 
-    monkeypatch.setattr("coupling_core.sweeps.running.STUCK", 0.5)
+    monkeypatch.setattr("coupling_core.experiments.sweeps.running.STUCK", 0.5)
     planted(hang)
     asked = plan(timeout=0.2)
     try:
@@ -368,7 +368,7 @@ def test_a_model_without_a_final_norm_has_one_result_for_both_ways(client, plan,
 def test_workers_that_are_all_gone_are_not_waited_for_without_end(plan, store, monkeypatch):
     from dask.distributed import Client
 
-    monkeypatch.setattr("coupling_core.sweeps.running.GONE", 0.5)
+    monkeypatch.setattr("coupling_core.experiments.sweeps.running.GONE", 0.5)
     monkeypatch.setattr(working, "measure", lambda *_, **__: time.sleep(0.2))
     one = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": None}
     with Client(processes=False, **one) as own:

@@ -5,9 +5,9 @@ import pytest
 from sweep_table import sweep_of, zoo
 
 from coupling_core import InputError
-from coupling_core.findings import Question, find
-from coupling_core.sweeps import read_table, write_table
-from coupling_core.sweeps.table import COLUMNS
+from coupling_core.analysis.findings import Question, find
+from coupling_core.experiments.sweeps import read_table, write_table
+from coupling_core.experiments.sweeps.table import COLUMNS
 
 TABLE = sweep_of(zoo()[:4], prompts=2).reindex(columns=list(COLUMNS))
 ODD = (

@@ -10,8 +10,8 @@ import pytest
 from sweep_places import PROMPTS, STEPS, ended, lay_out, python, start, stored, table, wait
 
 from coupling_core import Store
-from coupling_core.sweeps import journals, make, make_table, read, write_table
-from coupling_core.sweeps.worker import work
+from coupling_core.experiments.sweeps import journals, make, make_table, read, write_table
+from coupling_core.experiments.sweeps.worker import work
 
 TOTAL = len(STEPS) * PROMPTS
 
@@ -92,7 +92,7 @@ def test_what_others_have_measured_makes_a_table_without_workers(tmp_path, run):
 
 
 def test_no_scheduler_is_told_in_words(tmp_path, monkeypatch, run):
-    from coupling_core.sweeps import clusters
+    from coupling_core.experiments.sweeps import clusters
 
     file, store = lay_out(tmp_path), tmp_path / "store"
     monkeypatch.setattr(clusters, "_REACH", 1.0)

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coupling_core import Request
-from coupling_core.sweeps.plan import Item
-from coupling_core.sweeps.turns import Turns
+from coupling_core.experiments.sweeps.plan import Item
+from coupling_core.experiments.sweeps.turns import Turns
 
 
 def items(*counts):

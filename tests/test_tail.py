@@ -5,9 +5,9 @@ import tiny
 import torch
 from torch import nn
 
-from coupling_core import tail
-from coupling_core.decode import read
-from coupling_core.tail import NO_HEAD, OTHER_HEAD, logit_entropy
+from coupling_core.engine.jacobians import unembedding
+from coupling_core.engine.jacobians.decode import read
+from coupling_core.engine.jacobians.unembedding import NO_HEAD, OTHER_HEAD, logit_entropy
 
 IDS = [5, 9, 2, 7, 11, 3]
 CASES = [(family, None) for family in tiny.CAUSAL + tiny.BIDIRECTIONAL]
@@ -50,7 +50,7 @@ def test_every_state_goes_once_through_norm_cap_and_head(monkeypatch, at_a_time)
     reader = read(model, IDS)
     states = raw_states(reader)
     vocabulary = model.config.vocab_size
-    monkeypatch.setattr(tail, "LOGITS", at_a_time * len(IDS) * vocabulary)
+    monkeypatch.setattr(unembedding, "LOGITS", at_a_time * len(IDS) * vocabulary)
     found, _ = logit_entropy(reader.runner, reader.ids, states)
     cap = model.config.final_logit_softcapping
     with torch.no_grad():

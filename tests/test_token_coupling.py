@@ -4,9 +4,14 @@ import numpy as np
 import pytest
 import tiny
 
-from coupling_core import InputError, View, couple_positions, read, reference, score_positions
-from coupling_core.positions import input_jacobians, output_jacobians, self_jacobians
-from coupling_core.records import DEFINITIONS, ROLES, SAMPLED_DEFINITIONS
+from coupling_core import InputError, View, couple_positions, read, score_positions
+from coupling_core.base.records import DEFINITIONS, ROLES, SAMPLED_DEFINITIONS
+from coupling_core.engine import reference
+from coupling_core.engine.jacobians.between_tokens import (
+    input_jacobians,
+    output_jacobians,
+    self_jacobians,
+)
 
 IDS = [5, 17, 42, 8, 99, 17, 3]
 N, K, TOKEN = len(IDS), 4, 4

@@ -7,14 +7,19 @@ import pytest
 import tiny
 from cases import content
 
-from coupling_core import Cancelled, InputError, Request, Store, View, measure, reference
-from coupling_core.archive import decode, encode
-from coupling_core.decode import read
-from coupling_core.positions import input_jacobians, output_jacobians, self_jacobians
-from coupling_core.records import DEFINITIONS, ROLES, SAMPLED_DEFINITIONS
-from coupling_core.results import TokenMeansResult, TokensResult
-from coupling_core.token_coupling import kept_corner
-from coupling_core.token_scores import by_distance, score_positions, score_positions_by_k
+from coupling_core import Cancelled, InputError, Request, Store, View, measure
+from coupling_core.analysis.token_scores import by_distance, score_positions, score_positions_by_k
+from coupling_core.base.records import DEFINITIONS, ROLES, SAMPLED_DEFINITIONS
+from coupling_core.base.results import TokenMeansResult, TokensResult
+from coupling_core.engine import reference
+from coupling_core.engine.jacobians.between_tokens import (
+    input_jacobians,
+    output_jacobians,
+    self_jacobians,
+)
+from coupling_core.engine.jacobians.decode import read
+from coupling_core.engine.pairs.token_coupling import kept_corner
+from coupling_core.store.archive import decode, encode
 
 IDS = (5, 17, 42, 8, 99, 17, 3)
 N, L, K, FIXED = len(IDS), 4, 5, 4
@@ -258,7 +263,7 @@ def test_an_unfinished_comparison_is_not_stored(model, store):
 
 def test_batches_give_the_numbers_of_single_steps(model, monkeypatch):
     whole = measure(asked("self", block=1, other_block=3), model=model)
-    monkeypatch.setattr("coupling_core.token_coupling.BATCHES", 2)
+    monkeypatch.setattr("coupling_core.engine.pairs.token_coupling.BATCHES", 2)
     batched = measure(asked("self", block=1, other_block=3), model=model)
     for name in ("diagonal", "off_diagonal"):
         np.testing.assert_allclose(
@@ -267,7 +272,7 @@ def test_batches_give_the_numbers_of_single_steps(model, monkeypatch):
 
 
 def test_few_bases_at_once_give_the_same_means(model, means, monkeypatch):
-    monkeypatch.setattr("coupling_core.token_means.AT_ONCE", 3)
+    monkeypatch.setattr("coupling_core.engine.pairs.token_means.AT_ONCE", 3)
     chunked = measure(asked("self"), model=model)
     np.testing.assert_array_equal(chunked.pairs, means["self"].pairs)
     np.testing.assert_allclose(chunked.corrected, means["self"].corrected, atol=1e-5)

@@ -3,8 +3,8 @@
 import tiny
 
 from coupling_core import Request
-from coupling_core.models import load
-from coupling_core.tokens import tokenize
+from coupling_core.engine.loading import load
+from coupling_core.sources.tokens import tokenize
 
 
 def test_a_tokenizer_that_pads_and_cuts_gives_the_prompt_as_it_is(tmp_path):

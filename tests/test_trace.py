@@ -7,9 +7,9 @@ import tiny
 import torch
 
 from coupling_core import InputError
-from coupling_core.models import find_blocks
-from coupling_core.records import resolve_token
-from coupling_core.trace import trace
+from coupling_core.base.records import resolve_token
+from coupling_core.engine.jacobians.trace import trace
+from coupling_core.engine.loading import find_blocks
 
 IDS = [5, 17, 42, 8, 99, 17, 3]
 

@@ -10,11 +10,11 @@ from cases import SCORES, VIEW, planted, trajectory_result
 from training import REQUEST, SUITE
 
 from coupling_core import InputError, Request, Store, View, find_suite
-from coupling_core.course import Course, doubt, numbers, path_request
-from coupling_core.gallery import EXAMPLES, TRAINING, TRAINING_BYTES, training_requests
-from coupling_core.identity import identify
-from coupling_core.training import collect
-from coupling_core.trajectory import expodistance
+from coupling_core.analysis.by_step import Course, doubt, numbers, path_request
+from coupling_core.analysis.trajectory import expodistance
+from coupling_core.experiments.gallery import EXAMPLES, TRAINING, TRAINING_BYTES, training_requests
+from coupling_core.measuring.stored_steps import collect
+from coupling_core.sources.identity import identify
 
 OFF = ~np.eye(len(SCORES), dtype=bool)
 APART = np.abs(np.subtract.outer(range(len(SCORES)), range(len(SCORES))))

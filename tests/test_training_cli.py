@@ -8,11 +8,12 @@ import pytest
 import tiny
 from fake_hub import FakeHub, client, lay_out
 
-from coupling_core import ComputeError, Request, Store, View, find_suite, hub, measure, numbers
+from coupling_core import ComputeError, Request, Store, View, find_suite, measure, numbers
 from coupling_core.cli import checkpoints
-from coupling_core.models.keeping import Kept
-from coupling_core.suites import MINI_STEPS
-from coupling_core.training import collect
+from coupling_core.engine.loading.keeping import Kept
+from coupling_core.measuring.stored_steps import collect
+from coupling_core.sources import hub
+from coupling_core.sources.suites import MINI_STEPS
 
 PROMPT = "The cat sat on the mat"
 REPO = "EleutherAI/pythia-70m"
@@ -32,7 +33,7 @@ def folders(tmp_path_factory):
 def commits(monkeypatch, tmp_path, folders):
     """A cache that has these steps of a Pythia model, and no hub."""
     client(monkeypatch, tmp_path)
-    monkeypatch.setattr("coupling_core.models.loading._kept", Kept())
+    monkeypatch.setattr("coupling_core.engine.loading.loading._kept", Kept())
     return lay_out(tmp_path / "hub", folders, REPO)
 
 
@@ -257,7 +258,7 @@ def test_failures_that_are_not_in_a_row_end_nothing(commits, monkeypatch):
 def test_weights_are_deleted_again_unless_told(command, monkeypatch, tmp_path, folders):
     served = FakeHub(folders | {"main": folders["step0"]}, REPO)
     client(monkeypatch, tmp_path, served)
-    monkeypatch.setattr("coupling_core.models.loading._kept", Kept())
+    monkeypatch.setattr("coupling_core.engine.loading.loading._kept", Kept())
     ask = ("--suite", "pythia-70m", "--steps", "0,16", "--json")
     try:
         said = printed(command(*ask))

@@ -10,12 +10,12 @@ from checks import trace
 from training import REQUEST, SUITE
 
 from coupling_core import PathView, View, figures, numbers
-from coupling_core.course import StepNumbers
+from coupling_core.analysis.by_step import StepNumbers
+from coupling_core.analysis.projection import project_paths, project_steps
 from coupling_core.figures import style
 from coupling_core.figures.export import on_paper
 from coupling_core.figures.training import CURVES, STEP_0, step_axis
-from coupling_core.projection import project_paths, project_steps
-from coupling_core.training import collect
+from coupling_core.measuring.stored_steps import collect
 
 NAMES = ("corrected", "coupling", "alignment", "locality", "loss", "line-shape", "expodistance")
 

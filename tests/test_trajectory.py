@@ -6,7 +6,7 @@ from cases import haar
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coupling_core import trajectory as of
+from coupling_core.analysis import trajectory as of
 
 SEEDS = st.integers(0, 2**32 - 1)
 

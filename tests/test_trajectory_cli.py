@@ -8,9 +8,9 @@ import pytest
 import tiny
 
 from coupling_core import PathView, Request, measure, project_paths
-from coupling_core import trajectory as of
-from coupling_core.exports import arrays
-from coupling_core.store import load
+from coupling_core.analysis import trajectory as of
+from coupling_core.analysis.exports import arrays
+from coupling_core.store.disk import load
 
 PROMPT = "The cat sat on the mat"
 FIGURES = (

@@ -16,10 +16,11 @@ import torch
 from checks import relative
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from coupling_core import ComputeError, InputError, Request, measure, precision
-from coupling_core.models import load, prepare
-from coupling_core.models.weights import is_quantised
-from coupling_core.trace import trace
+from coupling_core import ComputeError, InputError, Request, measure
+from coupling_core.engine.jacobians import true_float64
+from coupling_core.engine.jacobians.trace import trace
+from coupling_core.engine.loading import load, prepare
+from coupling_core.engine.loading.weights import is_quantised
 
 IDS = (5, 17, 42, 8, 99)
 
@@ -59,7 +60,7 @@ def test_float64_is_true_only_in_its_mode(family):
             above, below = (block.replay((x + h * v)[None, None]) for h in (1e-5, -1e-5))
         return relative((above - below) / 2e-5, J @ v)
 
-    with precision.TrueFloat64():
+    with true_float64.TrueFloat64():
         assert difference() < 1e-8
     assert difference() > 1e-6
 

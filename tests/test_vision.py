@@ -9,16 +9,18 @@ import vision_models
 from checks import relative
 from PIL import Image
 
-from coupling_core import InputError, Request, Store, measure, precision, reference, score_pairs
-from coupling_core.decode import read
-from coupling_core.derivative import check_derivative
-from coupling_core.images import from_pixels, in_words, is_image, read_image, to_pixels
-from coupling_core.jacobian import block_jacobian
-from coupling_core.models import load
-from coupling_core.positions import output_jacobians, self_jacobians
-from coupling_core.records import DEFAULT_MODEL, View
-from coupling_core.rows import Rows
-from coupling_core.trace import trace
+from coupling_core import InputError, Request, Store, measure, score_pairs
+from coupling_core.base.images import from_pixels, in_words, is_image, read_image, to_pixels
+from coupling_core.base.records import DEFAULT_MODEL, View
+from coupling_core.engine import reference
+from coupling_core.engine.jacobians import true_float64
+from coupling_core.engine.jacobians.between_tokens import output_jacobians, self_jacobians
+from coupling_core.engine.jacobians.decode import read
+from coupling_core.engine.jacobians.derivative_check import check_derivative
+from coupling_core.engine.jacobians.one_row import Rows
+from coupling_core.engine.jacobians.same_token import block_jacobian
+from coupling_core.engine.jacobians.trace import trace
+from coupling_core.engine.loading import load
 
 N_BEFORE = {"deit": 2, "registers": 5}
 """Tokens before the patches, where they are not the class token alone."""
@@ -46,7 +48,7 @@ def definition(model, pixels, block, t1, t2, norm):
 )
 def test_the_jacobian_is_that_of_the_whole_sequence(family, attention, token, pixels):
     model = vision_models.model(family, attention).double()
-    with precision.TrueFloat64():
+    with true_float64.TrueFloat64():
         traced = trace(model, pixels, token)
         assert not traced.kind.causal
         for block in traced.blocks:
@@ -60,7 +62,7 @@ def test_the_jacobian_is_that_of_the_whole_sequence(family, attention, token, pi
 @pytest.mark.parametrize("family", ["vit", "deit", "beit", "dinov2"])
 def test_every_patch_is_measured_at_once_and_each_with_every_other(family, pixels):
     model = vision_models.model(family).double()
-    with precision.TrueFloat64():
+    with true_float64.TrueFloat64():
         reader = read(model, pixels)
         n = 16 + N_BEFORE.get(family, 1)
         assert reader.n_tokens == n
@@ -78,7 +80,7 @@ def test_every_patch_is_measured_at_once_and_each_with_every_other(family, pixel
 @pytest.mark.parametrize("family", vision_models.FAMILIES)
 def test_a_row_runs_alone_where_attention_is_all_that_joins_rows(family, pixels):
     model = vision_models.model(family).double()
-    with precision.TrueFloat64():
+    with true_float64.TrueFloat64():
         for call in read(model, pixels).whole:
             rows = Rows(call)
             assert rows._is_alone(3) == (family in ALONE)
@@ -101,7 +103,7 @@ def test_a_block_that_joins_rows_in_another_way_runs_over_all_of_them(pixels):
     layers = model.vit.layers if hasattr(model.vit, "layers") else model.vit.encoder.layer
     for i, layer in enumerate(layers):
         layers[i] = Mixing(layer)
-    with precision.TrueFloat64():
+    with true_float64.TrueFloat64():
         traced = trace(model, pixels, 5)
         found = block_jacobian(traced.blocks[1])
         assert relative(found, definition(model, pixels, 2, 5, 5, None)) < 1e-9

@@ -9,10 +9,10 @@ from sweep_table import model_row, sweep_of
 from vision_models import picture
 
 from coupling_core import Certificate, InputError, View, figures
-from coupling_core.images import to_pixels
-from coupling_core.vision import SUITE, VisionRun
-from coupling_core.vision.findings import VisionFindings, every_k, over_seeds
-from coupling_core.vision.rates import rate_effect
+from coupling_core.base.images import to_pixels
+from coupling_core.experiments.vision import SUITE, VisionRun
+from coupling_core.experiments.vision.findings import VisionFindings, every_k, over_seeds
+from coupling_core.experiments.vision.rates import rate_effect
 
 TOKENS = SUITE.tokens
 
@@ -241,8 +241,8 @@ def test_what_ships_is_certified_and_takes_the_sneaker_for_one(gallery_of_vision
 @pytest.fixture(scope="module")
 def gallery_of_vision():
     from coupling_core import Store
-    from coupling_core.gallery import vision_requests
-    from coupling_core.identity import identify
+    from coupling_core.experiments.gallery import vision_requests
+    from coupling_core.sources.identity import identify
 
     found = [Store().find(request, identify(request)) for request in vision_requests()]
     assert None not in found

@@ -9,10 +9,10 @@ import pytest
 from PIL import Image
 
 from coupling_core import ComputeError, InputError
-from coupling_core.recipe import packages
-from coupling_core.vision import fashion
-from coupling_core.vision.folders import read_folder
-from coupling_core.vision.pictures import load_pictures
+from coupling_core.experiments.pretraining import packages
+from coupling_core.experiments.vision import fashion
+from coupling_core.experiments.vision.data import load_pictures
+from coupling_core.experiments.vision.folders import read_folder
 
 
 def silent(_):

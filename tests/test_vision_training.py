@@ -13,11 +13,20 @@ import torch
 from PIL import Image
 from transformers import AutoImageProcessor, AutoModelForImageClassification
 
-from coupling_core import ComputeError, InputError, hub
-from coupling_core.recipe import descent
-from coupling_core.vision import PRESETS, SUITE, VisionPlan, grid, model, plan_runs, training
-from coupling_core.vision.pictures import load_pictures
-from coupling_core.vision.suite import ACCURACY, VisionRun
+from coupling_core import ComputeError, InputError
+from coupling_core.experiments.pretraining import descent
+from coupling_core.experiments.vision import (
+    PRESETS,
+    SUITE,
+    VisionPlan,
+    grid,
+    model,
+    plan_runs,
+    training,
+)
+from coupling_core.experiments.vision.data import load_pictures
+from coupling_core.experiments.vision.suite import ACCURACY, VisionRun
+from coupling_core.sources import hub
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -56,7 +65,7 @@ def home(tmp_path, monkeypatch):
 def presets(monkeypatch):
     """Only one, which trains in no time."""
     preset = replace(PRESETS["digits"], plan=replace(PLAN, drop_path=0.0), rates=(0.0, 0.4))
-    monkeypatch.setattr("coupling_core.vision.plans.PRESETS", {"digits": preset})
+    monkeypatch.setattr("coupling_core.experiments.vision.plans.PRESETS", {"digits": preset})
     return preset
 
 
@@ -385,7 +394,7 @@ def test_the_suite_is_listed(run):
 
 def test_what_the_app_reads_of_a_suite_needs_no_torch():
     program = (
-        "import sys; from coupling_core.vision import SUITE; SUITE.runs[0].accuracy(); "
+        "import sys; from coupling_core.experiments.vision import SUITE; SUITE.runs[0].accuracy(); "
         "print('torch' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)

@@ -11,12 +11,12 @@ from checks import relative
 from torch import nn
 
 from coupling_core import ComputeError, InputError, Request, View, measure, score_pairs
-from coupling_core.captured import Block
-from coupling_core.derivative import check_derivative, checked_jacobian
-from coupling_core.jacobian import block_jacobian
-from coupling_core.models import in_float32, load, weights, wrap
-from coupling_core.records import QUANTISATIONS
-from coupling_core.trace import trace
+from coupling_core.base.records import QUANTISATIONS
+from coupling_core.engine.jacobians.captured_block import Block
+from coupling_core.engine.jacobians.derivative_check import check_derivative, checked_jacobian
+from coupling_core.engine.jacobians.same_token import block_jacobian
+from coupling_core.engine.jacobians.trace import trace
+from coupling_core.engine.loading import in_float32, load, weights, wrap
 
 IDS = [5, 17, 42, 8, 99, 17, 3]
 CPU = torch.device("cpu")
@@ -69,7 +69,9 @@ def test_streamed_and_resident_agree_to_the_bit(tmp_path, family, dtype):
 
 def test_a_model_that_does_not_fit_is_streamed(tmp_path, monkeypatch):
     asked = request(folder(tmp_path / "model"))
-    monkeypatch.setattr("coupling_core.models.loading.usable_memory", lambda device: 100_000)
+    monkeypatch.setattr(
+        "coupling_core.engine.loading.loading.usable_memory", lambda device: 100_000
+    )
     assert {p.dtype for p in load(asked, "cpu").model.parameters()} == {torch.bfloat16}
 
 
@@ -102,7 +104,9 @@ def test_a_jacobian_in_low_precision_is_wrong(tmp_path):
     with in_float32(held, CPU):
         exact = [block_jacobian(block) for block in trace(held, IDS, 5).blocks]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("coupling_core.jacobian.REPLAY_TOLERANCE", {torch.bfloat16: 1.0})
+        patch.setattr(
+            "coupling_core.engine.jacobians.same_token.REPLAY_TOLERANCE", {torch.bfloat16: 1.0}
+        )
         rough = [block_jacobian(block).float() for block in trace(held, IDS, 5).blocks]
     assert max(map(relative, rough, exact)) > 1e-3
 
@@ -268,7 +272,7 @@ def test_a_quantisation_that_changes_nothing_is_refused(tmp_path):
 
 
 def test_every_form_has_a_key_of_its_own(tmp_path):
-    from coupling_core.keys import make_key
+    from coupling_core.store.request_key import make_key
 
     forms = [{}, {"dtype": "bfloat16"}, {"quantize": "nf4"}, {"stack": "encoder"}]
     keys = [make_key(Request("x", **form), {"digest": ""}) for form in forms]

@@ -17,11 +17,12 @@ import pytest
 import tiny
 from cases import content, random_result
 
-from coupling_core import ComputeError, Request, Store, deaths, measure
-from coupling_core.errors import Cancelled
-from coupling_core.heartbeat import EVERY, FILE, problem
-from coupling_core.jobs import Jobs, JobStatus
-from coupling_core.worker import Worker
+from coupling_core import ComputeError, Request, Store, measure
+from coupling_core.base.errors import Cancelled
+from coupling_core.measuring import deaths
+from coupling_core.measuring.worker import Worker
+from coupling_core.serving.heartbeat import EVERY, FILE, problem
+from coupling_core.serving.jobs import Jobs, JobStatus
 
 ROOT = Path(__file__).parents[1]
 PATIENCE = 150
@@ -296,8 +297,8 @@ import sys, time
 from functools import partial
 import mortal
 from coupling_core import Request, Store
-from coupling_core.jobs import Jobs
-from coupling_core.worker import Worker
+from coupling_core.serving.jobs import Jobs
+from coupling_core.measuring.worker import Worker
 
 worker = Worker(modules=())
 jobs = Jobs(Store(), partial(worker.measure, by=mortal.measure))
@@ -346,9 +347,10 @@ LOGGED = """
 import sys, time
 from functools import partial
 import mortal
-from coupling_core import Request, Store, logs
-from coupling_core.jobs import Jobs
-from coupling_core.worker import Worker
+from coupling_core import Request, Store
+from coupling_core.base import logs
+from coupling_core.serving.jobs import Jobs
+from coupling_core.measuring.worker import Worker
 
 logs.set_up()
 worker = Worker(modules=())

@@ -6,10 +6,10 @@ import numpy as np
 from cases import SCORES, planted, trajectory_result
 
 from coupling_core import Request, Store
-from coupling_core.course import path_request
-from coupling_core.hub import cache
-from coupling_core.identity import identify
-from coupling_core.suites import Suite
+from coupling_core.analysis.by_step import path_request
+from coupling_core.sources.hub import cache
+from coupling_core.sources.identity import identify
+from coupling_core.sources.suites import Suite
 
 SUITE = Suite("tiny", "someone/tiny", "Tiny run", (0, 1, 2, 4))
 REQUEST = Request("The cat sat down", k=4)

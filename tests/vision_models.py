@@ -7,7 +7,7 @@ import numpy as np
 import torch
 import transformers
 
-from coupling_core.images import from_pixels
+from coupling_core.base.images import from_pixels
 
 SIDE = 32
 _SHAPE: dict[str, Any] = {

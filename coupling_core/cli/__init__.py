@@ -31,7 +31,8 @@ from io import TextIOWrapper
 
 import typer
 
-from coupling_core import logs
+from coupling_core.base import logs
+from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.cli.bench import bench
 from coupling_core.cli.compare import compare
 from coupling_core.cli.depth import depth
@@ -48,7 +49,6 @@ from coupling_core.cli.tokens import tokens
 from coupling_core.cli.training import training
 from coupling_core.cli.trajectory import trajectory
 from coupling_core.cli.vision import app as vision
-from coupling_core.errors import ComputeError, InputError
 
 __all__ = ["app", "main"]
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from coupling_core.errors import InputError
+from coupling_core.base.errors import InputError
 
 ROOT = Path(__file__).parents[2]
 

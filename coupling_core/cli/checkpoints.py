@@ -2,13 +2,13 @@
 
 from collections.abc import Callable
 
+from coupling_core.analysis.by_step import Course
+from coupling_core.base.errors import ComputeError, InputError
+from coupling_core.base.results import Result
 from coupling_core.cli.terminal import ProgressBar, warn
-from coupling_core.course import Course
-from coupling_core.errors import ComputeError, InputError
-from coupling_core.results import Result
-from coupling_core.store import Store
-from coupling_core.suites import Suite, require_steps
-from coupling_core.training import collect, within_reach
+from coupling_core.measuring.stored_steps import collect, within_reach
+from coupling_core.sources.suites import Suite, require_steps
+from coupling_core.store.disk import Store
 
 IN_A_ROW = 3
 """So many steps that fail one after another end a suite: the next would fail alike."""
@@ -37,7 +37,7 @@ def fill(
     Args:
         course: what is stored of it.
         store: where results are kept.
-        measure: as `coupling_core.measure`.
+        measure: as `coupling_core.measuring.measure`.
         device: where to compute.
 
     Returns:

@@ -6,22 +6,22 @@ from typing import Annotated, Any
 
 import typer
 
-from coupling_core.cli import files, options
-from coupling_core.cli.stored import open_result
-from coupling_core.cli.terminal import print_json, print_lines, print_table
-from coupling_core.compare import (
+from coupling_core.analysis.compare import (
     DIFFERENCE_COLUMNS,
     Comparison,
     difference_rows,
     differences,
     summarise,
 )
-from coupling_core.compare import compare as compare_results
-from coupling_core.exports import to_npz
-from coupling_core.exports.compare import comparison_arrays, comparison_table
-from coupling_core.records import DEFAULT_K, View, parse_blocks
-from coupling_core.scores import definition_name
-from coupling_core.store import Store
+from coupling_core.analysis.compare import compare as compare_results
+from coupling_core.analysis.exports import to_npz
+from coupling_core.analysis.exports.compare import comparison_arrays, comparison_table
+from coupling_core.analysis.scores import definition_name
+from coupling_core.base.records import DEFAULT_K, View, parse_blocks
+from coupling_core.cli import files, options
+from coupling_core.cli.stored import open_result
+from coupling_core.cli.terminal import print_json, print_lines, print_table
+from coupling_core.store.disk import Store
 
 FORMATS = (".npz", ".csv", ".html", ".svg", ".png")
 SHOWN = 10

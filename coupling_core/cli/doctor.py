@@ -10,7 +10,7 @@ from coupling_core.cli.terminal import print_json, print_table, say
 
 def doctor(as_json: options.Json = False) -> None:
     """Say what is installed, which devices and models are here, and what does not work."""
-    from coupling_core.doctor import examine  # torch
+    from coupling_core.serving.doctor import examine  # torch
 
     found = []
     for finding in examine():

@@ -5,11 +5,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from coupling_core.archive import refused_write, save, write_whole
-from coupling_core.errors import InputError
-from coupling_core.exports import arrays, table, to_npz
-from coupling_core.records import AnyView
-from coupling_core.results import Result
+from coupling_core.analysis.exports import arrays, table, to_npz
+from coupling_core.base.errors import InputError
+from coupling_core.base.records import AnyView
+from coupling_core.base.results import Result
+from coupling_core.base.writing import refused_write, write_whole
+from coupling_core.store.archive import save
 
 if TYPE_CHECKING:  # plotly is slow to import, and only files of figures need it
     import plotly.graph_objects as go

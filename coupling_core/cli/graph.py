@@ -6,12 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
-from coupling_core.cli import files, options
-from coupling_core.cli.reports import common
-from coupling_core.cli.reports.depth import uncertified
-from coupling_core.cli.terminal import ProgressBar, print_json, print_lines, print_table
-from coupling_core.exports.graph import graph_file
-from coupling_core.graph import (
+from coupling_core.analysis.exports.graph import graph_file
+from coupling_core.analysis.graph import (
     EDGE_COLUMNS,
     communities,
     communities_words,
@@ -20,9 +16,9 @@ from coupling_core.graph import (
     modularity,
     require_threshold,
 )
-from coupling_core.locality import Locality, locality
-from coupling_core.measure import measure
-from coupling_core.records import (
+from coupling_core.analysis.locality import Locality, locality
+from coupling_core.analysis.scores import definition_name, score_pairs
+from coupling_core.base.records import (
     DEFAULT_K,
     DEFAULT_MODEL,
     DEFAULT_THRESHOLD,
@@ -32,9 +28,13 @@ from coupling_core.records import (
     View,
     parse_blocks,
 )
-from coupling_core.results import DepthResult
-from coupling_core.scores import definition_name, score_pairs
-from coupling_core.store import Store
+from coupling_core.base.results import DepthResult
+from coupling_core.cli import files, options
+from coupling_core.cli.reports import common
+from coupling_core.cli.reports.depth import uncertified
+from coupling_core.cli.terminal import ProgressBar, print_json, print_lines, print_table
+from coupling_core.measuring.measure import measure
+from coupling_core.store.disk import Store
 
 if TYPE_CHECKING:
     import networkx as nx

@@ -6,11 +6,11 @@ from typing import Annotated
 
 import typer
 
-from coupling_core import heartbeat
+from coupling_core.base.errors import ComputeError
 from coupling_core.cli import options
 from coupling_core.cli.terminal import print_lines
-from coupling_core.errors import ComputeError
-from coupling_core.store import Store
+from coupling_core.serving import heartbeat
+from coupling_core.store.disk import Store
 
 PATH = "/_stcore/health"
 SECONDS = 5

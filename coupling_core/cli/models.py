@@ -6,15 +6,15 @@ from typing import Annotated
 
 import typer
 
-from coupling_core import hub
+from coupling_core.base.errors import InputError
+from coupling_core.base.records import Request
+from coupling_core.base.units import size as in_words
 from coupling_core.cli import options
 from coupling_core.cli.terminal import print_json, print_lines, print_table, say, warn
-from coupling_core.errors import InputError
-from coupling_core.hub.nearest import told
-from coupling_core.identity import ALIASES, locate
-from coupling_core.records import Request
-from coupling_core.suites import Suite, suites
-from coupling_core.units import size as in_words
+from coupling_core.sources import hub
+from coupling_core.sources.hub.nearest import told
+from coupling_core.sources.identity import ALIASES, locate
+from coupling_core.sources.suites import Suite, suites
 
 
 @dataclass(frozen=True)
@@ -98,14 +98,14 @@ def _prepare(model: str) -> None:
     if source.kind != "gguf":
         print_lines(f"{source.name} needs no conversion")
         return
-    from coupling_core.models import prepare  # torch
+    from coupling_core.engine.loading import prepare  # torch
 
     say(f"converting {source.name}: half a minute, once")
     print_lines(f"{source.name} is ready in {prepare(model)}")
 
 
 def _probe(request: Request, *, as_json: bool) -> None:
-    from coupling_core.probe import probe  # torch
+    from coupling_core.measuring.probe import probe  # torch
 
     found = probe(request)
     if as_json:

@@ -5,10 +5,10 @@ from typing import Annotated
 
 import typer
 
+from coupling_core.base.errors import InputError
+from coupling_core.base.images import is_image, read_image
+from coupling_core.base.records import Definition, Dtype, FinalNorm, Quantisation, Role, Stack
 from coupling_core.cli.files import FORMATS
-from coupling_core.errors import InputError
-from coupling_core.images import is_image, read_image
-from coupling_core.records import Definition, Dtype, FinalNorm, Quantisation, Role, Stack
 
 Model = Annotated[str, typer.Option(help="An alias, a hub id, a folder, or a .gguf file.")]
 Text = Annotated[str, typer.Option("--prompt", help="The text to measure.")]

@@ -7,16 +7,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from coupling_core.cli import files
-from coupling_core.cli.terminal import ProgressBar, print_json, print_lines, warn
-from coupling_core.errors import ComputeError, InputError
-from coupling_core.exports import to_csv, to_npz
-from coupling_core.identity import identify
-from coupling_core.measure import measure
-from coupling_core.prompts import Prompt
-from coupling_core.records import Request, View, parse_blocks
-from coupling_core.results import DepthResult
-from coupling_core.scores import (
+from coupling_core.analysis.exports import to_csv, to_npz
+from coupling_core.analysis.scores import (
     MIN_PROMPTS,
     Interval,
     Scores,
@@ -25,7 +17,15 @@ from coupling_core.scores import (
     means,
     score_pairs,
 )
-from coupling_core.store import Store
+from coupling_core.base.errors import ComputeError, InputError
+from coupling_core.base.records import Request, View, parse_blocks
+from coupling_core.base.results import DepthResult
+from coupling_core.cli import files
+from coupling_core.cli.terminal import ProgressBar, print_json, print_lines, warn
+from coupling_core.measuring.measure import measure
+from coupling_core.sources.identity import identify
+from coupling_core.sources.prompts import Prompt
+from coupling_core.store.disk import Store
 
 MEASURES = ("coupling", "chance", "corrected")
 

@@ -8,16 +8,16 @@ from typing import Annotated, Any
 
 import typer
 
-from coupling_core.archive import refused_write
+from coupling_core.base.errors import ComputeError, InputError
+from coupling_core.base.records import DEFAULT_K, AnyView, Definition, PathView, View
+from coupling_core.base.writing import refused_write
 from coupling_core.cli import files, options, reports
 from coupling_core.cli.stored import resolve
 from coupling_core.cli.terminal import ProgressBar, print_json, print_lines, print_table
-from coupling_core.errors import ComputeError, InputError
-from coupling_core.packs import pack, unpack
-from coupling_core.recheck import Recheck
-from coupling_core.recheck import recheck as recheck_result
-from coupling_core.records import DEFAULT_K, AnyView, Definition, PathView, View
-from coupling_core.store import Entry, Store
+from coupling_core.measuring.recheck import Recheck
+from coupling_core.measuring.recheck import recheck as recheck_result
+from coupling_core.store.disk import Entry, Store
+from coupling_core.store.packs import pack, unpack
 
 app = typer.Typer(
     help="The stored results: list, show, verify, recheck, remove, hand on.", no_args_is_help=True

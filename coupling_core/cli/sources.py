@@ -10,7 +10,7 @@ import typer
 
 from coupling_core.cli import options
 from coupling_core.cli.terminal import print_json, print_lines
-from coupling_core.prompts import BENCHMARKS, PromptSource, Sample, load
+from coupling_core.sources.prompts import BENCHMARKS, PromptSource, Sample, load
 
 SHOWN, WIDTH = 5, 90
 """As many prompts and categories are shown, and as much of a line."""

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from coupling_core.archive import SUFFIX, load
-from coupling_core.errors import InputError
-from coupling_core.results import Result
-from coupling_core.store import Store
+from coupling_core.base.errors import InputError
+from coupling_core.base.results import Result
+from coupling_core.store.archive import SUFFIX, load
+from coupling_core.store.disk import Store
 
 
 def open_result(store: Store, text: str) -> Result:
@@ -15,7 +15,7 @@ def open_result(store: Store, text: str) -> Result:
         InputError: where there is none, the letters begin several keys, or the file is damaged.
     """
     if text.endswith(SUFFIX):
-        from coupling_core.soundness import require_sound  # pydantic
+        from coupling_core.store.soundness import require_sound  # pydantic
 
         result = load(Path(text))
         try:

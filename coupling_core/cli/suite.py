@@ -6,14 +6,14 @@ from typing import Annotated
 
 import typer
 
-from coupling_core import hub
+from coupling_core.base.errors import ComputeError
+from coupling_core.base.units import size as in_words
 from coupling_core.cli import options
 from coupling_core.cli.terminal import print_json, print_lines, print_table, warn
 from coupling_core.cli.train import train
-from coupling_core.errors import ComputeError
-from coupling_core.store import Store
-from coupling_core.suites import Suite, find_suite, revision, suites
-from coupling_core.units import size as in_words
+from coupling_core.sources import hub
+from coupling_core.sources.suites import Suite, find_suite, revision, suites
+from coupling_core.store.disk import Store
 
 app = typer.Typer(help="List and make suites of checkpoints.", no_args_is_help=True)
 app.command()(train)

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from coupling_core.base.errors import ComputeError, InputError
+from coupling_core.base.records import Measure, Method, ModelSubset, Performance
+from coupling_core.base.units import duration
 from coupling_core.cli import files, options
 from coupling_core.cli.terminal import (
     CountingBar,
@@ -17,17 +20,14 @@ from coupling_core.cli.terminal import (
     stopping,
     warn,
 )
-from coupling_core.errors import ComputeError, InputError
-from coupling_core.records import Measure, Method, ModelSubset, Performance
-from coupling_core.store import Store
-from coupling_core.units import duration
+from coupling_core.store.disk import Store
 
 if TYPE_CHECKING:
     from dask.distributed import Client
 
-    from coupling_core.findings import Findings
-    from coupling_core.sweeps import Plan, State
-    from coupling_core.sweeps.running import Report
+    from coupling_core.analysis.findings import Findings
+    from coupling_core.experiments.sweeps import Plan, State
+    from coupling_core.experiments.sweeps.running import Report
 
 app = typer.Typer(help="Measure many models with many prompts.", no_args_is_help=True)
 
@@ -62,7 +62,7 @@ def run(
     _require_one_place(workers, scheduler, slurm, jobs)
     if out is not None:
         files.require_writable(out, (".csv",))
-    from coupling_core import sweeps
+    from coupling_core.experiments import sweeps
 
     plan, shelf = sweeps.make(sweeps.read(file)), Store(store)
     if dry_run:
@@ -72,7 +72,7 @@ def run(
     if sweeps.nothing_to_do(plan, shelf):
         state = sweeps.run(plan, shelf, None)
     else:
-        from coupling_core.sweeps import clusters
+        from coupling_core.experiments.sweeps import clusters
 
         place: AbstractContextManager[Client]
         if slurm:
@@ -111,7 +111,7 @@ def run(
 @app.command()
 def status(file: File, as_json: options.Json = False, store: options.StoreFolder = None) -> None:
     """Tell what is stored of a sweep, what is missing, and what failed."""
-    from coupling_core import sweeps
+    from coupling_core.experiments import sweeps
 
     plan, shelf = sweeps.make(sweeps.read(file)), Store(store)
     journal = sweeps.Journal.of(shelf, plan.id)
@@ -156,10 +156,10 @@ def report(
 ) -> None:
     """Write what a sweep says of coupling and performance, with figures; or its scores as CSV."""
     files.require_writable(out, (".html", ".csv"))
-    from coupling_core import sweeps
-    from coupling_core.findings import Question, find
-    from coupling_core.sweeps.report import first_question
-    from coupling_core.sweeps.report import report as make_report
+    from coupling_core.analysis.findings import Question, find
+    from coupling_core.experiments import sweeps
+    from coupling_core.experiments.sweeps.report import first_question
+    from coupling_core.experiments.sweeps.report import report as make_report
 
     plan, shelf = sweeps.make(sweeps.read(file)), Store(store)
     table, _ = sweeps.make_table(plan, shelf)

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from coupling_core import logs
-from coupling_core.errors import ComputeError
-from coupling_core.records import parse_blocks
-from coupling_core.results import Progress
-from coupling_core.units import size
+from coupling_core.base import logs
+from coupling_core.base.errors import ComputeError
+from coupling_core.base.records import parse_blocks
+from coupling_core.base.results import Progress
+from coupling_core.base.units import size
 
 if TYPE_CHECKING:  # a stored answer has no progress to show
     from rich.progress import Progress as Bar

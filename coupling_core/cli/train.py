@@ -4,14 +4,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from coupling_core import hub
 from coupling_core.cli import options
 from coupling_core.cli.terminal import CountingBar, print_lines, say, stopping
-from coupling_core.recipe.plans import find_plan
-from coupling_core.suites import find_suite
+from coupling_core.experiments.pretraining.plans import find_plan
+from coupling_core.sources import hub
+from coupling_core.sources.suites import find_suite
 
 if TYPE_CHECKING:
-    from coupling_core.recipe.training import Report, Trained
+    from coupling_core.experiments.pretraining.training import Report, Trained
 
 
 def train(
@@ -26,7 +26,7 @@ def train(
     folder = hub.cache.trained_here(find_suite(name).repo)
     import torch
 
-    from coupling_core.recipe import corpus, training
+    from coupling_core.experiments.pretraining import corpus, training
 
     if threads is not None:
         torch.set_num_threads(threads)

@@ -8,20 +8,20 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from coupling_core.borrowing import Borrower
+from coupling_core.analysis.by_step import Course, StepCurve, StepNumbers, doubt, numbers
+from coupling_core.analysis.exports import to_npz
+from coupling_core.analysis.exports.training import steps_arrays, steps_table
+from coupling_core.analysis.scores import definition_name
+from coupling_core.base.records import Request, View
+from coupling_core.base.results import Result
 from coupling_core.cli import files, options
 from coupling_core.cli.checkpoints import fill, parse_steps
 from coupling_core.cli.terminal import print_json, print_lines, print_table, warn
-from coupling_core.course import Course, StepCurve, StepNumbers, doubt, numbers
-from coupling_core.exports import to_npz
-from coupling_core.exports.training import steps_arrays, steps_table
-from coupling_core.measure import measure
-from coupling_core.records import Request, View
-from coupling_core.results import Result
-from coupling_core.scores import definition_name
-from coupling_core.store import Store
-from coupling_core.suites import DEFAULT_K, DEFAULT_SUITE, find_suite
-from coupling_core.training import collect
+from coupling_core.measuring.borrowing import Borrower
+from coupling_core.measuring.measure import measure
+from coupling_core.measuring.stored_steps import collect
+from coupling_core.sources.suites import DEFAULT_K, DEFAULT_SUITE, find_suite
+from coupling_core.store.disk import Store
 
 FORMATS = (".csv", ".npz", ".html", ".svg", ".png")
 COLUMNS = {

@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import typer
 
+from coupling_core.base.records import DEFAULT_MODEL, Fit, Part, PathView, Request, resolve_token
+from coupling_core.base.results import TrajectoryResult
 from coupling_core.cli import files, options, reports
 from coupling_core.cli.terminal import ProgressBar, print_json
-from coupling_core.measure import measure
-from coupling_core.records import DEFAULT_MODEL, Fit, Part, PathView, Request, resolve_token
-from coupling_core.results import TrajectoryResult
-from coupling_core.store import Store
+from coupling_core.measuring.measure import measure
+from coupling_core.store.disk import Store
 
 if TYPE_CHECKING:  # plotly is slow to import, and only files of figures need it
     import plotly.graph_objects as go

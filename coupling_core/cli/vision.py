@@ -14,8 +14,8 @@ from coupling_core.cli.terminal import (
     say,
     stopping,
 )
-from coupling_core.vision.plans import DATA, DEFAULT_PRESET, PRESETS, plan_runs
-from coupling_core.vision.suite import SUITE, VisionRun
+from coupling_core.experiments.vision.plans import DATA, DEFAULT_PRESET, PRESETS, plan_runs
+from coupling_core.experiments.vision.suite import SUITE, VisionRun
 
 app = typer.Typer(help="Train and list vision transformers.", no_args_is_help=True)
 
@@ -74,7 +74,7 @@ def train(
 ) -> None:
     """Train a preset's runs, or what is left of them."""
     plans = plan_runs(preset, data, rate or (), seed or (), epochs, weight_decay, blocks)
-    from coupling_core.vision.grid import train_all
+    from coupling_core.experiments.vision.grid import train_all
 
     stopped = "stopped; the same command goes on from the last whole epochs"
     total = sum(plan.epochs for plan in plans)

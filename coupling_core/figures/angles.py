@@ -3,10 +3,10 @@
 import numpy as np
 import plotly.graph_objects as go
 
+from coupling_core.analysis.subspaces import chance_angles, stored_angles
+from coupling_core.base.records import View, resolve_block
+from coupling_core.base.results import DepthResult
 from coupling_core.figures import style, words
-from coupling_core.records import View, resolve_block
-from coupling_core.results import DepthResult
-from coupling_core.subspaces import chance_angles, stored_angles
 
 SIDES = (("left (U)", style.ACCENT), ("right (V)", style.SECOND))
 

@@ -8,10 +8,10 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float
 
-from coupling_core import trajectory
+from coupling_core.analysis import trajectory
+from coupling_core.base.results import TrajectoryResult
 from coupling_core.figures import path_words, style
 from coupling_core.figures.token_labels import label
-from coupling_core.results import TrajectoryResult
 
 CurveName = Literal["norms", "growth", "steps", "line-shape-by-depth", "entropy"]
 MOST = 24

@@ -4,13 +4,13 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float
 
+from coupling_core.analysis.scores import corrected as correct
+from coupling_core.analysis.scores import definition_name, require_k
+from coupling_core.analysis.scores import mean_by_k as mean_curves
+from coupling_core.analysis.scores import score_by_k as curves
+from coupling_core.base.records import View, resolve_block
+from coupling_core.base.results import DepthResult
 from coupling_core.figures import style, words
-from coupling_core.records import View, resolve_block
-from coupling_core.results import DepthResult
-from coupling_core.scores import corrected as correct
-from coupling_core.scores import definition_name, require_k
-from coupling_core.scores import mean_by_k as mean_curves
-from coupling_core.scores import score_by_k as curves
 
 
 def score_by_k(

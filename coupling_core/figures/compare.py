@@ -6,11 +6,11 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from coupling_core.compare import Comparison, differences, summarise
+from coupling_core.analysis.compare import Comparison, differences, summarise
+from coupling_core.base.records import View, resolve_block
+from coupling_core.base.results import DepthResult
 from coupling_core.figures import pairs, style, words
 from coupling_core.figures.scores import PLOT_PIXELS, scores
-from coupling_core.records import View, resolve_block
-from coupling_core.results import DepthResult
 
 SIDES = ("A", "B")
 PANELS = ("A", "B", "A - B")

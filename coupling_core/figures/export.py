@@ -5,10 +5,10 @@ import textwrap
 
 import plotly.graph_objects as go
 
-from coupling_core.errors import ComputeError, InputError
+from coupling_core.base.errors import ComputeError, InputError
+from coupling_core.base.records import AnyView
+from coupling_core.base.results import Result
 from coupling_core.figures import style, words
-from coupling_core.records import AnyView
-from coupling_core.results import Result
 
 FORMATS = (".html", ".svg", ".png")
 WIDTH = 760

@@ -15,7 +15,7 @@ from coupling_core.figures.training import COLORS, SYMBOLS
 if TYPE_CHECKING:  # statistics import scipy and pandas, which pages do without until they need them
     from pandas import DataFrame
 
-    from coupling_core.statistics import Fit, ModelMeans
+    from coupling_core.analysis.statistics import Fit, ModelMeans
 
 HEIGHT = 460
 SIZE = 9

@@ -22,7 +22,7 @@ from coupling_core.figures.generalization_tables import (
 )
 
 if TYPE_CHECKING:  # statistics import scipy and pandas, which pages do without until they need them
-    from coupling_core.statistics import Correlation, ModelMeans
+    from coupling_core.analysis.statistics import Correlation, ModelMeans
 
 SIGNIFICANT = 0.05
 

@@ -11,7 +11,7 @@ from coupling_core.figures.generalization_tables import trends_table, without_fa
 if TYPE_CHECKING:  # statistics import scipy and pandas, which pages do without until they need them
     from pandas import DataFrame
 
-    from coupling_core.statistics import LeaveOneFamilyOut, PromptTrends
+    from coupling_core.analysis.statistics import LeaveOneFamilyOut, PromptTrends
 
 ROW = 30
 """Pixels."""

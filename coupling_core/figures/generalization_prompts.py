@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import plotly.graph_objects as go
 
-from coupling_core.errors import InputError
+from coupling_core.base.errors import InputError
 from coupling_core.figures import generalization_words, style
 from coupling_core.figures.generalization import upright
 
 if TYPE_CHECKING:  # statistics import scipy and pandas, which pages do without until they need them
-    from coupling_core.statistics import PromptTrend, PromptTrends
+    from coupling_core.analysis.statistics import PromptTrend, PromptTrends
 
 OTHERS = "rgba(125, 131, 140, 0.6)"
 """Lines of other models: fainter than the chosen one's, stronger than the grid's."""

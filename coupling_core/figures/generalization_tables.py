@@ -8,7 +8,7 @@ import numpy as np
 if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need it
     from pandas import DataFrame
 
-    from coupling_core.statistics import (
+    from coupling_core.analysis.statistics import (
         Correlation,
         Fit,
         LeaveOneFamilyOut,

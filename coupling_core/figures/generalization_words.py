@@ -8,7 +8,7 @@ import numpy as np
 if TYPE_CHECKING:  # statistics import scipy and pandas, which pages do without until they need them
     from pandas import DataFrame
 
-    from coupling_core.statistics import (
+    from coupling_core.analysis.statistics import (
         Correlation,
         Fit,
         LeaveOneFamilyOut,

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from coupling_core.analysis.graph import communities_words
+from coupling_core.analysis.locality import Locality
+from coupling_core.base.records import View
+from coupling_core.base.results import DepthResult
 from coupling_core.figures import style, words
-from coupling_core.graph import communities_words
-from coupling_core.locality import Locality
-from coupling_core.records import View
-from coupling_core.results import DepthResult
 
 if TYPE_CHECKING:  # a tenth of a second to import, for graphs only
     import networkx as nx

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Float
 
-from coupling_core.records import Layout
+from coupling_core.base.records import Layout
 
 if TYPE_CHECKING:  # a tenth of a second to import, for graphs only
     import networkx as nx

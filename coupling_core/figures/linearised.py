@@ -3,8 +3,8 @@
 import numpy as np
 import plotly.graph_objects as go
 
+from coupling_core.base.results import TrajectoryResult
 from coupling_core.figures import path_words, style
-from coupling_core.results import TrajectoryResult
 
 HEIGHT = 440
 

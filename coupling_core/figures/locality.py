@@ -3,11 +3,11 @@
 import numpy as np
 import plotly.graph_objects as go
 
+from coupling_core.analysis.locality import locality as measure_locality
+from coupling_core.analysis.scores import definition_name
+from coupling_core.base.records import View
+from coupling_core.base.results import DepthResult
 from coupling_core.figures import graph_words, style
-from coupling_core.locality import locality as measure_locality
-from coupling_core.records import View
-from coupling_core.results import DepthResult
-from coupling_core.scores import definition_name
 
 
 def locality(result: DepthResult, view: View, *, corrected: bool = True) -> go.Figure:

@@ -3,11 +3,11 @@
 import numpy as np
 import plotly.graph_objects as go
 
+from coupling_core.analysis.scores import require_k
+from coupling_core.base.records import ROLES, View, resolve_block
+from coupling_core.base.results import DepthResult
 from coupling_core.figures import words
 from coupling_core.figures.matrix_map import draw
-from coupling_core.records import ROLES, View, resolve_block
-from coupling_core.results import DepthResult
-from coupling_core.scores import require_k
 
 
 def matrix(

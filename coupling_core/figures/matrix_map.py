@@ -4,8 +4,8 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float32
 
+from coupling_core.base.records import View
 from coupling_core.figures import style, words
-from coupling_core.records import View
 
 
 def draw(

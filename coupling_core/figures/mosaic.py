@@ -4,10 +4,10 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float32
 
+from coupling_core.analysis.scores import score_pairs
+from coupling_core.base.records import ROLES, View
+from coupling_core.base.results import DepthResult, TokensResult
 from coupling_core.figures import pairs, style, words
-from coupling_core.records import ROLES, View
-from coupling_core.results import DepthResult, TokensResult
-from coupling_core.scores import score_pairs
 
 MOST_PIXELS = 600
 """Side of the whole picture: one array cell then has at least a pixel on the screen."""

@@ -7,9 +7,9 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Bool, Float
 
+from coupling_core.analysis.scores import Scores
+from coupling_core.base.results import DepthResult
 from coupling_core.figures import style
-from coupling_core.results import DepthResult
-from coupling_core.scores import Scores
 
 ROW_TITLE = "Jacobian of block l"
 COLUMN_TITLE = "Basis of block l'"

@@ -4,12 +4,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from coupling_core.analysis.projection import project_paths
+from coupling_core.analysis.scaling import TOP, inverse_fits
+from coupling_core.base.records import PathView
+from coupling_core.base.results import DepthResult, TrajectoryResult
 from coupling_core.figures.by_depth import CURVES, CurveName
 from coupling_core.figures.per_token import NUMBERS
-from coupling_core.projection import project_paths
-from coupling_core.records import PathView
-from coupling_core.results import DepthResult, TrajectoryResult
-from coupling_core.scaling import TOP, inverse_fits
 
 if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need it
     from pandas import DataFrame

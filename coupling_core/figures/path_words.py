@@ -3,12 +3,12 @@
 import numpy as np
 from jaxtyping import Float
 
-from coupling_core import trajectory
+from coupling_core.analysis import trajectory
+from coupling_core.analysis.projection import ProjectedPaths
+from coupling_core.analysis.scaling import Line
+from coupling_core.base.records import Part, PathView
+from coupling_core.base.results import DepthResult, TrajectoryResult
 from coupling_core.figures.words import subject
-from coupling_core.projection import ProjectedPaths
-from coupling_core.records import Part, PathView
-from coupling_core.results import DepthResult, TrajectoryResult
-from coupling_core.scaling import Line
 
 PARTS: dict[Part, str] = {
     "all": "all blocks",

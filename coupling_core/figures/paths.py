@@ -8,11 +8,11 @@ import plotly.colors as colors
 import plotly.graph_objects as go
 from jaxtyping import Float, Int
 
+from coupling_core.analysis.projection import COMPONENTS, ProjectedPaths, project_paths
+from coupling_core.base.records import PathView
+from coupling_core.base.results import TrajectoryResult
 from coupling_core.figures import path_words, style
 from coupling_core.figures.token_labels import label
-from coupling_core.projection import COMPONENTS, ProjectedPaths, project_paths
-from coupling_core.records import PathView
-from coupling_core.results import TrajectoryResult
 
 Dimensions = Literal[2, 3]
 MOST = 64

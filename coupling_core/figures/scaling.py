@@ -4,9 +4,9 @@ import numpy as np
 import plotly.colors as colors
 import plotly.graph_objects as go
 
+from coupling_core.analysis.scaling import TOP, inverse_fits
+from coupling_core.base.results import DepthResult
 from coupling_core.figures import path_words, style
-from coupling_core.results import DepthResult
-from coupling_core.scaling import TOP, inverse_fits
 
 HEIGHT = 420
 

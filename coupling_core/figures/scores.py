@@ -3,10 +3,10 @@
 import numpy as np
 import plotly.graph_objects as go
 
+from coupling_core.analysis.scores import score_pairs
+from coupling_core.base.records import View
+from coupling_core.base.results import DepthResult
 from coupling_core.figures import pairs, style, words
-from coupling_core.records import View
-from coupling_core.results import DepthResult
-from coupling_core.scores import score_pairs
 
 PLOT_PIXELS = 440
 """About how large the map is drawn; the points that answer the mouse are sized by it."""

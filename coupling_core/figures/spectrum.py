@@ -5,11 +5,11 @@ import plotly.colors as colors
 import plotly.graph_objects as go
 from jaxtyping import Float
 
+from coupling_core.analysis.scores import require_k
+from coupling_core.analysis.subspaces import gaps
+from coupling_core.base.records import View, resolve_block, resolve_blocks
+from coupling_core.base.results import DepthResult
 from coupling_core.figures import style, words
-from coupling_core.records import View, resolve_block, resolve_blocks
-from coupling_core.results import DepthResult
-from coupling_core.scores import require_k
-from coupling_core.subspaces import gaps
 
 
 def spectrum(

@@ -9,8 +9,8 @@ import plotly.colors as colors
 import plotly.graph_objects as go
 from jaxtyping import Bool, Float, Real, Shaped
 
-from coupling_core.records import View
-from coupling_core.scores import definition_name
+from coupling_core.analysis.scores import definition_name
+from coupling_core.base.records import View
 
 ACCENT = "#e4572e"
 SECOND = "#2a9d8f"

@@ -5,19 +5,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coupling_core.compare import DIFFERENCE_COLUMNS, Comparison, difference_rows
-from coupling_core.course import Runs
-from coupling_core.graph import EDGE_COLUMNS, edge_rows, layer_graph
-from coupling_core.locality import locality
-from coupling_core.records import DEFAULT_THRESHOLD, ROLES, View, resolve_block, resolve_blocks
-from coupling_core.results import DepthResult
-from coupling_core.scores import (
+from coupling_core.analysis.by_step import Runs
+from coupling_core.analysis.compare import DIFFERENCE_COLUMNS, Comparison, difference_rows
+from coupling_core.analysis.graph import EDGE_COLUMNS, edge_rows, layer_graph
+from coupling_core.analysis.locality import locality
+from coupling_core.analysis.scores import (
     corrected,
     require_k,
     score_by_k,
     score_pairs,
 )
-from coupling_core.subspaces import chance_angles, gaps, stored_angles
+from coupling_core.analysis.subspaces import chance_angles, gaps, stored_angles
+from coupling_core.base.records import DEFAULT_THRESHOLD, ROLES, View, resolve_block, resolve_blocks
+from coupling_core.base.results import DepthResult
 
 if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need it
     from pandas import DataFrame

@@ -2,7 +2,7 @@
 
 from html import escape
 
-from coupling_core.tokens import visible
+from coupling_core.sources.tokens import visible
 
 LONGEST = 14
 

@@ -9,9 +9,9 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float
 
-from coupling_core.course import Runs, StepCurve, StepNumbers
+from coupling_core.analysis.by_step import Runs, StepCurve, StepNumbers
+from coupling_core.base.records import View
 from coupling_core.figures import style, training_words
-from coupling_core.records import View
 
 STEP_0 = 0.4
 """Where step 0 stands on the log axis, left of step 1."""

@@ -5,11 +5,11 @@ from collections.abc import Mapping
 import numpy as np
 import plotly.graph_objects as go
 
+from coupling_core.analysis.projection import COMPONENTS, ProjectedPaths
+from coupling_core.base.records import PathView
+from coupling_core.base.results import TrajectoryResult
 from coupling_core.figures import training_words
 from coupling_core.figures.paths import Dimensions, draw
-from coupling_core.projection import COMPONENTS, ProjectedPaths
-from coupling_core.records import PathView
-from coupling_core.results import TrajectoryResult
 
 ROOM = 0.08
 """Of the range at each end, for the texts of the tokens."""

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from coupling_core.course import Course, Runs, StepNumbers
+from coupling_core.analysis.by_step import Course, Runs, StepNumbers
+from coupling_core.base.records import AnyView
 from coupling_core.figures import words
-from coupling_core.records import AnyView
 
 _AXIS = (
     " Step 0, the initialisation, has a place of its own left of the log axis; a gap in a line is "

@@ -5,10 +5,7 @@ import textwrap
 import numpy as np
 from jaxtyping import Float
 
-from coupling_core.figures import style
-from coupling_core.records import AnyView, View
-from coupling_core.results import DepthResult, Result
-from coupling_core.scores import (
+from coupling_core.analysis.scores import (
     Scores,
     corrected,
     definition_name,
@@ -16,6 +13,9 @@ from coupling_core.scores import (
     score_by_k,
     score_pairs,
 )
+from coupling_core.base.records import AnyView, View
+from coupling_core.base.results import DepthResult, Result
+from coupling_core.figures import style
 
 
 def subject(result: Result) -> str:

@@ -1,44 +1,16 @@
-"""The compositions of the stages: one a kind of result, one a file.
+"""The front door: a request in, a result out; and what it will cost, said before.
 
-    depth         the blocks at one token
-    tokens        the tokens, in two blocks or on average over all pairs
-    trajectory    the path of every token
-    common        what all say of how a result was made
-
-A new kind is one more line of `_COMPOSITIONS`.
+measure         from the store, or by the composition of the request's kind
+kinds           the compositions of the stages, one a kind of result
+probe           what a model is, before any of its weights are loaded
+forecast        what is known of a measurement before it runs
+cost            how long it takes
+memory          what memory it takes
+recheck         does the model still compute what a result rests on?
+worker          measuring in a process that may die
+deaths          models that ended such a process, remembered
+borrowing       weights that are on this disk only while they are measured
+stored_steps    what the store has of a training run
+startup         what a fresh process spares before its first measurement
+compat          the two functions that the papers' authors released
 """
-
-from collections.abc import Callable
-from typing import Any
-
-from coupling_core.measuring import depth, tokens, trajectory
-from coupling_core.measuring.common import Report
-from coupling_core.models import LoadedModel
-from coupling_core.records import TOKEN_KINDS, Kind, Request
-from coupling_core.results import Result
-
-__all__ = ["Report", "compose"]
-
-_COMPOSITIONS: dict[Kind, Callable[..., Result]] = {
-    "depth": depth.compose,
-    "trajectory": trajectory.compose,
-    **dict.fromkeys(TOKEN_KINDS, tokens.compose),
-}
-
-
-def compose(
-    request: Request, identity: dict[str, Any], loaded: LoadedModel, report: Report
-) -> Result:
-    """Measure what a request of any kind asks for.
-
-    Args:
-        request: what to measure.
-        identity: who the model is.
-        loaded: that model, evaluating in float32.
-        report: told at each step.
-
-    Raises:
-        InputError: where the request cannot be met by this model.
-        ComputeError: where the computing fails.
-    """
-    return _COMPOSITIONS[request.kind](request, identity, loaded, report)

@@ -10,13 +10,14 @@ import streamlit as st
 from screen import PAGES, Open
 from streamlit.testing.v1 import AppTest
 
-from coupling_core.gallery import requests
-from coupling_core.identity import identify
-from coupling_core.results import DepthResult
-from coupling_core.settings import settings
-from coupling_core.store import Store
-from coupling_core.worker import serving
-from explorer import engine, needs, queue
+from coupling_core.base.results import DepthResult
+from coupling_core.base.settings import settings
+from coupling_core.experiments.gallery import requests
+from coupling_core.measuring.worker import serving
+from coupling_core.sources.identity import identify
+from coupling_core.store.disk import Store
+from explorer.asking import queue
+from explorer.server import engine, needs
 
 ROOT = Path(__file__).parents[2]
 SECONDS = 60

@@ -11,16 +11,19 @@ from screen import PAGES, Open, sent, words
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 from streamlit.testing.v1.element_tree import Selectbox
 
-from coupling_core import cost, jobs, models
-from coupling_core.errors import ComputeError, InputError
-from coupling_core.gallery import EXAMPLES
-from coupling_core.identity import identify, locate
-from coupling_core.records import Request
-from coupling_core.settings import settings
-from coupling_core.store import Store
-from explorer import admission, backend, runs
-from explorer.queue import queue
-from explorer.sidebar import OWN_TEXT
+from coupling_core.base.errors import ComputeError, InputError
+from coupling_core.base.records import Request
+from coupling_core.base.settings import settings
+from coupling_core.engine import loading
+from coupling_core.experiments.gallery import EXAMPLES
+from coupling_core.measuring import cost
+from coupling_core.serving import jobs
+from coupling_core.sources.identity import identify, locate
+from coupling_core.store.disk import Store
+from explorer.asking.queue import queue
+from explorer.frame.sidebar import OWN_TEXT
+from explorer.pages.runs import page as runs
+from explorer.server import admission, backend
 
 SECRET = "nobody-else-should-read-this"
 PROMPT = "A prompt that nobody has measured yet"
@@ -85,7 +88,9 @@ def test_what_is_beyond_the_limits_is_refused_where_jobs_are_submitted(
 ) -> None:
     within = Request(PROMPT, MINI, k=20, revision="step256")
     admission.require(within)
-    demo.setattr("coupling_core.hub.naming._ask", lambda *_: pytest.fail("the hub was asked"))
+    demo.setattr(
+        "coupling_core.sources.hub.naming._ask", lambda *_: pytest.fail("the hub was asked")
+    )
     with pytest.raises(InputError, match=r"not offered here|at most|as they are stored"):
         admission.require(replace(within, **change))
 
@@ -278,11 +283,11 @@ def busy(demo: pytest.MonkeyPatch, in_this_process: None, open_page: Open) -> It
         raise ComputeError(f"it failed for {request.prompt}")
 
     demo.setattr(admission, "measure_what_fits", wait)
-    demo.setattr("explorer.queue._session", lambda: "somebody")
+    demo.setattr("explorer.asking.queue._session", lambda: "somebody")
     app = open_page("Depth", **QUERY | {"prompt": SECRET})
     next(button for button in app.button if button.label == "Compute").click().run()
     assert SECRET in sent(open_page("Runs"))
-    demo.setattr("explorer.queue._session", lambda: "somebody else")
+    demo.setattr("explorer.asking.queue._session", lambda: "somebody else")
     yield
     go_on.set()
 
@@ -315,7 +320,7 @@ def test_what_would_take_the_reserve_is_refused_with_what_would_fit(
     admission.require_memory(request, "cpu")
     demo.setenv("COUPLING_MEMORY_RESERVE", str(10**15))
     settings.cache_clear()
-    models.forget()
+    loading.forget()
     with pytest.raises(ComputeError, match=r"of memory are needed, and 0 kB may be used"):
         admission.measure_what_fits(request, device="cpu")
 

@@ -8,8 +8,8 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from coupling_core.settings import settings
-from explorer.shell import PAGES
+from coupling_core.base.settings import settings
+from explorer.frame.shell import PAGES
 
 ROOT = Path(__file__).parents[2]
 FILES = ["app.py", *(str(path.relative_to(ROOT)) for path in sorted(ROOT.glob("pages/*.py")))]

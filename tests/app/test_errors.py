@@ -3,7 +3,7 @@
 import pytest
 from screen import Open, words
 
-from coupling_core.identity import ALIASES
+from coupling_core.sources.identity import ALIASES
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from screen import PAGES, Open
 from sweep_table import plant, sweep_of, zoo
 
-from coupling_core.gallery import EXAMPLES
-from coupling_core.records import MEASURES, MODEL_SUBSETS, PERFORMANCES
-from coupling_core.store import Store
-from explorer.state import _READERS
+from coupling_core.base.records import MEASURES, MODEL_SUBSETS, PERFORMANCES
+from coupling_core.experiments.gallery import EXAMPLES
+from coupling_core.store.disk import Store
+from explorer.session.state import _READERS
 
 # A browser sends UTF-8; what is none is replaced before a page sees it.
 SENT = TEXTS.map(lambda text: text.encode(errors="replace").decode())

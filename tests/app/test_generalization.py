@@ -17,14 +17,14 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import ElementTree
 from sweep_table import plant, sweep_of, zoo
 
-from coupling_core.catalogue import catalogue, read_catalogue
-from coupling_core.findings import Question, find
-from coupling_core.folders import user_cache
-from coupling_core.store import Store
-from coupling_core.sweeps import Failure, Journal, State, read_table
-from explorer.state import State as Chosen
-from explorer.state import from_query
-from explorer.sweep_tables import tables
+from coupling_core.analysis.findings import Question, find
+from coupling_core.base.folders import user_cache
+from coupling_core.experiments.sweeps import Failure, Journal, State, read_table
+from coupling_core.sources.catalogue import catalogue, read_catalogue
+from coupling_core.store.disk import Store
+from explorer.panels.sweep_tables import tables
+from explorer.session.state import State as Chosen
+from explorer.session.state import from_query
 
 MODELS = [*zoo()[:6], *zoo()[12:]]
 TABLE = sweep_of(MODELS, prompts=5)
@@ -35,7 +35,7 @@ EDITOR = "catalogue@generalization"
 @pytest.fixture(autouse=True)
 def _nothing_shipped(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
     """Only what a test plants."""
-    monkeypatch.setattr("coupling_core.sweeps.journal.SWEEPS", tmp_path / "nowhere")
+    monkeypatch.setattr("coupling_core.experiments.sweeps.journal.SWEEPS", tmp_path / "nowhere")
 
 
 @pytest.fixture
@@ -217,8 +217,8 @@ def test_of_two_tables_of_one_sweep_the_later_counts(
     here, shipped = Store(), Store(tmp_path / "shipped")
     for store, then in ((here, 2), (shipped, 1)):
         os.utime(plant(store, TABLE, "both").table, (then, then))
-    monkeypatch.setattr("coupling_core.sweeps.journal.SWEEPS", shipped.root)
-    monkeypatch.setattr("coupling_core.sweeps.journal.MEASURED", "sweeps")
+    monkeypatch.setattr("coupling_core.experiments.sweeps.journal.SWEEPS", shipped.root)
+    monkeypatch.setattr("coupling_core.experiments.sweeps.journal.MEASURED", "sweeps")
     st.cache_resource.clear()
     assert tables()["both"].folder == Journal.of(here, "both").folder
     os.utime(Journal.of(shipped, "both").table, (3, 3))

@@ -8,7 +8,7 @@ import tiny
 from screen import Open, charts, heat, words
 
 from coupling_core import Request, Store, View, measure, score_pairs
-from explorer.queue import queue
+from explorer.asking.queue import queue
 
 PATIENCE = 60
 

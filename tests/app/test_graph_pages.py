@@ -9,9 +9,9 @@ from cases import random_result
 from screen import PAGES, Open, charts, heat, words
 
 from coupling_core import View, compare, layer_graph, locality, score_pairs, summarise
-from coupling_core.gallery import requests, training_requests, vision_requests
-from coupling_core.store import Store
-from explorer.queue import queue
+from coupling_core.experiments.gallery import requests, training_requests, vision_requests
+from coupling_core.store.disk import Store
+from explorer.asking.queue import queue
 
 
 def trace(figure: dict[str, Any], name: str) -> dict[str, Any]:

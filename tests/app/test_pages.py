@@ -8,12 +8,12 @@ from cases import random_result
 from screen import PAGES, Open, charts, heat, words
 from streamlit.testing.v1 import AppTest
 
-from coupling_core.gallery import EXAMPLES, training_requests, vision_requests
-from coupling_core.records import View
-from coupling_core.scores import mean_off_diagonal, score_pairs
-from coupling_core.store import Store
-from explorer.backend import entries
-from explorer.queue import queue
+from coupling_core.analysis.scores import mean_off_diagonal, score_pairs
+from coupling_core.base.records import View
+from coupling_core.experiments.gallery import EXAMPLES, training_requests, vision_requests
+from coupling_core.store.disk import Store
+from explorer.asking.queue import queue
+from explorer.server.backend import entries
 
 TITLES = {
     "Start": "Do a transformer's blocks share one basis?",

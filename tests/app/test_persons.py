@@ -7,13 +7,14 @@ from pathlib import Path
 import pytest
 import streamlit as st
 
-from coupling_core.errors import ComputeError, InputError
-from coupling_core.jobs import Jobs, Limits
-from coupling_core.records import Request
-from coupling_core.results import Progress
-from explorer import backend, sign_in
-from explorer import queue as module
-from explorer.queue import Queue
+from coupling_core.base.errors import ComputeError, InputError
+from coupling_core.base.records import Request
+from coupling_core.base.results import Progress
+from coupling_core.serving.jobs import Jobs, Limits
+from explorer.asking import queue as module
+from explorer.asking.queue import Queue
+from explorer.server import backend
+from explorer.session import sign_in
 
 FIRST, SECOND = Request("The first prompt", k=8), Request("The second prompt", k=8)
 Be = Callable[[str], None]

@@ -10,8 +10,8 @@ from screen import Open, words
 from streamlit.testing.v1 import AppTest
 
 from coupling_core import ComputeError, Request
-from coupling_core.settings import settings
-from explorer import admission
+from coupling_core.base.settings import settings
+from explorer.server import admission
 
 OTHER = "Another model…"
 
@@ -93,8 +93,9 @@ def labels_of_main(app: AppTest) -> list[str]:
 def test_what_does_not_fit_is_told_with_a_cheaper_setting(
     in_this_process: None, open_page: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from coupling_core import hardware, memory
-    from coupling_core.models import forget
+    from coupling_core.engine import hardware
+    from coupling_core.engine.loading import forget
+    from coupling_core.measuring import memory
 
     forget()  # models of earlier tests would give way, and their memory counts
     folder = str(tiny.folder(tmp_path / "gpt2", "gpt2"))

@@ -11,7 +11,7 @@ import tiny
 from streamlit.testing.v1 import AppTest
 
 from coupling_core import Request, Store, measure
-from explorer import rechecks
+from explorer.pages.runs import rechecks
 
 SECONDS = 60
 
@@ -36,7 +36,7 @@ def page() -> None:
     import streamlit as st
 
     from coupling_core import Store
-    from explorer import rechecks
+    from explorer.pages.runs import rechecks
 
     for entry in [found for found in Store().entries() if not found.read_only]:
         rechecks.show(entry, st.button(f"Recheck {entry.key}"))

@@ -9,9 +9,9 @@ import psutil
 import pytest
 import tiny
 
-from coupling_core.settings import settings
-from coupling_core.worker import Worker
-from explorer import serving
+from coupling_core.base.settings import settings
+from coupling_core.measuring.worker import Worker
+from explorer.server import serving
 
 PATIENCE = 150
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coupling_core.errors import InputError
-from coupling_core.records import (
+from coupling_core.base.errors import InputError
+from coupling_core.base.records import (
     DEFINITIONS,
     DTYPES,
     FINAL_NORMS,
@@ -23,8 +23,8 @@ from coupling_core.records import (
     TOKEN_KINDS,
     Request,
 )
-from coupling_core.suites import suites
-from explorer.state import BY_STEP, State, from_query, to_query
+from coupling_core.sources.suites import suites
+from explorer.session.state import BY_STEP, State, from_query, to_query
 
 TEXT = st.text(min_size=1).filter(str.strip)
 KEYS = st.just("") | st.from_regex(r"[0-9a-f]{32}-k[1-9]\d?-v[1-9]\d?", fullmatch=True)

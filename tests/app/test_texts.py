@@ -12,22 +12,22 @@ import pytest
 from cases import random_result
 from typer.testing import CliRunner
 
+from coupling_core.analysis.scores import score_pairs
+from coupling_core.base.records import OWN, Request, View
+from coupling_core.base.results import Progress
+from coupling_core.base.units import duration, ordinal_place, size
 from coupling_core.cli import app
-from coupling_core.gallery import EXAMPLES
-from coupling_core.jobs import JobStatus
-from coupling_core.records import OWN, Request, View
-from coupling_core.results import Progress
-from coupling_core.scores import score_pairs
-from coupling_core.store import Entry, Store
-from explorer.chips import MOST, _positions
-from explorer.compute import _stopped
-from explorer.estimate import Estimate, estimate
-from explorer.recipes import python_recipe, shell_recipe
-from explorer.runs import table
-from explorer.state import State
-from explorer.text import sentence
-from explorer.units import duration, ordinal_place, size
-from explorer.watch import loads
+from coupling_core.experiments.gallery import EXAMPLES
+from coupling_core.serving.jobs import JobStatus
+from coupling_core.store.disk import Entry, Store
+from explorer.asking.compute import _stopped
+from explorer.asking.watch import loads
+from explorer.pages.runs.page import table
+from explorer.panels.recipes import python_recipe, shell_recipe
+from explorer.server.estimate import Estimate, estimate
+from explorer.session.chips import MOST, _positions
+from explorer.session.plain_text import sentence
+from explorer.session.state import State
 
 STATE = State(
     prompt=EXAMPLES[2], untrained=0, k=20, definition="page", role="B", blocks="2-5", raw=True

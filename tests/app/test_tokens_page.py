@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from screen import PAGES, Open, charts, heat, words
 
-from coupling_core.gallery import EXAMPLES, token_requests
-from coupling_core.identity import identify
-from coupling_core.records import Request, View
-from coupling_core.store import Store
-from coupling_core.token_scores import score_positions
-from explorer.queue import queue
-from explorer.state import State
-from explorer.tokens import window
+from coupling_core.analysis.token_scores import score_positions
+from coupling_core.base.records import Request, View
+from coupling_core.experiments.gallery import EXAMPLES, token_requests
+from coupling_core.sources.identity import identify
+from coupling_core.store.disk import Store
+from explorer.asking.queue import queue
+from explorer.pages.tokens import window
+from explorer.session.state import State
 
 LONG = Request(" and so on" * 20, kind="self", block=12, other_block=11)
 

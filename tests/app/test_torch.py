@@ -21,8 +21,8 @@ print(sorted({"torch", "transformers", "scipy"} & set(sys.modules)))
 COMPUTED = """
 import sys, time
 from streamlit.testing.v1 import AppTest
-from explorer.engine import worker
-from explorer.queue import queue
+from explorer.server.engine import worker
+from explorer.asking.queue import queue
 
 app = AppTest.from_file("app.py", default_timeout=60)
 app.query_params.update(model=sys.argv[1], prompt="The cat sat", k="4")

@@ -16,11 +16,11 @@ from screen import PAGES, Open, charts, heat, words
 from streamlit.testing.v1 import AppTest
 
 from coupling_core import Course, Request, Store, View, collect, find_suite, numbers, score_pairs
-from coupling_core.gallery import EXAMPLES
-from coupling_core.models import loading
-from explorer.queue import queue
-from explorer.recipes import training_recipes
-from explorer.state import State
+from coupling_core.engine.loading import loading
+from coupling_core.experiments.gallery import EXAMPLES
+from explorer.asking.queue import queue
+from explorer.panels.recipes import training_recipes
+from explorer.session.state import State
 
 VIEW = View(8)
 OWN = "The cat sat on the mat"

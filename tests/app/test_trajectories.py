@@ -8,14 +8,14 @@ from cases import trajectory_result
 from screen import PAGES, Open, charts, words
 
 from coupling_core import PathView, project_paths
+from coupling_core.base.results import TrajectoryResult
+from coupling_core.experiments.gallery import EXAMPLES, path_requests
 from coupling_core.figures.by_depth import CURVES
-from coupling_core.gallery import EXAMPLES, path_requests
-from coupling_core.identity import identify
-from coupling_core.results import TrajectoryResult
-from coupling_core.store import Store
-from explorer.recipes import python_recipe, shell_recipe
-from explorer.state import State
-from explorer.trajectories import twin_of
+from coupling_core.sources.identity import identify
+from coupling_core.store.disk import Store
+from explorer.pages.trajectories import twin_of
+from explorer.panels.recipes import python_recipe, shell_recipe
+from explorer.session.state import State
 
 
 @pytest.fixture(scope="module")
@@ -138,7 +138,7 @@ def test_a_result_without_its_twin_offers_to_measure_that(
     folder.mkdir()
     source = Store().gallery / f"{stored[0].key}.safetensors"
     (folder / source.name).write_bytes(source.read_bytes())
-    monkeypatch.setattr("coupling_core.store.SHIPPED", tmp_path)
+    monkeypatch.setattr("coupling_core.store.disk.SHIPPED", tmp_path)
     app = open_page("Trajectories")
     assert "paths-twin" not in charts(app)
     (offer,) = [b for b in app.button if b.label == "Measure the untrained twin too"]

@@ -13,10 +13,10 @@ from cases import content, random_result
 from screen import Open, charts, heat
 from streamlit.testing.v1 import AppTest
 
-from coupling_core.archive import encode
-from coupling_core.packs import pack
-from coupling_core.results import DepthResult
-from coupling_core.store import Store
+from coupling_core.base.results import DepthResult
+from coupling_core.store.archive import encode
+from coupling_core.store.disk import Store
+from coupling_core.store.packs import pack
 
 RESULT = random_result(seed=5)
 FILE = f"{RESULT.key}.safetensors"

@@ -9,14 +9,14 @@ from screen import Open, charts, chips, words
 from sweep_table import model_row, plant, sweep_of
 
 from coupling_core import Store, score_pairs
-from coupling_core.gallery import PICTURE, vision_requests
-from coupling_core.identity import identify
-from coupling_core.images import read_image
-from coupling_core.records import View
-from coupling_core.vision import SUITE
-from coupling_core.vision.findings import VisionFindings
-from explorer.queue import queue
-from explorer.vision import pictures
+from coupling_core.base.images import read_image
+from coupling_core.base.records import View
+from coupling_core.experiments.gallery import PICTURE, vision_requests
+from coupling_core.experiments.vision import SUITE
+from coupling_core.experiments.vision.findings import VisionFindings
+from coupling_core.sources.identity import identify
+from explorer.asking.queue import queue
+from explorer.pages.vision import pictures
 
 WITHIN = 60  # seconds
 
@@ -24,7 +24,7 @@ WITHIN = 60  # seconds
 @pytest.fixture
 def planted(monkeypatch, tmp_path) -> pd.DataFrame:
     """Only this table, with a coupling that falls with the rate."""
-    monkeypatch.setattr("coupling_core.sweeps.journal.SWEEPS", tmp_path / "nowhere")
+    monkeypatch.setattr("coupling_core.experiments.sweeps.journal.SWEEPS", tmp_path / "nowhere")
     runs = [
         model_row(
             run.repo, f"rate {run.rate}", 0.3 - run.rate / 4 + run.seed / 200, revision="main"
@@ -60,7 +60,7 @@ def test_a_sweep_over_images_is_none_of_the_page_generalization(
 
 
 def test_without_a_table_it_says_how_to_make_one(open_page: Open, monkeypatch, tmp_path) -> None:
-    monkeypatch.setattr("coupling_core.sweeps.journal.SWEEPS", tmp_path / "nowhere")
+    monkeypatch.setattr("coupling_core.experiments.sweeps.journal.SWEEPS", tmp_path / "nowhere")
     app = open_page("Vision")
     assert "coupling sweep run sweeps/vision.toml" in app.info[0].value
     assert list(charts(app)) == ["picture", "maps"]

@@ -8,9 +8,9 @@ from driving import DOUBLE_CLICK, App, Visit, wait_for_chart
 from playwright.sync_api import Page, expect
 from sweep_table import plant, sweep_of, zoo
 
-from coupling_core.findings import Question
-from coupling_core.store import Store
-from coupling_core.sweeps.report import report
+from coupling_core.analysis.findings import Question
+from coupling_core.experiments.sweeps.report import report
+from coupling_core.store.disk import Store
 
 pytestmark = pytest.mark.slow
 

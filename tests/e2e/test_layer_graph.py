@@ -11,9 +11,9 @@ from cases import planted
 from driving import App, Visit, click_cell, click_point, wait_for_chart
 from playwright.sync_api import Page, expect
 
-from coupling_core.identity import identify
-from coupling_core.records import Request
-from coupling_core.store import Store
+from coupling_core.base.records import Request
+from coupling_core.sources.identity import identify
+from coupling_core.store.disk import Store
 
 pytestmark = pytest.mark.slow
 

@@ -7,7 +7,7 @@ from cases import random_result
 from driving import App, Visit, wait_for_chart
 from playwright.sync_api import Page, expect
 
-from coupling_core.store import Store
+from coupling_core.store.disk import Store
 
 ROW = 35
 """Height of a row and of the header in pixels."""

@@ -7,7 +7,7 @@ import pytest
 from driving import App, Visit, click_point, wait_for_chart
 from playwright.sync_api import Locator, Page, expect
 
-from coupling_core.suites import find_suite
+from coupling_core.sources.suites import find_suite
 
 STEPS = find_suite("mini-64").steps
 FIGURES = ("scores", "graph", "paths", "corrected", "alignment")

@@ -7,7 +7,7 @@ import pytest
 from driving import App, Visit, click_cell, wait_for_chart
 from playwright.sync_api import Page, expect
 
-from coupling_core.archive import load
+from coupling_core.store.archive import load
 
 MOST_NODES = 5000
 FRANCE = "What is the capital of France? The capital is"

@@ -10,10 +10,10 @@ import pytest
 from driving import App, Visit, click_cell, wait_for_chart
 from playwright.sync_api import Page, expect
 
-from coupling_core.gallery import token_requests
-from coupling_core.identity import identify
-from coupling_core.results import TokensResult
-from coupling_core.store import Store
+from coupling_core.base.results import TokensResult
+from coupling_core.experiments.gallery import token_requests
+from coupling_core.sources.identity import identify
+from coupling_core.store.disk import Store
 
 pytestmark = pytest.mark.slow
 

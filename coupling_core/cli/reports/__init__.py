@@ -10,15 +10,15 @@ from functools import singledispatch
 from pathlib import Path
 from typing import Any
 
-from coupling_core.cli.reports import depth, tokens, trajectory
-from coupling_core.records import AnyView
-from coupling_core.results import (
+from coupling_core.base.records import AnyView
+from coupling_core.base.results import (
     DepthResult,
     Result,
     TokenMeansResult,
     TokensResult,
     TrajectoryResult,
 )
+from coupling_core.cli.reports import depth, tokens, trajectory
 
 __all__ = ["show", "summary"]
 

@@ -5,8 +5,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from coupling_core.records import View
-from coupling_core.results import Result
+from coupling_core.base.records import View
+from coupling_core.base.results import Result
 
 
 def summary(result: Result, *, stored: bool) -> dict[str, Any]:

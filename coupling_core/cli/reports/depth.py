@@ -3,19 +3,19 @@
 from pathlib import Path
 from typing import Any
 
-from coupling_core.cli.reports import common
-from coupling_core.cli.terminal import print_lines, print_table
-from coupling_core.images import is_image
-from coupling_core.records import View
-from coupling_core.results import DepthResult
-from coupling_core.scores import (
+from coupling_core.analysis.scores import (
     Scores,
     block_means,
     definition_name,
     means,
     score_pairs,
 )
-from coupling_core.subspaces import gaps
+from coupling_core.analysis.subspaces import gaps
+from coupling_core.base.images import is_image
+from coupling_core.base.records import View
+from coupling_core.base.results import DepthResult
+from coupling_core.cli.reports import common
+from coupling_core.cli.terminal import print_lines, print_table
 
 
 def summary(result: DepthResult, view: View, *, stored: bool) -> dict[str, Any]:

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from coupling_core.analysis.scores import definition_name, nan_mean
+from coupling_core.analysis.token_scores import PositionScores, by_distance, score_positions
+from coupling_core.base.records import View
+from coupling_core.base.results import TokenMeansResult, TokensResult
 from coupling_core.cli.reports import common
 from coupling_core.cli.terminal import print_lines, print_table
-from coupling_core.records import View
-from coupling_core.results import TokenMeansResult, TokensResult
-from coupling_core.scores import definition_name, nan_mean
-from coupling_core.token_scores import PositionScores, by_distance, score_positions
-from coupling_core.tokens import visible
+from coupling_core.sources.tokens import visible
 
 Compared = TokensResult | TokenMeansResult
 

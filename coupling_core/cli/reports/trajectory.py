@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from coupling_core import trajectory
+from coupling_core.analysis import trajectory
+from coupling_core.analysis.exports.trajectory import arrays
+from coupling_core.base.records import PathView
+from coupling_core.base.results import TrajectoryResult
 from coupling_core.cli.reports import common
 from coupling_core.cli.terminal import print_lines, print_table
-from coupling_core.exports.trajectory import arrays
-from coupling_core.records import PathView
-from coupling_core.results import TrajectoryResult
 
 _LEFT_OUT = ("tokens", "pca")
 

@@ -9,11 +9,11 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Bool, Float
 
+from coupling_core.analysis.token_scores import PositionScores
+from coupling_core.base.results import TokenMeansResult, TokenResult, TokensResult
 from coupling_core.figures import style
 from coupling_core.figures.token_labels import short
-from coupling_core.results import TokenMeansResult, TokenResult, TokensResult
-from coupling_core.token_scores import PositionScores
-from coupling_core.tokens import visible
+from coupling_core.sources.tokens import visible
 
 MOST_SHOWN = 32
 """Tokens a side of one map; a longer prompt is looked at in windows of so many."""

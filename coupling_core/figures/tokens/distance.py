@@ -3,12 +3,12 @@
 import numpy as np
 import plotly.graph_objects as go
 
+from coupling_core.analysis.scores import definition_name
+from coupling_core.analysis.token_scores import by_distance, score_positions
+from coupling_core.base.records import View
+from coupling_core.base.results import TokenMeansResult, TokensResult
 from coupling_core.figures import style
 from coupling_core.figures.tokens import words
-from coupling_core.records import View
-from coupling_core.results import TokenMeansResult, TokensResult
-from coupling_core.scores import definition_name
-from coupling_core.token_scores import by_distance, score_positions
 
 
 def distance(

@@ -2,11 +2,11 @@
 
 import plotly.graph_objects as go
 
+from coupling_core.analysis.token_scores import score_positions
+from coupling_core.base.records import View
+from coupling_core.base.results import TokenMeansResult, TokensResult
 from coupling_core.figures import style
 from coupling_core.figures.tokens import axes, words
-from coupling_core.records import View
-from coupling_core.results import TokenMeansResult, TokensResult
-from coupling_core.token_scores import score_positions
 
 PLOT_PIXELS = 440
 """About how large the map is drawn; the points that answer the mouse are sized by it."""

@@ -2,13 +2,13 @@
 
 import plotly.graph_objects as go
 
+from coupling_core.analysis.token_scores import score_positions
+from coupling_core.base.records import View
+from coupling_core.base.results import TokensResult
 from coupling_core.figures import style
 from coupling_core.figures.mosaic import GAP, MOST_PIXELS, cell_side, stitch
 from coupling_core.figures.tokens import axes, words
 from coupling_core.figures.words import leading
-from coupling_core.records import View
-from coupling_core.results import TokensResult
-from coupling_core.token_scores import score_positions
 
 
 def mosaic(

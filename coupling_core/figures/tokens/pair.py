@@ -4,13 +4,13 @@ import numpy as np
 import plotly.colors as colors
 import plotly.graph_objects as go
 
+from coupling_core.analysis.scores import corrected as correct
+from coupling_core.analysis.scores import require_k
+from coupling_core.analysis.token_scores import score_positions_by_k
+from coupling_core.base.records import ROLES, View, resolve_token
+from coupling_core.base.results import TokensResult
 from coupling_core.figures import by_k, matrix_map, style
 from coupling_core.figures.tokens import words
-from coupling_core.records import ROLES, View, resolve_token
-from coupling_core.results import TokensResult
-from coupling_core.scores import corrected as correct
-from coupling_core.scores import require_k
-from coupling_core.token_scores import score_positions_by_k
 
 MOST_LINES = 48
 """Lines of singular values; with more of them a page would grow heavy and the eye see less."""

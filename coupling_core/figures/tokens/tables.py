@@ -5,15 +5,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coupling_core.figures.tokens.axes import label
-from coupling_core.records import ROLES, View, resolve_token
-from coupling_core.results import TokenMeansResult, TokensResult
-from coupling_core.scores import corrected, require_k
-from coupling_core.token_scores import (
+from coupling_core.analysis.scores import corrected, require_k
+from coupling_core.analysis.token_scores import (
     by_distance,
     score_positions,
     score_positions_by_k,
 )
+from coupling_core.base.records import ROLES, View, resolve_token
+from coupling_core.base.results import TokenMeansResult, TokensResult
+from coupling_core.figures.tokens.axes import label
 
 if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need it
     from pandas import DataFrame

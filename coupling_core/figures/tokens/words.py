@@ -2,18 +2,18 @@
 
 import numpy as np
 
-from coupling_core.figures import style
-from coupling_core.figures.words import leading, subject
-from coupling_core.records import TokenKind, View
-from coupling_core.results import TokenMeansResult, TokensResult
-from coupling_core.scores import corrected
-from coupling_core.token_scores import (
+from coupling_core.analysis.scores import corrected
+from coupling_core.analysis.token_scores import (
     ByDistance,
     PositionScores,
     score_positions,
     score_positions_by_k,
 )
-from coupling_core.tokens import visible
+from coupling_core.base.records import TokenKind, View
+from coupling_core.base.results import TokenMeansResult, TokensResult
+from coupling_core.figures import style
+from coupling_core.figures.words import leading, subject
+from coupling_core.sources.tokens import visible
 
 Compared = TokensResult | TokenMeansResult
 

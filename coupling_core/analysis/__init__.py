@@ -1,0 +1,16 @@
+"""Numbers from stored results, with NumPy alone.
+
+scores          every score, its chance floor, means and intervals, of blocks
+token_scores    the same of tokens
+subspaces       how well defined the top-K subspaces are, and principal angles
+scaling         how the top singular values change with depth
+graph           blocks as a weighted graph, and its communities
+locality        how coupling falls off with distance
+compare         two results side by side
+trajectory      how straight and evenly spaced the paths of tokens are
+projection      principal components of the paths
+by_step         a measurement over the steps of a training run
+statistics      coupling against performance over many models
+findings        what the table of a sweep says
+sentences       numbers over many models, in sentences that they bear out
+"""

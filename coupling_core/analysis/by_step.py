@@ -1,0 +1,172 @@
+"""A measurement over the steps of a training run, and the numbers that it comes to.
+
+Every mean is over the pairs l != l' that have a score, or over the tokens that have a number.
+Locality is one number for how much of the coupling is between neighbours:
+
+    mean score at |l - l'| = 1  -  mean score at |l - l'| > 1        chance-corrected
+
+0 where no two blocks are coupled and where all are coupled alike, whatever their distance.
+"""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from coupling_core.analysis import trajectory
+from coupling_core.analysis.locality import locality
+from coupling_core.analysis.scores import means, score_pairs
+from coupling_core.base.records import Request, View
+from coupling_core.base.results import DepthResult, TrajectoryResult
+from coupling_core.sources.suites import Suite
+
+StepCurve = Literal[
+    "corrected", "coupling", "alignment", "locality", "loss", "line-shape", "expodistance"
+]
+"""The numbers that are drawn by step."""
+NAMED = 8
+"""Up to so many steps are named one by one."""
+
+
+@dataclass(frozen=True)
+class Course:
+    """What is measured of one prompt over the steps of a training run.
+
+    Args:
+        suite: the training run.
+        request: what was asked of every step: a depth-wise request, whatever its model.
+        steps: those that are looked at, rising.
+        depth: the blocks at one token, by step; a step that is not measured is missing.
+        paths: the paths of all tokens, by step; the same.
+    """
+
+    suite: Suite
+    request: Request
+    steps: tuple[int, ...]
+    depth: Mapping[int, DepthResult]
+    paths: Mapping[int, TrajectoryResult]
+
+    @property
+    def missing(self) -> tuple[int, ...]:
+        """Steps of which the coupling or the paths are not measured."""
+        return tuple(s for s in self.steps if s not in self.depth or s not in self.paths)
+
+    def lacking(self, step: int) -> tuple[Request, ...]:
+        """What has still to be measured of a step."""
+        asked = self.suite.request(self.request, step)
+        blocks = () if step in self.depth else (asked,)
+        return blocks if step in self.paths else (*blocks, path_request(asked))
+
+    @property
+    def alike(self) -> tuple[tuple[int, ...], ...]:
+        """Groups of steps that gave the same numbers to the last bit, so of the same weights.
+
+        Their revisions serve one and the same file, whatever their names say.
+        """
+        groups: dict[bytes, list[int]] = {}
+        for step in sorted(self.depth):
+            parts = (self.depth[step].singular_values, self.depth[step].diagonal)
+            digest = hashlib.sha256(b"".join(part.tobytes() for part in parts)).digest()
+            groups.setdefault(digest, []).append(step)
+        return tuple(tuple(steps) for steps in groups.values() if len(steps) > 1)
+
+
+@dataclass(frozen=True)
+class StepNumbers:
+    """The numbers of one step; NaN is not measured, or undefined.
+
+    Args:
+        step: of the optimiser.
+        loss: held-out, in nats a token.
+        coupling: mean score c.
+        chance: mean of its chance floors.
+        corrected: mean chance-corrected score.
+        alignment: mean alignment, at the same K.
+        locality: how much more neighbouring blocks are coupled than all others, chance-corrected.
+        line_shape: mean line-shape score; 1 is a straight path.
+        expodistance: mean expodistance; 0 is even growth.
+    """
+
+    step: int
+    loss: float
+    coupling: float
+    chance: float
+    corrected: float
+    alignment: float
+    locality: float
+    line_shape: float
+    expodistance: float
+
+
+Runs = Mapping[str, Sequence[StepNumbers]]
+"""The numbers of several runs by their titles."""
+
+
+def path_request(request: Request) -> Request:
+    """The request for the paths of the same prompt."""
+    return replace(request, kind="trajectory", token=Request.token, k=Request.k, k_view=None)
+
+
+def doubt(course: Course) -> str:
+    """What speaks against the course of a run; "" where nothing does."""
+    groups = "; ".join(f"{steps_told(steps)} hold the same weights" for steps in course.alike)
+    return groups and f"{groups}, whatever the names of their revisions say"
+
+
+def steps_told(steps: Sequence[int]) -> str:
+    """Steps one by one where they are few, else how many."""
+    if len(steps) > NAMED:
+        return f"{len(steps)} steps from {steps[0]} to {steps[-1]}"
+    return f"step{'s' * (len(steps) > 1)} {', '.join(map(str, steps))}"
+
+
+def numbers(course: Course, view: View) -> tuple[StepNumbers, ...]:
+    """The numbers of every step that is looked at, in the order of the steps.
+
+    Args:
+        course: where they come from.
+        view: K, definition, role and blocks.
+
+    Raises:
+        InputError: where K or a block is not in the results.
+    """
+    losses = course.suite.losses()
+    return tuple(
+        StepNumbers(
+            step,
+            losses.get(step, np.nan),
+            *_of_blocks(course.depth.get(step), view),
+            *_of_paths(course.paths.get(step)),
+        )
+        for step in course.steps
+    )
+
+
+def _of_blocks(result: DepthResult | None, view: View) -> tuple[float, float, float, float, float]:
+    """Coupling, chance, corrected, alignment, locality."""
+    if result is None:
+        return np.nan, np.nan, np.nan, np.nan, np.nan
+    found = means(score_pairs(result, view))
+    aligned = means(score_pairs(result, replace(view, definition="alignment")))["coupling"]
+    local = _near_less_far(result, view)
+    return found["coupling"], found["chance"], found["corrected"], aligned, local
+
+
+def _near_less_far(result: DepthResult, view: View) -> float:
+    by_distance = locality(result, view)
+    known = ~np.isnan(by_distance.mean)
+    near, far = (known & at for at in (by_distance.distance == 1, by_distance.distance > 1))
+    if not (near.any() and far.any()):
+        return np.nan
+    others = np.average(by_distance.mean[far], weights=by_distance.pairs[far])
+    return float(by_distance.mean[near][0] - others)
+
+
+def _of_paths(result: TrajectoryResult | None) -> tuple[float, float]:
+    """Line-shape score, expodistance."""
+    if result is None:
+        return np.nan, np.nan
+    mean = trajectory.mean
+    return mean(result.line_shape), mean(trajectory.expodistance(result.norms))

@@ -1,0 +1,244 @@
+"""Two stored results side by side: A, B and A - B of the score of every pair of blocks.
+
+Blocks are matched by their numbers where both models have the same L. Where L differs they are
+matched by relative depth: block l of the shallower model, of L blocks, lies at
+
+    r = (l - 1) / (L - 1)            0 for the first block, 1 for the last
+
+and is matched with the block of the deeper model whose r is nearest, the shallower of two that are
+equally near. Nothing is interpolated, so that every number shown is one that was measured; a block
+of the deeper model stands for at most one of the shallower.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from coupling_core.analysis.scores import Scores, definition_name, score_pairs
+from coupling_core.base.errors import InputError
+from coupling_core.base.records import View, resolve_block, resolve_blocks
+from coupling_core.base.results import DepthResult, Result
+
+DIFFERENCE_COLUMNS = ("block", "basis", "b_block", "b_basis", "a", "b", "difference")
+"""Of a table of pairs: numbers of A, of their partners in B, the score compared, and A - B."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two results at one view, on the blocks that they have in common.
+
+    Args:
+        left: the result A.
+        right: the result B.
+        view: K, definition and role of both.
+        corrected: whether the chance-corrected score is compared, else c.
+        left_scores: of A, with its own block numbers.
+        right_scores: of B, with its own, in the order of their partners in A.
+    """
+
+    left: DepthResult
+    right: DepthResult
+    view: View
+    corrected: bool
+    left_scores: Scores
+    right_scores: Scores
+
+    @property
+    def left_values(self) -> Float[np.ndarray, "block block"]:
+        """The score compared, of A."""
+        return self.left_scores.corrected if self.corrected else self.left_scores.coupling
+
+    @property
+    def right_values(self) -> Float[np.ndarray, "block block"]:
+        """The score compared, of B."""
+        return self.right_scores.corrected if self.corrected else self.right_scores.coupling
+
+    @property
+    def difference(self) -> Float[np.ndarray, "block block"]:
+        """A - B; NaN where either has no score."""
+        return self.left_values - self.right_values
+
+    @property
+    def counted(self) -> Bool[np.ndarray, "block block"]:
+        """Pairs l != l' that have a score in both."""
+        return ~np.isnan(self.difference) & ~np.eye(len(self.difference), dtype=bool)
+
+    @property
+    def same_depth(self) -> bool:
+        """Whether blocks are matched by their numbers."""
+        return self.left.n_blocks == self.right.n_blocks
+
+    def partner(self, block: int) -> int:
+        """The block of B that is matched with a block of A; `InputError` where there is none."""
+        number = resolve_block(block, self.left.n_blocks)
+        if number not in self.left_scores.blocks:
+            raise InputError(f"block {block} of A has no partner among the blocks of B compared")
+        return self.right_scores.blocks[self.left_scores.blocks.index(number)]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What the comparison comes to, over the pairs l != l' that have a score in both.
+
+    Args:
+        left: mean of A.
+        right: mean of B.
+        difference: mean of A - B.
+        correlation: of the two maps (Pearson); NaN where one of them is constant.
+        pairs: how many pairs.
+    """
+
+    left: float
+    right: float
+    difference: float
+    correlation: float
+    pairs: int
+
+
+def compare(left: Result, right: Result, view: View, *, corrected: bool = True) -> Comparison:
+    """Bring two results together at one view; they may be of any models, prompts and tokens.
+
+    Args:
+        left: A.
+        right: B.
+        view: K, definition and role; `blocks` are numbers of A, None takes all that have a partner.
+        corrected: compare the chance-corrected score, else c.
+
+    Raises:
+        InputError: where one of them is not depth-wise, or does not hold K, no block is left,
+            or no pair has a score in both.
+    """
+    left, right = _depth_wise("A", left), _depth_wise("B", right)
+    _require_k(left, right, view.k)
+    pairs = match_blocks(left.n_blocks, right.n_blocks)
+    wanted = resolve_blocks(view.blocks, left.n_blocks)
+    pairs = [pair for pair in pairs if pair[0] in wanted]
+    if len(pairs) < 2:
+        raise InputError(
+            f"of the blocks chosen, {len(pairs)} has a partner in the other result, and a "
+            "comparison needs two: choose more blocks, or leave the range empty"
+        )
+    blocks, partners = zip(*pairs, strict=True)
+    found = Comparison(
+        left,
+        right,
+        replace(view, blocks=blocks),
+        corrected,
+        score_pairs(left, replace(view, blocks=blocks)),
+        score_pairs(right, replace(view, blocks=partners)),
+    )
+    if not found.counted.any():
+        raise InputError(
+            f"no pair of blocks has a {definition_name(view)} score at K = {view.k} in both "
+            "results (a Jacobian of a rank below K, or `preprint` at K = 1): choose another K or "
+            "definition"
+        )
+    return found
+
+
+def match_blocks(left: int, right: int) -> list[tuple[int, int]]:
+    """Which block of A goes with which of B.
+
+    Args:
+        left: L of A.
+        right: L of B.
+
+    Returns:
+        pairs of block numbers, as many as the shallower model has blocks.
+    """
+    if left > right:
+        return [(deep, shallow) for shallow, deep in match_blocks(right, left)]
+    step = (right - 1) / (left - 1) if left > 1 else 0.0
+    # Half way rounds down, to the shallower block; the tolerance is for the rounding of r.
+    return [(i + 1, 1 + int(np.ceil(i * step - 0.5 - 1e-9))) for i in range(left)]
+
+
+def summarise(found: Comparison) -> Summary:
+    """Means over the pairs counted, and the correlation of the two maps."""
+    a, b = (values[found.counted] for values in (found.left_values, found.right_values))
+    constant = np.ptp(a) == 0 or np.ptp(b) == 0
+    return Summary(
+        float(a.mean()),
+        float(b.mean()),
+        float((a - b).mean()),
+        float("nan") if constant else float(np.corrcoef(a, b)[0, 1]),
+        a.size,
+    )
+
+
+def biggest(found: Comparison, most: int) -> list[tuple[int, int]]:
+    """Where the two differ most: cells (row, column) of the maps, the largest magnitude first."""
+    size = np.where(found.counted, np.abs(found.difference), -1.0)
+    order = np.argsort(-size, axis=None, kind="stable")[: min(most, int(found.counted.sum()))]
+    return [(int(i), int(j)) for i, j in zip(*np.unravel_index(order, size.shape), strict=True)]
+
+
+def difference_rows(found: Comparison) -> list[tuple[int | float, ...]]:
+    """The pairs l != l' that both have in the order of `DIFFERENCE_COLUMNS`, the biggest first."""
+    ours, theirs = found.left_scores.blocks, found.right_scores.blocks
+    a, b, apart = found.left_values, found.right_values, found.difference
+    return [
+        (ours[i], ours[j], theirs[i], theirs[j], *(float(x[i, j]) for x in (a, b, apart)))
+        for i, j in biggest(found, apart.size)
+    ]
+
+
+def differences(found: Comparison) -> list[str]:
+    """In what the two measurements differ, besides their scores; a phrase each."""
+    left, right = found.left, found.right
+    if left.key and left.key == right.key:
+        return ["A and B are the same result"]
+    named = [
+        ("model", left.model_name, right.model_name),
+        ("revision", left.request.revision or "default", right.request.revision or "default"),
+        ("weights", _weights(left), _weights(right)),
+        ("width d", left.width, right.width),
+        ("prompt", repr(left.prompt_text), repr(right.prompt_text)),
+        ("token", left.token_words(left.token), right.token_words(right.token)),
+        ("final norm", left.final_norm_words, right.final_norm_words),
+    ]
+    told = [f"{name}: {a} against {b}" for name, a, b in named if a != b]
+    if not found.same_depth:
+        told.append(
+            f"blocks: {left.n_blocks} against {right.n_blocks}, matched by nearest relative depth "
+            "(l - 1) / (L - 1)"
+        )
+    return told or _digests(left, right)
+
+
+def _digests(left: DepthResult, right: DepthResult) -> list[str]:
+    ours, theirs = (side.identity.get("digest") for side in (left, right))
+    if not (ours and theirs):  # measured without a store, which alone asks who a module is
+        return ["perhaps the weights, under one name: what was not stored is not known by them"]
+    return ["how much was stored"] if ours == theirs else ["the weights, under one name"]
+
+
+def _weights(result: DepthResult) -> str:
+    asked = result.request
+    stack = f", the {asked.stack}" if asked.stack else ""
+    return f"{asked.dtype}{stack}" + f", quantised to {asked.quantize}" * bool(asked.quantize)
+
+
+def _depth_wise(name: str, result: Result) -> DepthResult:
+    if isinstance(result, DepthResult):
+        return result
+    raise InputError(
+        f"{name} is a result of kind {result.request.kind!r}, and only depth-wise results can be "
+        "compared: choose another, or measure its prompt with `coupling depth`"
+    )
+
+
+def _require_k(left: DepthResult, right: DepthResult, k: int) -> None:
+    for name, result in (("A", left), ("B", right)):
+        if k > result.k_max:
+            most = min(left.k_max, right.k_max)
+            more = (
+                f"{name} has width {result.width}, which no K can pass"
+                if result.k_max == result.width
+                else f"measure {name} again with a K of {k}"
+            )
+            raise InputError(
+                f"K = {k} cannot be compared: {name} ({result.model_name}) holds 1..{result.k_max} "
+                f"triplets. Take K = {most} or less, or {more}"
+            )

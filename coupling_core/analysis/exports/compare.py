@@ -1,0 +1,27 @@
+"""A comparison's numbers in the forms that other programs read."""
+
+import numpy as np
+
+from coupling_core.analysis.compare import DIFFERENCE_COLUMNS, Comparison, difference_rows
+from coupling_core.analysis.exports.forms import to_csv
+
+
+def comparison_arrays(found: Comparison) -> dict[str, np.ndarray]:
+    """What a comparison holds, by name; the first axis of the scores and of `blocks` is A, B.
+
+    Returns:
+        `coupling`, `chance` and `corrected` (side block block), `difference` (block block; A - B
+        of the score compared), `blocks` (side block; the numbers that are matched).
+    """
+    sides = (found.left_scores, found.right_scores)
+    scores = {
+        name: np.stack([getattr(side, name) for side in sides])
+        for name in ("coupling", "chance", "corrected")
+    }
+    blocks = np.stack([side.blocks for side in sides])
+    return scores | {"difference": found.difference, "blocks": blocks}
+
+
+def comparison_table(found: Comparison) -> bytes:
+    """Every pair l != l' that both have as CSV, the biggest difference first."""
+    return to_csv(DIFFERENCE_COLUMNS, difference_rows(found))

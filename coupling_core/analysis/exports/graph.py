@@ -1,0 +1,78 @@
+"""A layer graph's numbers in the forms that other programs read."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from coupling_core.analysis.exports.forms import to_csv, to_npz
+from coupling_core.analysis.graph import (
+    EDGE_COLUMNS,
+    directed,
+    edge_rows,
+    layer_graph,
+    to_graphml,
+    weights,
+)
+from coupling_core.analysis.locality import locality
+from coupling_core.analysis.scores import score_pairs
+from coupling_core.base.records import View
+from coupling_core.base.results import DepthResult
+
+if TYPE_CHECKING:  # a tenth of a second to import, for graphs only
+    import networkx as nx
+
+ENDINGS = (".graphml", ".csv", ".npz")
+
+
+def graph_file(
+    ending: str, result: DepthResult, view: View, *, corrected: bool, threshold: float
+) -> bytes:
+    """The layer graph as the content of a file.
+
+    Args:
+        ending: `.graphml` has the directed graph, `.csv` the edges (`EDGE_COLUMNS`), `.npz` the
+            arrays of `graph_arrays`.
+        result: what it is made of.
+        view: K, definition, role and blocks.
+        corrected: weigh by the chance-corrected score, else by c.
+        threshold: smallest weight of an edge; the arrays have every pair, whatever the threshold.
+
+    Raises:
+        InputError: where K or a block is not in the result, or the threshold is out of range.
+    """
+    drawn = layer_graph(result, view, corrected=corrected, threshold=threshold)
+    match ending:
+        case ".graphml":
+            return to_graphml(directed(drawn, result, view))
+        case ".csv":
+            found = score_pairs(result, view)
+            return to_csv(EDGE_COLUMNS, edge_rows(drawn, found, corrected=corrected))
+        case _:
+            return to_npz(graph_arrays(drawn, result, view, corrected=corrected))
+
+
+def graph_arrays(
+    drawn: "nx.Graph", result: DepthResult, view: View, *, corrected: bool
+) -> dict[str, np.ndarray]:
+    """What a layer graph holds, by name.
+
+    Returns:
+        `weight` (block block; NaN on the diagonal and where a pair has no score), `coupling`,
+        `chance` and `corrected` (block block; row = the Jacobian's block), `blocks`, `community`
+        (block), `threshold`, and of the locality curve `distance`, `mean`, `spread`, `pairs`.
+    """
+    found = score_pairs(result, view)
+    near = locality(result, view, corrected=corrected)
+    return {
+        "weight": weights(found, corrected=corrected),
+        "coupling": found.coupling,
+        "chance": np.array(found.chance),
+        "corrected": found.corrected,
+        "blocks": np.array(found.blocks),
+        "community": np.array([drawn.nodes[block]["community"] for block in found.blocks]),
+        "threshold": np.array(drawn.graph["threshold"]),
+        "distance": near.distance,
+        "mean": near.mean,
+        "spread": near.spread,
+        "pairs": near.pairs,
+    }

@@ -1,0 +1,77 @@
+"""The numbers of a comparison of tokens."""
+
+import numpy as np
+
+from coupling_core.analysis.exports.forms import to_csv
+from coupling_core.analysis.token_scores import PositionScores, score_positions
+from coupling_core.base.records import ROLES, View
+from coupling_core.base.results import TokenMeansResult, TokensResult
+
+
+def arrays(
+    result: TokensResult | TokenMeansResult, view: View, k_view: int | None = None
+) -> dict[str, np.ndarray]:
+    """What a comparison of tokens holds, by name.
+
+    Args:
+        result: the result.
+        view: K, definition and role.
+        k_view: largest side of the matrices; None gives all that is stored.
+
+    Returns:
+        `coupling`, `chance` and `corrected` (position position), row = the Jacobian's token, NaN =
+        forbidden by causality, or a rank below K; `positions`, `tokens` (text), `token_ids`,
+        `certified`, `rank`. Of two blocks, `singular_values` (2 position k), `blocks` (l and l')
+        and `A` or `B` (position position k_view k_view); of the mean over all pairs,
+        `singular_values` (block position k) and `pairs`, how many are averaged.
+
+    Raises:
+        InputError: where K is not in the result.
+    """
+    found = score_positions(result, view)
+    s = result.singular_values
+    named = {
+        "singular_values": s[..., : view.k],
+        "coupling": found.coupling,
+        "chance": _chance(found),
+        "corrected": found.corrected,
+        "positions": np.arange(1, len(result.tokens) + 1),
+        "tokens": np.array(result.tokens),
+        "token_ids": result.token_ids,
+        "rank": result.rank,
+        "certified": np.array(
+            [[c and c.certified for c in row] for row in result.certificates], bool
+        ),
+    }
+    if isinstance(result, TokenMeansResult):
+        return named | {"pairs": result.pairs[..., list(result.k_grid).index(view.k)]}
+    side = min(view.k, result.k_view, k_view or result.k_view)
+    corners = result.matrices[ROLES.index(view.role)][..., :side, :side]
+    return named | {
+        "blocks": np.array(result.blocks),
+        view.role: corners.astype(np.float32) * s[0, :, 0, None, None, None],
+    }
+
+
+def table(result: TokensResult | TokenMeansResult, view: View) -> bytes:
+    """The scores of every pair of tokens as CSV, those without a score left empty.
+
+    Columns: token (of the Jacobian), other_token (of the basis), their texts, coupling, chance,
+    corrected.
+
+    Raises:
+        InputError: where K is not in the result.
+    """
+    found = score_positions(result, view)
+    columns = (found.coupling, _chance(found), found.corrected)
+    rows = [
+        (i + 1, j + 1, text, other, *(float(values[i, j]) for values in columns))
+        for i, text in enumerate(result.tokens)
+        for j, other in enumerate(result.tokens)
+    ]
+    header = ("token", "other_token", "text", "other_text", "coupling", "chance", "corrected")
+    return to_csv(header, rows)
+
+
+def _chance(found: PositionScores) -> np.ndarray:
+    return np.where(np.isnan(found.coupling), np.nan, found.chance)

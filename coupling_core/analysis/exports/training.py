@@ -1,0 +1,68 @@
+"""The numbers of training runs in the forms that other programs read."""
+
+from collections.abc import Sequence
+from dataclasses import astuple, fields
+
+import numpy as np
+
+from coupling_core.analysis.by_step import Course, StepNumbers, numbers
+from coupling_core.analysis.exports.forms import to_csv
+from coupling_core.analysis.scores import score_pairs
+from coupling_core.base.records import View
+
+COLUMNS = tuple(field.name for field in fields(StepNumbers))
+
+
+def steps_table(courses: Sequence[Course], view: View) -> bytes:
+    """A row a step of a suite as CSV, what is not measured left empty.
+
+    Columns: suite, and those of `StepNumbers`.
+
+    Raises:
+        InputError: where K or a block is not in a result.
+    """
+    rows = [
+        (course.suite.name, *astuple(found))
+        for course in courses
+        for found in numbers(course, view)
+    ]
+    return to_csv(("suite", *COLUMNS), rows)
+
+
+def steps_arrays(courses: Sequence[Course], view: View) -> dict[str, np.ndarray]:
+    """What training runs come to, by name; NaN is not measured.
+
+    Returns:
+        `suites` (suite; text), `steps` (step; those of any suite), every number of `StepNumbers`
+        (suite step), and for each suite NAME `NAME_coupling`, `NAME_chance` and `NAME_corrected`
+        (step block block) with `NAME_steps`, the steps whose blocks are measured.
+
+    Raises:
+        InputError: where K or a block is not in a result.
+    """
+    steps = sorted({step for course in courses for step in course.steps})
+    found = [{n.step: n for n in numbers(course, view)} for course in courses]
+    named = {
+        name: np.array([[getattr(run.get(step), name, np.nan) for step in steps] for run in found])
+        for name in COLUMNS
+        if name != "step"
+    }
+    suites = np.array([course.suite.name for course in courses])
+    maps = [_maps(course, view) for course in courses if course.depth]
+    return (
+        {"suites": suites, "steps": np.array(steps)}
+        | named
+        | {name: values for course in maps for name, values in course.items()}
+    )
+
+
+def _maps(course: Course, view: View) -> dict[str, np.ndarray]:
+    steps = [step for step in course.steps if step in course.depth]
+    found = [score_pairs(course.depth[step], view) for step in steps]
+    maps = {
+        name: np.stack([getattr(scores, name) for scores in found])
+        for name in ("coupling", "chance", "corrected")
+    }
+    return {
+        f"{course.suite.name}_{name}": a for name, a in ({"steps": np.array(steps)} | maps).items()
+    }

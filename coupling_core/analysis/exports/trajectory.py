@@ -1,0 +1,64 @@
+"""A trajectory's numbers."""
+
+import numpy as np
+
+from coupling_core.analysis import trajectory
+from coupling_core.analysis.exports.forms import to_csv
+from coupling_core.analysis.projection import project_paths
+from coupling_core.base.records import PathView
+from coupling_core.base.results import TrajectoryResult
+
+
+def arrays(
+    result: TrajectoryResult, view: PathView, k_view: int | None = None
+) -> dict[str, np.ndarray]:
+    """What a trajectory holds, by name.
+
+    Args:
+        result: the result.
+        view: of which states and tokens the principal components are taken.
+        k_view: means nothing here; there are no matrices.
+
+    Returns:
+        `norms`, `windowed_line_shape`, `entropy` (state token), `step_lengths`, `growth`,
+        `one_step`, `rolled_out` (block token), `line_shape`, `expodistance`, `equidistance`
+        (token), `pca` (state token c; NaN where the view leaves a token or a state out),
+        `explained` (c), `tokens` (text), `token_ids`.
+    """
+    found = project_paths(result, view)
+    pca = np.full((*result.norms.shape, found.coordinates.shape[-1]), np.nan)
+    pca[np.ix_(found.states, found.tokens - 1)] = found.coordinates
+    return {
+        "norms": result.norms,
+        "step_lengths": result.step_lengths,
+        "line_shape": result.line_shape,
+        "windowed_line_shape": result.windowed_line_shape,
+        "growth": trajectory.growth_rates(result.norms),
+        "expodistance": trajectory.expodistance(result.norms),
+        "equidistance": trajectory.equidistance(result.step_lengths),
+        "entropy": result.entropy,
+        "one_step": result.one_step,
+        "rolled_out": result.rolled_out,
+        "pca": pca,
+        "explained": found.explained,
+        "tokens": np.array(result.tokens),
+        "token_ids": result.token_ids,
+    }
+
+
+def table(result: TrajectoryResult, view: PathView) -> bytes:
+    """What each token's path is like, as CSV: a row a token."""
+    rows = zip(
+        range(1, len(result.tokens) + 1),
+        result.tokens,
+        result.line_shape,
+        trajectory.growth_rates(result.norms).mean(0),
+        trajectory.expodistance(result.norms),
+        trajectory.equidistance(result.step_lengths),
+        result.norms[0],
+        result.norms[-1],
+        result.entropy[-1],
+        strict=True,
+    )
+    names = ("line_shape", "growth", "expodistance", "equidistance")
+    return to_csv(("token", "text", *names, "first_norm", "last_norm", "last_entropy"), rows)

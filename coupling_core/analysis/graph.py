@@ -1,0 +1,297 @@
+"""A model's blocks as a weighted graph: an edge is as strong as its two blocks are coupled.
+
+    w_{ll'} = (c_{ll'} + c_{l'l}) / 2        l != l'
+
+c_{ll'} is the score of the Jacobian of block l in the basis of block l', raw or chance-corrected.
+The papers' Figures 1c-e draw such graphs with the raw score. A pair that lacks a score (a Jacobian
+of a rank below K, a block that is not measured yet) is no edge, and is counted instead.
+"""
+
+import re
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from coupling_core.analysis.scores import Scores, definition_name, score_pairs
+from coupling_core.base.errors import InputError
+from coupling_core.base.records import DEFAULT_THRESHOLD, View
+from coupling_core.base.results import DepthResult
+
+if TYPE_CHECKING:  # a tenth of a second to import, for graphs only
+    import networkx as nx
+
+EDGE_COLUMNS = ("block", "basis", "distance", "weight", "forward", "backward")
+"""Of a table of edges: `forward` is the score of the Jacobian of `block` in the basis of `basis`,
+`backward` the other way round, and `weight` their mean."""
+
+SEED = 0
+"""Of the Louvain method, which visits the nodes in a random order."""
+
+
+_NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Characters of a prompt that no XML file may contain."""
+
+
+def weights(found: Scores, *, corrected: bool = True) -> Float[np.ndarray, "block block"]:
+    """Mean of the two directions of every pair; NaN on the diagonal and where one has no score."""
+    scores = found.corrected if corrected else found.coupling
+    both = (scores + scores.T) / 2
+    return np.where(np.eye(len(both), dtype=bool), np.nan, both)
+
+
+def layer_graph(
+    result: DepthResult,
+    view: View,
+    *,
+    corrected: bool = True,
+    threshold: float = DEFAULT_THRESHOLD,
+) -> "nx.Graph":
+    """The blocks as nodes, and an edge wherever two of them are coupled by at least the threshold.
+
+    Args:
+        result: may be partial.
+        view: K, definition, role and blocks.
+        corrected: weigh by the chance-corrected score, else by c.
+        threshold: smallest weight of an edge, 0..1.
+
+    Returns:
+        a graph whose nodes are block numbers, with `block`, `relative_depth` (l / L), `community`
+        (from 1, in the order of their first blocks) and `strength` (sum of its edges' weights);
+        whose edges have `weight`, `distance` (|l - l'|) and the means of the two directions
+        `coupling`, `chance` and, where it exists, `corrected`; and whose own attributes say what
+        was measured, and count the `pairs` and those `pairs_without_score`.
+
+    Raises:
+        InputError: where K or a block is not in the result, or the threshold is out of range.
+    """
+    import networkx as nx
+
+    require_threshold(threshold)
+    found = score_pairs(result, view)
+    weight = weights(found, corrected=corrected)
+    graph = nx.Graph(**_about(result, view, weight, corrected, threshold))
+    graph.add_nodes_from(
+        (block, {"block": block, "relative_depth": block / result.n_blocks})
+        for block in found.blocks
+    )
+    pairs = np.argwhere(np.triu(weight >= threshold))
+    means = {name: (both + both.T) / 2 for name, both in _scores(found).items()}
+    for (i, j), scores in zip(pairs.tolist(), _at(means, pairs), strict=True):
+        block, basis = found.blocks[i], found.blocks[j]
+        graph.add_edge(
+            block, basis, weight=float(weight[i, j]), distance=abs(basis - block), **scores
+        )
+    for number, members in enumerate(_louvain(graph), 1):
+        nx.set_node_attributes(graph, dict.fromkeys(members, number), "community")
+    strength = {block: float(total) for block, total in graph.degree(weight="weight")}
+    nx.set_node_attributes(graph, strength, "strength")
+    return graph
+
+
+def require_threshold(threshold: float) -> None:
+    """Refuse a threshold that no score is measured against."""
+    if not 0 <= threshold <= 1:
+        raise InputError(
+            f"the threshold must lie in 0..1, and {threshold} came: 0 is chance (or no coupling, "
+            "of the raw score), and 1 is full coupling"
+        )
+
+
+def communities(graph: "nx.Graph") -> list[tuple[int, ...]]:
+    """Groups of blocks that are coupled more among themselves than at random (Louvain).
+
+    A block without an edge is a group of its own.
+
+    Args:
+        graph: as `layer_graph` made it.
+
+    Returns:
+        the groups in the order of their first blocks; the same every time.
+    """
+    found: dict[int, list[int]] = {}
+    for block, number in graph.nodes(data="community"):
+        found.setdefault(number, []).append(block)
+    return [tuple(found[number]) for number in sorted(found)]
+
+
+def groups(graph: "nx.Graph") -> list[tuple[int, ...]]:
+    """Those of more than one block."""
+    return [members for members in communities(graph) if len(members) > 1]
+
+
+def strongest_partners(found: Scores, *, corrected: bool = True) -> dict[int, int]:
+    """For each block the one that it is coupled with most; its neighbour where no pair has a score.
+
+    A single block has itself.
+    """
+    weight = weights(found, corrected=corrected)
+    n = len(weight)
+    partners = {}
+    for i, block in enumerate(found.blocks):
+        known = not np.isnan(weight[i]).all()
+        best = int(np.nanargmax(weight[i])) if known else (i + 1 if i + 1 < n else max(0, i - 1))
+        partners[block] = found.blocks[best]
+    return partners
+
+
+def modularity(graph: "nx.Graph") -> float:
+    """How much heavier the edges within the communities are than at random, at most 1.
+
+    A graph of nothing but noise has communities too, and a modularity above 0. NaN without edges.
+    """
+    import networkx as nx
+
+    positive = _positive(graph)
+    if not positive:
+        return float("nan")
+    return float(nx.community.modularity(positive, communities(graph), weight="weight"))
+
+
+def communities_words(graph: "nx.Graph") -> str:
+    """The communities of a layer graph as a sentence."""
+    found = groups(graph)
+    if not found:
+        return "No two blocks form a community."
+    alone = graph.number_of_nodes() - sum(map(len, found))
+    named = "; ".join(ranges(members) for members in found)
+    noun = "community" if len(found) == 1 else "communities"
+    text = f"{len(found)} {noun} of blocks ({named})"
+    text += f", {alone} {'block' if alone == 1 else 'blocks'} alone" * (alone > 0)
+    return f"{text}; modularity {modularity(graph):.2f}."
+
+
+def ranges(numbers: Iterable[int]) -> str:
+    """Ascending whole numbers with runs drawn together: 2-11, 30."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return ", ".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)
+
+
+def directed(graph: "nx.Graph", result: DepthResult, view: View) -> "nx.DiGraph":
+    """The same graph with each edge in both directions, from the Jacobian's block to the basis'.
+
+    Args:
+        graph: as `layer_graph` made it.
+        result: what it was made from.
+        view: how.
+
+    Returns:
+        a graph whose edges have that direction's own `coupling`, `chance` and, where it exists,
+        `corrected` beside the `weight` and the `distance` that the two share.
+    """
+    found = score_pairs(result, view)
+    at = {block: i for i, block in enumerate(found.blocks)}
+    both = graph.to_directed()
+    edges = [(at[block], at[basis]) for block, basis in both.edges]
+    cells = np.array(edges, np.int64).reshape(-1, 2)
+    for edge, scores in zip(both.edges, _at(_scores(found), cells), strict=True):
+        both.edges[edge].update(scores)
+    return both
+
+
+def edge_rows(
+    graph: "nx.Graph", found: Scores, *, corrected: bool = True
+) -> list[tuple[int, int, int, float, float, float]]:
+    """The edges with their numbers in the order of `EDGE_COLUMNS`, the heaviest first.
+
+    Args:
+        graph: as `layer_graph` made it.
+        found: the scores it was made of.
+        corrected: whether it is weighed by the chance-corrected score.
+    """
+    scores = found.corrected if corrected else found.coupling
+    at = {block: i for i, block in enumerate(found.blocks)}
+    rows = [
+        (
+            block,
+            basis,
+            edge["distance"],
+            edge["weight"],
+            float(scores[at[block], at[basis]]),
+            float(scores[at[basis], at[block]]),
+        )
+        for block, basis, edge in graph.edges(data=True)
+    ]
+    return sorted(rows, key=lambda row: -row[3])
+
+
+def to_graphml(graph: "nx.Graph") -> bytes:
+    """A graph as the content of a .graphml file; its keys are the names of the attributes."""
+    import networkx as nx
+
+    named = graph.copy()
+    named.graph |= {
+        name: _NOT_IN_XML.sub("\N{REPLACEMENT CHARACTER}", value)
+        for name, value in graph.graph.items()
+        if isinstance(value, str)
+    }
+    return "\n".join(nx.generate_graphml(named, named_key_ids=True)).encode()
+
+
+def _louvain(graph: "nx.Graph") -> list[tuple[int, ...]]:
+    """Groups in the order of their first blocks, the same every time."""
+    import networkx as nx
+
+    groups = [{node} for node in graph]
+    if positive := _positive(graph):
+        groups = nx.community.louvain_communities(positive, weight="weight", seed=SEED)
+    return sorted(tuple(sorted(group)) for group in groups)
+
+
+def _positive(graph: "nx.Graph") -> "nx.Graph | None":
+    """The graph with its positive weights only, which communities need; None without any."""
+    import networkx as nx
+
+    positive = nx.Graph()
+    positive.add_nodes_from(graph)
+    positive.add_weighted_edges_from(e for e in graph.edges(data="weight") if e[2] > 0)
+    return positive if positive.number_of_edges() else None
+
+
+def _scores(found: Scores) -> dict[str, Float[np.ndarray, "block block"]]:
+    return {"coupling": found.coupling, "chance": found.chance, "corrected": found.corrected}
+
+
+def _at(
+    scores: dict[str, Float[np.ndarray, "block block"]], cells: Int[np.ndarray, "cell 2"]
+) -> list[dict[str, float]]:
+    """The scores of each cell; one that does not exist is left out."""
+    rows, columns = cells.T
+    picked = zip(*(values[rows, columns].tolist() for values in scores.values()), strict=True)
+    return [
+        {name: one for name, one in zip(scores, ones, strict=True) if one == one} for ones in picked
+    ]
+
+
+def _about(
+    result: DepthResult,
+    view: View,
+    weight: Float[np.ndarray, "block block"],
+    corrected: bool,
+    threshold: float,
+) -> dict[str, Any]:
+    """What the graph is of, in types that every format of graphs can hold."""
+    pairs = weight[np.triu_indices(len(weight), 1)]
+    score = "chance-corrected score (0 by chance" if corrected else "score c (0 uncoupled"
+    return {
+        "model": result.model_name,
+        "prompt": result.prompt_text,
+        "token": result.token,
+        "token_text": result.tokens[result.token - 1],
+        "k": view.k,
+        "definition": definition_name(view),
+        "final_norm": result.final_norm_words,
+        "key": result.key,
+        "weight_meaning": f"{score}, 1 coupled; no unit), mean of the two directions",
+        "distance_meaning": "|l - l'| in blocks",
+        "strength_meaning": "sum of the weights of a block's edges; no unit",
+        "threshold": float(threshold),
+        "pairs": pairs.size,
+        "pairs_without_score": int(np.isnan(pairs).sum()),
+    }

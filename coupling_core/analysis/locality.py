@@ -1,0 +1,61 @@
+"""How coupling falls off with the distance of two blocks."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from coupling_core.analysis.graph import weights
+from coupling_core.analysis.scores import score_pairs
+from coupling_core.base.records import View
+from coupling_core.base.results import DepthResult
+
+
+@dataclass(frozen=True)
+class Locality:
+    """The score of two blocks against how many blocks apart they are.
+
+    Args:
+        distance: |l - l'|, ascending.
+        mean: of the weights of the pairs at that distance; NaN where none has one.
+        spread: their standard deviation (of all the pairs there are, so 0 for a single one).
+        chance: mean of their chance floors, 0 for chance-corrected weights.
+        pairs: how many have a weight.
+    """
+
+    distance: Int[np.ndarray, " distance"]
+    mean: Float[np.ndarray, " distance"]
+    spread: Float[np.ndarray, " distance"]
+    chance: Float[np.ndarray, " distance"]
+    pairs: Int[np.ndarray, " distance"]
+
+
+def locality(result: DepthResult, view: View, *, corrected: bool = True) -> Locality:
+    """Mean weight against |l - l'| over all pairs that have one, whatever the threshold.
+
+    Raises:
+        InputError: where K or a block is not in the result.
+    """
+    found = score_pairs(result, view)
+    weight = weights(found, corrected=corrected)
+    floor = np.zeros_like(weight) if corrected else (found.chance + found.chance.T) / 2
+    blocks = np.array(found.blocks)
+    apart = np.abs(blocks[:, None] - blocks)
+    known = np.triu(~np.isnan(weight))
+    distance = np.unique(apart[np.triu(apart > 0)])
+    at = [known & (apart == d) for d in distance]
+    return Locality(
+        distance,
+        np.array([_or_nan(np.mean, weight[pairs]) for pairs in at], np.float64),
+        np.array([_or_nan(np.std, weight[pairs]) for pairs in at], np.float64),
+        np.array([_or_nan(np.mean, floor[pairs]) for pairs in at], np.float64),
+        np.array([pairs.sum() for pairs in at], np.int64),
+    )
+
+
+def _or_nan(
+    statistic: Callable[[Float[np.ndarray, " pair"]], Any], values: Float[np.ndarray, " pair"]
+) -> float:
+    return float(statistic(values)) if values.size else float("nan")

@@ -1,0 +1,132 @@
+"""Principal components of the paths, for looking at them in two or three dimensions."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from coupling_core.base.records import Fit, Part, PathView
+from coupling_core.base.results import TrajectoryResult
+
+COMPONENTS = 3
+SMALL = 64
+"""Up to so many samples or entries a full SVD is the quickest; above, ARPACK is, and as exact."""
+
+
+@dataclass(frozen=True)
+class Projection:
+    """Paths in the principal components of some of their states.
+
+    Args:
+        coordinates: of every state; NaN past the number of components that there are.
+        explained: share of the variance of the fitted states along each component.
+        drawn: share of the variance of all states along each component, fitted or not.
+    """
+
+    coordinates: Float[np.ndarray, "state token c"]
+    explained: Float[np.ndarray, " c"]
+    drawn: Float[np.ndarray, " c"]
+
+
+@dataclass(frozen=True)
+class ProjectedPaths(Projection):
+    """A view of a result's paths.
+
+    Args:
+        states: numbers of the states that are drawn, 0..L.
+        tokens: numbers of the tokens that are drawn, 1..n.
+    """
+
+    states: Int[np.ndarray, " state"]
+    tokens: Int[np.ndarray, " token"]
+
+
+def project_paths(result: TrajectoryResult, view: PathView) -> ProjectedPaths:
+    """The kept paths of a result through one part of its depth, in principal components."""
+    states = part_states(view.part, result.n_blocks)
+    chosen = result.kept > (0 if view.first else 1)
+    found = project(result.states[states][:, chosen], view.fit)
+    return ProjectedPaths(**vars(found), states=states, tokens=result.kept[chosen])
+
+
+def project_steps(
+    results: Mapping[int, TrajectoryResult], view: PathView
+) -> dict[int, ProjectedPaths]:
+    """The paths of one prompt over the steps of a training run, each in its own components.
+
+    A component has no sign of its own: at each step it takes the one in which the paths lie as
+    they did at the step before, so that nothing flips from step to step.
+
+    Args:
+        results: by step.
+        view: which states and tokens, and what the components are fitted on.
+
+    Returns:
+        projections by step, rising.
+    """
+    found: dict[int, ProjectedPaths] = {}
+    before = np.zeros(())
+    for step, result in sorted(results.items()):
+        paths = project_paths(result, view)
+        points = np.nan_to_num(paths.coordinates)
+        agreement = (points * before).sum((0, 1))  # (c)
+        paths = replace(paths, coordinates=paths.coordinates * np.where(agreement < 0, -1, 1))
+        found[step], before = paths, np.nan_to_num(paths.coordinates)
+    return found
+
+
+def part_states(part: Part, n_blocks: int) -> Int[np.ndarray, " state"]:
+    """Numbers of the states (0..L) that belong to a part of the depth.
+
+    Both halves have the state in the middle, so that no step is lost between them.
+    """
+    middle = n_blocks // 2
+    first, last = {
+        "all": (0, n_blocks),
+        "shallower": (0, middle),
+        "deeper": (middle, n_blocks),
+    }[part]
+    return np.arange(first, last + 1)
+
+
+def project(states: Float[np.ndarray, "state token d"], fit: Fit = "last") -> Projection:
+    """Project paths on principal components, the largest-magnitude entry of each positive.
+
+    Args:
+        states: of all tokens, through the depth that is looked at.
+        fit: "last" fits the components to the last of these states (preprint, Figure 17), one
+            sample a token, so that n tokens have n - 1 components at most; "all" fits them to all
+            states.
+    """
+    X = np.asarray(states, np.float64)
+    flat = X.reshape(-1, X.shape[-1])  # (state * token, d)
+    samples = X[-1] if fit == "last" else flat
+    mean, axes, explained = _fit(samples)
+    along = (flat - mean) @ axes.T
+    total = flat.var(0).sum()
+    coordinates = np.full((len(flat), COMPONENTS), np.nan)
+    coordinates[:, : len(axes)] = along
+    drawn = along.var(0) / total if total > 0 else explained
+    return Projection(coordinates.reshape(*X.shape[:2], -1), _padded(explained), _padded(drawn))
+
+
+def _fit(
+    samples: Float[np.ndarray, "sample d"],
+) -> tuple[Float[np.ndarray, " d"], Float[np.ndarray, "c d"], Float[np.ndarray, " c"]]:
+    """Mean, components and their explained shares; fewer than wanted where the rank is lower."""
+    n, d = samples.shape
+    count = min(COMPONENTS, n - 1, d)
+    mean = samples.mean(0)
+    if count < 1 or np.allclose(samples, mean, rtol=0, atol=1e-12 * np.abs(samples).max()):
+        return mean, np.empty((0, d)), np.empty(0)
+    from sklearn.decomposition import PCA  # takes more than a second to import
+
+    solver = "full" if min(n, d) <= SMALL else "arpack"
+    pca = PCA(count, svd_solver=solver, random_state=0).fit(samples)
+    # Its own gauge is that of all singular vectors here: the largest entry of each is positive.
+    return pca.mean_, pca.components_, pca.explained_variance_ratio_
+
+
+def _padded(values: Float[np.ndarray, " known"]) -> Float[np.ndarray, " c"]:
+    return np.pad(values, (0, COMPONENTS - len(values)), constant_values=np.nan)

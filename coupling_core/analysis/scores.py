@@ -1,0 +1,319 @@
+"""Every score, its chance floor, means and intervals, from the stored numerators. NumPy only.
+
+With A = U_{l',K}^T J^l V_{l',K} (K x K), s the top K singular values of J^l, and D = Diag A:
+
+    paper      1 - norm_F(A - S) / norm_p(s)            conference paper, Eq. 9 (p = 1 unless told)
+    released   1 - norm_F(abs(A) - S) / norm_2(s)       the authors' code
+    page       1 - norm_F(A - S) / norm_2(s)            the project page
+    preprint   1 - norm_F(A - D) / norm_F(A)            preprint, Eq. 14, there with all of A and
+    the sign reversed
+    alignment  tr A / norm_1(s)                         1 when coupled, 0 by chance
+
+All follow from two nested quantities: the diagonal of A, and the squared norm of what is off it,
+for each K.
+The chance floor is the score of a basis that has nothing to do with J: independent Haar-random
+K-frames.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from coupling_core.base.errors import InputError
+from coupling_core.base.records import (
+    ROLES,
+    SAMPLED_DEFINITIONS,
+    Definition,
+    View,
+    resolve_block,
+    resolve_blocks,
+)
+from coupling_core.base.results import DepthResult, Result
+
+DEFINITION_NAMES: dict[Definition, str] = {
+    "paper": "paper, Eq. 9",
+    "released": "released code",
+    "page": "project page",
+    "preprint": "preprint, Eq. 14",
+    "alignment": "alignment",
+}
+
+MIN_PROMPTS = 40
+"""Fewer prompts than this overstate coupling: no claim about a model rests on them."""
+
+
+@dataclass(frozen=True)
+class Scores:
+    """One view of a result, as numbers.
+
+    Args:
+        coupling: raw score c; row = block of the Jacobian, column = block of the basis.
+        chance: its chance floor (the same along a row).
+        corrected: (c - floor) / (1 - floor).
+        blocks: the block numbers of the rows and columns.
+    """
+
+    coupling: Float[np.ndarray, "block block"]
+    chance: Float[np.ndarray, "block block"]
+    corrected: Float[np.ndarray, "block block"]
+    blocks: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A mean over prompts, or over seeds, and how sure it is.
+
+    Args:
+        mean: of them.
+        median: of them.
+        low: lower end of the 95 % interval of the mean; NaN below two.
+        high: its upper end.
+        n: how many.
+    """
+
+    mean: float
+    median: float
+    low: float
+    high: float
+    n: int
+
+    @property
+    def enough(self) -> bool:
+        """Whether there are enough prompts for a claim."""
+        return self.n >= MIN_PROMPTS
+
+
+def definition_name(view: View) -> str:
+    """Which score a view shows, and of which matrix where that is not A."""
+    name = DEFINITION_NAMES[view.definition]
+    if view.definition == "paper":
+        name += f", p = {view.p:g}"
+    return name if view.role == "A" else f"{name}, B = VᵀJU"
+
+
+def score(
+    diagonal: Float[np.ndarray, "*pair k"],
+    off_diagonal: Float[np.ndarray, "*pair k"],
+    s: Float[np.ndarray, "*#pair k"],
+    definition: Definition,
+    p: float = 1.0,
+) -> Float[np.ndarray, "*pair k"]:
+    """Score for every K at once.
+
+    Args:
+        diagonal: A_kk.
+        off_diagonal: squared norm of the off-diagonal entries of each leading K x K corner.
+        s: singular values of the row's Jacobian, broadcast over the pairs.
+        definition: which score.
+        p: order of the norm in `paper`.
+    """
+    diagonal, off_diagonal, s = (np.asarray(x, np.float64) for x in (diagonal, off_diagonal, s))
+    if definition == "alignment":
+        return np.cumsum(diagonal, -1) / norm_by_k(s, 1)
+    if definition == "preprint":
+        return 1 - np.sqrt(off_diagonal / (off_diagonal + np.cumsum(diagonal**2, -1)))
+    shown = np.abs(diagonal) if definition == "released" else diagonal
+    distance = np.sqrt(off_diagonal + np.cumsum((shown - s) ** 2, -1))
+    return 1 - distance / norm_by_k(s, p if definition == "paper" else 2)
+
+
+def norm_by_k(s: Float[np.ndarray, "*any k"], p: float) -> Float[np.ndarray, "*any k"]:
+    """norm_p of the leading K entries, for every K; in units of s_1 lest a large p overflow."""
+    top = s[..., :1]
+    return top * np.cumsum((s / top) ** p, -1) ** (1 / p)
+
+
+def chance_floor(
+    result: DepthResult, definition: Definition, p: float = 1.0
+) -> Float[np.ndarray, "block k"]:
+    """The score of independent Haar-random K-frames, for every block of the Jacobian and every K.
+
+    `paper` and `page` are taken at E norm_F(A - S)^2 = norm(s_K)^2 + K^2 norm_F(J)^2 / d^2, which
+    is exact;
+    `alignment` is 0; `released` and `preprint` were sampled when the Jacobian was at hand.
+    """
+    s, norm = result.singular_values, result.jacobian_norm
+    return floor_by_k(s, norm, result.width, result.chance, definition, p)
+
+
+def floor_by_k(
+    s: Float[np.ndarray, "row k"],
+    jacobian_norm: Float[np.ndarray, " row"],
+    width: int,
+    sampled: Float[np.ndarray, "sampled row k"],
+    definition: Definition,
+    p: float = 1.0,
+) -> Float[np.ndarray, "row k"]:
+    """`chance_floor` from what is stored of each row's Jacobian."""
+    if definition in SAMPLED_DEFINITIONS:
+        return sampled[SAMPLED_DEFINITIONS.index(definition)].astype(np.float64)
+    s = s.astype(np.float64)
+    if definition == "alignment":
+        return np.where(np.isnan(s), np.nan, 0.0)
+    k = np.arange(1, s.shape[1] + 1)
+    expected = np.cumsum(s**2, -1) + (k * jacobian_norm[:, None] / width) ** 2
+    return 1 - np.sqrt(expected) / norm_by_k(s, p if definition == "paper" else 2)
+
+
+def score_pairs(result: DepthResult, view: View) -> Scores:
+    """All pairs of the viewed blocks at one K.
+
+    Raises:
+        InputError: where K exceeds what the result holds, or a block is out of range.
+    """
+    require_k(result, view.k)
+    blocks = resolve_blocks(view.blocks, result.n_blocks)
+    at = np.array(blocks) - 1
+    rows, k = np.ix_(at, at), view.k
+    role = ROLES.index(view.role)
+    coupling = score(
+        result.diagonal[role][rows][..., :k],
+        result.off_diagonal[role][rows][..., :k],
+        result.singular_values[at, None, :k],
+        view.definition,
+        view.p,
+    )[..., -1]
+    coupling = np.where(_has_rank(result, k)[rows], coupling, np.nan)
+    floor = np.broadcast_to(
+        chance_floor(result, view.definition, view.p)[at, k - 1, None], coupling.shape
+    )
+    return Scores(coupling, floor, corrected(coupling, floor), blocks)
+
+
+def score_by_k(
+    result: DepthResult, block: int, basis: int, view: View
+) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:
+    """Score of one pair and its chance floor for K = 1..Kmax.
+
+    Raises:
+        InputError: where a block is out of range.
+    """
+    row, column = (resolve_block(each, result.n_blocks) - 1 for each in (block, basis))
+    pair = ROLES.index(view.role), row, column
+    s = result.singular_values[row]
+    by_k = score(result.diagonal[pair], result.off_diagonal[pair], s, view.definition, view.p)
+    by_k[min(result.rank[row], result.rank[column]) :] = np.nan
+    return by_k, chance_floor(result, view.definition, view.p)[row]
+
+
+def mean_by_k(
+    result: DepthResult, view: View
+) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:
+    """Raw score, chance floor and chance-corrected score for K = 1..Kmax, each a mean over l != l'.
+
+    Raises:
+        InputError: where a block is out of range.
+    """
+    blocks = resolve_blocks(view.blocks, result.n_blocks)
+    pairs = [
+        score_by_k(result, block, basis, view)
+        for block in blocks
+        for basis in blocks
+        if block != basis
+    ]
+    if not pairs:
+        nothing = np.full(result.k_max, np.nan)
+        return nothing, nothing, nothing
+    raw, floor = (np.stack(curves) for curves in zip(*pairs, strict=True))
+    floor = np.where(np.isnan(raw), np.nan, floor)
+    raw, floor, above = (nan_mean(x, 0) for x in (raw, floor, corrected(raw, floor)))
+    return raw, floor, above
+
+
+def corrected(
+    coupling: Float[np.ndarray, "*any"], floor: Float[np.ndarray, "*any"]
+) -> Float[np.ndarray, "*any"]:
+    """Chance-corrected score (c - floor) / (1 - floor): 0 by chance, 1 when coupled.
+
+    NaN where chance alone gives 1, as in `preprint` at K = 1, which has nothing off the diagonal.
+    """
+    room = 1 - floor
+    return (coupling - floor) / np.where(room > 0, room, np.nan)
+
+
+def mean_off_diagonal(values: Float[np.ndarray, "block block"]) -> float:
+    """Mean over l != l', NaN where none is left; a Jacobian against itself is 1 by construction."""
+    others = values[~np.eye(len(values), dtype=bool)]
+    others = others[~np.isnan(others)]
+    return float(others.mean()) if others.size else float("nan")
+
+
+def means(found: Scores) -> dict[str, float]:
+    """Means over l != l' of the raw score, of its chance floor and of the corrected score."""
+    floor = np.where(np.isnan(found.coupling), np.nan, found.chance)
+    return {
+        "coupling": mean_off_diagonal(found.coupling),
+        "chance": mean_off_diagonal(floor),
+        "corrected": mean_off_diagonal(found.corrected),
+    }
+
+
+def block_means(
+    values: Float[np.ndarray, "block block"],
+) -> tuple[Float[np.ndarray, " block"], Float[np.ndarray, " block"]]:
+    """Mean over l != l' of each row (block l as Jacobian) and of each column (l' as basis)."""
+    others = np.where(np.eye(len(values), dtype=bool), np.nan, values)
+    return nan_mean(others, 1), nan_mean(others, 0)
+
+
+def mean_interval(values: Float[np.ndarray, " n"]) -> Interval:
+    """Mean over prompts, or seeds, with its 95 % interval by Student's t.
+
+    Resampling would do for many; of few it makes intervals that are too short.
+
+    Args:
+        values: a number a prompt.
+
+    Raises:
+        InputError: where there is none at all.
+    """
+    from scipy.special import stdtrit  # not before somebody asks for an interval
+
+    values, n = np.asarray(values, np.float64), np.size(values)
+    if not n:
+        raise InputError("no prompt is left to average over")
+    mean, half = float(values.mean()), np.nan
+    if n > 1:
+        half = float(stdtrit(n - 1, 0.975) * values.std(ddof=1) / np.sqrt(n))
+    return Interval(mean, float(np.median(values)), mean - half, mean + half, n)
+
+
+def k_of(k: int | float, width: float) -> int:
+    """K of a model of this width.
+
+    Args:
+        k: an integer is meant as it is; a fraction is a share of the width, rounded, and at least
+            1: the paper's Figure 1a has K = 0.1 d.
+        width: d.
+
+    Raises:
+        InputError: where k is neither.
+    """
+    if isinstance(k, int) and k >= 1:
+        return k
+    if 0 < k < 1:
+        return max(1, round(k * width))
+    raise InputError(f"K must be an integer from 1 on or a share of the width below 1, not {k}")
+
+
+def require_k(result: Result, k: int) -> None:
+    """Refuse a K that the result does not hold."""
+    if not 1 <= k <= result.k_max:
+        why = (
+            "the model's width"
+            if result.k_max == result.width
+            else "what was measured; ask for it when computing"
+        )
+        raise InputError(f"K must lie in 1..{result.k_max} ({why}), and {k} was asked for")
+
+
+def _has_rank(result: DepthResult, k: int) -> Bool[np.ndarray, "block block"]:
+    return np.minimum.outer(result.rank, result.rank) >= k
+
+
+def nan_mean(values: Float[np.ndarray, "a b"], axis: int) -> Float[np.ndarray, " c"]:
+    """Mean of what is there; NaN where nothing is."""
+    counted = ~np.isnan(values)
+    n = counted.sum(axis)
+    return np.where(counted, values, 0).sum(axis) / np.where(n > 0, n, np.nan)

@@ -1,0 +1,103 @@
+"""What coupling does over the checkpoints of a training run: whether it falls, whether it bends.
+
+Checkpoints scatter, and so do prompts. A highest checkpoint there always is, and it is seldom the
+last: that alone is no fall.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float
+from scipy import stats
+
+from coupling_core.analysis.statistics.resampling import (
+    FLAT,
+    centred,
+    jackknifed,
+    too_few,
+    weighted_mean,
+)
+
+
+@dataclass(frozen=True)
+class Fall:
+    """How coupling goes on from its highest checkpoint.
+
+    Args:
+        step: of the highest checkpoint.
+        top: its mean coupling over the prompts.
+        end: that of the last checkpoint.
+        p: one-sided, of no fall; 1 where nothing can be told.
+    """
+
+    step: int
+    top: float
+    end: float
+    p: float
+
+
+def fall(coupling: Float[np.ndarray, "prompt step"], steps: Float[np.ndarray, " step"]) -> Fall:
+    """Whether coupling falls after its highest checkpoint, by more than scatter explains.
+
+    p is the larger of two, each of which takes the choice of the highest into account:
+
+        checkpoints   those after the highest would come in any order, were there no fall: how many
+                      orders fall as steadily (Kendall's tau, exact; a tie counts as a rise). The
+                      highest itself is left out, and four must be left;
+        prompts       the same prompts at the highest and at the last checkpoint (paired t, times
+                      the number of checkpoints before the last).
+
+    Args:
+        coupling: of every prompt at every checkpoint; a prompt that lacks one is left out.
+        steps: of the checkpoints, rising. Those with the same numbers are one and the same.
+    """
+    known = coupling[np.isfinite(coupling).all(1)]
+    first = np.sort(np.unique(known, axis=1, return_index=True)[1])
+    known, steps = known[:, first], steps[first]
+    means = known.mean(0) if len(known) else np.full(len(steps), np.nan)
+    top = int(means.argmax())
+    p = max(_of_order(means[top + 1 :]), above_p(known[:, top] - known[:, -1]) * len(steps))
+    return Fall(int(steps[top]), float(means[top]), float(means[-1]), min(p, 1.0))
+
+
+def bend_p(coupling: Float[np.ndarray, " step"], performance: Float[np.ndarray, " step"]) -> float:
+    """The p of a straight line of coupling against performance, checkpoint by checkpoint.
+
+    That of the square's coefficient in a parabola, by leaving out each checkpoint; NaN below five.
+    """
+    if too_few(len(coupling), "checkpoints"):
+        return np.nan
+    x = performance - performance.mean()
+    x = x / (np.abs(x).max() or 1.0)
+
+    def curvature(weights: Float[np.ndarray, "sample step"]) -> Float[np.ndarray, " sample"]:
+        straight = centred(x + 0 * weights, weights)
+        of_straight = weighted_mean(straight**2, weights)
+        of_straight = np.where(of_straight > FLAT, of_straight, np.nan)
+        square = centred(x**2 + 0 * weights, weights)
+        along = weighted_mean(square * straight, weights) / of_straight
+        square = square - along[:, None] * straight
+        of_square = weighted_mean(square**2, weights)
+        return weighted_mean(square * coupling, weights) / np.where(
+            of_square > FLAT, of_square, np.nan
+        )
+
+    found = jackknifed(curvature, np.arange(len(x)), "checkpoints", is_correlation=False)
+    return found.p
+
+
+def above_p(difference: Float[np.ndarray, " prompt"]) -> float:
+    """One-sided p of a mean that is not above 0, prompts being independent; 1 below two."""
+    n = len(difference)
+    if n < 2 or not difference.mean() > 0:
+        return 1.0
+    error = difference.std(ddof=1) / np.sqrt(n)
+    return float(stats.t.sf(difference.mean() / error, n - 1)) if error else 0.0
+
+
+def _of_order(after: Float[np.ndarray, " step"]) -> float:
+    """The p of steps that fall so steadily, all orders being as likely."""
+    if len(after) < 2:
+        return 1.0
+    ranks = np.lexsort((np.arange(len(after)), after)).argsort()  # a tie rises
+    return float(stats.kendalltau(np.arange(len(after)), ranks, alternative="less").pvalue)

@@ -1,0 +1,144 @@
+"""The mean coupling of each model over its prompts: what every other statistic is over.
+
+The table of a sweep has a row for each model x prompt x K. Here it becomes a row for each model,
+at one K, with an interval over the prompts.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from coupling_core.analysis.scores import k_of, mean_interval
+from coupling_core.base.errors import InputError
+from coupling_core.base.records import Measure
+
+FACTS = ("parameters", "layers", "width", "training_tokens", "loss", "score")
+"""Numbers of a model that do not depend on the prompt; NaN where unknown."""
+COLUMNS = ("model", "id", "family", "step", "trained", *FACTS, "prompt", "k", "chance")
+"""What a sweep's table must have besides the measure."""
+
+
+@dataclass(frozen=True, eq=False)
+class ModelMeans:
+    """Mean coupling of each model.
+
+    Args:
+        measure: which column of the sweep's table was averaged.
+        k: the same K for all models, or a share of each model's width (see `k_of`).
+        rows: a row a model, with the columns
+            model, id, family: as in the sweep's table;
+            run: the training run that a checkpoint is of; a model that is none is its own run;
+            step, trained, parameters, layers, width: of the model, NaN unknown;
+            training_tokens: NaN unknown, and where there were none: 0 has no logarithm;
+            loss: held-out, in nats a token; score: of the leaderboard, in %; NaN unknown;
+            k: number of singular triplets;
+            coupling: mean of the measure over prompts, NaN where no prompt has one;
+            low, high: 95 % interval of that mean over prompts, NaN below two prompts;
+            chance: what coupling is by chance: 0, or the mean floor where the measure is raw;
+            prompts: number of prompts averaged; without: prompts that had no number.
+        absent: models of the table that were not measured at this K.
+    """
+
+    measure: Measure
+    k: int | float
+    rows: pd.DataFrame
+    absent: tuple[str, ...] = ()
+
+    @property
+    def k_name(self) -> str:
+        """The K in words."""
+        return f"K = {self.k}" if isinstance(self.k, int) else f"K = {self.k:g} of the width"
+
+
+def model_means(table: pd.DataFrame, k: int | float, measure: Measure = "corrected") -> ModelMeans:
+    """Mean coupling of every model over its prompts, at one K.
+
+    Args:
+        table: of a sweep, a row a model x prompt x K, with `COLUMNS` and the measure.
+        k: an integer, or a share of each model's width.
+        measure: the column to average.
+
+    Raises:
+        InputError: where a column is missing, or no model was measured at this K.
+    """
+    require_columns(table, *COLUMNS, measure)
+    at = at_k(table, k)
+    rows = [_mean(rows, measure) for _, rows in at.groupby("model", sort=False)]
+    absent = [name for name in table["model"].unique() if name not in set(at["model"])]
+    return ModelMeans(measure, k, pd.DataFrame(rows), tuple(absent))
+
+
+def means_by_k(table: pd.DataFrame, measure: Measure = "corrected") -> dict[int, ModelMeans]:
+    """`model_means` at every K that the table has, rising.
+
+    Raises:
+        InputError: where a column is missing.
+    """
+    require_columns(table, *COLUMNS, measure)
+    return {int(k): model_means(table, int(k), measure) for k in np.sort(table["k"].unique())}
+
+
+def at_k(table: pd.DataFrame, k: int | float) -> pd.DataFrame:
+    """The rows of a sweep's table at this K, or at this share of each model's width.
+
+    Raises:
+        InputError: where there is none.
+    """
+    if isinstance(k, float):
+        wanted = table["width"].map(lambda width: k_of(k, width), na_action="ignore")
+    else:
+        wanted = pd.Series(k_of(k, 0), table.index)
+    found = table[table["k"] == wanted]
+    if found.empty:
+        held = ", ".join(f"{k:g}" for k in np.sort(table["k"].unique())) or "no K at all"
+        raise InputError(
+            f"no model of this sweep was measured at K = {k}: its table holds {held}; choose one "
+            "of these, or sweep again with that K"
+        )
+    return found
+
+
+def require_columns(table: pd.DataFrame, *names: str) -> None:
+    """Refuse a table that lacks a column.
+
+    Raises:
+        InputError: naming what is missing.
+    """
+    missing = [name for name in names if name not in table]
+    if missing:
+        raise InputError(
+            f"the table lacks the columns {', '.join(missing)}: expected that of a sweep, a row "
+            f"for each model, prompt and K; it has {', '.join(map(str, table)) or 'none'}"
+        )
+
+
+def _mean(rows: pd.DataFrame, measure: Measure) -> dict[str, object]:
+    first = rows.iloc[0]
+    values = rows[measure].to_numpy(np.float64)
+    there = np.isfinite(values)
+    known = values[there]
+    mean, low, high = np.nan, np.nan, np.nan
+    if len(known):
+        found = mean_interval(known)
+        mean, low, high = found.mean, found.low, found.high
+    return {
+        **{name: first[name] for name in ("model", "id", "family")},
+        "run": _run(first),
+        "step": float(first["step"]),
+        "trained": bool(first["trained"]),
+        **{name: float(first[name]) for name in FACTS},
+        "training_tokens": float(first["training_tokens"]) or np.nan,
+        "k": int(first["k"]),
+        "coupling": mean,
+        "low": low,
+        "high": high,
+        "chance": rows["chance"][there].mean() if measure == "coupling" else 0.0,
+        "prompts": len(known),
+        "without": len(values) - len(known),
+    }
+
+
+def _run(row: pd.Series) -> str:
+    """Checkpoints of a run share the id, and differ in revision and step."""
+    return row["model"] if np.isnan(row["step"]) else str(row["id"]).split("@")[0]

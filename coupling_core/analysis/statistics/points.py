@@ -1,0 +1,164 @@
+"""Two numbers of each model, paired: what a fit or a correlation is over, and what its n counts."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Float, Int
+
+from coupling_core.analysis.statistics.means import ModelMeans, require_columns
+from coupling_core.base.records import MODEL_SIZES
+
+ClusterBy = Literal["family", "run"]
+PLURAL: dict[ClusterBy, str] = {"family": "families", "run": "training runs"}
+SIZES = MODEL_SIZES
+"""Hyper-parameters (Figure 9), taken as logarithms where they span orders of magnitude."""
+NAMES = {
+    "coupling": "coupling",
+    "loss": "loss",
+    "score": "score",
+    "parameters": "number of parameters",
+    "layers": "number of blocks",
+    "width": "width",
+    "training_tokens": "number of training tokens",
+    "rate": "rate of stochastic depth",
+    "accuracy": "accuracy",
+}
+"""Columns in words, as reasons name them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """Two numbers of each model.
+
+    Args:
+        x_name: column of `ModelMeans.rows`, such as "coupling".
+        y_name: another.
+        x: (point) finite.
+        y: (point) finite.
+        model: the name of each.
+        family: of each.
+        run: the training run of each; a model that is no checkpoint is its own.
+        log_x: whether x is regressed on as log10 x.
+        without: models left out, for want of x or y.
+    """
+
+    x_name: str
+    y_name: str
+    x: Float[np.ndarray, " point"]
+    y: Float[np.ndarray, " point"]
+    model: tuple[str, ...]
+    family: tuple[str, ...]
+    run: tuple[str, ...]
+    log_x: bool = False
+    without: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+    @property
+    def regressor(self) -> Float[np.ndarray, " point"]:
+        """x, or log10 x, as it goes into a straight line."""
+        return np.log10(self.x) if self.log_x else self.x
+
+    def clusters(self, by: ClusterBy) -> Int[np.ndarray, " point"]:
+        """The number, from 0, of each point's family or training run."""
+        return pd.factorize(np.array(getattr(self, by), object))[0].astype(np.int64)
+
+    def keep(self, which: np.ndarray) -> "Points":
+        """The points where a mask is true."""
+        model, family, run = (
+            tuple(name for name, kept in zip(names, which, strict=True) if kept)
+            for names in (self.model, self.family, self.run)
+        )
+        return Points(
+            self.x_name,
+            self.y_name,
+            self.x[which],
+            self.y[which],
+            model,
+            family,
+            run,
+            self.log_x,
+            self.without,
+        )
+
+    @property
+    def counted(self) -> str:
+        """What n counts, and why it is more than what is independent."""
+        sizes = pd.Series(self.run).value_counts()
+        several = sizes[sizes > 1]
+        checkpoints, families = int(several.sum()), len(set(self.family))
+        alone = len(self) - checkpoints
+        of_runs = f"{checkpoints} checkpoints of {_count(len(several), 'training run')}"
+        if not checkpoints:
+            of_runs = "each with weights of its own"
+        elif alone:
+            stand = "stands" if alone == 1 else "stand"
+            of_runs += f" and {_count(alone, 'model')} that {stand} alone"
+        text = f"n = {len(self)} counts models: {of_runs}, of {_count(families, 'family')}."
+        if families == len(self):
+            return text
+        return text + (
+            " Checkpoints of one run, and models of one family, are alike, and each is less than "
+            "one more piece of evidence."
+        )
+
+
+def pair(means: ModelMeans, x: str, y: str) -> Points:
+    """Two columns of the models' means as points; a model that lacks one is left out and named.
+
+    Args:
+        means: a row a model.
+        x: column, such as "coupling" or, for Figure 9, one of `SIZES`.
+        y: column, such as "loss" or "score".
+
+    Raises:
+        InputError: where there is no such column.
+    """
+    rows = means.rows
+    require_columns(rows, x, y)
+    known = np.isfinite(rows[x].to_numpy(np.float64)) & np.isfinite(rows[y].to_numpy(np.float64))
+    kept = rows[known]
+    at = kept[x].to_numpy(np.float64)
+    return Points(
+        x,
+        y,
+        at,
+        kept[y].to_numpy(np.float64),
+        tuple(kept["model"]),
+        tuple(kept["family"]),
+        tuple(kept["run"]),
+        x in SIZES and spans_decades(at),
+        tuple(rows["model"][~known]),
+    )
+
+
+def spans_decades(values: Float[np.ndarray, " point"]) -> bool:
+    """Whether positive numbers span an order of magnitude, so that their logarithm is looked at."""
+    return bool(values.size and values.min() > 0 and values.max() >= 10 * values.min())
+
+
+def is_constant(values: Float[np.ndarray, " point"]) -> bool:
+    """Whether numbers differ by rounding at most."""
+    return bool(np.ptp(values) <= 1e-12 * np.abs(values).max())
+
+
+def no_relation(points: Points) -> str:
+    """Why two numbers have neither fit nor correlation; "" where they have."""
+    n = len(points)
+    if n < 3:
+        known = (
+            "no model has" if not n else f"only {_count(n, 'model')} {'has' if n == 1 else 'have'}"
+        )
+        return f"{known} both {NAMES[points.x_name]} and {NAMES[points.y_name]}, and 3 are needed"
+    for name, values in ((points.x_name, points.x), (points.y_name, points.y)):
+        if is_constant(values):
+            return f"all {n} models have the same {NAMES[name]}, so nothing can go with it"
+    return ""
+
+
+def _count(n: int, noun: str) -> str:
+    plural = {"family": "families"}.get(noun, f"{noun}s")
+    return f"{n} {noun if n == 1 else plural}"

@@ -1,0 +1,59 @@
+"""How well defined the top-K singular subspaces are, and how much two blocks share of them."""
+
+import numpy as np
+from jaxtyping import Float
+
+from coupling_core.analysis.scores import require_k
+from coupling_core.base.records import View, resolve_block
+from coupling_core.base.results import DepthResult
+
+
+def gaps(result: DepthResult, k: int) -> Float[np.ndarray, " block"]:
+    """s_K / s_{K+1} of every block: next to 1, the K-th singular vector is arbitrary.
+
+    NaN where K is the width, and where the rank ends at K or before.
+    """
+    require_k(result, k)
+    s = np.column_stack([result.singular_values, result.next_singular_value]).astype(np.float64)
+    last, following = s[:, k - 1], s[:, k]
+    return np.divide(last, following, out=np.full_like(last, np.nan), where=following > 0)
+
+
+def chance_angles(k: int, width: int) -> Float[np.ndarray, " k"]:
+    """Principal angles in degrees between two independent random K-subspaces of R^d, for large d.
+
+    With q = K / d and c = 4 q (1 - q), the squared cosines cos^2 = c sin^2(phi) follow the law of
+    Wachter: phi in (0, pi / 2) has the distribution function
+    (phi - r arctan(r tan phi)) / (pi q), r = abs(1 - 2 q); for q > 1 / 2, 2 K - d angles are 0.
+    Returned are its K quantiles, smallest angle first.
+    """
+    q = k / width
+    r = abs(1 - 2 * q)
+    phi = np.linspace(0, np.pi / 2, 4001)[:-1]
+    below = (phi - r * np.arctan(r * np.tan(phi))) / (np.pi * q)
+    level = 1 - (np.arange(k) + 0.5) / k  # of the cosine: the smallest angle has the largest
+    at = np.interp(level, below, phi)
+    cosine = np.sqrt(4 * q * (1 - q)) * np.sin(at)
+    shared = level > (1 - q) / q  # directions that two large subspaces cannot but share
+    return np.degrees(np.arccos(np.where(shared, 1.0, cosine)))
+
+
+def stored_angles(
+    result: DepthResult, block: int, basis: int, view: View
+) -> tuple[int, Float[np.ndarray, "side k"]]:
+    """Principal angles of two blocks at the largest stored K up to the viewed one.
+
+    Where all stored K are larger, those at the smallest.
+
+    Returns:
+        that K, and the angles in degrees between the left (0) and the right (1) top-K subspaces,
+        smallest first.
+
+    Raises:
+        InputError: where K or a block is not in the result.
+    """
+    require_k(result, view.k)
+    row, column = (resolve_block(each, result.n_blocks) - 1 for each in (block, basis))
+    at = max(int(np.searchsorted(result.angle_k, view.k, side="right")) - 1, 0)
+    k = int(result.angle_k[at])
+    return k, result.angles[:, at, row, column, :k]

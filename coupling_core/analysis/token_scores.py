@@ -1,0 +1,169 @@
+"""Coupling between positions as scores: all pairs at one K, one pair at every K, by distance."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from coupling_core.analysis.scores import corrected, floor_by_k, score
+from coupling_core.base.errors import InputError
+from coupling_core.base.records import DEFINITIONS, ROLES, View, resolve_token
+from coupling_core.base.results import PositionCoupling, TokenMeansResult
+
+
+@dataclass(frozen=True)
+class PositionScores:
+    """One view of it, as numbers.
+
+    Args:
+        coupling: raw score c; row = token of the Jacobian, column = token of the basis. NaN where
+            causality forbids, and where a rank is below K.
+        chance: its chance floor; the same along a row where two blocks are compared.
+        corrected: (c - floor) / (1 - floor).
+        itself: where a Jacobian meets itself, which is 1 by construction.
+        mean: of the corrected score, without any Jacobian against itself; NaN where none is left.
+    """
+
+    coupling: Float[np.ndarray, "position position"]
+    chance: Float[np.ndarray, "position position"]
+    corrected: Float[np.ndarray, "position position"]
+    itself: Bool[np.ndarray, "position position"]
+    mean: float
+
+
+@dataclass(frozen=True)
+class ByDistance:
+    """Scores by the distance |t - t'| of two tokens, without any Jacobian against itself.
+
+    Args:
+        distance: 0 (where two blocks differ) up to the longest that has a score.
+        mean: of the scores at that distance.
+        deviation: their standard deviation; 0 where there is one.
+        low: the smallest of them.
+        high: the largest.
+        count: how many there are.
+    """
+
+    distance: Int[np.ndarray, " distance"]
+    mean: Float[np.ndarray, " distance"]
+    deviation: Float[np.ndarray, " distance"]
+    low: Float[np.ndarray, " distance"]
+    high: Float[np.ndarray, " distance"]
+    count: Int[np.ndarray, " distance"]
+
+
+def score_positions(result: PositionCoupling | TokenMeansResult, view: View) -> PositionScores:
+    """Score all pairs of positions at one K.
+
+    Raises:
+        InputError: where the view has a range of blocks, which the request chose when it was
+            measured, or K exceeds what was measured; of a mean over all pairs of blocks, where it
+            was not kept at this K or at this order p.
+    """
+    _require_no_blocks(view)
+    if isinstance(result, TokenMeansResult):
+        return _mean_scores(result, view)
+    k_max = result.k_max
+    if view.k > k_max:
+        raise InputError(f"K must lie in 1..{k_max}, what was measured, and {view.k} was asked for")
+    role, k = ROLES.index(view.role), view.k
+    enough = result.rank >= k
+    coupling = score(
+        result.diagonal[role][..., :k], result.off_diagonal[role][..., :k],
+        _spectrum(result, k)[:, None], view.definition, view.p,
+    )[..., -1]  # fmt: skip
+    coupling = np.where(enough[0][:, None] & enough[1], coupling, np.nan)
+    floor = np.broadcast_to(_floors(result, view)[:, k - 1 : k], coupling.shape)
+    above = corrected(coupling, floor)
+    itself = np.eye(len(above), dtype=bool) & (result.blocks[0] == result.blocks[1])
+    others = above[~itself & ~np.isnan(above)]
+    mean = float(others.mean()) if others.size else float("nan")
+    return PositionScores(coupling, floor, above, itself, mean)
+
+
+def _mean_scores(result: TokenMeansResult, view: View) -> PositionScores:
+    kept = list(result.k_grid)
+    if view.k not in kept:
+        raise InputError(
+            f"the mean over all pairs of blocks is kept at K = {', '.join(map(str, kept))}, and "
+            f"K = {view.k} was asked for: choose one of these, or one pair of blocks"
+        )
+    require_kept(view)
+    at = DEFINITIONS.index(view.definition), ROLES.index(view.role), ..., kept.index(view.k)
+    raw, floor, above = (
+        getattr(result, name)[at].astype(np.float64) for name in ("coupling", "chance", "corrected")
+    )
+    # Every pair of Jacobians weighs the same, whatever cell it belongs to.
+    weight = np.where(np.isnan(above), 0, result.pairs[..., kept.index(view.k)])
+    total = weight.sum()
+    mean = float((np.where(weight, above, 0) * weight).sum() / total) if total else float("nan")
+    return PositionScores(raw, floor, above, np.zeros(raw.shape, bool), mean)
+
+
+def require_kept(view: View) -> None:
+    """Refuse a view that no mean over all pairs of blocks is kept for."""
+    if view.definition == "paper" and view.p != 1:
+        raise InputError(
+            f"the mean over all pairs of blocks is kept at p = 1, and p = {view.p:g} was asked "
+            "for: leave p out, or choose one pair of blocks"
+        )
+
+
+def score_positions_by_k(
+    result: PositionCoupling, token: int, other: int, view: View
+) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:
+    """Score of one pair of tokens and its chance floor for K = 1..Kmax; NaN past a rank.
+
+    Raises:
+        InputError: where a token is out of range, or the view has a range of blocks.
+    """
+    _require_no_blocks(view)
+    row, column = (resolve_token(each, result.jacobian_norm.size) - 1 for each in (token, other))
+    pair = ROLES.index(view.role), row, column
+    s = _spectrum(result, result.k_max)[row]
+    by_k = score(result.diagonal[pair], result.off_diagonal[pair], s, view.definition, view.p)
+    by_k[min(result.rank[0, row], result.rank[1, column]) :] = np.nan
+    return by_k, _floors(result, view)[row]
+
+
+def by_distance(found: PositionScores, *, above_chance: bool = True) -> ByDistance:
+    """Gather the scores of a view by the distance of their tokens.
+
+    Args:
+        found: the scores.
+        above_chance: whether the chance-corrected ones are meant.
+    """
+    values = found.corrected if above_chance else found.coupling
+    counted = ~np.isnan(values) & ~found.itself
+    number = np.arange(len(values))
+    distance = np.abs(number[:, None] - number)
+    present = np.unique(distance[counted])
+    groups = [values[counted & (distance == d)] for d in present]
+    mean, deviation, low, high = (
+        np.array([of(group) for group in groups], float) for of in (np.mean, np.std, np.min, np.max)
+    )
+    count = np.array([group.size for group in groups], int)
+    return ByDistance(present, mean, deviation, low, high, count)
+
+
+def _require_no_blocks(view: View) -> None:
+    if view.blocks is not None:
+        raise InputError(
+            f"a comparison of tokens is of the blocks that it was measured in, and the view asks "
+            f"for blocks {', '.join(map(str, view.blocks))}: leave them out, or name a block in "
+            "the request"
+        )
+
+
+def _spectrum(result: PositionCoupling, k: int) -> Float[np.ndarray, "position k"]:
+    """Singular values of the rows, NaN where none of them is left."""
+    return np.where(result.rank[0][:, None] > 0, result.singular_values[0], np.nan)[:, :k]
+
+
+def _floors(result: PositionCoupling, view: View) -> Float[np.ndarray, "position k"]:
+    found = floor_by_k(
+        _spectrum(result, result.k_max), result.jacobian_norm, result.width, result.chance,
+        view.definition, view.p,
+    )  # fmt: skip
+    past = np.arange(1, result.k_max + 1) > result.rank[0][:, None]
+    return np.where(past, np.nan, found)

@@ -1,0 +1,13 @@
+"""What every other room stands on: no torch, no model, no figure.
+
+errors          what can go wrong, in three kinds
+records         what is asked for and how it is looked at, frozen
+results         what is stored of a measurement, one class a file
+images          a picture as a prompt
+settings        what whoever runs the app may decide
+folders         where things are kept on a disk
+writing         files written whole or not at all
+textfiles       text files that people write, read with complaints that name the line
+logs            log lines for a machine to read
+units           numbers with their units
+"""

@@ -1,0 +1,45 @@
+"""Where this program keeps things on a disk."""
+
+import os
+import shutil
+from contextlib import suppress
+from pathlib import Path
+from uuid import uuid4
+
+SHIPPED = Path(__file__).resolve().parents[2] / "cache"
+"""What comes with a checkout: the gallery of results, the suites of checkpoints."""
+
+SWEEPS = SHIPPED.parent / "sweeps"
+"""What comes with a checkout for measuring many models: the catalogue, prompts."""
+
+STORE_BYTES = 10 * 2**30
+"""Size of the store unless told: a result of a small model takes a few megabytes."""
+
+
+def user_cache() -> Path:
+    """Converted weights, remembered hashes, trained suites: COUPLING_HOME, or the user's cache."""
+    if home := os.environ.get("COUPLING_HOME"):
+        return Path(home)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "coupling-explorer"
+
+
+def write_quietly(path: Path, text: str) -> bool:
+    """Replace a small file as a whole; whether that worked, for whoever can do without it."""
+    temporary = path.with_name(f".{path.name}.{uuid4().hex}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary.write_text(text)
+        temporary.replace(path)
+    except OSError:
+        with suppress(OSError):
+            temporary.unlink()
+        return False
+    return True
+
+
+def free_bytes(folder: Path) -> int:
+    """Bytes free on the disk of a folder, which need not be there yet."""
+    folder = folder.absolute()
+    while not folder.exists():
+        folder = folder.parent
+    return shutil.disk_usage(folder).free

@@ -1,0 +1,388 @@
+"""The frozen records of what is asked for and how it is looked at.
+
+Axis names are the same everywhere: `role` (A, B), `block` (1..L, in the order of the model),
+`state` (0..L), `token` (1..n), `position` (a token of a comparison), `d` (width of the residual
+stream), `k` (singular triplets, largest first). Blocks and tokens are numbered from 1 for people;
+arrays are indexed from 0.
+"""
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from coupling_core.base.errors import InputError
+from coupling_core.base.images import shown
+
+SCHEMA = 1
+"""Version of the stored form. Every change that moves a number raises it."""
+
+DEFAULT_MODEL = "smollm2-135m"
+OWN = "module:"
+"""Begins what the request of a stored result says in place of a model's name where a module of
+somebody's own was measured; its class follows."""
+
+DEFAULT_K = 50
+DEFAULT_K_VIEW = 32
+TOKEN_K_VIEW = 16
+"""Its twin between tokens, of which a prompt may have more than a model has blocks."""
+
+DEFAULT_THRESHOLD = 0.05
+"""Edges of a layer graph below this are left out. In units of the chance-corrected score it is more
+than twice what any pair of an untrained SmolLM2 reaches, so that its graph is empty."""
+
+Definition = Literal["paper", "released", "page", "preprint", "alignment"]
+Role = Literal["A", "B"]
+FinalNorm = Literal["include", "exclude"]
+Dtype = Literal["float32", "bfloat16", "float16"]
+Quantisation = Literal["nf4", "int8"]
+Stack = Literal["encoder", "decoder"]
+TokenKind = Literal["self", "fixed-input", "fixed-output"]
+Kind = Literal["depth", TokenKind, "trajectory"]
+Fit = Literal["last", "all"]
+Part = Literal["all", "shallower", "deeper"]
+Layout = Literal["line", "circle", "spring"]
+NodeColor = Literal["community", "depth"]
+Measure = Literal["corrected", "coupling", "alignment"]
+Performance = Literal["loss", "score"]
+VisionKind = Literal["depth", "self"]
+Method = Literal["pearson", "spearman"]
+ModelSize = Literal["parameters", "layers", "width", "training_tokens"]
+PromptNumber = Literal["tokens", "difficulty"]
+ModelSubset = Literal["all", "7b", "above-45", "trained", "last", "tokens-known"]
+DEFINITIONS: tuple[Definition, ...] = get_args(Definition)
+ROLES: tuple[Role, ...] = get_args(Role)
+FINAL_NORMS: tuple[FinalNorm, ...] = get_args(FinalNorm)
+DTYPES: tuple[Dtype, ...] = get_args(Dtype)
+QUANTISATIONS: tuple[Quantisation, ...] = get_args(Quantisation)
+STACKS: tuple[Stack, ...] = get_args(Stack)
+TOKEN_KINDS: tuple[TokenKind, ...] = get_args(TokenKind)
+KINDS: tuple[Kind, ...] = get_args(Kind)
+FITS: tuple[Fit, ...] = get_args(Fit)
+PARTS: tuple[Part, ...] = get_args(Part)
+LAYOUTS: tuple[Layout, ...] = get_args(Layout)
+NODE_COLORS: tuple[NodeColor, ...] = get_args(NodeColor)
+MEASURES: tuple[Measure, ...] = get_args(Measure)
+PERFORMANCES: tuple[Performance, ...] = get_args(Performance)
+VISION_KINDS: tuple[VisionKind, ...] = get_args(VisionKind)
+METHODS: tuple[Method, ...] = get_args(Method)
+MODEL_SIZES: tuple[ModelSize, ...] = get_args(ModelSize)
+PROMPT_NUMBERS: tuple[PromptNumber, ...] = get_args(PromptNumber)
+MODEL_SUBSETS: tuple[ModelSubset, ...] = get_args(ModelSubset)
+SAMPLED_DEFINITIONS: tuple[Definition, ...] = ("released", "preprint")
+"""The definitions whose chance floor has no closed form and is sampled while the Jacobian is at
+hand."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What determines a result.
+
+    Kinds: `depth` compares the blocks at one token. `self`, `fixed-input` and `fixed-output`
+    compare the tokens of a prompt: J^l_tt with J^l'_t't', J_{t1 t2} with J_{t1 t2'}, and J_{t1 t2}
+    with J_{t1' t2}. `trajectory` follows every token through the blocks.
+
+    Args:
+        prompt: the text, or the token ids themselves, or an image as a data URI (see
+            `coupling_core.base.images`).
+        model: an alias, a hub id, a folder with config and safetensors, or a .gguf file.
+        token: the token measured, or the one that is fixed, 1..n or counted from the end (-1 is
+            the last). `self` and `trajectory` take all tokens.
+        k: how many singular triplets are wanted; at least `DEFAULT_K` are measured where the width
+            allows.
+        k_view: side of the stored corner of each coupling matrix; None takes what a stored result
+            has, and min(K, 32) where one is computed (16 between tokens).
+        final_norm: whether the model's final norm belongs to its last block (paper, Eq. 7).
+        revision: branch, tag or commit of a hub model.
+        untrained: seed of a freshly initialised twin of the model; None is the trained model.
+        dtype: precision to which the weights are rounded; the arithmetic is float32 in any case.
+        quantize: bitsandbytes' form of the blocks' weights, measured as what they dequantise to;
+            None leaves them as they are.
+        stack: which of the two stacks of an encoder-decoder model; None is the decoder there, and
+            the only stack of any other model.
+        kind: what is compared.
+        block: l, between tokens: the block of the Jacobian, 1..L or counted from the end; None is
+            the mean over all pairs of blocks.
+        other_block: l', the block of the basis; None is l itself.
+
+    Raises:
+        InputError: on values that no model could satisfy.
+    """
+
+    prompt: str | tuple[int, ...]
+    model: str = DEFAULT_MODEL
+    token: int = -1
+    k: int = DEFAULT_K
+    k_view: int | None = None
+    final_norm: FinalNorm = "include"
+    revision: str | None = None
+    untrained: int | None = None
+    dtype: Dtype = "float32"
+    quantize: Quantisation | None = None
+    stack: Stack | None = None
+    kind: Kind = "depth"
+    block: int | None = None
+    other_block: int | None = None
+
+    def __post_init__(self) -> None:
+        if not self.prompt or (isinstance(self.prompt, str) and not self.prompt.strip()):
+            raise InputError("the prompt is empty: give a text of at least one token")
+        if not isinstance(self.prompt, str):
+            object.__setattr__(self, "prompt", tuple(int(i) for i in self.prompt))
+        if not self.model.strip():
+            raise InputError(
+                "the model is empty: give an alias, a hub id, a folder or a .gguf file"
+            )
+        for name in ("prompt", "model", "revision"):
+            _require_text(name, getattr(self, name))
+        if self.token == 0:
+            raise InputError("token 0 does not exist: tokens are numbered 1..n, and -1 is the last")
+        self._check_kind()
+        if self.k < 1:
+            raise InputError(f"K must be at least 1, and {self.k} was asked for")
+        if self.k_view is not None and not 1 <= self.k_view <= self.k_max:
+            raise InputError(
+                f"k-view must lie in 1..{self.k_max} (the measured K), and {self.k_view} came"
+            )
+        for name, value, values in (
+            ("final norm", self.final_norm, FINAL_NORMS),
+            ("dtype", self.dtype, DTYPES),
+            ("quantize", self.quantize, (None, *QUANTISATIONS)),
+            ("stack", self.stack, (None, *STACKS)),
+        ):
+            if value not in values:
+                expected = ", ".join(str(v) for v in values if v)
+                raise InputError(f"{name} must be one of {expected}, and {value!r} came")
+        if self.quantize and self.untrained is not None:
+            raise InputError(
+                "an untrained twin cannot be quantised: its weights exist in float32 only; "
+                "leave out one of the two"
+            )
+        if self.untrained is not None and not 0 <= self.untrained < 2**63:
+            raise InputError(
+                f"the seed of an untrained model must be an integer >= 0, and {self.untrained} came"
+            )
+
+    def _check_kind(self) -> None:
+        if self.kind not in KINDS:
+            raise InputError(f"the kind must be one of {', '.join(KINDS)}, and {self.kind!r} came")
+        if self.kind in ("self", "trajectory") and self.token != Request.token:
+            raise InputError(
+                f"{self.kind!r} takes all tokens of the prompt: leave out token {self.token}, or "
+                "choose a kind that has one"
+            )
+        if self.kind == "trajectory" and (self.k, self.k_view) != (Request.k, Request.k_view):
+            raise InputError("paths have no singular triplets: leave out K and k-view")
+        blocks = (self.block, self.other_block)
+        if blocks != (None, None) and self.kind not in TOKEN_KINDS:
+            raise InputError(
+                f"{self.kind!r} is measured at every block: one is chosen only in "
+                f"{', '.join(TOKEN_KINDS)}"
+            )
+        if 0 in blocks:
+            raise InputError("block 0 does not exist: blocks are numbered 1..L, and -1 is the last")
+        if self.block is None and self.other_block is not None:
+            raise InputError(
+                f"the other block {self.other_block} needs a block to be compared with: give both, "
+                "or neither for the mean over all pairs"
+            )
+        if self.other_block is None:  # one request, one key
+            object.__setattr__(self, "other_block", self.block)
+
+    @property
+    def prompt_words(self) -> str:
+        """The prompt for people: a text as it is, token ids by number, an image by its size."""
+        if not isinstance(self.prompt, str):
+            return " ".join(f"#{i}" for i in self.prompt)
+        return shown(self.prompt)
+
+    @property
+    def kind_words(self) -> str:
+        """What is compared, with the blocks that are."""
+        if self.kind not in TOKEN_KINDS:
+            return self.kind
+        if self.block is None:
+            return f"{self.kind}, all pairs of blocks"
+        return f"{self.kind}, blocks {self.block} and {self.other_block}"
+
+    @property
+    def k_max(self) -> int:
+        """Triplets to measure: every smaller K is then a slice of the stored result."""
+        return max(DEFAULT_K, self.k)
+
+    @property
+    def corner(self) -> int:
+        """Side of the leading corner of each coupling matrix to keep."""
+        most = TOKEN_K_VIEW if self.kind in TOKEN_KINDS else DEFAULT_K_VIEW
+        return self.k_view or min(self.k, most)
+
+
+@dataclass(frozen=True)
+class View:
+    """How a stored result is looked at: none of this ever starts a computation.
+
+    Args:
+        k: number of leading triplets, 1..Kmax of the result.
+        definition: which score (see `coupling_core.analysis.scores`).
+        p: order of the norm of the singular values in the `paper` definition.
+        role: "A" for U^T J V, "B" for V^T J U.
+        blocks: block numbers shown, in order, 1..L or counted from the end (-1 is the last); None
+            shows all. Only depth-wise results have a range of blocks.
+
+    Raises:
+        InputError: on a value outside these ranges.
+    """
+
+    k: int = DEFAULT_K
+    definition: Definition = "paper"
+    p: float = 1.0
+    role: Role = "A"
+    blocks: tuple[int, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if self.k < 1:
+            raise InputError(f"K must be at least 1, and {self.k} was asked for")
+        if self.definition not in DEFINITIONS:
+            raise InputError(
+                f"definition must be one of {', '.join(DEFINITIONS)}, and {self.definition!r} came"
+            )
+        if self.role not in ROLES:
+            raise InputError(f"the role must be A or B, and {self.role!r} was given")
+        if not (math.isfinite(self.p) and self.p >= 1):
+            raise InputError(
+                f"the order p of a norm must be a finite number >= 1, and {self.p} was given"
+            )
+        if self.blocks is not None and not self.blocks:
+            raise InputError("no block is left to be shown: give one, or None for all of them")
+
+
+@dataclass(frozen=True)
+class PathView:
+    """How the paths of a trajectory are looked at in principal components.
+
+    Args:
+        fit: "last" fits the components to the last state that is looked at, as the preprint does;
+            "all" to all of them.
+        part: all blocks, or the shallower or deeper half of them.
+        first: whether the first token belongs, which often lies far from all others.
+
+    Raises:
+        InputError: on another value.
+    """
+
+    fit: Fit = "last"
+    part: Part = "all"
+    first: bool = True
+
+    def __post_init__(self) -> None:
+        for name, value, values in (("fit", self.fit, FITS), ("part", self.part, PARTS)):
+            if value not in values:
+                raise InputError(f"{name} must be one of {', '.join(values)}, and {value!r} came")
+
+
+AnyView = View | PathView
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """How far one block's truncated SVD was checked, in float64 from the Jacobian itself.
+
+    Args:
+        certified: whether every test passed.
+        method: "arpack", "krylov" or "full".
+        orthonormality: max(norm_F(U^T U - I), norm_F(V^T V - I)).
+        residual: max over k of norm(J v - u s) and norm(J^T u - v s), in units of s_1.
+        reason: which test failed, with its figure; empty when certified.
+    """
+
+    certified: bool
+    method: str
+    orthonormality: float
+    residual: float
+    reason: str = ""
+
+
+def _require_text(name: str, value: object) -> None:
+    """Refuse halves of characters, as bytes that are no UTF-8 become on a command line."""
+    try:
+        if isinstance(value, str):
+            value.encode()
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"the {name} {value!r} is no Unicode text: character {error.start + 1} is half of one, "
+            "or a byte that is no UTF-8"
+        ) from error
+
+
+def parse_blocks(text: str | None, n_blocks: int) -> tuple[int, ...]:
+    """Read a block range: `1-30`, `3,7`, `1-30:2`, `-1` (the last), `5--2`, or a mix.
+
+    None or an empty text is every block.
+
+    Raises:
+        InputError: on another form, a number outside 1..L, or fewer than one block.
+    """
+    if text is None or not text.strip():
+        return resolve_blocks(None, n_blocks)
+    chosen: list[int] = []
+    for part in text.split(","):
+        form = re.fullmatch(r"(-?\d+)(?:-(-?\d+))?(?::(\d+))?", part.strip())
+        if form is None:
+            raise InputError(
+                f"blocks {text!r} cannot be read: expected a form such as 1-{n_blocks}, "
+                f"3,7 or 1-{n_blocks}:2"
+            )
+        start, stop = (resolve_block(int(end), n_blocks) for end in (form[1], form[2] or form[1]))
+        step = int(form[3] or 1)
+        if step < 1 or start > stop:
+            raise InputError(
+                f"blocks {text!r} are no range of blocks 1..{n_blocks}: they are counted upwards, "
+                "with a stride of at least 1"
+            )
+        chosen += range(start, stop + 1, step)
+    return tuple(sorted(set(chosen)))
+
+
+def resolve_block(block: int, n_blocks: int) -> int:
+    """Turn a block number, perhaps counted from the end, into 1..L.
+
+    Raises:
+        InputError: where the model has no such block.
+    """
+    resolved = block + n_blocks + 1 if block < 0 else block
+    if not 1 <= resolved <= n_blocks:
+        raise InputError(
+            f"block {block} is out of range: this model has blocks 1..{n_blocks} (-1 is the last)"
+        )
+    return resolved
+
+
+def resolve_blocks(blocks: Sequence[int] | None, n_blocks: int) -> tuple[int, ...]:
+    """The blocks of a view as 1..L, in its order; None is every block.
+
+    Raises:
+        InputError: where the model lacks one of them, or one is named twice: its Jacobian would be
+            compared with itself.
+    """
+    if blocks is None:
+        return tuple(range(1, n_blocks + 1))
+    resolved = tuple(resolve_block(block, n_blocks) for block in blocks)
+    for block in resolved:
+        if resolved.count(block) > 1:
+            raise InputError(f"block {block} is named twice among the blocks shown: name it once")
+    return resolved
+
+
+def resolve_token(token: int, n: int) -> int:
+    """Turn a token number, perhaps counted from the end, into 1..n.
+
+    Raises:
+        InputError: where the prompt has no such token.
+    """
+    resolved = token + n + 1 if token < 0 else token
+    if not 1 <= resolved <= n:
+        raise InputError(
+            f"token {token} is out of range: this prompt has tokens 1..{n} (-1 is the last)"
+        )
+    return resolved

@@ -1,0 +1,98 @@
+"""Depth-wise coupling: the Jacobians of all blocks at one token."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from coupling_core.base.records import ROLES, Certificate, Role, resolve_block
+from coupling_core.base.results.base import Result, Sizes
+
+
+@dataclass(frozen=True, kw_only=True)
+class DepthResult(Result):
+    """Depth-wise coupling at one token: enough to draw any K <= Kmax under any definition.
+
+    A block that is not measured yet (a partial result) has NaN in every array.
+
+    Args:
+        token: the token measured, 1..n.
+        singular_values: the top Kmax of each block's Jacobian.
+        next_singular_value: s_{Kmax+1}, which shows the gap at Kmax; NaN where Kmax = d.
+        jacobian_norm: norm_F(J).
+        rank: numerical rank of the measured part, at most Kmax; scores with K above it are
+            undefined (NaN).
+        diagonal: A_kk and B_kk; row = block of the Jacobian, column = block of the basis.
+        off_diagonal: squared Frobenius norm of the off-diagonal entries of the leading k x k
+            corner, for every k.
+        matrices: leading corner of A and B divided by s_1 of the row's block, so that float16
+            always holds it.
+        chance: sampled chance floor of `SAMPLED_DEFINITIONS`, in that order.
+        chance_error: its standard error.
+        angle_k: the K at which principal angles are stored.
+        angles: principal angles in degrees between the top-K left (side 0) and right (side 1)
+            singular subspaces of two blocks, smallest first, NaN past K.
+        certificates: one per block.
+        next_tokens: the model's most probable next tokens after the measured one, with their
+            probabilities.
+    """
+
+    token: int
+    singular_values: Float[np.ndarray, "block k"]
+    next_singular_value: Float[np.ndarray, " block"]
+    jacobian_norm: Float[np.ndarray, " block"]
+    rank: Int[np.ndarray, " block"]
+    diagonal: Float[np.ndarray, "role block block k"]
+    off_diagonal: Float[np.ndarray, "role block block k"]
+    matrices: Float[np.ndarray, "role block block k_view k_view"]
+    chance: Float[np.ndarray, "sampled block k"]
+    chance_error: Float[np.ndarray, "sampled block k"]
+    angle_k: Int[np.ndarray, " grid"]
+    angles: Float[np.ndarray, "side grid block block k_angle"]
+    certificates: tuple[Certificate, ...]
+    next_tokens: tuple[tuple[str, float], ...] = ()
+
+    kinds = ("depth",)
+
+    @classmethod
+    def sizes_of(cls, fields: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]) -> Sizes:
+        """How large it is, from the shapes of its arrays."""
+        n_blocks, k_max = shapes["singular_values"]
+        return Sizes(n_blocks, k_max, shapes["matrices"][-1])
+
+    @property
+    def complete(self) -> bool:
+        """Whether every block is measured."""
+        return not np.isnan(self.jacobian_norm).any()
+
+    @property
+    def measured(self) -> str:
+        """Which token was measured."""
+        text = self.tokens[self.token - 1].strip()
+        return f"at token {self.token} of {len(self.tokens)}, “{text}”"
+
+    @classmethod
+    def typed(cls, header: dict[str, Any]) -> dict[str, Any]:
+        """Give JSON's lists and mappings their types back."""
+        return super().typed(header) | {
+            "certificates": tuple(Certificate(**item) for item in header["certificates"]),
+            "next_tokens": tuple((text, share) for text, share in header["next_tokens"]),
+        }
+
+    @classmethod
+    def each_certificate(cls, fields: Mapping[str, Any]) -> Iterator[Certificate]:
+        """One a block."""
+        yield from fields["certificates"]
+
+    def matrix(
+        self, block: int, basis: int, role: Role = "A"
+    ) -> Float[np.ndarray, "k_view k_view"]:
+        """Leading corner of A^{block, basis} (or B) in its own units.
+
+        Blocks are 1..L, or counted from the end; raises `InputError` on any other.
+        """
+        row, column = (resolve_block(each, self.n_blocks) - 1 for each in (block, basis))
+        stored = self.matrices[ROLES.index(role), row, column].astype(np.float32)
+        return stored * np.float32(self.singular_values[row, 0])

@@ -1,0 +1,25 @@
+"""Where a running measurement stands."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from coupling_core.base.results.base import Result
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a running measurement stands.
+
+    Args:
+        stage: what is being done.
+        done: finished blocks, or tokens; bytes that have arrived, while downloading.
+        total: of them in all, 0 while that is not known.
+        partial: the result so far, NaN where it is not finished; None before there is any.
+        note: what people should know before this step begins; told once.
+    """
+
+    stage: Literal["downloading", "loading", "tracing", "blocks", "tokens", "rows", "saving"]
+    done: int = 0
+    total: int = 0
+    partial: Result | None = None
+    note: str = ""

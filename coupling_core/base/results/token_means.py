@@ -1,0 +1,77 @@
+"""Coupling between the tokens of a prompt, as its mean over all pairs of blocks."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from coupling_core.base.records import Certificate
+from coupling_core.base.results.base import Sizes
+from coupling_core.base.results.tokens import TokenResult
+
+GRID = (1, 2, 3, 5, 7, 10, 15, 20, 25, 30, 40, 50)
+"""The K at which means are kept, beside the one that was asked for and Kmax."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TokenMeansResult(TokenResult):
+    """Mean scores over all pairs of blocks, NaN where causality forbids or nothing is averaged yet.
+
+    A Jacobian is never compared with itself: l = l' counts between different tokens only. A pair
+    counts at a K where both Jacobians have that rank. The definition `paper` is kept at p = 1.
+
+    Args:
+        k_grid: the K at which the means are kept.
+        coupling: mean raw score c by definition (in the order of `DEFINITIONS`), role and K; row =
+            token of the Jacobian, column = token of the basis.
+        chance: mean of its chance floor over the same pairs.
+        corrected: mean of the chance-corrected score.
+        pairs: over how many pairs of blocks the means are taken.
+        singular_values: the top Kmax of every Jacobian, 0 past its rank.
+        rank: its numerical rank, at most Kmax; 0 where it is zero, and where there is none.
+        certificates: by block and position; None where there is no Jacobian.
+        rows_done: how many of the allowed positions have their row.
+    """
+
+    k_grid: Int[np.ndarray, " grid"]
+    coupling: Float[np.ndarray, "definition role position position grid"]
+    chance: Float[np.ndarray, "definition role position position grid"]
+    corrected: Float[np.ndarray, "definition role position position grid"]
+    pairs: Int[np.ndarray, "position position grid"]
+    singular_values: Float[np.ndarray, "block position k"]
+    rank: Int[np.ndarray, "block position"]
+    certificates: tuple[tuple[Certificate | None, ...], ...]
+    rows_done: int = 0
+
+    @classmethod
+    def sizes_of(cls, fields: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]) -> Sizes:
+        """How large it is, from the shapes of its arrays."""
+        return Sizes(fields["block_count"], shapes["singular_values"][-1])
+
+    @property
+    def complete(self) -> bool:
+        """Whether every position has its row."""
+        return self.rows_done == int(self.allowed.sum())
+
+    @property
+    def measured(self) -> str:
+        """What of the prompt was compared."""
+        return f"on average over all pairs of {self.block_count} blocks, {self.fixed_words}"
+
+    @classmethod
+    def typed(cls, header: dict[str, Any]) -> dict[str, Any]:
+        """Give JSON's lists and mappings their types back."""
+        return super().typed(header) | {
+            "certificates": tuple(
+                tuple(None if item is None else Certificate(**item) for item in of_block)
+                for of_block in header["certificates"]
+            )
+        }
+
+    @classmethod
+    def each_certificate(cls, fields: Mapping[str, Any]) -> Iterator[Certificate]:
+        """One a Jacobian."""
+        for of_block in fields["certificates"]:
+            yield from filter(None, of_block)

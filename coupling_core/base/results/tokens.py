@@ -1,0 +1,153 @@
+"""Coupling between the tokens of a prompt: the Jacobians of two blocks, across positions."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from coupling_core.base.records import ROLES, TOKEN_KINDS, Certificate, Role, resolve_token
+from coupling_core.base.results.base import Result, Sizes
+
+
+@dataclass(frozen=True, kw_only=True)
+class PositionCoupling:
+    """The numerators of every score between all positions of a prompt, NaN where causality forbids.
+
+    Args:
+        blocks: l of the Jacobian (rows) and l' of the basis (columns).
+        width: d.
+        singular_values: the top Kmax of both blocks, 0 past the rank.
+        next_singular_value: s_{Kmax+1}, which shows the gap at Kmax; NaN where Kmax = d.
+        rank: numerical rank of the measured part, at most Kmax; 0 where the Jacobian is zero, and
+            where there is none.
+        jacobian_norm: norm_F of block l's Jacobians.
+        diagonal: A_kk and B_kk; row = position of the Jacobian, column = position of the basis.
+        off_diagonal: squared norm of the off-diagonal entries of the leading k x k corner.
+        matrices: leading corner of A and B divided by s_1 of the row's Jacobian, so that float16
+            always holds it.
+        chance: sampled chance floor of `SAMPLED_DEFINITIONS`, in that order.
+        chance_error: its standard error.
+        certificates: of both blocks, by position; None where there is no Jacobian.
+    """
+
+    blocks: tuple[int, int]
+    width: int
+    singular_values: Float[np.ndarray, "2 position k"]
+    next_singular_value: Float[np.ndarray, "2 position"]
+    rank: Int[np.ndarray, "2 position"]
+    jacobian_norm: Float[np.ndarray, " position"]
+    diagonal: Float[np.ndarray, "role position position k"]
+    off_diagonal: Float[np.ndarray, "role position position k"]
+    matrices: Float[np.ndarray, "role position position k_view k_view"]
+    chance: Float[np.ndarray, "sampled position k"]
+    chance_error: Float[np.ndarray, "sampled position k"]
+    certificates: tuple[tuple[Certificate | None, ...], ...]
+
+    @property
+    def k_max(self) -> int:
+        """How many triplets are kept."""
+        return self.singular_values.shape[-1]
+
+    @property
+    def certified(self) -> bool:
+        """Whether every SVD passed its certificate."""
+        return all(c.certified for side in self.certificates for c in side if c is not None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TokenResult(Result):
+    """What a comparison of tokens knows of them, for one pair of blocks or for all.
+
+    Args:
+        token: the token that is fixed, 1..n; 0 where every token is taken with itself.
+        causal: whether a token sees only those before it.
+        block_count: L.
+    """
+
+    token: int
+    causal: bool
+    block_count: int
+
+    kinds = TOKEN_KINDS
+
+    @property
+    def allowed(self) -> Bool[np.ndarray, " position"]:
+        """Where there is a Jacobian: an input may come no later than its output, if causal."""
+        number = np.arange(1, len(self.tokens) + 1)
+        match self.request.kind if self.causal else "self":
+            case "fixed-input":
+                return number >= self.token
+            case "fixed-output":
+                return number <= self.token
+            case _:
+                return np.ones(len(number), bool)
+
+    @property
+    def fixed_words(self) -> str:
+        """Which token is fixed, and at which end; or that every token is taken with itself."""
+        if not self.token:
+            return "each token with itself"
+        text = self.tokens[self.token - 1].strip()
+        end = "input" if self.request.kind == "fixed-input" else "output"
+        return f"{end} token {self.token} of {len(self.tokens)}, “{text}”"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TokensResult(PositionCoupling, TokenResult):
+    """The comparison of two blocks, as `PositionCoupling` has it; NaN also where it is unfinished.
+
+    Args:
+        positions_done: how many of the allowed positions are measured.
+    """
+
+    positions_done: int = 0
+
+    @classmethod
+    def sizes_of(cls, fields: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]) -> Sizes:
+        """How large it is, from the shapes of its arrays."""
+        k_max, k_view = shapes["singular_values"][-1], shapes["matrices"][-1]
+        return Sizes(fields["block_count"], k_max, k_view)
+
+    @property
+    def complete(self) -> bool:
+        """Whether every position is measured."""
+        return self.positions_done == int(self.allowed.sum())
+
+    @property
+    def measured(self) -> str:
+        """What of the prompt was compared."""
+        block, other = self.blocks
+        return f"in blocks {block} and {other}, {self.fixed_words}"
+
+    @classmethod
+    def typed(cls, header: dict[str, Any]) -> dict[str, Any]:
+        """Give JSON's lists and mappings their types back."""
+        sides = header["certificates"]
+        block, other = header["blocks"]
+        return super().typed(header) | {
+            "blocks": (block, other),
+            "certificates": tuple(
+                tuple(None if item is None else Certificate(**item) for item in side)
+                for side in sides
+            ),
+        }
+
+    @classmethod
+    def each_certificate(cls, fields: Mapping[str, Any]) -> Iterator[Certificate]:
+        """One a Jacobian: a block that is compared with itself has its own once."""
+        distinct = 1 if len(set(fields["blocks"])) == 1 else 2
+        for side in fields["certificates"][:distinct]:
+            yield from filter(None, side)
+
+    def matrix(
+        self, token: int, other: int, role: Role = "A"
+    ) -> Float[np.ndarray, "k_view k_view"]:
+        """Leading corner of A (or B) of two tokens in its own units.
+
+        Tokens are 1..n, or counted from the end; raises `InputError` on any other.
+        """
+        row, column = (resolve_token(each, len(self.tokens)) - 1 for each in (token, other))
+        stored = self.matrices[ROLES.index(role), row, column].astype(np.float32)
+        return stored * np.float32(self.singular_values[0, row, 0])

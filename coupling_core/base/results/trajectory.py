@@ -1,0 +1,61 @@
+"""Trajectories: the path of every token through the blocks."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from coupling_core.base.results.base import Result, Sizes
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrajectoryResult(Result):
+    """The paths x^0 .. x^L of all tokens of a prompt.
+
+    Where the final norm belongs to the last block, x^L is normed. The numbers of all tokens are
+    kept; of a long prompt in a wide model, the states themselves only of some. Errors that are not
+    measured yet (a partial result) are NaN.
+
+    Args:
+        norms: Euclidean norm of x^l.
+        step_lengths: norm(x^l - x^{l-1}).
+        line_shape: line-shape score of the whole path (paper, Eq. 10).
+        windowed_line_shape: the same of the 11 states round each, NaN where they do not fit.
+        entropy: of the logits that a state would give through the model's own final norm and head,
+            in nats; NaN where there is no head.
+        no_entropy: why there is none; empty where there is.
+        one_step: distance of (I + J^l_tt) x^{l-1} from x^l, in units of norm(x^l).
+        rolled_out: the same of xhat^l = (I + J^l_tt) xhat^{l-1}, from xhat^0 = x^0.
+        states: x^l of the tokens that are kept.
+        kept: their numbers, 1..n.
+    """
+
+    norms: Float[np.ndarray, "state token"]
+    step_lengths: Float[np.ndarray, "block token"]
+    line_shape: Float[np.ndarray, " token"]
+    windowed_line_shape: Float[np.ndarray, "state token"]
+    entropy: Float[np.ndarray, "state token"]
+    no_entropy: str
+    one_step: Float[np.ndarray, "block token"]
+    rolled_out: Float[np.ndarray, "block token"]
+    states: Float[np.ndarray, "state kept d"]
+    kept: Int[np.ndarray, " kept"]
+
+    kinds = ("trajectory",)
+
+    @classmethod
+    def sizes_of(cls, fields: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]) -> Sizes:
+        """The number of blocks; no triplets are measured."""
+        return Sizes(n_blocks=shapes["step_lengths"][0])
+
+    @property
+    def complete(self) -> bool:
+        """Whether every token is linearised."""
+        return not np.isnan(self.rolled_out).any()
+
+    @property
+    def measured(self) -> str:
+        """That all tokens were measured."""
+        return f"along the paths of {len(self.tokens)} tokens"

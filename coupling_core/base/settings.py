@@ -1,0 +1,174 @@
+"""What whoever runs the app may decide: by environment variables, or in one TOML file.
+
+A field `longest_prompt` is the variable COUPLING_LONGEST_PROMPT, or `longest_prompt = 512` in
+`coupling.toml` of the folder where the program is started (or in the file that COUPLING_CONFIG
+names); the environment counts more. README has the table, which `table` makes.
+"""
+
+import os
+import re
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationError
+from pydantic_settings import (
+    BaseSettings,
+    NoDecode,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    TomlConfigSettingsSource,
+)
+
+from coupling_core.base.errors import InputError
+from coupling_core.base.folders import STORE_BYTES
+
+PREFIX = "COUPLING_"
+FILE = "coupling.toml"
+
+
+def _split(value: Any) -> Any:
+    """A list of the environment, where there are no lists."""
+    if not isinstance(value, str):
+        return value
+    return [part.strip() for part in value.split(",") if part.strip()]
+
+
+def _allowed(value: str) -> str:
+    if not re.fullmatch(r"\*|(\*|[^@*\s]+)@[^@*\s]+", value):
+        raise ValueError("it is no address, and neither *@domain nor *")
+    return value
+
+
+Limit = Annotated[int, Field(ge=1)]
+Allowed = Annotated[str, AfterValidator(_allowed)]
+
+
+class Settings(BaseSettings):
+    """The settings; None is no limit."""
+
+    model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="forbid")
+
+    mode: Literal["local", "demo"] = Field(
+        default="local", description="`demo`: strangers use the app; only `models`, and no path"
+    )
+    models: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)] = Field(
+        min_length=1,
+        default=(
+            "smollm2-135m",
+            "minilm-l6",
+            "coupling-explorer/mini-64",
+            "coupling-explorer/mini-64-sd",
+            "coupling-explorer/mini-128",
+        ),
+        description="what a demo offers, separated by commas: aliases, and hub ids with all of "
+        "their revisions or as `id@revision`",
+    )
+    sign_in: Annotated[
+        Annotated[tuple[Allowed, ...], Field(min_length=1)] | None,
+        NoDecode,
+        BeforeValidator(_split),
+    ] = Field(
+        default=None,
+        description="who may use the app, and must sign in for it, separated by commas: addresses, "
+        "`*@domain` for all of a domain, or `*` for whoever can sign in",
+    )
+    longest_prompt: Limit | None = Field(default=None, description="tokens")
+    largest_k: Limit | None = Field(default=None, description="singular triplets")
+    longest_seconds: Limit | None = Field(
+        default=None, description="seconds of computing, as they are estimated beforehand"
+    )
+    queue_length: Limit | None = Field(default=None, description="jobs that may wait")
+    jobs_per_session: Limit | None = Field(
+        default=None,
+        description="jobs that one browser session, or one person where people sign in, may have "
+        "queued or running",
+    )
+    jobs_per_hour: Limit | None = Field(
+        default=None, description="jobs that one of them may start in an hour"
+    )
+    store_bytes: Limit = Field(
+        default=STORE_BYTES, description="size of the store; what was not used for longest goes"
+    )
+    upload_bytes: Limit = Field(
+        default=50 * 2**20, description="size of a file that is added on the page Runs"
+    )
+    device: str | None = Field(
+        default=None, description="such as `cuda:0`; the best there is unless told"
+    )
+    memory_reserve: Annotated[int, Field(ge=0)] = Field(
+        default=2**30, description="bytes of memory that no measurement may take"
+    )
+    read_only: bool = Field(
+        default=False, description="`true`: what is stored is shown, and nothing computed"
+    )
+    log: Literal["text", "json"] = Field(
+        default="text",
+        description="`json`: jobs, models and faults on stderr, one JSON object a line, without "
+        "prompts; `text`: warnings, for people",
+    )
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Environment before file."""
+        return (env_settings, TomlConfigSettingsSource(settings_cls, toml_file=config_file()))
+
+
+def config_file() -> Path:
+    """The TOML file, whether or not it is there."""
+    return Path(os.environ.get(f"{PREFIX}CONFIG", FILE))
+
+
+@cache
+def settings() -> Settings:
+    """What is set, read once.
+
+    Raises:
+        InputError: where a value is none that its setting takes, or a setting of the file is not
+            known.
+    """
+    named = os.environ.get(f"{PREFIX}CONFIG")
+    try:
+        if named and not Path(named).is_file():  # or its limits would silently not hold
+            raise FileNotFoundError("there is no such file")
+        return Settings()
+    except ValidationError as error:
+        problems = "; ".join(_problem(found) for found in error.errors())
+        raise InputError(
+            f"the settings cannot be used ({problems}): see {config_file()} and the variables that "
+            f"begin with {PREFIX}"
+        ) from error
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(f"{config_file()} cannot be read as TOML: {error}") from error
+
+
+def _problem(found: Any) -> str:
+    name = ".".join(map(str, found["loc"]))
+    if found["type"] == "extra_forbidden":
+        return f"{name} is no setting"
+    return f"{name} = {found['input']!r}: {found['msg'].lower()}"
+
+
+def table() -> str:
+    """The settings as a table in Markdown, for the README."""
+    lines = ["| variable | what it sets | unless told |", "|---|---|---|"]
+    for name, field in Settings.model_fields.items():
+        lines.append(
+            f"| `{PREFIX}{name.upper()}` | {field.description} | {_default(field.default)} |"
+        )
+    return "\n".join(lines)
+
+
+def _default(value: Any) -> str:
+    if value is None:
+        return "none"
+    if isinstance(value, tuple):
+        return ", ".join(f"`{item}`" for item in value)
+    return f"`{str(value).lower() if isinstance(value, bool) else value}`"

@@ -1,0 +1,49 @@
+"""Text files that people write: read with complaints that name the file and the line."""
+
+import csv
+import io
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+from coupling_core.base.errors import InputError
+
+
+def read_text(path: Path) -> str:
+    """What a file says, with every end of a line as a newline.
+
+    Raises:
+        InputError: where it cannot be read as text.
+    """
+    try:
+        return path.read_text(encoding="utf-8-sig")  # spreadsheets put a mark before it
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path} cannot be read as text: {error}") from error
+
+
+def csv_rows(path: Path, required: Collection[str]) -> Iterator[tuple[int, dict[str, str]]]:
+    """The rows of a CSV file by its columns, each with the line that it begins in.
+
+    Args:
+        path: of the file; its first line names the columns.
+        required: columns that it must have; it may have others.
+
+    Raises:
+        InputError: where it cannot be read, or is no such table.
+    """
+    reader = csv.DictReader(io.StringIO(read_text(path), newline=""), restval="", strict=True)
+    try:
+        columns = reader.fieldnames or ()
+        if missing := [name for name in required if name not in columns]:
+            came = ", ".join(columns) or "an empty file"
+            raise InputError(f"{path}: expected a column {missing[0]!r} in line 1, and {came} came")
+        for cells in reader:
+            if None in cells:
+                raise InputError(
+                    f"{path}, line {reader.line_num}: more cells than columns: put what has a "
+                    "comma in quotes"
+                )
+            yield reader.line_num - sum(cell.count("\n") for cell in cells.values()), cells
+    except csv.Error as error:
+        raise InputError(
+            f"{path}, line {reader.line_num + 1}: {error}: is a quote left open?"
+        ) from error

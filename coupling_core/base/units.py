@@ -1,0 +1,26 @@
+"""Numbers with their units, as people write them."""
+
+
+def size(n_bytes: float) -> str:
+    """Bytes in words: 640 kB, 3.1 MB, 1.2 GB."""
+    for unit, factor in (("GB", 1e9), ("MB", 1e6)):
+        if n_bytes >= factor:
+            return f"{n_bytes / factor:.1f} {unit}"
+    return f"{n_bytes / 1e3:.0f} kB"
+
+
+def duration(seconds: float) -> str:
+    """Seconds in words: 0.3 s, 42 s, 3 min, 2.5 h."""
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+
+
+def ordinal_place(place: int) -> str:
+    """Place in a queue: next, 2nd, 3rd, 4th, ..."""
+    if place == 1:
+        return "next in line"
+    ending = "th" if 10 <= place % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(place % 10, "th")
+    return f"{place}{ending} in line"

@@ -1,0 +1,176 @@
+"""Jacobians of a block between tokens: each token with itself, to one output, from one input.
+
+    J^l_{t1 t2} = d f^l(X^{l-1})_{t2} / d x^{l-1}_{t1}                    (paper, Eq. 8)
+
+In a causal model it is zero where t1 > t2, and none is taken there.
+"""
+
+from collections.abc import Iterable, Iterator
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from coupling_core.base.records import resolve_token
+from coupling_core.engine.jacobians.captured_calls import Call
+from coupling_core.engine.jacobians.decode import Capture, Reader, decode, with_context
+from coupling_core.engine.jacobians.derivative_check import check_between, checked_jacobian
+from coupling_core.engine.jacobians.earlier_tokens import Source, context_jacobians, source
+from coupling_core.engine.jacobians.same_token import residual
+from coupling_core.engine.out_of_memory import Chunks, is_out_of_memory
+from coupling_core.engine.ways_taken import note
+
+ROWS_TIMES_TOKENS = 4096
+"""Of a differentiation through the whole sequence at a time, so that memory stays bounded."""
+
+
+def self_jacobians(
+    reader: Reader, blocks: Iterable[int], tokens: Iterable[int], *, final_norm: bool = True
+) -> Iterator[tuple[int, list[Float[Tensor, "d d"]]]]:
+    """J^l_tt of chosen blocks at chosen tokens, from one pass over the prompt.
+
+    Args:
+        reader: a model with its prompt.
+        blocks: their numbers, 1..L.
+        tokens: 1..n.
+        final_norm: whether the model's final norm belongs to the last block (Eq. 7).
+
+    Yields:
+        token by token, t and the Jacobian of each block without the skip connection.
+
+    Raises:
+        ComputeError: where one is not the derivative of what its block computes.
+    """
+    for captures in decode(reader, blocks, tokens):
+        found = [checked_jacobian(c.block, _norm(reader, c, final_norm)) for c in captures]
+        yield captures[0].token, found
+
+
+def output_jacobians(
+    reader: Reader, blocks: Iterable[int], output_token: int, *, final_norm: bool = True
+) -> Iterator[Float[Tensor, "token d d"]]:
+    """J^l_{t1 t2} of chosen blocks for one output token t2 and every t1 (up to t2 if causal).
+
+    Args:
+        reader: a model with its prompt.
+        blocks: their numbers, 1..L.
+        output_token: t2, 1..n; -1 is the last.
+        final_norm: whether the model's final norm belongs to the last block (Eq. 7).
+
+    Yields:
+        block by block, all J_{t1 t2} in the order of t1.
+
+    Raises:
+        ComputeError: where they are not the derivative of what their block computes.
+    """
+    t2 = resolve_token(output_token, reader.n_tokens)
+    captures, before = with_context(reader, blocks, t2)
+    for index, capture in enumerate(captures):
+        norm = _norm(reader, capture, final_norm)
+        whole = reader.whole[capture.block.number - 1]
+        tokens = _source(before[index], 1) if before else None
+        context = _context(capture, tokens, norm)
+        if context is None:
+            note("all tokens over the whole sequence")
+            found = through_all(whole, t2, norm)[: t2 if reader.kind.causal else None]
+        else:
+            note("all tokens through keys and values")
+            found = torch.cat([context[0], context[1][None]])
+        check_between(whole, capture.block.number, t2, dict(enumerate(found, 1)), norm)
+        yield found
+
+
+def input_jacobians(
+    reader: Reader,
+    blocks: Iterable[int],
+    input_token: int,
+    output_tokens: Iterable[int],
+    *,
+    final_norm: bool = True,
+) -> Iterator[tuple[int, list[Float[Tensor, "d d"]]]]:
+    """J^l_{t1 t2} of chosen blocks for one input token t1 and chosen t2, from t1 on if causal.
+
+    Args:
+        reader: a model with its prompt.
+        blocks: their numbers, 1..L.
+        input_token: t1, 1..n; -1 is the last.
+        output_tokens: t2, 1..n.
+        final_norm: whether the model's final norm belongs to the last block (Eq. 7).
+
+    Yields:
+        token by token, t2 and J_{t1 t2} of each block.
+
+    Raises:
+        ComputeError: where one is not the derivative of what its block computes.
+    """
+    t1 = resolve_token(input_token, reader.n_tokens)
+    wanted = {t for t in output_tokens if t >= t1 or not reader.kind.causal}
+    sources: list[Source | None] = []
+    for captures in decode(reader, blocks, wanted | {t1}):
+        t2, found = captures[0].token, []
+        if t2 == t1:
+            sources = [_source(c.call, t1) for c in captures]
+        if t2 not in wanted:
+            continue
+        for index, capture in enumerate(captures):
+            norm = _norm(reader, capture, final_norm)
+            if t1 == t2:
+                found.append(checked_jacobian(capture.block, norm))
+                continue
+            whole = reader.whole[capture.block.number - 1]
+            context = _context(capture, sources[index], norm) if sources else None
+            J = through_all(whole, t2, norm)[t1 - 1] if context is None else context[0][0]
+            check_between(whole, capture.block.number, t2, {t1: J}, norm)
+            found.append(J)
+        yield t2, found
+
+
+def _source(call: Call | None, first: int) -> Source | None:
+    """What `source` finds; None where the block's code cannot be followed."""
+    try:
+        return source(call, first) if call else None
+    except Exception as error:  # it meets whatever blocks do
+        _noted_or_raised(error)
+        return None
+
+
+def _context(
+    capture: Capture, given: Source | None, norm: nn.Module | None
+) -> tuple[Float[Tensor, "token d d"], Float[Tensor, "d d"]] | None:
+    """What `context_jacobians` finds; None where the block's code cannot be followed."""
+    try:
+        return context_jacobians(capture, given, norm) if given else None
+    except Exception as error:  # the same
+        _noted_or_raised(error)
+        return None
+
+
+def _noted_or_raised(error: Exception) -> None:
+    if is_out_of_memory(error):
+        raise error
+    note("no keys and values to follow", type(error).__name__)
+
+
+def _norm(reader: Reader, capture: Capture, final_norm: bool) -> nn.Module | None:
+    last = capture.block.number == reader.n_blocks
+    return reader.kind.final_norm if last and final_norm else None
+
+
+def through_all(
+    call: Call, output_token: int, final_norm: nn.Module | None
+) -> Float[Tensor, "token d d"]:
+    """J_{t1 t2} for every t1 as the definition reads: the block over the whole sequence."""
+    X = call.hidden.detach().clone().requires_grad_()
+    with torch.enable_grad():
+        at = output_token - 1
+        f = residual(call.replay(X)[0, at], X[0, at], final_norm)
+    n, d = X.shape[1:]
+    unit = torch.eye(d, dtype=f.dtype, device=f.device)
+    J = unit.new_empty(n, d, d)
+
+    def pull_back(rows: slice) -> Tensor:
+        return torch.autograd.grad(f, X, unit[rows], retain_graph=True, is_grads_batched=True)[0]
+
+    for rows, found in Chunks(max(1, ROWS_TIMES_TOKENS // n)).of(pull_back, d):
+        J[:, rows] = found[:, 0].transpose(0, 1)
+    return J

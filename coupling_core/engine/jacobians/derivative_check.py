@@ -1,0 +1,306 @@
+"""Whether a Jacobian is the derivative of what its block computes: no number leaves without it.
+
+Two questions, each along random directions and along the leading singular ones, which are those
+that are measured:
+
+    u^T J  against what the block's own gradients give     (are its parts put together right?)
+    J v    against differences of what the block computes  (are its gradients those of its values?)
+
+Where float32 is too coarse for an answer, both are asked again in true float64, where neither
+rounding nor curvature leaves any doubt.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from coupling_core.base.errors import ComputeError
+from coupling_core.engine.jacobians.captured_block import Block, random_directions
+from coupling_core.engine.jacobians.captured_calls import Call
+from coupling_core.engine.jacobians.same_token import batched_gradients, block_jacobian, residual
+from coupling_core.engine.jacobians.true_float64 import in_float64
+from coupling_core.engine.out_of_memory import is_out_of_memory
+from coupling_core.engine.ways_taken import note, note_error
+
+GRADIENT_TOLERANCE = 1e-4
+"""How far u^T J may be off, relative to its norm: rounding leaves 1e-6."""
+ROUNDING = 8 * torch.finfo(torch.float32).eps
+"""What float32 leaves of a row of I + J, whose largest entry is 1 and may be large beside J."""
+
+DIFFERENCE_TOLERANCE = 2e-3
+"""How far J v may be off from a difference, relative to its norm: a Jacobian that is 1 % wrong must
+not pass, whether it is so all over or along a few directions."""
+STEPS = (1e-3, 3e-3, 1e-2, 3e-4, 3e-2)
+"""Steps of a difference in float32, relative to the norm of the state: rounding drowns a short one,
+and a long one leaves the neighbourhood in which the block is smooth."""
+TINY = torch.finfo(torch.float32).tiny
+"""In place of the norm of a product that is zero."""
+FINE_STEPS = (1e-5, 1e-6, 1e-4, 1e-7)
+"""The same in float64: a kink (ReLU, a change of experts) may lie inside a long one."""
+
+
+@dataclass(frozen=True)
+class _Function:
+    """f = F - x of a block, as a function of states.
+
+    Args:
+        of: the function.
+        at: the states at which it is differentiated.
+        modules: that compute it.
+        double: the same in float64; None where it is not known.
+    """
+
+    of: Callable[[Tensor], Float[Tensor, " d"]]
+    at: Float[Tensor, "*token d"]
+    modules: tuple[nn.Module, ...]
+    double: "Callable[[], _Function] | None"
+
+
+def checked_jacobian(block: Block, final_norm: nn.Module | None = None) -> Float[Tensor, "d d"]:
+    """J^l_tt as `block_jacobian` gives it, checked; by slower ways where it is found wrong.
+
+    They are the definition, and the definition in float64, for a block that is so curved that
+    rounding its state in float32 moves its derivative.
+
+    Args:
+        block: a captured block.
+        final_norm: the model's final norm where it belongs to this block.
+
+    Raises:
+        InputError: where the block changes the width, or its replay is not what the model ran.
+        ComputeError: where J is zero or not finite, or not the derivative of what is computed.
+    """
+    jacobian = block_jacobian(block, final_norm)
+    off = gradient_error(block, jacobian, final_norm)
+    if block.fast and off > GRADIENT_TOLERANCE:
+        note("a Jacobian backwards", "the fast way was off")
+        block = replace(block, fast=False)
+        jacobian = block_jacobian(block, final_norm)
+        off = gradient_error(block, jacobian, final_norm)
+    try:
+        _require_right(block, jacobian, final_norm, off)
+    except ComputeError:
+        with _doubled(_of_block(block, final_norm)) as double:
+            if double is None or block.doubled is None:
+                raise
+            fine = replace(block.doubled(), fast=False)
+            jacobian = block_jacobian(fine, final_norm)
+            off = gradient_error(fine, jacobian, final_norm)
+            _require_right(fine, jacobian, final_norm, off)
+        note("a Jacobian in float64", "float32 was too coarse")
+        return jacobian.to(block.state.dtype)
+    return jacobian
+
+
+def _require_right(
+    block: Block, jacobian: Float[Tensor, "d d"], final_norm: nn.Module | None, off: float
+) -> None:
+    """Refuse a Jacobian that is `off` from its block's gradients, or is not its derivative."""
+    if not off <= GRADIENT_TOLERANCE:
+        raise ComputeError(
+            f"the Jacobian of block {block.number} is not what its gradients give: along one "
+            f"direction it is off by {off:.2%}, and nothing of it is kept. Please report the model"
+        )
+    check_derivative(block, jacobian, final_norm)
+
+
+def gradient_error(
+    block: Block, jacobian: Float[Tensor, "d d"], final_norm: nn.Module | None = None
+) -> float:
+    """How far u^T J is from the block's own gradients, relative to its norm: the worst of some u.
+
+    Args:
+        block: a captured block.
+        jacobian: what was found for it.
+        final_norm: as it was given there.
+    """
+    function = _of_block(block, final_norm)
+    found = _gradient_error(function, jacobian)
+    if found <= GRADIENT_TOLERANCE:
+        return found
+    with _doubled(function) as double:
+        return _gradient_error(double, jacobian.double(), ROUNDING) if double else found
+
+
+def _gradient_error(function: _Function, J: Float[Tensor, "d d"], rounding: float = 0) -> float:
+    u = torch.cat([random_directions(J, 2), random_directions(J, 1) @ J @ J.mT])
+    x = function.at.detach().clone().requires_grad_()
+    with torch.enable_grad():
+        f = function.of(x)
+    (own,) = batched_gradients(f, [x], u)
+    assert own is not None  # J is not zero
+    off = (own - u @ J).norm(dim=1) - rounding * u.norm(dim=1)
+    return float((off / (u @ J).norm(dim=1)).amax())
+
+
+def check_derivative(
+    block: Block, jacobian: Float[Tensor, "d d"], final_norm: nn.Module | None = None
+) -> float:
+    """Compare J v with differences of what the block computes, for several v.
+
+    Args:
+        block: a captured block.
+        jacobian: what was found for it.
+        final_norm: as it was given there.
+
+    Returns:
+        the largest relative error, each of the first step that agrees.
+
+    Raises:
+        ComputeError: where none agrees: gradients that are not those of what is computed.
+    """
+    v = random_directions(jacobian, 1)
+    v = torch.cat([v, v @ jacobian.mT @ jacobian])
+    return check_products(block, v, v @ jacobian.mT, final_norm)
+
+
+def check_products(
+    block: Block,
+    directions: Float[Tensor, "m d"],
+    products: Float[Tensor, "m d"],
+    final_norm: nn.Module | None = None,
+) -> float:
+    """The same for products J v that were had without J.
+
+    Args:
+        block: a captured block.
+        directions: the v, as rows.
+        products: J v, without the skip connection.
+        final_norm: the model's final norm where it belongs to this block.
+    """
+    function = _of_block(block, final_norm)
+    pairs = zip(directions, products, strict=True)
+    return max(_checked(function, v, product, block.number) for v, product in pairs)
+
+
+def check_between(
+    call: Call,
+    number: int,
+    output_token: int,
+    jacobians: Mapping[int, Float[Tensor, "d d"]],
+    final_norm: nn.Module | None = None,
+) -> float:
+    """Compare J_{t1 t2} with differences of what the block computes over the whole sequence.
+
+    All input tokens move at once, but for the output's own, which moves by itself: it moves the
+    output most, and would hide the others.
+
+    Args:
+        call: of the block over the whole sequence.
+        number: of the block, 1..L.
+        output_token: t2, 1..n.
+        jacobians: J_{t1 t2} by t1.
+        final_norm: the model's final norm where it belongs to this block.
+
+    Raises:
+        ComputeError: where they are not the derivative of what is computed.
+    """
+    function = _of_call(call, output_token, final_norm)
+    own = [t1 for t1 in jacobians if t1 == output_token]
+    others = [t1 for t1 in jacobians if t1 != output_token]
+    errors = []
+    for moving in filter(None, (own, others)):
+        v = torch.zeros_like(call.hidden)
+        drawn = random_directions(call.hidden[0], len(moving))
+        for t1, direction in zip(moving, drawn, strict=True):
+            v[0, t1 - 1] = direction * call.hidden[0, t1 - 1].norm()
+        product = torch.stack([jacobians[t1] @ v[0, t1 - 1] for t1 in moving]).sum(0)
+        errors.append(_checked(function, v, product, number))
+    return max(errors, default=0.0)
+
+
+def _checked(function: _Function, v: Tensor, product: Float[Tensor, " d"], number: int) -> float:
+    """The error of a product J v."""
+    is_fine = function.at.dtype == torch.float64
+    error = _first(FINE_STEPS if is_fine else STEPS, function, v, product)
+    if error > DIFFERENCE_TOLERANCE:
+        with _doubled(function) as double:
+            if double:
+                error = _first(FINE_STEPS, double, v.double(), product.double())
+    if not error <= DIFFERENCE_TOLERANCE:
+        raise ComputeError(
+            f"the Jacobian of block {number} is not the derivative of what the block computes: a "
+            f"difference along one direction is off by {error:.1%} where "
+            f"{DIFFERENCE_TOLERANCE:.1%} was allowed; its gradients are approximate (quantised "
+            "kernels, or a step that hands them on as they are), or it is not smooth here"
+        )
+    note_error(error)
+    return error
+
+
+def _first(steps: tuple[float, ...], function: _Function, v: Tensor, product: Tensor) -> float:
+    """The error of the first step that agrees, or the smallest one.
+
+    Differences are taken to both sides, where curvature cancels.
+    """
+    x, errors = function.at.detach(), []
+    for step in steps:
+        h = step * x.norm() / v.norm()
+        with torch.no_grad():
+            above, below = function.of(x + h * v), function.of(x - h * v)
+        off = ((above - below) / (2 * h) - product).norm() - _rounding(above, x, h)
+        errors.append(max(0.0, float(off / product.norm().clamp_min(TINY))))
+        if errors[-1] <= DIFFERENCE_TOLERANCE:
+            return errors[-1]
+    return min(errors)
+
+
+def _rounding(f: Float[Tensor, " d"], x: Tensor, h: Tensor) -> Tensor:
+    """What rounding alone leaves of a difference in float64; in float32 there is a finer way."""
+    if f.dtype != torch.float64:
+        return torch.zeros_like(h)
+    return 8 * torch.finfo(f.dtype).eps * (f.norm() + x.norm()) / h
+
+
+def _of_block(block: Block, final_norm: nn.Module | None) -> _Function:
+    doubled = block.doubled
+    return _Function(
+        lambda x: residual(block.replay(x[None, None]), x, final_norm),
+        block.state,
+        (block.module, *_given(final_norm)),
+        None if doubled is None else lambda: _of_block(doubled(), final_norm),
+    )
+
+
+def _of_call(call: Call, output_token: int, final_norm: nn.Module | None) -> _Function:
+    return _Function(
+        lambda X: residual(call.replay(X)[0, output_token - 1], X[0, output_token - 1], final_norm),
+        call.hidden,
+        (call.module, *_given(final_norm)),
+        lambda: _of_call(call.double(), output_token, final_norm),
+    )
+
+
+def _given(final_norm: nn.Module | None) -> tuple[nn.Module, ...]:
+    return () if final_norm is None else (final_norm,)
+
+
+@contextmanager
+def _doubled(function: _Function) -> Iterator[_Function | None]:
+    """The function in true float64; None where it does not run so, or is so already."""
+    is_known = function.at.dtype == torch.float32 and function.at.device.type != "mps"
+    if function.double is None or not is_known:
+        yield None
+        return
+    with torch.no_grad():
+        expected = function.of(function.at)
+    with in_float64(*function.modules):
+        double = function.double()
+        yield double if _runs(double, expected) else None
+
+
+def _runs(double: _Function, expected: Float[Tensor, " d"]) -> bool:
+    try:
+        with torch.no_grad():
+            y = double.of(double.at)
+    except Exception as error:  # a block's own code may insist on float32
+        if is_out_of_memory(error):
+            raise
+        return False
+    size = expected.norm() + double.at.norm()  # f is what is left of two that are as large
+    off = (y - expected).norm()
+    return y.dtype == torch.float64 and bool(off <= GRADIENT_TOLERANCE * size)

@@ -1,0 +1,256 @@
+"""Running one stack of a model: over a whole sequence, or on one token over those before it."""
+
+import inspect
+import itertools
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from coupling_core.base.errors import ComputeError, CouplingError, InputError
+from coupling_core.base.records import Stack
+from coupling_core.engine.jacobians.captured_calls import Call, capturing, frozen
+from coupling_core.engine.loading import READS, find_blocks, measured_stack, start_token
+from coupling_core.engine.matrix_products import FastLinear
+from coupling_core.engine.out_of_memory import is_out_of_memory
+
+Reads = Int[Tensor, "sequence token"] | Float[Tensor, "1 channel height width"]
+"""What a stack reads: token ids, or an image."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run of a stack.
+
+    Args:
+        calls: of its blocks, in order.
+        output: the model's own.
+    """
+
+    calls: list[Call]
+    output: Any
+
+    @property
+    def cache(self) -> Any:
+        """What the model keeps of the tokens that it read; None where it keeps nothing."""
+        return getattr(self.output, "past_key_values", None)
+
+    @property
+    def logits(self) -> Tensor | None:
+        """Of the model's head; None where it has none."""
+        return getattr(self.output, "logits", None)
+
+
+@dataclass(frozen=True)
+class Runner:
+    """Runs one stack of a model.
+
+    Args:
+        model: the module to call.
+        blocks: of the stack.
+        name: of the argument that takes the stack's token ids, or its image.
+        given: arguments of every call: what the encoder said, for a decoder.
+    """
+
+    model: nn.Module
+    blocks: nn.ModuleList
+    name: str
+    given: dict[str, Any]
+
+    def __call__(self, ids: Reads, **options: Any) -> Any:
+        """The model's own output for these token ids, or this image, for which none is cached.
+
+        Raises:
+            ComputeError: where the model's own code fails.
+        """
+        with FastLinear(), plain_failures(self.model, "does not run on this prompt"):
+            return self.model(
+                **{self.name: ids}, **self.given, **(options if self.reads_tokens else {})
+            )
+
+    @property
+    def reads_tokens(self) -> bool:
+        """Whether the stack reads token ids; else it reads an image."""
+        return self.name != READS
+
+    def run(self, ids: Reads, **options: Any) -> Run:
+        """Capture a run.
+
+        Raises:
+            InputError: where its blocks are not those of a residual stream.
+            ComputeError: where a state is not finite, or the model's own code fails.
+        """
+        with torch.no_grad(), capturing(self.blocks) as calls:
+            output = self(ids, **options)
+        check_run(self.model, self.blocks, calls)
+        if self.reads_tokens:
+            _require_rows(self.model, calls, ids)
+        return Run(calls, output)
+
+    def whole(self, ids: Reads) -> Run:
+        """Run over a whole sequence, as the definition says: nothing is cached."""
+        return self.run(ids, use_cache=False)
+
+    def reading(self, ids: Int[Tensor, "1 token"]) -> Run:
+        """The same, and the model keeps what it read."""
+        return self.run(ids, use_cache=True, **self.few_logits)
+
+    def alone(self, ids: Int[Tensor, "1 token"], token: int, read: Run) -> Run:
+        """Run one token (1..n) alone, over what the model kept of those before it.
+
+        Args:
+            ids: of the whole prompt.
+            token: the one.
+            read: the whole prompt's `reading`.
+
+        Raises:
+            InputError: where the model keeps nothing.
+        """
+        given = {}
+        if token > 1:
+            before = cut(read.cache, ids.shape[1] - token + 1)
+            if before is None:  # a window has gone past some, or the cache cannot be cut
+                before = self.reading(ids[:, : token - 1]).cache
+            if before is None:
+                raise InputError(f"{type(self.model).__name__} keeps nothing of what it read")
+            given["past_key_values"] = before
+        return self.run(ids[:, token - 1 : token], use_cache=True, **given, **self.few_logits)
+
+    @property
+    def few_logits(self) -> dict[str, int]:
+        """The option that spares the logits of all tokens but the last, where the model has it."""
+        has_it = "logits_to_keep" in inspect.signature(self.model.forward).parameters
+        return {"logits_to_keep": 1} if has_it else {}
+
+
+def cut(cache: Any, count: int) -> Any:
+    """A cache without its last tokens; None where it cannot be cut.
+
+    Args:
+        cache: of a model; it is left as it is.
+        count: how many tokens go.
+    """
+    try:
+        shorter, length = frozen(cache), cache.get_seq_length()
+        shorter.crop(-count)
+        return shorter if shorter.get_seq_length() == length - count else None
+    except Exception as error:  # caches of many kinds refuse in many ways
+        if is_out_of_memory(error):
+            raise
+        return None
+
+
+def runner_of(
+    model: nn.Module,
+    reads: list[int] | Float[Tensor, "1 channel height width"],
+    stack: Stack | None,
+    device: torch.device | None,
+) -> tuple[Runner, Reads]:
+    """What runs a stack, and what this stack reads; arguments as of `trace.trace`."""
+    place = device or next(model.parameters()).device
+    blocks, stack = find_blocks(model, stack), measured_stack(model, stack)
+    name, kind = getattr(model, "main_input_name", "input_ids"), type(model).__name__
+    if isinstance(reads, Tensor):
+        if stack or name != READS:
+            raise InputError(f"{kind} reads text, and the prompt is an image: give a text")
+        is_double = next(model.parameters()).dtype == torch.float64
+        image = reads.to(place, torch.float64 if is_double else torch.float32)
+        return Runner(model, blocks, READS, {}), image
+    ids = torch.tensor([reads], device=place)
+    if stack is None:
+        if name == READS:
+            raise InputError(f"{kind} reads images, and the prompt is a text: give an image")
+        if name != "input_ids":
+            raise InputError(f"{kind} reads {name}: expected a model that reads tokens or images")
+        return Runner(model, blocks, "input_ids", {}), ids
+    encoder: Any = model.get_encoder()  # type: ignore[operator]
+    if stack == "encoder":
+        return Runner(encoder, blocks, "input_ids", {}), ids
+    with torch.no_grad():
+        given = {"encoder_outputs": encoder(input_ids=ids)}
+    shifted = torch.cat([ids.new_tensor([[start_token(model)]]), ids[:, :-1]], 1)
+    return Runner(model, blocks, "decoder_input_ids", given), shifted
+
+
+def check_run(model: nn.Module, blocks: nn.ModuleList, calls: list[Call]) -> None:
+    """Refuse a run whose blocks are not a residual stream's, one after the other.
+
+    Raises:
+        InputError: where blocks are shared or skipped, or something changes the state in between.
+        ComputeError: where a state is not finite.
+    """
+    kind = type(model).__name__
+    if [call.module for call in calls] != list(blocks):
+        raise InputError(
+            f"{kind} ran {len(calls)} blocks where it has {len(blocks)}, or in another order: "
+            "a model that shares or skips blocks cannot be replayed"
+        )
+    for number, call in enumerate(calls, 1):
+        _require_states(kind, number, call)
+        before, after = call.hidden.shape[1], call.output.shape[1]
+        if before != after:
+            raise InputError(
+                f"block {number} of {kind} makes {after} tokens of {before}: coupling needs blocks "
+                "that keep the tokens, as those of ViT, DeiT, BEiT and DINOv2 do"
+            )
+        if not torch.isfinite(call.output).all():
+            raise ComputeError(
+                f"the state after block {number} is not finite: the weights are damaged, "
+                "or too large for float32"
+            )
+    for number, (call, following) in enumerate(itertools.pairwise(calls), 1):
+        if not torch.equal(call.output, following.hidden):
+            raise InputError(
+                f"{kind} changes the state between blocks {number} and {number + 1}: expected each "
+                "block to take what the one before it gave, as in a residual stream"
+            )
+
+
+def _require_states(kind: str, number: int, call: Call) -> None:
+    """Refuse states that are not one vector for each token of one sequence."""
+    for said, state in (("takes", call.hidden), ("gives", call.output)):
+        if state.ndim != 3 or state.shape[0] != 1:
+            raise InputError(
+                f"block {number} of {kind} {said} states of shape {tuple(state.shape)}: expected "
+                "(1, token, width), one vector for each token of one sequence"
+            )
+
+
+def _require_rows(model: nn.Module, calls: list[Call], ids: Int[Tensor, "1 token"]) -> None:
+    """Refuse a model that adds or pads rows: which of them a token is, nothing says."""
+    rows, n = calls[0].hidden.shape[1], ids.shape[1]
+    if rows != n:
+        raise InputError(
+            f"{type(model).__name__} makes {rows} rows of {n} tokens (it adds some of "
+            "its own, or pads them): which row belongs to which token is not known"
+        )
+
+
+@contextmanager
+def plain_failures(model: nn.Module, what: str) -> Iterator[None]:
+    """Say in plain words that a model's own code failed.
+
+    Args:
+        model: whose code runs.
+        what: did not work, as a phrase behind the model's class.
+
+    Raises:
+        ComputeError: in place of whatever is raised, but for memory that ran out.
+    """
+    try:
+        yield
+    except CouplingError:
+        raise
+    except Exception as error:  # models raise whatever they like
+        if is_out_of_memory(error):
+            raise
+        # Not by str(), which is the model's own code again.
+        told = next(iter(str(*error.args[:1]).strip().splitlines()), "")
+        raise ComputeError(
+            f"{type(model).__name__} {what}: its own code fails with {type(error).__name__}"
+            + f" ({told})" * bool(told)
+        ) from error

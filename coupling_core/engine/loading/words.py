@@ -1,0 +1,58 @@
+"""What loading says: the libraries' notices kept off the terminal, their errors in plain words."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import transformers
+from transformers import modeling_gguf_pytorch_utils as reader
+
+from coupling_core.base.errors import Cancelled, ComputeError, InputError
+from coupling_core.engine.out_of_memory import is_out_of_memory
+from coupling_core.sources.identity import Source
+
+_REASONS = {
+    "trust_remote_code": (
+        "it needs program code from its repository, which is never run here; choose a model that "
+        "transformers itself knows"
+    ),
+    "does not recognize this architecture": (
+        "this version of transformers does not know its architecture; a newer one may"
+    ),
+    "safetensors": (
+        "it has no readable weights in safetensors, and pickled ones are never loaded; convert it "
+        "(`model.save_pretrained(folder)`), and give the folder"
+    ),
+}
+
+
+@contextmanager
+def plain_errors(source: Source) -> Iterator[None]:
+    """Say in plain words why a model does not load."""
+    try:
+        yield
+    except (InputError, ComputeError, Cancelled):
+        raise
+    except Exception as error:  # loaders raise whatever their formats raise
+        if is_out_of_memory(error):
+            raise
+        text = str(error).strip()
+        first = next(iter(text.splitlines()), type(error).__name__)
+        reason = next((words for sign, words in _REASONS.items() if sign in text), first)
+        raise ComputeError(f"{source.name} does not load: {reason}") from error
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Keep transformers' notices and progress bars off the terminal while loading."""
+    logging = transformers.utils.logging
+    level, bars, bar = logging.get_verbosity(), logging.is_progress_bar_enabled(), reader.tqdm
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    reader.tqdm = logging.tqdm  # its own bar does not know the switch
+    try:
+        yield
+    finally:
+        reader.tqdm = bar
+        logging.set_verbosity(level)
+        if bars:
+            logging.enable_progress_bar()

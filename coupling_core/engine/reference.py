@@ -1,0 +1,186 @@
+"""Slow, obvious versions of every stage: the oracles of the tests and the peers of the benchmarks.
+
+Nothing here is used to answer a request. `released` is the algorithm that accompanies the papers,
+written from its description: states from `output_hidden_states`, gradients through the whole graph
+with respect to every token, full singular value decompositions, and a loop over all pairs.
+"""
+
+import itertools
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from coupling_core.base.records import Definition, Stack
+from coupling_core.engine.loading import find_blocks
+
+
+def block_jacobian(
+    model: nn.Module,
+    token_ids: list[int],
+    block: int,
+    input_token: int,
+    output_token: int,
+    final_norm: nn.Module | None = None,
+    *,
+    stack: Stack | None = None,
+    inputs: Mapping[str, Tensor] | None = None,
+) -> Float[Tensor, "d d"]:
+    """J^l_{t1 t2} of the definition (paper, Eq. 8): the block over the whole sequence, row by row.
+
+    Args:
+        model: a transformers model in evaluation mode.
+        token_ids: the prompt.
+        block: l, 1..L.
+        input_token: t1, 1..n.
+        output_token: t2, 1..n.
+        final_norm: the norm to include in this block, if any.
+        stack: the one that holds the block, in an encoder-decoder model.
+        inputs: what the model is called with; None is the prompt as its input_ids.
+    """
+    inputs = inputs or {"input_ids": torch.tensor([token_ids])}
+    module = find_blocks(model, stack)[block - 1]
+    args, kwargs = arguments(model, module, inputs)
+    X = args[0].detach().clone().requires_grad_()
+    with torch.enable_grad():
+        Y = module(X, *args[1:], **kwargs)
+        Y = Y if isinstance(Y, Tensor) else Y[0]
+        F = (final_norm(Y) if final_norm is not None else Y) - X
+        y = F[0, output_token - 1]
+        rows = [torch.autograd.grad(f, X, retain_graph=True)[0][0, input_token - 1] for f in y]
+    return torch.stack(rows)
+
+
+def arguments(
+    model: nn.Module, block: nn.Module, inputs: Mapping[str, Tensor]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """What a block is called with when the model runs over the whole sequence."""
+    seen: list[tuple[tuple[Any, ...], dict[str, Any]]] = []
+    hook = block.register_forward_pre_hook(
+        lambda module, args, kwargs: seen.append((args, kwargs)), with_kwargs=True
+    )
+    try:
+        with torch.no_grad():
+            model(**inputs, use_cache=False)
+    finally:
+        hook.remove()
+    return seen[0]
+
+
+def coupling_matrix(
+    jacobian: Float[np.ndarray, "d d"],
+    left: Float[np.ndarray, "d k"],
+    right: Float[np.ndarray, "d k"],
+) -> Float[np.ndarray, "k k"]:
+    """`left.T @ J @ right`: A from (U, V) of the other block, B from (V, U)."""
+    return left.T @ jacobian @ right
+
+
+def score(
+    A: Float[np.ndarray, "k k"],
+    s: Float[np.ndarray, " k"],
+    definition: Definition,
+    p: float = 1.0,
+) -> float:
+    """One score of one matrix, as its formula reads."""
+    S = np.diag(s)
+    formulas = {
+        "paper": lambda: 1 - np.linalg.norm(A - S) / np.linalg.norm(s, p),
+        "released": lambda: 1 - np.linalg.norm(np.abs(A) - S) / np.linalg.norm(s),
+        "page": lambda: 1 - np.linalg.norm(A - S) / np.linalg.norm(S),
+        "preprint": lambda: 1 - np.linalg.norm(A - np.diag(np.diag(A))) / np.linalg.norm(A),
+        "alignment": lambda: np.trace(A) / np.sum(s),
+    }
+    return float(formulas[definition]())
+
+
+def random_frame(d: int, k: int, generator: np.random.Generator) -> Float[np.ndarray, "d k"]:
+    """A Haar-random K-frame: the Q factor of a Gaussian matrix whose R has a positive diagonal."""
+    q, r = np.linalg.qr(generator.standard_normal((d, k)))
+    return q * np.sign(np.diag(r))
+
+
+def chance(
+    jacobian: Float[np.ndarray, "d d"],
+    s: Float[np.ndarray, " k"],
+    definition: Definition,
+    frames: int,
+    seed: int = 0,
+) -> Float[np.ndarray, " frame"]:
+    """Scores of J against independent random frames in place of U and V."""
+    generator = np.random.default_rng(seed)
+    d, k = len(jacobian), len(s)
+    pairs = [(random_frame(d, k, generator), random_frame(d, k, generator)) for _ in range(frames)]
+    return np.array([score(coupling_matrix(jacobian, u, v), s, definition) for u, v in pairs])
+
+
+RELEASED_CHUNKS = 4
+"""Batches of rows in which the released package differentiates unless it is told otherwise."""
+
+RELEASED_BATCH = 768
+"""Tokens times rows at once with which the released algorithm is fastest on a CPU: single rows take
+up to four times as long, and larger batches leave its caches."""
+
+
+def released(model: Any, token_ids: list[int], k: int) -> Float[np.ndarray, "role block block"]:
+    """The released algorithm: `released` scores of all pairs at the last token, final norm in.
+
+    It gives both, those of A (U^T J V) and of B (V^T J U).
+
+    Args:
+        model: a causal language model in evaluation mode.
+        token_ids: the prompt.
+        k: number of singular triplets.
+    """
+    states = released_states(model, token_ids)
+    jacobians = [released_jacobian(*pair) for pair in itertools.pairwise(states)]
+    return released_scores(jacobians, k)
+
+
+def released_states(model: Any, token_ids: list[int]) -> tuple[Float[Tensor, "1 token d"], ...]:
+    """Its states, one graph through the whole model; the last one is normed."""
+    ids = torch.tensor([token_ids], device=model.device)
+    embeddings = model.get_input_embeddings()(ids).requires_grad_()
+    outputs = model(inputs_embeds=embeddings, output_hidden_states=True, use_cache=False)
+    return outputs.hidden_states
+
+
+def released_jacobian(
+    before: Float[Tensor, "1 token d"],
+    after: Float[Tensor, "1 token d"],
+    batch: int | None = None,
+) -> Float[Tensor, "d d"]:
+    """Its Jacobian of one block at the last token, from gradients with respect to all tokens.
+
+    Args:
+        before: the state that the block takes.
+        after: the state that it gives.
+        batch: tokens times rows at once; None takes `RELEASED_CHUNKS` batches.
+    """
+    eye = torch.eye(after.shape[-1], device=after.device)
+    rows = []
+    step = -(-len(eye) // RELEASED_CHUNKS) if batch is None else max(1, batch // after.shape[1])
+    for part in eye.split(step):
+        (found,) = torch.autograd.grad(
+            after[0, -1], before, part, retain_graph=True, is_grads_batched=True
+        )
+        rows.append(found[:, 0, -1])
+    return torch.cat(rows) - eye
+
+
+def released_scores(
+    jacobians: list[Float[Tensor, "d d"]], k: int
+) -> Float[np.ndarray, "role block block"]:
+    """Its scores of all pairs, from A and from B: full decompositions, and a loop."""
+    svds = [torch.linalg.svd(J) for J in jacobians]
+    coupling = np.empty((2, len(svds), len(svds)))
+    for row, (J, (_, s, _)) in enumerate(zip(jacobians, svds, strict=True)):
+        for column, (U, _, Vh) in enumerate(svds):
+            u, v = U[:, :k], Vh[:k].T
+            for role, (left, right) in enumerate(((u, v), (v, u))):
+                distance = torch.linalg.norm((left.T @ J @ right).abs() - torch.diag(s[:k]))
+                coupling[role, row, column] = 1 - distance / torch.linalg.norm(s[:k])
+    return coupling

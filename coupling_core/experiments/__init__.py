@@ -1,0 +1,7 @@
+"""Many measurements, or the training of models to be measured.
+
+sweeps          many models with many prompts, on one machine or many
+pretraining     how the mini-Pythia suites are made
+vision          how the vision transformers are made, and what was found
+gallery         the results that ship with the code
+"""

@@ -1,0 +1,100 @@
+"""The results that ship with the code, and the recipe that makes them: `make gallery`."""
+
+from pathlib import Path
+
+from coupling_core.analysis.by_step import path_request
+from coupling_core.base.folders import SHIPPED, SWEEPS
+from coupling_core.base.images import read_image
+from coupling_core.base.records import Request
+from coupling_core.experiments.vision import SUITE
+from coupling_core.sources.suites import find_suite
+
+EXAMPLES = (
+    "What is the capital of France? The capital is",
+    "She poured the tea, sat down by the window and",
+    "def factorial(n):\n    return 1 if n == 0 else n *",
+)
+"""Prompts whose results are committed, for the trained model and its untrained twin."""
+
+UNTRAINED_SEED = 0
+TOKEN_BLOCKS = (12, 11)
+"""The blocks l and l' in which tokens are compared: those that the app selects at first."""
+K_VIEW = 24
+"""Side of the stored matrices: keeps these results under 25 MB."""
+
+TRAINING = {
+    "mini-64": EXAMPLES,
+    "mini-64-sd": EXAMPLES[:1],
+    "mini-64-seed1": EXAMPLES[:1],
+    "mini-128": EXAMPLES[:1],
+}
+"""Prompts whose results are committed at every step of a suite."""
+TRAINING_K_VIEW = 4
+TRAINING_BYTES = 16 * 10**6
+"""All results of training runs together stay below this."""
+
+
+PICTURES = SWEEPS / "pictures"
+PICTURE = PICTURES / "sneaker" / "0009.png"
+"""The picture whose results are committed, for the first seed of every rate."""
+VISION_K = 10
+"""Few, as the width of those models is."""
+
+
+def requests() -> list[Request]:
+    """The blocks at one token, for every example, trained and untrained."""
+    return [
+        Request(prompt, k_view=K_VIEW, untrained=seed)
+        for prompt in EXAMPLES
+        for seed in (None, UNTRAINED_SEED)
+    ]
+
+
+def path_requests() -> list[Request]:
+    """The paths that the gallery has: of the first prompt, trained and untrained."""
+    return [
+        Request(EXAMPLES[0], untrained=seed, kind="trajectory") for seed in (None, UNTRAINED_SEED)
+    ]
+
+
+def token_requests() -> list[Request]:
+    """Comparisons of the first prompt's tokens: in two blocks, and on average over all pairs."""
+    block, other = TOKEN_BLOCKS
+    return [
+        Request(EXAMPLES[0], kind="self", block=block, other_block=other),
+        Request(EXAMPLES[0], kind="fixed-output", block=block, other_block=other),
+        Request(EXAMPLES[0], kind="self"),
+    ]
+
+
+def training_requests() -> list[Request]:
+    """The blocks at one token and the paths, at every step of the training runs."""
+    checkpoints = [
+        suite.request(Request(prompt, k_view=TRAINING_K_VIEW), step)
+        for suite, prompts in ((find_suite(name), prompts) for name, prompts in TRAINING.items())
+        for step in suite.steps
+        for prompt in prompts
+    ]
+    return [each for asked in checkpoints for each in (asked, path_request(asked))]
+
+
+def vision_requests() -> list[Request]:
+    """The blocks at the class token of one picture, at every rate of stochastic depth."""
+    prompt = read_image(PICTURE)
+    runs = [run for run in SUITE.runs if run.seed == SUITE.seeds[0]]
+    return [Request(prompt, model=run.repo, token=1, k=VISION_K, k_view=VISION_K) for run in runs]
+
+
+def build(folder: Path) -> None:
+    """Measure whatever the folder lacks."""
+    from coupling_core.measuring.measure import measure
+    from coupling_core.store.disk import Store
+
+    store = Store(folder)
+    of_texts = [*requests(), *token_requests(), *path_requests(), *training_requests()]
+    for request in [*of_texts, *vision_requests()]:
+        measure(request, store)
+
+
+if __name__ == "__main__":
+    build(SHIPPED / "gallery")

@@ -1,0 +1,13 @@
+"""How the mini-Pythia suites are made: `coupling suite train`.
+
+plans        what each suite is trained with
+corpus       the text, from package registries, as token ids
+model        the architecture, and Pythia's initialisation
+batches      which windows of the text each step sees
+training     the run itself: stopped at any moment, and gone on with
+layout       a checkpoint as a revision of a repository of the hub's cache
+"""
+
+from coupling_core.experiments.pretraining.plans import PLANS, Plan, find_plan
+
+__all__ = ["PLANS", "Plan", "find_plan"]

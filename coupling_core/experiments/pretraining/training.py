@@ -1,0 +1,192 @@
+"""The training run itself: stopped at any moment, and gone on with from where it was last saved."""
+
+import csv
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import PreTrainedTokenizerFast
+
+from coupling_core.engine.hardware import choose_device
+from coupling_core.experiments.pretraining import batches, descent, saving
+from coupling_core.experiments.pretraining.corpus import END_OF_TEXT, Corpus
+from coupling_core.experiments.pretraining.layout import write_checkpoint
+from coupling_core.experiments.pretraining.model import build
+from coupling_core.experiments.pretraining.plans import Plan
+from coupling_core.sources.suites import revision
+
+BETAS = (0.9, 0.95)
+SAVED_EVERY = 100
+"""Steps after which the run is saved, apart from the checkpoints."""
+
+_LAST_RATE = 0.1
+_TOKENIZER = "tokenizer.json"
+_COLUMNS = ("step", "train", "held_out")
+_EVALUATED = 16  # sequences at a time
+
+
+@dataclass(frozen=True)
+class Trained:
+    """Where a run stands.
+
+    Args:
+        step: steps that are done.
+        steps: of them in all.
+        loss: of the last one, in nats a token.
+        held_out: of the last checkpoint, on text that is not learned.
+        tokens_per_second: since the run began or was gone on with.
+    """
+
+    step: int
+    steps: int
+    loss: float
+    held_out: float
+    tokens_per_second: float
+
+
+Report = Callable[[Trained], None]
+
+
+def train(
+    plan: Plan, corpus: Corpus, repository: Path, report: Report, device: str | None = None
+) -> None:
+    """Train a suite, or the rest of it, and keep its checkpoints as revisions of a repository.
+
+    The same plan on the same device, number of threads and versions gives the same losses.
+
+    Args:
+        plan: what to train.
+        corpus: what it learns.
+        repository: its folder; `losses.csv` and `recipe.json` lie there too.
+        report: told of every step; an exception it raises ends the run, which can be gone on with.
+        device: where to compute; None takes CUDA where there is one.
+
+    Raises:
+        ComputeError: where the loss is no number any more.
+    """
+    run = _Run(plan, corpus, repository, choose_device(device))
+    run.resume()
+    report(run.trained())
+    while run.step < plan.steps[-1]:
+        run.advance()
+        if run.step in plan.steps:
+            run.checkpoint()
+        if run.step in plan.steps or run.step % SAVED_EVERY == 0:
+            run.save()
+        report(run.trained())
+    run.finish()
+
+
+@dataclass
+class _Run:
+    """A run under way: model, optimiser, and the losses so far."""
+
+    plan: Plan
+    corpus: Corpus
+    repository: Path
+    device: torch.device
+    step: int = 0
+    seconds: float = 0.0
+    losses: list[tuple[int, float, float | None]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.model = build(self.plan).to(self.device)
+        self.optimizer = descent.make_optimizer(self.model, self.plan.weight_decay, BETAS)
+        self._began = time.perf_counter(), 0
+
+    def resume(self) -> None:
+        """Go on from what was saved, or begin."""
+        self.repository.mkdir(parents=True, exist_ok=True)
+        saved = saving.read_state(self.repository, asdict(self.plan), self.device)
+        if saved is None:
+            self.checkpoint()
+            self.save()
+            return
+        self.model.load_state_dict(saved["model"])
+        self.optimizer.load_state_dict(saved["optimizer"])
+        self.step, self.losses, self.seconds = saved["step"], saved["losses"], saved["seconds"]
+        self._began = time.perf_counter(), self.step
+
+    def advance(self) -> None:
+        """Learn from the next batch."""
+        plan = self.plan
+        ids = batches.batch(self.corpus.learned, self.step, plan.batch, plan.context, plan.seed)
+        with descent.drawn(plan.seed, self.step, self.device):
+            loss = self._loss(ids.to(self.device))
+        rate = learning_rate(plan, self.step)
+        value = descent.descend(self.model, self.optimizer, loss, rate)
+        self.step += 1
+        self.losses.append((self.step, value, None))
+
+    def checkpoint(self) -> None:
+        """Keep the model as it is now, with its loss on the held-out text."""
+        self.model.eval()
+        with torch.inference_mode():
+            windows = batches.held_out(self.corpus.held_out, self.plan.context)
+            losses = [self._loss(part.to(self.device)) for part in windows.split(_EVALUATED)]
+        self.model.train()
+        held_out = float(torch.stack(losses).mean())
+        train = self.losses.pop()[1] if self.losses else held_out
+        self.losses.append((self.step, train, held_out))
+        write_checkpoint(
+            self.repository, self.model, revision(self.step), self._save_tokenizer, _TOKENIZER
+        )
+
+    def save(self) -> None:
+        """Write what the run can be gone on with, whole or not at all."""
+        with (self.repository / "losses.csv").open("w", newline="") as file:
+            rows = csv.writer(file, lineterminator="\n")
+            rows.writerow(_COLUMNS)
+            rows.writerows(
+                (s, f"{a:.5f}", "" if b is None else f"{b:.5f}") for s, a, b in self.losses
+            )
+        state = {
+            "step": self.step,
+            "seconds": self._seconds(),
+            "losses": self.losses,
+            "model": self.model.state_dict(),
+            "optimizer": self.optimizer.state_dict(),
+        }
+        saving.save_state(self.repository, asdict(self.plan), state)
+
+    def finish(self) -> None:
+        """Note how the suite was made, and make the last step its main branch."""
+        last = (self.repository / "refs" / revision(self.step)).read_text()
+        (self.repository / "refs" / "main").write_text(last)
+        tokens = self.step * self.plan.tokens_a_step
+        saving.write_made(
+            self.repository, asdict(self.plan), self._seconds(), self.device, tokens=tokens
+        )
+
+    def trained(self) -> Trained:
+        """Where it stands."""
+        began, step = self._began
+        done = (self.step - step) * self.plan.tokens_a_step
+        return Trained(
+            self.step,
+            self.plan.steps[-1],
+            self.losses[-1][1],
+            next(held_out for _, _, held_out in reversed(self.losses) if held_out is not None),
+            done / (time.perf_counter() - began),
+        )
+
+    def _seconds(self) -> float:
+        return self.seconds + time.perf_counter() - self._began[0]
+
+    def _save_tokenizer(self, folder: Path) -> None:
+        ends = {"bos_token": END_OF_TEXT, "eos_token": END_OF_TEXT}
+        made = PreTrainedTokenizerFast(tokenizer_file=str(self.corpus.tokenizer), **ends)
+        made.save_pretrained(folder)
+
+    def _loss(self, ids: torch.Tensor) -> Any:
+        return self.model(input_ids=ids, labels=ids, use_cache=False).loss
+
+
+def learning_rate(plan: Plan, step: int) -> float:
+    """The rate of a step, numbered from 0."""
+    return descent.learning_rate(
+        step, plan.learning_rate, plan.warmup, plan.steps[-1], last=_LAST_RATE
+    )

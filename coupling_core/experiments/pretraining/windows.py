@@ -1,0 +1,114 @@
+"""Coupling over many held-out windows, at every step of a suite: what claims about it rest on.
+
+`python -m coupling_core.experiments.pretraining.windows` measures every suite whose checkpoints are
+all here and that has no `windows.csv` yet.
+"""
+
+import csv
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+from jaxtyping import UInt16
+
+from coupling_core.analysis import trajectory
+from coupling_core.analysis.by_step import Course, StepNumbers, numbers
+from coupling_core.base.records import Request, View
+from coupling_core.base.results import DepthResult
+from coupling_core.engine.jacobians.decode import read
+from coupling_core.engine.loading import load
+from coupling_core.engine.token_paths import walk
+from coupling_core.experiments.pretraining.batches import held_out
+from coupling_core.experiments.pretraining.corpus import corpus
+from coupling_core.experiments.pretraining.plans import PLANS
+from coupling_core.measuring.measure import measure
+from coupling_core.sources import hub
+from coupling_core.sources.suites import DEFAULT_K, Suite, find_suite
+
+COUNT = 40
+"""Windows: as many as a claim needs (`scores.MIN_PROMPTS`)."""
+
+LENGTH = 64
+"""Tokens a window; the last one is measured."""
+
+VIEW = View(k=DEFAULT_K)
+NAME = "windows.csv"
+
+
+def measure_windows(
+    suite: Suite,
+    text: UInt16[np.ndarray, " text"],
+    steps: Sequence[int],
+    count: int = COUNT,
+    length: int = LENGTH,
+    view: View = VIEW,
+) -> list[tuple[int, StepNumbers]]:
+    """The numbers of a suite's steps in windows that lie evenly over a text.
+
+    Args:
+        suite: whose checkpoints are here.
+        text: held-out token ids.
+        steps: those to measure.
+        count: windows.
+        length: tokens a window.
+        view: K and the score.
+
+    Returns:
+        pairs of a window (1..count) and a step's numbers, window by window.
+    """
+    prompts = [tuple(row) for row in held_out(text, length, count).tolist()]
+    requests = [Request(prompt, k=view.k, k_view=1) for prompt in prompts]
+    depth: list[dict[int, DepthResult]] = [{} for _ in requests]
+    shapes: list[dict[int, dict[str, Any]]] = [{} for _ in requests]
+    for step in steps:  # the outer loop, so that each checkpoint is loaded once
+        for window, request in enumerate(requests):
+            asked = suite.request(request, step)
+            depth[window][step] = cast(DepthResult, measure(asked))
+            shapes[window][step] = _path_numbers(asked)
+    return [
+        (window + 1, replace(found, **shapes[window][found.step]))
+        for window, request in enumerate(requests)
+        for found in numbers(Course(suite, request, tuple(steps), depth[window], {}), view)
+    ]
+
+
+def _path_numbers(request: Request) -> dict[str, Any]:
+    """Line-shape score and expodistance, without the linearised errors of a whole measurement."""
+    loaded = load(request)
+    reader = read(loaded.model, loaded.encode(request.prompt), device=loaded.device)
+    states = walk(reader).states.double().cpu().numpy()
+    return {
+        "line_shape": trajectory.mean(trajectory.line_shape(states)),
+        "expodistance": trajectory.mean(trajectory.expodistance(trajectory.norms(states))),
+    }
+
+
+def write(path: Path, rows: list[tuple[int, StepNumbers]]) -> None:
+    """One line a window and step; the loss, which is the step's and not the window's, is left out.
+
+    `losses.csv` has it.
+    """
+    with path.open("w", newline="") as file:
+        out = csv.writer(file, lineterminator="\n")
+        names = [name for name in asdict(rows[0][1]) if name not in ("step", "loss")]
+        out.writerow(("window", "step", *names))
+        for window, found in rows:
+            values = asdict(found)
+            out.writerow((window, found.step, *(f"{values[name]:.6g}" for name in names)))
+
+
+def main(say: Callable[[str], None]) -> None:
+    """Measure the suites that are trained and not measured yet."""
+    for name in PLANS:
+        suite = find_suite(name)
+        path = hub.cache.repository(suite.repo) / NAME
+        if path.is_file() or suite.here() != suite.steps:
+            continue
+        say(f"{name}: {COUNT} windows at {len(suite.steps)} steps")
+        write(path, measure_windows(suite, corpus(say).held_out, suite.steps))
+
+
+if __name__ == "__main__":
+    main(print)

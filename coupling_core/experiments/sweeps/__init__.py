@@ -1,0 +1,33 @@
+"""Sweeps: many models with many prompts, on one machine or on many, stopped and gone on with.
+
+definition   what is asked for, from a TOML file
+plan         every set of weights with every prompt, and what the store has of it
+turns        which measurement a worker does next
+worker       what it does
+clusters     where workers run (dask)
+running      giving out what is missing, and taking in what came of it
+journal      what is noted on the disk meanwhile
+table        the scores
+"""
+
+from coupling_core.experiments.sweeps.definition import Sweep, read
+from coupling_core.experiments.sweeps.journal import Failure, Journal, State, journals
+from coupling_core.experiments.sweeps.plan import Plan, make
+from coupling_core.experiments.sweeps.running import nothing_to_do, run
+from coupling_core.experiments.sweeps.table import make_table, read_table, write_table
+
+__all__ = [
+    "Failure",
+    "Journal",
+    "Plan",
+    "State",
+    "Sweep",
+    "journals",
+    "make",
+    "make_table",
+    "nothing_to_do",
+    "read",
+    "read_table",
+    "run",
+    "write_table",
+]

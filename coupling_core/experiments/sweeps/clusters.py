@@ -1,0 +1,184 @@
+"""Where a sweep computes: on this machine, on a running dask scheduler, or in jobs of Slurm."""
+
+import asyncio
+import logging
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import dask
+from dask.distributed import Client, Nanny, Scheduler, Security, SpecCluster
+
+from coupling_core.base.errors import ComputeError, InputError
+from coupling_core.engine import hardware
+from coupling_core.experiments.sweeps.definition import Slurm
+
+_CONFIG = {
+    # One death of a worker is told at once: who runs the sweep counts the tries.
+    "distributed.scheduler.allowed-failures": 0,
+    # Workers are busy in torch, where a sampling profiler sees nothing and takes their time.
+    "distributed.worker.profile.enabled": False,
+    # The measurement itself refuses what does not fit, and says why.
+    "distributed.worker.memory.target": False,
+    "distributed.worker.memory.spill": False,
+    "distributed.worker.memory.pause": False,
+    "distributed.worker.memory.terminate": False,
+}
+_POOLS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+_HOST = "127.0.0.1"
+_REACH = 20.0
+"""Seconds within which a scheduler answers."""
+
+
+@contextmanager
+def _configured(**more: object) -> Iterator[None]:
+    """Dask as a sweep uses it, and silent: what goes wrong is told by whoever runs the sweep."""
+    names = [name for name in logging.root.manager.loggerDict if name.startswith("distributed")]
+    before = {name: logging.getLogger(name).level for name in names}
+    for name in names:
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    try:
+        with dask.config.set({**_CONFIG, **more}):
+            yield
+    finally:
+        for name, level in before.items():
+            logging.getLogger(name).setLevel(level)
+
+
+@contextmanager
+def _environment_kept() -> Iterator[None]:
+    """A nanny leaves what it sets for its workers in this process too, for all it starts later."""
+    before = dict(os.environ)
+    try:
+        yield
+    finally:
+        for name in os.environ.keys() - before.keys():
+            del os.environ[name]
+        os.environ.update(before)
+
+
+@contextmanager
+def local(workers: int | None = None) -> Iterator[Client]:
+    """Workers on this machine: one a device unless told, which share the processor's threads.
+
+    Raises:
+        ComputeError: where they do not start.
+    """
+    gpus = [name.partition(":")[2] for name in hardware.devices() if name.startswith("cuda")]
+    count = workers or len(gpus) or 1
+    threads = str(max(1, hardware.threads() // count))
+    environ = dict.fromkeys(_POOLS, threads) | {"DASK_LOGGING__DISTRIBUTED": "critical"}
+    with _environment_kept(), _configured(**{"distributed.nanny.pre-spawn-environ": environ}):
+        # Others on this machine could send code to an open port: only who has the key may.
+        secret = {"protocol": "tls", "security": Security.temporary()}
+        options = {"host": _HOST, "nthreads": 1, "dashboard": False, **secret}
+        spec = {
+            number: {"cls": Nanny, "options": {**options, "env": _device(gpus, number)}}
+            for number in range(count)
+        }
+        scheduler = {"host": _HOST, "port": 0, "dashboard_address": ":0", **secret}
+        try:
+            cluster = SpecCluster(
+                workers=spec,
+                scheduler={"cls": Scheduler, "options": scheduler},
+                security=secret["security"],
+                silence_logs=logging.CRITICAL,
+            )
+        except (OSError, RuntimeError, TimeoutError) as error:
+            raise ComputeError(f"the workers could not be started: {error}") from error
+        with cluster, Client(cluster, set_as_default=False) as client:
+            yield client
+
+
+@contextmanager
+def running(address: str) -> Iterator[Client]:
+    """The workers of a scheduler that runs already, such as `tcp://host:8786`.
+
+    Raises:
+        InputError: where this is no address.
+        ComputeError: where no scheduler answers there.
+    """
+    with _configured():
+        try:
+            client = Client(address, timeout=_REACH, set_as_default=False)
+        except (ValueError, KeyError) as error:
+            raise InputError(
+                f"--scheduler {address!r} is no address: expected one such as tcp://host:8786"
+            ) from error
+        except (OSError, TimeoutError, asyncio.TimeoutError) as error:
+            raise ComputeError(
+                f"no scheduler answers at {address} within {_REACH:g} s: is `dask scheduler` "
+                "running there, and is its port open?"
+            ) from error
+        with client:
+            yield client
+
+
+@contextmanager
+def slurm(asked: Slurm, folder: Path, jobs: int | None = None) -> Iterator[Client]:
+    """Workers in jobs of Slurm, one each.
+
+    Args:
+        asked: what a job needs.
+        folder: where jobs write what they print; all machines share it.
+        jobs: how many, in place of those of the sweep's file.
+
+    Raises:
+        ComputeError: where Slurm is not on this machine, or does not take the jobs.
+    """
+    if shutil.which("sbatch") is None:
+        raise ComputeError(
+            "Slurm's `sbatch` is not on this machine: run the sweep on a login node of the "
+            "cluster, or use --scheduler"
+        )
+    from dask_jobqueue import SLURMCluster
+
+    logs = Path(asked.folder) if asked.folder else folder
+    gpus = [f"--gres=gpu:{asked.gpus}"] * bool(asked.gpus)
+    with _configured():
+        options: dict[str, Any] = {
+            "queue": asked.queue,
+            "account": asked.account,
+            "interface": asked.interface,
+            "walltime": asked.walltime,
+        }
+        try:
+            logs.mkdir(parents=True, exist_ok=True)
+            cluster = SLURMCluster(
+                cores=asked.cores,
+                processes=1,
+                memory=asked.memory,
+                worker_extra_args=["--nthreads", "1", "--no-dashboard"],
+                job_extra_directives=[*gpus, *asked.directives],
+                job_script_prologue=[*_exports(asked.cores), *asked.prologue],
+                log_directory=str(logs),
+                scheduler_options={"dashboard_address": None},
+                security=True,  # by keys that are made for this run
+                shared_temp_directory=str(logs),
+                silence_logs="critical",
+                **{name: value for name, value in options.items() if value is not None},
+            )
+        except (OSError, RuntimeError, ValueError) as error:
+            raise ComputeError(f"jobs of Slurm could not be asked for: {error}") from error
+        with cluster, Client(cluster, set_as_default=False) as client:
+            cluster.scale(jobs=jobs or asked.jobs)
+            yield client
+
+
+def _device(gpus: list[str], number: int) -> dict[str, str]:
+    """What makes a worker see one GPU."""
+    return {"CUDA_VISIBLE_DEVICES": gpus[number % len(gpus)]} if gpus else {}
+
+
+def _exports(cores: int) -> list[str]:
+    """What a job's worker has to know of this configuration, and how many threads it has."""
+    told = {
+        f"DASK_{name.upper().replace('.', '__')}": str(value)
+        for name, value in _CONFIG.items()
+        if name.startswith("distributed.worker.")
+    }
+    told |= dict.fromkeys(_POOLS, str(cores))
+    return [f"export {name}={value}" for name, value in told.items()]

@@ -1,0 +1,260 @@
+"""What a sweep is asked to measure, read from its TOML file.
+
+    name = "mini"
+    k = [8, 50]
+
+    [[models]]
+    model = "smollm2-135m"
+    untrained = [0]
+
+    [[models]]
+    suite = "mini-64"
+    steps = [0, 512, 4000]
+
+    [[prompts]]
+    file = "prompts.jsonl"
+
+Every model is measured with every prompt, in every kind. Several K cost one measurement, since all
+below the largest are slices of it.
+"""
+
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PositiveInt,
+    ValidationError,
+    model_validator,
+)
+
+from coupling_core.analysis.scores import k_of
+from coupling_core.base.errors import InputError
+from coupling_core.base.records import (
+    DEFAULT_K,
+    TOKEN_KINDS,
+    Definition,
+    Dtype,
+    FinalNorm,
+    Kind,
+    Quantisation,
+    Role,
+    Stack,
+)
+from coupling_core.base.results.token_means import GRID
+from coupling_core.sources.identity import ALIASES
+from coupling_core.sources.prompts import PromptSource
+
+
+def _listed(value: object) -> object:
+    return value if isinstance(value, tuple) else (value,)
+
+
+HowMany = PositiveInt | Annotated[float, Field(gt=0, lt=1)]
+"""K itself, or its share of each model's width, such as 0.1."""
+Seeds = Annotated[tuple[Annotated[int, Field(ge=0, lt=2**63)], ...], BeforeValidator(_listed)]
+Name = Annotated[str, Field(pattern=r"^[\w][\w.-]{0,63}$")]
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, strict=True, arbitrary_types_allowed=True
+    )
+
+
+class Models(_Table):
+    """One table `[[models]]`: a model, or the checkpoints of a training run.
+
+    Args:
+        model: an alias, a hub id, a folder or a .gguf file (beside the sweep's file, or
+            absolute).
+        suite: in place of a model, a training run (`coupling suite list`).
+        revisions: of a hub model; none is the branch main.
+        steps: of a suite; none is all of them.
+        untrained: seeds of freshly initialised twins; with it the trained model is measured only
+            where `trained` says so.
+        trained: whether the trained weights are measured.
+        dtype: precision to which the weights are rounded.
+        quantize: bitsandbytes' form of the weights.
+        stack: of an encoder-decoder model.
+        family: what it is grouped with; that of the catalogue, or the suite, unless told.
+    """
+
+    model: str | None = None
+    suite: str | None = None
+    revisions: tuple[str, ...] = ()
+    steps: tuple[int, ...] = ()
+    untrained: Seeds = ()
+    trained: bool = True
+    dtype: Dtype = "float32"
+    quantize: Quantisation | None = None
+    stack: Stack | None = None
+    family: str | None = None
+
+    @model_validator(mode="after")
+    def _one_of_two(self) -> "Models":
+        if (self.model is None) == (self.suite is None):
+            raise ValueError("give either model or suite")
+        if self.suite and (self.revisions or self.untrained or not self.trained):
+            raise ValueError("a suite has steps; revisions and untrained twins are of a model")
+        if self.model and self.steps:
+            raise ValueError("steps are those of a suite; a model of the hub has revisions")
+        if self.quantize and self.untrained:
+            raise ValueError("an untrained twin cannot be quantised: give it a table of its own")
+        if not (self.trained or self.untrained):
+            raise ValueError("nothing is left to measure: give seeds of untrained twins")
+        return self
+
+
+class Slurm(_Table):
+    """The table `[slurm]`: one job a worker.
+
+    Args:
+        jobs: how many.
+        queue: the partition; that of the cluster unless told.
+        account: who is billed.
+        cores: of a job.
+        memory: of a job, such as "16GB".
+        walltime: after which a job ends, such as "04:00:00".
+        gpus: of a job.
+        directives: further lines of the job's head, such as "--constraint=a100".
+        prologue: commands before the worker starts, such as "module load cuda".
+        interface: of the network, such as "ib0".
+        folder: for the jobs' own output; the store's unless told.
+    """
+
+    jobs: PositiveInt = 1
+    queue: str | None = None
+    account: str | None = None
+    cores: PositiveInt = 1
+    memory: str = "8GB"
+    walltime: str = "04:00:00"
+    gpus: int = 0
+    directives: tuple[str, ...] = ()
+    prologue: tuple[str, ...] = ()
+    interface: str | None = None
+    folder: str | None = None
+
+
+class Sweep(_Table):
+    """A sweep.
+
+    Args:
+        name: of letters, digits, dots and hyphens.
+        title: what it is about.
+        models: what is measured.
+        prompts: with what.
+        kinds: how; between tokens the mean over all pairs of blocks.
+        k: at which K the table has scores; below 1 it is a share of each model's width.
+        k_view: side of the stored matrices: few, for there are many results.
+        token: the one measured, where a kind has one.
+        final_norm: whether it belongs to the last block.
+        definition: of the score.
+        role: A or B.
+        timeout: seconds after which a measurement is given up.
+        retries: how often one is tried again that failed for want of memory, network or disk.
+        slurm: how its jobs are asked for.
+    """
+
+    name: Name
+    title: str = ""
+    models: Annotated[tuple[Models, ...], Field(min_length=1)]
+    prompts: Annotated[tuple[PromptSource, ...], Field(min_length=1)]
+    kinds: Annotated[tuple[Kind, ...], Field(min_length=1)] = ("depth",)
+    k: Annotated[tuple[HowMany, ...], Field(min_length=1), BeforeValidator(_listed)] = (DEFAULT_K,)
+    k_view: PositiveInt = 4
+    token: int = -1
+    final_norm: FinalNorm = "include"
+    definition: Definition = "paper"
+    role: Role = "A"
+    timeout: Annotated[float, Field(gt=0, strict=False)] = 3600.0
+    retries: Annotated[int, Field(ge=0)] = 2
+    slurm: Slurm = Slurm()
+
+    @model_validator(mode="after")
+    def _measurable(self) -> "Sweep":
+        between_tokens = [kind for kind in self.kinds if kind in TOKEN_KINDS]
+        lost = [k for k in self.k if k not in GRID and k != max(self.k)]
+        if between_tokens and lost:
+            raise ValueError(
+                f"K = {lost[0]:g} is not kept of {between_tokens[0]!r}, whose means are at "
+                f"{', '.join(map(str, GRID))} and the largest K that is asked for"
+            )
+        return self
+
+    def every_k(self, width: float) -> tuple[int, ...]:
+        """The K at which a model of this width is looked at, rising."""
+        return tuple(sorted({k_of(k, width) for k in self.k}))
+
+    @property
+    def has_shares(self) -> bool:
+        """Whether a K depends on the width."""
+        return any(k < 1 for k in self.k)
+
+
+def read(path: Path) -> Sweep:
+    """Read a sweep.
+
+    Raises:
+        InputError: where the file is no TOML, or says what no sweep can be.
+    """
+    try:
+        found = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"the sweep {path} cannot be read: {error}") from error
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise InputError(f"the sweep {path} is no TOML: {error}") from error
+    return parse(found, path)
+
+
+def parse(found: dict[str, Any], path: Path) -> Sweep:
+    """A sweep from its tables; files that it names lie beside its own.
+
+    Raises:
+        InputError: where they say what no sweep can be.
+    """
+    tables = found.get("prompts")
+    if isinstance(tables, list):
+        if not all(isinstance(table, dict) for table in tables):
+            raise InputError(f"the sweep {path}: prompts: expected tables, [[prompts]]")
+        sources = [PromptSource.parse(table, path.parent) for table in tables]
+        found = found | {"prompts": tuple(sources)}
+    models = found.get("models")
+    if isinstance(models, list):
+        found = found | {"models": [_beside(table, path.parent) for table in models]}
+    try:
+        return Sweep.model_validate(_tuples(found))
+    except ValidationError as error:
+        raise InputError(f"the sweep {path}: {_told(error)}") from error
+
+
+def _beside(table: Any, folder: Path) -> Any:
+    """A table of a model with the path of a file that lies beside the sweep's."""
+    model = table.get("model") if isinstance(table, dict) else None
+    if not isinstance(model, str) or not model.strip() or "\0" in model or model in ALIASES:
+        return table
+    here = folder / model
+    try:
+        return table | {"model": str(here.resolve())} if here.exists() else table
+    except OSError:  # too long for a name
+        return table
+
+
+def _tuples(value: Any) -> Any:
+    """Lists as tuples, which a strict model asks for."""
+    if isinstance(value, dict):
+        return {name: _tuples(part) for name, part in value.items()}
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value
+
+
+def _told(error: ValidationError) -> str:
+    """The first complaint, with the place it is about."""
+    first, *others = error.errors(include_url=False)
+    place = " ".join(str(part + 1) if isinstance(part, int) else part for part in first["loc"])
+    what = first["msg"].removeprefix("Value error, ")
+    more = f"; and {len(others)} more" * bool(others)
+    return f"{place or 'as a whole'}: {what}{more}"

@@ -1,0 +1,203 @@
+"""What a sweep notes on the disk while it runs: for `sweep status`, the Runs page and a resume.
+
+<store>/sweeps/<id>/plan.json       what is measured; it also proves that a worker sees the store
+<store>/sweeps/<id>/state.json      how far it is
+<store>/sweeps/<id>/failures.json   what could not be measured, with its traceback
+<store>/sweeps/<id>/table.csv       the scores
+"""
+
+import json
+import os
+import socket
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import psutil
+
+from coupling_core.base.errors import InputError
+from coupling_core.base.folders import SWEEPS, write_quietly
+from coupling_core.base.writing import refused_write, write_whole
+from coupling_core.store.disk import Store
+
+FOLDER = "sweeps"
+MEASURED = "measured"
+"""Of the folder of shipped sweeps: those whose tables come with the program."""
+EVERY = 1.0
+"""Seconds between two notes of the state."""
+SILENT = 60.0
+"""Seconds after which a run of another machine that notes nothing is taken to be gone."""
+MOST_FAILURES = 1000
+"""How many are noted in full."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """What could not be measured.
+
+    Args:
+        model: title of the weights.
+        prompt: its text.
+        kind: what was asked.
+        error: why not, in plain words.
+        trace: the traceback; "" where the words say all.
+        attempts: how often it was tried.
+    """
+
+    model: str
+    prompt: str
+    kind: str
+    error: str
+    trace: str = ""
+    attempts: int = 1
+
+
+@dataclass(frozen=True)
+class State:
+    """How far a sweep is.
+
+    Args:
+        name: of its folder.
+        title: what it is about.
+        total: measurements in all.
+        stored: of them, those that were there when it began.
+        done: measured since then.
+        failed: could not be measured.
+        seconds: of computing, all workers together.
+        busy: for which the workers were at it, loading and saving included.
+        started: in seconds since the epoch.
+        updated: the same, of this note.
+        workers: how many there are now.
+        working: titles of the weights that are in work now.
+        host: where it is run.
+        pid: of the process that runs it.
+        ended: "" while it runs; "done", "stopped", or why it ended before its time.
+    """
+
+    name: str
+    title: str
+    total: int
+    stored: int
+    done: int = 0
+    failed: int = 0
+    seconds: float = 0.0
+    busy: float = 0.0
+    started: float = 0.0
+    updated: float = 0.0
+    workers: int = 0
+    working: tuple[str, ...] = ()
+    host: str = field(default_factory=socket.gethostname)
+    pid: int = field(default_factory=os.getpid)
+    ended: str = ""
+
+    @property
+    def left(self) -> int:
+        """Measurements that are still to be done."""
+        return self.total - self.stored - self.done - self.failed
+
+    @property
+    def seconds_left(self) -> float:
+        """By the pace so far; NaN before the first is done."""
+        ended = self.done + self.failed
+        return (self.updated - self.started) / ended * self.left if ended else float("nan")
+
+    @property
+    def runs(self) -> bool:
+        """Whether the process that noted this still runs it."""
+        if self.ended:
+            return False
+        if self.host != socket.gethostname():
+            return time.time() - self.updated < SILENT
+        try:
+            return psutil.Process(self.pid).create_time() < self.started + 1
+        except (psutil.Error, ValueError):
+            return False
+
+
+class Journal:
+    """The notes of one sweep.
+
+    Args:
+        folder: where they are.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._noted = 0.0
+
+    @classmethod
+    def of(cls, store: Store, name: str) -> "Journal":
+        """That of a sweep, in the store that its results go to."""
+        return cls(store.root.absolute() / FOLDER / name)
+
+    @property
+    def witness(self) -> Path:
+        """The file by which a worker sees that it has the same store."""
+        return self.folder / "plan.json"
+
+    @property
+    def table(self) -> Path:
+        """The file of the scores."""
+        return self.folder / "table.csv"
+
+    def begin(self, plan: dict[str, object]) -> None:
+        """Note what is measured.
+
+        Raises:
+            InputError: where this sweep is being run already.
+            InputError, ComputeError: where the folder cannot be written.
+        """
+        if (state := self.state()) and state.runs and state.pid != os.getpid():
+            raise InputError(
+                f"{self.folder.name} is being run by process {state.pid} on {state.host}: wait for "
+                "it, or stop it"
+            )
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            write_whole(self.witness, json.dumps(plan, indent=1).encode())
+        except OSError as error:
+            remedy = "set COUPLING_STORE or --store to a folder that you may write to"
+            raise refused_write(error, self.witness, remedy) from error
+
+    def note(self, state: State, *, now: bool = False) -> None:
+        """Note how far it is, at most once a second unless it must be now."""
+        if now or time.monotonic() - self._noted > EVERY:
+            self._noted = time.monotonic()
+            write_quietly(self.folder / "state.json", json.dumps(asdict(state)))
+
+    def note_failures(self, failures: list[Failure]) -> None:
+        """Replace what could not be measured."""
+        kept = [asdict(failure) for failure in failures[:MOST_FAILURES]]
+        write_quietly(self.folder / "failures.json", json.dumps(kept, indent=1))
+
+    def state(self) -> State | None:
+        """How far it is; None where it was never run, or the note cannot be read."""
+        try:
+            found = json.loads((self.folder / "state.json").read_text())
+            return State(**found | {"working": tuple(found["working"])})
+        except (OSError, ValueError, TypeError, KeyError):
+            return None
+
+    def failures(self) -> list[Failure]:
+        """What could not be measured."""
+        try:
+            found = json.loads((self.folder / "failures.json").read_text())
+            return [Failure(**each) for each in found]
+        except (OSError, ValueError, TypeError):
+            return []
+
+    def plan(self) -> dict[str, object]:
+        """What is measured; empty where that cannot be read."""
+        try:
+            return dict(json.loads(self.witness.read_text()))
+        except (OSError, ValueError, TypeError):
+            return {}
+
+
+def journals(store: Store) -> Iterator[Journal]:
+    """Those of a store's sweeps and of the shipped ones, by name."""
+    folders = dict.fromkeys((store.root.absolute() / FOLDER, SWEEPS / MEASURED))
+    for folder in folders:
+        for path in sorted(folder.glob("*/plan.json")):
+            yield Journal(path.parent)

@@ -1,0 +1,268 @@
+"""A sweep spelled out: every set of weights with every prompt, and what the store has of it."""
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+from coupling_core.base.errors import ComputeError
+from coupling_core.base.images import is_image
+from coupling_core.base.records import DEFAULT_K, Kind, Request
+from coupling_core.experiments.sweeps.definition import Models, Sweep
+from coupling_core.sources.catalogue import CatalogueModel, catalogue
+from coupling_core.sources.identity import identify
+from coupling_core.sources.prompts import Origin, Prompt, load
+from coupling_core.sources.suites import find_suite, require_steps
+from coupling_core.store.disk import Store
+from coupling_core.store.request_key import Key, make_key
+
+_ANY_PROMPT = "-"
+
+
+@dataclass(frozen=True)
+class Weights:
+    """A set of weights that is measured.
+
+    Args:
+        request: names them; its prompt means nothing.
+        identity: who they are; empty where that cannot be told.
+        problem: why it cannot be told; "" where it can.
+        family: what they are grouped with.
+        suite: the training run whose checkpoint they are; "" for none.
+        step: of that run; None for none.
+        width: d; 0 where nobody needs to know it.
+        place: where they are, if others have the same name.
+    """
+
+    request: Request
+    identity: Mapping[str, Any] = field(hash=False)
+    problem: str = ""
+    family: str = ""
+    suite: str = ""
+    step: int | None = None
+    width: int = 0
+    place: str = ""
+
+    @property
+    def title(self) -> str:
+        """What people call them."""
+        asked = self.request
+        name = str(self.identity.get("name") or asked.model)
+        if asked.revision and "@" not in name:
+            name += f"@{asked.revision}"
+        twin = "" if asked.untrained is None else f"untrained (seed {asked.untrained})"
+        form = asked.dtype if asked.dtype != Request.dtype else ""
+        parts = (name, twin, form, asked.quantize, asked.stack, self.place)
+        return ", ".join(filter(None, parts))
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One measurement of a sweep.
+
+    Args:
+        weights: number of its weights in the plan, from 0.
+        prompt: number of its prompt, from 0.
+        request: what is asked.
+    """
+
+    weights: int
+    prompt: int
+    request: Request
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A sweep with its models found and its prompts loaded.
+
+    Args:
+        sweep: what was asked for.
+        weights: all of them, in the order of its file.
+        prompts: the same.
+        origins: where each source's prompts came from.
+    """
+
+    sweep: Sweep
+    weights: tuple[Weights, ...]
+    prompts: tuple[Prompt, ...]
+    origins: tuple[Origin, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.weights) * len(self.prompts) * len(self.sweep.kinds)
+
+    @cached_property
+    def id(self) -> str:
+        """Name of the sweep's folder: its own, and a digest of what is measured."""
+        asked = self.sweep.model_dump(
+            mode="json",
+            include={"models", "kinds", "k", "token", "final_norm", "definition", "role"},
+        )
+        texts = [prompt.text for prompt in self.prompts]
+        text = json.dumps([asked, texts], sort_keys=True)
+        return f"{self.sweep.name}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+
+    @property
+    def described(self) -> dict[str, object]:
+        """What is measured, ready for JSON."""
+        return {
+            "name": self.sweep.name,
+            "title": self.sweep.title,
+            "kinds": self.sweep.kinds,
+            "k": self.sweep.k,
+            "definition": self.sweep.definition,
+            "role": self.sweep.role,
+            "token": self.sweep.token,
+            "final_norm": self.sweep.final_norm,
+            "weights": [weights.title for weights in self.weights],
+            "prompts": len(self.prompts),
+            "origins": [asdict(origin) for origin in self.origins],
+            "total": len(self),
+        } | ({"images": True} if self.of_images else {})
+
+    @property
+    def of_images(self) -> bool:
+        """Whether its prompts are images."""
+        return all(is_image(prompt.text) for prompt in self.prompts)
+
+    def items(self) -> Iterator[Item]:
+        """Every measurement: by weights, then by prompt, then by kind."""
+        for number in range(len(self.weights)):
+            for prompt in range(len(self.prompts)):
+                for kind in self.sweep.kinds:
+                    yield Item(number, prompt, self.request(number, prompt, kind))
+
+    def request(self, weights: int, prompt: int, kind: Kind) -> Request:
+        """What one measurement asks for."""
+        sweep, named = self.sweep, self.weights[weights].request
+        k = max(sweep.every_k(self.weights[weights].width))
+        sized = (
+            {} if kind == "trajectory" else {"k": k, "k_view": min(sweep.k_view, max(k, DEFAULT_K))}
+        )
+        one_token = kind not in ("self", "trajectory")
+        return Request(
+            self.prompts[prompt].text,
+            model=named.model,
+            revision=named.revision,
+            untrained=named.untrained,
+            dtype=named.dtype,
+            quantize=named.quantize,
+            stack=named.stack,
+            token=sweep.token if one_token else Request.token,
+            final_norm=sweep.final_norm,
+            kind=kind,
+            **sized,
+        )
+
+    def stored(self, store: Store) -> list[str]:
+        """Key of the stored result that answers each item, in their order; "" where none does.
+
+        Names are looked at and no file is read: a damaged result shows when the table is made.
+        """
+        names = store.keys()
+        return [
+            self._stored(item, names) or self._without_norm(item, store) for item in self.items()
+        ]
+
+    def missing(self, store: Store) -> list[Item]:
+        """What no stored result answers, out of reach or not."""
+        stored = zip(self.items(), self.stored(store), strict=True)
+        return [item for item, key in stored if not key]
+
+    def _stored(self, item: Item, names: Mapping[str, list[Key]]) -> str:
+        weights = self.weights[item.weights]
+        if weights.problem:
+            return ""
+        wanted = make_key(item.request, weights.identity)
+        fit = (key for key in names.get(wanted.digest, ()) if key.answers(item.request))
+        return str(min(fit, key=lambda key: (key.k_max, key.k_view), default=""))
+
+    def _without_norm(self, item: Item, store: Store) -> str:
+        """The key where a model has no final norm, and so one result for both conventions."""
+        weights = self.weights[item.weights]
+        if item.request.final_norm == "include" or weights.problem:
+            return ""
+        found = store.find(replace(item.request, final_norm="include"), weights.identity)
+        return found.key if found and not found.provenance.get("final_norm", True) else ""
+
+
+def published() -> dict[str, CatalogueModel]:
+    """What is published of models, by what names them."""
+    return {model.id: model for model in catalogue()}
+
+
+def make(sweep: Sweep) -> Plan:
+    """Find a sweep's models and load its prompts.
+
+    Raises:
+        InputError: where a suite or a data set is unknown, or a file is not what it should be.
+        ComputeError: where prompts are out of reach.
+    """
+    samples = [load(source) for source in sweep.prompts]
+    prompts: dict[str, Prompt] = {}  # a text that two sources have is one prompt
+    for sample in samples:
+        for prompt in sample.prompts:
+            prompts.setdefault(prompt.text, prompt)
+    found = [each for models in sweep.models for each in _weights(models)]
+    if sweep.has_shares:
+        found = [_measured(each) for each in found]
+    weights = tuple(dict.fromkeys(found))  # a table may name what another one has
+    origins = tuple(sample.origin for sample in samples)
+    return Plan(sweep, _told_apart(weights), tuple(prompts.values()), origins)
+
+
+def _told_apart(every: tuple[Weights, ...]) -> tuple[Weights, ...]:
+    """Weights whose titles differ: where two folders have one name, their paths tell them apart."""
+    counted = Counter(weights.title for weights in every)
+    return tuple(
+        replace(weights, place=weights.request.model) if counted[weights.title] > 1 else weights
+        for weights in every
+    )
+
+
+def _weights(models: Models) -> Iterator[Weights]:
+    """The sets of weights that one table names."""
+    if models.suite is not None:
+        suite = find_suite(models.suite)
+        for step in require_steps(suite, models.steps) or suite.steps:
+            asked = suite.request(_asked(models, suite.repo), step)
+            yield _found(asked, models.family or suite.name, suite.name, step)
+        return
+    model = str(models.model)
+    known = published().get(model)
+    family = models.family or (known.family if known else "") or model.rpartition("/")[2]
+    for name in models.revisions or (None,):
+        asked = replace(_asked(models, model), revision=name)
+        if models.trained:
+            yield _found(asked, family)
+        for seed in models.untrained:
+            yield _found(replace(asked, untrained=seed), family)
+
+
+def _asked(models: Models, model: str) -> Request:
+    return Request(
+        _ANY_PROMPT, model=model, dtype=models.dtype, quantize=models.quantize, stack=models.stack
+    )
+
+
+def _measured(weights: Weights) -> Weights:
+    """Weights with their width: as it is published, or from their config."""
+    known = published().get(weights.request.model)
+    if weights.problem or known:
+        return replace(weights, width=known.width if known else 0)
+    from coupling_core.measuring.probe import probe  # torch
+
+    try:
+        return replace(weights, width=probe(weights.request, rehearse=False).width or 0)
+    except ComputeError as error:
+        return replace(weights, problem=str(error))
+
+
+def _found(asked: Request, family: str, suite: str = "", step: int | None = None) -> Weights:
+    """Weights with who they are; one model that is out of reach does not end a sweep of many."""
+    try:
+        return Weights(asked, identify(asked), "", family, suite, step)
+    except ComputeError as error:
+        return Weights(asked, {}, str(error), family, suite, step)

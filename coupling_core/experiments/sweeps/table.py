@@ -1,0 +1,212 @@
+"""The scores of a sweep: one row for each set of weights, prompt, kind and K.
+
+A row is made from a stored result and from what is published of its model; a number that is not
+known is left empty. Rows are in the order of the sweep, so that two runs give the same table.
+"""
+
+from collections.abc import Iterator
+from io import StringIO
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+import pandas as pd
+
+from coupling_core.analysis import trajectory
+from coupling_core.analysis.scores import means, nan_mean, score_pairs
+from coupling_core.analysis.token_scores import score_positions
+from coupling_core.base.errors import ComputeError, InputError
+from coupling_core.base.records import TOKEN_KINDS, View
+from coupling_core.base.results import DepthResult, PositionCoupling, Result, TrajectoryResult
+from coupling_core.base.results.token_means import TokenMeansResult
+from coupling_core.base.writing import refused_write, write_whole
+from coupling_core.experiments.sweeps.definition import Sweep
+from coupling_core.experiments.sweeps.plan import Item, Plan, Weights, published
+from coupling_core.sources.catalogue import CatalogueModel
+from coupling_core.sources.suites import find_suite
+from coupling_core.store.disk import Store
+
+COLUMNS = (
+    "model", "id", "revision", "family", "step", "trained", "parameters", "layers", "width",
+    "training_tokens", "loss", "score", "prompt", "source", "category", "difficulty", "tokens",
+    "kind", "k", "coupling", "chance", "corrected", "alignment", "line_shape", "expodistance",
+    "certified", "key",
+)  # fmt: skip
+
+_DIGITS = "%.6g"
+
+Row = dict[str, object]
+_NONE: Row = dict.fromkeys(("coupling", "chance", "corrected", "alignment"), np.nan)
+
+
+def make_table(plan: Plan, store: Store) -> tuple[pd.DataFrame, list[str]]:
+    """Read what is stored of a sweep.
+
+    Args:
+        plan: the sweep.
+        store: where its results are.
+
+    Returns:
+        the table, and the keys of results that are damaged and so have no row.
+    """
+    rows: list[Row] = []
+    damaged: list[str] = []
+    models = published()
+    known = [_of_weights(each, models.get(each.request.model)) for each in plan.weights]
+    for item, key in zip(plan.items(), plan.stored(store), strict=True):
+        if not key:
+            continue
+        try:
+            result = store.get(key)
+        except (InputError, ComputeError):  # evicted since, or damaged
+            damaged.append(key)
+            continue
+        shared = known[item.weights] | _of_item(plan, item, result)
+        rows += [shared | numbers for numbers in _numbers(result, plan.sweep)]
+    return pd.DataFrame(rows, columns=list(COLUMNS)), damaged
+
+
+def write_table(path: Path, table: pd.DataFrame) -> None:
+    """Write a table as CSV, with six digits of each number.
+
+    Raises:
+        InputError: where it cannot be written.
+        ComputeError: where the disk is full.
+    """
+    text = StringIO()
+    # A lone \r in a prompt is put in quotes only where lines end in one.
+    table.to_csv(text, index=False, float_format=_DIGITS, lineterminator="\r\n")
+    try:
+        write_whole(path, text.getvalue().encode())
+    except OSError as error:
+        raise refused_write(error, path, "choose a folder that you may write to") from error
+
+
+def read_table(path: Path) -> pd.DataFrame:
+    """Read a table back.
+
+    Raises:
+        InputError: where there is none, it lacks a column, or a number is none that can be.
+    """
+    try:
+        table = pd.read_csv(
+            path,
+            dtype=dict.fromkeys(_TEXTS, str),
+            keep_default_na=False,
+            na_values={name: [""] for name in _NUMERIC},
+        )
+    except (OSError, ValueError) as error:
+        raise InputError(f"the table {path} cannot be read: {error}") from error
+    if lacking := [name for name in COLUMNS if name not in table]:
+        raise InputError(
+            f"the table {path} has no column {lacking[0]!r}: expected one as `coupling sweep run` "
+            "writes it"
+        )
+    try:
+        table = table.astype(dict.fromkeys(_NUMERIC, float))
+    except ValueError as error:
+        raise InputError(f"the table {path} has a text where a number belongs: {error}") from error
+    table = table.replace([np.inf, -np.inf], np.nan)
+    scored, counted = table["kind"] != "trajectory", table[["k", "width"]]
+    if not ((counted >= 1) & (counted % 1 == 0))[scored].all(axis=None):
+        raise InputError(f"the table {path} has a K or a width that is no whole number from 1")
+    flags = table["trained"].astype(str)
+    if not flags.isin(("True", "False")).all():
+        raise InputError(f"the table {path}: in the column trained True or False is expected")
+    return table.assign(trained=flags == "True")
+
+
+_TEXTS = ("model", "id", "revision", "family", "prompt", "source", "category", "kind", "key")
+_NUMERIC = (
+    "step", "parameters", "layers", "width", "training_tokens", "loss", "score", "difficulty",
+    "tokens", "k", "coupling", "chance", "corrected", "alignment", "line_shape", "expodistance",
+)  # fmt: skip
+
+
+def _of_weights(weights: Weights, known: CatalogueModel | None) -> Row:
+    """What is known of a model without measuring it."""
+    asked = weights.request
+    trained = asked.untrained is None
+    row: Row = {
+        "model": weights.title,
+        "id": asked.model,
+        "revision": asked.revision or "",
+        "family": weights.family,
+        "step": np.nan,
+        "trained": trained,
+        "parameters": np.nan,
+        "training_tokens": np.nan if trained else 0.0,
+        "loss": np.nan,
+        "score": np.nan,
+    }
+    if known:
+        row["parameters"] = known.parameters
+        # The published score is of the weights at the end of training, as they were released.
+        if trained and asked.revision in (None, "main"):
+            row["training_tokens"] = known.training_tokens or np.nan
+            row["score"] = np.nan if known.score is None else known.score
+    if weights.suite and weights.step is not None:
+        suite = find_suite(weights.suite)
+        row["step"] = float(weights.step)
+        row["training_tokens"] = float(weights.step * suite.tokens_a_step)
+        row["loss"] = suite.losses().get(weights.step, np.nan)
+    return row
+
+
+def _of_item(plan: Plan, item: Item, result: Result) -> Row:
+    prompt = plan.prompts[item.prompt]
+    svds = list(result.svds)
+    return {
+        "layers": result.n_blocks,
+        "width": result.width,
+        "prompt": prompt.words,
+        "source": prompt.source,
+        "category": prompt.category,
+        "difficulty": np.nan if prompt.difficulty is None else prompt.difficulty,
+        "tokens": len(result.tokens),
+        "kind": item.request.kind,
+        "certified": all(svd.certified for svd in svds) if svds else "",
+        "key": result.key,
+    } | _counted(result)
+
+
+def _counted(result: Result) -> Row:
+    """What was counted as the model was measured goes before what is published."""
+    counted = result.provenance.get("parameters")
+    return {"parameters": float(counted)} if counted else {}
+
+
+def _numbers(result: Result, sweep: Sweep) -> Iterator[Row]:
+    """The numbers of a result, at each K where it has one."""
+    if isinstance(result, TrajectoryResult):
+        line, growth = (
+            trajectory.mean(values)
+            for values in (result.line_shape, trajectory.expodistance(result.norms))
+        )
+        yield _NONE | {"k": np.nan, "line_shape": line, "expodistance": growth}
+        return
+    scored = _of_tokens if result.request.kind in TOKEN_KINDS else _of_blocks
+    for k in sweep.every_k(result.width):
+        if k <= result.k_max:
+            found = scored(result, View(k, sweep.definition, role=sweep.role))
+            aligned = scored(result, View(k, "alignment", role=sweep.role))
+            yield found | {
+                "k": k,
+                "alignment": aligned["coupling"],
+                "line_shape": np.nan,
+                "expodistance": np.nan,
+            }
+
+
+def _of_blocks(result: Result, view: View) -> Row:
+    return dict(means(score_pairs(cast(DepthResult, result), view)))
+
+
+def _of_tokens(result: Result, view: View) -> Row:
+    found = score_positions(cast(PositionCoupling | TokenMeansResult, result), view)
+    counted = ~(np.isnan(found.coupling) | found.itself)
+    raw, floor = (
+        float(nan_mean(np.where(counted, values, np.nan).reshape(1, -1), 1)[0])
+        for values in (found.coupling, found.chance)
+    )
+    return {"coupling": raw, "chance": floor, "corrected": found.mean}

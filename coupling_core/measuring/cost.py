@@ -1,0 +1,166 @@
+"""How long a measurement takes, estimated before it runs, also of a model never measured before.
+
+    seconds = sum_i c_i F_i / rate  +  sum_j c_j N_j
+
+F are the operations of a measurement's parts, by formulas of the model's shape; N is how often
+things are done at all; rate is what a large matrix product reaches on this machine. The c were
+fitted by non-negative least squares to measured times, for each sort of measurement apart
+(`coupling bench cost`, which also says how far off they are). They are those of a CPU.
+"""
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import torch
+
+from coupling_core.base.records import DEFAULT_K, TOKEN_KINDS, Request
+from coupling_core.engine.matrix_products import product
+from coupling_core.engine.pairs.coupling import CHANCE_FRAMES
+from coupling_core.engine.pairs.svd import DENSE_FRACTION
+from coupling_core.measuring.forecast import Probe
+
+FITTED = Path(__file__).with_name("cost.json")
+"""The coefficients, by sort of measurement and part."""
+
+COUNTED = ("measurement", "block", "step", "jacobian", "row")
+"""Parts that are counted: they run no faster where products do."""
+
+PRODUCT = 1024
+"""Side of the matrices by whose product a machine's rate is told."""
+TRIES = 5
+
+
+def sort_of(request: Request) -> str:
+    """Measurements that cost alike; between tokens, the mean over all blocks is one of its own."""
+    is_mean = request.kind in TOKEN_KINDS and request.block is None
+    return f"{request.kind} means" if is_mean else request.kind
+
+
+def predict_seconds(request: Request, found: Probe, tokens: int, rate: float) -> float:
+    """Seconds of computing, the model's load apart.
+
+    Args:
+        request: what is to be measured.
+        found: what its model is; it is not refused.
+        tokens: length of the prompt.
+        rate: of the machine, as `product_rate` gives it.
+    """
+    fitted = coefficients()[sort_of(request)]
+    return sum(
+        fitted[name] * (amount if name in COUNTED else amount / rate)
+        for name, amount in parts(request, found, tokens).items()
+    )
+
+
+def shorter(
+    request: Request, found: Probe, tokens: int, rate: float, longest: float
+) -> tuple[dict[str, int], int]:
+    """What would take no longer than so many seconds: a change of the request, or of its prompt.
+
+    Returns:
+        the change, empty where it does not help; and how many tokens of the prompt would do, 0
+        where that does not help either.
+    """
+
+    def fits(asked: Request, n: int) -> bool:
+        return predict_seconds(asked, found, n, rate) <= longest
+
+    if request.k > DEFAULT_K and fits(replace(request, k=DEFAULT_K), tokens):
+        return {"k": DEFAULT_K}, 0
+    return {}, max((n for n in range(1, tokens) if fits(request, n)), default=0)
+
+
+@cache
+def coefficients() -> dict[str, dict[str, float]]:
+    """Those that were fitted."""
+    return json.loads(FITTED.read_text())["coefficients"]
+
+
+def product_rate(clock: Callable[[], float] = time.perf_counter) -> float:
+    """Floating-point operations a second of a large float32 product on this machine's CPU."""
+    a = torch.randn(PRODUCT, PRODUCT, generator=torch.Generator().manual_seed(0))
+    took = []
+    for _ in range(1 + TRIES):
+        start = clock()
+        product(a, a)
+        took.append(clock() - start)
+    return 2 * PRODUCT**3 / min(took[1:])
+
+
+@cache
+def machine_rate() -> float:
+    """The same, looked at once."""
+    return product_rate()
+
+
+def parts(request: Request, found: Probe, tokens: int) -> dict[str, float]:
+    """What a measurement consists of: operations of each part, and how often things are done.
+
+    Args:
+        request: what is to be measured.
+        found: what its model is; its blocks and width are known.
+        tokens: length of the prompt.
+    """
+    L, n, weights = found.blocks or 0, tokens, found.block_parameters
+    again = n if found.causal is False else 1  # every token's block runs over the whole prompt
+    counted = {"measurement": 1.0, "block": float(L)}
+    forward = 2.0 * n * found.parameters
+    if request.kind == "trajectory":
+        outside = max(0, found.parameters - L * weights)
+        return counted | {
+            "forward": forward * again,
+            "logits": 2.0 * n * L * outside,
+            "products": 2.0 * n * L * weights * again,
+            "step": float(n * L),
+        }
+    if request.kind == "depth":
+        return counted | {"forward": forward} | _jacobians(request, found, n, L, L, L * L, L)
+    if request.block is None:
+        blocks, pairs, rows = L, (L * n) ** 2, L * n
+    else:
+        blocks = len({request.block, request.other_block})
+        pairs, rows = n * n, n
+    # All inputs of one output come with one Jacobian.
+    differentiated = blocks if request.kind == "fixed-output" else blocks * n
+    own = _jacobians(request, found, n, differentiated, blocks * n, pairs, rows)
+    return counted | {"forward": forward * (1 + again), "step": float(n * L)} | own
+
+
+def _jacobians(
+    request: Request, found: Probe, n: int, differentiated: int, count: int, pairs: int, rows: int
+) -> dict[str, float]:
+    """What Jacobians take: their making, their decompositions, and their pairs.
+
+    Args:
+        request: what is to be measured.
+        found: what its model is.
+        n: length of the prompt.
+        differentiated: replays of a block that are differentiated.
+        count: Jacobians that are decomposed.
+        pairs: products of a Jacobian with a basis, in both roles.
+        rows: Jacobians that are multiplied with bases.
+    """
+    d = found.width or 0
+    k = min(request.k_max, d)
+    again = n if found.causal is False else 1
+    is_dense = (min(k + 1, d)) * DENSE_FRACTION > d
+    product = 2.0 * (d * d * k + d * k * k)
+    of_depth = request.kind == "depth"
+    return {
+        "gradients": 2.0 * d * found.block_parameters * differentiated * again,
+        "attention": 2.0 * d * d * n * differentiated,
+        "context": 0.0 if of_depth else 2.0 * d * d * (found.heads or 1) * count,
+        "gram": 2.0 * d**3 * count,
+        "arpack": 0.0 if is_dense else 2.0 * d * d * k * count,
+        "svd": 2.0 * d**3 * count if is_dense else 0.0,
+        "frames": CHANCE_FRAMES * product * count,
+        "pairs": 2.0 * product * pairs,
+        "entries": float(k * k * pairs),
+        "angles": float(k**3 * pairs) if of_depth else 0.0,
+        "jacobian": float(count),
+        "row": float(rows),
+    }

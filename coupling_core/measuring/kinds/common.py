@@ -1,0 +1,89 @@
+"""What every composition says of how a result was made."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from coupling_core.base.errors import InputError
+from coupling_core.base.records import Request
+from coupling_core.base.results import Progress
+from coupling_core.engine import hardware, matrix_products
+from coupling_core.engine.jacobians.decode import Reader, read
+from coupling_core.engine.jacobians.stack_properties import Kind
+from coupling_core.engine.loading import LoadedModel
+from coupling_core.engine.passport import Passport, Sketch, plain, sketch
+
+Report = Callable[[Progress], None]
+
+
+def reading(request: Request, loaded: LoadedModel, reads: list[int] | Tensor) -> Reader:
+    """The model with the prompt that it reads; of what kind it is, is found out once."""
+    stack = request.stack
+    known = loaded.kinds.get(stack)
+    reader = read(
+        loaded.model, reads, stack=stack, device=loaded.device, kind=known, fast=loaded.fast
+    )
+    if len(reads) > 1 or not reader.runner.reads_tokens:  # one token alone does not tell
+        loaded.kinds[stack] = reader.kind
+    return reader
+
+
+def forward(request: Request, loaded: LoadedModel) -> tuple[list[int], dict[str, Any]]:
+    """What the model reads of a prompt, and the provenance that a result of it would begin with."""
+    reader = reading(request, loaded, loaded.encode(request.prompt))
+    return reader.token_ids, provenance(loaded, reader)
+
+
+def provenance(loaded: LoadedModel, reader: Reader) -> dict[str, Any]:
+    """What is known before any Jacobian is taken."""
+    return {
+        "load_seconds": loaded.seconds,
+        "device": hardware.device_name(loaded.device),
+        "threads": torch.get_num_threads(),
+        "weights": loaded.dtype,
+        "parameters": loaded.parameters,
+        "dtype": "float32",
+        "causal": reader.kind.causal,
+        "final_norm": reader.kind.final_norm is not None,
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "versions": hardware.versions(),
+        "passport": plain(_passport(loaded, reader)),
+    }
+
+
+def _passport(loaded: LoadedModel, reader: Reader) -> Passport:
+    run, config = reader.run, loaded.model.config.get_text_config()
+    logits = run.logits if run.logits is None or run.logits.ndim < 3 else run.logits[:, -1]
+    has_experts = any(name.endswith("experts") for name, _ in loaded.model.named_modules())
+    return Passport(
+        states=_sketch(run.calls[-1].output[0]),
+        logits=None if logits is None else _sketch(logits[0]),
+        attention=getattr(config, "_attn_implementation", None) or "",
+        experts=(has_experts and getattr(config, "_experts_implementation", None)) or "",
+        instructions=hardware.instructions(),
+        products=matrix_products.library(),
+    )
+
+
+def _sketch(tensor: Tensor) -> Sketch:
+    return sketch(tensor.detach().to("cpu", torch.float32).numpy())
+
+
+def canonical(request: Request, kind: Kind) -> Request:
+    """The request as it is stored: where there is no final norm, both conventions have one key."""
+    return request if kind.final_norm is not None else replace(request, final_norm="include")
+
+
+def kept_k(request: Request, width: int) -> int:
+    """How many triplets are measured.
+
+    Raises:
+        InputError: where K exceeds the model's width.
+    """
+    if request.k > width:
+        raise InputError(f"K must lie in 1..{width} (the model's width), and {request.k} came")
+    return min(request.k_max, width)

@@ -1,0 +1,79 @@
+"""The paths of all tokens through the blocks."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from coupling_core.analysis import trajectory
+from coupling_core.base.records import Request
+from coupling_core.base.results import Progress, TrajectoryResult
+from coupling_core.engine.loading import LoadedModel
+from coupling_core.engine.token_paths import Paths, linearise, walk
+from coupling_core.measuring.kinds.common import Report, canonical, provenance, reading
+
+STATES_BYTES = 2**26
+"""Most that the states of a result take, 64 MB: 930 tokens of SmolLM2-135M in float32."""
+
+
+def compose(
+    request: Request, identity: dict[str, Any], loaded: LoadedModel, report: Report
+) -> TrajectoryResult:
+    """Walk all paths at once, then linearise token by token; each report has the result so far."""
+    reads = loaded.encode(request.prompt)
+    reader = reading(request, loaded, reads)
+    paths = walk(reader, final_norm=request.final_norm == "include")
+    states = _numpy(paths.states)
+    n_states, n, d = states.shape
+    kept = kept_tokens(n, STATES_BYTES // states[:, 0].nbytes)
+    one_step, rolled_out = (np.full((n_states - 1, n), np.nan, np.float32) for _ in range(2))
+    so_far = TrajectoryResult(
+        key="",
+        request=canonical(request, reader.kind),
+        identity=identity,
+        tokens=loaded.token_names(reads, reader.token_ids),
+        token_ids=np.array(reader.token_ids),
+        width=d,
+        **_numbers(states, paths),
+        one_step=one_step,
+        rolled_out=rolled_out,
+        states=states[:, kept - 1],
+        kept=kept,
+        provenance=provenance(loaded, reader),
+    )
+    report(Progress("tokens", 0, n, so_far))
+    for done, (token, errors) in enumerate(linearise(reader, paths.final_norm), 1):
+        one_step, rolled_out = one_step.copy(), rolled_out.copy()  # a page may draw the old ones
+        one_step[:, token - 1] = _numpy(errors.one_step)
+        rolled_out[:, token - 1] = _numpy(errors.rolled_out)
+        so_far = replace(so_far, one_step=one_step, rolled_out=rolled_out)
+        report(Progress("tokens", done, n, so_far))
+    return so_far
+
+
+def kept_tokens(n: int, most: int) -> np.ndarray:
+    """Numbers (1..n) of the tokens whose states are kept: the first one, and the last ones.
+
+    Args:
+        n: length of the prompt.
+        most: how many fit; two are kept in any case.
+    """
+    most = max(2, most)
+    return np.arange(1, n + 1) if n <= most else np.r_[1, n - most + 2 : n + 1]
+
+
+def _numbers(states: np.ndarray, paths: Paths) -> dict[str, Any]:
+    return {
+        "norms": trajectory.norms(states),
+        "step_lengths": trajectory.step_lengths(states),
+        "line_shape": trajectory.line_shape(states),
+        "windowed_line_shape": trajectory.windowed_line_shape(states),
+        "entropy": _numpy(paths.entropy),
+        "no_entropy": paths.no_entropy,
+    }
+
+
+def _numpy(tensor: Tensor) -> np.ndarray:
+    return tensor.detach().to("cpu", torch.float32).numpy()

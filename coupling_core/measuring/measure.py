@@ -1,0 +1,213 @@
+"""measure(request, store): from the store, or through the composition of the request's kind."""
+
+import logging
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from coupling_core.analysis.scores import require_k
+from coupling_core.base.errors import ComputeError, CouplingError, InputError
+from coupling_core.base.records import Request
+from coupling_core.base.results import Progress, Result
+from coupling_core.base.units import size
+from coupling_core.measuring import deaths, startup
+from coupling_core.sources.identity import identify
+from coupling_core.sources.tokens import count_tokens
+from coupling_core.store.disk import Store
+
+Report = Callable[[Progress], None]
+_log = logging.getLogger(__name__)
+
+REMEDY = "close other programs, shorten the prompt, or choose a smaller model or another device"
+"""Where memory ran out and nothing better is known."""
+
+
+def measure(
+    request: Request,
+    store: Store | None = None,
+    *,
+    model: Any = None,
+    tokenizer: Any = None,
+    variant: str = "",
+    device: str | None = None,
+    fast: bool = True,
+    progress: Report | None = None,
+) -> Result:
+    """Answer a request from the store, or compute the answer and store it.
+
+    A module that runs code of your own (a hook, a patched forward, a class of a notebook) is known
+    by no key: its result is neither looked for nor stored, says so in its provenance
+    (`not_stored`), and has no key, unless `variant` names what it is.
+
+    Args:
+        request: what to measure.
+        store: where results are kept; None keeps nothing.
+        model: a module of your own, measured as it is, in any precision; it may be wrapped, by PEFT
+            for one. The request then names no model, and asks for no change of one.
+        tokenizer: its tokenizer; not needed where the prompt is token ids.
+        variant: what you did to your module, such as "MLP 3 ablated"; another text, another key.
+        device: where to compute; None takes CUDA where there is one.
+        fast: differentiate by the fast ways where they give what the definition gives; else by the
+            definition alone, over the whole sequence, as it is done in any case with a model that
+            has ended a process (see `deaths`). The numbers are the same to rounding.
+        progress: told at each step; an exception it raises stops the measurement.
+
+    Returns:
+        the result of the request's kind, such as a `DepthResult`.
+
+    Raises:
+        InputError: where the request cannot be met by this model.
+        ComputeError: where the computing fails.
+    """
+    report = progress or (lambda _: None)
+    own, unkeyed = None, ""
+    if model is not None:
+        from coupling_core.engine import loading
+
+        request = loading.request_of(request, model, variant)
+        own = loading.wrap(model, tokenizer)
+        identity, unkeyed = loading.describe(own, request, variant, hashed=store is not None)
+    else:
+        _require_module(tokenizer, variant)
+        identity = identify(request)
+    if store is not None and not unkeyed:
+        if found := find_stored(request, store, identity):
+            return found
+        store.require_writable()
+    why_not = deaths.reason(request) if model is None else ""
+    fast = fast and not why_not
+    try:
+        result = _compute(request, identity, own, device, fast, report)
+    except (MemoryError, RuntimeError) as error:
+        from coupling_core.engine.out_of_memory import is_out_of_memory
+
+        if not is_out_of_memory(error):
+            raise
+        named = request if own is None else None
+        raise ComputeError(_too_little_memory(error, named, device)) from error
+    if own is None and identity["kind"] != "hub":  # the hub's commits never change
+        _require_unchanged(request, identity)
+    elif own is None:  # but their config may have come with the weights, and tell more of them
+        result = replace(result, identity=identify(request))
+    if not fast:
+        told = {"fast": False, "why_not_fast": why_not or "it was asked for"}
+        result = replace(result, provenance=dict(result.provenance) | told)
+    return result if store is None else _put(result, store, unkeyed, report)
+
+
+def find_stored(request: Request, store: Store, identity: dict[str, Any]) -> Result | None:
+    """What the store has for a request, without computing or importing torch.
+
+    Raises:
+        InputError: where K exceeds the width of the stored result's model.
+    """
+    found = store.find(request, identity)
+    if found is None and request.final_norm == "exclude":
+        # A model without a final norm has one result for both conventions.
+        other = store.find(replace(request, final_norm="include"), identity)
+        found = other if other and not other.provenance.get("final_norm", True) else None
+    if found is not None and found.k_max:
+        require_k(found, request.k)
+    return found
+
+
+def _compute(
+    request: Request,
+    identity: dict[str, Any],
+    own: Any,
+    device: str | None,
+    fast: bool,
+    report: Report,
+) -> Result:
+    report(Progress("loading"))
+    with startup.importing(None if own else request):
+        from coupling_core.engine import hardware, loading, ways_taken
+        from coupling_core.measuring import kinds
+
+    loaded = replace(own or loading.load(request, device, report), fast=fast)
+    # Even a model that is named runs what somebody put into its classes, or hooked onto it.
+    foreign = "" if own else loading.own_code(loaded.model)
+    start = time.perf_counter()
+    with (
+        hardware.threads_for(loaded.model),
+        loading.evaluating(loaded.model),
+        loading.in_float32(loaded.model, loaded.device),
+    ):
+        report(Progress("tracing"))
+        with ways_taken.noting() as notes:
+            result = kinds.compose(request, identity, loaded, report)
+    cost: dict[str, Any] = {
+        "derivative_error": notes.derivative_error,
+        "ways": dict(notes.ways),
+        "seconds": time.perf_counter() - start,
+        "peak_memory_bytes": hardware.peak_memory(loaded.device),
+    }
+    if foreign:
+        cost["not_stored"] = f"the program that measured changes what models compute: {foreign}"
+    return replace(result, provenance=dict(result.provenance) | cost)
+
+
+def _put(result: Result, store: Store, unkeyed: str, report: Report) -> Result:
+    """Store a result, or say in it why it is not."""
+    made = dict(result.provenance)
+    if unkeyed:
+        made["not_stored"] = (
+            f"code of your own runs in the module, which no key tells from other code: {unkeyed}. "
+            'To store it, name what you did: measure(..., variant="...")'
+        )
+    if "not_stored" in made:
+        _log.warning("the result is not stored: %s", made["not_stored"])
+        return replace(result, provenance=made)
+    report(Progress("saving", 1, 1, result))
+    result = replace(result, key=store.key(result.request, result.identity))
+    store.put(result)
+    return result
+
+
+def _require_module(tokenizer: Any, variant: str) -> None:
+    """Refuse what belongs to a module of one's own where none came."""
+    given = ["tokenizer"] * (tokenizer is not None) + ["variant"] * bool(variant)
+    if given:
+        raise InputError(
+            f"{' and '.join(given)} came without a model: pass the module that it belongs to, or "
+            "leave it out"
+        )
+
+
+def _require_unchanged(request: Request, identity: dict[str, Any]) -> None:
+    """Refuse numbers of weights that may have been replaced while they were read."""
+    try:
+        changed = identify(request) != identity
+    except InputError as error:
+        raise ComputeError(f"the model went away while it was measured: {error}") from error
+    if changed:
+        raise ComputeError(
+            f"the files of {request.model} changed while they were measured, and what came out "
+            "belongs to neither the old ones nor the new: measure again"
+        )
+
+
+def _too_little_memory(error: Exception, request: Request | None, device: str | None) -> str:
+    """What was needed, and what would fit where the request names its model."""
+    from coupling_core.engine.out_of_memory import asked_bytes, relieve
+
+    traceback.clear_frames(error.__traceback__)  # they hold what had been computed
+    relieve()
+    asked = asked_bytes(error)
+    lead = "memory ran out while measuring" + f": {size(asked)} more were asked for" * bool(asked)
+    if request is None:
+        return f"{lead}; {REMEDY}"
+    from coupling_core.measuring.memory import fit
+    from coupling_core.measuring.probe import probe
+
+    try:
+        found = fit(request, probe(request, rehearse=False), count_tokens(request), device)
+    except (CouplingError, MemoryError, RuntimeError):  # there is not even room to look
+        return f"{lead}; {REMEDY}"
+    remedy = REMEDY if found.memory.fits else found.remedy
+    return (
+        f"{lead}; about {size(found.memory.needed)} are needed in all, and "
+        f"{size(found.memory.free)} may be used now: {remedy}"
+    )

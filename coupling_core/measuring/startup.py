@@ -1,0 +1,71 @@
+"""What a fresh process spares on its way to the first measurement.
+
+To import torch and transformers makes a million objects that stay, which the garbage collector
+would go through again and again, and once more when the process ends: a third of all the time that
+a fresh command takes besides measuring. And while they are imported, the disk may read weights.
+"""
+
+import gc
+import os
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import psutil
+
+from coupling_core.base.records import Request
+from coupling_core.sources import hub
+from coupling_core.sources.identity import locate
+
+_ENGINE = "coupling_core.measuring.kinds"
+_SHARE = 0.5
+"""Of the free memory: larger weights would push themselves out of it before they are used."""
+_AT_ONCE = 2**20
+"""Bytes: of a longer piece Linux reads the beginning only."""
+
+
+@contextmanager
+def importing(request: Request | None = None) -> Iterator[None]:
+    """While the engine is imported for the first time, nothing is collected, and weights are read.
+
+    Args:
+        request: names the model that is measured next; None where it is in memory.
+    """
+    if _ENGINE in sys.modules:
+        yield
+        return
+    if request is not None and request.untrained is None:
+        _read_ahead(request)
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+        gc.freeze()
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+def _read_ahead(request: Request) -> None:
+    """Let the disk bring a model's weights into memory; nobody waits for it."""
+    if not hasattr(os, "posix_fadvise"):  # macOS
+        return
+    files = {path: path.stat().st_size for path in _weights(request)}
+    if sum(files.values()) < _SHARE * psutil.virtual_memory().available:
+        threading.Thread(target=_advise, args=(files,), daemon=True).start()
+
+
+def _advise(files: Mapping[Path, int]) -> None:
+    for path, size in files.items():
+        with suppress(OSError), path.open("rb") as file:
+            for start in range(0, size, _AT_ONCE):
+                os.posix_fadvise(file.fileno(), start, _AT_ONCE, os.POSIX_FADV_WILLNEED)
+
+
+def _weights(request: Request) -> list[Path]:
+    source = locate(request)
+    is_hub = source.kind == "hub"
+    folder = hub.snapshot(source.location, source.digest) if is_hub else source.converted
+    return list(folder.glob("*.safetensors"))

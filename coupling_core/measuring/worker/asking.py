@@ -1,0 +1,197 @@
+"""Measuring in a process of its own, and what is done where that dies."""
+
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from coupling_core.base.errors import ComputeError
+from coupling_core.base.records import Request
+from coupling_core.base.results import Progress, Result
+from coupling_core.measuring import deaths
+from coupling_core.measuring.measure import REMEDY, Report, measure
+from coupling_core.measuring.worker import serving
+from coupling_core.measuring.worker.process import Death, Died, Process, Teller
+from coupling_core.sources import hub
+from coupling_core.sources.identity import locate
+from coupling_core.store.disk import Store
+
+ENGINE = ("coupling_core.measuring.kinds", "coupling_core.measuring.cost")
+"""What a worker imports before it runs anything: torch, and all of ours that needs it."""
+
+GRACE = 10.0
+"""Seconds that a measurement has to end in, once nobody waits for it; then its process is ended."""
+
+TRIES = 3
+"""How many processes a call is given that die for no fault of its own."""
+
+_log = logging.getLogger(__name__)
+_stores: dict[Path, Store] = {}
+
+
+class Worker:
+    """Runs what it is asked to in a process of its own; safe to call from any thread.
+
+    Args:
+        modules: that the process imports first.
+        grace: seconds that a call has to end in, once nobody waits for it.
+    """
+
+    def __init__(
+        self,
+        modules: Sequence[str] = ENGINE,
+        grace: float = GRACE,
+    ) -> None:
+        self._modules, self._grace = modules, grace
+        self._lock = threading.Lock()
+        self._process: Process | None = None
+
+    @property
+    def pid(self) -> int | None:
+        """Of its process; None where none lives."""
+        process = self._process
+        return process.pid if process and process.death is None else None
+
+    def measure(
+        self,
+        request: Request,
+        store: Store,
+        *,
+        device: str | None = None,
+        progress: Report | None = None,
+        by: Callable[..., Result] = measure,
+    ) -> Result:
+        """Answer a request; arguments and errors are those of `measure`, which does it there.
+
+        Another function `by` may do it in its place.
+
+        What was told last is told again where nothing new comes for a while, so that an error that
+        `progress` raises also ends a step that takes long: after a time of grace, with its process.
+
+        Raises:
+            ComputeError: also where the process died of it.
+        """
+        work = partial(_measured, by, request, store, device)
+        return store.get(self.call(work, about=request, progress=progress))
+
+    def prepare(self, request: Request, device: str | None = None) -> None:
+        """Begin to bring a model into memory, where nothing has to be fetched or converted."""
+        work = partial(self._quietly, partial(_prepared, request, device))
+        threading.Thread(target=work, name="preparing", daemon=True).start()
+
+    def forget(self, location: str, digest: str) -> None:
+        """Let go of a model, and of the files that it keeps open."""
+        if self.pid is not None:
+            self.call(partial(_forgotten, location, digest))
+
+    def call(
+        self,
+        work: Callable[..., Any],
+        *,
+        about: Request | None = None,
+        progress: Report | None = None,
+    ) -> Any:
+        """Run a function of a module there, and wait for what it gives; there, run it at once.
+
+        Args:
+            work: the function with its arguments, which can be pickled.
+            about: of which model it runs: where that ends the process, it is remembered, and tried
+                once more by the definition alone (see `deaths`).
+            progress: given to the function under this name, and told here what it is told there,
+                though not each of many steps.
+
+        Raises:
+            ComputeError: where the process died of it.
+            Exception: what the function raised, or `progress` did.
+        """
+        if serving.serves:
+            return work() if progress is None else work(progress=progress)
+        teller = Teller(progress) if progress else None
+        for again in range(TRIES):
+            if teller and again:
+                teller.tell(Progress("loading"))
+            try:
+                return self._alive().run(work, teller, self._grace)
+            except Died as died:
+                death, by_this = died.death, died.by_this
+            if not by_this:
+                continue
+            _tell(death, about)
+            if death.from_outside or about is None or not deaths.note(about, death.how):
+                break
+        raise ComputeError(_words(death, about))
+
+    def close(self) -> None:
+        """End the process, and whatever it is at."""
+        with self._lock:
+            if self._process:
+                self._process.end()
+
+    def _alive(self) -> Process:
+        with self._lock:
+            if self._process is None or self._process.death is not None:
+                self._process = Process(self._modules)
+            return self._process
+
+    def _quietly(self, work: Callable[[], Any]) -> None:
+        try:
+            self.call(work)
+        except Exception as error:  # whoever measures with it is told why
+            _log.warning("no model could be made ready: %s", type(error).__name__)
+
+
+def _measured(
+    measure: Callable[..., Result],
+    request: Request,
+    store: Store,
+    device: str | None,
+    progress: Report | None = None,
+) -> str:
+    """Runs there: the key of a result that is stored."""
+    # One for all calls: it remembers how much was written since it last looked at all results.
+    shelf = _stores.setdefault(store.root, store)
+    return measure(request, shelf, device=device, progress=progress).key
+
+
+def _prepared(request: Request, device: str | None) -> None:
+    """Runs there."""
+    from coupling_core.engine import loading  # torch
+
+    serving.give_way()
+    source = locate(request)
+    is_hub = source.kind == "hub"
+    folder = hub.snapshot(source.location, source.digest) if is_hub else source.converted
+    if source.is_converted and hub.cache.has_weights(folder):
+        loading.load(request, device)
+
+
+def _forgotten(location: str, digest: str) -> None:
+    """Runs there."""
+    from coupling_core.engine import loading  # torch
+
+    loading.forget(location, digest)
+
+
+def _tell(death: Death, about: Request | None) -> None:
+    fields = {"raised": death.stack}
+    if about:
+        fields |= {"model": about.model, "revision": about.revision or "", "kind": about.kind}
+    _log.error("a worker died of %s", death.how, extra=fields)
+
+
+def _words(death: Death, about: Request | None) -> str:
+    """For whoever waited: which model, how the process ended, and what may help."""
+    model = f" with {about.model}" if about else ""
+    if death.is_killed:
+        why, remedy = "as the system does where memory runs out", REMEDY
+    elif death.from_outside:
+        why, remedy = "from outside", "try again"
+    else:
+        why = "a fault inside the libraries that it computes with"
+        remedy = "try another model, or report it with the program's log"
+    return (
+        f"the worker process was ended by {death.how} while it computed{model}, {why}; what is "
+        f"stored and what others wait for is not touched: {remedy}"
+    )

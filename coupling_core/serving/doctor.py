@@ -1,0 +1,209 @@
+"""What is right and what is wrong with this installation: `coupling doctor`."""
+
+import platform
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, requires, version
+from pathlib import Path
+from typing import Literal
+
+import psutil
+from packaging.requirements import Requirement
+
+from coupling_core.base.errors import CouplingError
+from coupling_core.base.folders import free_bytes, user_cache
+from coupling_core.base.records import Request
+from coupling_core.base.settings import config_file, settings
+from coupling_core.base.units import size
+from coupling_core.measuring import deaths
+from coupling_core.serving import sign_in
+from coupling_core.sources import hub
+from coupling_core.sources.identity import ALIASES, locate
+from coupling_core.sources.suites import suites
+from coupling_core.store.disk import Store
+
+State = Literal["ok", "note", "wrong"]
+
+HUB_SECONDS = 5
+_ENOUGH_DISK = 2 * 10**9
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked at.
+
+    Args:
+        about: what it is.
+        state: "ok"; "note" for what is missing and may not be needed; "wrong" for what does not
+            work.
+        text: what was found, with a remedy where something is missing.
+    """
+
+    about: str
+    state: State
+    text: str
+
+
+def examine() -> Iterator[Finding]:
+    """Look at everything, one thing after the other; nothing here raises."""
+    for about, look in _LOOKS.items():
+        try:
+            yield from (Finding(about, state, text) for state, text in look())
+        except CouplingError as error:
+            yield Finding(about, "wrong", str(error))
+
+
+_Found = Iterator[tuple[State, str]]
+
+
+def _python() -> _Found:
+    yield "ok", f"{platform.python_version()}, {platform.system()} {platform.machine()}"
+
+
+def _packages() -> _Found:
+    """Whether what is installed is what this program was tested with."""
+    wanted = [Requirement(line) for line in requires("coupling-explorer") or ()]
+    for requirement in (r for r in wanted if r.marker is None or r.marker.evaluate()):
+        try:
+            found = version(requirement.name)
+        except PackageNotFoundError:
+            yield "wrong", f"{requirement.name} is missing: pip install '{requirement}'"
+            continue
+        if not requirement.specifier.contains(found, prereleases=True):
+            yield "wrong", f"{requirement.name} is {found}: pip install '{requirement}'"
+    names = ("torch", "transformers", "streamlit", "plotly", "bitsandbytes")
+    yield "ok", ", ".join(f"{name} {version(name)}" for name in names)
+
+
+def _devices() -> _Found:
+    import torch
+
+    from coupling_core.engine.hardware import choose_device, device_name, devices, free_memory
+
+    for name in devices():
+        device = choose_device(name)
+        what = f"{psutil.cpu_count()} cores" if name == "cpu" else device_name(device)
+        yield "ok", f"{name}: {what}, {size(free_memory(device))} free"
+    if not torch.cuda.is_available() and shutil.which("nvidia-smi"):
+        yield (
+            "wrong",
+            f"there is an NVIDIA GPU, and torch {torch.__version__} does not reach it: install the "
+            "build of torch for your CUDA",
+        )
+    if chosen := settings().device:
+        choose_device(chosen)
+
+
+def _memory() -> _Found:
+    memory, reserve = psutil.virtual_memory(), settings().memory_reserve
+    text = f"{size(memory.available)} of {size(memory.total)} free, {size(reserve)} kept in reserve"
+    yield ("ok" if memory.available > reserve else "wrong"), text
+
+
+def _store() -> _Found:
+    store = Store()
+    entries = store.entries()
+    own = [entry for entry in entries if not entry.read_only]
+    yield (
+        "ok",
+        f"{store.root}: {len(own)} results, {size(sum(entry.size for entry in own))} of "
+        f"{size(settings().store_bytes)}",
+    )
+    for layer in store.layers:
+        count = sum(entry.path.parent == layer for entry in entries)
+        yield ("ok" if count else "note"), f"{layer}: {count} results, read only"
+    if damaged := [entry.key for entry in entries if entry.problem]:
+        yield "wrong", f"{len(damaged)} results cannot be read: coupling runs rm {damaged[0]} ..."
+    store.require_writable()
+    yield from _room(store.root)
+
+
+def _models() -> _Found:
+    for alias in ALIASES:
+        source = locate(Request("-", model=alias))
+        if not Path(source.location).exists():
+            yield "note", f"{alias} is not installed: {ALIASES[alias].install}"
+        elif not source.is_converted:
+            yield "note", f"{alias} is converted at its first use, which takes half a minute"
+        else:
+            yield "ok", f"{alias} is ready"
+    for what, path in deaths.notes():
+        yield (
+            "note",
+            f"{what} ended the process that measured it, and is measured by the definition "
+            f"alone: delete {path} to try the fast way again",
+        )
+    here = [f"{s.name} ({len(s.here())} steps)" for s in suites().values() if s.here()]
+    yield ("ok" if here else "note"), f"suites of checkpoints: {', '.join(here) or 'none here'}"
+    yield from _room(user_cache())
+
+
+def _hub() -> _Found:
+    from huggingface_hub import constants, get_session
+
+    if constants.HF_HUB_OFFLINE:
+        yield "note", "HF_HUB_OFFLINE keeps it out of reach: only what is in its cache is offered"
+        return
+    try:
+        get_session().head(constants.ENDPOINT, timeout=HUB_SECONDS).raise_for_status()
+    except Exception as error:  # the client's network errors share no base class
+        why = type(error).__name__
+        yield "note", f"{constants.ENDPOINT} is out of reach ({why}): its cache works offline"
+        return
+    yield "ok", f"{constants.ENDPOINT} answers; its cache is {hub.cache.root()}"
+
+
+def _pictures() -> _Found:
+    import plotly.graph_objects as go
+
+    from coupling_core.figures.export import through_chromium
+
+    try:
+        through_chromium(go.Figure(layout={"width": 200, "height": 100}), ".svg")
+    except CouplingError as error:
+        yield "note", str(error)
+    else:
+        yield "ok", "SVG and PNG can be drawn"
+
+
+def _settings() -> _Found:
+    file = config_file()
+    where = f"{file} and the environment" if file.is_file() else "the environment"
+    changed = settings().model_dump(exclude_defaults=True)
+    text = ", ".join(f"{name} = {value!r}" for name, value in changed.items())
+    yield "ok", f"from {where}: {text or 'nothing is set'}"
+
+
+def _sign_in() -> _Found:
+    auth, allowed = sign_in.read_auth(), settings().sign_in
+    if allowed is None:
+        unused = "; [auth] of secrets.toml is not used: set sign_in" if auth else ""
+        yield ("note" if auth else "ok"), f"whoever reaches the app may use it{unused}"
+    elif wrong := sign_in.problem(auth):
+        yield "wrong", wrong
+    elif auth:
+        url = auth["server_metadata_url"]
+        yield "ok", f"{', '.join(allowed)} may use the app, by {url}"
+        if wrong := sign_in.provider_problem(url):
+            yield "wrong", wrong
+
+
+def _room(folder: Path) -> _Found:
+    free = free_bytes(folder)
+    yield ("ok" if free > _ENOUGH_DISK else "wrong"), f"{size(free)} free on the disk of {folder}"
+
+
+_LOOKS: dict[str, Callable[[], _Found]] = {
+    "settings": _settings,
+    "sign-in": _sign_in,
+    "python": _python,
+    "packages": _packages,
+    "devices": _devices,
+    "memory": _memory,
+    "store": _store,
+    "models": _models,
+    "hub": _hub,
+    "pictures": _pictures,
+}
+"""Each by what it is about."""

@@ -1,0 +1,385 @@
+"""Jobs: measurements that run behind whoever asked, one at a time.
+
+Whoever asks for the same thing joins the same job. Owners take turns: a class is not kept waiting
+by one who queued a hundred jobs, and one owner's jobs stay in their order. A job stops at its next
+step once nobody waits for it any more, and what a stopped or failed job had finished is kept.
+"""
+
+import logging
+import math
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Literal
+
+from coupling_core.base.errors import Cancelled, CouplingError, InputError
+from coupling_core.base.records import Request
+from coupling_core.base.results import Progress, Result
+from coupling_core.measuring.borrowing import Borrower, forget
+from coupling_core.measuring.measure import REMEDY, find_stored, measure
+from coupling_core.serving.heartbeat import Heartbeat
+from coupling_core.sources.identity import identify
+from coupling_core.store.disk import Store
+
+State = Literal["queued", "running", "done", "failed", "cancelled"]
+
+KEPT = 32
+"""How many ended jobs are remembered; one that did not end well may hold a partial result."""
+
+HOUR = 3600.0
+OWNERS = 1000
+"""How many owners' turns are remembered, the latest."""
+
+_ACTIVE: tuple[State, ...] = ("queued", "running")
+_DIED = (
+    "the worker died while it measured this; the program's log has the details, and another worker "
+    "has taken its place: try again"
+)
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class JobStatus:
+    """Where a job stands, at the moment of asking.
+
+    Args:
+        key: of the job: the store key of its request.
+        request: what was asked, by whoever asked first.
+        state: running and queued jobs are active, the others have ended.
+        place: in the queue: 0 is running (or ended), 1 is next.
+        progress: the last that was told of it; its partial result stays where the job was
+            cancelled or failed, and goes where the store has all of it.
+        error: why it failed, in plain words.
+        seconds: running time so far, 0 while it is queued.
+        owners: how many wait for it.
+        stored: key under which the store has the answer, "" until it does; a larger result that
+            was there before has a key of its own.
+    """
+
+    key: str
+    request: Request
+    state: State
+    place: int = 0
+    progress: Progress | None = None
+    error: str = ""
+    seconds: float = 0.0
+    owners: int = 0
+    stored: str = ""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What is not taken on; None is no limit.
+
+    Args:
+        waiting: jobs in the queue.
+        per_owner: jobs that one owner may have queued or running.
+        per_hour: jobs that one owner may start in an hour; to join another's costs nothing.
+    """
+
+    waiting: int | None = None
+    per_owner: int | None = None
+    per_hour: int | None = None
+
+
+@dataclass(eq=False)
+class _Job:
+    """A job as its queue sees it; changed under the lock only."""
+
+    key: str
+    request: Request
+    device: str | None = None
+    keep: bool = True
+    owners: set[str] = field(default_factory=set)
+    state: State = "queued"
+    progress: Progress | None = None
+    error: str = ""
+    started: float = 0.0
+    ended: float = 0.0
+    stored: str = ""
+
+
+class Jobs:
+    """A queue and its worker, which measures one thing at a time; safe to call from any thread.
+
+    Args:
+        store: where answers are looked up and put.
+        measure: does the work: called as `measure(request, store, device=..., progress=...)`, here
+            or in a process of its own, as `Worker.measure` does it. What it tells again is no news:
+            it asks whether anybody waits.
+        limits: what is refused.
+        forget: has it let go of a model, by hub id and commit.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        measure: Callable[..., Result] = measure,
+        limits: Limits | None = None,
+        forget: Callable[[str, str], None] = forget,
+    ) -> None:
+        self._store = store
+        self._measure = measure
+        self._limits = limits or Limits()
+        self._borrower = Borrower(measure, forget)
+        self._heartbeat = Heartbeat(store.root)
+        self._lock = threading.Lock()
+        self._running: _Job | None = None
+        self._queue: list[_Job] = []  # in the order of coming
+        self._turns: dict[str, int] = {}  # when each owner last had a turn, the latest last
+        self._started: dict[str, deque[float]] = {}  # when each owner started jobs
+        self._jobs: dict[str, _Job] = {}  # the last job of each key, the oldest first
+        self._worker: threading.Thread | None = None
+
+    def submit(
+        self, request: Request, owner: str, device: str | None = None, *, keep: bool = True
+    ) -> JobStatus:
+        """Ask for a result: join the job that is at it, or queue a new one.
+
+        Args:
+            request: what to measure.
+            owner: who waits for it, for instance a browser session.
+            device: where a new job computes; None takes the best. It is no part of what is asked:
+                who comes later joins a job on any device.
+            keep: whether weights that are fetched for it stay on this disk. Else they are deleted
+                once the queue comes to another model, or to its end.
+
+        Returns:
+            The job's status; done at once where the store has the answer.
+
+        Raises:
+            InputError: where the request names no model, or a limit is reached.
+            ComputeError: where a hub model is missing, gated or out of reach.
+        """
+        identity = identify(request)
+        key = self._store.key(request, identity)
+        found = find_stored(request, self._store, identity)  # reads a file: not under the lock
+        with self._lock:
+            self._tend()
+            job = self._active(key)
+            if is_new := job is None:
+                if found is None:
+                    self._admit(owner)
+                job = self._add(_Job(key, request, device, keep), found)
+            job.keep |= keep
+            job.owners.add(owner)
+            status = self._status(job)
+            if is_new and found is None:
+                _tell(status)
+            return status
+
+    def status(self, key: str) -> JobStatus | None:
+        """Where the last job with this key stands; None where there is none, or none any more."""
+        with self._lock:
+            self._tend()
+            job = self._jobs.get(key)
+            return self._status(job) if job else None
+
+    def leave(self, key: str, owner: str) -> None:
+        """Wait no longer; what nobody waits for is cancelled, a running job at its next step."""
+        with self._lock:
+            job = self._active(key)
+            if job is None or owner not in job.owners:
+                return
+            job.owners.remove(owner)
+            if not job.owners and job.state == "queued":
+                self._queue.remove(job)
+                job.state = "cancelled"
+                _tell(self._status(job))
+
+    def active(self) -> list[JobStatus]:
+        """The running job, then the queued ones in their order."""
+        with self._lock:
+            self._tend()
+            order = self._order()
+            return [self._status(job, order) for job in (*self._under_way(), *order)]
+
+    def _under_way(self) -> list[_Job]:
+        return [self._running] if self._running and self._running.state in _ACTIVE else []
+
+    def _active(self, key: str) -> _Job | None:
+        job = self._jobs.get(key)
+        return job if job and job.state in _ACTIVE else None
+
+    def _add(self, job: _Job, found: Result | None) -> _Job:
+        self._jobs.pop(job.key, None)
+        ended = [other.key for other in self._jobs.values() if other.state not in _ACTIVE]
+        for old in ended[: max(0, len(ended) + 1 - KEPT)]:
+            del self._jobs[old]
+        self._jobs[job.key] = job
+        if found:
+            job.state, job.stored = "done", found.key
+            return job
+        self._queue.append(job)
+        if self._worker is None:
+            self._start_worker()
+        return job
+
+    def _tend(self) -> None:
+        """Put another worker in the place of one that died: its job has failed."""
+        if self._worker is None or self._worker.is_alive():
+            return
+        job = self._running
+        if job and job.state == "running":
+            job.state, job.error, job.ended = "failed", _DIED, time.monotonic()
+            _tell(self._status(job), "the worker died")
+        self._start_worker()
+
+    def _start_worker(self) -> None:
+        self._worker = threading.Thread(target=self._work, name="measuring", daemon=True)
+        try:
+            self._worker.start()
+        except RuntimeError as error:  # no thread to be had: whoever asks next tries again
+            _log.error("the worker cannot be started: %s", error)
+
+    def _admit(self, owner: str) -> None:
+        """Refuse a new job beyond the limits, or count it."""
+        limits, now = self._limits, time.monotonic()
+        if limits.waiting is not None and len(self._queue) >= limits.waiting:
+            raise InputError(
+                f"the queue is full: {len(self._queue)} jobs wait already; try again in a few "
+                "minutes, or look at what is stored"
+            )
+        own = sum(owner in job.owners for job in (*self._under_way(), *self._queue))
+        if limits.per_owner is not None and own >= limits.per_owner:
+            raise InputError(
+                f"{own} of your jobs are under way, and no more are taken on at a time: wait for "
+                "one to end, or cancel one on the Runs page"
+            )
+        if limits.per_hour is None:
+            return
+        started = self._started.setdefault(owner, deque())
+        while started and now - started[0] > HOUR:
+            started.popleft()
+        if len(started) >= limits.per_hour:
+            wait = math.ceil((HOUR - (now - started[0])) / 60)
+            raise InputError(
+                f"you have started {len(started)} jobs within the hour, and no more are taken on: "
+                f"the next one in {wait} min"
+            )
+        started.append(now)
+        for idle in [who for who, times in self._started.items() if now - times[-1] > HOUR]:
+            del self._started[idle]
+
+    def _order(self) -> list[_Job]:
+        """The queued jobs in the order in which they will run, if nothing changes."""
+        turns, left, order = dict(self._turns), list(self._queue), []
+        while left:
+            order.append(_take_next(turns, left))
+        return order
+
+    def _status(self, job: _Job, order: Sequence[_Job] | None = None) -> JobStatus:
+        order = self._order() if order is None and job.state == "queued" else order or ()
+        end = time.monotonic() if job.state == "running" else job.ended
+        return JobStatus(
+            key=job.key,
+            request=job.request,
+            state=job.state,
+            place=order.index(job) + 1 if job.state == "queued" else 0,
+            progress=job.progress,
+            error=job.error,
+            seconds=end - job.started,
+            owners=len(job.owners),
+            stored=job.stored,
+        )
+
+    def _work(self) -> None:
+        while job := self._next():
+            self._heartbeat.beat(busy=True)
+            measure = self._measure if job.keep else self._borrower
+            try:
+                report = partial(self._report, job)
+                result = measure(job.request, self._store, device=job.device, progress=report)
+            except Cancelled:
+                self._end(job, "cancelled")
+            except BaseException as error:  # whatever it is, the worker outlives its job
+                is_plain = isinstance(error, CouplingError)
+                reason = str(error) if is_plain else type(error).__name__
+                self._end(job, "failed", error=_plain_words(error), reason=reason)
+            else:
+                self._end(job, "done", stored=result.key)
+        self._heartbeat.beat(busy=False)
+        try:
+            self._borrower.give_back()
+        except CouplingError as error:  # nobody waits any more to be told
+            _log.warning("%s", error)
+
+    def _next(self) -> _Job | None:
+        with self._lock:
+            self._running = _take_next(self._turns, self._queue) if self._queue else None
+            if self._running:
+                self._running.state = "running"
+                self._running.started = time.monotonic()
+                _tell(self._status(self._running))
+            else:
+                self._worker = None  # the next job starts another
+            return self._running
+
+    def _report(self, job: _Job, progress: Progress) -> None:
+        if progress is not job.progress:
+            self._heartbeat.beat(busy=True)
+        with self._lock:
+            job.progress = progress
+            # What is being saved is finished: to throw it away would spare nothing.
+            if not job.owners and progress.stage != "saving":
+                # Said at once: whoever asks while the measurement unwinds gets a job of his own.
+                job.state, job.ended = "cancelled", time.monotonic()
+                raise Cancelled("nobody waits for this measurement any more")
+
+    def _end(
+        self, job: _Job, state: State, *, error: str = "", stored: str = "", reason: str = ""
+    ) -> None:
+        with self._lock:
+            job.state, job.error, job.stored = state, error, stored
+            job.ended = time.monotonic()
+            if state == "done" and job.progress:
+                job.progress = replace(job.progress, partial=None)
+            _tell(self._status(job), reason)
+
+
+def _take_next(turns: dict[str, int], queue: list[_Job]) -> _Job:
+    """Take out the job whose turn it is, and note that its owners had their turn."""
+    job = min(queue, key=lambda job: min(turns.get(owner, 0) for owner in job.owners))
+    queue.remove(job)
+    latest = max(turns.values(), default=0)
+    for owner in job.owners:
+        turns.pop(owner, None)
+        turns[owner] = latest + 1
+    while len(turns) > OWNERS:
+        del turns[next(iter(turns))]
+    return job
+
+
+def _tell(status: JobStatus, reason: str = "") -> None:
+    """A line of the log, which names neither the prompt nor who asked.
+
+    Nor is an error quoted that nobody foresaw: it may quote the prompt.
+    """
+    fields: dict[str, object] = {
+        "key": status.key,
+        "model": status.request.model,
+        "revision": status.request.revision,
+        "kind": status.request.kind,
+        "seconds": round(status.seconds, 3),
+        "owners": status.owners,
+    }
+    if reason:
+        fields["reason"] = reason
+    event = "started" if status.state == "running" else status.state
+    _log.info("job %s", event, extra=fields)
+
+
+def _plain_words(error: BaseException) -> str:
+    if isinstance(error, CouplingError):
+        return str(error)
+    # By name: torch has one of its own, and is not imported here; and some come from a worker.
+    if type(error).__name__ in ("MemoryError", "OutOfMemoryError"):
+        return f"memory ran out while measuring: {REMEDY}"
+    _log.error("A measurement failed", exc_info=error)
+    return (
+        f"the measurement failed in a way that was not foreseen ({type(error).__name__}: {error}); "
+        "the program's log has the details: try again, or report it with them"
+    )

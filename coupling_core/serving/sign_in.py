@@ -1,0 +1,92 @@
+"""Who may use the app where people sign in, and what Streamlit needs to know of their provider."""
+
+import json
+import tomllib
+import urllib.request
+from collections.abc import Collection, Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from coupling_core.base.errors import InputError
+
+ANYONE = "*"
+"""In place of addresses: whoever the provider lets sign in."""
+
+SECRET_LENGTH = 32
+"""Characters of `cookie_secret` at least: who guesses it can forge anybody's cookie."""
+
+SECONDS = 5
+_FILES = (Path("~/.streamlit/secrets.toml"), Path(".streamlit/secrets.toml"))
+_NEEDED = ("redirect_uri", "cookie_secret", "client_id", "client_secret", "server_metadata_url")
+
+
+def read_auth() -> Mapping[str, Any] | None:
+    """The section `[auth]` of the secrets that Streamlit would read here; None where there is none.
+
+    Raises:
+        InputError: where a file of secrets cannot be read.
+    """
+    found: dict[str, Any] = {}
+    for path in (file.expanduser() for file in _FILES):
+        try:
+            found |= tomllib.loads(path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            continue
+        except (OSError, ValueError) as error:
+            raise InputError(f"{path} cannot be read as TOML: {error}") from error
+    return found.get("auth")
+
+
+def problem(auth: Mapping[str, Any] | None) -> str:
+    """Why nobody can sign in; "" where nothing is known to be wrong.
+
+    Args:
+        auth: the section `[auth]` of Streamlit's secrets, None where there is none.
+    """
+    if find_spec("authlib") is None:
+        return "nobody can sign in, since Authlib is missing: pip install authlib"
+    if not isinstance(auth, Mapping):
+        return "nobody can sign in, since Streamlit's secrets.toml has no section [auth]: write it"
+    if missing := [name for name in _NEEDED if not isinstance(auth.get(name), str)]:
+        return (
+            f"nobody can sign in, since [auth] of secrets.toml lacks {', '.join(missing)}: add it"
+        )
+    if not auth["redirect_uri"].endswith("/oauth2callback"):
+        return (
+            "nobody can sign in, since redirect_uri in [auth] of secrets.toml must be the app's "
+            "address followed by /oauth2callback"
+        )
+    if not auth["server_metadata_url"].startswith(("https://", "http://")):
+        return "nobody can sign in, since server_metadata_url in [auth] must begin with https://"
+    if len(auth["cookie_secret"]) < SECRET_LENGTH:
+        return (
+            f"nobody can sign in, since cookie_secret in [auth] of secrets.toml has less than "
+            f"{SECRET_LENGTH} characters and could be guessed: give a random one"
+        )
+    return ""
+
+
+def provider_problem(url: str) -> str:
+    """Why the provider cannot sign anybody in at this moment; "" where it answers.
+
+    Args:
+        url: its `server_metadata_url`, which begins with http.
+    """
+    try:
+        with urllib.request.urlopen(url, timeout=SECONDS) as answer:  # nosec B310  # `problem` looked
+            json.load(answer)["authorization_endpoint"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        return f"{url} does not answer as a provider of OpenID Connect ({error})"
+    return ""
+
+
+def admits(allowed: Collection[str], address: str) -> bool:
+    """Whether an address is among those allowed, by itself or by its domain."""
+    _, at, domain = address.rpartition("@")
+    return not {_folded(address), _folded(f"*{at}{domain}")}.isdisjoint(map(_folded, allowed))
+
+
+def _folded(address: str) -> bytes:
+    """Without the case of its letters; of bytes, since other alphabets fold into Latin letters."""
+    return address.encode().lower()

@@ -1,0 +1,11 @@
+"""Which model, which prompt, and where they come from; without torch.
+
+identity        who a model is: its files, and the hashes that name it
+file_hashes     hashes of a model's files, remembered
+identity_form   which earlier identities count no longer
+hub             models of the hub: naming, asking, fetching, cleaning
+catalogue       the models of the papers' Table 1, and a user's own
+suites          training runs whose every step can be measured
+prompts         texts and data sets, and samples of them
+tokens          a prompt's tokens as texts that people can read
+"""

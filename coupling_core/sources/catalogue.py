@@ -1,0 +1,200 @@
+"""The catalogue of models, as data: those of the papers' Table 1, and a user's own.
+
+sweeps/models.csv           comes with a checkout
+<user's cache>/models.csv   extends it, and replaces models of the same id
+"""
+
+import csv
+import io
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import astuple, dataclass, fields
+from pathlib import Path
+from typing import Any, TypeVar
+
+from coupling_core.base.errors import InputError
+from coupling_core.base.folders import SWEEPS, user_cache
+from coupling_core.base.textfiles import csv_rows
+from coupling_core.base.writing import refused_write, write_whole
+
+FILE = "models.csv"
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class CatalogueModel:
+    """A model, and what is known of it.
+
+    Args:
+        id: what `--model` takes: a hub id, a folder, an alias.
+        family: such as "Llama-2"; "" where it has none.
+        parameters: how many.
+        layers: blocks.
+        width: d, of the residual stream.
+        training_tokens: how many it was trained on; None where that is not known.
+        score: on benchmarks, in percent; None where it is not known.
+        positions: how it encodes them, such as "RoPE".
+        tuned: whether it was tuned to instructions.
+        source: where these numbers are from.
+        note: doubts about them.
+    """
+
+    id: str
+    family: str
+    parameters: int
+    layers: int
+    width: int
+    training_tokens: int | None = None
+    score: float | None = None
+    positions: str = ""
+    tuned: bool = False
+    source: str = ""
+    note: str = ""
+
+
+def catalogue() -> list[CatalogueModel]:
+    """The shipped models with the user's own, which replace those of the same id.
+
+    Raises:
+        InputError: where a file of them cannot be read.
+    """
+    found: dict[str, CatalogueModel] = {}
+    for path in (SWEEPS / FILE, user_cache() / FILE):
+        if path.is_file():
+            found |= {model.id: model for model in read_catalogue(path)}
+    return list(found.values())
+
+
+def read_catalogue(path: Path) -> list[CatalogueModel]:
+    """The models of a CSV file, in their order.
+
+    Raises:
+        InputError: where the file cannot be read, or a cell is not as expected, by line and column.
+    """
+    return parse_models(csv_rows(path, COLUMNS), str(path))
+
+
+def parse_models(rows: Iterable[tuple[int, Mapping[str, str]]], where: str) -> list[CatalogueModel]:
+    """The models of rows of text.
+
+    Args:
+        rows: the number of each, and its cells by `COLUMNS`.
+        where: what they are of, as a complaint names it.
+
+    Raises:
+        InputError: where a cell is not as expected, by line and column.
+    """
+    found: dict[str, CatalogueModel] = {}
+    for line, row in rows:
+        try:
+            model = _model(row)
+            if model.id in found:
+                raise ValueError(f"model {model.id} stands there twice")
+        except ValueError as error:
+            raise InputError(f"{where}, line {line}, {error}") from error
+        found[model.id] = model
+    return list(found.values())
+
+
+def cells(models: Iterable[CatalogueModel]) -> list[dict[str, str]]:
+    """Models as rows of text, by `COLUMNS`."""
+    return [dict(zip(COLUMNS, map(_cell, astuple(model)), strict=True)) for model in models]
+
+
+def keep_own(models: Iterable[CatalogueModel]) -> Path:
+    """Keep, in the user's own file, the models that are not as they were shipped.
+
+    Raises:
+        InputError: where it cannot be written.
+        ComputeError: where the disk is full.
+    """
+    shipped = read_catalogue(SWEEPS / FILE) if (SWEEPS / FILE).is_file() else []
+    own = [model for model in models if model not in shipped]
+    write_catalogue(user_cache() / FILE, own)
+    return user_cache() / FILE
+
+
+def write_catalogue(path: Path, models: Iterable[CatalogueModel]) -> None:
+    """Write models as a CSV file: the whole of it, or nothing.
+
+    Raises:
+        InputError: where it cannot be written.
+        ComputeError: where the disk is full.
+    """
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(cells(models))
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, text.getvalue().encode())
+    except OSError as error:
+        raise refused_write(error, path, "choose a folder that you may write to") from error
+
+
+def _model(row: Mapping[str, str]) -> CatalogueModel:
+    values = {}
+    for field, column in zip(fields(CatalogueModel), COLUMNS, strict=True):
+        try:
+            values[field.name] = _READERS[field.name](row[column].strip())
+        except ValueError as error:
+            came = repr(row[column])[:60] if row[column].strip() else "nothing"
+            raise ValueError(f"column {column}: expected {error}, and {came} came") from error
+    return CatalogueModel(**values)
+
+
+def _name(text: str) -> str:
+    if not text:
+        raise ValueError("what --model takes")
+    return text
+
+
+def _count(text: str) -> int:
+    if not re.fullmatch(r"[1-9][0-9]{0,17}", text):
+        raise ValueError("a whole number from 1, in digits")
+    return int(text)
+
+
+def _percent(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 <= value <= 100:
+        raise ValueError("a number from 0 to 100, or nothing")
+    return value
+
+
+def _yes(text: str) -> bool:
+    if text not in ("yes", ""):
+        raise ValueError("yes, or nothing")
+    return text == "yes"
+
+
+def _perhaps(read: Callable[[str], T]) -> Callable[[str], T | None]:
+    return lambda text: read(text) if text else None
+
+
+_READERS: Mapping[str, Callable[[str], Any]] = {
+    "id": _name,
+    "family": str,
+    "parameters": _count,
+    "layers": _count,
+    "width": _count,
+    "training_tokens": _perhaps(_count),
+    "score": _perhaps(_percent),
+    "positions": str,
+    "tuned": _yes,
+    "source": str,
+    "note": str,
+}
+COLUMNS = ("model", *list(_READERS)[1:])
+"""Of the file: the id stands in the column `model`."""
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else ""
+    return "" if value is None else str(value)

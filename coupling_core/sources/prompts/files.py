@@ -1,0 +1,86 @@
+"""Own prompts: one a line, JSONL or CSV with a category and a difficulty, a folder of images."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from coupling_core.base.errors import InputError
+from coupling_core.base.images import read_image
+from coupling_core.base.textfiles import csv_rows, read_text
+from coupling_core.sources.prompts.prompt import Prompt
+
+IMAGES = (".png", ".jpg", ".jpeg", ".webp")
+"""What the images of a folder end in."""
+
+_EXPECTED = """expected JSON such as {"prompt": "...", "category": "art", "difficulty": 1}"""
+
+
+def read_file(path: Path) -> list[Prompt]:
+    """The prompts of a file in their order, with their lines as rows; blank lines are skipped.
+
+    Of a folder, its images by name; those in a folder of their own have its name as category.
+
+    Raises:
+        InputError: where it cannot be read, is not what its ending says, or has no prompt.
+    """
+    if path.is_dir():
+        return _from_folder(path)
+    match path.suffix:
+        case ".jsonl":
+            found = list(_from_json(path))
+        case ".csv":
+            found = list(_from_csv(path))
+        case _:
+            lines = enumerate(read_text(path).split("\n"), 1)
+            found = [Prompt(line, path.name, number) for number, line in lines if line.strip()]
+    if not found:
+        raise InputError(
+            f"{path} has no prompt: expected one a line, or a field or column 'prompt'"
+        )
+    return found
+
+
+def files_of(path: Path) -> list[Path]:
+    """The file itself, or the images of a folder by name."""
+    if not path.is_dir():
+        return [path]
+    return sorted(file for file in path.rglob("*") if file.suffix.lower() in IMAGES)
+
+
+def _from_folder(path: Path) -> list[Prompt]:
+    files = files_of(path)
+    if not files:
+        raise InputError(f"the folder {path} has no image: expected {', '.join(IMAGES)}")
+    return [
+        Prompt(read_image(file), path.name, number, "" if file.parent == path else file.parent.name)
+        for number, file in enumerate(files, 1)
+    ]
+
+
+def _from_json(path: Path) -> Iterator[Prompt]:
+    for number, line in enumerate(read_text(path).split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            yield Prompt.of(_object(line), path.name, number)
+        except ValueError as error:
+            raise InputError(f"{path}, line {number}: {_EXPECTED}; {error}") from error
+
+
+def _object(line: str) -> dict[str, Any]:
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise ValueError("this is no JSON") from error
+    if not isinstance(found, dict):
+        raise ValueError("this is no object in braces")
+    return found
+
+
+def _from_csv(path: Path) -> Iterator[Prompt]:
+    for number, cells in csv_rows(path, ("prompt",)):
+        try:
+            yield Prompt.of(cells, path.name, number)
+        except ValueError as error:
+            raise InputError(f"{path}, line {number}: {error}") from error

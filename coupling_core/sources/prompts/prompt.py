@@ -1,0 +1,85 @@
+"""One prompt, and where it stands in its source."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from coupling_core.base.images import shown
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """A text to measure.
+
+    Args:
+        text: as the tokenizer gets it; an image as a data URI.
+        source: the name of its data set or file; "text" where it stands in the sweep itself.
+        row: where it is there: a file's line, counted from 1, or a row of the split, counted from
+            0 as the hub's viewer does.
+        category: such as a subject; "" where none is known.
+        difficulty: on the source's own scale, higher is harder; None where none is known.
+    """
+
+    text: str
+    source: str
+    row: int
+    category: str = ""
+    difficulty: float | None = None
+
+    @property
+    def words(self) -> str:
+        """The text for people; an image in words."""
+        return shown(self.text)
+
+    @classmethod
+    def of(cls, fields: Mapping[str, Any], source: str, row: int) -> "Prompt":
+        """The prompt of a record with `prompt` and perhaps `category` and `difficulty`.
+
+        Args:
+            fields: the record; what else it has is left alone.
+            source: the name of what it stands in.
+            row: where it stands there.
+
+        Raises:
+            ValueError: what is wrong with it, in words that follow a colon.
+        """
+        text, category = fields.get("prompt"), fields.get("category")
+        difficulty = _number(fields.get("difficulty"))
+        if not isinstance(text, str):
+            raise ValueError(f"prompt is a text, and {_shown(text)} came")
+        if not text.strip():
+            raise ValueError("prompt is empty")
+        if not isinstance(category, str | None):
+            raise ValueError(f"category is a text, and {_shown(category)} came")
+        if not _is_finite_or_none(difficulty):
+            raise ValueError(f"difficulty is a number, and {_shown(difficulty)} came")
+        _require_unicode(text)
+        _require_unicode(category or "")
+        return cls(text, source, row, category or "", difficulty)
+
+
+def _require_unicode(text: str) -> None:
+    """Refuse halves of characters, which no file and no tokenizer takes."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(f"character {error.start + 1} is half of one, and no Unicode") from error
+
+
+def _number(value: Any) -> Any:
+    """A whole number or a text of a number as a float, no text as None, all else as it is."""
+    if value == "":
+        return None
+    try:
+        return float(value) if type(value) in (int, str) else value
+    except (OverflowError, ValueError):
+        return value
+
+
+def _is_finite_or_none(value: object) -> bool:
+    return value is None or (isinstance(value, float) and math.isfinite(value))
+
+
+def _shown(value: object) -> str:
+    return "none" if value is None else repr(value)[:60]

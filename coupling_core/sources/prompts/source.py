@@ -1,0 +1,116 @@
+"""What a sweep's table [[prompts]] says."""
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, fields
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from coupling_core.base.errors import InputError
+from coupling_core.sources.prompts.benchmarks import BENCHMARKS, Benchmark
+
+_KINDS = ("text", "file", "dataset")
+_OF_A_DATASET = ("config", "split", "revision", "folder")
+_PATHS = ("file", "folder")
+_NUMBERS = ("sample", "seed")
+_SPLIT = re.compile(r"\w{1,50}", re.ASCII)
+
+
+@dataclass(frozen=True)
+class PromptSource:
+    """Where prompts come from: one of `text`, `file` and `dataset`, and what is taken of it.
+
+    Args:
+        text: a prompt.
+        file: of own prompts, or a folder of images.
+        dataset: the name of a data set, one of `BENCHMARKS`.
+        config: one of its configurations; the data set's first unless told.
+        split: of the data set; the one that `BENCHMARKS` names unless told.
+        revision: branch, tag or commit on the hub; unless told, the main branch as it was when it
+            was first read here.
+        folder: a copy of the data set on this disk, laid out as on the hub.
+        sample: how many prompts to draw; None takes all, in their order.
+        seed: of the sample.
+
+    Raises:
+        InputError: where this names no source, or more than one, or what does not fit it.
+    """
+
+    text: str | None = None
+    file: Path | None = None
+    dataset: str | None = None
+    config: str | None = None
+    split: str | None = None
+    revision: str | None = None
+    folder: Path | None = None
+    sample: int | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        given = [name for name in _KINDS if getattr(self, name) is not None]
+        if len(given) != 1:
+            came = " and ".join(given) or "none"
+            raise InputError(f"prompts: give one of {', '.join(_KINDS)}, and {came} came")
+        if self.dataset is not None:
+            self._check_dataset(self.dataset)
+        elif wrong := [name for name in _OF_A_DATASET if getattr(self, name) is not None]:
+            raise InputError(f"prompts: {wrong[0]} goes with a dataset, and {given[0]} came")
+        if self.text is not None and not self.text.strip():
+            raise InputError("prompts: text is empty")
+        if self.sample is not None and self.sample < 1:
+            raise InputError(f"prompts: sample is a number from 1, and {self.sample} came")
+
+    def _check_dataset(self, name: str) -> None:
+        if name not in BENCHMARKS:
+            raise InputError(f"prompts: {unknown('dataset', name, BENCHMARKS)}")
+        forms = self.benchmark.forms
+        if self.config is not None and self.config not in forms:
+            raise InputError(f"prompts: {unknown(f'config of {name}', self.config, forms)}")
+        if self.split is not None and not _SPLIT.fullmatch(self.split):
+            raise InputError(
+                f"prompts: split is a name such as 'test' or 'validation', and {self.split!r} came"
+            )
+        if self.revision is not None and self.folder is not None:
+            raise InputError("prompts: revision is of the hub, and a folder came: give one of both")
+
+    @property
+    def benchmark(self) -> Benchmark:
+        """The data set."""
+        return BENCHMARKS[str(self.dataset)]
+
+    @classmethod
+    def parse(cls, table: Mapping[str, Any], base: Path = Path()) -> "PromptSource":
+        """Read a table of a TOML file.
+
+        Args:
+            table: its keys are the arguments above.
+            base: the file's folder, which paths are relative to.
+
+        Raises:
+            InputError: on an unknown key, a value of another type, or what does not fit together.
+        """
+        known = [field.name for field in fields(cls)]
+        for key, value in table.items():
+            if key not in known:
+                raise InputError(f"prompts: {unknown('key', key, known)}")
+            wanted = int if key in _NUMBERS else str
+            if type(value) is not wanted:
+                kind = "a whole number" if wanted is int else "a text in quotes"
+                raise InputError(f"prompts: {key} is {kind}, and {value!r} came")
+        paths = {key: base / _expanded(table[key]) for key in _PATHS if key in table}
+        return cls(**{**table, **paths})
+
+
+def _expanded(path: str) -> Path:
+    try:
+        return Path(path).expanduser()
+    except RuntimeError as error:
+        raise InputError(f"prompts: {path!r} begins with a home that is not known") from error
+
+
+def unknown(what: str, name: str, known: Collection[str]) -> str:
+    """What is said of a name that is none of those known, with the nearest of them."""
+    near = get_close_matches(name.lower(), known, 1) or get_close_matches(name, known, 1)
+    meant = f" (did you mean {near[0]!r}?)" if near else ""
+    return f"{what} {name!r} is unknown{meant}: expected one of {', '.join(known)}"

@@ -1,0 +1,147 @@
+"""A prompt's tokens, as texts that people can read, without torch."""
+
+import re
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any
+
+from coupling_core.base.errors import CouplingError
+from coupling_core.base.images import is_image
+from coupling_core.base.records import Request
+from coupling_core.sources import hub
+from coupling_core.sources.identity import config_of, locate
+
+CHARACTERS = 3
+"""Characters a token where tokens cannot be counted yet: few, so that memory is not promised."""
+
+PATCHES = 14
+"""Along a side of an image: 224 pixels in patches of 16."""
+BEFORE_PATCHES = 2
+"""Tokens before those of the patches, a few."""
+
+_SIGNS = str.maketrans({" ": "␣", "\n": "⏎", "\r": "␍", "\t": "⇥", "\xa0": "⍽"})
+_SEEN_SPACE = re.compile(r"(?<=\S) (?=\S)")
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """A tokenised prompt.
+
+    Args:
+        texts: what each token stands for, readable.
+        ids: the token ids.
+        special: whether the tokenizer added the token (beginning of sequence, [SEP], ...).
+    """
+
+    texts: tuple[str, ...]
+    ids: tuple[int, ...]
+    special: tuple[bool, ...]
+
+
+def tokenize(request: Request) -> Tokens | None:
+    """Tokenise a request's prompt with the model's own special tokens, no chat template.
+
+    Returns:
+        The tokens, or None where the tokenizer is not on this disk yet, or cannot be read: to load
+        the model then says why.
+    """
+    try:
+        path = _tokenizer_file(request)
+        if path is None or not isinstance(request.prompt, str):
+            return None
+        tokenizer, byte_level = _tokenizer(path, path.stat().st_mtime_ns)
+    except (CouplingError, OSError, ValueError):
+        return None
+    encoding = tokenizer.encode(request.prompt)
+    return Tokens(
+        texts=readable(encoding.tokens, byte_level),
+        ids=tuple(encoding.ids),
+        special=tuple(bool(flag) for flag in encoding.special_tokens_mask),
+    )
+
+
+def count_tokens(request: Request) -> int:
+    """Tokens of a request's prompt; a guess where they cannot be counted yet."""
+    if not isinstance(request.prompt, str):
+        return len(request.prompt)
+    if is_image(request.prompt):
+        return _count_patches(request)
+    tokens = tokenize(request)
+    return len(tokens.ids) if tokens else len(request.prompt) // CHARACTERS + 1
+
+
+def _count_patches(request: Request) -> int:
+    """Tokens of an image by the sizes of its model's config; the most common ones where unknown."""
+    config = config_of(request)
+    try:
+        side = int(config["image_size"]) // int(config["patch_size"])
+    except (KeyError, TypeError, ValueError, ZeroDivisionError):
+        side = PATCHES
+    return side**2 + BEFORE_PATCHES
+
+
+def readable(pieces: list[str], byte_level: bool) -> tuple[str, ...]:
+    r"""Turn a vocabulary's pieces into text: byte-level and sentencepiece spaces, newlines, UTF-8.
+
+    Bytes that are only part of a character are written as hexadecimal, such as `\xe2`.
+    """
+    if not byte_level:
+        return tuple(piece.replace("▁", " ") for piece in pieces)
+    return tuple(_from_bytes(piece) for piece in pieces)
+
+
+def visible(text: str) -> str:
+    """A token's text with signs for what would not be seen: spaces, line breaks, tabs, nothing.
+
+    A single space between two letters is seen.
+    """
+    return " ".join(part.translate(_SIGNS) for part in _SEEN_SPACE.split(text)) or "∅"
+
+
+def is_byte_level(tokenizer: Any) -> bool:
+    """Whether a tokenizer (of `tokenizers`) spells bytes as characters, as GPT-2's does.
+
+    Its two parts that would do so are asked, and not its JSON as a whole, of which the vocabulary
+    is nearly all.
+    """
+    parts = filter(None, (tokenizer.decoder, tokenizer.pre_tokenizer))
+    return any(b'"ByteLevel"' in part.__getstate__() for part in parts)
+
+
+@cache
+def _bytes_of_characters() -> dict[str, int]:
+    """GPT-2's spelling: printable bytes stand for themselves, the others are moved past U+0100."""
+    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    hidden = [byte for byte in range(0x100) if byte not in printable]
+    moved = {chr(0x100 + index): byte for index, byte in enumerate(hidden)}
+    return {chr(byte): byte for byte in printable} | moved
+
+
+def _from_bytes(piece: str) -> str:
+    spelled = _bytes_of_characters()
+    if not all(character in spelled for character in piece):
+        return piece  # an added token, which is stored as plain text
+    return bytes(spelled[character] for character in piece).decode(errors="backslashreplace")
+
+
+def _tokenizer_file(request: Request) -> Path | None:
+    source = locate(request)
+    is_hub = source.kind == "hub"
+    folder = hub.snapshot(source.location, source.digest) if is_hub else source.converted
+    path = folder / "tokenizer.json"
+    return path.resolve() if path.is_file() and source.is_converted else None
+
+
+@lru_cache(maxsize=4)  # a training run has one for each of its steps
+def _tokenizer(path: Path, modified: int) -> tuple[Any, bool]:
+    from tokenizers import Tokenizer
+
+    try:
+        tokenizer = Tokenizer.from_file(str(path))
+    except Exception as error:  # the library has no class of its own
+        raise ValueError(f"{path} is no tokenizer: {error}") from error
+    # Some are saved with the batches in mind that they were trained on.
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    return tokenizer, is_byte_level(tokenizer)

@@ -1,0 +1,203 @@
+"""The stored form of a result: one safetensors file, in which no flipped byte goes unnoticed.
+
+The arrays are the file's tensors, all else is a JSON header in its metadata. Two hashes seal it:
+one of the arrays' bytes, and one of everything before them (the first hash included), taken with
+its own digits set to zero. So the header can be trusted without reading the arrays.
+"""
+
+import hashlib
+import json
+import os
+import re
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors import SafetensorError
+from safetensors.numpy import load as load_tensors
+from safetensors.numpy import save as save_tensors
+
+from coupling_core.base.errors import CouplingError, InputError
+from coupling_core.base.records import SCHEMA, Request
+from coupling_core.base.results import Result, Sizes, result_type
+from coupling_core.base.writing import refused_write, write_whole
+from coupling_core.store.request_key import make_key
+
+SUFFIX = ".safetensors"
+_LENGTH = 8  # a safetensors file begins with the length of its header, as eight bytes
+_BLANK = "0" * 64
+# Unescaped quotes, so these never match inside the JSON header, which is a string of the metadata.
+_HEADER_SEAL = re.compile(rb'"header_sha256":"([0-9a-f]{64})"')
+_ARRAYS_SEAL = re.compile(rb'"arrays_sha256":"([0-9a-f]{64})"')
+_UNREADABLE = (
+    *(AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError),
+    SafetensorError,
+)
+
+
+@dataclass(frozen=True)
+class Header:
+    """What a stored result says of itself before its arrays are read.
+
+    Args:
+        kind: the class of the result.
+        fields: its fields that are no arrays.
+        sizes: how large it is.
+    """
+
+    kind: type[Result]
+    fields: dict[str, Any]
+    sizes: Sizes
+
+    @property
+    def certified(self) -> bool:
+        """Whether every SVD passed its certificate."""
+        return all(c.certified for c in self.kind.each_certificate(self.fields))
+
+
+def save(result: Result, path: Path) -> None:
+    """Write a result, whole or not at all.
+
+    Raises:
+        InputError: where the path cannot be written.
+        ComputeError: where the disk is full.
+    """
+    try:
+        write_whole(path, encode(result))
+    except OSError as error:
+        raise refused_write(
+            error, path, "choose a folder that exists and that you may write"
+        ) from (error)
+
+
+def load(path: Path) -> Result:
+    """Read a result, and refuse one that differs in any byte from what was written.
+
+    Raises:
+        InputError: where the file cannot be read, is damaged, or is of another schema.
+    """
+    try:
+        return decode(path.read_bytes())
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
+    except InputError as error:
+        raise InputError(f"{path} {error}") from error
+
+
+def read_header(path: Path) -> Header:
+    """Read what a stored result says of itself; of the arrays only the size is checked.
+
+    Raises:
+        InputError: as `load` does.
+    """
+    try:
+        with path.open("rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            first = file.read(_LENGTH)
+            head = first + file.read(_header_end(first, size) - _LENGTH)
+        return _parse_header(head, size)
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
+    except InputError as error:
+        raise InputError(f"{path} {error}") from error
+
+
+def encode(result: Result) -> bytes:
+    """The bytes of a result's file."""
+    values = {item.name: getattr(result, item.name) for item in fields(result)}
+    arrays = {
+        name: np.ascontiguousarray(value)  # a transposed view would be written in the wrong order
+        for name, value in values.items()
+        if isinstance(value, np.ndarray)
+    }
+    header = {name: value for name, value in values.items() if name not in arrays}
+    metadata = {
+        "schema": str(SCHEMA),
+        "header": json.dumps(header, default=asdict),
+        "arrays_sha256": _BLANK,
+        "header_sha256": _BLANK,
+    }
+    data = save_tensors(arrays, metadata)
+    end = _header_end(data[:_LENGTH], len(data))
+    head = _with_seal(data[:end], _ARRAYS_SEAL, _sha256(memoryview(data)[end:]))
+    return _with_seal(head, _HEADER_SEAL, _sha256(head)) + data[end:]
+
+
+def decode(data: bytes) -> Result:
+    """The result that a file's bytes hold.
+
+    Raises:
+        InputError: where they are not, to the last byte, what `encode` made.
+    """
+    end = _header_end(data[:_LENGTH], len(data))
+    header = _parse_header(data[:end], len(data))
+    if _seal(data[:end], _ARRAYS_SEAL) != _sha256(memoryview(data)[end:]):
+        raise InputError("is damaged: its arrays do not match the hash that they were sealed with")
+    try:
+        arrays: dict[str, Any] = load_tensors(data)
+        result = header.kind(**header.fields, **arrays)
+    except _UNREADABLE as error:
+        raise InputError(f"is no result that this version can read: {error}") from error
+    if result.key != str(make_key(result.request, result.identity)):
+        raise InputError(f"is no sound result: its key {result.key} is not that of its request")
+    return result
+
+
+def _header_end(first: bytes, size: int) -> int:
+    end = _LENGTH + int.from_bytes(first, "little")
+    if len(first) < _LENGTH or end > size:
+        raise InputError(
+            f"is no stored result, or damaged: its {size} bytes do not hold the header that a "
+            "safetensors file begins with"
+        )
+    return end
+
+
+def _parse_header(head: bytes, size: int) -> Header:
+    """Read and check the bytes before the arrays, of a file of this size."""
+    try:
+        tensors = json.loads(head[_LENGTH:])
+        metadata = tensors.pop("__metadata__")
+        schema, text = metadata["schema"], metadata["header"]
+    except _UNREADABLE as error:
+        raise InputError("is no stored result, or damaged: it has no header of ours") from error
+    if schema != str(SCHEMA):
+        raise InputError(
+            f"was written in schema {schema}, and this version reads schema {SCHEMA}: compute it "
+            "anew, or open it with the version that wrote it"
+        )
+    if _seal(head, _HEADER_SEAL) != _sha256(_with_seal(head, _HEADER_SEAL, _BLANK)):
+        raise InputError("is damaged: its header does not match the hash that it was sealed with")
+    whole = len(head) + max(tensor["data_offsets"][1] for tensor in tensors.values())
+    if size != whole:
+        raise InputError(f"is damaged: it has {size} bytes instead of {whole}")
+    try:
+        fields = json.loads(text)
+        request = _request(fields["request"])
+        kind = result_type(request)
+        shapes = {name: tuple(tensor["shape"]) for name, tensor in tensors.items()}
+        fields = kind.typed(fields | {"request": request})
+        return Header(kind, fields, kind.sizes_of(fields, shapes))
+    except (*_UNREADABLE, CouplingError) as error:
+        raise InputError(f"is no result that this version can read: {error}") from error
+
+
+def _request(asked: dict[str, Any]) -> Request:
+    if isinstance(asked["prompt"], list):
+        asked["prompt"] = tuple(asked["prompt"])
+    return Request(**asked)
+
+
+def _sha256(data: bytes | memoryview) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def _seal(head: bytes, which: re.Pattern[bytes]) -> str:
+    match = which.search(head)
+    return match[1].decode() if match else "missing"
+
+
+def _with_seal(head: bytes, which: re.Pattern[bytes], digits: str) -> bytes:
+    match = which.search(head)
+    return head[: match.start(1)] + digits.encode() + head[match.end(1) :] if match else head

@@ -1,0 +1,195 @@
+"""Whether a result from elsewhere is one that this program could have measured.
+
+The seals of a file prove that nobody changed it after it was sealed; but anybody can seal. So all
+that figures and tables rely on is checked before such a result is let in: the types of its fields,
+the shapes of its arrays, and that numbers which are always finite are so.
+"""
+
+import dataclasses
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from functools import cache
+from typing import Annotated, Any
+
+import numpy as np
+from jaxtyping import AbstractArray, Bool, jaxtyped
+from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, TypeAdapter, ValidationError
+
+from coupling_core.base.errors import InputError
+from coupling_core.base.records import DEFINITIONS, ROLES, SAMPLED_DEFINITIONS
+from coupling_core.base.results import (
+    DepthResult,
+    Result,
+    TokenMeansResult,
+    TokenResult,
+    TokensResult,
+    TrajectoryResult,
+)
+
+_STRICT = ConfigDict(strict=True)
+_Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+_FINITE = ("singular_values", "jacobian_norm", "norms", "step_lengths", "states")
+_INFINITE = ("line_shape", "windowed_line_shape")
+"""A path whose unit steps sum to nothing has an infinite line-shape score."""
+
+
+class _Provenance(BaseModel):
+    model_config = _STRICT
+    seconds: _Amount
+    load_seconds: _Amount
+    peak_memory_bytes: NonNegativeInt
+    date: str
+    versions: dict[str, str]
+
+
+class _Identity(BaseModel):
+    model_config = _STRICT
+    kind: str
+    name: str
+    digest: str
+
+
+_PARTS: Mapping[str, type[BaseModel]] = {"provenance": _Provenance, "identity": _Identity}
+"""What is relied on in the fields that are mappings."""
+
+
+def require_sound(result: Result) -> None:
+    """Refuse what no measurement could have given.
+
+    Raises:
+        InputError: says what is wrong; the sentence goes on from the name of the file.
+    """
+    _require_types(result)
+    for record in (result.request, *result.svds):
+        _require_types(record)
+    _require_text(result)
+    arrays: dict[Any, Any] = {
+        item: getattr(result, item.name) for item in fields(result) if _is_array(item)
+    }
+    for item, value in arrays.items():
+        if not isinstance(value, np.ndarray):
+            raise InputError(f"is no sound result: its {item.name} is no array")
+    with jaxtyped("context"):
+        for name, size in _sizes(result).items():  # binds the axis of this name
+            axis: Any = Bool[np.ndarray, name]
+            isinstance(np.empty(size, bool), axis)
+        for item, value in arrays.items():
+            if not isinstance(value, item.type):
+                raise InputError(
+                    f"is no sound result: its {item.name} has the shape {np.shape(value)} and the "
+                    f"type {value.dtype}, where ({item.type.dim_str}) was expected"
+                )
+    for item, value in arrays.items():
+        _require_finite(result, item, value)
+    if problem := _contradiction(result):
+        raise InputError(f"is no sound result: {problem}")
+
+
+def _is_array(item: Any) -> bool:
+    return isinstance(item.type, type) and issubclass(item.type, AbstractArray)
+
+
+def _require_types(record: Any) -> None:
+    item: Any
+    for item in fields(record):
+        if _is_array(item):
+            continue
+        value = getattr(record, item.name)
+        try:
+            if part := _PARTS.get(item.name):
+                part.model_validate(value)
+            else:
+                _validator(item.type)(value, strict=True)
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(map(str, (item.name, *first["loc"])))
+            raise InputError(f"is no sound result: {where}: {first['msg'].lower()}") from error
+
+
+def _require_text(result: Result) -> None:
+    """Refuse halves of characters, which JSON can spell and no screen or file takes."""
+    spoken = [getattr(result, item.name) for item in fields(result) if not _is_array(item)]
+    try:
+        json.dumps(spoken, default=dataclasses.asdict, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        raise InputError("is no sound result: it has half a character in its texts") from error
+
+
+@cache
+def _validator(expected: Any) -> Callable[..., Any]:
+    return TypeAdapter(expected).validate_python
+
+
+def _sizes(result: Result) -> dict[str, int]:
+    """Axes whose length is known without their arrays."""
+    n = len(result.tokens)
+    return {
+        "role": len(ROLES),
+        "sampled": len(SAMPLED_DEFINITIONS),
+        "definition": len(DEFINITIONS),
+        "side": 2,
+        "token": n,
+        "position": n,
+        "block": result.n_blocks,
+    }
+
+
+def _require_finite(result: Result, item: Any, value: np.ndarray) -> None:
+    if value.dtype.kind != "f":
+        return
+    axes = item.type.dim_str.split()
+    if isinstance(result, TokenResult) and "position" in axes:  # NaN where causality forbids
+        here = value.compress(result.allowed, axis=axes.index("position"))
+    else:
+        here = value
+    infinite = np.isinf(value).any() and item.name not in _INFINITE
+    if infinite or (item.name in _FINITE and not np.isfinite(here).all()):
+        raise InputError(f"is no sound result: its {item.name} has numbers that are not finite")
+
+
+def _contradiction(result: Result) -> str:
+    """What of a result contradicts something else of it; "" for nothing."""
+    n, blocks = len(result.tokens), result.n_blocks
+    checks = {
+        "it has no tokens, or no blocks": n > 0 and blocks > 0,
+        "it holds more triplets than its model is wide": result.k_max <= result.width,
+        "its matrices are larger than its triplets are many": result.k_view <= result.k_max,
+        "it is not measured to its end": result.complete,
+    }
+    if isinstance(result, DepthResult):
+        most = result.angles.shape[-1]
+        checks |= {
+            "its token is none of the prompt": 1 <= result.token <= n,
+            "its certificates are not one a block": len(result.certificates) == blocks,
+            "its ranks lie outside 0..K": _within(result.rank, 0, result.k_max),
+            "its angles are of another K": _within(result.angle_k, 1, most),
+        }
+    if isinstance(result, TokenResult):
+        checks |= {"its token is none of the prompt": 0 <= result.token <= n}
+    if isinstance(result, TokensResult):
+        checks |= {
+            "its blocks are none of the model": _within(np.array(result.blocks), 1, blocks),
+            "its ranks lie outside 0..K": _within(result.rank, 0, result.k_max),
+            "its certificates are not one a Jacobian": _lengths(result.certificates) == [n] * 2,
+        }
+    if isinstance(result, TokenMeansResult):
+        checks |= {
+            "its means are of another K": _within(result.k_grid, 1, result.k_max),
+            "its certificates are not one a Jacobian": _lengths(result.certificates)
+            == [n] * blocks,
+        }
+    if isinstance(result, TrajectoryResult):
+        checks |= {
+            "it has not one state more than blocks": len(result.norms) == blocks + 1,
+            "it keeps states of tokens that it has not": _within(result.kept, 1, n),
+        }
+    return next((problem for problem, holds in checks.items() if not holds), "")
+
+
+def _within(values: np.ndarray, least: int, most: int) -> bool:
+    return bool(((values >= least) & (values <= most)).all())
+
+
+def _lengths(rows: tuple[tuple[Any, ...], ...]) -> list[int]:
+    return [len(row) for row in rows]

@@ -1,0 +1,11 @@
+"""From a model and a prompt to a result: choosing, asking, waiting, stopping.
+
+picker          which model is measured
+suite_picker    which training runs are looked at
+preview         a model that was not measured before
+compute         from a request to its result
+several         several measurements that one figure needs
+queue           the queue, seen from a session
+watch           a job under way
+jobs_list       the queue as a list
+"""

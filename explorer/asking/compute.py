@@ -1,0 +1,155 @@
+"""From a request to its result: what is stored shows at once, the rest waits for Compute."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import streamlit as st
+
+from coupling_core.base.errors import InputError
+from coupling_core.base.images import is_image, to_pixels
+from coupling_core.base.records import DEFAULT_K, Request
+from coupling_core.base.results import Result
+from coupling_core.base.units import duration, size
+from coupling_core.serving.jobs import JobStatus
+from coupling_core.sources.identity import locate
+from coupling_core.sources.tokens import count_tokens, tokenize
+from explorer.asking import preview
+from explorer.asking.queue import is_active, queue
+from explorer.asking.watch import loads, watch
+from explorer.server import admission, backend
+from explorer.server.estimate import Estimate
+from explorer.session import chips
+from explorer.session.plain_text import sentence
+from explorer.session.session import change, device
+
+DrawPartial = Callable[[Result], None]
+
+
+def answer(request: Request, draw_partial: DrawPartial) -> Result | None:
+    """The stored result; where there is none, what it would cost, or how far its job is.
+
+    A session that comes to a running job of this request, by a refresh or by a link, joins it.
+
+    Args:
+        request: what is asked for.
+        draw_partial: draws what a running or stopped job has so far.
+
+    Raises:
+        InputError: where the request names no model, or is more than this app takes on.
+        ComputeError: where a hub model is missing, gated or out of reach.
+    """
+    result = backend.find(request)
+    if result is not None:
+        tell_gone(request)
+        return result
+    key = backend.key(request)
+    status = queue().status(key)
+    if is_active(status) and not queue().has_left(key):
+        if not queue().waits(key):
+            queue().join(request)
+        watch(key, draw_partial)
+        return None
+    admission.require(request)
+    _offer(request, status)
+    if st.button("Compute", type="primary", on_click=change, icon=":material/play_arrow:"):
+        queue().join(request)
+        st.rerun()
+    if status and status.progress and status.progress.partial:
+        draw_partial(status.progress.partial)
+    return None
+
+
+def tell_gone(request: Request) -> None:
+    """Say of what is shown that its model is no longer here."""
+    if why := backend.gone(request):
+        st.warning(f"{sentence(why)} What was measured of it before is shown.")
+
+
+def _offer(request: Request, status: JobStatus | None) -> None:
+    """Say what would be computed, what it would cost, and how the last attempt ended."""
+    st.subheader("Not measured yet", anchor=False)
+    tokens = _prompt(request)
+    _larger_k(request)
+    _cost(request, tokens)
+    if status and status.state == "failed":
+        st.error(sentence(status.error), icon=":material/error:")
+    if status and (status.state == "cancelled" or is_active(status)):
+        st.info(_stopped(status))
+    if waiting := len(queue().active()):
+        st.caption(f"{waiting} {'job is' if waiting == 1 else 'jobs are'} ahead in the queue.")
+
+
+def _prompt(request: Request) -> int | None:
+    """Show the prompt's tokens; gives their number where they can be counted."""
+    if is_image(request.prompt):
+        st.image(to_pixels(str(request.prompt)), request.prompt_words, width=200)
+        return count_tokens(request)
+    tokens = tokenize(request)
+    if tokens is None:
+        st.text(request.prompt_words)
+        st.caption(
+            "Its tokens can be counted once this model has been used here: its tokenizer is not "
+            "on this disk yet."
+        )
+        return None
+    n = len(tokens.texts)
+    measured = request.token + n + 1 if request.token < 0 else request.token
+    if not 1 <= measured <= n:
+        raise InputError(f"token {request.token} does not exist: this prompt has tokens 1..{n}")
+    if request.kind in ("self", "trajectory"):
+        measured, what = 0, "all of them are measured"
+    else:
+        what = f"token {measured} is {'measured' if request.kind == 'depth' else 'fixed'}"
+    chips.tokens(tokens.texts, measured, tokens.special)
+    st.caption(f"{n} tokens, {sum(tokens.special)} of them special; {what}.")
+    return n
+
+
+def _larger_k(request: Request) -> None:
+    """Where only K stands in the way, say so, and offer the K that is stored."""
+    if request.k <= DEFAULT_K:
+        return
+    stored = backend.find(replace(request, k=DEFAULT_K))
+    if stored is None:
+        return
+    if request.k > stored.width:
+        raise InputError(
+            f"K must lie in 1..{stored.width} (the model's width), and {request.k} was asked for"
+        )
+    st.info(f"K = {request.k} has to be measured anew: what is stored goes up to {stored.k_max}.")
+    st.button(f"Use K = {stored.k_max} instead", on_click=change, kwargs={"k": stored.k_max})
+
+
+def _cost(request: Request, tokens: int | None) -> None:
+    source = locate(request)
+    preview.download(source)
+    cost = admission.require_time(request, device(), backend.entries())
+    if cost and cost.runs:
+        st.markdown(_costs(cost))
+    else:
+        preview.cost(request, tokens, cost)
+
+
+def _costs(cost: Estimate) -> str:
+    runs = "1 earlier run" if cost.runs == 1 else f"{cost.runs} earlier runs"
+    where = (
+        "on this machine" if cost.here else "where the gallery was made; this machine may differ"
+    )
+    return (
+        f"About **{duration(cost.seconds)}** of computing after {duration(cost.load_seconds)} of "
+        f"loading, and **{size(cost.memory)}** of memory at its peak (from {runs} of this model, "
+        f"{where})."
+    )
+
+
+def _stopped(status: JobStatus) -> str:
+    if is_active(status) and status.owners:
+        return "You stopped waiting; someone else still waits for this measurement."
+    if is_active(status) and loads(status):
+        return "Stopping: it ends within seconds."
+    if status.progress and status.progress.stage == "downloading":
+        return "Stopped while the model was being downloaded; what has arrived is kept."
+    progress = status.progress
+    if progress is None or not progress.total:
+        return "Stopped before it began."
+    return f"Stopped after {progress.done} of {progress.total} {progress.stage}."

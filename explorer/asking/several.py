@@ -1,0 +1,83 @@
+"""Several measurements that one figure needs, through the one queue."""
+
+from collections.abc import Mapping, Sequence
+
+import streamlit as st
+
+from coupling_core.base.records import Request
+from coupling_core.base.results import Result
+from explorer.asking.queue import is_active, queue
+from explorer.asking.watch import EVERY, left, stop, where
+from explorer.server import admission, backend
+from explorer.session.plain_text import sentence
+from explorer.session.session import change
+
+
+def together(requests: Mapping[str, Request]) -> dict[str, Result]:
+    """The stored results; where some are lacking, offer to measure them, or tell how far they are.
+
+    A session that comes to running jobs, by a refresh or by a link, joins them.
+
+    Args:
+        requests: by what to call them.
+
+    Returns:
+        those that are stored, in the same order.
+
+    Raises:
+        InputError: where a model is not here, or this app does not take a measurement on.
+        ComputeError: where a hub model is missing, gated or out of reach.
+    """
+    found = {name: backend.find(request) for name, request in requests.items()}
+    lacking = [requests[name] for name, result in found.items() if result is None]
+    if lacking:
+        _measure(lacking, len(requests))
+    return {name: result for name, result in found.items() if result is not None}
+
+
+def _measure(lacking: Sequence[Request], of: int) -> None:
+    keys = [backend.key(request) for request in lacking]
+    statuses = [queue().status(key) for key in keys]
+    running = [
+        (key, request)
+        for key, request, status in zip(keys, lacking, statuses, strict=True)
+        if is_active(status) and not queue().has_left(key)
+    ]
+    if running:
+        for key, request in running:
+            if not queue().waits(key):
+                queue().join(request)
+        _follow([key for key, _ in running], of)
+        return
+    for error in dict.fromkeys(s.error for s in statuses if s and s.state == "failed"):
+        st.error(sentence(error), icon=":material/error:")
+    for request in lacking:
+        admission.require(request)
+    n = len(lacking)
+    st.info(f"{n} of {of} are not measured yet." if n < of else "Not measured yet.")
+    if st.button(
+        "Compute" if n == 1 else f"Compute all {n}",
+        type="primary",
+        on_click=change,
+        icon=":material/play_arrow:",
+        key="compute@together",
+    ):
+        for request in lacking:
+            queue().join(request)
+        st.rerun()
+
+
+def _follow(keys: Sequence[str], of: int) -> None:
+    """Look at the jobs until they have ended, then draw the whole page anew."""
+
+    @st.fragment(run_every=EVERY)
+    def follow() -> None:
+        waiting = left(keys)
+        if not waiting:
+            st.rerun()
+        active = queue().active()[:1]
+        told = f": {where(active[0])[1]}" if active else ""
+        st.progress(1 - len(waiting) / of, f"{of - len(waiting)} of {of} measured{told}")
+        st.button("Cancel", on_click=stop, args=waiting, icon=":material/stop:")
+
+    follow()

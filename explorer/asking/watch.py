@@ -1,0 +1,80 @@
+"""A job under way: where it stands, what it has so far, and a way to stop it."""
+
+from collections.abc import Callable, Iterable
+
+import streamlit as st
+
+from coupling_core.base.results import Result
+from coupling_core.base.units import duration, ordinal_place, size
+from coupling_core.serving.jobs import JobStatus
+from explorer.asking.queue import is_active, queue
+from explorer.session.plain_errors import plain_errors
+from explorer.session.session import change
+
+EVERY = 0.5
+"""Seconds between two looks at the job."""
+
+
+def watch(key: str, draw_partial: Callable[[Result], None]) -> None:
+    """Follow a job until it ends, then draw the whole page anew.
+
+    The worker never touches the page: this fragment looks at the job's status time and again, so
+    that a refresh or a closed tab costs nothing.
+
+    Args:
+        key: of the job.
+        draw_partial: draws what the job has so far.
+    """
+
+    @st.fragment(run_every=EVERY)
+    def follow() -> None:
+        status = queue().status(key)
+        if not is_active(status) or not queue().waits(key):
+            st.rerun()
+        done, text = where(status)
+        st.progress(done, text)
+        st.button("Cancel", on_click=stop, args=(key,), icon=":material/stop:", key=f"cancel@{key}")
+        if status.owners > 1:
+            st.caption(f"{status.owners} sessions wait for this; it is computed once.")
+        if status.progress and status.progress.partial:
+            with plain_errors():
+                draw_partial(status.progress.partial)
+
+    follow()
+
+
+def stop(*keys: str) -> None:
+    """Stop waiting for jobs; for the callback of a button."""
+    for key in keys:
+        queue().leave(key)
+    change()
+
+
+def left(keys: Iterable[str]) -> list[str]:
+    """Which jobs are under way, as long as this session waits for them."""
+    return [key for key in keys if is_active(queue().status(key)) and queue().waits(key)]
+
+
+def loads(status: JobStatus) -> bool:
+    """Whether a job is at the one step that has no way out: reading weights from the disk."""
+    progress = status.progress
+    return status.state == "running" and (progress is None or progress.stage == "loading")
+
+
+def where(status: JobStatus) -> tuple[float, str]:
+    """Fraction done, and where a job stands in words."""
+    if status.state == "queued":
+        return 0.0, f"Queued, {ordinal_place(status.place)}"
+    so_far = duration(status.seconds)
+    progress = status.progress
+    if progress is None or loads(status):
+        return 0.0, f"Loading the model, {so_far}"
+    if progress.stage == "downloading":
+        arrived = f"{size(progress.done)} of {size(progress.total)}"
+        return progress.done / max(progress.total, 1), f"Downloading the model, {arrived}, {so_far}"
+    if progress.stage == "tracing":
+        return 0.0, f"Running the prompt through the model, {so_far}"
+    if progress.stage == "saving":
+        return 1.0, "Saving the result"
+    what = {"blocks": "Block", "tokens": "Token", "rows": "Comparing token"}[progress.stage]
+    return progress.done / progress.total, f"{what} {progress.done} of {progress.total}, {so_far}"

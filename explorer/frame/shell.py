@@ -1,0 +1,104 @@
+"""The frame round every page: its first call, and what catches whatever goes wrong in it."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import streamlit as st
+
+from coupling_core.base import logs
+from coupling_core.base.errors import InputError
+from coupling_core.base.records import TOKEN_KINDS, Kind
+from explorer.frame.sidebar import sidebar
+from explorer.server import backend
+from explorer.session import sign_in
+from explorer.session.plain_errors import plain_errors
+from explorer.session.plain_text import plain, sentence
+from explorer.session.session import address, open_session, problems, settle
+from explorer.session.state import State
+
+NAME = "Coupling Explorer"
+ICON = Path(__file__).with_name("icon.png")
+"""A file of our own: the icons that Streamlit offers are fetched from the internet."""
+SIDEBAR_WIDTH = 264
+_STYLE = """<style>
+@media (min-width: 768px) { .stMainBlockContainer { padding-inline: 2.5rem } }
+.katex-display { overflow-x: auto; overflow-y: hidden }
+.js-plotly-plot :is([class$="tick"], .cbaxis, .cbtitle) text,
+.js-plotly-plot text[class$="title"] {
+  fill: color-mix(in srgb, currentColor 85%, transparent) !important;
+}
+</style>"""
+"""Figures get what the margins would take, and labels in ink instead of Streamlit's pale grey; a
+formula that is too long for a small screen scrolls."""
+PAGES = {
+    "Start": "app.py",
+    "Depth": "pages/1_Depth.py",
+    "Tokens": "pages/2_Tokens.py",
+    "Trajectories": "pages/3_Trajectories.py",
+    "Layer graph": "pages/4_Layer_graph.py",
+    "Training": "pages/5_Training.py",
+    "Generalization": "pages/6_Generalization.py",
+    "Vision": "pages/7_Vision.py",
+    "Compare": "pages/8_Compare.py",
+    "Runs": "pages/9_Runs.py",
+    "Method": "pages/10_Method.py",
+}
+"""Every page by its title, in the order of the navigation."""
+_OWN_CONTROLS = ("Generalization", "Vision")
+"""Pages that are about no one model and no one prompt."""
+PAGE_OF_KIND: dict[Kind, str] = {
+    "depth": "Depth",
+    **dict.fromkeys(TOKEN_KINDS, "Tokens"),
+    "trajectory": "Trajectories",
+}
+"""The page that shows a result of this kind."""
+
+
+@contextmanager
+def page(title: str) -> Iterator[State]:
+    """Frame a page: configuration, who may see it, session, sidebar; errors become plain words.
+
+    Args:
+        title: one of `PAGES`.
+
+    Yields:
+        what the reader has chosen.
+    """
+    st.set_page_config(
+        page_title=f"{title} · {NAME}",
+        page_icon=ICON,
+        layout="wide",
+        initial_sidebar_state=SIDEBAR_WIDTH,
+    )
+    st.html(_STYLE)
+    _require_use()
+    state = open_session(title)
+    _navigation()
+    if title not in _OWN_CONTROLS:
+        sidebar(of_suites=title == "Training")
+    if found := problems():
+        st.warning(f"Not all that was asked for could be taken: {plain('; '.join(found))}.")
+    with plain_errors():
+        yield state
+    settle()  # not where a click interrupts the page
+
+
+def _require_use() -> None:
+    """End a page here whose visitor may not use the app, or whose app cannot be used as it is."""
+    try:
+        logs.set_up()
+        sign_in.require()
+        backend.store()
+    except InputError as error:
+        st.error(sentence(error), icon=":material/error:")
+        st.stop()
+
+
+def _navigation() -> None:
+    query = address()
+    with st.sidebar:
+        st.markdown(f"**{NAME}**")
+        for title, path in PAGES.items():
+            st.page_link(path, label=title, query_params=query)
+        sign_in.offer_sign_out()

@@ -1,0 +1,119 @@
+"""The controls that every page shares: what is measured, and how it is looked at."""
+
+import streamlit as st
+
+from coupling_core.analysis.scores import DEFINITION_NAMES
+from coupling_core.base.errors import CouplingError
+from coupling_core.base.images import is_image, to_pixels
+from coupling_core.base.records import DEFINITIONS, FINAL_NORMS
+from coupling_core.experiments.gallery import EXAMPLES
+from coupling_core.sources.tokens import Tokens, tokenize
+from explorer.asking.picker import picker
+from explorer.asking.suite_picker import suite_picker
+from explorer.server.admission import require_offered
+from explorer.session.choice import choice
+from explorer.session.session import bound, change, current
+
+OWN_TEXT = "Your own text…"
+LONGEST_TOKEN_LIST = 256
+"""A list of more tokens than this is no help; a number is then typed."""
+
+
+def sidebar(*, of_suites: bool) -> None:
+    """Draw the shared controls.
+
+    Args:
+        of_suites: whether the page is about training runs rather than about one model.
+    """
+    with st.sidebar:
+        st.caption("What is measured")
+        (suite_picker if of_suites else picker)()
+        _prompt()
+        _token(_tokens(of_suites))
+        bound(
+            st.selectbox,
+            "Final norm in the last block",
+            "final_norm",
+            FINAL_NORMS,
+            help="The paper's Eq. 7 counts the model's final norm as part of the last block.",
+        )
+        st.caption("How it is looked at (never computes)")
+        _score(with_k=not of_suites)
+
+
+def _prompt() -> None:
+    if is_image(current().prompt):
+        st.image(to_pixels(current().prompt), current().request().prompt_words, width=120)
+        st.button("Use a text", on_click=change, kwargs={"prompt": EXAMPLES[0]})
+        return
+    if choice("Prompt", "prompt", [*EXAMPLES, OWN_TEXT], OWN_TEXT, _one_line):
+        bound(st.text_area, "Text", "prompt", place="own", height=110)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _tokens(of_suites: bool) -> Tokens | None:
+    """The prompt's tokens where they can be known now; the page itself tells what is wrong."""
+    state = current()
+    try:
+        request = state.checkpoint_request() if of_suites else state.request()
+        require_offered(request)
+        return tokenize(request)
+    except CouplingError:
+        return None
+
+
+def _token(tokens: Tokens | None) -> None:
+    """Choose the token by its text where the texts are known, else by its number."""
+    if tokens is None or not 0 < len(tokens.texts) <= LONGEST_TOKEN_LIST:
+        bound(st.number_input, "Token (1 is the first, -1 the last)", "token", step=1)
+        return
+    n = len(tokens.texts)
+    st.caption(f"{n} tokens, {sum(tokens.special)} of them special")
+
+    def counted(token: int) -> int:
+        number = token + n + 1 if token < 0 else token
+        return -1 if number == n else number
+
+    def labelled(position: int) -> str:
+        number = n if position == -1 else position
+        if not 1 <= number <= n:
+            return f"{number} (this prompt has 1 to {n})"
+        text = f"{number} · {tokens.texts[number - 1]!r}"
+        return text + " (special)" * tokens.special[number - 1] + " (last)" * (position == -1)
+
+    positions = [-1, *range(n - 1, 0, -1)]
+    if (chosen := counted(current().token)) not in positions:
+        positions.append(chosen)
+    bound(
+        st.selectbox,
+        "Token",
+        "token",
+        positions,
+        # The browser sends labels: one that was another prompt's would be taken for a value.
+        place=f"tokens-{hash(tokens.texts)}",
+        format_func=labelled,
+        write=counted,
+    )
+
+
+def _score(*, with_k: bool) -> None:
+    bound(
+        st.selectbox,
+        "Definition of the score",
+        "definition",
+        DEFINITIONS,
+        format_func=lambda name: DEFINITION_NAMES[name],
+    )
+    if current().definition == "paper":
+        bound(st.number_input, "Order p of the norm", "p", 1.0, step=1.0, format="%g")
+    if with_k:
+        bound(st.number_input, "K, leading singular triplets", "k", 1, step=5)
+    bound(
+        st.text_input,
+        "Blocks",
+        "blocks",
+        placeholder="all; or 9-16, 3,7 or 1-30:2",
+    )

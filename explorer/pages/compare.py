@@ -1,0 +1,278 @@
+"""The Compare page: two stored results, three maps, and one pair of blocks of both."""
+
+import textwrap
+from collections.abc import Sequence
+from dataclasses import replace
+
+import plotly.graph_objects as go
+import streamlit as st
+
+from coupling_core import figures
+from coupling_core.analysis import exports
+from coupling_core.analysis.compare import Comparison, compare, differences, summarise
+from coupling_core.analysis.exports.compare import comparison_arrays, comparison_table
+from coupling_core.base.errors import CouplingError, InputError
+from coupling_core.base.records import Request
+from coupling_core.experiments.gallery import UNTRAINED_SEED, requests
+from coupling_core.store.disk import Entry
+from explorer.panels import guide
+from explorer.panels.chart import Shown, draw
+from explorer.panels.drawer import selection
+from explorer.panels.recipes import compare_recipes
+from explorer.panels.strip import facts, take_along
+from explorer.panels.switches import ENTRIES, MATRIX, SCORE, switches
+from explorer.server import backend
+from explorer.session.plain_text import plain, rounded, weights_form
+from explorer.session.session import bound, change
+from explorer.session.state import State
+
+PANEL = 440
+"""Height of a panel in pixels: all three fit on a laptop's screen."""
+PANEL_BAR = 220
+"""Length of its colour bar in pixels."""
+PROMPT_SHOWN = 48
+"""Letters of a prompt in the list of results."""
+BIGGEST = 12
+"""Rows of the table of the biggest differences."""
+_BYTES = "application/octet-stream"
+
+
+def show(state: State) -> None:
+    """Draw the page."""
+    stored = {
+        entry.key: entry
+        for entry in backend.listed(backend.entries())
+        if entry.request is not None and entry.request.kind == "depth"
+    }
+    left, right = _chosen(state, stored)
+    _pickers(left, right, stored)
+    a, b = (backend.get(key) for key in (left, right))
+    most = min(a.k_max, b.k_max)
+    if state.k > most:
+        st.info(f"K = {state.k} is more than both hold.")
+        st.button(f"Use K = {most} instead", on_click=change, kwargs={"k": most})
+    found = compare(a, b, state.view(a.n_blocks), corrected=not state.raw)
+    _strip(found, state)
+    _switches()
+    _sums(found)
+    pair = _selected(found, state)
+    _maps(found, pair)
+    _pair(found, state, pair)
+
+
+def _chosen(state: State, stored: dict[str, Entry]) -> tuple[str, str]:
+    """The keys of A and B; where the link names none, a trained model and its untrained twin."""
+    twins = _twins(state.request(), stored) or _twins(requests()[0], stored) or tuple(stored)[:2]
+    if len(twins) < 2 and not (state.left and state.right):
+        raise InputError(
+            "a comparison needs two results, and fewer are stored: compute some on Depth first"
+        )
+    left, right = twins if len(twins) == 2 else ("", "")
+    return state.left or left, state.right or right
+
+
+def _twins(request: Request, stored: dict[str, Entry]) -> tuple[str, ...]:
+    """The keys of a trained model and of its untrained twin; () where not both are stored."""
+    seed = UNTRAINED_SEED if request.untrained is None else request.untrained
+    asked = (
+        replace(request, untrained=None),
+        # An untrained twin has no quantised form.
+        replace(request, untrained=seed, quantize=None),
+    )
+    try:
+        digests = [digest(backend.key(one)) for one in asked]
+    except CouplingError:  # a model that is not at hand
+        return ()
+    by_digest = {digest(key): key for key in reversed(stored)}
+    return tuple(by_digest[d] for d in digests) if set(digests) <= set(by_digest) else ()
+
+
+def digest(key: str) -> str:
+    """What a key says of its request, the sizes apart."""
+    return key.partition("-")[0]
+
+
+def _pickers(left: str, right: str, stored: dict[str, Entry]) -> None:
+    columns = st.columns(2, gap="large")
+    for column, label, field, key in zip(
+        columns, "AB", ("left", "right"), (left, right), strict=True
+    ):
+        with column:
+            bound(
+                st.selectbox,
+                label,
+                field,
+                [*stored, *([] if key in stored else [key])],
+                place="compare",
+                help="The depth-wise results of the store, the last used first.",
+                format_func=lambda key: _label(key, stored),
+                write=lambda _, key=key: key,
+            )
+    st.button(
+        "Exchange A and B",
+        on_click=change,
+        kwargs={"left": right, "right": left},
+        icon=":material/swap_horiz:",
+    )
+
+
+def _label(key: str, stored: dict[str, Entry]) -> str:
+    """A result in a line: model, weights, prompt, token."""
+    entry = stored.get(key)
+    if entry is None or entry.request is None:
+        return f"{key}, which is not stored here"
+    asked = entry.request
+    text = asked.prompt_words if isinstance(asked.prompt, str) else "".join(entry.tokens)
+    prompt = textwrap.shorten(text, PROMPT_SHOWN, placeholder=" …")
+    parts = (
+        str(entry.identity.get("name", asked.model)),
+        "trained" if asked.untrained is None else f"untrained {asked.untrained}",
+        asked.revision or "",
+        weights_form(asked),
+        "final norm excluded" if asked.final_norm == "exclude" else "",
+        f"“{prompt}”",
+        f"token {entry.token} of {len(entry.tokens)}",
+        f"K ≤ {entry.k_max}",
+    )
+    return " · ".join(filter(None, parts))
+
+
+def _strip(found: Comparison, state: State) -> None:
+    """Say what is compared, in what the two differ, and offer ways to take it along."""
+    with st.container(gap="xsmall"):
+        for side, result in (("A", found.left), ("B", found.right)):
+            st.caption(f"**{side}** · {facts(result, found.view)}")
+        st.caption(f"They differ in · {plain('; '.join(differences(found)))}")
+        keys = (found.left.key, found.right.key)
+        view = replace(found.view, blocks=state.view(found.left.n_blocks).blocks)
+        take_along(lambda: _files(found), compare_recipes(*keys, view, state), guide.COMPARE)
+
+
+def _files(found: Comparison) -> None:
+    for label, data, name in (
+        ("Arrays (.npz)", lambda: exports.to_npz(comparison_arrays(found)), "comparison.npz"),
+        ("Differences (.csv)", lambda: comparison_table(found), "comparison.csv"),
+        ("All three maps (.html)", lambda: _page(found), "comparison.html"),
+    ):
+        st.download_button(label, data, name, _BYTES, on_click="ignore", width="stretch")
+
+
+def _page(found: Comparison) -> bytes:
+    return figures.render(figures.comparison(found), ".html", found.left, found.view)
+
+
+def _switches() -> None:
+    with st.container(horizontal=True, gap="medium"):
+        switches((SCORE, MATRIX, ENTRIES), "compare")
+
+
+def _sums(found: Comparison) -> None:
+    """The means, and how much the two maps have in common."""
+    of = summarise(found)
+    score = "c" if not found.corrected else "chance-corrected score"
+    st.markdown(
+        f"Over {of.pairs} pairs *l* ≠ *l'*, the mean {score} is **{rounded(of.left)}** in A and "
+        f"**{rounded(of.right)}** in B; A - B is **{rounded(of.difference)}**. The two maps "
+        f"correlate with *r* = **{rounded(of.correlation, 2)}**."
+    )
+    fold = st.expander("The biggest differences", key="biggest", on_change=change, type="compact")
+    if fold.open:
+        with fold:
+            _biggest(found)
+
+
+def _biggest(found: Comparison) -> None:
+    """The pairs that differ most; a click on a row selects its pair."""
+    table = figures.differences_table(found).head(BIGGEST)
+    key = f"biggest@{found.left.key}-{found.right.key}-{found.view}-{found.corrected}"
+
+    def take() -> None:
+        if rows := st.session_state[key].selection.rows:
+            block, basis = table.loc[rows[0], ["block", "basis"]]
+            change(block=int(block), basis=int(basis))
+
+    st.dataframe(
+        table.round(4),
+        hide_index=True,
+        key=key,
+        on_select=take,
+        selection_mode="single-row",
+        alt="Table of the pairs of blocks that differ most",
+    )
+
+
+def _selected(found: Comparison, state: State) -> tuple[int, int]:
+    """The selected pair in A's numbers; a block without a partner gives way to the nearest."""
+    blocks = found.left_scores.blocks
+    block = _nearest(state.block, blocks)
+    # Two blocks stay two: one in its own basis is diagonal by construction.
+    others = [other for other in blocks if other != block]
+    pair = block, _nearest(state.basis, others if state.block != state.basis else blocks)
+    if pair != (state.block, state.basis):
+        st.caption(
+            f"The selected pair, {state.block} and {state.basis}, is not among the blocks that "
+            "are matched: the nearest is shown."
+        )
+    return pair
+
+
+def _nearest(wanted: int, blocks: Sequence[int]) -> int:
+    return min(blocks, key=lambda block: abs(block - wanted))
+
+
+def _maps(found: Comparison, pair: tuple[int, int]) -> None:
+    shown = {
+        "A": (figures.compared_map(found, "A", selected=pair), Shown(found.left, found.view)),
+        "B": (figures.compared_map(found, "B", selected=pair), Shown(found.right, found.view)),
+        "A - B": (figures.difference(found, selected=pair), Shown(found.left, found.view)),
+    }
+    columns = st.columns(3, gap="medium")
+    for column, (title, (figure, of)) in zip(columns, shown.items(), strict=True):
+        with column:
+            st.subheader(title, anchor=False)
+            draw(
+                _panel(figure),
+                f"map-{title.replace(' ', '')}",
+                of,
+                lambda: figures.differences_table(found),
+                picks=("block", "basis"),
+            )
+
+
+def _panel(figure: go.Figure) -> go.Figure:
+    """A figure in a third of the page."""
+    figure.update_traces(colorbar_len=PANEL_BAR, selector={"type": "heatmap", "showscale": None})
+    return figure.update_layout(height=PANEL)
+
+
+def _pair(found: Comparison, state: State, pair: tuple[int, int]) -> None:
+    """Both matrices of the pair in one range, and their spectra over each other."""
+    block, basis = pair
+    partners = tuple(map(found.partner, pair))
+    st.header(f"Block {block} in the basis of block {basis}", anchor=False)
+    if partners != pair:
+        st.caption(f"In B: block {partners[0]} in the basis of block {partners[1]}.")
+    selection(found.left.n_blocks, block, basis)
+    columns = st.columns(3, gap="medium")
+    sides = (("A", found.left, pair), ("B", found.right, partners))
+    for column, (side, result, numbers) in zip(columns[:2], sides, strict=True):
+        view = replace(found.view, blocks=None)
+        with column:
+            st.subheader(side, anchor=False)
+            figure = figures.matrix(result, *numbers, view, magnitude=not state.signed)
+            draw(
+                _panel(figure),
+                f"matrix-{side}",
+                Shown(result, view),
+                lambda result=result, numbers=numbers: figures.matrix_table(
+                    result, *numbers, found.view
+                ),
+            )
+    with columns[2]:
+        st.subheader("Singular values", anchor=False)
+        draw(
+            figures.spectra(found, *pair).update_layout(height=PANEL),
+            "spectra",
+            Shown(found.left, found.view),
+            lambda: figures.pair_spectra_table(found, *pair),
+        )

@@ -1,0 +1,330 @@
+"""The Generalization page: coupling against performance, sizes, prompts and K, over many models."""
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from coupling_core import figures
+from coupling_core.base.records import MEASURES, METHODS, MODEL_SIZES, MODEL_SUBSETS, PROMPT_NUMBERS
+from coupling_core.experiments.sweeps import Journal
+from explorer.pages.generalization import catalogue_editor
+from explorer.panels import guide, sweep_tables, sweep_words
+from explorer.panels.chart import draw
+from explorer.panels.recipes import sweep_recipes
+from explorer.panels.strip import take_along
+from explorer.panels.sweep_words import said
+from explorer.session.plain_errors import plain_errors
+from explorer.session.plain_text import plain, rounded, sentence
+from explorer.session.session import bound
+from explorer.session.state import State
+
+if TYPE_CHECKING:  # statistics import scipy, which the page does without until there is a table
+    from coupling_core.analysis.findings import Findings
+    from coupling_core.analysis.statistics import PromptTrends
+
+LEAST = 3
+"""Models below which nothing is said about how two numbers go together."""
+_METHODS = {"pearson": "Pearson (lines)", "spearman": "Spearman (ranks)"}
+_AGAINST = {"loss": "Held-out loss", "score": "Leaderboard score"}
+_SIZES = {
+    "parameters": "Parameters",
+    "layers": "Depth",
+    "width": "Width",
+    "training_tokens": "Training tokens",
+}
+_NUMBERS = {"tokens": "Length", "difficulty": "Difficulty"}
+_BYTES = "application/octet-stream"
+_NONE = """
+Nothing was swept yet. A sweep measures many models with many prompts:
+
+    coupling sweep run sweeps/mini.toml
+
+Its numbers then stand here.
+"""
+
+
+def show(state: State) -> None:
+    """Draw the page."""
+    st.title("Coupling and performance", anchor=False)
+    found = sweep_tables.tables()
+    if not found:
+        st.info(_NONE)
+        catalogue_editor.show()
+        return
+    _sidebar(state, found)
+    journal = sweep_tables.chosen(state, found)
+    asked = sweep_tables.question(state, journal)
+    answer = sweep_tables.answer(journal, asked)
+    _strip(journal, answer, state)
+    _doubts(journal, answer, state)
+    with plain_errors():
+        _performance(answer)
+    st.header("By size", anchor=False)
+    with plain_errors():
+        _sizes(answer, state)
+    st.header("By prompt", anchor=False)
+    with plain_errors():
+        _prompts(answer, state)
+    if len(answer.by_k) > 1:
+        st.header("By K", anchor=False)
+        with plain_errors():
+            _by_k(answer)
+    st.header("What is published of models", anchor=False)
+    catalogue_editor.show()
+
+
+def _sidebar(state: State, found: dict[str, Journal]) -> None:
+    from coupling_core.analysis.statistics import SUBSETS
+
+    names = [*found, *([state.sweep] if state.sweep and state.sweep not in found else [])]
+    with st.sidebar:
+        st.caption("What is looked at (never computes)")
+        bound(
+            st.selectbox,
+            "Sweep",
+            "sweep",
+            names,
+            write=lambda name: name or names[0],
+            format_func=lambda name: _title(found[name]) if name in found else name,
+        )
+        if state.sweep and state.sweep not in found:
+            return
+        journal = sweep_tables.chosen(state, found)
+        shared, known = sweep_tables.offered(journal)
+        asked = sweep_tables.question(state, journal)
+        bound(
+            st.selectbox,
+            "K, leading singular triplets",
+            "sweep_k",
+            shared,
+            write=lambda _: asked.k,
+            format_func=lambda k: f"{k:g}",
+            help="Those at which every model of the sweep was measured.",
+        )
+        bound(
+            st.selectbox,
+            "Measure of coupling",
+            "measure",
+            MEASURES,
+            format_func=sweep_words.MEASURES.__getitem__,
+        )
+        if known:
+            options = [*known, *([asked.against] if asked.against not in known else [])]
+            bound(
+                st.selectbox,
+                "Performance",
+                "against",
+                options,
+                write=lambda _: asked.against,
+                format_func=_AGAINST.__getitem__,
+                help="Held-out loss as the runs recorded it; leaderboard scores as published.",
+            )
+        bound(
+            st.selectbox,
+            "Models",
+            "subset",
+            MODEL_SUBSETS,
+            format_func=lambda name: SUBSETS[name].title.capitalize(),
+        )
+        bound(st.selectbox, "Correlation", "method", METHODS, format_func=_METHODS.__getitem__)
+
+
+def _title(journal: Journal) -> str:
+    plan = journal.plan()
+    return str(plan.get("title") or plan.get("name") or journal.folder.name)
+
+
+def _strip(journal: Journal, answer: "Findings", state: State) -> None:
+    """Say what is drawn, and offer link, files, recipes and a guide."""
+    from coupling_core.analysis.statistics import SUBSETS
+
+    rows = answer.means.rows
+    told = [
+        f"**{plain(_title(journal))}**",
+        f"{len(rows)} models and checkpoints of {rows['family'].nunique()} families",
+        f"{answer.table['prompt'].nunique()} prompts",
+        plain(answer.measure),
+        SUBSETS[answer.question.subset].title,
+    ]
+    with st.container(gap="xsmall"):
+        st.caption(" · ".join(told))
+        take_along(
+            lambda: _files(journal, answer), sweep_recipes(journal, answer.question), guide.SWEEPS
+        )
+
+
+def _files(journal: Journal, answer: "Findings") -> None:
+    means = answer.means.rows
+    for label, data, name in (
+        ("Scores, a row a prompt (.csv)", journal.table.read_bytes, "scores.csv"),
+        ("Means, a row a model (.csv)", lambda: means.to_csv(index=False).encode(), "means.csv"),
+        ("Report (.html)", lambda: _report(journal, answer), "report.html"),
+    ):
+        st.download_button(label, data, name, _BYTES, on_click="ignore", width="stretch")
+
+
+def _report(journal: Journal, answer: "Findings") -> bytes:
+    from coupling_core.experiments.sweeps.report import report
+
+    return report(journal.plan(), answer.table, answer.question)
+
+
+def _doubts(journal: Journal, answer: "Findings", state: State) -> None:
+    """What is wrong with the numbers, where anything is."""
+    doubts = []
+    if state.sweep_k not in (State.sweep_k, answer.question.k):
+        doubts.append(
+            f"not all models were measured at K = {state.sweep_k:g}: K = {answer.question.k:g} is "
+            "shown"
+        )
+    for doubt in (*doubts, *answer.doubts(journal.plan())):
+        st.warning(sentence(doubt), icon=":material/warning:")
+
+
+def _performance(answer: "Findings") -> None:
+    against = answer.question.against
+    if len(answer.points) < LEAST:
+        st.info(
+            f"{len(answer.points)} of these models have a known {answer.performance}: it takes "
+            f"{LEAST} to say how it goes with coupling. Coupling by size, by prompt and by K is "
+            "below."
+        )
+        return
+    _numbers(answer)
+    left, right = st.columns([3, 2], gap="large")
+    with left:
+        means, fits = answer.means, answer.fits
+        draw(
+            figures.over_models(means, "coupling", against, fits),
+            "performance",
+            None,
+            lambda: figures.over_models_table(means, "coupling", against),
+            picks=("of_model",),
+        )
+    with right:
+        said("What this shows", answer.shows)
+        said("What it does not show", answer.does_not_show)
+    if len(set(answer.points.family)) > 1:
+        st.subheader("Without each family", anchor=False)
+        draw(
+            figures.without_families(answer.families),
+            "families",
+            None,
+            lambda: figures.without_families_table(answer.families),
+        )
+
+
+def _numbers(answer: "Findings") -> None:
+    """n, R^2, p and the correlations."""
+    linear = answer.fits[0]
+    with st.container(horizontal=True, gap="large"):
+        st.metric("n, models", len(answer.points), width="content")
+        st.metric("R², line", rounded(linear.r_squared, 2), width="content")
+        for name, letter in (("pearson", "Pearson's r"), ("spearman", "Spearman's ρ")):  # noqa: RUF001
+            found = answer.correlations[name]
+            st.metric(letter, rounded(found.estimate, 2), width="content")
+        over = linear.over_clusters
+        told = "-" if over.reason else over.p_told.removeprefix("p = ").removeprefix("p ")
+        st.metric(f"p, over whole {over.of}", told, width="content")
+
+
+def _sizes(answer: "Findings", state: State) -> None:
+    rows = answer.means.rows
+    varied = [size for size in MODEL_SIZES if rows[size].nunique() > 1]
+    if not varied:
+        st.info("No size of these models is known and varies.")
+        return
+    size = state.model_size if state.model_size in varied else varied[0]
+    bound(
+        st.segmented_control,
+        "Size",
+        "model_size",
+        varied,
+        place="sizes",
+        write=lambda _: size,
+        format_func=_SIZES.__getitem__,
+        required=True,
+    )
+    draw(
+        figures.over_models(answer.means, size, "coupling"),
+        "sizes",
+        None,
+        lambda: figures.over_models_table(answer.means, size, "coupling"),
+        picks=("of_model",),
+    )
+
+
+def _prompts(answer: "Findings", state: State) -> None:
+    varied = [n for n in PROMPT_NUMBERS if answer.table[n].nunique() > 1]
+    if not varied or answer.table["prompt"].nunique() < LEAST:
+        st.info("The prompts of this sweep are too few, or have no length or difficulty to vary.")
+        return
+    number = state.prompt_number if state.prompt_number in varied else varied[0]
+    trends = answer.trends(number)
+    of_last = answer.trends(number, last=True)
+    models = [one.model for one in trends.models]
+    model = state.of_model if state.of_model in models else _first(answer, of_last)
+    with st.container(horizontal=True, gap="medium"):
+        bound(
+            st.segmented_control,
+            "Number of the prompt",
+            "prompt_number",
+            varied,
+            place="prompts",
+            write=lambda _: number,
+            format_func=_NUMBERS.__getitem__,
+            required=True,
+        )
+        bound(
+            st.selectbox,
+            "Model, also by a click on its point above",
+            "of_model",
+            models,
+            place="prompts",
+            write=lambda _: model,
+            width=420,
+        )
+    left, right = st.columns(2, gap="large")
+    of_model = next(one for one in trends.models if one.model == model)
+    with left:
+        draw(
+            figures.coupling_by_prompt(trends, model),
+            "prompt",
+            None,
+            lambda: figures.by_prompt_table(of_model, number),
+        )
+    with right:
+        draw(
+            figures.prompt_correlations(of_last),
+            "trends",
+            None,
+            lambda: figures.trends_table(of_last),
+            picks=("of_model",),
+        )
+
+
+def _first(answer: "Findings", trends: "PromptTrends") -> str:
+    """The model whose prompts are drawn where nobody chose: the last trained one."""
+    rows = answer.means.rows
+    trained = set(rows["model"][rows["trained"]])
+    models = [one.model for one in trends.models]
+    return next((model for model in reversed(models) if model in trained), models[-1])
+
+
+def _by_k(answer: "Findings") -> None:
+    left, right = st.columns(2, gap="large")
+    with left:
+        draw(
+            figures.coupling_by_k(answer.by_k),
+            "by-k",
+            None,
+            lambda: figures.coupling_by_k_table(answer.by_k),
+        )
+    if len(answer.points) >= LEAST:
+        with right:
+            draw(
+                figures.correlation_by_k(answer.correlations_by_k, answer.question.against),
+                "correlation-by-k",
+                None,
+                lambda: figures.correlation_by_k_table(answer.correlations_by_k),
+            )

@@ -1,0 +1,171 @@
+"""The list of stored results, and what can be done with one of them."""
+
+from collections.abc import Sequence
+from dataclasses import fields
+
+import pandas as pd
+import streamlit as st
+
+from coupling_core.base.errors import CouplingError
+from coupling_core.base.records import Request
+from coupling_core.base.units import duration, size
+from coupling_core.store.archive import SUFFIX
+from coupling_core.store.disk import Entry
+from explorer.frame.shell import PAGE_OF_KIND, PAGES
+from explorer.pages.runs import rechecks
+from explorer.server import admission, backend
+from explorer.session.plain_errors import plain_errors
+from explorer.session.plain_text import plain, sentence, weights_form
+from explorer.session.session import change, current
+
+PLACES = {"All": (False, True), "Here": (False,), "Elsewhere": (True,)}
+"""Whether results lie below the store, as those of the gallery do, or were measured here."""
+
+_TOLD = "_told"
+"""Where the session keeps what the last action did, until it is told."""
+
+
+def show() -> None:
+    """Draw the list and, for the chosen result, its actions."""
+    if told := st.session_state.pop(_TOLD, ""):
+        st.success(told)
+    entries = backend.listed(backend.store().entries())
+    if not entries:
+        st.info("Nothing is stored yet: compute something on Depth.")
+        return
+    left, right = st.columns([3, 1], vertical_alignment="bottom")
+    words = left.text_input("Search", placeholder="model, prompt or key", key="search@runs")
+    place = right.segmented_control("From", list(PLACES), default="All", key="from@runs")
+    below = PLACES[place or "All"]  # a click on what is chosen chooses nothing
+    found = [entry for entry in entries if matches(entry, words) and entry.read_only in below]
+    total = size(sum(entry.size for entry in entries))
+    st.caption(f"{len(found)} of {len(entries)} results; {total} in all")
+    chosen = st.dataframe(
+        table(found),
+        hide_index=True,
+        # A row number must not outlive the list that it counts in.
+        key=f"list@{'-'.join(entry.key[:4] for entry in found)}",
+        on_select="rerun",
+        selection_mode="single-row",
+        alt="Table of the stored results",
+    ).selection.rows
+    if chosen:
+        _actions(found[chosen[0]])
+    else:
+        st.caption("Choose a row to open, download, verify, recheck or delete a result.")
+
+
+def matches(entry: Entry, words: str) -> bool:
+    """Whether every word occurs in what is known of a result."""
+    text = " ".join(str(cell) for cell in _row(entry).values()).lower()
+    return all(word in text for word in words.lower().split())
+
+
+def table(entries: Sequence[Entry]) -> pd.DataFrame:
+    """One row a result."""
+    return pd.DataFrame([_row(entry) for entry in entries])
+
+
+def _row(entry: Entry) -> dict[str, object]:
+    if entry.problem or entry.request is None:
+        return {"Model": "unreadable", "Prompt": entry.problem, "Key": entry.key}
+    request = entry.request
+    return {
+        "Model": entry.identity.get("name", request.model),
+        "Weights": _weights(request),
+        "Prompt": request.prompt_words,
+        "Kind": request.kind_words,
+        "Token": f"{entry.token or 'all'} of {len(entry.tokens)}",
+        "Final norm": request.final_norm,
+        "Blocks": entry.n_blocks,
+        "K": entry.k_max or None,
+        "Certified": entry.certified,
+        "Computing": duration(entry.provenance["seconds"]),
+        "Size": size(entry.size),
+        "Measured": entry.provenance["date"][:16].replace("T", " "),
+        "From": entry.path.parent.name if entry.read_only else "here",
+        "Key": entry.key,
+    } | ({"Note": entry.outdated} if entry.outdated else {})
+
+
+def _weights(request: Request) -> str:
+    origin = "trained" if request.untrained is None else f"untrained {request.untrained}"
+    return ", ".join(filter(None, (origin, weights_form(request))))
+
+
+def _actions(entry: Entry) -> None:
+    obstacle = _obstacle(entry)
+    with st.container(horizontal=True, gap="small"):
+        if st.button("Open on Depth", disabled=bool(obstacle), type="primary"):
+            _open(entry)
+        st.download_button(
+            "Download",
+            entry.path.read_bytes,
+            f"{entry.key}{SUFFIX}",
+            "application/octet-stream",
+            on_click="ignore",
+        )
+        verify = st.button("Verify", help="Read the file to its last byte.")
+        recheck = admission.may_change_store() and st.button(
+            "Recheck",
+            help="Run only the forward pass again: whether the model still gives what it gave.",
+        )
+        kept = _kept(entry)
+        if st.button("Delete", disabled=bool(kept)) and not kept:
+            _confirm_delete(entry)
+    if obstacle:
+        st.caption(obstacle)
+    if kept:
+        st.caption(kept)
+    if verify:
+        _verify(entry)
+    rechecks.show(entry, recheck)
+
+
+def _obstacle(entry: Entry) -> str:
+    """Why a result cannot be opened by what was asked for; "" where it can."""
+    if entry.problem or entry.request is None:
+        return sentence(entry.problem)
+    if entry.outdated:
+        return f"{sentence(entry.outdated)} This one can only be downloaded."
+    if not admission.allowed(entry.request.model, entry.request.revision):
+        return "Its model is not offered here: download it."
+    try:
+        current().of_request(entry.request, entry.k_max)
+        same_model = backend.key(entry.request).split("-")[0] == entry.key.split("-")[0]
+    except CouplingError as error:
+        return f"It can only be downloaded: {plain(str(error))}."
+    return "" if same_model else "Its model is not the one that has this name now: download it."
+
+
+def _kept(entry: Entry) -> str:
+    """Why a result cannot be deleted; "" where it can."""
+    if entry.read_only:
+        return "It lies below this store, and cannot be deleted from here."
+    if backend.home(entry) is backend.store() and not admission.may_change_store():
+        return "It stays for all who ask the same."
+    return ""
+
+
+def _open(entry: Entry) -> None:
+    if entry.request is not None:
+        state = current().of_request(entry.request, entry.k_max)
+        change(**{item.name: getattr(state, item.name) for item in fields(state)})
+        st.switch_page(PAGES[PAGE_OF_KIND[entry.request.kind]])
+
+
+def _verify(entry: Entry) -> None:
+    if problem := backend.home(entry).verify(entry.key):
+        st.error(sentence(problem))
+    else:
+        st.success("Sound: every byte is as it was written.")
+
+
+@st.dialog("Delete this result?")
+def _confirm_delete(entry: Entry) -> None:
+    st.markdown(f"`{entry.key}`, {size(entry.size)}. It can only be had again by computing it.")
+    if st.button("Delete it", type="primary"):
+        with plain_errors():
+            backend.home(entry).remove(entry.key)
+            st.session_state[_TOLD] = f"Deleted {entry.key}."
+            st.rerun()

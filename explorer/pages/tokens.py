@@ -1,0 +1,277 @@
+"""The Tokens page: what is compared, the grid over tokens, and the selected pair below."""
+
+import streamlit as st
+
+from coupling_core.base.errors import CouplingError
+from coupling_core.base.records import Request
+from coupling_core.base.results import Result, TokenMeansResult, TokenResult, TokensResult
+from coupling_core.figures import tokens as figures
+from coupling_core.sources.tokens import tokenize, visible
+from explorer.asking import preview
+from explorer.panels import drawer, guide
+from explorer.panels.chart import Shown, draw
+from explorer.panels.strip import strip
+from explorer.panels.switches import COLOURS, ENTRIES, MATRIX, SCORE, Choice, switches
+from explorer.server import backend
+from explorer.session.session import bound
+from explorer.session.state import State
+
+MAP = 600
+"""Height of the grid in pixels."""
+BESIDE = 470
+"""Height of what is beside it."""
+LONGEST_LIST = 256
+"""A list of more tokens than this is no help; a number is then typed."""
+
+_COMPARED: Choice = (
+    "Compared",
+    "mode",
+    {
+        "self": "Each token with itself",
+        "fixed-input": "One input token",
+        "fixed-output": "One output token",
+    },
+)
+_PAIRS: Choice = ("Blocks", "all_pairs", {False: "One pair", True: "Mean over all pairs"})
+_FORMULAS = {
+    "self": r"$J^l_{tt}$ against $J^{l'}_{t't'}$",
+    "fixed-input": r"$J^l_{t_1 t}$ against $J^{l'}_{t_1 t'}$, with $t_1$ fixed",
+    "fixed-output": r"$J^l_{t\, t_2}$ against $J^{l'}_{t' t_2}$, with $t_2$ fixed",
+}
+_CHOICES: tuple[Choice, ...] = (MATRIX, SCORE, COLOURS)
+_OF_A_PAIR: tuple[Choice, ...] = (
+    ("Grid of", "matrices", {False: "Scores", True: "Matrices"}),
+    ENTRIES,
+)
+
+
+def controls(state: State) -> Request:
+    """Draw what determines the measurement, and give it."""
+    request = state.request()
+    n_blocks = _count_blocks(request)
+    block, basis = drawer.within(state, n_blocks) if n_blocks else (state.block, state.basis)
+    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
+        switches((_COMPARED, _PAIRS), "tokens")
+        if not state.all_pairs:
+            drawer.inputs(n_blocks, block, basis)
+        if state.mode != "self":
+            _fixed(state, request)
+    st.caption(_FORMULAS[state.mode])
+    return state.token_request(block, basis)
+
+
+def _count_blocks(request: Request) -> int | None:
+    """L, from what is stored of this model, or from what it is; None where neither tells."""
+    try:
+        digest = backend.identity(request).get("digest")
+        for entry in backend.entries():
+            if entry.identity.get("digest") == digest and entry.request.stack == request.stack:
+                return entry.n_blocks
+        return preview.count_blocks(request)
+    except CouplingError:
+        return None  # the page tells why, where it needs the model itself
+
+
+def _fixed(state: State, request: Request) -> None:
+    """Choose the fixed token by its text where the texts are known, else by its number."""
+    end = "Input token, fixed" if state.mode == "fixed-input" else "Output token, fixed"
+    found = tokenize(request)
+    n = len(found.texts) if found else 0
+    if found is None or not 0 < n <= LONGEST_LIST:
+        bound(
+            st.number_input, end, "fixed", step=1, place=f"tokens-{state.mode}",
+            write=lambda _: state.fixed_token,
+        )  # fmt: skip
+        return
+
+    def labelled(number: int) -> str:
+        last = n if number == -1 else number
+        if not 1 <= last <= n:
+            return f"{number} (this prompt has 1 to {n})"
+        return f"{last} · {visible(found.texts[last - 1])}"
+
+    options = [*range(1, n), -1]
+    shown = -1 if state.fixed_token == n else state.fixed_token
+    bound(
+        st.selectbox,
+        end,
+        "fixed",
+        options if shown in options else [*options, shown],
+        place=f"tokens-{state.mode}-{hash(found.texts)}",
+        format_func=labelled,
+        write=lambda _: shown,
+        width=240,
+    )
+
+
+def show(result: Result, state: State) -> None:
+    """Draw a stored result."""
+    assert isinstance(result, TokensResult | TokenMeansResult)
+    shown = Shown(result, state.view())
+    token, other = selected(result, state)
+    strip(*shown, guide.TOKENS, selected=token)
+    with st.container(horizontal=True, gap="medium"):
+        pair = isinstance(result, TokensResult)
+        switches((*_CHOICES, *_OF_A_PAIR * pair), "tokens")
+    _windows(result, state, token, other)
+    left, right = st.columns([3, 2], gap="large")
+    with left:
+        _grid(shown, state, (token, other))
+    with right:
+        _selection(len(result.tokens), token, other)
+        if isinstance(result, TokensResult):
+            _matrix(result, shown, state, (token, other))
+        else:
+            st.caption(figures.cell_words(result, token, other, shown.view))
+            _distance(shown, state)
+    if isinstance(result, TokensResult):
+        _below(result, shown, state, (token, other))
+
+
+def partial_map(result: Result, state: State) -> None:
+    """The grid of what is measured so far; it fills in token by token."""
+    assert isinstance(result, TokensResult | TokenMeansResult)
+    figure = figures.grid(
+        result, state.view(), corrected=not state.raw, auto_range=state.auto_range
+    )
+    # Drawn twice a second beside the measurement: without what only the mouse needs.
+    figure.data = [trace for trace in figure.data if trace.name != "pairs"]
+    st.plotly_chart(figure, key="partial", alt=figure.layout.meta["alt"])
+
+
+def selected(result: TokenResult, state: State) -> tuple[int, int]:
+    """The selected pair (t, t'), within this prompt."""
+    n = len(result.tokens)
+    found = []
+    for chosen, default in ((state.token, State.token), (state.other_token, State.other_token)):
+        number = chosen + n + 1 if chosen < 0 else chosen
+        if not 1 <= number <= n and chosen != default:
+            st.warning(f"This prompt has tokens 1 to {n}: the selected token {chosen} was cut.")
+        found.append(min(max(number, 1), n))
+    return found[0], found[1]
+
+
+def _windows(result: TokenResult, state: State, token: int, other: int) -> None:
+    """Where the prompt is too long for one grid, choose which part of it is shown."""
+    n = len(result.tokens)
+    if n <= figures.MOST_SHOWN:
+        return
+    starts = _starts(n)
+
+    def labelled(first: int) -> str:
+        if not first:
+            return "with the selected token"
+        return f"tokens {first} to {min(n, first + figures.MOST_SHOWN - 1)}"
+
+    with st.container(horizontal=True, gap="medium"):
+        for label, field in (("Rows", "row_window"), ("Columns", "column_window")):
+            bound(
+                st.selectbox,
+                f"{label} of the grid",
+                field,
+                [0, *starts],
+                place=f"tokens-{n}",
+                format_func=labelled,
+                write=lambda first: first if first in starts else 0,
+                width=240,
+            )
+    st.caption(
+        f"The prompt has {n} tokens, of which {figures.MOST_SHOWN} by {figures.MOST_SHOWN} are "
+        "shown at a time; the means and the curve by distance are of all."
+    )
+
+
+def _starts(n: int) -> list[int]:
+    return list(range(1, n + 1, figures.MOST_SHOWN))
+
+
+def window(n: int, first: int, chosen: int) -> tuple[int, ...]:
+    """Numbers of the tokens shown: from `first` on, or, where that is 0, those with the chosen."""
+    most = figures.MOST_SHOWN
+    start = first if first in _starts(n) else (chosen - 1) // most * most + 1
+    return tuple(range(start, min(n, start + most - 1) + 1))
+
+
+def _grid(shown: Shown, state: State, pair: tuple[int, int]) -> None:
+    result, view = shown
+    n = len(result.tokens)
+    rows = window(n, state.row_window, pair[0])
+    columns = window(n, state.column_window, pair[1])
+    if state.matrices and isinstance(result, TokensResult):
+        figure = figures.mosaic(
+            result, view, rows=rows, columns=columns, magnitude=not state.signed,
+            auto_range=state.auto_range, selected=pair,
+        )  # fmt: skip
+    else:
+        figure = figures.grid(
+            result, view, rows=rows, columns=columns, corrected=not state.raw,
+            auto_range=state.auto_range, selected=pair,
+        )  # fmt: skip
+    draw(
+        figure.update_layout(height=MAP),
+        "tokens",
+        shown,
+        lambda: figures.grid_table(result, view),
+        picks=("token", "other_token"),
+    )
+
+
+def _selection(n: int, token: int, other: int) -> None:
+    """Number inputs for the selected pair: the keyboard's twin of a click."""
+    with st.container(horizontal=True):
+        for label, field, number in (
+            ("Token t (Jacobian)", "token", token),
+            ("Token t' (basis)", "other_token", other),
+        ):
+            bound(
+                st.number_input, label, field, 1, n, place=f"pair-{n}",
+                write=lambda _, number=number: number, width=140,
+            )  # fmt: skip
+
+
+def _matrix(result: TokensResult, shown: Shown, state: State, pair: tuple[int, int]) -> None:
+    figure = figures.matrix(result, *pair, shown.view, magnitude=not state.signed)
+    draw(
+        figure.update_layout(height=BESIDE),
+        "matrix",
+        shown,
+        lambda: figures.matrix_table(result, *pair, shown.view),
+    )
+    lines = [
+        f"Block {block}, token {number}: {drawer.verdict(certificate)}"
+        for block, number, side in zip(result.blocks, pair, result.certificates, strict=True)
+        if (certificate := side[number - 1]) is not None
+    ]
+    if lines:
+        lines = list(dict.fromkeys(lines))
+        st.caption("**Certificate of the SVDs**  \n" + "  \n".join(lines))
+
+
+def _distance(shown: Shown, state: State) -> None:
+    result, view = shown
+    draw(
+        figures.distance(result, view, corrected=not state.raw),
+        "distance",
+        shown,
+        lambda: figures.distance_table(result, view, corrected=not state.raw),
+    )
+
+
+def _below(result: TokensResult, shown: Shown, state: State, pair: tuple[int, int]) -> None:
+    left, middle, right = st.columns(3, gap="medium")
+    with left:
+        _distance(shown, state)
+    with middle:
+        draw(
+            figures.score_by_k(result, *pair, shown.view, corrected=not state.raw),
+            "score-by-k",
+            shown,
+            lambda: figures.score_by_k_table(result, *pair, shown.view),
+        )
+    with right:
+        draw(
+            figures.spectrum(result, shown.view, selected=pair),
+            "singular-values",
+            shown,
+            lambda: figures.spectrum_table(result),
+        )

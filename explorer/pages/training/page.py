@@ -1,0 +1,250 @@
+"""The Training page: maps that a slider over checkpoints moves, and numbers by step."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import streamlit as st
+
+from coupling_core import figures
+from coupling_core.analysis.by_step import Course, StepCurve, StepNumbers
+from coupling_core.base.records import resolve_token
+from coupling_core.base.results import DepthResult, TrajectoryResult
+from explorer.frame.shell import PAGES
+from explorer.pages.training import measuring_runs, step_figures, step_slider
+from explorer.pages.training.courses import Run, open_run
+from explorer.pages.training.strip import training_strip
+from explorer.panels.chart import Shown, draw
+from explorer.panels.drawer import selected, selection
+from explorer.panels.switches import SCORE, switches, threshold
+from explorer.session.plain_errors import plain_errors
+from explorer.session.plain_text import rounded, sentence
+from explorer.session.session import bound, change, current, keep_link
+from explorer.session.state import State
+
+K_MAX = 50
+"""Largest K of the slider where nothing is measured yet."""
+
+_MARKED = "_marked"
+_GROUPS: dict[str, tuple[str, tuple[StepCurve, StepCurve]]] = {
+    "coupling": ("Coupling", ("corrected", "alignment")),
+    "locality": ("Locality and loss", ("locality", "loss")),
+    "paths": ("Paths", ("line-shape", "expodistance")),
+}
+"""Name in the state: words, and the numbers drawn side by side."""
+
+
+@dataclass(frozen=True)
+class _Step:
+    """What is drawn of one run at one step.
+
+    Args:
+        run: the training run.
+        course: what is stored of it.
+        step: of training.
+        several: whether other runs are drawn too.
+    """
+
+    run: Run
+    course: Course
+    step: int
+    several: bool
+
+    @property
+    def depth(self) -> DepthResult | None:
+        """The blocks; None where they are not measured."""
+        return self.course.depth.get(self.step)
+
+    @property
+    def paths(self) -> TrajectoryResult | None:
+        """The paths; None where they are not measured."""
+        return self.course.paths.get(self.step)
+
+    def key(self, figure: str) -> str:
+        """Of a figure, unique on the page."""
+        return f"{figure}-{self.run.name}" if self.several else figure
+
+
+def show(state: State) -> None:
+    """Draw the page."""
+    step_slider.rest()
+    measuring_runs.watch(_runs(state))
+    _moving()
+
+
+def _runs(state: State) -> list[Run]:
+    request = state.suite_request()
+    return [open_run(suite.name, request) for suite in state.chosen_suites()]
+
+
+@st.fragment
+def _moving() -> None:
+    """All that follows the slider; only this is drawn anew when it moves."""
+    state = current()
+    with plain_errors():
+        runs = _runs(state)
+        courses = [run.course for run in runs]
+        steps = sorted({step for course in courses for step in course.steps})
+        step = state.nearest_step(steps)
+        shown = [_Step(*pair, step, len(runs) > 1) for pair in zip(runs, courses, strict=True)]
+        training_strip([(one.course, step) for one in shown], state)
+        above = st.container()
+        with plain_errors():
+            _draw(shown, state)
+        measured = {one for course in courses for one in course.depth if one in course.paths}
+        with above:
+            step_slider.step_slider(steps, measured, step)
+    if step_slider.pace() == "resting":
+        keep_link()
+
+
+def _draw(shown: Sequence[_Step], state: State) -> None:
+    measured = [one.depth for one in shown if one.depth]
+    k_max = min([K_MAX, *(r.k_max for one in shown for r in one.course.depth.values())])
+    _switches(k_max)
+    for one in shown:
+        with plain_errors():
+            _maps(one, state)
+    if measured:
+        _pair(measured[0], shown[0], state)
+    if any(one.course.depth or one.course.paths for one in shown):
+        st.header("By training step", anchor=False)
+        _curves(shown, state)
+
+
+def _switches(k_max: int) -> None:
+    with st.container(horizontal=True, gap="medium"):
+        bound(
+            st.slider,
+            "K, leading singular triplets",
+            "suite_k",
+            1,
+            max(2, k_max),
+            place="training",
+            write=lambda k: min(k, k_max),
+            width=320,
+        )
+        switches([SCORE], "training")
+        threshold("training")
+
+
+def _maps(one: _Step, state: State) -> None:
+    """Score map, graph and paths of one run, and what it lacks."""
+    if one.several:
+        st.subheader(one.course.suite.title, anchor=False)
+    for doubt in one.run.doubts():
+        st.warning(sentence(doubt), icon=":material/warning:")
+    if one.step not in one.course.steps:
+        st.info(f"{one.course.suite.title} has no checkpoint of step {one.step:,}.")
+        return
+    if one.depth:
+        st.markdown(_sentence(one, one.depth, state))
+    if one.depth or one.paths:
+        left, middle, right = st.columns(3, gap="medium")
+        if one.depth:
+            shown = Shown(one.depth, state.suite_view(one.depth.n_blocks))
+            pair = selected(one.depth, state)
+            with left:
+                _scores(one, shown, state, pair)
+            with middle:
+                _graph(one, shown, state, pair)
+        if one.paths:
+            with right:
+                _paths(one, one.paths, state)
+    measuring_runs.offer(one.run, one.step)
+
+
+def _scores(one: _Step, shown: Shown, state: State, pair: tuple[int, int]) -> None:
+    draw(
+        step_figures.scores(*shown, corrected=not state.raw, pair=pair),
+        one.key("scores"),
+        shown,
+        lambda: figures.scores_table(*shown),
+        picks=("block", "basis"),
+    )
+
+
+def _graph(one: _Step, shown: Shown, state: State, pair: tuple[int, int]) -> None:
+    weighed = {"corrected": not state.raw, "threshold": state.threshold}
+    draw(
+        step_figures.graph(*shown, **weighed, layout=state.layout, pair=pair),
+        one.key("graph"),
+        shown,
+        lambda: figures.edges_table(*shown, **weighed),
+        picks=("block", "basis"),
+    )
+
+
+def _paths(one: _Step, result: TrajectoryResult, state: State) -> None:
+    view, token = state.path_view(), resolve_token(state.token, len(result.tokens))
+    draw(
+        step_figures.paths(result, view, one.run.projected(view), one.step, token=token),
+        one.key("paths"),
+        Shown(result, view),
+        lambda: figures.paths_table(result, view),
+        picks=("token",),
+    )
+
+
+def _sentence(one: _Step, result: DepthResult, state: State) -> str:
+    """The numbers of the step."""
+    every = one.run.numbers(state.suite_view(result.n_blocks))
+    (found,) = (numbers for numbers in every if numbers.step == one.step)
+    score = (
+        f"mean c **{rounded(found.coupling)}** (chance floor {rounded(found.chance)})"
+        if state.raw
+        else f"mean chance-corrected score **{rounded(found.corrected)}**"
+    )
+    parts = [
+        score,
+        f"alignment **{rounded(found.alignment)}**",
+        f"neighbours less others **{rounded(found.locality)}**",
+    ]
+    if found.loss == found.loss:
+        parts.append(f"held-out loss **{rounded(found.loss, 2)}** nats a token")
+    return f"Step {one.step:,}: {', '.join(parts)}."
+
+
+def _pair(result: DepthResult, one: _Step, state: State) -> None:
+    """The selected pair, and the way to all that is known of this step."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        selection(result.n_blocks, *selected(result, state))
+        if st.button("This step on Depth", icon=":material/arrow_forward:"):
+            asked = one.course.suite.request(result.request, one.step)
+            change(model=asked.model, revision=asked.revision, untrained=None, k=state.suite_k)
+            st.switch_page(PAGES["Depth"])
+
+
+def _curves(shown: Sequence[_Step], state: State) -> None:
+    groups = {name: words for name, (words, _) in _GROUPS.items()}
+    switches([("What is drawn", "by_step", groups)], "training")
+    names = _GROUPS[state.by_step][1]
+    columns = st.columns(len(names), gap="large")
+    for column, name in zip(columns, names, strict=True):
+        with column:
+            _curve(shown, "coupling" if name == "corrected" and state.raw else name, state)
+
+
+def _curve(shown: Sequence[_Step], name: StepCurve, state: State) -> None:
+    runs: dict[str, Sequence[StepNumbers]] = {}
+    for one in shown:
+        results = one.course.depth
+        n_blocks = next(iter(results.values())).n_blocks if results else None
+        runs[one.course.suite.title] = one.run.numbers(state.suite_view(n_blocks))
+    courses = [one.course for one in shown]
+    result = next(r for c in courses for r in (c.depth or c.paths).values())
+    view = state.suite_view()
+    source = figures.training_source(courses, view)
+    draw(
+        step_figures.curve(runs, name, view, step=_marked(shown[0].step), source=source),
+        name,
+        Shown(result, view),
+        lambda: figures.steps_table(runs),
+        picks=("step",),
+    )
+
+
+def _marked(step: int) -> int:
+    """The step that curves mark: while the slider is dragged it stays, and they need no drawing."""
+    if step_slider.pace() != "dragged" or _MARKED not in st.session_state:
+        st.session_state[_MARKED] = step
+    return st.session_state[_MARKED]

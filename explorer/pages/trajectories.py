@@ -1,0 +1,223 @@
+"""The Trajectories page's figures: the paths, and one group of numbers along them at a time."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import cast
+
+import numpy as np
+import plotly.graph_objects as go
+import streamlit as st
+
+from coupling_core import figures
+from coupling_core.base.records import PathView, Request, resolve_token
+from coupling_core.base.results import DepthResult, TrajectoryResult
+from coupling_core.experiments.gallery import UNTRAINED_SEED
+from coupling_core.figures.by_depth import CURVES, CurveName
+from coupling_core.figures.path_words import by_depth_caption
+from coupling_core.figures.per_token import PathNumber
+from coupling_core.figures.style import reink
+from explorer.asking.compute import answer
+from explorer.panels import guide
+from explorer.panels.chart import Shown, draw
+from explorer.panels.strip import strip
+from explorer.panels.switches import Choice, switches
+from explorer.server import backend
+from explorer.session.session import change
+from explorer.session.state import State
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """What all figures of the page share.
+
+    Args:
+        result: of the model that is chosen.
+        twin: of its untrained twin (of the trained model, where the twin is chosen), if stored.
+        view: how paths are projected.
+        token: the selected one, 1..n.
+    """
+
+    result: TrajectoryResult
+    twin: TrajectoryResult | None
+    view: PathView
+    token: int
+
+
+_Draw = Callable[[Drawn, State], None]
+
+
+def show(result: TrajectoryResult, state: State) -> None:
+    """Draw a stored result."""
+    view = state.path_view()
+    token = resolve_token(state.token, len(result.tokens))
+    strip(result, view, guide.TRAJECTORIES, selected=token)
+    twin = cast(TrajectoryResult | None, backend.find(twin_of(result.request)))
+    drawn = Drawn(result, twin, view, token)
+    st.header("Paths in principal components", anchor=False)
+    _switches()
+    st.caption("A click on a path, in two dimensions, selects its token.")
+    above = st.container()
+    st.header("Along the paths", anchor=False)
+    groups = {name: words for name, (words, _) in _GROUPS.items()}
+    switches([("What is drawn", "along", groups)], "trajectories")
+    _GROUPS[state.along][1](drawn, state)
+    with above:  # drawn last, for the first time takes two seconds to import scikit-learn
+        _paths(drawn, state.dimensions)
+
+
+def partial_paths(result: TrajectoryResult, state: State) -> None:
+    """The paths, which are known before the errors of their linearisation are."""
+    token = resolve_token(state.token, len(result.tokens))
+    figure = _inked(figures.paths(result, state.path_view(), token=token))
+    st.plotly_chart(figure, key="partial", alt=figure.layout.meta["alt"])
+
+
+def twin_of(request: Request) -> Request:
+    """The same of the untrained twin; of the trained model where the twin itself was asked for."""
+    untrained = UNTRAINED_SEED if request.untrained is None else None
+    return replace(request, untrained=untrained, quantize=None)  # a twin has no quantised form
+
+
+_CHOICES: tuple[Choice, ...] = (
+    ("Components fitted on", "fit", {"last": "Last state", "all": "All states"}),
+    (
+        "Blocks",
+        "part",
+        {"all": "All", "shallower": "Shallower half", "deeper": "Deeper half"},
+    ),
+    ("First token", "first", {False: "Left out", True: "Drawn"}),
+    ("Dimensions", "dimensions", {2: "2-D", 3: "3-D"}),
+)
+
+
+def _switches() -> None:
+    with st.container(horizontal=True, gap="medium"):
+        switches(_CHOICES, "trajectories")
+
+
+def _paths(drawn: Drawn, dimensions: int) -> None:
+    for column, result, place in _columns(drawn):
+        with column:
+            st.subheader(result.model_name, anchor=False)
+            figure = figures.paths(
+                result,
+                drawn.view,
+                token=drawn.token,
+                dimensions=3 if dimensions == 3 else 2,
+            )
+            draw(
+                _inked(figure),
+                f"paths{place}",
+                Shown(result, drawn.view),
+                partial(figures.paths_table, result, drawn.view),
+                picks=("token",) if dimensions == 2 else (),
+            )
+    if drawn.twin is None:
+        _offer_twin(drawn.result.request)
+
+
+def _columns(
+    drawn: Drawn,
+) -> list[tuple["st.delta_generator.DeltaGenerator", TrajectoryResult, str]]:
+    """A column for the result and one for its twin, with what tells their figures' names apart."""
+    left, right = st.columns(2, gap="large")
+    own = [(left, drawn.result, "")]
+    return own if drawn.twin is None else [*own, (right, drawn.twin, "-twin")]
+
+
+def _offer_twin(request: Request) -> None:
+    twin = twin_of(request)
+    which = "trained model" if twin.untrained is None else "untrained twin"
+    st.button(
+        f"Measure the {which} too",
+        on_click=change,
+        kwargs={"untrained": twin.untrained},
+        help="Leads to its own page of this kind; once measured, the two are drawn together.",
+    )
+
+
+def _group(numbers: tuple[PathNumber, ...], curves: tuple[CurveName, ...]) -> _Draw:
+    """Draws numbers of whole paths, then numbers by depth, two figures a row."""
+
+    def draw_group(drawn: Drawn, state: State) -> None:
+        figures = [partial(_per_token, drawn, name) for name in numbers]
+        figures += [partial(_by_depth, drawn, name) for name in curves]
+        for first in range(0, len(figures), 2):
+            row = figures[first : first + 2]
+            for column, one in zip(st.columns(2, gap="large"), row, strict=False):
+                with column:
+                    one()
+
+    return draw_group
+
+
+def _per_token(drawn: Drawn, name: PathNumber) -> None:
+    draw(
+        _inked(figures.per_token(drawn.result, name, token=drawn.token, twin=drawn.twin)),
+        name,
+        Shown(drawn.result, drawn.view),
+        partial(figures.per_token_table, drawn.result),
+        picks=("token",),
+    )
+
+
+def _by_depth(drawn: Drawn, name: CurveName) -> None:
+    if np.isnan(CURVES[name].values(drawn.result)).all():
+        st.info(by_depth_caption(drawn.result, name))
+        return
+    draw(
+        _inked(figures.by_depth(drawn.result, name, token=drawn.token, twin=drawn.twin)),
+        name,
+        Shown(drawn.result, drawn.view),
+        partial(figures.by_depth_table, drawn.result, name),
+    )
+
+
+def _linearised(drawn: Drawn, state: State) -> None:
+    for column, result, place in _columns(drawn):
+        with column:
+            st.subheader(result.model_name, anchor=False)
+            draw(
+                figures.linearised(result, token=drawn.token),
+                f"linearised{place}",
+                Shown(result, drawn.view),
+                partial(figures.linearised_table, result, drawn.token),
+            )
+
+
+def _singular_values(drawn: Drawn, state: State) -> None:
+    """They are the Depth page's measurement, at the selected token."""
+    request = state.request()
+    own = cast(DepthResult | None, answer(request, lambda _: None))
+    if own is None:
+        return
+    found = [own, cast(DepthResult | None, backend.find(twin_of(request)))]
+    for place, result in zip(("", "-twin"), found, strict=True):
+        if result is None:
+            continue
+        st.subheader(result.model_name, anchor=False)
+        for column, inverse in zip(st.columns(2, gap="large"), (False, True), strict=True):
+            with column:
+                draw(
+                    figures.scaling(result, inverse=inverse),
+                    f"{'inverse-' * inverse}singular-values{place}",
+                    Shown(result, state.view()),
+                    partial(figures.scaling_table, result),
+                )
+
+
+_GROUPS: dict[str, tuple[str, _Draw]] = {
+    "straightness": ("Straightness", _group(("line-shape",), ("line-shape-by-depth",))),
+    "growth": ("Growth", _group(("expodistance",), ("growth", "norms"))),
+    "steps": ("Steps", _group(("equidistance",), ("steps",))),
+    "entropy": ("Entropy", _group((), ("entropy",))),
+    "linearised": ("Linearised path", _linearised),
+    "singular-values": ("Singular values", _singular_values),
+}
+"""Name in the state: words, and what draws it."""
+
+
+def _inked(figure: go.Figure) -> go.Figure:
+    """On a dark page, what is in ink is white."""
+    return reink(figure, "white") if st.context.theme.type == "dark" else figure

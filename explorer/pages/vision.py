@@ -1,0 +1,320 @@
+"""The Vision page: stochastic depth, coupling and accuracy; one picture over the rates."""
+
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from coupling_core import figures
+from coupling_core.base.errors import InputError
+from coupling_core.base.images import in_words, read_image, to_pixels
+from coupling_core.base.records import MEASURES, VISION_KINDS, Request, View
+from coupling_core.base.results import DepthResult
+from coupling_core.experiments.gallery import PICTURE, PICTURES
+from coupling_core.experiments.vision import SUITE
+from coupling_core.sources.prompts.files import IMAGES, files_of
+from explorer.asking.several import together
+from explorer.frame.shell import PAGES
+from explorer.panels import guide, sweep_tables, sweep_words
+from explorer.panels.chart import draw
+from explorer.panels.drawer import selected
+from explorer.panels.recipes import vision_recipes
+from explorer.panels.strip import take_along
+from explorer.panels.sweep_words import said
+from explorer.panels.switches import SCORE, switches
+from explorer.session.plain_errors import plain_errors
+from explorer.session.plain_text import plain, rounded
+from explorer.session.session import bound, change
+from explorer.session.state import State
+
+if TYPE_CHECKING:  # statistics import scipy, which the page does without until there is a table
+    from coupling_core.experiments.vision.findings import VisionFindings
+
+OWN = "own"
+"""The name of a picture that this session brought; no link carries it."""
+_OWN_PICTURE = "_own_picture"
+_BYTES = "application/octet-stream"
+_KINDS = {"depth": "Class token, over blocks", "self": "All tokens, with each other"}
+_NONE = """
+These runs were not measured over pictures yet:
+
+    coupling sweep run sweeps/vision.toml
+
+Their numbers then stand here.
+"""
+
+
+def show(state: State) -> None:
+    """Draw the page."""
+    st.title("Stochastic depth in vision transformers", anchor=False)
+    with plain_errors():
+        _experiment(state)
+    st.header("One picture over the rates", anchor=False)
+    with plain_errors():
+        _picture(state)
+
+
+def _experiment(state: State) -> None:
+    """Coupling and accuracy of all runs."""
+    answer = sweep_tables.vision(state)
+    if answer is None:
+        st.info(_NONE)
+        return
+    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
+        _questions(state, answer)
+    _strip(answer)
+    rows, rate, source = answer.runs, state.rate, _source(answer)
+    names = _names(answer)
+    columns = st.columns(3, gap="medium")
+    for column, (x, y) in zip(
+        columns,
+        (("rate", "coupling"), ("rate", "accuracy"), ("coupling", "accuracy")),
+        strict=True,
+    ):
+        by_rate = answer.by_rate(y) if x == "rate" else None
+        with column:
+            draw(
+                figures.vision_runs(rows, x, y, names, by_rate, chosen=rate, source=source),
+                f"{y}-by-{x}",
+                None,
+                lambda: rows,
+                picks=("rate",),
+            )
+    left, right = st.columns(2, gap="large")
+    with left:
+        said("What this shows", answer.shows)
+    with right:
+        said("What it does not show", answer.does_not_show)
+
+
+def _questions(state: State, answer: "VisionFindings") -> None:
+    bound(
+        st.segmented_control,
+        "Measured",
+        "vision_kind",
+        VISION_KINDS,
+        place="vision",
+        format_func=_KINDS.__getitem__,
+        required=True,
+    )
+    ks = sweep_tables.vision_ks()
+    bound(
+        st.segmented_control,
+        "K, leading singular triplets",
+        "vision_k",
+        [*ks, *([state.vision_k] if state.vision_k not in ks else [])],
+        place="vision",
+        required=True,
+    )
+    bound(
+        st.selectbox,
+        "Measure of coupling",
+        "measure",
+        MEASURES,
+        place="vision",
+        format_func=sweep_words.MEASURES.__getitem__,
+        width=240,
+    )
+
+
+def _names(answer: "VisionFindings") -> dict[str, str]:
+    return {
+        "rate": "Rate of stochastic depth",
+        "accuracy": "Accuracy on held-out pictures",
+        "coupling": f"Mean {sweep_words.MEASURES[answer.measure].lower()}, K = {answer.k}",
+    }
+
+
+def _strip(answer: "VisionFindings") -> None:
+    """Say what is drawn, and offer link, files, recipes and a guide."""
+    rows = answer.runs
+    untrained = answer.untrained
+    told = [
+        f"**{plain(SUITE.title)}**",
+        f"{len(rows)} runs, {rows['rate'].nunique()} rates, {rows['seed'].nunique()} seeds",
+        f"{int(rows['pictures'].min())} pictures",
+        f"before training {rounded(untrained.mean)} ({untrained.n} seeds)" * bool(untrained.n),
+        f"trained on {SUITE.learned_words}",
+    ]
+    with st.container(gap="xsmall"):
+        st.caption(" · ".join(filter(None, told)))
+        take_along(lambda: _files(answer), vision_recipes(answer), guide.VISION)
+
+
+def _source(answer: "VisionFindings") -> str:
+    """Where the numbers of the runs come from, for files."""
+    return f"{SUITE.title}; {answer.kind}, K = {answer.k}; sweep {sweep_tables.vision_sweep()}"
+
+
+def _files(answer: "VisionFindings") -> None:
+    rows = answer.runs
+    st.download_button(
+        "Runs, a row each (.csv)",
+        lambda: rows.to_csv(index=False).encode(),
+        "runs.csv",
+        _BYTES,
+        on_click="ignore",
+        width="stretch",
+    )
+
+
+def _picture(state: State) -> None:
+    """Score maps over the rates at one token of one picture."""
+    name, prompt = _chosen(state)
+    tokens = SUITE.tokens
+    patch = min(max(1, state.patch), len(tokens))
+    left, right = st.columns([1, 3], gap="large")
+    with left:
+        _controls(state, name)
+        draw(
+            figures.picture(to_pixels(prompt), tokens, patch, source=in_words(prompt)),
+            "picture",
+            None,
+            lambda: _token_table(tokens),
+            picks=("patch",),
+        )
+        bound(
+            st.number_input,
+            "Token, 1 is the class token",
+            "patch",
+            1,
+            len(tokens),
+            place="vision",
+            write=lambda _: patch,
+        )
+    with right:
+        switches([SCORE], "vision")
+        runs = {run.rate: run for run in SUITE.runs if run.seed == state.vision_seed}
+        asked = {
+            f"{rate:g}": Request(prompt, model=run.repo, token=patch, k=state.vision_k)
+            for rate, run in runs.items()
+        }
+        found = together(asked)
+        if found:
+            _maps(found, state)
+            _open(found, state)
+
+
+def _chosen(state: State) -> tuple[str, str]:
+    """Name and prompt of the picture that is looked at."""
+    own = st.session_state.get(_OWN_PICTURE)
+    if state.picture == OWN and own:
+        return OWN, own
+    names = pictures()
+    if state.picture and state.picture not in names:
+        was = "your own picture" if state.picture == OWN else f"the picture {state.picture!r}"
+        st.warning(f"{was.capitalize()} is not here: another one is shown.")
+    name = state.picture if state.picture in names else _name(PICTURE)
+    return name, picture(name)
+
+
+def _controls(state: State, name: str) -> None:
+    own = [OWN] if st.session_state.get(_OWN_PICTURE) else []
+    bound(
+        st.selectbox,
+        "Picture",
+        "picture",
+        [*own, *pictures()],
+        place="vision",
+        write=lambda _: name,
+        format_func=lambda n: "Your own" if n == OWN else n.replace("/", " "),
+    )
+    with st.popover("Your own picture", icon=":material/upload:", type="tertiary"):
+        st.file_uploader(
+            "An image file",
+            type=[ending.removeprefix(".") for ending in IMAGES],
+            key="file@vision",
+            on_change=_take_in,
+            help="Models of Fashion-MNIST know white clothes on black ground, in grey.",
+        )
+        if error := st.session_state.pop("_refused_picture", ""):
+            st.error(error)
+    bound(
+        st.segmented_control,
+        "Seed of the runs",
+        "vision_seed",
+        SUITE.seeds,
+        place="vision",
+        write=lambda seed: seed if seed in SUITE.seeds else SUITE.seeds[0],
+        required=True,
+    )
+
+
+def _take_in() -> None:
+    """Take in a picture; for the callback of the control."""
+    file = st.session_state["file@vision"]
+    if file is None:  # taken back
+        return
+    try:
+        st.session_state[_OWN_PICTURE] = read_image(file.getvalue())
+        change(picture=OWN)
+    except InputError as error:
+        st.session_state["_refused_picture"] = str(error)
+
+
+def _maps(found: dict[str, DepthResult], state: State) -> None:
+    results = {float(rate): result for rate, result in found.items()}
+    first = next(iter(results.values()))
+    view = View(state.vision_k, state.definition, state.p, state.role)
+    pair = selected(first, state)
+    whose = f"{SUITE.title}, seed {state.vision_seed}, {first.measured}"
+    source = figures.provenance(first, view, whose)
+    draw(
+        figures.rate_maps(results, view, corrected=not state.raw, selected=pair, source=source),
+        "maps",
+        None,
+        lambda: figures.rate_maps_table(results, view),
+        picks=("block", "basis"),
+    )
+    said = [
+        f"rate {rate:g}: {plain(name)} ({rounded(share, 2)})"
+        for rate, result in results.items()
+        for name, share in result.next_tokens[:1]
+    ]
+    st.caption("The picture is taken for: " + ", ".join(said) + ".")
+    if not all(result.certified for result in results.values()):
+        st.warning("Not all of these decompositions are certified: see each on the page Depth.")
+
+
+def _open(found: dict[str, DepthResult], state: State) -> None:
+    """The way to all that is known of one run."""
+    rates = list(found)
+    near = state.rate if state.rate in found else rates[0]
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        bound(
+            st.segmented_control,
+            "Rate",
+            "rate",
+            rates,
+            place="vision",
+            write=lambda _: near,
+            required=True,
+        )
+        if st.button("This run on Depth", icon=":material/arrow_forward:"):
+            asked = found[near].request
+            change(model=asked.model, prompt=asked.prompt, untrained=None, k=asked.k)
+            change(token=asked.token)
+            st.switch_page(PAGES["Depth"])
+
+
+def _token_table(tokens: tuple[str, ...]):
+    import pandas as pd
+
+    return pd.DataFrame({"token": range(1, len(tokens) + 1), "name": tokens})
+
+
+@lru_cache(maxsize=1)
+def pictures() -> list[str]:
+    """The names of the pictures that come with the program."""
+    return [_name(file) for file in files_of(PICTURES)]
+
+
+def _name(file: Path) -> str:
+    return file.relative_to(PICTURES).with_suffix("").as_posix()
+
+
+@lru_cache(maxsize=64)
+def picture(name: str) -> str:
+    """One of them, as a prompt."""
+    return read_image(Path(PICTURES, name).with_suffix(".png"))

@@ -1,0 +1,107 @@
+"""One figure on a page: drawn, described, and taken home as a file or a table."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+import streamlit as st
+
+from coupling_core.base.records import AnyView
+from coupling_core.base.results import Result
+from coupling_core.figures import render
+from explorer.session.plain_text import plain
+from explorer.session.session import change
+
+IMAGE_FORMAT = "_image_format"
+"""Where the session keeps the format of the camera button: "svg" or "png"."""
+_BUTTONS_OFF = ["select2d", "lasso2d", "autoScale2d"]
+
+
+class Shown(NamedTuple):
+    """What a figure is of: a result, and how it is looked at."""
+
+    result: Result
+    view: AnyView
+
+
+def draw(
+    figure: go.Figure,
+    name: str,
+    shown: Shown | None,
+    table: Callable[[], pd.DataFrame],
+    *,
+    picks: tuple[str, ...] = (),
+) -> None:
+    """Draw a figure with its caption; its table and files are folded away below it.
+
+    Args:
+        figure: with its alternative text and caption in `layout.meta`.
+        name: of its files; unique on the page.
+        shown: what the figure is of; None where it names its sources itself.
+        table: makes its table twin.
+        picks: fields of the state that a click selects: each point's custom data has a number, or
+            a text, for each, such as (l, l').
+    """
+    # Dragging would zoom by accident, and on a small screen keep the page from scrolling.
+    figure.update_layout(dragmode=False)
+    # A square map in a narrow column keeps next to its colour bar.
+    figure.update_yaxes(constraintoward="top")
+    st.plotly_chart(
+        figure,
+        key=name,
+        config=_config(name),
+        alt=figure.layout.meta["alt"],
+        selection_mode="points",
+        on_select=(lambda: _pick(name, picks)) if picks else "ignore",
+    )
+    st.caption(plain(figure.layout.meta["caption"]))
+    fold = st.expander("Table and files", key=f"{name}@fold", on_change=change, type="compact")
+    if fold.open:
+        with fold:
+            _files(figure, name, shown, table())
+
+
+def _pick(name: str, fields: tuple[str, ...]) -> None:
+    """Take what was clicked; a second click on one point comes as an empty selection."""
+    points = st.session_state[name].selection.points
+    if points:
+        found = points[0]["customdata"]  # a typed array comes back as a mapping by position
+        numbers = found.values() if isinstance(found, dict) else np.atleast_1d(found)
+        change(**{field: _plain(value) for field, value in zip(fields, numbers, strict=True)})
+
+
+def _plain(value: object) -> int | str:
+    return str(value) if isinstance(value, str) else int(value)
+
+
+def _files(figure: go.Figure, name: str, shown: Shown | None, table: pd.DataFrame) -> None:
+    st.dataframe(table, height=260, alt=f"Table of the figure {name}")
+    with st.container(horizontal=True):
+        st.download_button(
+            "CSV",
+            lambda: table.to_csv().encode(),
+            f"{name}.csv",
+            "text/csv",
+            key=f"{name}@csv",
+            on_click="ignore",
+        )
+        st.download_button(
+            "HTML that stands alone",
+            lambda: render(figure, ".html", *(shown or ())),
+            f"{name}.html",
+            "text/html",
+            key=f"{name}@html",
+            on_click="ignore",
+        )
+
+
+def _config(name: str) -> dict[str, object]:
+    """Options of plotly's own buttons; the camera saves what is on the screen."""
+    image = st.session_state.get(IMAGE_FORMAT, "svg")
+    return {
+        "displaylogo": False,
+        "modeBarButtonsToRemove": _BUTTONS_OFF,
+        "toImageButtonOptions": {"format": image, "filename": name, "scale": 3},
+    }

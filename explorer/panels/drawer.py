@@ -1,0 +1,113 @@
+"""What opens for one block pair: the matrix, the spectra, the angles, the score against K."""
+
+import streamlit as st
+
+from coupling_core import figures
+from coupling_core.base.records import Certificate
+from coupling_core.base.results import DepthResult
+from explorer.panels.chart import Shown, draw
+from explorer.session.session import bound
+from explorer.session.state import State
+
+
+def selected(result: DepthResult, state: State) -> tuple[int, int]:
+    """The selected pair (l, l'); past this model's last block, the last and the one before."""
+    return within(state, result.n_blocks)
+
+
+def within(state: State, n_blocks: int) -> tuple[int, int]:
+    """The same for a model of so many blocks."""
+    chosen = ((state.block, State.block), (state.basis, State.basis))
+    if any(number > n_blocks and number != default for number, default in chosen):
+        st.warning(f"This model has blocks 1 to {n_blocks}: the selected pair was cut to them.")
+    # A block in its own basis is 1 by construction, and nothing to begin with.
+    basis = state.basis if state.basis <= n_blocks else max(1, n_blocks - 1)
+    return min(state.block, n_blocks), basis
+
+
+def selection(n_blocks: int, block: int, basis: int) -> None:
+    """Number inputs for the selected pair: the keyboard's twin of a click.
+
+    Args:
+        n_blocks: L.
+        block: l, as selected.
+        basis: l', as selected.
+    """
+    with st.container(horizontal=True):
+        inputs(n_blocks, block, basis)
+
+
+def inputs(n_blocks: int | None, block: int, basis: int) -> None:
+    """The inputs alone; L is None where it is not known yet."""
+    for label, field, number in (
+        ("Block l (Jacobian)", "block", block),
+        ("Block l' (basis)", "basis", basis),
+    ):
+        bound(
+            st.number_input,
+            label,
+            field,
+            1,
+            n_blocks,
+            place="pair",
+            write=lambda _, number=number: number,
+            width=140,
+        )
+
+
+def drawer(shown: Shown, state: State, block: int, basis: int) -> None:
+    """Draw all that is known of the pair (l, l').
+
+    Args:
+        shown: result and view.
+        state: the switches of the page.
+        block: l, whose Jacobian it is.
+        basis: l', whose singular vectors are the basis.
+    """
+    result, view = shown
+    pair = (result, block, basis, view)
+    left, right = st.columns(2, gap="large")
+    with left:
+        draw(
+            figures.matrix(*pair, magnitude=not state.signed),
+            "matrix",
+            shown,
+            lambda: figures.matrix_table(*pair),
+        )
+        _certificates(result.certificates, block, basis)
+    with right:
+        draw(
+            figures.spectrum(result, view, selected=(block, basis)),
+            "singular-values",
+            shown,
+            lambda: figures.spectrum_table(result, view),
+        )
+    left, right = st.columns(2, gap="large")
+    with left:
+        draw(
+            figures.score_by_k(*pair, corrected=not state.raw),
+            "score-by-k",
+            shown,
+            lambda: figures.score_by_k_table(*pair),
+        )
+    with right:
+        draw(figures.angles(*pair), "angles", shown, lambda: figures.angles_table(*pair))
+
+
+def _certificates(certificates: tuple[Certificate, ...], block: int, basis: int) -> None:
+    """Say for both blocks how far their singular vectors were checked."""
+    lines = [_certificate(number, certificates[number - 1]) for number in sorted({block, basis})]
+    st.caption("**Certificate of the SVDs**  \n" + "  \n".join(lines))
+
+
+def _certificate(number: int, certificate: Certificate) -> str:
+    return f"Block {number}: {verdict(certificate)}"
+
+
+def verdict(certificate: Certificate) -> str:
+    """What a certificate says."""
+    said = "certified" if certificate.certified else f"not certified: {certificate.reason}"
+    return (
+        f"{said}; {certificate.method}, orthonormality "
+        f"{certificate.orthonormality:.1e}, residual {certificate.residual:.1e} s₁"
+    )

@@ -1,0 +1,138 @@
+"""The line above the figures that says what they are of, and the ways to take them along."""
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from coupling_core.analysis import exports
+from coupling_core.analysis.scores import definition_name
+from coupling_core.base.records import AnyView, View
+from coupling_core.base.results import Result
+from coupling_core.store import archive
+from explorer.asking.queue import queue
+from explorer.panels.chart import IMAGE_FORMAT
+from explorer.panels.recipes import python_recipe, shell_recipe
+from explorer.session import chips
+from explorer.session.plain_text import plain, weights_form
+from explorer.session.session import current, keeps_prompt, link, note_length
+
+HASH_SHOWN = 12
+_BYTES = "application/octet-stream"
+
+
+def strip(
+    result: Result,
+    view: AnyView,
+    guide: str,
+    *,
+    selected: int = 0,
+    recipes: tuple[str, str] | None = None,
+) -> None:
+    """Say what is drawn, and offer link, files, recipes and a guide.
+
+    Args:
+        result: what is drawn.
+        view: how.
+        guide: how the figures of this page are read, in Markdown.
+        selected: the token (1..n) that is chosen among those that were measured; 0 where the
+            result is of one token.
+        recipes: how to come by the same in Python and on the command line; None is how to come by
+            the scores.
+    """
+    note_length(len(result.tokens))
+    with st.container(gap="xsmall"):
+        if selected:
+            chips.pick(result, selected)
+        else:
+            chips.of_result(result)
+        st.caption(facts(result, view))
+        asked = result.request
+        recipes = recipes or (python_recipe(asked, view), shell_recipe(asked, current()))
+        take_along(lambda: _files(result, view), recipes, guide)
+
+
+def take_along(files: Callable[[], None], recipes: tuple[str, str], guide: str) -> None:
+    """Offer link, files, recipes and a guide.
+
+    Args:
+        files: draws the buttons that download.
+        recipes: how to come by the same in Python and on the command line.
+        guide: how the figures of this page are read, in Markdown.
+    """
+    with st.container(horizontal=True, gap="small"):
+        with st.popover("Copy link", type="tertiary", icon=":material/link:"):
+            st.caption(
+                "This address shows what is on the screen"
+                + ", your prompt too" * keeps_prompt()
+                + "."
+            )
+            st.code(link(st.context.url or ""), language=None, wrap_lines=True)
+        with st.popover("Export", type="tertiary", icon=":material/download:"):
+            files()
+            _camera()
+        with st.popover("Reproduce", type="tertiary", icon=":material/terminal:"):
+            st.caption("In Python")
+            st.code(recipes[0], wrap_lines=True)
+            st.caption("On the command line")
+            st.code(recipes[1], language="bash", wrap_lines=True)
+        with st.popover("How to read this", type="tertiary", icon=":material/help:"):
+            st.markdown(guide)
+
+
+def facts(result: Result, view: AnyView) -> str:
+    """Whose numbers they are and how they came about, as one line of Markdown."""
+    identity, provenance = result.identity, result.provenance
+    who = f"**{plain(identity['name'])}** `{str(identity.get('digest', ''))[:HASH_SHOWN]}`"
+    if (seed := result.request.untrained) is not None:
+        who += f", untrained (seed {seed})"
+    if form := weights_form(result.request):
+        who += f", {form}"
+    certified = sum(c.certified for c in result.svds)
+    told = [
+        who,
+        f"computed in {provenance['dtype']}" if "dtype" in provenance else "",
+        plain(result.measured),
+        result.final_norm_words,
+        *(
+            [f"K = {view.k} of {result.k_max}", definition_name(view)]
+            if isinstance(view, View)
+            else []
+        ),
+        f"{certified} of {len(result.svds)} SVDs certified" if result.svds else "",
+        _origin(result),
+        ", ".join(f"{name} {version}" for name, version in provenance["versions"].items()),
+    ]
+    return " · ".join(filter(None, told))
+
+
+def _score(result: Result, view: AnyView) -> list[str]:
+    if not isinstance(view, View):
+        return []
+    return [f"K = {view.k} of {result.k_max}", definition_name(view)]
+
+
+def _origin(result: Result) -> str:
+    if queue().waits(result.key):
+        return f"computed now in {result.provenance['seconds']:.1f} s"
+    return f"stored, measured on {result.provenance['date'][:10]}"
+
+
+def _files(result: Result, view: AnyView) -> None:
+    for label, data, ending in (
+        ("Result (.safetensors)", lambda: archive.encode(result), archive.SUFFIX),
+        ("Arrays (.npz)", lambda: exports.to_npz(exports.arrays(result, view)), ".npz"),
+        ("Scores (.csv)", lambda: exports.table(result, view), ".csv"),
+    ):
+        st.download_button(
+            label, data, f"{result.key}{ending}", _BYTES, on_click="ignore", width="stretch"
+        )
+
+
+def _camera() -> None:
+    st.segmented_control(
+        "The camera above a figure saves",
+        ["svg", "png"],
+        default="svg",
+        key=IMAGE_FORMAT,
+        required=True,
+    )

@@ -1,0 +1,61 @@
+"""The controls above the figures: switches between a few choices, and a threshold of edges."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import streamlit as st
+
+from coupling_core.experiments.gallery import UNTRAINED_SEED
+from explorer.session.session import bound
+
+Choice = tuple[str, str, Mapping[Any, str]]
+"""Label, field of the state, and the words for its values."""
+
+SCORE: Choice = ("Score", "raw", {False: "Chance-corrected", True: "Raw"})
+MATRIX: Choice = ("Matrix", "role", {"A": "A = UᵀJV", "B": "B = VᵀJU"})
+COLOURS: Choice = ("Colour range", "auto_range", {False: "Fixed", True: "Auto"})
+ENTRIES: Choice = ("Entries", "signed", {False: "Magnitude", True: "Signed"})
+
+
+def switches(choices: Iterable[Choice], place: str) -> None:
+    """Draw a switch for each choice; `place` tells apart two for one field."""
+    for label, field, words in choices:
+        _switch(label, field, words, place=place)
+
+
+def twin_switch(label: str, place: str) -> None:
+    """Draw a switch between a model and its untrained twin."""
+    _switch(
+        label,
+        "untrained",
+        {False: "Trained", True: "Untrained twin"},
+        place=place,
+        read=lambda on: UNTRAINED_SEED if on else None,
+        write=lambda seed: seed is not None,
+    )
+
+
+def threshold(place: str) -> None:
+    """Draw the slider below which no edge is drawn."""
+    bound(
+        st.slider,
+        "Threshold: smallest score of an edge",
+        "threshold",
+        0.0,
+        1.0,
+        step=0.01,
+        place=place,
+        width=320,
+    )
+
+
+def _switch(label: str, field: str, words: Mapping[Any, str], **options: Any) -> None:
+    bound(
+        st.segmented_control,
+        label,
+        field,
+        tuple(words),
+        format_func=words.__getitem__,
+        required=True,
+        **options,
+    )

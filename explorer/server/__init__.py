@@ -1,0 +1,9 @@
+"""What there is one of in a server, whoever visits it.
+
+serving     what begins and ends with it
+engine      the process that computes
+backend     the store, and what may be asked of it
+admission   what this app takes on
+needs       what a measurement needs, found out before it runs
+estimate    how long it will take, from what earlier ones took
+"""

@@ -1,0 +1,165 @@
+"""What this app takes on: every measurement that a session asks for comes through here.
+
+Widgets keep readers within the limits, but a link or a crafted message can ask for anything. So
+the limits are held where a job is submitted, whoever asks and by whichever page.
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from coupling_core.base.errors import ComputeError, InputError
+from coupling_core.base.images import is_image
+from coupling_core.base.records import Request
+from coupling_core.base.results import Result
+from coupling_core.base.settings import settings
+from coupling_core.base.units import duration, size
+from coupling_core.measuring.measure import Report, measure
+from coupling_core.serving.jobs import Limits
+from coupling_core.sources.tokens import count_tokens, tokenize
+from coupling_core.store.disk import Entry, Store
+from explorer.server import needs
+from explorer.server.estimate import Estimate
+
+MAIN = "main"
+"""The branch of the hub that is meant where none is named."""
+
+_PLAIN = {"dtype": Request.dtype, "quantize": Request.quantize, "stack": Request.stack}
+
+
+def limits() -> Limits:
+    """What the queue refuses."""
+    found = settings()
+    return Limits(found.queue_length, found.jobs_per_session, found.jobs_per_hour)
+
+
+def is_demo() -> bool:
+    """Whether strangers use the app."""
+    return settings().mode == "demo"
+
+
+def may_change_store() -> bool:
+    """Whether results may be added to the store, or deleted from it, by hand."""
+    return not (is_demo() or settings().read_only)
+
+
+def offered() -> tuple[str, ...] | None:
+    """The models that may be asked for here, each once; None where any may."""
+    if not is_demo():
+        return None
+    return tuple(dict.fromkeys(name.partition("@")[0] for name in settings().models))
+
+
+def revisions(model: str) -> tuple[str, ...]:
+    """The revisions of an offered model that alone may be asked for; none where all may."""
+    named = [name.partition("@") for name in settings().models if is_demo()]
+    found = [of for name, _, of in named if name == model]
+    return tuple(found) if all(found) else ()
+
+
+def allowed(model: str, revision: str | None = None) -> bool:
+    """Whether a model may be asked for here; without a revision, whether its branch main may."""
+    models = offered()
+    pinned = revisions(model)
+    return models is None or (model in models and (not pinned or (revision or MAIN) in pinned))
+
+
+def require_offered(request: Request) -> None:
+    """Refuse a model, or a form of its weights, that is not offered here.
+
+    Nothing is looked up for such a request, neither on this disk nor on the hub.
+
+    Raises:
+        InputError: says what is offered.
+    """
+    if not allowed(request.model, request.revision):
+        shown = f"{request.model}@{request.revision}" if request.revision else request.model
+        raise InputError(
+            f"{shown!r} is not offered here: choose one of {', '.join(settings().models)}"
+        )
+    if is_demo() and request != replace(request, **_PLAIN):
+        raise InputError("models are measured here as they are stored: leave out dtype and quant")
+
+
+def require(request: Request) -> None:
+    """Refuse a measurement that this app does not take on, before anything is done for it.
+
+    Raises:
+        InputError: says which limit it exceeds, and what would be taken on.
+    """
+    require_offered(request)
+    found = settings()
+    if found.read_only:
+        raise InputError("nothing is computed here: what is stored can be looked at")
+    counted = request.kind != "trajectory"  # paths have no triplets
+    if counted and found.largest_k is not None and request.k > found.largest_k:
+        raise InputError(
+            f"K = {request.k} is more than is measured here: at most {found.largest_k}; give that"
+        )
+    _require_length(request, found.longest_prompt)
+
+
+def _require_length(request: Request, longest: int | None) -> None:
+    if longest is None:
+        return
+    if is_image(request.prompt):
+        n = count_tokens(request)
+    elif isinstance(request.prompt, str):
+        tokens = tokenize(request)
+        # Where they cannot be counted yet: a token has a byte at least.
+        n = len(tokens.ids) if tokens else len(request.prompt.encode())
+    else:
+        n = len(request.prompt)
+    if n > longest:
+        raise InputError(f"the prompt has {n} tokens, and at most {longest} are taken on here")
+
+
+def measure_what_fits(
+    request: Request,
+    store: Store | None = None,
+    *,
+    device: str | None = None,
+    progress: Report | None = None,
+) -> Result:
+    """Measure as `measure` does, unless the memory would run short, or it would take too long.
+
+    Raises:
+        InputError, ComputeError: where it would, with a cheaper request that would not.
+    """
+    if settings().longest_seconds is not None:
+        require_time(request, device, store.entries() if store else ())
+    require_memory(request, device)
+    return measure(request, store, device=device, progress=progress)
+
+
+def require_time(request: Request, device: str | None, entries: Iterable[Entry]) -> Estimate | None:
+    """Refuse what would take longer than is set, by earlier measurements or the model's shape.
+
+    Returns:
+        how long it takes; None where that is not known.
+
+    Raises:
+        InputError: where it takes too long, with a cheaper request that would not.
+    """
+    longest = settings().longest_seconds
+    found = needs.seconds(request, device, entries)
+    if found is None or longest is None or found.seconds <= longest:
+        return found
+    raise InputError(
+        f"this would take about {duration(found.seconds)} of computing, and at most "
+        f"{duration(longest)} are taken on here: {needs.shorter(request, longest)}"
+    )
+
+
+def require_memory(request: Request, device: str | None) -> None:
+    """Refuse what would take the memory that is kept in reserve; raises as above."""
+    model = needs.model_of(request)
+    if model.refusal:
+        raise InputError(model.refusal)
+    found = needs.memory(request, device)
+    if found.memory.fits:
+        needs.give_way(request, device, found.memory.needed)
+        return
+    raise ComputeError(
+        f"about {size(found.memory.needed)} of memory are needed, and {size(found.memory.free)} "
+        f"may be used: {found.remedy}"
+    )

@@ -1,0 +1,165 @@
+"""The one store of this process, and what may be asked of it."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import streamlit as st
+
+from coupling_core.base.errors import CouplingError, InputError
+from coupling_core.base.records import Request
+from coupling_core.base.results import Result
+from coupling_core.base.settings import settings
+from coupling_core.measuring.measure import find_stored
+from coupling_core.sources.identity import identify
+from coupling_core.sources.suites import Suite, suites
+from coupling_core.store.disk import Entry, Store
+from coupling_core.store.request_key import make_key
+from explorer.server import admission
+
+_OWN, _ADDED = "_own_results", "_added_results"
+"""Where a session keeps the keys of what it asked for, and the folder of what it added."""
+
+
+@st.cache_resource(show_spinner=False)
+def store() -> Store:
+    """The store that all sessions share."""
+    return Store()
+
+
+def own_suites() -> Mapping[str, Suite]:
+    """This project's training runs of which something is on this disk, by the models' names."""
+    return {suite.repo: suite for suite in suites().values() if suite.is_own and suite.known()}
+
+
+def key(request: Request) -> str:
+    """The key under which the answer to a request is stored; raises as `find` does."""
+    return store().key(request, identity(request))
+
+
+def find(request: Request) -> Result | None:
+    """The stored answer to a request, and of a model that went away what was measured before.
+
+    What this session has added counts where there is no other.
+
+    Raises:
+        InputError: where its model never was there or is not offered, or K exceeds its width.
+    """
+    known = identity(request)
+    found = find_stored(request, store(), known)
+    if found is not None:  # whoever can name it may see it in lists too
+        note_own(found.key)
+    elif _ADDED in st.session_state:
+        found = find_stored(request, added(), known)
+    return found
+
+
+def identity(request: Request) -> Mapping[str, Any]:
+    """Who a model is; of one that went away, who it was when its results were last looked at.
+
+    Raises:
+        InputError: where it never was there, or is not offered.
+        ComputeError: where a hub model that was never measured is missing, gated or out of reach.
+    """
+    admission.require_offered(request)
+    try:
+        return identify(request)
+    except CouplingError:
+        known = [
+            (entry.key, entry.identity)
+            for entry in entries()
+            if (asked := entry.request) and not entry.outdated
+            if (asked.model, asked.revision) == (request.model, request.revision)
+        ]
+        # Modules of people's own share the name of their class: the one that was asked this.
+        answers = [who for key, who in known if make_key(request, who).digest in key]
+        for who in (*answers, *(who for _, who in known)):
+            return who
+        raise
+
+
+def gone(request: Request) -> str:
+    """Why a model cannot be measured now whose results are stored; "" where it can."""
+    try:
+        identify(request)
+    except CouplingError as error:
+        return str(error)
+    return ""
+
+
+def get(key: str) -> Result:
+    """A stored result by its key.
+
+    Raises:
+        InputError: where there is none, or none that this session may see.
+        ComputeError: where it is damaged.
+    """
+    for entry in listed(entries()):
+        if entry.key == key:
+            return home(entry).get(key)
+    raise InputError(
+        f"there is no stored result {key!r} here"
+        + ", or it is somebody else's: open what you measured, or add its file on the page Runs"
+        * admission.is_demo()
+    )
+
+
+def note_own(key: str) -> None:
+    """Remember that this session asked for a result."""
+    st.session_state.setdefault(_OWN, set()).add(key)
+
+
+def added() -> Store:
+    """The results that this session has added for itself; the folder goes when the session does.
+
+    Anybody can seal a file of invented numbers. Where strangers use the app, none may come into the
+    store that all of them read.
+    """
+    if _ADDED not in st.session_state:
+        st.session_state[_ADDED] = TemporaryDirectory(prefix="coupling-")
+    folder = Path(st.session_state[_ADDED].name)
+    root, nothing = folder / "added here", folder / "none"
+    return Store(root, layers=(), gallery=nothing, max_bytes=settings().upload_bytes)
+
+
+def shelf() -> Store:
+    """Where a file's results are put that this session adds."""
+    return store() if admission.may_change_store() else added()
+
+
+def home(entry: Entry) -> Store:
+    """The store of an entry."""
+    own = added() if _ADDED in st.session_state else None
+    return own if own and entry.path.parent == own.root else store()
+
+
+def entries() -> list[Entry]:
+    """What is stored, read again whenever a result came or went."""
+    return _entries(stamp())
+
+
+def listed(entries: Iterable[Entry]) -> list[Entry]:
+    """What this session may see: in a demo nothing that only others have asked for.
+
+    Args:
+        entries: of the store; what the session has added for itself comes before them.
+    """
+    if admission.is_demo():
+        own = st.session_state.get(_OWN, ())
+        entries = [entry for entry in entries if entry.read_only or entry.key in own]
+    shown = {entry.key: entry for entry in entries}
+    if _ADDED in st.session_state:
+        shown = {entry.key: entry for entry in added().entries()} | shown
+    return list(shown.values())
+
+
+@st.cache_resource(max_entries=1, show_spinner=False)
+def _entries(stamp: tuple[int, ...]) -> list[Entry]:
+    return store().entries()
+
+
+def stamp() -> tuple[int, ...]:
+    """Changes whenever a file enters or leaves the store."""
+    folders = (store().root, *store().layers)
+    return tuple(folder.stat().st_mtime_ns if folder.is_dir() else 0 for folder in folders)

@@ -1,0 +1,26 @@
+"""The process that computes, one for this app: whatever needs torch is asked for here."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from coupling_core.base.records import Request
+from coupling_core.measuring.worker import Worker
+
+worker = Worker()
+"""Whatever a client does to Streamlit's caches, there is one; it starts when it is first asked."""
+
+
+def ask(function: Callable[..., Any], *args: Any, about: Request | None = None) -> Any:
+    """What a function of a module gives there.
+
+    Args:
+        function: what is run.
+        *args: its arguments.
+        about: whose model it runs, so that it is remembered where that ends the process.
+
+    Raises:
+        ComputeError: where the process dies of it.
+        Exception: what the function raises.
+    """
+    return worker.call(partial(function, *args), about=about)

@@ -1,0 +1,148 @@
+"""What a measurement needs, found out before it runs: for the page that offers it, and the worker.
+
+Both ask here, so that what the page promises is what the worker takes on.
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import cache, lru_cache
+from typing import Any
+
+from coupling_core.base.records import Request
+from coupling_core.measuring import deaths
+from coupling_core.measuring.forecast import Fit, Probe
+from coupling_core.sources.identity import locate
+from coupling_core.sources.tokens import count_tokens
+from coupling_core.store.disk import Entry
+from explorer.server.engine import ask
+from explorer.server.estimate import Estimate, estimate
+
+_CAUSAL = ("ForCausalLM", "LMHeadModel")
+
+
+def model_of(request: Request) -> Probe:
+    """What the request's model is, read once.
+
+    Raises:
+        InputError: where the request names no model.
+        ComputeError: where its config is missing, gated, out of reach, or cannot be read.
+    """
+    return _probe(request.model.strip(), request.revision, request.stack, locate(request).digest)
+
+
+def memory(request: Request, device: str | None) -> Fit:
+    """The memory that a measurement takes on a device, held against what it may take there.
+
+    Raises:
+        InputError, ComputeError: as `model_of` does, or where there is no such device.
+    """
+    found: Fit = ask(_fit, request, _larger(model_of(request)), device)
+    return found
+
+
+def seconds(request: Request, device: str | None, entries: Iterable[Entry]) -> Estimate | None:
+    """How long a measurement takes: by earlier ones of this model, else by the model's shape.
+
+    Args:
+        request: what would be measured.
+        device: where it computes; None is the best device.
+        entries: what is stored.
+
+    Returns:
+        None where there was none, and the device is no CPU.
+
+    Raises:
+        InputError, ComputeError: as `memory` does.
+    """
+    known = estimate(locate(request).digest, request, count_tokens(request), entries)
+    if known is not None:
+        return known
+    found = _larger(model_of(request))
+    if not (found.blocks and found.width):
+        return None
+    predicted = ask(_seconds, request, found, device)
+    return None if predicted is None else Estimate(predicted)
+
+
+def shorter(request: Request, longest: float) -> str:
+    """What of a request that takes too long would not, in words; by the model's shape."""
+    changes, fewer = ask(_shorter, request, _larger(model_of(request)), longest)
+    if changes:
+        return f"it would do with K = {changes['k']}"
+    if fewer:
+        return f"a prompt of at most {fewer} tokens would do"
+    return "choose a smaller model"
+
+
+def give_way(request: Request, device: str | None, needed: int) -> None:
+    """Let other models go from memory where a measurement needs their place.
+
+    Args:
+        request: what is to be measured.
+        device: where it computes; None is the best device.
+        needed: bytes.
+    """
+    ask(_give_way, request, device, needed)
+
+
+@cache
+def devices() -> list[str]:
+    """Names of the devices of this machine, the best one first."""
+    found: list[str] = ask(_devices)
+    return found
+
+
+def _larger(found: Probe) -> Probe:
+    """Of a model that may be causal or not, the one that takes more."""
+    is_known = found.causal is not None or found.architecture.endswith(_CAUSAL)
+    return found if is_known else replace(found, causal=False)
+
+
+@lru_cache(maxsize=100)
+def _probe(model: str, revision: str | None, stack: Any, digest: str) -> Probe:
+    request = Request("-", model=model, revision=revision, stack=stack)
+    found: Probe = ask(_look, request, about=request)
+    return found
+
+
+# ---- what runs in the worker, which has torch
+
+
+def _look(request: Request) -> Probe:
+    from coupling_core.measuring.probe import probe
+
+    # One that ended the process is not run again: its config tells the most.
+    return probe(request, rehearse=not deaths.reason(request))
+
+
+def _fit(request: Request, found: Probe, device: str | None) -> Fit:
+    from coupling_core.measuring.memory import fit
+
+    return fit(request, found, count_tokens(request), device)
+
+
+def _seconds(request: Request, found: Probe, device: str | None) -> float | None:
+    from coupling_core.engine import hardware
+    from coupling_core.measuring import cost
+
+    if hardware.choose_device(device).type != "cpu":
+        return None
+    return cost.predict_seconds(request, found, count_tokens(request), cost.machine_rate())
+
+
+def _shorter(request: Request, found: Probe, longest: float) -> tuple[dict[str, Any], int]:
+    from coupling_core.measuring import cost
+
+    return cost.shorter(request, found, count_tokens(request), cost.machine_rate(), longest)
+
+
+def _give_way(request: Request, device: str | None, needed: int) -> None:
+    from coupling_core.engine import hardware, loading
+
+    loading.give_way(request, hardware.choose_device(device), needed)
+
+
+def _devices() -> list[str]:
+    from coupling_core.engine import hardware
+
+    return hardware.devices()

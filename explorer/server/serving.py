@@ -1,0 +1,36 @@
+"""What begins and ends with the server, whoever visits it."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from typing import Any
+
+from coupling_core.base import logs
+from coupling_core.base.errors import InputError
+from coupling_core.base.records import Request
+from coupling_core.base.settings import settings
+from explorer.server.admission import is_demo
+from explorer.server.engine import worker
+
+
+@asynccontextmanager
+async def begin(_: Any) -> AsyncIterator[None]:
+    """Have the worker ready for the first visitor, with the model that the pages open on."""
+    with suppress(InputError):  # every page tells of settings that cannot be used
+        logs.set_up()
+        prepare()
+    yield
+    worker.close()
+
+
+def prepare() -> None:
+    """Begin to bring that model into memory.
+
+    Raises:
+        InputError: where the settings cannot be used.
+    """
+    found = settings()
+    if found.read_only:
+        return
+    first = found.models[0] if is_demo() else Request.model
+    model, _, revision = first.partition("@")
+    worker.prepare(Request("-", model=model, revision=revision or None), found.device)

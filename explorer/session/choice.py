@@ -1,0 +1,36 @@
+"""A list to choose from, whose last entry lets the reader type."""
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from explorer.session.session import change, current, show
+
+
+def choice(
+    label: str, field: str, options: list[str], own: str, labelled: Callable[[str], str] = str
+) -> bool:
+    """Offer values for a field of the state; tells whether the reader types one instead.
+
+    Args:
+        label: of the list.
+        field: of the state.
+        options: its values, and `own`, where the reader may type.
+        own: what the entry for typing is called.
+        labelled: how a value is shown.
+    """
+    key, flag = f"{field}@list", f"_own_{field}"
+    value = getattr(current(), field)
+    typed = own in options and (st.session_state.get(flag, False) or value not in options)
+    if value not in options and not typed:
+        options = [*options, value]
+    shown = own if typed else value
+    show(key, shown)
+
+    def take() -> None:
+        chosen = st.session_state[key]
+        st.session_state[flag] = chosen == own
+        change(**({} if chosen == own else {field: chosen}))
+
+    st.selectbox(label, options, key=key, format_func=labelled, on_change=take)
+    return typed

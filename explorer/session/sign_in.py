@@ -1,0 +1,89 @@
+"""The one door of the app: where people sign in, no page shows anything before they have."""
+
+from collections.abc import Collection
+from hashlib import sha256
+from typing import Any
+
+import streamlit as st
+
+from coupling_core.base.errors import InputError
+from coupling_core.base.settings import settings
+from coupling_core.serving.sign_in import ANYONE, admits, problem, provider_problem
+from explorer.session.plain_text import plain, sentence
+
+# A provider sends everybody back to the Start page: the tab remembers which link was opened.
+_REMEMBER_LINK = "<script>sessionStorage.setItem('coupling-link', location.href)</script>"
+_RETURN_TO_LINK = """<script>{
+const link = sessionStorage.getItem('coupling-link');
+sessionStorage.removeItem('coupling-link');
+if (link && link !== location.href) location.replace(link);
+}</script>"""
+
+
+def require() -> None:
+    """End the page here unless whoever looks at it may use the app.
+
+    Raises:
+        InputError: where the app is not set up for anybody to sign in.
+    """
+    allowed = settings().sign_in
+    if allowed is None:
+        return
+    auth = _auth()
+    if wrong := problem(auth):
+        raise InputError(wrong)
+    if st.user.get("is_logged_in") is not True:
+        _offer_sign_in(auth["server_metadata_url"])
+        st.stop()
+    if refusal := _refusal(allowed):
+        st.error(refusal, icon=":material/block:")
+        offer_sign_out()
+        st.stop()
+    st.html(_RETURN_TO_LINK, unsafe_allow_javascript=True)
+
+
+def person() -> str | None:
+    """Who is signed in, by a name that tells nothing of them; None where nobody needs to."""
+    if settings().sign_in is None:
+        return None
+    return sha256(f"{st.user['iss']} {st.user['sub']}".encode()).hexdigest()
+
+
+def offer_sign_out() -> None:
+    """Say who is signed in, with a way out."""
+    if settings().sign_in is None:
+        return
+    who = st.user.get("email") or st.user.get("name") or ""
+    if st.button(plain(f"Sign out {who}"), type="tertiary"):
+        st.logout()
+        st.stop()
+
+
+def _auth() -> Any:
+    return st.secrets.get("auth") if st.secrets.load_if_toml_exists() else None
+
+
+def _offer_sign_in(url: str) -> None:
+    st.html(_REMEMBER_LINK, unsafe_allow_javascript=True)
+    if not st.button("Sign in", type="primary"):
+        return
+    if wrong := provider_problem(url):
+        st.error(sentence(f"{wrong}: try again in a few minutes"), icon=":material/error:")
+    else:
+        st.login()
+
+
+def _refusal(allowed: Collection[str]) -> str:
+    """Why somebody who is signed in may not use the app; "" where they may."""
+    if ANYONE in allowed:
+        return ""
+    address = st.user.get("email")
+    if not isinstance(address, str):
+        return "You are signed in without an e-mail address, and this app asks for one."
+    if st.user.get("email_verified") is not True:
+        return (
+            f"Whoever signed you in does not say that {plain(address)} has been verified as yours."
+        )
+    if not admits(allowed, address):
+        return f"{plain(address)} may not use this app. Ask whoever runs it to add your address."
+    return ""
