@@ -26,6 +26,7 @@ class Definition:
         inputs: what it is called with.
         stack: of an encoder-decoder model.
         dtype: to compute in.
+        states: what each block is given, in place of what it would get; as `leaves` of another.
         final_norm: whether what the model does to the last block's output belongs to that block.
     """
 
@@ -36,6 +37,7 @@ class Definition:
         stack: Any = None,
         *,
         dtype: torch.dtype = torch.float64,
+        states: list[Tensor] | None = None,
         final_norm: bool = True,
     ) -> None:
         self.dtype = dtype
@@ -51,6 +53,7 @@ class Definition:
             or (len(find_stacks(module)) == 1 and find_blocks(module) is self.blocks)
         ]
         self.leaves: list[Tensor] = []
+        self.states = iter(states or ())
         self.outputs: list[Tensor] = []
         normed: list[Any] = []
         inputs = {
@@ -76,7 +79,7 @@ class Definition:
 
     def _before(self, module: nn.Module, args: Any, kwargs: Any) -> Any:
         given = args[0] if args else kwargs["hidden_states"]
-        leaf = given.detach().clone().requires_grad_()
+        leaf = next(self.states, given).detach().to(self.dtype, copy=True).requires_grad_()
         self.leaves.append(leaf)
         shown = leaf.clone()
         return ((shown, *args[1:]), kwargs) if args else (args, kwargs | {"hidden_states": shown})

@@ -7,8 +7,11 @@ import multiprocessing
 import os
 
 import pytest
+import torch
 
 from benchmarks import architectures, matrix
+from benchmarks.definition import Definition
+from coupling_core import Request, measure
 
 SCALE = 1.5
 CASES = {
@@ -47,3 +50,19 @@ def test_a_death_is_told(monkeypatch):
     monkeypatch.setattr(matrix, "multiprocessing", multiprocessing.get_context("fork"))
     (row,) = matrix.isolated(named("llama"), SCALE)
     assert (row.verdict, row.told) == ("FATAL", "the process ended with -6")
+
+
+def test_what_is_lost_in_rounding_is_found_in_float64_or_told_as_not_seen():
+    """A state that forgets: of what token 3 gives, less and less reaches the tokens after it."""
+    model = architectures.build(named("qwen3_next"), scale=0.2)
+    request = Request(architectures.IDS, kind="fixed-input", token=3, block=1, other_block=3, k=4)
+    result = measure(request, model=model, device="cpu")
+    exact, coarse = (
+        Definition(model, architectures.inputs_of(model), dtype=dtype).jacobian(1, 3, 7)
+        for dtype in (torch.float64, torch.float32)
+    )
+    assert (coarse - exact).norm() > 1e-2 * exact.norm()  # or there is nothing to be found
+    s = torch.linalg.svdvals(exact)
+    assert torch.allclose(torch.tensor(result.singular_values[0, 6]).double(), s, rtol=1e-5)
+    assert result.rank[0, 7:].tolist() == [0, 0]
+    assert "between tokens in float64 (float32 was too coarse)" in result.provenance["ways"]

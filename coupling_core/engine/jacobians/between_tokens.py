@@ -11,10 +11,16 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from coupling_core.base.errors import ComputeError
 from coupling_core.base.records import resolve_token
 from coupling_core.engine.jacobians.captured_calls import Call
 from coupling_core.engine.jacobians.decode import Capture, Reader, decode, with_context
-from coupling_core.engine.jacobians.derivative_check import check_between, checked_jacobian
+from coupling_core.engine.jacobians.derivative_check import (
+    check_between,
+    checked_jacobian,
+    doubled,
+    exact_error,
+)
 from coupling_core.engine.jacobians.earlier_tokens import Source, context_jacobians, source
 from coupling_core.engine.jacobians.same_token import residual
 from coupling_core.engine.out_of_memory import Chunks, is_out_of_memory
@@ -22,6 +28,14 @@ from coupling_core.engine.ways_taken import note
 
 ROWS_TIMES_TOKENS = 4096
 """Of a differentiation through the whole sequence at a time, so that memory stays bounded."""
+_ByToken = dict[int, Float[Tensor, "d d"]]
+
+FAINT = 1e-4
+"""Beside the largest, or the identity: rounding in float32 leaves 1e-8 of that in each."""
+TOLERANCE = 1e-5
+"""How far a faint one may be off in float32, relative to its norm."""
+UNSEEN = 1e-12
+"""The same of what float64 leaves, so that four digits of anything larger are right."""
 
 
 def self_jacobians(
@@ -76,8 +90,8 @@ def output_jacobians(
         else:
             note("all tokens through keys and values")
             found = torch.cat([context[0], context[1][None]])
-        check_between(whole, capture.block.number, t2, dict(enumerate(found, 1)), norm)
-        yield found
+        right = _checked(whole, capture.block.number, t2, dict(enumerate(found, 1)), norm)
+        yield torch.stack(list(right.values()))
 
 
 def input_jacobians(
@@ -120,9 +134,58 @@ def input_jacobians(
             whole = reader.whole[capture.block.number - 1]
             context = _context(capture, sources[index], norm) if sources else None
             J = through_all(whole, t2, norm)[t1 - 1] if context is None else context[0][0]
-            check_between(whole, capture.block.number, t2, {t1: J}, norm)
-            found.append(J)
+            found += _checked(whole, capture.block.number, t2, {t1: J}, norm).values()
         yield t2, found
+
+
+def _checked(
+    call: Call,
+    number: int,
+    output_token: int,
+    found: _ByToken,
+    final_norm: nn.Module | None,
+) -> _ByToken:
+    """What was found by t1, where it is right; else the definition in true float64.
+
+    Of a token that has next to nothing to do with the output, float32 may hold rounding alone; what
+    float64 does not resolve either is zero, as that of a token that is not seen at all.
+    """
+    given = (output_token, final_norm)
+    bright, faint = _parted(found)
+    try:
+        check_between(call, number, output_token, bright, final_norm)
+        if not faint or exact_error(call, output_token, faint, final_norm) <= TOLERANCE:
+            return found
+        failed = None
+    except ComputeError as error:
+        failed = error
+    with doubled(call, *given) as double:
+        if double is None:
+            raise failed or ComputeError(
+                f"block {number} hands so little from token {min(faint)} to token {output_token} "
+                "that float32 holds rounding alone, and it does not run in float64"
+            )
+        J = through_all(double, *given)
+        fine = {t1: J[t1 - 1] for t1 in found}
+        check_between(double, number, output_token, _parted(fine)[0], final_norm)
+    note("between tokens in float64", "float32 was too coarse")
+    unseen = UNSEEN * _scale(fine)
+    return {
+        t1: (J if float(J.norm()) >= unseen else torch.zeros_like(J)).to(call.hidden.dtype)
+        for t1, J in fine.items()
+    }
+
+
+def _parted(jacobians: _ByToken) -> tuple[_ByToken, _ByToken]:
+    """Those that differences can tell from rounding, zeros among them; and the faint ones."""
+    least = FAINT * _scale(jacobians)
+    faint = {t1: J for t1, J in jacobians.items() if 0 < float(J.norm()) < least}
+    return {t1: J for t1, J in jacobians.items() if t1 not in faint}, faint
+
+
+def _scale(jacobians: _ByToken) -> float:
+    """The norm of the largest, or of the identity, beside which they are rounded."""
+    return max(max(float(J.norm()), len(J) ** 0.5) for J in jacobians.values())
 
 
 def _source(call: Call | None, first: int) -> Source | None:

@@ -213,6 +213,39 @@ def check_between(
     return max(errors, default=0.0)
 
 
+def exact_error(
+    call: Call,
+    output_token: int,
+    jacobians: Mapping[int, Float[Tensor, "d d"]],
+    final_norm: nn.Module | None = None,
+) -> float:
+    """How far u^T J_{t1 t2} is from gradients in true float64, each relative to its own norm.
+
+    Args:
+        call: of the block over the whole sequence.
+        output_token: t2, 1..n.
+        jacobians: J_{t1 t2} by t1.
+        final_norm: the model's final norm where it belongs to this block.
+
+    Returns:
+        the worst of all t1; inf where the block does not run in float64.
+    """
+    with _doubled(_of_call(call, output_token, final_norm)) as double:
+        if double is None:
+            return float("inf")
+        X = double.at.detach().clone().requires_grad_()
+        with torch.enable_grad():
+            f = double.of(X)
+        u = random_directions(f, 2)
+        (own,) = batched_gradients(f, [X], u)
+    assert own is not None  # f depends on its own token
+    rows = own.reshape(len(u), -1, u.shape[1])  # (u, token, d)
+    return max(
+        float((u @ J.double() - exact).norm() / exact.norm().clamp_min(TINY))
+        for J, exact in ((J, rows[:, t1 - 1]) for t1, J in jacobians.items())
+    )
+
+
 def _checked(function: _Function, v: Tensor, product: Float[Tensor, " d"], number: int) -> float:
     """The error of a product J v."""
     is_fine = function.at.dtype == torch.float64
@@ -277,6 +310,21 @@ def _of_call(call: Call, output_token: int, final_norm: nn.Module | None) -> _Fu
 
 def _given(final_norm: nn.Module | None) -> tuple[nn.Module, ...]:
     return () if final_norm is None else (final_norm,)
+
+
+@contextmanager
+def doubled(
+    call: Call, output_token: int, final_norm: nn.Module | None = None
+) -> Iterator[Call | None]:
+    """A call over the whole sequence in true float64 while it lasts; None where there is none.
+
+    Args:
+        call: of a block, whose weights are in float64 until the end.
+        output_token: at which it is differentiated, 1..n.
+        final_norm: the model's final norm where it belongs to this block.
+    """
+    with _doubled(_of_call(call, output_token, final_norm)) as double:
+        yield None if double is None else call.double()
 
 
 @contextmanager
