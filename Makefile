@@ -24,7 +24,7 @@ test-slow: $(VENV)/installed-dev
 	$(BIN)/pytest --numprocesses 2 --dist loadfile -m slow
 
 fuzz: $(VENV)/installed-dev
-	nice $(BIN)/pytest --hypothesis-profile fuzz --timeout 0 tests/test_fuzz.py tests/app/test_fuzz_pages.py
+	nice $(BIN)/pytest --hypothesis-profile fuzz --timeout 0 tests/cli/test_fuzz.py tests/app/test_fuzz_pages.py
 
 check: $(VENV)/installed-dev
 	$(BIN)/ruff check
@@ -46,7 +46,7 @@ bench: $(VENV)/installed-dev
 	$(BIN)/python -m benchmarks.readme
 
 families: $(VENV)/installed-dev
-	$(BIN)/pytest -m "families or not families" tests/test_families.py --junit-xml $(VENV)/families.xml
+	$(BIN)/pytest -m "families or not families" tests/engine/jacobians/test_families.py --junit-xml $(VENV)/families.xml
 	$(BIN)/python -m benchmarks.families $(VENV)/families.xml benchmarks/results/families.md
 	$(BIN)/python -m benchmarks.matrix benchmarks/results/architectures.md
 

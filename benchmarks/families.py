@@ -1,7 +1,7 @@
 """What the family matrix came to, as a page to read: `make families`.
 
-Reads the JUnit file of a run of tests/test_families.py and writes a table of every family and
-identity, with the largest relative error of its Jacobians.
+Reads the JUnit file of a run of tests/engine/jacobians/test_families.py and writes a table of every
+family and identity, with the largest relative error of its Jacobians.
 """
 
 import platform

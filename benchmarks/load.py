@@ -1,8 +1,8 @@
 """Many visitors at once: pages of stored results, measurements that several ask for, many jobs.
 
 The app is served from this checkout on an empty store beside the results that ship. The visitors
-speak Streamlit's own messages over websockets (`tests/e2e/wire.py`): what their browsers would take
-to draw is left out, and what the server sends is read to the end of each page.
+speak Streamlit's own messages over websockets (`tests/support/wire.py`): what their browsers would
+take to draw is left out, and what the server sends is read to the end of each page.
 """
 
 import os
@@ -46,7 +46,7 @@ def at_once(visits: Sequence[Callable[[], object]], arriving: float = 0.0) -> li
 
 def looking(url: str, visitors: int, arriving: float = ARRIVING) -> common.Results:
     """Seconds of every page that the visitors look at, and the errors that were shown."""
-    from tests.e2e.wire import visiting
+    from tests.support.wire import visiting
 
     seconds: list[dict[str, float | str]] = []
     errors: list[str] = []
@@ -69,7 +69,7 @@ def looking(url: str, visitors: int, arriving: float = ARRIVING) -> common.Resul
 
 def measured(url: str, prompt: str) -> list[str]:
     """Have a prompt measured through the Depth page, whoever else asks; gives errors shown."""
-    from tests.e2e.wire import visiting
+    from tests.support.wire import visiting
 
     with visiting(url) as visitor:
         visitor.open(f"Depth?{urlencode({'prompt': prompt, **MODEL})}")
@@ -127,7 +127,7 @@ def jobs(url: str, server: psutil.Process, count: int) -> common.Results:
 def collect(quick: bool) -> common.Results | None:
     """All three; None where what they need is not installed."""
     try:
-        from tests.e2e.driving import serving
+        from tests.support.driving import serving
     except ImportError as error:
         sys.stdout.write(f"visitors are left out: {error}\n")
         return None

@@ -1,7 +1,7 @@
 """How often a sentence that is formed from numbers is false, as a page to read.
 
 `python -m benchmarks.sentences` draws every world 1,000 times and writes
-`benchmarks/results/sentences.md`; `tests/test_sentences.py` draws each 200 times.
+`benchmarks/results/sentences.md`; `tests/analysis/test_sentences.py` draws each 200 times.
 """
 
 import sys

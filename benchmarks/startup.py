@@ -64,7 +64,7 @@ def first_paint(rounds: int) -> common.Results | None:
     try:
         from playwright.sync_api import sync_playwright
 
-        from tests.e2e.driving import SWITCHES, browser_path, serving
+        from tests.support.driving import SWITCHES, browser_path, serving
 
         path = browser_path()
     except (ImportError, RuntimeError) as error:

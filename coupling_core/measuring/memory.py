@@ -1,7 +1,7 @@
 """What a measurement takes of memory, estimated before it runs.
 
 The terms are the tensors that are alive at the peak, by their sizes; the factors in front of them
-were fitted to measured peaks, and `tests/test_memory.py` holds them against one.
+were fitted to measured peaks, and `tests/measuring/test_memory.py` holds them against one.
 """
 
 from dataclasses import replace

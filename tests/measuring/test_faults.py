@@ -31,7 +31,7 @@ DAY = 86400
 PATIENCE = 60
 """Seconds until a test that hangs says so."""
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture

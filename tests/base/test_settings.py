@@ -106,4 +106,4 @@ def test_the_table_has_every_setting():
 
 
 def test_the_readme_has_the_table():
-    assert module.table() in (Path(__file__).parents[1] / "README.md").read_text()
+    assert module.table() in (Path(__file__).parents[2] / "README.md").read_text()

@@ -10,7 +10,7 @@ from coupling_core import Request
 from coupling_core.sources.prompts import read_file
 from coupling_core.sources.tokens import tokenize
 
-FILE = Path(__file__).parents[1] / "sweeps" / "prompts.jsonl"
+FILE = Path(__file__).parents[2] / "sweeps" / "prompts.jsonl"
 ROWS = [json.loads(line) for line in FILE.read_text(encoding="utf-8").splitlines()]
 
 

@@ -153,7 +153,7 @@ def test_a_file_that_is_not_there_is_said(tmp_path):
         read(tmp_path / "nowhere.toml")
 
 
-@pytest.mark.parametrize("path", sorted(Path(__file__).parents[1].glob("sweeps/*.toml")), ids=str)
+@pytest.mark.parametrize("path", sorted(Path(__file__).parents[2].glob("sweeps/*.toml")), ids=str)
 def test_the_shipped_sweeps_can_be_read(path):
     sweep = parse(tomllib.loads(path.read_text()), path)
     assert sweep.name == path.stem

@@ -638,7 +638,7 @@ def test_kept_prompts_need_no_datasets_library(hub, tmp_path):
         "assert len(load(PromptSource(dataset='mmlu', sample=1)).prompts) == 1; "
         "print({'datasets', 'pandas', 'numpy', 'torch'} & set(sys.modules))"
     )
-    here = Path(__file__).parents[1]
+    here = Path(__file__).parents[2]
     done = subprocess.run([sys.executable, "-c", code], cwd=here, capture_output=True, text=True)
     assert (done.stdout, done.stderr) == ("{'numpy'}\n", "")
 
@@ -720,7 +720,7 @@ def served(tmp_path):
 def ask(environment: dict[str, str], *options: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "coupling_core", "prompts", "arc", "--json", *options],
-        cwd=Path(__file__).parents[1],
+        cwd=Path(__file__).parents[2],
         env=environment,
         capture_output=True,
         text=True,

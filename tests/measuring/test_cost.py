@@ -25,7 +25,7 @@ SMALL = Probe(
     blocks=12, width=512, block_parameters=2_000_000, widest=2048, causal=True,
 )  # fmt: skip
 COMMITTED = json.loads(
-    (Path(__file__).parents[1] / "benchmarks" / "results" / "cost.json").read_text()
+    (Path(__file__).parents[2] / "benchmarks" / "results" / "cost.json").read_text()
 )["results"]
 
 

@@ -254,7 +254,7 @@ def on_a_small_disk(
     """Run a function in a process that sees a small disk at root, and that nobody else sees."""
     tests = str(Path(__file__).parent)
     code = (
-        f"import sys; sys.path[:0] = [{tests!r}, {str(Path(tests).parent)!r}]; "
+        f"import sys; sys.path[:0] = [{tests!r}, {str(Path(tests).parents[1])!r}]; "
         f"import pathlib, store_processes; "
         f"store_processes.{function.__name__}(pathlib.Path({str(root)!r}))"
     )

@@ -24,7 +24,7 @@ from coupling_core.measuring.worker import Worker
 from coupling_core.serving.heartbeat import EVERY, FILE, problem
 from coupling_core.serving.jobs import Jobs, JobStatus
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 PATIENCE = 150
 """Seconds until a test that hangs says so."""
 
@@ -323,7 +323,7 @@ except KeyboardInterrupt:
     ids=["SIGKILL", "SIGTERM", "SIGINT"],
 )
 def test_the_worker_ends_with_the_app_however_that_ends(model, how, prompt):
-    tests = str(ROOT / "tests")
+    tests = str(ROOT / "tests" / "support")
     app = subprocess.Popen(
         [sys.executable, "-c", APP, model, prompt],
         stdout=subprocess.PIPE,
@@ -369,7 +369,7 @@ def test_the_log_tells_of_deaths_in_one_place_and_quotes_no_prompt(model, tmp_pa
         capture_output=True,
         text=True,
         env=os.environ
-        | {"PYTHONPATH": f"{ROOT / 'tests'}{os.pathsep}{ROOT}", "COUPLING_LOG": "json"},
+        | {"PYTHONPATH": f"{ROOT / 'tests' / 'support'}{os.pathsep}{ROOT}", "COUPLING_LOG": "json"},
     )
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout == ""

@@ -7,7 +7,7 @@ import sys
 import tomllib
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 EXPECTED = {
     "browser": {"gatherUsageStats": False},
     "client": {"showErrorDetails": "none", "toolbarMode": "viewer"},

@@ -13,7 +13,7 @@ import tiny
 from coupling_core import Request, Store
 from coupling_core.sources.identity import identify
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 SECRET, OWNER = "sat on the mat", "a-session-of-ann"
 
 LIFE = """

@@ -16,7 +16,7 @@ from coupling_core.experiments.sweeps.definition import Models, Slurm, Sweep
 from coupling_core.experiments.sweeps.table import COLUMNS
 from coupling_core.sources.prompts import BENCHMARKS
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 FIGURES = (ROOT / "docs" / "figures.md").read_text()
 SWEEPS = (ROOT / "docs" / "sweeps.md").read_text()
 PROMPT = re.search(r'`(--prompt "[^"]*")`', FIGURES)[1]

@@ -18,7 +18,7 @@ from coupling_core.serving import heartbeat
 from coupling_core.serving.heartbeat import FILE, STUCK, Heartbeat, problem
 from coupling_core.store.disk import Store
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture

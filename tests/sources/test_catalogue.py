@@ -16,7 +16,7 @@ from coupling_core.sources.catalogue import (
 from coupling_core.sources.identity import is_hub_id
 from coupling_core.store import archive
 
-FILE = Path(__file__).parents[1] / "sweeps" / "models.csv"
+FILE = Path(__file__).parents[2] / "sweeps" / "models.csv"
 OWN = CatalogueModel("me/mine", "Mine", 1_000_000, 4, 64, score=12.5, tuned=True, note='a, "b"\nc')
 HEAD = FILE.read_text().partition("\n")[0]
 
