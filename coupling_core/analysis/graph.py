@@ -8,7 +8,6 @@ of a rank below K, a block that is not measured yet) is no edge, and is counted 
 """
 
 import re
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from coupling_core.analysis.scores import Scores, definition_name, score_pairs
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import DEFAULT_THRESHOLD, View
 from coupling_core.base.results import DepthResult
+from coupling_core.base.units import ranges
 
 if TYPE_CHECKING:  # a tenth of a second to import, for graphs only
     import networkx as nx
@@ -160,17 +160,6 @@ def communities_words(graph: "nx.Graph") -> str:
     text = f"{len(found)} {noun} of blocks ({named})"
     text += f", {alone} {'block' if alone == 1 else 'blocks'} alone" * (alone > 0)
     return f"{text}; modularity {modularity(graph):.2f}."
-
-
-def ranges(numbers: Iterable[int]) -> str:
-    """Ascending whole numbers with runs drawn together: 2-11, 30."""
-    runs: list[list[int]] = []
-    for number in numbers:
-        if runs and number == runs[-1][-1] + 1:
-            runs[-1].append(number)
-        else:
-            runs.append([number])
-    return ", ".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)
 
 
 def directed(graph: "nx.Graph", result: DepthResult, view: View) -> "nx.DiGraph":

@@ -1,5 +1,7 @@
 """Numbers with their units, as people write them."""
 
+from collections.abc import Iterable
+
 
 def size(n_bytes: float) -> str:
     """Bytes in words: 640 kB, 3.1 MB, 1.2 GB."""
@@ -24,3 +26,14 @@ def ordinal_place(place: int) -> str:
         return "next in line"
     ending = "th" if 10 <= place % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(place % 10, "th")
     return f"{place}{ending} in line"
+
+
+def ranges(numbers: Iterable[int]) -> str:
+    """Ascending whole numbers with runs drawn together: 2-11, 30."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return ", ".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)

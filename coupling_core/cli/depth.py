@@ -55,6 +55,7 @@ def depth(
     quantize: options.Quantised = None,
     stack: options.OneStack = None,
     device: options.Device = None,
+    plain: options.Plain = False,
     out: options.Out = None,
     figure: Annotated[FigureName, typer.Option(help="Which figure --out draws.")] = "mosaic",
     as_json: options.Json = False,
@@ -87,13 +88,19 @@ def depth(
         files.require_writable(out, files.FORMATS if many is None else files.AGGREGATE_FORMATS)
     if many is not None:
         listed = read_file(many)
-        done, failed = prompts.measure_all(ask, listed, view, blocks, shelf, device)
+        done, failed = prompts.measure_all(ask, listed, view, blocks, shelf, device, fast=not plain)
         if out is not None:
             prompts.write(out, done)
         prompts.report(done, failed, view, as_json=as_json)
         return
     with ProgressBar(blocks) as bar:
-        found = measure(ask(options.one_prompt(prompt, image)), shelf, device=device, progress=bar)
+        found = measure(
+            ask(options.one_prompt(prompt, image)),
+            shelf,
+            device=device,
+            fast=not plain,
+            progress=bar,
+        )
     result = cast(DepthResult, found)
     view = replace(view, blocks=parse_blocks(blocks, result.n_blocks))
     if out is not None:

@@ -40,6 +40,13 @@ OneStack = Annotated[
     Stack | None, typer.Option(help="Of an encoder-decoder model; the decoder unless told.")
 ]
 Device = Annotated[str | None, typer.Option(help="Such as cpu or cuda:0.")]
+Plain = Annotated[
+    bool,
+    typer.Option(
+        "--plain",
+        help="Differentiate by the definition alone: slow, and the same numbers to rounding.",
+    ),
+]
 Out = Annotated[Path | None, typer.Option(help=f"A file that ends in {', '.join(FORMATS)}.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 StoreFolder = Annotated[

@@ -62,6 +62,8 @@ def measure_all(
     blocks: str | None,
     store: Store,
     device: str | None = None,
+    *,
+    fast: bool = True,
 ) -> tuple[list[Measured], dict[int, InputError | ComputeError]]:
     """Measure each prompt; one that fails does not lose the others.
 
@@ -72,6 +74,7 @@ def measure_all(
         blocks: the blocks shown, as they were typed.
         store: answers what it holds, and keeps the rest.
         device: where to compute.
+        fast: as `measure` has it.
 
     Returns:
         what was measured, and the errors by line.
@@ -86,7 +89,8 @@ def measure_all(
         line = prompt.row
         try:
             with ProgressBar(blocks, f"line {line}") as bar:
-                found = measure(ask(prompt.text), store, device=device, progress=bar)
+                request = ask(prompt.text)
+                found = measure(request, store, device=device, fast=fast, progress=bar)
             result = cast(DepthResult, found)
             shown = replace(view, blocks=parse_blocks(blocks, result.n_blocks))
             done.append(_measured(line, prompt.words, result, shown, stored=not bar.used))

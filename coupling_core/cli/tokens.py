@@ -61,6 +61,7 @@ def tokens(
     quantize: options.Quantised = None,
     stack: options.OneStack = None,
     device: options.Device = None,
+    plain: options.Plain = False,
     out: options.Out = None,
     figure: Annotated[FigureName, typer.Option(help="Which figure --out draws.")] = "grid",
     as_json: options.Json = False,
@@ -90,7 +91,7 @@ def tokens(
     if out is not None:
         files.require_writable(out, files.FORMATS)
     with ProgressBar() as bar:
-        found = measure(request, Store(store), device=device, progress=bar)
+        found = measure(request, Store(store), device=device, fast=not plain, progress=bar)
     result = cast(TokensResult | TokenMeansResult, found)
     if out is not None:
         draw = partial(_draw, result, view, figure, corrected)

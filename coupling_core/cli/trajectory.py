@@ -52,6 +52,7 @@ def trajectory(
     quantize: options.Quantised = None,
     stack: options.OneStack = None,
     device: options.Device = None,
+    plain: options.Plain = False,
     out: options.Out = None,
     figure: Annotated[FigureName, typer.Option(help="Which figure --out draws.")] = "paths",
     as_json: options.Json = False,
@@ -73,7 +74,10 @@ def trajectory(
     if out is not None:
         files.require_writable(out, files.FORMATS)
     with ProgressBar() as bar:
-        result = cast(TrajectoryResult, measure(request, Store(store), device=device, progress=bar))
+        result = cast(
+            TrajectoryResult,
+            measure(request, Store(store), device=device, fast=not plain, progress=bar),
+        )
     number = resolve_token(token, len(result.tokens))
     if out is not None:
         files.write_result(out, result, view, partial(_draw, result, view, figure, number))

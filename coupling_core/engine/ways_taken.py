@@ -17,16 +17,17 @@ class Notes:
     """What was noted.
 
     Args:
-        ways: how often each was taken.
+        ways: how often each was taken, by block; 0 stands for all blocks at once.
         derivative_error: the largest distance of a product J v from a difference of what the model
             computes, relative to its norm.
     """
 
-    ways: Counter[str] = field(default_factory=Counter)
+    ways: dict[str, Counter[int]] = field(default_factory=dict)
     derivative_error: float = 0.0
 
 
 _notes: ContextVar[Notes | None] = ContextVar("notes", default=None)
+_block: ContextVar[int] = ContextVar("block", default=0)
 
 
 @contextmanager
@@ -40,10 +41,21 @@ def noting() -> Iterator[Notes]:
         _notes.reset(token)
 
 
+@contextmanager
+def at_block(number: int) -> Iterator[None]:
+    """While it lasts, what is noted is of this block, 1..L."""
+    token = _block.set(number)
+    try:
+        yield
+    finally:
+        _block.reset(token)
+
+
 def note(way: str, why_not: str = "") -> None:
     """Note a way that was taken, and why no faster one was."""
     if (notes := _notes.get()) is not None:
-        notes.ways[f"{way} ({why_not})" if why_not else way] += 1
+        told = f"{way} ({why_not})" if why_not else way
+        notes.ways.setdefault(told, Counter())[_block.get()] += 1
 
 
 def note_error(error: float) -> None:

@@ -10,10 +10,11 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float
 
-from coupling_core.analysis.graph import groups, layer_graph, ranges, strongest_partners
+from coupling_core.analysis.graph import groups, layer_graph, strongest_partners
 from coupling_core.analysis.scores import score_pairs
 from coupling_core.base.records import DEFAULT_THRESHOLD, Layout, NodeColor, View
 from coupling_core.base.results import DepthResult
+from coupling_core.base.units import ranges
 from coupling_core.figures import graph_words, layouts, style
 from coupling_core.figures.pairs import SVG_POINTS
 

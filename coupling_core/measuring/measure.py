@@ -51,7 +51,8 @@ def measure(
         device: where to compute; None takes CUDA where there is one.
         fast: differentiate by the fast ways where they give what the definition gives; else by the
             definition alone, over the whole sequence, as it is done in any case with a model that
-            has ended a process (see `deaths`). The numbers are the same to rounding.
+            has ended a process (see `deaths`). The numbers are the same to rounding; a stored
+            result answers then only if it was had so too.
         progress: told at each step; an exception it raises stops the measurement.
 
     Returns:
@@ -73,7 +74,8 @@ def measure(
         _require_module(tokenizer, variant)
         identity = identify(request)
     if store is not None and not unkeyed:
-        if found := find_stored(request, store, identity):
+        found = find_stored(request, store, identity)
+        if found and (fast or not found.provenance.get("fast", True)):
             return found
         store.require_writable()
     why_not = deaths.reason(request) if model is None else ""
@@ -140,7 +142,10 @@ def _compute(
             result = kinds.compose(request, identity, loaded, report)
     cost: dict[str, Any] = {
         "derivative_error": notes.derivative_error,
-        "ways": dict(notes.ways),
+        "ways": {
+            way: {str(block): count for block, count in sorted(by_block.items())}
+            for way, by_block in notes.ways.items()
+        },
         "seconds": time.perf_counter() - start,
         "peak_memory_bytes": hardware.peak_memory(loaded.device),
     }

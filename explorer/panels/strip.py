@@ -1,11 +1,12 @@
 """The line above the figures that says what they are of, and the ways to take them along."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import streamlit as st
 
 from coupling_core.analysis import exports
 from coupling_core.analysis.scores import definition_name
+from coupling_core.analysis.ways import ways
 from coupling_core.base.records import AnyView, View
 from coupling_core.base.results import Result
 from coupling_core.store import archive
@@ -48,16 +49,19 @@ def strip(
         st.caption(facts(result, view))
         asked = result.request
         recipes = recipes or (python_recipe(asked, view), shell_recipe(asked, current()))
-        take_along(lambda: _files(result, view), recipes, guide)
+        take_along(lambda: _files(result, view), recipes, guide, ways(result))
 
 
-def take_along(files: Callable[[], None], recipes: tuple[str, str], guide: str) -> None:
+def take_along(
+    files: Callable[[], None], recipes: tuple[str, str], guide: str, ways: Sequence[str] = ()
+) -> None:
     """Offer link, files, recipes and a guide.
 
     Args:
         files: draws the buttons that download.
         recipes: how to come by the same in Python and on the command line.
         guide: how the figures of this page are read, in Markdown.
+        ways: how the Jacobians were had.
     """
     with st.container(horizontal=True, gap="small"):
         with st.popover("Copy link", type="tertiary", icon=":material/link:"):
@@ -77,6 +81,10 @@ def take_along(files: Callable[[], None], recipes: tuple[str, str], guide: str) 
             st.code(recipes[1], language="bash", wrap_lines=True)
         with st.popover("How to read this", type="tertiary", icon=":material/help:"):
             st.markdown(guide)
+        if ways:
+            with st.popover("How it was measured", type="tertiary", icon=":material/straighten:"):
+                st.caption("How the Jacobians were found, and which way was left and why")
+                st.markdown("\n".join(f"- {plain(way[0].upper() + way[1:])}" for way in ways))
 
 
 def facts(result: Result, view: AnyView) -> str:

@@ -5,6 +5,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from coupling_core.analysis.ways import ways
 from coupling_core.base.records import View
 from coupling_core.base.results import Result
 
@@ -64,6 +65,7 @@ def foot(
     certified = f"{n - len(failed)} of {n} certified" + "".join(f"; {line}" for line in failed)
     return [
         *([f"SVDs        {certified}"] if n else []),
+        *(f"{'Jacobians' if not i else '':11} {line}" for i, line in enumerate(ways(result))),
         f"key         {result.key}",
         f"origin      {_origin(result, stored)}",
         *([f"written     {out}"] if out else []),

@@ -24,7 +24,7 @@ from coupling_core.engine.jacobians.derivative_check import (
 from coupling_core.engine.jacobians.earlier_tokens import Source, context_jacobians, source
 from coupling_core.engine.jacobians.same_token import residual
 from coupling_core.engine.out_of_memory import Chunks, is_out_of_memory
-from coupling_core.engine.ways_taken import note
+from coupling_core.engine.ways_taken import at_block, note
 
 ROWS_TIMES_TOKENS = 4096
 """Of a differentiation through the whole sequence at a time, so that memory stays bounded."""
@@ -80,17 +80,17 @@ def output_jacobians(
     t2 = resolve_token(output_token, reader.n_tokens)
     captures, before = with_context(reader, blocks, t2)
     for index, capture in enumerate(captures):
+        number = capture.block.number
         norm = _norm(reader, capture, final_norm)
-        whole = reader.whole[capture.block.number - 1]
-        tokens = _source(before[index], 1) if before else None
-        context = _context(capture, tokens, norm)
-        if context is None:
-            note("all tokens over the whole sequence")
-            found = through_all(whole, t2, norm)[: t2 if reader.kind.causal else None]
-        else:
-            note("all tokens through keys and values")
-            found = torch.cat([context[0], context[1][None]])
-        right = _checked(whole, capture.block.number, t2, dict(enumerate(found, 1)), norm)
+        whole = reader.whole[number - 1]
+        with at_block(number):
+            tokens = _source(before[index], 1) if before else None
+            context = _context(capture, tokens, norm)
+            if context is None:
+                found = through_all(whole, t2, norm)[: t2 if reader.kind.causal else None]
+            else:
+                found = torch.cat([context[0], context[1][None]])
+            right = _checked(whole, number, t2, dict(enumerate(found, 1)), norm)
         yield torch.stack(list(right.values()))
 
 
@@ -131,10 +131,12 @@ def input_jacobians(
             if t1 == t2:
                 found.append(checked_jacobian(capture.block, norm))
                 continue
-            whole = reader.whole[capture.block.number - 1]
-            context = _context(capture, sources[index], norm) if sources else None
-            J = through_all(whole, t2, norm)[t1 - 1] if context is None else context[0][0]
-            found += _checked(whole, capture.block.number, t2, {t1: J}, norm).values()
+            number = capture.block.number
+            whole = reader.whole[number - 1]
+            with at_block(number):
+                context = _context(capture, sources[index], norm) if sources else None
+                J = through_all(whole, t2, norm)[t1 - 1] if context is None else context[0][0]
+                found += _checked(whole, number, t2, {t1: J}, norm).values()
         yield t2, found
 
 
@@ -202,10 +204,13 @@ def _context(
 ) -> tuple[Float[Tensor, "token d d"], Float[Tensor, "d d"]] | None:
     """What `context_jacobians` finds; None where the block's code cannot be followed."""
     try:
-        return context_jacobians(capture, given, norm) if given else None
+        found = context_jacobians(capture, given, norm) if given else None
     except Exception as error:  # the same
         _noted_or_raised(error)
         return None
+    if found:
+        note("between tokens through keys and values")
+    return found
 
 
 def _noted_or_raised(error: Exception) -> None:
@@ -230,6 +235,7 @@ def through_all(
     n, d = X.shape[1:]
     unit = torch.eye(d, dtype=f.dtype, device=f.device)
     J = unit.new_empty(n, d, d)
+    note("between tokens over the whole sequence")
 
     def pull_back(rows: slice) -> Tensor:
         return torch.autograd.grad(f, X, unit[rows], retain_graph=True, is_grads_batched=True)[0]

@@ -24,7 +24,7 @@ from coupling_core.engine.jacobians.captured_calls import Call
 from coupling_core.engine.jacobians.same_token import batched_gradients, block_jacobian, residual
 from coupling_core.engine.jacobians.true_float64 import in_float64
 from coupling_core.engine.out_of_memory import is_out_of_memory
-from coupling_core.engine.ways_taken import note, note_error
+from coupling_core.engine.ways_taken import at_block, note, note_error
 
 GRADIENT_TOLERANCE = 1e-4
 """How far u^T J may be off, relative to its norm: rounding leaves 1e-6."""
@@ -74,6 +74,11 @@ def checked_jacobian(block: Block, final_norm: nn.Module | None = None) -> Float
         InputError: where the block changes the width, or its replay is not what the model ran.
         ComputeError: where J is zero or not finite, or not the derivative of what is computed.
     """
+    with at_block(block.number):
+        return _checked_jacobian(block, final_norm)
+
+
+def _checked_jacobian(block: Block, final_norm: nn.Module | None) -> Float[Tensor, "d d"]:
     jacobian = block_jacobian(block, final_norm)
     off = gradient_error(block, jacobian, final_norm)
     if block.fast and off > GRADIENT_TOLERANCE:
