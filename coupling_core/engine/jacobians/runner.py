@@ -184,6 +184,11 @@ def check_run(model: nn.Module, blocks: nn.ModuleList, calls: list[Call]) -> Non
         ComputeError: where a state is not finite.
     """
     kind = type(model).__name__
+    if not calls:
+        raise InputError(
+            f"{kind} runs none of its {len(blocks)} blocks as a module: where its code calls their "
+            "`forward` itself, no call can be captured, and none be replayed"
+        )
     if [call.module for call in calls] != list(blocks):
         raise InputError(
             f"{kind} ran {len(calls)} blocks where it has {len(blocks)}, or in another order: "

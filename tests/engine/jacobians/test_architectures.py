@@ -66,3 +66,10 @@ def test_what_is_lost_in_rounding_is_found_in_float64_or_told_as_not_seen():
     assert torch.allclose(torch.tensor(result.singular_values[0, 6]).double(), s, rtol=1e-5)
     assert result.rank[0, 7:].tolist() == [0, 0]
     assert "between tokens in float64 (float32 was too coarse)" in result.provenance["ways"]
+
+
+def test_approximate_gradients_are_the_reason_that_is_told():
+    """YOSO hands back an estimate, and rounds to float32 where float64 is asked for."""
+    rows = matrix.judge(named("yoso"), scale=0.2)
+    assert {row.verdict for row in rows} == {"refused"}
+    assert all("is not the derivative of what the block computes" in row.told for row in rows)

@@ -75,6 +75,12 @@ def run_backwards(layers, x, rotary):
     return x
 
 
+def run_past_the_hooks(layers, x, rotary):
+    for layer in layers:
+        x = layer.forward(x, position_embeddings=rotary)
+    return x
+
+
 def run_scaled(layers, x, rotary):
     for layer in layers:
         x = 2 * layer(x, position_embeddings=rotary)
@@ -86,6 +92,7 @@ def run_scaled(layers, x, rotary):
     [
         (run_twice, "ran 8 blocks where it has 4"),
         (run_backwards, "in another order"),
+        (run_past_the_hooks, "runs none of its 4 blocks as a module"),
         (run_scaled, "changes the state between blocks 1 and 2"),
     ],
 )
