@@ -14,11 +14,11 @@ def ways(result: Result) -> list[str]:
     taken = made.get("ways", {})
     told = [f"{way}: {_blocks(by_block, result.n_blocks)}" for way, by_block in taken.items()]
     if not made.get("fast", True):
-        told.append(f"no fast way was tried: {made['why_not_fast']}")
+        told.append(f"no fast way was tried, since {made['why_not_fast']}")
     if "derivative_error" in made:
         told.append(
-            "products J v and differences of what the model computes: "
-            f"{made['derivative_error']:.1e} apart at most"
+            "each Jacobian agrees with differences of what the model computes to "
+            f"{made['derivative_error']:.1e} or better"
         )
     return told
 

@@ -94,7 +94,7 @@ def measure(
     elif own is None:  # but their config may have come with the weights, and tell more of them
         result = replace(result, identity=identify(request))
     if not fast:
-        told = {"fast": False, "why_not_fast": why_not or "it was asked for"}
+        told = {"fast": False, "why_not_fast": why_not or "that was asked for"}
         result = replace(result, provenance=dict(result.provenance) | told)
     return result if store is None else _put(result, store, unkeyed, report)
 

@@ -28,10 +28,15 @@ def test_a_way_is_told_with_its_blocks(by_block, told):
 
 
 def test_what_was_asked_for_and_how_far_the_check_was_off_are_told():
-    made = {"ways": {}, "fast": False, "why_not_fast": "it was asked for", "derivative_error": 3e-4}
+    made = {
+        "ways": {},
+        "fast": False,
+        "why_not_fast": "that was asked for",
+        "derivative_error": 3e-4,
+    }
     assert ways(replace(RESULT, provenance=made)) == [
-        "no fast way was tried: it was asked for",
-        "products J v and differences of what the model computes: 3.0e-04 apart at most",
+        "no fast way was tried, since that was asked for",
+        "each Jacobian agrees with differences of what the model computes to 3.0e-04 or better",
     ]
 
 
