@@ -84,7 +84,8 @@ def take_along(
         if ways:
             with st.popover("How it was measured", type="tertiary", icon=":material/straighten:"):
                 st.caption(
-                    "How each Jacobian was found. Where a fast way does not hold, a slower one is taken."
+                    "How each Jacobian was found. Where a fast way does not hold, a slower one is "
+                    "taken."
                 )
                 st.markdown("\n".join(f"- {plain(way[0].upper() + way[1:])}" for way in ways))
 
