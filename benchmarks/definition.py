@@ -5,7 +5,9 @@ states as a leaf, and rows are taken from the graph that its own call left.
 """
 
 import copy
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import torch
@@ -64,6 +66,10 @@ class Definition:
             module.register_forward_hook(lambda m, a, output: normed.append(output))
             for module in holding
         ]
+        inside = {part for block in self.blocks for part in block.modules()}
+        for module in self.model.modules():
+            if module not in inside and not any(module.children()):
+                handles.append(module.register_forward_hook(partial(self._at_the_end, normed)))
         for block in self.blocks:
             handles.append(block.register_forward_pre_hook(self._before, with_kwargs=True))
             handles.append(block.register_forward_hook(self._after))
@@ -87,17 +93,33 @@ class Definition:
     def _after(self, module: nn.Module, args: Any, output: Any) -> None:
         self.outputs.append(output[0] if isinstance(output, tuple | list) else output)
 
+    def _at_the_end(self, normed: list[Any], module: nn.Module, args: Any, output: Any) -> None:
+        """Note what is made of the last block's output at once."""
+        if len(self.outputs) == len(self.blocks) and args and args[0] is self.outputs[-1]:
+            normed.append(output)
+
     def _take_norm(self, output: Any) -> None:
         """The last block's output as the model hands it on, where that is a state of each token."""
-        found = getattr(output, "last_hidden_state", None)
+        found = getattr(output, "last_hidden_state", output)
         last = self.outputs[-1]
         if not (isinstance(found, Tensor) and found.shape == last.shape and found.requires_grad):
             return
         if _is_norm_of(last[0].detach(), found[0].detach()):
             self.outputs[-1] = found
 
-    def _exactly(self) -> Any:
-        return true_float64.TrueFloat64() if self.dtype == torch.float64 else nullcontext()
+    @contextmanager
+    def _exactly(self) -> Iterator[None]:
+        """In float64 throughout, also what a model's code makes in the default precision."""
+        if self.dtype != torch.float64:
+            yield
+            return
+        usual = torch.get_default_dtype()
+        torch.set_default_dtype(torch.float64)
+        try:
+            with true_float64.TrueFloat64():
+                yield
+        finally:
+            torch.set_default_dtype(usual)
 
     def jacobian(self, block: int, input_token: int, output_token: int) -> Tensor:
         """J^l_{t1 t2}; blocks and tokens from 1."""
@@ -113,10 +135,12 @@ def _is_norm_of(raw: Tensor, found: Tensor) -> bool:
     """Whether states are others, normed: up to a scale and a shift an entry, for all tokens alike.
 
     Some models hand on a mixture of what all blocks gave, of which none is the last block's own.
+    Others norm the parts of a wide state one by one.
     """
-    n = len(raw)
-    for x in (raw, raw - raw.mean(1, keepdim=True)):
-        z = x / x.square().mean(1, keepdim=True).sqrt()
+    n, parts = len(raw), [2**i for i in range(6) if raw.shape[1] % 2**i == 0]
+    normed = [x.reshape(n, p, -1) for x in (raw, raw - raw.mean(1, keepdim=True)) for p in parts]
+    for x in normed:
+        z = (x / x.square().mean(2, keepdim=True).sqrt()).reshape(n, -1)
         columns = torch.stack([z.T, torch.ones_like(z.T)], -1)  # (d, token, 2)
         fitted = columns @ torch.linalg.lstsq(columns, found.T[..., None]).solution
         if n > 2 and bool((fitted[..., 0].T - found).norm() <= NORM_TOLERANCE * found.norm()):

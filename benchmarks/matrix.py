@@ -314,20 +314,29 @@ def _line(name: str, rows: list[Row]) -> str:
     return text
 
 
-def main(target: Path) -> int:
-    """Judge all, one a processor at a time, and write the page."""
+def main(target: Path, names: list[str]) -> int:
+    """Judge all, one a processor at a time, and write the page.
+
+    Args:
+        target: the page; beside it its numbers as JSON.
+        names: judge these alone, and take the others as the JSON has them.
+    """
     multiprocessing.set_start_method("forkserver")  # this process has threads, and none may be cut
     multiprocessing.set_forkserver_preload(["benchmarks.matrix"])
-    every = list(architectures.every())
+    kept = target.with_suffix(".json")
+    found = {}
+    if names:
+        found = {n: [Row(**r) for r in rows] for n, rows in json.loads(kept.read_text()).items()}
+    every = [each for each in architectures.every() if not names or each.name in names]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         judged = pool.map(_judged_in_both_sizes, every)
-        found = {each.name: rows for each, rows in zip(every, judged, strict=True)}
+        found |= {each.name: rows for each, rows in zip(every, judged, strict=True)}
     target.write_text(page(found))
-    target.with_suffix(".json").write_text(
+    kept.write_text(
         json.dumps({name: [asdict(row) for row in rows] for name, rows in found.items()}, indent=1)
     )
     return int(any(row.verdict not in GOOD for rows in found.values() for row in rows))
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1])))
+    sys.exit(main(Path(sys.argv[1]), sys.argv[2:]))

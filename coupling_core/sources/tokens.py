@@ -74,6 +74,7 @@ def count_tokens(request: Request) -> int:
 def _count_patches(request: Request) -> int:
     """Tokens of an image by the sizes of its model's config; the most common ones where unknown."""
     config = config_of(request)
+    config = config.get("vision_config", config)
     try:
         side = int(config["image_size"]) // int(config["patch_size"])
     except (KeyError, TypeError, ValueError, ZeroDivisionError):

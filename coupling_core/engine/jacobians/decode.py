@@ -101,10 +101,9 @@ class Reader:
         """
         if self._is_read and (run := self._alone(token)) is not None:
             blocks = [at_one_token(number, call) for number, call in enumerate(run.calls, 1)]
-            shown = None if run.logits is None else run.logits[0, -1]
-            return Moment(token, blocks, run.calls, shown)
+            return Moment(token, blocks, run.calls, self._logits(run, -1))
         rows = [at_one_row(b, rows, token, fast=self.fast) for b, rows in enumerate(self._rows, 1)]
-        return Moment(token, rows, [], self._logits(token))
+        return Moment(token, rows, [], self._logits(self._whole, token - 1))
 
     def before(self, token: int) -> list[Call]:
         """Each block's call over the tokens before one (1..n), which keeps what it read."""
@@ -146,13 +145,11 @@ class Reader:
         why = self._why_whole or "no token alone" * self.kind.causal
         return [Rows(call, why) for call in self._whole.calls]
 
-    def _logits(self, token: int) -> Float[Tensor, " vocabulary"] | None:
-        logits = self._whole.logits
-        if logits is None:
-            return None
+    def _logits(self, run: Run, row: int) -> Float[Tensor, " vocabulary"] | None:
         if self.runner.reads_tokens:
-            return logits[0, token - 1]
-        return logits[0] if logits.ndim == 2 else None
+            found = self.runner.next_token(run.output)
+            return None if found is None else found[0, row]
+        return run.logits[0] if run.logits is not None and run.logits.ndim == 2 else None
 
 
 @dataclass(frozen=True)

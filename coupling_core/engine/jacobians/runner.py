@@ -41,7 +41,7 @@ class Run:
 
     @property
     def logits(self) -> Tensor | None:
-        """Of the model's head; None where it has none."""
+        """Of the model's head, whatever it tells apart; None where it has none."""
         return getattr(self.output, "logits", None)
 
 
@@ -119,6 +119,24 @@ class Runner:
                 raise InputError(f"{type(self.model).__name__} keeps nothing of what it read")
             given["past_key_values"] = before
         return self.run(ids[:, token - 1 : token], use_cache=True, **given, **self.few_logits)
+
+    def next_token(self, output: Any) -> Float[Tensor, "1 token vocabulary"] | None:
+        """What the model's head says comes after each token.
+
+        Args:
+            output: the model's own.
+
+        Returns:
+            None without a head, or where it says something else: of a text's or a token's class.
+        """
+        found = getattr(output, "logits", None)
+        if not (isinstance(found, Tensor) and found.ndim == 3):
+            return None
+        config = getattr(self.model, "config", None)
+        if config is None or config.is_encoder_decoder:
+            return found
+        vocabulary = getattr(config.get_text_config(), "vocab_size", None) or 0
+        return found if found.shape[-1] >= vocabulary else None
 
     @property
     def few_logits(self) -> dict[str, int]:

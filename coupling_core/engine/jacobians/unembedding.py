@@ -41,9 +41,9 @@ def logit_entropy(
         the entropies, and why there are none (all NaN); an empty text where there are.
     """
     with torch.no_grad(), _recorded(runner.blocks) as outputs:
-        own = getattr(runner(ids, use_cache=False), "logits", None)
+        own = runner.next_token(runner(ids, use_cache=False))
     none = torch.full(states.shape[:2], torch.nan, device=states.device)
-    if own is None or own.shape[:-1] != ids.shape:
+    if own is None:
         return none, NO_HEAD
     # The output of an encoder is held for one sequence.
     many = 1 if runner.given else max(1, LOGITS // own.numel())

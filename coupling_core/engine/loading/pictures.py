@@ -49,7 +49,7 @@ def to_tensor(prompt: str, processor: Any, config: Any) -> Float[Tensor, "1 chan
     if processor is None:
         raise InputError("the prompt is an image and there is no image processor: pass one")
     pixels = to_pixels(prompt)
-    if getattr(config, "num_channels", 3) == 1:
+    if getattr(_of_vision(config), "num_channels", 3) == 1:
         pixels = pixels if pixels.shape[2] == 1 else pixels.mean(2, keepdims=True).astype("uint8")
     elif pixels.shape[2] == 1:
         pixels = pixels.repeat(3, 2)
@@ -68,7 +68,7 @@ def token_names(
         read: the image as the model reads it.
         n: how many tokens its blocks have.
     """
-    side = config.patch_size
+    side = _of_vision(config).patch_size
     height, width = (side, side) if isinstance(side, int) else side
     rows, columns = read.shape[-2] // height, read.shape[-1] // width
     patches = [f"patch {r},{c}" for r in range(1, rows + 1) for c in range(1, columns + 1)]
@@ -78,6 +78,11 @@ def token_names(
     first = [_CLASS, _SECOND.get(config.model_type, "register 1")]
     registers = [f"register {i}" for i in range(2, before)]
     return (*[*first, *registers][:before], *patches)
+
+
+def _of_vision(config: Any) -> Any:
+    """The part of a config that is about images, where it is about texts too, as CLIP's."""
+    return getattr(config, "vision_config", config)
 
 
 def class_names(config: Any, count: int) -> tuple[str, ...]:
