@@ -185,7 +185,7 @@ def test_a_tie_is_not_counted_among_the_dropped():
 def test_the_table_stands_between_its_markers():
     text = f"before\n{readme.BEGIN}\nold\n{readme.END}\nafter\n"
     assert readme.replaced(text, "new") == text.replace("old", "new")
-    assert readme.replaced((common.ROOT / "README.md").read_text(), "x")
+    assert readme.replaced(readme.PAGE.read_text(), "x")
     with pytest.raises(ValueError, match="lacks the lines"):
         readme.replaced("nothing", "new")
 
