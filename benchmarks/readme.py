@@ -1,4 +1,4 @@
-"""Draw the README's table from the committed results: `python -m benchmarks.readme`."""
+"""Draw the table of docs/performance.md from the results: `python -m benchmarks.readme`."""
 
 import json
 from importlib import import_module
@@ -8,28 +8,62 @@ from benchmarks import SCRIPTS, common
 
 BEGIN = "<!-- performance: drawn by `python -m benchmarks.readme` -->"
 END = "<!-- /performance -->"
+PAGE = common.ROOT / "docs" / "performance.md"
+_OF_THE_RUN = ("date", "commit", "load_before")
+"""What is noted of one run, and not of where it ran."""
 
 
 def section(results: Path) -> str:
-    """The machines, and a row for every figure with the command that reproduces it."""
+    """Where the figures were measured, and a row for every one with the command that makes it."""
     found = [json.loads(p.read_text()) for s in SCRIPTS if (p := results / f"{s}.json").is_file()]
-    machines = dict.fromkeys(_machine(one["environment"]) for one in found)
-    lines = [*machines, "", "| what | figure | command |", "|---|---|---|"]
+    lines = [*environments(found), "", "| what | figure | command |", "|---|---|---|"]
     for one in found:
         for what, said in import_module(f"benchmarks.{one['claim']}").summary(one["results"]):
             lines.append(f"| {what} | {said} | `{one['command']}` |")
     return "\n".join(lines)
 
 
+def environments(found: list[common.Results]) -> list[str]:
+    """A line for each environment, with the scripts that ran in it.
+
+    Whatever was noted counts, and the day: results of another kernel, another memory or another
+    number of threads are not claimed to be of one machine.
+
+    Args:
+        found: the results, as their files have them.
+    """
+    alike: dict[str, list[common.Results]] = {}
+    for one in found:
+        there = {name: at for name, at in one["environment"].items() if name not in _OF_THE_RUN}
+        day = one["environment"]["date"][:10]
+        alike.setdefault(json.dumps([day, there], sort_keys=True), []).append(one)
+    return [
+        f"- {', '.join('`' + one['claim'] + '`' for one in group)}: "
+        f"{_machine(group[0]['environment'])}"
+        for group in alike.values()
+    ]
+
+
 def _machine(environment: common.Results) -> str:
-    versions = ", ".join(f"{name} {version}" for name, version in environment["versions"].items())
-    kind = f", {environment['instructions']}" if "instructions" in environment else ""
-    where = environment["gpu"] or f"{environment['processor']}{kind}, {environment['cores']} cores"
-    return f"Measured on {where}, {environment['date'][:10]}, with {versions}."
+    known = (
+        environment["gpu"],
+        environment["processor"],
+        environment.get("instructions"),
+        f"{environment['cores']} cores",
+        f"{environment['memory_bytes'] / 1e9:.1f} GB of memory",
+        environment["system"],
+    )
+    versions = {"Python": environment["python"]} | environment["versions"]
+    with_what = [f"{name} {version}" for name, version in versions.items()]
+    with_what += [f"`{name}={value}`" for name, value in environment["environment"].items()]
+    return (
+        f"measured on {', '.join(part for part in known if part)}, {environment['date'][:10]}, "
+        f"with {', '.join(with_what)}."
+    )
 
 
 def replaced(text: str, drawn: str) -> str:
-    """The README with the section between its markers drawn anew.
+    """The page with the section between its markers drawn anew.
 
     Raises:
         ValueError: where it lacks the markers.
@@ -37,11 +71,10 @@ def replaced(text: str, drawn: str) -> str:
     before, begin, rest = text.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not (begin and end):
-        raise ValueError(f"the README lacks the lines {BEGIN} and {END}")
+        raise ValueError(f"the page lacks the lines {BEGIN} and {END}")
     return f"{before}{BEGIN}\n{drawn}\n{END}{after}"
 
 
 if __name__ == "__main__":
-    readme = common.ROOT / "README.md"
     drawn = section(common.ROOT / "benchmarks" / "results")
-    readme.write_text(replaced(readme.read_text(), drawn))
+    PAGE.write_text(replaced(PAGE.read_text(), drawn))

@@ -2,7 +2,7 @@
 
 A field `longest_prompt` is the variable COUPLING_LONGEST_PROMPT, or `longest_prompt = 512` in
 `coupling.toml` of the folder where the program is started (or in the file that COUPLING_CONFIG
-names); the environment counts more. README has the table, which `table` makes.
+names); the environment counts more. docs/hosting.md has the table, which `table` makes.
 """
 
 import os
@@ -157,7 +157,7 @@ def _problem(found: Any) -> str:
 
 
 def table() -> str:
-    """The settings as a table in Markdown, for the README."""
+    """The settings as a table in Markdown, for docs/hosting.md."""
     lines = ["| variable | what it sets | unless told |", "|---|---|---|"]
     for name, field in Settings.model_fields.items():
         lines.append(

@@ -105,5 +105,5 @@ def test_the_table_has_every_setting():
     ]
 
 
-def test_the_readme_has_the_table():
-    assert module.table() in (Path(__file__).parents[2] / "README.md").read_text()
+def test_the_document_on_hosting_has_the_table():
+    assert module.table() in (Path(__file__).parents[2] / "docs" / "hosting.md").read_text()

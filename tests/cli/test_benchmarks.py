@@ -185,7 +185,7 @@ def test_a_tie_is_not_counted_among_the_dropped():
 def test_the_table_stands_between_its_markers():
     text = f"before\n{readme.BEGIN}\nold\n{readme.END}\nafter\n"
     assert readme.replaced(text, "new") == text.replace("old", "new")
-    assert readme.replaced((common.ROOT / "README.md").read_text(), "x")
+    assert readme.replaced(readme.PAGE.read_text(), "x")
     with pytest.raises(ValueError, match="lacks the lines"):
         readme.replaced("nothing", "new")
 
@@ -200,9 +200,38 @@ def test_the_table_has_a_row_and_its_command_for_every_figure(tmp_path):
     }
     (tmp_path / "growth.json").write_text(json.dumps(written))
     drawn = readme.section(tmp_path).splitlines()
+    assert drawn[0].startswith("- `growth`: measured on ")
     assert drawn[-1].startswith("| CPU time of a measurement, n = 1 to 2 | 1.00 to 2.00 s")
     assert drawn[-1].endswith("| `coupling bench growth` |")
     assert math.isfinite(written["environment"]["load_before"])
+
+
+def test_the_committed_table_is_that_of_the_committed_results():
+    text = readme.PAGE.read_text()
+    assert text == readme.replaced(text, readme.section(common.ROOT / "benchmarks" / "results"))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"date": "2026-01-03T00:00:00+00:00"},
+        {"system": "another kernel"},
+        {"memory_bytes": 1},
+        {"versions": {"torch": "0"}},
+        {"environment": {"OMP_NUM_THREADS": "1"}},
+    ],
+    ids=lambda other: next(iter(other)),
+)
+def test_what_was_measured_elsewhere_or_on_another_day_has_a_line_of_its_own(other):
+    here = common.environment() | {"date": "2026-01-02T03:00:00+00:00"}
+    later = here | {"date": "2026-01-02T04:00:00+00:00", "commit": "abc", "load_before": 9.0}
+    found = [
+        {"claim": name, "environment": where}
+        for name, where in {"depth": here, "svd": later, "cost": here | other}.items()
+    ]
+    first, second = readme.environments(found)
+    assert first.startswith("- `depth`, `svd`: measured on ")
+    assert second.startswith("- `cost`: measured on ")
 
 
 def test_every_script_is_there():

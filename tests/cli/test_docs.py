@@ -1,11 +1,13 @@
-"""What the documents say is so: commands run as they stand, tables name every key, names exist."""
+"""What the documents say is so: commands and examples run as they stand, names and links exist."""
 
+import io
 import json
 import re
 import shlex
 import subprocess
 import sys
 from dataclasses import fields
+from doctest import NORMALIZE_WHITESPACE, SKIP, DocTestParser, DocTestRunner
 from pathlib import Path
 
 import pytest
@@ -19,6 +21,10 @@ from coupling_core.sources.prompts import BENCHMARKS
 ROOT = Path(__file__).parents[2]
 FIGURES = (ROOT / "docs" / "figures.md").read_text()
 SWEEPS = (ROOT / "docs" / "sweeps.md").read_text()
+README = (ROOT / "README.md").read_text()
+PYTHON = (ROOT / "docs" / "python.md").read_text()
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+MOST_OF_README = 8192
 PROMPT = re.search(r'`(--prompt "[^"]*")`', FIGURES)[1]
 COMMANDS = re.findall(r"`coupling ([^`]*--out [^`]*)`", FIGURES)
 
@@ -52,6 +58,82 @@ def test_a_command_of_the_table_writes_its_figure(run, tmp_path, command):
     status, _, error = run(*words)
     assert status == 0, error
     assert Path(words[-1]).stat().st_size > 10_000
+
+
+def blocks(text: str, language: str) -> list[str]:
+    """What stands between fences of a language."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+
+
+def test_the_readme_is_short():
+    assert len(README.encode()) <= MOST_OF_README
+
+
+@pytest.mark.real
+def test_the_first_figure_of_the_readme_is_drawn(run, tmp_path):
+    (command,) = (line for line in blocks(README, "sh") if "coupling depth" in line)
+    _, *words, name = shlex.split(command)
+    drawn = tmp_path / name.replace(".png", ".html")  # which needs no Chromium
+    status, _, error = run(*words, drawn)
+    assert status == 0, error
+    assert drawn.stat().st_size > 10_000
+
+
+@pytest.mark.real
+def test_the_lines_of_python_in_the_readme_print_the_mean_that_it_names(capsys):
+    (program,) = blocks(README, "python")
+    exec(program, {})
+    printed = capsys.readouterr().out.strip()
+    assert f"That mean is {printed} here" in README
+
+
+def sections() -> dict[str, str]:
+    """The sections of `python.md` by their titles."""
+    _, *found = re.split(r"^## ", PYTHON, flags=re.MULTILINE)
+    return dict(section.split("\n", 1) for section in found)
+
+
+def is_run(section: str) -> bool:
+    """Whether it has an example that measures nothing anew."""
+    return any(SKIP not in each.options for each in DocTestParser().get_examples(section))
+
+
+def test_every_block_of_python_is_an_example():
+    found = blocks(PYTHON, "python")
+    assert found
+    assert all(block.startswith(">>> ") for block in found)
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("title", [title for title, text in sections().items() if is_run(text)])
+def test_the_examples_of_a_section_give_what_they_say(title, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    line = PYTHON[: PYTHON.index(f"## {title}\n")].count("\n") + 1
+    examples = DocTestParser().get_doctest(sections()[title], {}, title, "docs/python.md", line)
+    said = io.StringIO()
+    failed, tried = DocTestRunner(optionflags=NORMALIZE_WHITESPACE).run(examples, out=said.write)
+    assert tried
+    assert not failed, said.getvalue()
+
+
+def anchors(page: Path) -> set[str]:
+    """The names by which a page's headings are linked to."""
+    titles = re.findall(r"^#+ (.+)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_link_leads_to_something(page):
+    found = re.findall(r"\]\(([^)\s]+)\)|src=\"([^\"]+)\"", page.read_text())
+    links = [link or image for link, image in found]
+    for name, _, anchor in (link.partition("#") for link in links if "://" not in link):
+        target = page.parent / name if name else page
+        assert target.exists(), name
+        assert not anchor or anchor in anchors(target), anchor
+
+
+def test_every_document_is_named_in_the_readme():
+    assert all(page.name in README for page in PAGES if page.name != "README.md")
 
 
 @pytest.mark.parametrize("name", coupling_core.__all__)
