@@ -2,15 +2,18 @@
 
 Torch gives its products to MKL (or to another BLAS), and has oneDNN as well. Which is faster is a
 matter of the processor: on one thread of an EPYC with AVX-512 MKL multiplies at 100 GFLOP/s and
-oneDNN at 225, and on one with AVX2 alone oneDNN is a tenth slower. So they are timed, once a
-process and number of threads, when the first large product comes.
+oneDNN at 225, and on one with AVX2 alone oneDNN is a tenth slower. So they are timed for each
+number of threads, when the first large product comes, and what was chosen is kept for a week: the
+processes of a machine shall round alike.
 """
 
+import json
+import platform
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from statistics import median
+from pathlib import Path
 from threading import Lock
 from typing import Any
 
@@ -19,6 +22,8 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
+
+from coupling_core.base.folders import user_cache, write_quietly
 
 LEAST = 2**20
 """Multiplications from which on oneDNN's longer start is made up for."""
@@ -34,7 +39,8 @@ OWN = "MKL" if torch.backends.mkl.is_available() else "torch's own BLAS"
 
 SIDE = 576
 """Of the square matrices that are multiplied to choose: the width of the default model."""
-ROUNDS = 5
+ROUNDS = 7
+KEPT_SECONDS = 7 * 24 * 3600
 LEAD = 1.05
 """How many times as fast as torch's own library the other must be: chance shall not choose between
 two that are alike, since they round differently."""
@@ -101,16 +107,44 @@ def library() -> str:
 def _choose(threads: int) -> Choice:
     if ONEDNN is None:
         return Choice(OWN, {}, threads)
+    if kept := _kept().get(_machine(threads)):
+        return Choice(kept["library"], kept["gflops"], threads)
     # In a thread of its own, where nobody who records or counts products sees these.
     with ThreadPoolExecutor(1) as apart:
         seconds = apart.submit(_time, {OWN: F.linear, OTHER: _linear}, threads).result()
     gflops = {name: 2e-9 * SIDE**3 / taken for name, taken in seconds.items()}
     faster = gflops[OTHER] > LEAD * gflops[OWN]
-    return Choice(OTHER if faster else OWN, gflops, threads)
+    found = Choice(OTHER if faster else OWN, gflops, threads)
+    made = {"library": found.library, "gflops": gflops, "time": time.time()}
+    write_quietly(_file(), json.dumps(_kept() | {_machine(threads): made}))
+    return found
+
+
+def _file() -> Path:
+    return user_cache() / "products.json"
+
+
+def _machine(threads: int) -> str:
+    """What a choice holds for: a folder may be shared by machines that differ."""
+    capability = torch.backends.cpu.get_cpu_capability()
+    return f"{platform.node()} {capability} {threads} torch {torch.__version__}"
+
+
+def _kept() -> dict[str, dict[str, Any]]:
+    """The choices that are not too old."""
+    try:
+        made = json.loads(_file().read_text())
+        return {
+            of: one
+            for of, one in made.items()
+            if time.time() - one["time"] < KEPT_SECONDS and {"library", "gflops"} <= one.keys()
+        }
+    except (OSError, ValueError, AttributeError, KeyError, TypeError):
+        return {}
 
 
 def _time(libraries: Mapping[str, Library], threads: int) -> dict[str, float]:
-    """Median seconds of one product by each library, in turn so that all meet the same machine."""
+    """Least seconds of one product by each library, in turn so that all meet the same machine."""
     torch.set_num_threads(threads)
     x = torch.ones(SIDE, SIDE)
     taken: dict[str, list[float]] = {name: [] for name in libraries}
@@ -120,7 +154,7 @@ def _time(libraries: Mapping[str, Library], threads: int) -> dict[str, float]:
                 start = time.perf_counter()
                 multiply(x, x, None)
                 taken[name].append(time.perf_counter() - start)
-    return {name: median(seconds[1:]) for name, seconds in taken.items()}  # the first warms up
+    return {name: min(seconds[1:]) for name, seconds in taken.items()}  # the first warms up
 
 
 def _pays(x: Float[Tensor, "*row inner"], weight: Float[Tensor, "n inner"]) -> bool:

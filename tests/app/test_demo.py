@@ -171,7 +171,7 @@ def test_a_list_that_sends_what_is_not_on_it_is_cut_and_told(
     demo: pytest.MonkeyPatch, open_page: Open, key: str, value: str, told: str
 ) -> None:
     looked_up = []
-    for module in ("identity", "tokens"):
+    for module in ("sources.identity", "sources.tokens"):
         demo.setattr(f"coupling_core.{module}.locate", lambda r: looked_up.append(r) or locate(r))
     app = open_page("Method", **QUERY)
     send(app.selectbox(key=key), value, demo)

@@ -12,6 +12,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from coupling_core.base.folders import user_cache
 from coupling_core.engine import matrix_products
 from coupling_core.engine.matrix_products import (
     LEAST,
@@ -200,6 +201,30 @@ def test_the_choice_is_made_once_for_a_number_of_threads(
     finally:
         torch.set_num_threads(before)
     assert timed == [before, before + 1]
+
+
+def test_the_processes_of_a_machine_choose_alike(
+    unchosen: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(matrix_products, "_time", lambda *_: {OWN: 2.0, OTHER: 1.0})
+    first = choice()
+    monkeypatch.setattr(matrix_products, "_chosen", {})
+    monkeypatch.setattr(matrix_products, "_time", lambda *_: {OWN: 1.0, OTHER: 2.0})
+    assert choice() == first
+    monkeypatch.setattr(matrix_products, "_chosen", {})
+    monkeypatch.setattr(matrix_products, "KEPT_SECONDS", 0)
+    assert choice().library == OWN
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"a": 1}', '{"a": {}}', "\x00"])
+def test_a_damaged_memory_of_the_choice_is_none(
+    text: str, unchosen: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = user_cache()
+    folder.mkdir(parents=True)
+    (folder / "products.json").write_text(text)
+    monkeypatch.setattr(matrix_products, "_time", lambda *_: {OWN: 2.0, OTHER: 1.0})
+    assert choice().library == OTHER
 
 
 def test_nobody_who_counts_products_sees_the_choice_being_made(unchosen: None) -> None:

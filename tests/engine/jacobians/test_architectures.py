@@ -22,12 +22,15 @@ CASES = {
     "dinov2": "right",  # a final norm outside the encoder
     "prophetnet": "refused",  # a decoder of several streams
     "deepseek_v3": "right",  # experts in groups, keys and values of low rank
+    "clip": "right",  # images, in a config that is about texts too
+    "imagegpt": "right",  # token ids of an image, and a head over classes
+    "xglm": "right",  # constants in the default precision
     "jetmoe": "right",  # experts inside attention
     "jamba": "right",  # layers with a state, layers with experts, layers with attention
     "xlstm": "right",  # no attention
     "nllb-moe": "right",  # routers of two experts
 }
-DEFAULT = ("mixtral", "switch_transformers", "m2m_100", "dinov2", "prophetnet")
+DEFAULT = ("clip", "mixtral", "switch_transformers", "m2m_100", "dinov2", "prophetnet")
 
 
 def named(name):

@@ -2,11 +2,13 @@
 
 import itertools
 
+import numpy as np
 import pytest
 import tiny
 import torch
+import transformers
 
-from coupling_core import InputError
+from coupling_core import InputError, Request, measure
 from coupling_core.base.records import resolve_token
 from coupling_core.engine.jacobians.trace import trace
 from coupling_core.engine.loading import find_blocks
@@ -123,3 +125,19 @@ def test_tokens_count_from_either_end(token, found):
 def test_a_token_out_of_range_names_the_range(token):
     with pytest.raises(InputError, match=r"1\.\.7"):
         resolve_token(token, 7)
+
+
+@pytest.mark.parametrize(
+    ("head", "says_what_comes_next"),
+    [
+        (transformers.BertForMaskedLM, True),
+        (transformers.BertForSequenceClassification, False),
+        (transformers.BertForTokenClassification, False),
+    ],
+)
+def test_only_a_head_over_the_vocabulary_says_what_comes_next(head, says_what_comes_next):
+    model = head(tiny.model("bert").config).eval()
+    found = trace(model, IDS, 2).logits
+    assert (found is not None) == says_what_comes_next
+    path = measure(Request(tuple(IDS), kind="trajectory"), model=model)
+    assert np.isfinite(path.entropy).all() == says_what_comes_next
