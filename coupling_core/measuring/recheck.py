@@ -26,7 +26,12 @@ NOTHING = "nothing that is known of: neither its model, nor the libraries, nor t
 
 _DIGITS = 12
 """Of a hash."""
-_BY = ("attention", "experts", "instructions", "products")
+_BY = {
+    "attention": "attention",
+    "experts": "experts",
+    "instructions": "instructions",
+    "products": "library of products",
+}
 
 
 @dataclass(frozen=True)
@@ -165,7 +170,7 @@ def _named(identity: Mapping[str, Any]) -> dict[str, Any]:
 def _made_by(provenance: Mapping[str, Any], passport: Passport) -> dict[str, Any]:
     """By what something was computed."""
     parts = asdict(passport)
-    by = {name: parts[name] for name in _BY}
+    by = {called: parts[name] for name, called in _BY.items()}
     on = {name: provenance.get(name) for name in ("device", "threads")}
     return dict(provenance["versions"]) | by | on
 
