@@ -16,6 +16,7 @@ K-frames.
 """
 
 from dataclasses import dataclass
+from typing import assert_never
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -109,13 +110,17 @@ def score(
         p: order of the norm in `paper`.
     """
     diagonal, off_diagonal, s = (np.asarray(x, np.float64) for x in (diagonal, off_diagonal, s))
-    if definition == "alignment":
-        return np.cumsum(diagonal, -1) / norm_by_k(s, 1)
-    if definition == "preprint":
-        return 1 - np.sqrt(off_diagonal / (off_diagonal + np.cumsum(diagonal**2, -1)))
-    shown = np.abs(diagonal) if definition == "released" else diagonal
-    distance = np.sqrt(off_diagonal + np.cumsum((shown - s) ** 2, -1))
-    return 1 - distance / norm_by_k(s, p if definition == "paper" else 2)
+    match definition:
+        case "paper" | "released" | "page":
+            shown = np.abs(diagonal) if definition == "released" else diagonal
+            distance = np.sqrt(off_diagonal + np.cumsum((shown - s) ** 2, -1))
+            return 1 - distance / norm_by_k(s, p if definition == "paper" else 2)
+        case "preprint":
+            return 1 - np.sqrt(off_diagonal / (off_diagonal + np.cumsum(diagonal**2, -1)))
+        case "alignment":
+            return np.cumsum(diagonal, -1) / norm_by_k(s, 1)
+        case _:
+            assert_never(definition)
 
 
 def norm_by_k(s: Float[np.ndarray, "*any k"], p: float) -> Float[np.ndarray, "*any k"]:
@@ -146,14 +151,18 @@ def floor_by_k(
     p: float = 1.0,
 ) -> Float[np.ndarray, "row k"]:
     """`chance_floor` from what is stored of each row's Jacobian."""
-    if definition in SAMPLED_DEFINITIONS:
-        return sampled[SAMPLED_DEFINITIONS.index(definition)].astype(np.float64)
     s = s.astype(np.float64)
-    if definition == "alignment":
-        return np.where(np.isnan(s), np.nan, 0.0)
-    k = np.arange(1, s.shape[1] + 1)
-    expected = np.cumsum(s**2, -1) + (k * jacobian_norm[:, None] / width) ** 2
-    return 1 - np.sqrt(expected) / norm_by_k(s, p if definition == "paper" else 2)
+    match definition:
+        case "released" | "preprint":
+            return sampled[SAMPLED_DEFINITIONS.index(definition)].astype(np.float64)
+        case "paper" | "page":
+            k = np.arange(1, s.shape[1] + 1)
+            expected = np.cumsum(s**2, -1) + (k * jacobian_norm[:, None] / width) ** 2
+            return 1 - np.sqrt(expected) / norm_by_k(s, p if definition == "paper" else 2)
+        case "alignment":
+            return np.where(np.isnan(s), np.nan, 0.0)
+        case _:
+            assert_never(definition)
 
 
 def score_pairs(result: DepthResult, view: View) -> Scores:
