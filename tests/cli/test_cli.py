@@ -57,24 +57,6 @@ def complaint(answer, status=2):
 # ---- one prompt
 
 
-def test_the_plain_way_is_measured_again_gives_the_same_and_says_so(depth):
-    by_the_fast_way = printed(depth("--prompt", PROMPT, "--json"))
-    plainly = printed(depth("--prompt", PROMPT, "--json", "--plain"))
-    again = printed(depth("--prompt", PROMPT, "--json", "--plain"))
-    assert "a branch forwards" in by_the_fast_way["provenance"]["ways"]
-    assert list(plainly["provenance"]["ways"]) == ["the whole sequence (as asked)"]
-    assert [found["stored"] for found in (by_the_fast_way, plainly, again)] == [False, False, True]
-    np.testing.assert_allclose(plainly["coupling"], by_the_fast_way["coupling"], atol=1e-5)
-
-
-def test_the_report_says_how_the_jacobians_were_had(depth):
-    _, fast, _ = depth("--prompt", PROMPT)
-    _, plain, _ = depth("--prompt", PROMPT, "--plain")
-    assert "Jacobians   one token over a cache: all blocks\n" in fast
-    assert "Jacobians   the whole sequence (as asked): all blocks\n" in plain
-    assert "no fast way was tried, since that was asked for" in plain
-
-
 def test_json_has_the_numbers_of_the_same_measurement_in_python(depth, folder):
     said = printed(depth("--prompt", PROMPT, "--definition", "page", "--role", "B", "--json"))
     result = expected(folder)
@@ -202,6 +184,24 @@ def test_prompts_that_look_like_markup_are_printed_as_they_are(depth):
 
 
 # ---- files
+
+
+def test_the_plain_way_is_measured_again_gives_the_same_and_says_so(depth):
+    by_the_fast_way = printed(depth("--prompt", PROMPT, "--json"))
+    plainly = printed(depth("--prompt", PROMPT, "--json", "--plain"))
+    again = printed(depth("--prompt", PROMPT, "--json", "--plain"))
+    assert "a branch forwards" in by_the_fast_way["provenance"]["ways"]
+    assert list(plainly["provenance"]["ways"]) == ["the whole sequence (as asked)"]
+    assert [found["stored"] for found in (by_the_fast_way, plainly, again)] == [False, False, True]
+    np.testing.assert_allclose(plainly["coupling"], by_the_fast_way["coupling"], atol=1e-5)
+
+
+def test_the_report_says_how_the_jacobians_were_had(depth):
+    _, fast, _ = depth("--prompt", PROMPT)
+    _, plain, _ = depth("--prompt", PROMPT, "--plain")
+    assert "Jacobians   one token over a cache: all blocks\n" in fast
+    assert "Jacobians   the whole sequence (as asked): all blocks\n" in plain
+    assert "no fast way was tried, since that was asked for" in plain
 
 
 def test_npz_holds_the_arrays_that_the_design_names(depth, folder, tmp_path):

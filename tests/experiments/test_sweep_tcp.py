@@ -10,6 +10,7 @@ import pytest
 from sweep_places import PROMPTS, STEPS, ended, lay_out, python, start, stored, table, wait
 
 from coupling_core import Store
+from coupling_core.engine import matrix_products
 from coupling_core.experiments.sweeps import journals, make, make_table, read, write_table
 from coupling_core.experiments.sweeps.worker import work
 
@@ -41,8 +42,10 @@ def cluster() -> Iterator[tuple[str, subprocess.Popen, list[subprocess.Popen]]]:
 
 
 @pytest.fixture
-def sweep(tmp_path):
+def sweep(tmp_path, monkeypatch):
     """The sweep's file, the store, and the table that one measurement after another gives."""
+    # What this process chose was before this test had a folder for the workers to read it from.
+    monkeypatch.setattr(matrix_products, "_chosen", {})
     file = lay_out(tmp_path)
     plan, alone = make(read(file)), Store(tmp_path / "alone")
     alone.root.mkdir()
