@@ -1,4 +1,4 @@
-"""Numbers from stored results, with NumPy alone.
+"""Numbers from stored results, without torch.
 
 scores          every score, its chance floor, means and intervals, of blocks
 token_scores    the same of tokens
@@ -12,5 +12,7 @@ projection      principal components of the paths
 by_step         a measurement over the steps of a training run
 statistics      coupling against performance over many models
 findings        what the table of a sweep says
+exports         a result's numbers for other programs: NumPy archives and CSV
+ways            how a result's Jacobians were had
 sentences       numbers over many models, in sentences that they bear out
 """

@@ -3,12 +3,12 @@
 loading             models loaded, their blocks found, computing in float32
 jacobians           blocks captured, and their Jacobians with the checks that they are right
 pairs               singular vectors, and the coupling of all pairs of Jacobians
-runner              one stack of a model, run whole or on one token
 token_paths         states, entropies and linearised errors along every token's path
 passport            what a model itself computed, to recognise it by
 hardware            devices, threads, free memory
 matrix_products     large products by the faster library
 out_of_memory       work in chunks that shrink where memory runs out
+replaced_forward    another forward in front of a module's own
 ways_taken          which way gave each Jacobian, noted for the result
 reference           slow, obvious versions of every stage: the oracles of the tests
 """

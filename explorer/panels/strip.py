@@ -116,12 +116,6 @@ def facts(result: Result, view: AnyView) -> str:
     return " · ".join(filter(None, told))
 
 
-def _score(result: Result, view: AnyView) -> list[str]:
-    if not isinstance(view, View):
-        return []
-    return [f"K = {view.k} of {result.k_max}", definition_name(view)]
-
-
 def _origin(result: Result) -> str:
     if queue().waits(result.key):
         return f"computed now in {result.provenance['seconds']:.1f} s"

@@ -1,9 +1,10 @@
 """One visitor: who it is, what they chose, and words of others made harmless.
 
-state       what a reader has chosen, and its form in a link
-session     that state, kept across pages and bound to widgets
-sign_in     the one door of the app
-choice      a list whose last entry lets the reader type
-chips       a prompt as its tokens
-plain_text  texts of others, without what Markdown would make of them
+state           what a reader has chosen, and its form in a link
+session         that state, kept across pages and bound to widgets
+sign_in         the one door of the app
+choice          a list whose last entry lets the reader type
+chips           a prompt as its tokens
+plain_errors    what goes wrong on a page, in its place
+plain_text      texts of others, without what Markdown would make of them
 """
