@@ -115,7 +115,7 @@ def config_of(architecture: Architecture) -> Any:
     met: list[Exception] = []
     for change in _CHANGES:
         try:
-            config = _small(kind, change)
+            config = _small(kind, change | _ALSO.get(architecture.name, {}))
             _require_small(architecture, config)
         except Exception as error:
             met.append(error)
@@ -194,6 +194,70 @@ _CHANGES: tuple[dict[str, Any], ...] = (
     {"num_kv_shared_layers": 0},
 )
 """Made one after the other until one is accepted."""
+_WHOLE = ["full_attention"] * LAYERS
+_ALSO: dict[str, dict[str, Any]] = {
+    "bailing_hybrid": {"num_expert_group": 1, "num_key_value_heads": HEADS},
+    "cohere_compass_text": {
+        "layer_types": _WHOLE,
+        "rope_parameters": {"full_attention": {"rope_type": "default", "rope_theta": 1e4}},
+    },
+    "deepseek_v2": {
+        "head_dim": HEAD // 2,
+        "num_key_value_heads": HEADS,
+        "num_experts_per_tok": GROUPS,
+        "n_group": None,
+        "topk_group": None,
+    },
+    "dots1": {
+        "n_shared_experts": 1,
+        "layer_types": _WHOLE,
+        "num_key_value_heads": HEADS,
+        "n_routed_experts": EXPERTS,
+        "num_experts_per_tok": GROUPS,
+    },
+    "falcon_h1": {"mamba_d_ssm": 2 * WIDTH},
+    "lfm2_moe": {"layer_types": ["conv", "full_attention", "conv"]},
+    "mobilebert": {
+        "hidden_size": 2 * WIDTH,
+        "intra_bottleneck_size": WIDTH,
+        "embedding_size": WIDTH,
+    },
+    "perceiver": {"d_latents": WIDTH, "num_latents": HEAD, "num_self_attends_per_block": LAYERS},
+    "recurrent_gemma": {
+        "block_types": ["recurrent", "recurrent", "attention"],
+        "attention_window_size": HEAD // 2,
+    },
+    "reformer": {
+        "is_decoder": True,
+        "attn_layers": ["local", "lsh", "local"],
+        "axial_pos_embds": False,
+        "local_attn_chunk_length": 16,
+        "lsh_attn_chunk_length": 16,
+        "attention_head_size": HEAD,
+        "num_buckets": 2,
+    },
+    "swin": {"depths": [2, 2], "num_heads": [2, 4], "window_size": 4, "embed_dim": WIDTH // 2},
+    "swinv2": {"depths": [2, 2], "num_heads": [2, 4], "window_size": 4, "embed_dim": WIDTH // 2},
+    "zamba": {
+        "num_hidden_layers": 2 * LAYERS,
+        "layers_block_type": ["mamba", "hybrid"] * LAYERS,
+        "attention_hidden_size": 2 * WIDTH,
+        "attention_head_dim": 2 * HEAD,
+        "num_key_value_heads": HEADS,
+        "n_mamba_heads": 2,
+        "mamba_dt_rank": "auto",
+    },
+    "zamba2": {
+        "num_hidden_layers": 4,
+        "layers_block_type": ["mamba", "hybrid"] * 2,
+        "mamba_d_state": HEAD,
+        "adapter_rank": HEAD,
+        "attention_hidden_size": 2 * WIDTH,
+        "attention_head_dim": 2 * HEAD,
+        "num_key_value_heads": HEADS,
+    },
+}
+"""By architecture, fields whose sizes must agree with one another, or have no default."""
 
 
 def _small(kind: Any, change: dict[str, Any]) -> Any:

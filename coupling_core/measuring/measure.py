@@ -10,7 +10,7 @@ from typing import Any
 from coupling_core.analysis.scores import require_k
 from coupling_core.base.errors import ComputeError, CouplingError, InputError
 from coupling_core.base.records import Request
-from coupling_core.base.results import Progress, Result
+from coupling_core.base.results import Progress, Result, TokenResult
 from coupling_core.base.units import size
 from coupling_core.measuring import deaths, startup
 from coupling_core.sources.identity import identify
@@ -110,9 +110,17 @@ def find_stored(request: Request, store: Store, identity: dict[str, Any]) -> Res
         # A model without a final norm has one result for both conventions.
         other = store.find(replace(request, final_norm="include"), identity)
         found = other if other and not other.provenance.get("final_norm", True) else None
+    if isinstance(found, TokenResult) and found.faint and not _tells_ways_by_block(found):
+        return None
     if found is not None and found.k_max:
         require_k(found, request.k)
     return found
+
+
+def _tells_ways_by_block(result: Result) -> bool:
+    """Whether it is from a version that compares faint Jacobians with float64: none before did."""
+    ways = result.provenance.get("ways")
+    return isinstance(ways, dict) and all(isinstance(of, dict) for of in ways.values())
 
 
 def _compute(

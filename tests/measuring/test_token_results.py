@@ -19,6 +19,7 @@ from coupling_core.engine.jacobians.between_tokens import (
 )
 from coupling_core.engine.jacobians.decode import read
 from coupling_core.engine.pairs.token_coupling import kept_corner
+from coupling_core.measuring.measure import find_stored
 from coupling_core.store.archive import decode, encode
 
 IDS = (5, 17, 42, 8, 99, 17, 3)
@@ -333,3 +334,21 @@ def test_scores_by_distance(pairs, model):
 def test_the_kept_corner_shrinks_with_the_prompt(n, side):
     assert kept_corner(n, 16) == side
     assert 2 * 2 * n * n * kept_corner(n, 16) ** 2 <= 4 << 20
+
+
+@pytest.mark.parametrize("blocks", [{"block": 1, "other_block": 3}, {}])
+@pytest.mark.parametrize("mode", MODES)
+def test_what_may_be_rounding_is_measured_again_if_nobody_looked(folder, store, mode, blocks):
+    request = asked(mode, model=folder, **blocks)
+    result = measure(request, store)
+    assert not result.faint
+    s = result.singular_values.copy()
+    s[0, FIXED - 1] *= 1e-7
+    faint = replace(result, singular_values=s)
+    assert faint.faint == (mode != "self")
+    unaware = dict(result.provenance) | {"ways": {"one token over a cache": 4}}
+    for stored in (faint, replace(faint, provenance=unaware)):
+        store.remove(result.key)
+        store.put(stored)
+        is_believed = mode == "self" or stored is faint
+        assert (find_stored(request, store, result.identity) is not None) == is_believed

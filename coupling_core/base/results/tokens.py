@@ -10,6 +10,9 @@ from jaxtyping import Bool, Float, Int
 from coupling_core.base.records import ROLES, TOKEN_KINDS, Certificate, Role, resolve_token
 from coupling_core.base.results.base import Result, Sizes
 
+FAINT = 1e-4
+"""Below this part of the largest Jacobian's norm, or the identity's, J between tokens is faint."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class PositionCoupling:
@@ -64,11 +67,13 @@ class TokenResult(Result):
         token: the token that is fixed, 1..n; 0 where every token is taken with itself.
         causal: whether a token sees only those before it.
         block_count: L.
+        singular_values: the top Kmax of the Jacobians.
     """
 
     token: int
     causal: bool
     block_count: int
+    singular_values: Float[np.ndarray, "side position k"]
 
     kinds = TOKEN_KINDS
 
@@ -83,6 +88,18 @@ class TokenResult(Result):
                 return number <= self.token
             case _:
                 return np.ones(len(number), bool)
+
+    @property
+    def faint(self) -> bool:
+        """Whether a token has so little to do with another that float32 may hold rounding alone.
+
+        Told from the singular values that are kept: their norm is at most the Jacobian's.
+        """
+        if not self.token:
+            return False
+        norms = np.linalg.norm(self.singular_values, axis=-1)
+        largest = np.nanmax(norms, axis=-1, keepdims=True, initial=self.width**0.5)
+        return bool(((norms > 0) & (norms < FAINT * largest)).any())
 
     @property
     def fixed_words(self) -> str:

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from coupling_core.base.errors import ComputeError
 from coupling_core.base.records import resolve_token
+from coupling_core.base.results.tokens import FAINT
 from coupling_core.engine.jacobians.captured_calls import Call
 from coupling_core.engine.jacobians.decode import Capture, Reader, decode, with_context
 from coupling_core.engine.jacobians.derivative_check import (
@@ -30,8 +31,6 @@ ROWS_TIMES_TOKENS = 4096
 """Of a differentiation through the whole sequence at a time, so that memory stays bounded."""
 _ByToken = dict[int, Float[Tensor, "d d"]]
 
-FAINT = 1e-4
-"""Beside the largest, or the identity: rounding in float32 leaves 1e-8 of that in each."""
 TOLERANCE = 1e-5
 """How far a faint one may be off in float32, relative to its norm."""
 UNSEEN = 1e-12
@@ -171,23 +170,36 @@ def _checked(
         fine = {t1: J[t1 - 1] for t1 in found}
         check_between(double, number, output_token, _parted(fine)[0], final_norm)
     note("between tokens in float64", "float32 was too coarse")
-    unseen = UNSEEN * _scale(fine)
-    return {
-        t1: (J if float(J.norm()) >= unseen else torch.zeros_like(J)).to(call.hidden.dtype)
-        for t1, J in fine.items()
-    }
+    return {t1: J.to(call.hidden.dtype) for t1, J in _seen(fine).items()}
 
 
 def _parted(jacobians: _ByToken) -> tuple[_ByToken, _ByToken]:
-    """Those that differences can tell from rounding, zeros among them; and the faint ones."""
-    least = FAINT * _scale(jacobians)
-    faint = {t1: J for t1, J in jacobians.items() if 0 < float(J.norm()) < least}
+    """Those that differences can tell from rounding, zeros among them; and the faint ones.
+
+    Rounding in float32 leaves 1e-8 of the largest, or of the identity, in each.
+    """
+    norms = _norms(jacobians)
+    least = FAINT * _scale(jacobians, norms)
+    faint = {t1: jacobians[t1] for t1, norm in norms.items() if 0 < norm < least}
     return {t1: J for t1, J in jacobians.items() if t1 not in faint}, faint
 
 
-def _scale(jacobians: _ByToken) -> float:
-    """The norm of the largest, or of the identity, beside which they are rounded."""
-    return max(max(float(J.norm()), len(J) ** 0.5) for J in jacobians.values())
+def _seen(jacobians: _ByToken) -> _ByToken:
+    """Zeros in place of what float64 does not resolve either."""
+    norms = _norms(jacobians)
+    least = UNSEEN * _scale(jacobians, norms)
+    return {t1: J if norms[t1] >= least else torch.zeros_like(J) for t1, J in jacobians.items()}
+
+
+def _norms(jacobians: _ByToken) -> dict[int, float]:
+    """Asked for at once: a GPU is waited for each time."""
+    norms = torch.stack([J.norm() for J in jacobians.values()])
+    return dict(zip(jacobians, norms.tolist(), strict=True))
+
+
+def _scale(jacobians: _ByToken, norms: dict[int, float]) -> float:
+    width = len(next(iter(jacobians.values())))
+    return max(*norms.values(), width**0.5)
 
 
 def _source(call: Call | None, first: int) -> Source | None:

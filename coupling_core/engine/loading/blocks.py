@@ -33,7 +33,13 @@ def find_blocks(model: nn.Module, stack: Stack | None = None) -> nn.ModuleList:
     if len(stacks) == 1:
         if stack is not None:
             raise InputError(f"{kind} has one stack of blocks only: leave out the stack {stack!r}")
-        return next(iter(stacks.values()))
+        (blocks,) = stacks.values()
+        if isinstance(blocks[0], nn.ModuleList):
+            raise InputError(
+                f"{kind} has its blocks in {len(blocks)} lists, one for each stage: expected a "
+                "single list of blocks that all keep the tokens and their width"
+            )
+        return blocks
     named = {part: blocks for path, blocks in stacks.items() for part in _parts(path)}
     if len(stacks) > 2 or len(named) != 2:
         raise InputError(

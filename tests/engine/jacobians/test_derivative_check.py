@@ -104,6 +104,24 @@ def test_approximate_gradients_are_refused(size):
         checked_jacobian(block(size, Approximate))
 
 
+def test_a_token_from_which_all_are_hidden_is_refused():
+    # Its scores are lost beside those of the mask, and its gradients still go through them.
+    keys, values = drawn(5, D), drawn(5, D, seed=1)
+
+    def attending(hidden):
+        def replay(z):
+            x = z[0, 0]
+            scores = (torch.cat([keys, x[None]]) @ x) + hidden
+            return x + torch.softmax(scores, 0) @ torch.cat([values, torch.tanh(x)[None]])
+
+        x = drawn(D, seed=2) / D
+        return Block(1, x, replay(x[None, None]), nn.Identity(), replay)
+
+    checked_jacobian(attending(0.0))
+    with pytest.raises(ComputeError, match="a mask that hides every token from this one"):
+        checked_jacobian(attending(torch.finfo().min))
+
+
 def test_a_fast_way_that_is_off_gives_way_to_the_definition(monkeypatch):
     right = block()
     true = block_jacobian(right)

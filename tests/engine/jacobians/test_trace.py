@@ -108,6 +108,14 @@ def test_a_module_without_blocks_is_refused():
         find_blocks(torch.nn.Linear(2, 2))
 
 
+def test_blocks_in_stages_are_refused():
+    sizes = {"hidden_sizes": [32, 64], "depths": [2, 2], "num_encoder_blocks": 2, "image_size": 32}
+    config = transformers.PvtConfig(**sizes, num_attention_heads=[1, 2])
+    model = transformers.PvtModel(config)
+    with pytest.raises(InputError, match="has its blocks in 2 lists, one for each stage"):
+        find_blocks(model)
+
+
 def test_no_hook_is_left_on_the_model():
     model = tiny.model("llama")
     trace(model, IDS, 7)
