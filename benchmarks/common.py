@@ -26,6 +26,7 @@ from coupling_core import Request
 from coupling_core.engine import hardware
 from coupling_core.engine.loading import load
 from coupling_core.engine.matrix_products import ONEDNN, choice, product
+from coupling_core.sources.resolved import resolve
 
 ROOT = Path(__file__).parents[1]
 GEMM_SIZE = {"cpu": 2048, "cuda": 8192}
@@ -39,13 +40,13 @@ Rows = list[tuple[str, str]]
 
 def smollm2() -> Any:
     """SmolLM2-135M, the real default model."""
-    return load(Request("-"), "cpu").model
+    return load(resolve(Request("-")), "cpu").model
 
 
 def prompt(length: int) -> list[int]:
     """The first tokens, as SmolLM2 reads it, of an English text that every checkout has."""
     text = " ".join((ROOT / "LICENSE").read_text().split())
-    ids = load(Request("-"), "cpu").encode(text)
+    ids = load(resolve(Request("-")), "cpu").encode(text)
     assert len(ids) >= length
     return ids[:length]
 

@@ -17,6 +17,7 @@ from coupling_core.analysis import trajectory
 from coupling_core.engine.jacobians.decode import read
 from coupling_core.engine.loading import evaluating, in_float32, load
 from coupling_core.engine.token_paths import normed, raw_states
+from coupling_core.sources.resolved import resolve
 
 PROMPTS, TOKENS = 60, 64
 LETTERS = 1000
@@ -37,7 +38,7 @@ def paths(quick: bool, seed: int | None, final_norm: bool) -> Iterator[np.ndarra
         for ids in (range(1, 9), range(9, 17)):
             yield raw_states(read(model, list(ids))).numpy()
         return
-    loaded = load(Request("-", untrained=seed), "cpu")
+    loaded = load(resolve(Request("-", untrained=seed)), "cpu")
     with evaluating(loaded.model), in_float32(loaded.model, loaded.device):
         for text in prompts(PROMPTS):
             reader = read(loaded.model, loaded.encode(text)[:TOKENS])

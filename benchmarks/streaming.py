@@ -19,6 +19,7 @@ from transformers import PreTrainedTokenizerFast
 from benchmarks import common
 from coupling_core import Request, measure
 from coupling_core.engine.loading import load
+from coupling_core.sources.resolved import resolve
 
 SHAPE = {
     "d": 2048,
@@ -48,7 +49,7 @@ def build(folder: str, quick: bool) -> None:
 def run(folder: str, mode: str, k: int) -> common.Run:
     """Load in one mode; what it gives measures, and leaves the arrays in the folder."""
     request = Request(tuple(range(1, TOKENS + 1)), model=folder, k=k)
-    loaded = load(request, "cpu", streamed=mode == "streamed")
+    loaded = load(resolve(request), "cpu", streamed=mode == "streamed")
     own = Request(request.prompt, k=k)
     return partial(_measure, own, loaded.model, Path(folder, f"{mode}.npz"))
 

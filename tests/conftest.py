@@ -11,6 +11,8 @@ import pytest
 from hypothesis import settings
 from jaxtyping import install_import_hook
 
+from coupling_core.sources.resolved import resolve
+
 # Before torch is imported: servers and browsers that tests start compete for the cores.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 if "PYTEST_XDIST_WORKER" in os.environ:  # one core a worker
@@ -71,7 +73,7 @@ def loaded(request: pytest.FixtureRequest) -> Any:
     """The model of the file's `REQUEST`."""
     from coupling_core.engine.loading import load
 
-    return load(request.module.REQUEST, "cpu")
+    return load(resolve(request.module.REQUEST), "cpu")
 
 
 @pytest.fixture(scope="module")

@@ -14,6 +14,7 @@ from coupling_core.cli.terminal import print_json, print_lines, print_table, say
 from coupling_core.sources import hub
 from coupling_core.sources.hub.nearest import told
 from coupling_core.sources.identity import ALIASES, locate
+from coupling_core.sources.resolved import resolve
 from coupling_core.sources.suites import Suite, suites
 
 
@@ -107,7 +108,7 @@ def _prepare(model: str) -> None:
 def _probe(request: Request, *, as_json: bool) -> None:
     from coupling_core.measuring.probe import probe  # torch
 
-    found = probe(request)
+    found = probe(resolve(request))
     if as_json:
         print_json(asdict(found))
         return

@@ -23,8 +23,8 @@ from coupling_core.base.results import DepthResult
 from coupling_core.cli import files
 from coupling_core.cli.terminal import ProgressBar, print_json, print_lines, warn
 from coupling_core.measuring.measure import measure
-from coupling_core.sources.identity import identify
 from coupling_core.sources.prompts import Prompt
+from coupling_core.sources.resolved import resolve
 from coupling_core.store.disk import Store
 
 MEASURES = ("coupling", "chance", "corrected")
@@ -82,7 +82,7 @@ def measure_all(
     Raises:
         InputError, ComputeError: where the model itself is out of reach, or all prompts fail.
     """
-    identify(ask("-"))  # one complaint about the model, not one a prompt
+    resolve(ask("-"))  # one complaint about the model, not one a prompt
     done: list[Measured] = []
     failed: dict[int, InputError | ComputeError] = {}
     for prompt in prompts:

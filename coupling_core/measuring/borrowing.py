@@ -15,7 +15,7 @@ from coupling_core.base.records import Request
 from coupling_core.base.results import Result
 from coupling_core.measuring.measure import Report, measure
 from coupling_core.sources import hub
-from coupling_core.sources.identity import locate
+from coupling_core.sources.resolved import resolve
 from coupling_core.store.disk import Store
 
 
@@ -89,7 +89,7 @@ class Borrower:
             self._give_back()
 
     def _borrow(self, request: Request) -> None:
-        source = locate(request)
+        source = resolve(request).files
         repo, commit = source.location, source.digest
         if self._loan and (self._loan.repo, self._loan.commit) == (repo, commit):
             return

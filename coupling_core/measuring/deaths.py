@@ -12,39 +12,31 @@ from importlib.metadata import version
 from pathlib import Path
 
 from coupling_core.base.folders import user_cache, write_quietly
-from coupling_core.base.records import Request
-from coupling_core.sources.identity import config_of, locate
+from coupling_core.sources.resolved import Resolved
 
 
-def note(request: Request, how: str) -> bool:
+def note(asked: Resolved, how: str) -> bool:
     """Remember that a request's model ended its process.
 
     Args:
-        request: what was measured.
+        asked: what was measured.
         how: the process ended: the name of a signal, or an exit status.
 
     Returns:
         whether that is news, and was written: to measure it again may then end better.
-
-    Raises:
-        InputError: where the request names no model any more.
     """
-    path = _file(request)
-    told = {"model": request.model, "architecture": architecture(request), "how": how}
+    path = _file(asked)
+    told = {"model": asked.request.model, "architecture": architecture(asked), "how": how}
     return not path.exists() and write_quietly(path, json.dumps(told | _versions()))
 
 
-def reason(request: Request) -> str:
-    """Why a request's model is measured by the definition alone; "" where it need not be.
-
-    Raises:
-        InputError: where the request names no model.
-    """
+def reason(asked: Resolved) -> str:
+    """Why a request's model is measured by the definition alone; "" where it need not be."""
     try:
-        how = json.loads(_file(request).read_text())["how"]
+        how = json.loads(_file(asked).read_text())["how"]
     except (OSError, ValueError, KeyError, TypeError):
         return ""
-    of = architecture(request)
+    of = architecture(asked)
     return f"the fast way ended the process that measured {of} ({how})"
 
 
@@ -61,15 +53,15 @@ def notes() -> list[tuple[str, Path]]:
     return found
 
 
-def architecture(request: Request) -> str:
+def architecture(asked: Resolved) -> str:
     """The class of transformers that runs a model; its hash where no config is on this disk."""
-    config = config_of(request)
+    config = asked.config
     named = config.get("architectures") or [config.get("model_type")]
-    return str(named[0] or locate(request).digest)
+    return str(named[0] or asked.identity["digest"])
 
 
-def _file(request: Request) -> Path:
-    what = [architecture(request), request.quantize, _versions()]
+def _file(asked: Resolved) -> Path:
+    what = [architecture(asked), asked.request.quantize, _versions()]
     name = hashlib.sha256(json.dumps(what).encode()).hexdigest()[:32]
     return _folder() / f"{name}.json"
 

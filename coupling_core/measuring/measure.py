@@ -13,8 +13,8 @@ from coupling_core.base.records import Request
 from coupling_core.base.results import Progress, Result, TokenResult
 from coupling_core.base.units import size
 from coupling_core.measuring import deaths, startup
-from coupling_core.sources.identity import identify
-from coupling_core.sources.tokens import count_tokens
+from coupling_core.sources.identity import Source, digest_now, identity_of
+from coupling_core.sources.resolved import Resolved, resolve
 from coupling_core.store.disk import Store
 
 Report = Callable[[Progress], None]
@@ -62,49 +62,75 @@ def measure(
         InputError: where the request cannot be met by this model.
         ComputeError: where the computing fails.
     """
-    report = progress or (lambda _: None)
-    own, unkeyed = None, ""
-    if model is not None:
-        from coupling_core.engine import loading
-
-        request = loading.request_of(request, model, variant)
-        own = loading.wrap(model, tokenizer)
-        identity, unkeyed = loading.describe(own, request, variant, hashed=store is not None)
-    else:
+    if model is None:
         _require_module(tokenizer, variant)
-        identity = identify(request)
+        return answer(resolve(request), store, device=device, fast=fast, progress=progress)
+    from coupling_core.engine import loading
+
+    request = loading.request_of(request, model, variant)
+    own = loading.wrap(model, tokenizer)
+    identity, unkeyed = loading.describe(own, request, variant, hashed=store is not None)
+    return answer(
+        Resolved(request, identity, None), store,
+        own=own, unkeyed=unkeyed, device=device, fast=fast, progress=progress,
+    )  # fmt: skip
+
+
+def answer(
+    asked: Resolved,
+    store: Store | None = None,
+    *,
+    own: Any = None,
+    unkeyed: str = "",
+    device: str | None = None,
+    fast: bool = True,
+    progress: Report | None = None,
+) -> Result:
+    """Answer a request whose model is found; the rest is as `measure` has it.
+
+    Args:
+        asked: what to measure.
+        store: where results are kept; None keeps nothing.
+        own: a module of the user's own, loaded.
+        unkeyed: what runs in it that no key tells; "" for nothing.
+        device: where to compute.
+        fast: whether the fast ways are taken.
+        progress: told at each step.
+    """
+    report = progress or (lambda _: None)
     if store is not None and not unkeyed:
-        found = find_stored(request, store, identity)
+        found = find_stored(asked, store)
         if found and (fast or not found.provenance.get("fast", True)):
             return found
         store.require_writable()
-    why_not = deaths.reason(request) if model is None else ""
+    why_not = deaths.reason(asked) if own is None else ""
     fast = fast and not why_not
     try:
-        result = _compute(request, identity, own, device, fast, report)
+        result = _compute(asked, own, device, fast, report)
     except (MemoryError, RuntimeError) as error:
         from coupling_core.engine.out_of_memory import is_out_of_memory
 
         if not is_out_of_memory(error):
             raise
-        named = request if own is None else None
-        raise ComputeError(_too_little_memory(error, named, device)) from error
-    if own is None and identity["kind"] != "hub":  # the hub's commits never change
-        _require_unchanged(request, identity)
-    elif own is None:  # but their config may have come with the weights, and tell more of them
-        result = replace(result, identity=identify(request))
+        raise ComputeError(_too_little_memory(error, asked, device)) from error
+    if asked.source and asked.source.kind == "hub":
+        # Its commits never change, but the config may have come with the weights, and tells more.
+        result = replace(result, identity=identity_of(asked.source, asked.request))
+    elif asked.source:
+        _require_unchanged(asked.source)
     if not fast:
         told = {"fast": False, "why_not_fast": why_not or "that was asked for"}
         result = replace(result, provenance=dict(result.provenance) | told)
     return result if store is None else _put(result, store, unkeyed, report)
 
 
-def find_stored(request: Request, store: Store, identity: dict[str, Any]) -> Result | None:
+def find_stored(asked: Resolved, store: Store) -> Result | None:
     """What the store has for a request, without computing or importing torch.
 
     Raises:
         InputError: where K exceeds the width of the stored result's model.
     """
+    request, identity = asked.request, asked.identity
     found = store.find(request, identity)
     if found is None and request.final_norm == "exclude":
         # A model without a final norm has one result for both conventions.
@@ -124,19 +150,18 @@ def _tells_ways_by_block(result: Result) -> bool:
 
 
 def _compute(
-    request: Request,
-    identity: dict[str, Any],
+    asked: Resolved,
     own: Any,
     device: str | None,
     fast: bool,
     report: Report,
 ) -> Result:
     report(Progress("loading"))
-    with startup.importing(None if own else request):
+    with startup.importing(None if own else asked):
         from coupling_core.engine import hardware, loading, ways_taken
         from coupling_core.measuring import kinds
 
-    loaded = replace(own or loading.load(request, device, report), fast=fast)
+    loaded = replace(own or loading.load(asked, device, report), fast=fast)
     # Even a model that is named runs what somebody put into its classes, or hooked onto it.
     foreign = "" if own else loading.own_code(loaded.model)
     start = time.perf_counter()
@@ -147,7 +172,7 @@ def _compute(
     ):
         report(Progress("tracing"))
         with ways_taken.noting() as notes:
-            result = kinds.compose(request, identity, loaded, report)
+            result = kinds.compose(asked, loaded, report)
     cost: dict[str, Any] = {
         "derivative_error": notes.derivative_error,
         "ways": {
@@ -189,34 +214,34 @@ def _require_module(tokenizer: Any, variant: str) -> None:
         )
 
 
-def _require_unchanged(request: Request, identity: dict[str, Any]) -> None:
+def _require_unchanged(source: Source) -> None:
     """Refuse numbers of weights that may have been replaced while they were read."""
     try:
-        changed = identify(request) != identity
+        changed = digest_now(source) != source.digest
     except InputError as error:
         raise ComputeError(f"the model went away while it was measured: {error}") from error
     if changed:
         raise ComputeError(
-            f"the files of {request.model} changed while they were measured, and what came out "
+            f"the files of {source.location} changed while they were measured, and what came out "
             "belongs to neither the old ones nor the new: measure again"
         )
 
 
-def _too_little_memory(error: Exception, request: Request | None, device: str | None) -> str:
+def _too_little_memory(error: Exception, asked: Resolved, device: str | None) -> str:
     """What was needed, and what would fit where the request names its model."""
     from coupling_core.engine.out_of_memory import asked_bytes, relieve
 
     traceback.clear_frames(error.__traceback__)  # they hold what had been computed
     relieve()
-    asked = asked_bytes(error)
-    lead = "memory ran out while measuring" + f": {size(asked)} more were asked for" * bool(asked)
-    if request is None:
+    more = asked_bytes(error)
+    lead = "memory ran out while measuring" + f": {size(more)} more were asked for" * bool(more)
+    if asked.source is None:
         return f"{lead}; {REMEDY}"
     from coupling_core.measuring.memory import fit
     from coupling_core.measuring.probe import probe
 
     try:
-        found = fit(request, probe(request, rehearse=False), count_tokens(request), device)
+        found = fit(asked.request, probe(asked, rehearse=False), asked.n_tokens, device)
     except (CouplingError, MemoryError, RuntimeError):  # there is not even room to look
         return f"{lead}; {REMEDY}"
     remedy = REMEDY if found.memory.fits else found.remedy

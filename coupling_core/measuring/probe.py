@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from coupling_core.base.errors import InputError
-from coupling_core.base.records import STACKS, Request, Stack
+from coupling_core.base.records import STACKS, Stack
 from coupling_core.engine.jacobians.same_token import check_replay
 from coupling_core.engine.jacobians.trace import trace
 from coupling_core.engine.loading import (
@@ -25,7 +25,7 @@ from coupling_core.engine.loading import (
     stored_precision,
 )
 from coupling_core.measuring.forecast import Probe
-from coupling_core.sources.identity import locate
+from coupling_core.sources.resolved import Resolved
 
 REHEARSED = 10**9
 """Bytes of random weights up to which a rehearsal is worth its memory."""
@@ -36,21 +36,20 @@ REHEARSED_WORK = 2 * 10**9
 """Parameters up to which it is worth its time: some seconds on two cores."""
 
 
-def probe(request: Request, *, rehearse: bool = True) -> Probe:
+def probe(asked: Resolved, *, rehearse: bool = True) -> Probe:
     """Find out what the request's model is, from its config and a rehearsal with random weights.
 
     Of a hub model that is not on this disk, the config is fetched and nothing else.
 
     Args:
-        request: names the model and its stack.
+        asked: names the model and its stack.
         rehearse: run it on random weights, which takes seconds and tells what a config does not:
             whether it is causal, and whether its blocks can be replayed.
 
     Raises:
-        InputError: where the request names no model.
         ComputeError: where its config is missing, gated, out of reach, or cannot be read.
     """
-    source = locate(request)
+    request, source = asked.request, asked.files
     bare = skeleton(source)
     config, model = bare.config, bare.model
     text = config.get_text_config()

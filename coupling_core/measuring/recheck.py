@@ -15,7 +15,8 @@ from coupling_core.engine.passport import ROUNDING, Passport, change, is_same, p
 from coupling_core.measuring import startup
 from coupling_core.measuring.measure import REMEDY, Report
 from coupling_core.sources import hub
-from coupling_core.sources.identity import identify, locate
+from coupling_core.sources.identity import Source
+from coupling_core.sources.resolved import resolve
 
 NAMED = ("gguf", "folder", "hub")
 """Kinds of models that are found again by what was asked for."""
@@ -115,16 +116,16 @@ def _again(
 ) -> tuple[list[int], Mapping[str, Any], dict[str, Any]]:
     """What the model reads now, who it is, and the provenance of what it gives."""
     request = _of_that_commit(result)
-    if model is None:
-        identity = identify(request)
-        _require_here(request)
-    with startup.importing(request if model is None else None):
+    asked = None if model else resolve(request)
+    if asked:
+        _require_here(asked.files)
+    with startup.importing(asked):
         from coupling_core.engine import hardware, loading, out_of_memory
         from coupling_core.measuring.kinds.common import forward
 
     try:
-        if model is None:
-            loaded = loading.load(request, device, progress)
+        if asked:
+            loaded, identity = loading.load(asked, device, progress), asked.identity
         else:
             loaded = loading.wrap(model, tokenizer)
             variant, hashed = result.identity.get("variant", ""), bool(result.identity["digest"])
@@ -150,12 +151,9 @@ def _of_that_commit(result: Result) -> Request:
     return replace(request, revision=result.identity["digest"])
 
 
-def _require_here(request: Request) -> None:
+def _require_here(source: Source) -> None:
     """Refuse to fetch gigabytes: of a long list of results, each may have weights of its own."""
-    source = locate(request)
-    if source.kind == "hub" and not hub.cache.has_weights(
-        hub.snapshot(source.location, source.digest)
-    ):
+    if source.kind == "hub" and not hub.cache.has_weights(source.folder):
         raise ComputeError(
             f"the weights of {source.name} are not on this disk, and a recheck fetches none: "
             "measure anything of it first"

@@ -15,9 +15,7 @@ from pathlib import Path
 
 import psutil
 
-from coupling_core.base.records import Request
-from coupling_core.sources import hub
-from coupling_core.sources.identity import locate
+from coupling_core.sources.resolved import Resolved
 
 _ENGINE = "coupling_core.measuring.kinds"
 _SHARE = 0.5
@@ -27,17 +25,17 @@ _AT_ONCE = 2**20
 
 
 @contextmanager
-def importing(request: Request | None = None) -> Iterator[None]:
+def importing(asked: Resolved | None = None) -> Iterator[None]:
     """While the engine is imported for the first time, nothing is collected, and weights are read.
 
     Args:
-        request: names the model that is measured next; None where it is in memory.
+        asked: what is measured next; None where it is in memory.
     """
     if _ENGINE in sys.modules:
         yield
         return
-    if request is not None and request.untrained is None:
-        _read_ahead(request)
+    if asked is not None and asked.request.untrained is None:
+        _read_ahead(asked.files.folder)
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -48,11 +46,11 @@ def importing(request: Request | None = None) -> Iterator[None]:
             gc.enable()
 
 
-def _read_ahead(request: Request) -> None:
+def _read_ahead(folder: Path) -> None:
     """Let the disk bring a model's weights into memory; nobody waits for it."""
     if not hasattr(os, "posix_fadvise"):  # macOS
         return
-    files = {path: path.stat().st_size for path in _weights(request)}
+    files = {path: path.stat().st_size for path in folder.glob("*.safetensors")}
     if sum(files.values()) < _SHARE * psutil.virtual_memory().available:
         threading.Thread(target=_advise, args=(files,), daemon=True).start()
 
@@ -62,10 +60,3 @@ def _advise(files: Mapping[Path, int]) -> None:
         with suppress(OSError), path.open("rb") as file:
             for start in range(0, size, _AT_ONCE):
                 os.posix_fadvise(file.fileno(), start, _AT_ONCE, os.POSIX_FADV_WILLNEED)
-
-
-def _weights(request: Request) -> list[Path]:
-    source = locate(request)
-    is_hub = source.kind == "hub"
-    folder = hub.snapshot(source.location, source.digest) if is_hub else source.converted
-    return list(folder.glob("*.safetensors"))

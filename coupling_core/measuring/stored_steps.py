@@ -13,7 +13,7 @@ from coupling_core.base.records import Request
 from coupling_core.base.results import DepthResult, TrajectoryResult
 from coupling_core.measuring.measure import find_stored
 from coupling_core.sources import hub
-from coupling_core.sources.identity import identify
+from coupling_core.sources.resolved import resolve
 from coupling_core.sources.suites import Suite, revision
 from coupling_core.store.disk import Store
 
@@ -40,10 +40,10 @@ def collect(
     paths: dict[int, TrajectoryResult] = {}
     for step in (step for step in chosen if revision(step) in commits):
         asked = suite.request(request, step)
-        identity = identify(replace(asked, revision=commits[revision(step)]))
-        if found := find_stored(asked, store, identity):
+        there = resolve(replace(asked, revision=commits[revision(step)]))
+        if found := find_stored(replace(there, request=asked), store):
             depth[step] = cast(DepthResult, found)
-        if found := find_stored(path_request(asked), store, identity):
+        if found := find_stored(replace(there, request=path_request(asked)), store):
             paths[step] = cast(TrajectoryResult, found)
     return Course(suite, request, chosen, depth, paths)
 

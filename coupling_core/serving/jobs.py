@@ -21,7 +21,7 @@ from coupling_core.base.results import Progress, Result
 from coupling_core.measuring.borrowing import Borrower, forget
 from coupling_core.measuring.measure import REMEDY, find_stored, measure
 from coupling_core.serving.heartbeat import Heartbeat
-from coupling_core.sources.identity import identify
+from coupling_core.sources.resolved import Resolved
 from coupling_core.store.disk import Store
 
 State = Literal["queued", "running", "done", "failed", "cancelled"]
@@ -135,12 +135,12 @@ class Jobs:
         self._worker: threading.Thread | None = None
 
     def submit(
-        self, request: Request, owner: str, device: str | None = None, *, keep: bool = True
+        self, asked: Resolved, owner: str, device: str | None = None, *, keep: bool = True
     ) -> JobStatus:
         """Ask for a result: join the job that is at it, or queue a new one.
 
         Args:
-            request: what to measure.
+            asked: what to measure.
             owner: who waits for it, for instance a browser session.
             device: where a new job computes; None takes the best. It is no part of what is asked:
                 who comes later joins a job on any device.
@@ -151,19 +151,17 @@ class Jobs:
             The job's status; done at once where the store has the answer.
 
         Raises:
-            InputError: where the request names no model, or a limit is reached.
-            ComputeError: where a hub model is missing, gated or out of reach.
+            InputError: where a limit is reached.
         """
-        identity = identify(request)
-        key = self._store.key(request, identity)
-        found = find_stored(request, self._store, identity)  # reads a file: not under the lock
+        key = self._store.key(asked.request, asked.identity)
+        found = find_stored(asked, self._store)  # reads a file: not under the lock
         with self._lock:
             self._tend()
             job = self._active(key)
             if is_new := job is None:
                 if found is None:
                     self._admit(owner)
-                job = self._add(_Job(key, request, device, keep), found)
+                job = self._add(_Job(key, asked.request, device, keep), found)
             job.keep |= keep
             job.owners.add(owner)
             status = self._status(job)

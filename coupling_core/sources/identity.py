@@ -94,23 +94,47 @@ class Source:
         """Whether `converted` is as its conversion left it; what needs none is."""
         return self.kind != "gguf" or is_sealed(self.converted)
 
+    @property
+    def folder(self) -> Path:
+        """Where config, weights and tokenizer lie, or will once they are fetched or converted."""
+        return hub.snapshot(self.location, self.digest) if self.kind == "hub" else self.converted
 
-def identify(request: Request) -> dict[str, Any]:
-    """What names the model: kind, digest (and hub id), and a display name.
+    @property
+    def config(self) -> dict[str, Any]:
+        """The model's config as its file has it; empty where none is on this disk yet."""
+        try:
+            config = json.loads((self.folder / "config.json").read_text())
+        except (OSError, ValueError, RecursionError):
+            return {}
+        return config if isinstance(config, dict) else {}
+
+
+def identity_of(source: Source, request: Request) -> dict[str, Any]:
+    """What names a model: kind, digest (and hub id), and a display name.
+
+    Args:
+        source: where its files are.
+        request: in which form it is measured.
+    """
+    identity = {"kind": source.kind, "name": source.name, "digest": source.digest}
+    identity |= {"id": source.location} if source.kind == "hub" else {}
+    is_new = lacked(request, source.kind) or is_corrected(source.config)
+    return identity | ({"form": FORM} if is_new else {})
+
+
+def digest_now(source: Source) -> str:
+    """Hash of what lies where a model's file or folder was found."""
+    path = Path(source.location)
+    return folder_digest(path) if source.kind == "folder" else _gguf_digest(path)
+
+
+def locate(request: Request) -> Source:
+    """Find the files of the request's model.
 
     Raises:
         InputError: where the request names no model.
         ComputeError: where a hub model is missing, gated or out of reach.
     """
-    source = locate(request)
-    identity = {"kind": source.kind, "name": source.name, "digest": source.digest}
-    identity |= {"id": source.location} if source.kind == "hub" else {}
-    is_new = lacked(request, source.kind) or is_corrected(_config_of(source))
-    return identity | ({"form": FORM} if is_new else {})
-
-
-def locate(request: Request) -> Source:
-    """Find the files of the request's model; raises as `identify` does."""
     model, revision = request.model.strip(), request.revision
     if model.startswith(OWN):
         raise InputError(
@@ -156,32 +180,6 @@ def _on_disk(model: str) -> Path | None:
         return path if path.exists() else None
     except (OSError, RuntimeError, ValueError):  # too long for a name, or in the home of nobody
         return None
-
-
-def has_two_stacks(request: Request) -> bool:
-    """Whether the model's config says that it has an encoder and a decoder.
-
-    Where there is no config on this disk yet, the answer is no; raises as `identify` does.
-    """
-    return bool(config_of(request).get("is_encoder_decoder"))
-
-
-def config_of(request: Request) -> dict[str, Any]:
-    """The model's config as its file has it; empty where none is on this disk yet.
-
-    Raises as `identify` does.
-    """
-    return _config_of(locate(request))
-
-
-def _config_of(source: Source) -> dict[str, Any]:
-    is_hub = source.kind == "hub"
-    folder = hub.snapshot(source.location, source.digest) if is_hub else source.converted
-    try:
-        config = json.loads((folder / "config.json").read_text())
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return config if isinstance(config, dict) else {}
 
 
 def _alias_path(alias: Alias) -> Path:

@@ -1,16 +1,14 @@
 """A prompt's tokens, as texts that people can read, without torch."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
 from coupling_core.base.errors import CouplingError
-from coupling_core.base.images import is_image
-from coupling_core.base.records import Request
-from coupling_core.sources import hub
-from coupling_core.sources.identity import config_of, locate
+from coupling_core.sources.identity import Source
 
 CHARACTERS = 3
 """Characters a token where tokens cannot be counted yet: few, so that memory is not promised."""
@@ -39,21 +37,22 @@ class Tokens:
     special: tuple[bool, ...]
 
 
-def tokenize(request: Request) -> Tokens | None:
-    """Tokenise a request's prompt with the model's own special tokens, no chat template.
+def tokenize(prompt: str, source: Source) -> Tokens | None:
+    """Tokenise a prompt with the model's own special tokens, no chat template.
 
     Returns:
         The tokens, or None where the tokenizer is not on this disk yet, or cannot be read: to load
         the model then says why.
     """
+    path = source.folder / "tokenizer.json"
     try:
-        path = _tokenizer_file(request)
-        if path is None or not isinstance(request.prompt, str):
+        if not (path.is_file() and source.is_converted):
             return None
+        path = path.resolve()
         tokenizer, byte_level = _tokenizer(path, path.stat().st_mtime_ns)
     except (CouplingError, OSError, ValueError):
         return None
-    encoding = tokenizer.encode(request.prompt)
+    encoding = tokenizer.encode(prompt)
     return Tokens(
         texts=readable(encoding.tokens, byte_level),
         ids=tuple(encoding.ids),
@@ -61,19 +60,8 @@ def tokenize(request: Request) -> Tokens | None:
     )
 
 
-def count_tokens(request: Request) -> int:
-    """Tokens of a request's prompt; a guess where they cannot be counted yet."""
-    if not isinstance(request.prompt, str):
-        return len(request.prompt)
-    if is_image(request.prompt):
-        return _count_patches(request)
-    tokens = tokenize(request)
-    return len(tokens.ids) if tokens else len(request.prompt) // CHARACTERS + 1
-
-
-def _count_patches(request: Request) -> int:
+def patches(config: Mapping[str, Any]) -> int:
     """Tokens of an image by the sizes of its model's config; the most common ones where unknown."""
-    config = config_of(request)
     config = config.get("vision_config", config)
     try:
         side = int(config["image_size"]) // int(config["patch_size"])
@@ -124,14 +112,6 @@ def _from_bytes(piece: str) -> str:
     if not all(character in spelled for character in piece):
         return piece  # an added token, which is stored as plain text
     return bytes(spelled[character] for character in piece).decode(errors="backslashreplace")
-
-
-def _tokenizer_file(request: Request) -> Path | None:
-    source = locate(request)
-    is_hub = source.kind == "hub"
-    folder = hub.snapshot(source.location, source.digest) if is_hub else source.converted
-    path = folder / "tokenizer.json"
-    return path.resolve() if path.is_file() and source.is_converted else None
 
 
 @lru_cache(maxsize=4)  # a training run has one for each of its steps

@@ -11,8 +11,6 @@ from coupling_core.base.records import DEFAULT_K, Request
 from coupling_core.base.results import Result
 from coupling_core.base.units import duration, size
 from coupling_core.serving.jobs import JobStatus
-from coupling_core.sources.identity import locate
-from coupling_core.sources.tokens import count_tokens, tokenize
 from explorer.asking import preview
 from explorer.asking.queue import is_active, queue
 from explorer.asking.watch import loads, watch
@@ -49,7 +47,7 @@ def answer(request: Request, draw_partial: DrawPartial) -> Result | None:
             queue().join(request)
         watch(key, draw_partial)
         return None
-    admission.require(request)
+    admission.require(backend.resolved(request))
     _offer(request, status)
     if st.button("Compute", type="primary", on_click=change, icon=":material/play_arrow:"):
         queue().join(request)
@@ -83,8 +81,8 @@ def _prompt(request: Request) -> int | None:
     """Show the prompt's tokens; gives their number where they can be counted."""
     if is_image(request.prompt):
         st.image(to_pixels(str(request.prompt)), request.prompt_words, width=200)
-        return count_tokens(request)
-    tokens = tokenize(request)
+        return backend.resolved(request).n_tokens
+    tokens = backend.resolved(request).tokens
     if tokens is None:
         st.text(request.prompt_words)
         st.caption(
@@ -121,13 +119,13 @@ def _larger_k(request: Request) -> None:
 
 
 def _cost(request: Request, tokens: int | None) -> None:
-    source = locate(request)
-    preview.download(source)
-    cost = admission.require_time(request, device(), backend.entries())
+    asked = backend.resolved(request)
+    preview.download(asked.files)
+    cost = admission.require_time(asked, device(), backend.entries())
     if cost and cost.runs:
         st.markdown(_costs(cost))
     else:
-        preview.cost(request, tokens, cost)
+        preview.cost(asked, tokens, cost)
 
 
 def _costs(cost: Estimate) -> str:

@@ -9,7 +9,7 @@ from coupling_core.base.errors import CouplingError
 from coupling_core.base.records import DTYPES
 from coupling_core.experiments.gallery import UNTRAINED_SEED
 from coupling_core.sources import hub
-from coupling_core.sources.identity import ALIASES, has_two_stacks, is_hub_id
+from coupling_core.sources.identity import ALIASES, is_hub_id
 from coupling_core.sources.suites import Suite, revision, step_of, suites
 from explorer.asking import preview
 from explorer.server import admission, backend, needs
@@ -160,7 +160,7 @@ def _how_it_is_loaded() -> None:
 
 def _has_two_stacks() -> bool:
     with suppress(CouplingError):  # the page tells
-        return has_two_stacks(current().request())
+        return bool(backend.resolved(current().request()).config.get("is_encoder_decoder"))
     return False
 
 

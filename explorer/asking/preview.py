@@ -5,12 +5,12 @@ from html import escape
 import streamlit as st
 
 from coupling_core.base.errors import CouplingError, InputError
-from coupling_core.base.records import Request
 from coupling_core.base.units import duration, size
 from coupling_core.measuring.forecast import Memory, Probe
 from coupling_core.sources import hub
 from coupling_core.sources.identity import Source
-from explorer.server import needs
+from coupling_core.sources.resolved import Resolved
+from explorer.server import backend, needs
 from explorer.server.estimate import Estimate
 from explorer.session.plain_text import plain, sentence
 from explorer.session.session import change, current, device
@@ -36,7 +36,7 @@ def button() -> None:
     if st.session_state.get(_PROBED) != asked:
         return
     try:
-        found = _model(current().request())
+        found = _model(backend.resolved(current().request()))
     except CouplingError as error:
         st.error(sentence(error))
         return
@@ -62,11 +62,11 @@ def download(source: Source) -> None:
         )
 
 
-def cost(request: Request, tokens: int | None, expected: Estimate | None) -> None:
+def cost(asked: Resolved, tokens: int | None, expected: Estimate | None) -> None:
     """Say what the model is, and what measuring it takes.
 
     Args:
-        request: what would be measured.
+        asked: what would be measured.
         tokens: length of the prompt; None where its tokens cannot be counted yet.
         expected: how long it takes, by the model's shape; None where that is not known.
 
@@ -74,7 +74,7 @@ def cost(request: Request, tokens: int | None, expected: Estimate | None) -> Non
         InputError: where it cannot be measured.
         ComputeError: where it cannot be found out what it is.
     """
-    found = _model(request)
+    found = _model(asked)
     if found.refusal:
         raise InputError(found.refusal)
     if tokens and found.longest and tokens > found.longest:
@@ -83,16 +83,16 @@ def cost(request: Request, tokens: int | None, expected: Estimate | None) -> Non
             "shorten it"
         )
     st.markdown(f"{_summary(found)} {_time(expected)}")
-    _memory(request)
+    _memory(asked)
 
 
-def count_blocks(request: Request) -> int | None:
+def count_blocks(asked: Resolved) -> int | None:
     """L of a model that was not measured before; None where it is not known.
 
     Raises:
         ComputeError: where it cannot be found out what the model is.
     """
-    return _model(request).blocks
+    return _model(asked).blocks
 
 
 def _summary(found: Probe) -> str:
@@ -113,8 +113,8 @@ def _time(expected: Estimate | None) -> str:
     )
 
 
-def _memory(request: Request) -> None:
-    what = needs.memory(request, device())
+def _memory(asked: Resolved) -> None:
+    what = needs.memory(asked, device())
     needed = what.memory
     if needed.fits:
         st.markdown(_fits(needed))
@@ -143,9 +143,9 @@ def _fits(needed: Memory) -> str:
     )
 
 
-def _model(request: Request) -> Probe:
+def _model(asked: Resolved) -> Probe:
     with st.spinner("Reading what this model is…"):
-        return needs.model_of(request)
+        return needs.model_of(asked)
 
 
 @st.cache_resource(ttl=REMEMBERED, max_entries=100, show_spinner="Asking the hub for sizes…")

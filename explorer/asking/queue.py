@@ -60,14 +60,15 @@ class Queue:
             InputError: where this app does not take it on, or the request names no model.
             ComputeError: where a hub model is missing, gated or out of reach.
         """
-        admission.require(request)
+        asked = backend.resolved(request)
+        admission.require(asked)
         key, session = backend.key(request), _session()
         with self._lock:  # before it is submitted: another tab may stop waiting at this moment
             self._waiting[key] = self._waiting.pop(key, {}) | {session: _person()}
             self._left.get(key, set()).discard(session)
             self._forget()
         try:
-            status = self._jobs.submit(request, _person(), device(), keep=keep)
+            status = self._jobs.submit(asked, _person(), device(), keep=keep)
         except CouplingError:
             with self._lock:
                 self._waiting[key].pop(session, None)

@@ -52,7 +52,7 @@ def _measure(lacking: Sequence[Request], of: int) -> None:
     for error in dict.fromkeys(s.error for s in statuses if s and s.state == "failed"):
         st.error(sentence(error), icon=":material/error:")
     for request in lacking:
-        admission.require(request)
+        admission.require(backend.resolved(request))
     n = len(lacking)
     st.info(f"{n} of {of} are not measured yet." if n < of else "Not measured yet.")
     if st.button(

@@ -73,6 +73,7 @@ def page(title: str) -> Iterator[State]:
     )
     st.html(_STYLE)
     _require_use()
+    backend.look_again()
     state = open_session(title)
     _navigation()
     if title not in _OWN_CONTROLS:

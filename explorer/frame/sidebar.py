@@ -7,10 +7,10 @@ from coupling_core.base.errors import CouplingError
 from coupling_core.base.images import is_image, to_pixels
 from coupling_core.base.records import DEFINITIONS, FINAL_NORMS
 from coupling_core.experiments.gallery import EXAMPLES
-from coupling_core.sources.tokens import Tokens, tokenize
+from coupling_core.sources.tokens import Tokens
 from explorer.asking.picker import picker
 from explorer.asking.suite_picker import suite_picker
-from explorer.server.admission import require_offered
+from explorer.server import backend
 from explorer.session.choice import choice
 from explorer.session.session import bound, change, current
 
@@ -58,9 +58,7 @@ def _tokens(of_suites: bool) -> Tokens | None:
     """The prompt's tokens where they can be known now; the page itself tells what is wrong."""
     state = current()
     try:
-        request = state.checkpoint_request() if of_suites else state.request()
-        require_offered(request)
-        return tokenize(request)
+        return backend.tokens(state.checkpoint_request() if of_suites else state.request())
     except CouplingError:
         return None
 

@@ -6,7 +6,7 @@ from coupling_core.base.errors import CouplingError
 from coupling_core.base.records import Request
 from coupling_core.base.results import Result, TokenMeansResult, TokenResult, TokensResult
 from coupling_core.figures import tokens as figures
-from coupling_core.sources.tokens import tokenize, visible
+from coupling_core.sources.tokens import visible
 from explorer.asking import preview
 from explorer.panels import drawer, guide
 from explorer.panels.chart import Shown, draw
@@ -63,11 +63,12 @@ def controls(state: State) -> Request:
 def _count_blocks(request: Request) -> int | None:
     """L, from what is stored of this model, or from what it is; None where neither tells."""
     try:
-        digest = backend.identity(request).get("digest")
+        asked = backend.resolved(request)
+        digest = asked.identity.get("digest")
         for entry in backend.entries():
             if entry.identity.get("digest") == digest and entry.request.stack == request.stack:
                 return entry.n_blocks
-        return preview.count_blocks(request)
+        return preview.count_blocks(asked)
     except CouplingError:
         return None  # the page tells why, where it needs the model itself
 
@@ -75,7 +76,7 @@ def _count_blocks(request: Request) -> int | None:
 def _fixed(state: State, request: Request) -> None:
     """Choose the fixed token by its text where the texts are known, else by its number."""
     end = "Input token, fixed" if state.mode == "fixed-input" else "Output token, fixed"
-    found = tokenize(request)
+    found = backend.tokens(request)
     n = len(found.texts) if found else 0
     if found is None or not 0 < n <= LONGEST_LIST:
         bound(

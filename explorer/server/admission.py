@@ -13,9 +13,9 @@ from coupling_core.base.records import Request
 from coupling_core.base.results import Result
 from coupling_core.base.settings import settings
 from coupling_core.base.units import duration, size
-from coupling_core.measuring.measure import Report, measure
+from coupling_core.measuring.measure import Report, answer
 from coupling_core.serving.jobs import Limits
-from coupling_core.sources.tokens import count_tokens, tokenize
+from coupling_core.sources.resolved import Resolved, resolve
 from coupling_core.store.disk import Entry, Store
 from explorer.server import needs
 from explorer.server.estimate import Estimate
@@ -80,12 +80,13 @@ def require_offered(request: Request) -> None:
         raise InputError("models are measured here as they are stored: leave out dtype and quant")
 
 
-def require(request: Request) -> None:
+def require(asked: Resolved) -> None:
     """Refuse a measurement that this app does not take on, before anything is done for it.
 
     Raises:
         InputError: says which limit it exceeds, and what would be taken on.
     """
+    request = asked.request
     require_offered(request)
     found = settings()
     if found.read_only:
@@ -95,20 +96,16 @@ def require(request: Request) -> None:
         raise InputError(
             f"K = {request.k} is more than is measured here: at most {found.largest_k}; give that"
         )
-    _require_length(request, found.longest_prompt)
+    _require_length(asked, found.longest_prompt)
 
 
-def _require_length(request: Request, longest: int | None) -> None:
+def _require_length(asked: Resolved, longest: int | None) -> None:
     if longest is None:
         return
-    if is_image(request.prompt):
-        n = count_tokens(request)
-    elif isinstance(request.prompt, str):
-        tokens = tokenize(request)
-        # Where they cannot be counted yet: a token has a byte at least.
-        n = len(tokens.ids) if tokens else len(request.prompt.encode())
-    else:
-        n = len(request.prompt)
+    prompt = asked.request.prompt
+    n = asked.n_tokens
+    if isinstance(prompt, str) and not is_image(prompt) and asked.tokens is None:
+        n = len(prompt.encode())  # not counted yet: a token has a byte at least
     if n > longest:
         raise InputError(f"the prompt has {n} tokens, and at most {longest} are taken on here")
 
@@ -125,13 +122,14 @@ def measure_what_fits(
     Raises:
         InputError, ComputeError: where it would, with a cheaper request that would not.
     """
+    asked = resolve(request)
     if settings().longest_seconds is not None:
-        require_time(request, device, store.entries() if store else ())
-    require_memory(request, device)
-    return measure(request, store, device=device, progress=progress)
+        require_time(asked, device, store.entries() if store else ())
+    require_memory(asked, device)
+    return answer(asked, store, device=device, progress=progress)
 
 
-def require_time(request: Request, device: str | None, entries: Iterable[Entry]) -> Estimate | None:
+def require_time(asked: Resolved, device: str | None, entries: Iterable[Entry]) -> Estimate | None:
     """Refuse what would take longer than is set, by earlier measurements or the model's shape.
 
     Returns:
@@ -141,23 +139,23 @@ def require_time(request: Request, device: str | None, entries: Iterable[Entry])
         InputError: where it takes too long, with a cheaper request that would not.
     """
     longest = settings().longest_seconds
-    found = needs.seconds(request, device, entries)
+    found = needs.seconds(asked, device, entries)
     if found is None or longest is None or found.seconds <= longest:
         return found
     raise InputError(
         f"this would take about {duration(found.seconds)} of computing, and at most "
-        f"{duration(longest)} are taken on here: {needs.shorter(request, longest)}"
+        f"{duration(longest)} are taken on here: {needs.shorter(asked, longest)}"
     )
 
 
-def require_memory(request: Request, device: str | None) -> None:
+def require_memory(asked: Resolved, device: str | None) -> None:
     """Refuse what would take the memory that is kept in reserve; raises as above."""
-    model = needs.model_of(request)
+    model = needs.model_of(asked)
     if model.refusal:
         raise InputError(model.refusal)
-    found = needs.memory(request, device)
+    found = needs.memory(asked, device)
     if found.memory.fits:
-        needs.give_way(request, device, found.memory.needed)
+        needs.give_way(asked, device, found.memory.needed)
         return
     raise ComputeError(
         f"about {size(found.memory.needed)} of memory are needed, and {size(found.memory.free)} "

@@ -12,14 +12,17 @@ from coupling_core.base.records import Request
 from coupling_core.base.results import Result
 from coupling_core.base.settings import settings
 from coupling_core.measuring.measure import find_stored
-from coupling_core.sources.identity import identify
+from coupling_core.sources.identity import Source, locate
+from coupling_core.sources.resolved import Resolved, resolve
 from coupling_core.sources.suites import Suite, suites
+from coupling_core.sources.tokens import Tokens
 from coupling_core.store.disk import Entry, Store
 from coupling_core.store.request_key import make_key
 from explorer.server import admission
 
-_OWN, _ADDED = "_own_results", "_added_results"
-"""Where a session keeps the keys of what it asked for, and the folder of what it added."""
+_OWN, _ADDED, _MODELS = "_own_results", "_added_results", "_models"
+"""Where a session keeps the keys of what it asked for, the folder of what it added, and where the
+models of the page are, or why they are nowhere."""
 
 
 @st.cache_resource(show_spinner=False)
@@ -34,8 +37,8 @@ def own_suites() -> Mapping[str, Suite]:
 
 
 def key(request: Request) -> str:
-    """The key under which the answer to a request is stored; raises as `find` does."""
-    return store().key(request, identity(request))
+    """The key under which the answer to a request is stored; raises as `resolved` does."""
+    return store().key(request, resolved(request).identity)
 
 
 def find(request: Request) -> Result | None:
@@ -44,48 +47,73 @@ def find(request: Request) -> Result | None:
     What this session has added counts where there is no other.
 
     Raises:
-        InputError: where its model never was there or is not offered, or K exceeds its width.
+        InputError: as `resolved` does, or where K exceeds the model's width.
+        ComputeError: as `resolved` does.
     """
-    known = identity(request)
-    found = find_stored(request, store(), known)
+    asked = resolved(request)
+    found = find_stored(asked, store())
     if found is not None:  # whoever can name it may see it in lists too
         note_own(found.key)
     elif _ADDED in st.session_state:
-        found = find_stored(request, added(), known)
+        found = find_stored(asked, added())
     return found
 
 
-def identity(request: Request) -> Mapping[str, Any]:
-    """Who a model is; of one that went away, who it was when its results were last looked at.
+def look_again() -> None:
+    """Have models looked for anew: a page looks for each of them once."""
+    st.session_state.pop(_MODELS, None)
+
+
+def resolved(request: Request) -> Resolved:
+    """A request with its model; of one that went away, with who it was when last looked at.
 
     Raises:
-        InputError: where it never was there, or is not offered.
+        InputError: where the model never was there, or is not offered.
         ComputeError: where a hub model that was never measured is missing, gated or out of reach.
     """
     admission.require_offered(request)
+    found: dict[tuple[str, str | None], Source | CouplingError]
+    found = st.session_state.setdefault(_MODELS, {})
+    name = request.model, request.revision
+    if name not in found:
+        try:
+            found[name] = locate(request)
+        except CouplingError as error:
+            found[name] = error
+    source = found[name]
+    if isinstance(source, Source):
+        return resolve(request, source)
+    return Resolved(request, _who_it_was(request, source), None)
+
+
+def tokens(request: Request) -> Tokens | None:
+    """A prompt's tokens where they can be known now; whoever needs the model tells why not."""
     try:
-        return identify(request)
+        return resolved(request).tokens
     except CouplingError:
-        known = [
-            (entry.key, entry.identity)
-            for entry in entries()
-            if (asked := entry.request) and not entry.outdated
-            if (asked.model, asked.revision) == (request.model, request.revision)
-        ]
-        # Modules of people's own share the name of their class: the one that was asked this.
-        answers = [who for key, who in known if make_key(request, who).digest in key]
-        for who in (*answers, *(who for _, who in known)):
-            return who
-        raise
+        return None
 
 
 def gone(request: Request) -> str:
     """Why a model cannot be measured now whose results are stored; "" where it can."""
-    try:
-        identify(request)
-    except CouplingError as error:
-        return str(error)
-    return ""
+    resolved(request)
+    found = st.session_state[_MODELS][request.model, request.revision]
+    return str(found) if isinstance(found, CouplingError) else ""
+
+
+def _who_it_was(request: Request, why: CouplingError) -> Mapping[str, Any]:
+    """Who a model that went away was; where it never was there, it is told why."""
+    known = [
+        (entry.key, entry.identity)
+        for entry in entries()
+        if (asked := entry.request) and not entry.outdated
+        if (asked.model, asked.revision) == (request.model, request.revision)
+    ]
+    # Modules of people's own share the name of their class: the one that was asked this.
+    answers = [who for key, who in known if make_key(request, who).digest in key]
+    for who in (*answers, *(who for _, who in known)):
+        return who
+    raise why
 
 
 def get(key: str) -> Result:

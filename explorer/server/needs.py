@@ -11,8 +11,8 @@ from typing import Any
 from coupling_core.base.records import Request
 from coupling_core.measuring import deaths
 from coupling_core.measuring.forecast import Fit, Probe
-from coupling_core.sources.identity import locate
-from coupling_core.sources.tokens import count_tokens
+from coupling_core.sources.identity import Source
+from coupling_core.sources.resolved import Resolved, resolve
 from coupling_core.store.disk import Entry
 from explorer.server.engine import ask
 from explorer.server.estimate import Estimate, estimate
@@ -20,31 +20,33 @@ from explorer.server.estimate import Estimate, estimate
 _CAUSAL = ("ForCausalLM", "LMHeadModel")
 
 
-def model_of(request: Request) -> Probe:
+def model_of(asked: Resolved) -> Probe:
     """What the request's model is, read once.
 
     Raises:
-        InputError: where the request names no model.
+        InputError: where the model went away.
         ComputeError: where its config is missing, gated, out of reach, or cannot be read.
     """
-    return _probe(request.model.strip(), request.revision, request.stack, locate(request).digest)
+    request = asked.request
+    plain = Request("-", model=request.model, revision=request.revision, stack=request.stack)
+    return _probe(plain, asked.files)
 
 
-def memory(request: Request, device: str | None) -> Fit:
+def memory(asked: Resolved, device: str | None) -> Fit:
     """The memory that a measurement takes on a device, held against what it may take there.
 
     Raises:
         InputError, ComputeError: as `model_of` does, or where there is no such device.
     """
-    found: Fit = ask(_fit, request, _larger(model_of(request)), device)
+    found: Fit = ask(_fit, asked, _larger(model_of(asked)), device)
     return found
 
 
-def seconds(request: Request, device: str | None, entries: Iterable[Entry]) -> Estimate | None:
+def seconds(asked: Resolved, device: str | None, entries: Iterable[Entry]) -> Estimate | None:
     """How long a measurement takes: by earlier ones of this model, else by the model's shape.
 
     Args:
-        request: what would be measured.
+        asked: what would be measured.
         device: where it computes; None is the best device.
         entries: what is stored.
 
@@ -54,19 +56,19 @@ def seconds(request: Request, device: str | None, entries: Iterable[Entry]) -> E
     Raises:
         InputError, ComputeError: as `memory` does.
     """
-    known = estimate(locate(request).digest, request, count_tokens(request), entries)
+    known = estimate(asked.files.digest, asked.request, asked.n_tokens, entries)
     if known is not None:
         return known
-    found = _larger(model_of(request))
+    found = _larger(model_of(asked))
     if not (found.blocks and found.width):
         return None
-    predicted = ask(_seconds, request, found, device)
+    predicted = ask(_seconds, asked.request, found, asked.n_tokens, device)
     return None if predicted is None else Estimate(predicted)
 
 
-def shorter(request: Request, longest: float) -> str:
+def shorter(asked: Resolved, longest: float) -> str:
     """What of a request that takes too long would not, in words; by the model's shape."""
-    changes, fewer = ask(_shorter, request, _larger(model_of(request)), longest)
+    changes, fewer = ask(_shorter, asked.request, _larger(model_of(asked)), asked.n_tokens, longest)
     if changes:
         return f"it would do with K = {changes['k']}"
     if fewer:
@@ -74,15 +76,15 @@ def shorter(request: Request, longest: float) -> str:
     return "choose a smaller model"
 
 
-def give_way(request: Request, device: str | None, needed: int) -> None:
+def give_way(asked: Resolved, device: str | None, needed: int) -> None:
     """Let other models go from memory where a measurement needs their place.
 
     Args:
-        request: what is to be measured.
+        asked: what is to be measured.
         device: where it computes; None is the best device.
         needed: bytes.
     """
-    ask(_give_way, request, device, needed)
+    ask(_give_way, asked, device, needed)
 
 
 @cache
@@ -99,47 +101,48 @@ def _larger(found: Probe) -> Probe:
 
 
 @lru_cache(maxsize=100)
-def _probe(model: str, revision: str | None, stack: Any, digest: str) -> Probe:
-    request = Request("-", model=model, revision=revision, stack=stack)
-    found: Probe = ask(_look, request, about=request)
+def _probe(request: Request, source: Source) -> Probe:
+    found: Probe = ask(_look, resolve(request, source), about=request)
     return found
 
 
 # ---- what runs in the worker, which has torch
 
 
-def _look(request: Request) -> Probe:
+def _look(asked: Resolved) -> Probe:
     from coupling_core.measuring.probe import probe
 
     # One that ended the process is not run again: its config tells the most.
-    return probe(request, rehearse=not deaths.reason(request))
+    return probe(asked, rehearse=not deaths.reason(asked))
 
 
-def _fit(request: Request, found: Probe, device: str | None) -> Fit:
+def _fit(asked: Resolved, found: Probe, device: str | None) -> Fit:
     from coupling_core.measuring.memory import fit
 
-    return fit(request, found, count_tokens(request), device)
+    return fit(asked.request, found, asked.n_tokens, device)
 
 
-def _seconds(request: Request, found: Probe, device: str | None) -> float | None:
+def _seconds(request: Request, found: Probe, tokens: int, device: str | None) -> float | None:
     from coupling_core.engine import hardware
     from coupling_core.measuring import cost
 
     if hardware.choose_device(device).type != "cpu":
         return None
-    return cost.predict_seconds(request, found, count_tokens(request), cost.machine_rate())
+    return cost.predict_seconds(request, found, tokens, cost.machine_rate())
 
 
-def _shorter(request: Request, found: Probe, longest: float) -> tuple[dict[str, Any], int]:
+def _shorter(
+    request: Request, found: Probe, tokens: int, longest: float
+) -> tuple[dict[str, Any], int]:
     from coupling_core.measuring import cost
 
-    return cost.shorter(request, found, count_tokens(request), cost.machine_rate(), longest)
+    return cost.shorter(request, found, tokens, cost.machine_rate(), longest)
 
 
-def _give_way(request: Request, device: str | None, needed: int) -> None:
+def _give_way(asked: Resolved, device: str | None, needed: int) -> None:
     from coupling_core.engine import hardware, loading
 
-    loading.give_way(request, hardware.choose_device(device), needed)
+    loading.give_way(asked, hardware.choose_device(device), needed)
 
 
 def _devices() -> list[str]:

@@ -6,7 +6,8 @@ import streamlit as st
 
 from coupling_core.base.images import is_image
 from coupling_core.base.results import DepthResult, Result
-from coupling_core.sources.tokens import tokenize, visible
+from coupling_core.sources.tokens import visible
+from explorer.server import backend
 from explorer.session.plain_text import plain
 from explorer.session.session import bound
 
@@ -59,7 +60,7 @@ def tokens(
 
 def of_result(result: Result) -> None:
     """Show the tokens of a result, and which of them it is of."""
-    found = tokenize(result.request)
+    found = backend.tokens(result.request)
     same = found is not None and found.ids == tuple(result.token_ids)
     special = found.special if found and same else ()
     if isinstance(result, DepthResult):

@@ -14,10 +14,10 @@ from coupling_core.base.results import DepthResult
 from coupling_core.base.settings import settings
 from coupling_core.experiments.gallery import requests
 from coupling_core.measuring.worker import serving
-from coupling_core.sources.identity import identify
+from coupling_core.sources.resolved import resolve
 from coupling_core.store.disk import Store
 from explorer.asking import queue
-from explorer.server import engine, needs
+from explorer.server import backend, engine, needs
 
 ROOT = Path(__file__).parents[2]
 SECONDS = 60
@@ -28,6 +28,7 @@ def fresh() -> None:
     st.cache_resource.clear()
     queue._made.cache_clear()
     needs._probe.cache_clear()
+    backend.look_again()
     if engine.worker.pid:
         engine.worker.call(partial(mortal.move, dict(os.environ)))
 
@@ -58,6 +59,6 @@ def open_page(monkeypatch: pytest.MonkeyPatch) -> Open:
 def gallery() -> dict[tuple[int, bool], DepthResult]:
     """The committed results by the number of their prompt, and whether the model is trained."""
     asked = requests()
-    found = [Store().find(request, identify(request)) for request in asked]
+    found = [Store().find(request, resolve(request).identity) for request in asked]
     assert None not in found
     return {(i // 2, asked[i].untrained is None): result for i, result in enumerate(found)}

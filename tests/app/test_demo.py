@@ -18,7 +18,8 @@ from coupling_core.engine import loading
 from coupling_core.experiments.gallery import EXAMPLES
 from coupling_core.measuring import cost
 from coupling_core.serving import jobs
-from coupling_core.sources.identity import identify, locate
+from coupling_core.sources.identity import locate
+from coupling_core.sources.resolved import Resolved, resolve
 from coupling_core.store.disk import Store
 from explorer.asking.queue import queue
 from explorer.frame.sidebar import OWN_TEXT
@@ -87,12 +88,12 @@ def test_what_is_beyond_the_limits_is_refused_where_jobs_are_submitted(
     demo: pytest.MonkeyPatch, change: dict[str, Any]
 ) -> None:
     within = Request(PROMPT, MINI, k=20, revision="step256")
-    admission.require(within)
+    admission.require(backend.resolved(within))
     demo.setattr(
         "coupling_core.sources.hub.naming._ask", lambda *_: pytest.fail("the hub was asked")
     )
     with pytest.raises(InputError, match=r"not offered here|at most|as they are stored"):
-        admission.require(replace(within, **change))
+        admission.require(backend.resolved(replace(within, **change)))
 
 
 def test_the_queue_asks_before_it_takes_a_job_on(demo: pytest.MonkeyPatch) -> None:
@@ -171,8 +172,8 @@ def test_a_list_that_sends_what_is_not_on_it_is_cut_and_told(
     demo: pytest.MonkeyPatch, open_page: Open, key: str, value: str, told: str
 ) -> None:
     looked_up = []
-    for module in ("sources.identity", "sources.tokens"):
-        demo.setattr(f"coupling_core.{module}.locate", lambda r: looked_up.append(r) or locate(r))
+    for module in ("coupling_core.sources.resolved", "explorer.server.backend"):
+        demo.setattr(f"{module}.locate", lambda r: looked_up.append(r) or locate(r))
     app = open_page("Method", **QUERY)
     send(app.selectbox(key=key), value, demo)
     app.run()
@@ -235,7 +236,9 @@ def test_a_link_that_is_asked_for_carries_the_prompt(
     demo: pytest.MonkeyPatch, open_page: Open
 ) -> None:
     request = Request(SECRET, k=8)
-    stored = random_result(request=request, identity=identify(request), tokens=(SECRET,) * 4)
+    stored = random_result(
+        request=request, identity=resolve(request).identity, tokens=(SECRET,) * 4
+    )
     Store().put(stored)
     app = open_page("Depth", prompt=EXAMPLES[0], k="8")
     app.selectbox(key="prompt@list").set_value(OWN_TEXT).run()
@@ -317,7 +320,7 @@ def test_what_would_take_the_reserve_is_refused_with_what_would_fit(
     demo: pytest.MonkeyPatch, in_this_process: None
 ) -> None:
     request = Request(PROMPT, MINI, k=20, revision="step256")
-    admission.require_memory(request, "cpu")
+    admission.require_memory(backend.resolved(request), "cpu")
     demo.setenv("COUPLING_MEMORY_RESERVE", str(10**15))
     settings.cache_clear()
     loading.forget()
@@ -331,7 +334,7 @@ def test_what_would_take_too_long_is_refused_with_what_would_not(
     request = Request("The cat sat on the mat " * 4, MINI, kind="self", k=20, revision="step256")
     # A machine on which this takes a minute, and a token hardly anything.
     demo.setattr(cost, "predict_seconds", lambda request, found, tokens, rate: 60.0 * (tokens > 5))
-    assert admission.require_time(request, "cpu", ()).seconds == 60
+    assert admission.require_time(backend.resolved(request), "cpu", ()).seconds == 60
     demo.setenv("COUPLING_LONGEST_SECONDS", "30")
     settings.cache_clear()
     said = "about 60 s of computing, and at most 30 s .*: a prompt of at most 5 tokens would do"
@@ -346,7 +349,8 @@ def test_what_would_take_too_long_is_refused_with_what_would_not(
 def test_at_home_nothing_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     settings.cache_clear()
     for change in BEYOND.values():
-        admission.require(replace(Request(PROMPT), **change))  # what it is may fail later on
+        # Whether there is such a model is another question.
+        admission.require(Resolved(replace(Request(PROMPT), **change), {}, None))
     assert admission.limits() == jobs.Limits()
 
 

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from coupling_core import ComputeError, Request
 from coupling_core.base.settings import settings
-from explorer.server import admission
+from explorer.server import admission, backend
 
 OTHER = "Another model…"
 
@@ -106,10 +106,10 @@ def test_what_does_not_fit_is_told_with_a_cheaper_setting(
     assert "choose a smaller model" in words(app)
     request = Request("The cat", model=folder)
     with pytest.raises(ComputeError, match="0 kB may be used"):
-        admission.require_memory(request, None)
+        admission.require_memory(backend.resolved(request), None)
     monkeypatch.setattr(hardware, "free_memory", lambda device: settings().memory_reserve + 10**9)
     assert not app.run().warning
-    admission.require_memory(request, None)
+    admission.require_memory(backend.resolved(request), None)
 
 
 def test_page_and_worker_ask_about_the_device_that_is_set(

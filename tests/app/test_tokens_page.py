@@ -9,7 +9,7 @@ from screen import PAGES, Open, charts, heat, words
 from coupling_core.analysis.token_scores import score_positions
 from coupling_core.base.records import Request, View
 from coupling_core.experiments.gallery import EXAMPLES, token_requests
-from coupling_core.sources.identity import identify
+from coupling_core.sources.resolved import resolve
 from coupling_core.store.disk import Store
 from explorer.asking.queue import queue
 from explorer.pages.tokens import window
@@ -21,7 +21,7 @@ LONG = Request(" and so on" * 20, kind="self", block=12, other_block=11)
 @pytest.fixture(scope="session")
 def stored():
     """The committed comparisons: in two blocks, each token with itself and to one output; means."""
-    found = [Store().find(request, identify(request)) for request in token_requests()]
+    found = [Store().find(request, resolve(request).identity) for request in token_requests()]
     assert None not in found
     return found
 

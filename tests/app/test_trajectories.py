@@ -11,7 +11,7 @@ from coupling_core import PathView, project_paths
 from coupling_core.base.results import TrajectoryResult
 from coupling_core.experiments.gallery import EXAMPLES, path_requests
 from coupling_core.figures.by_depth import CURVES
-from coupling_core.sources.identity import identify
+from coupling_core.sources.resolved import resolve
 from coupling_core.store.disk import Store
 from explorer.pages.trajectories import twin_of
 from explorer.panels.recipes import python_recipe, shell_recipe
@@ -21,7 +21,7 @@ from explorer.session.state import State
 @pytest.fixture(scope="module")
 def stored() -> tuple[TrajectoryResult, TrajectoryResult]:
     """The committed paths, trained and untrained."""
-    found = [Store().find(request, identify(request)) for request in path_requests()]
+    found = [Store().find(request, resolve(request).identity) for request in path_requests()]
     assert all(isinstance(result, TrajectoryResult) for result in found)
     return found[0], found[1]
 

@@ -14,7 +14,7 @@ from coupling_core.base.records import View
 from coupling_core.experiments.gallery import PICTURE, vision_requests
 from coupling_core.experiments.vision import SUITE
 from coupling_core.experiments.vision.findings import VisionFindings
-from coupling_core.sources.identity import identify
+from coupling_core.sources.resolved import resolve
 from explorer.asking.queue import queue
 from explorer.pages.vision import pictures
 
@@ -76,7 +76,7 @@ def test_a_kind_that_was_not_measured_is_said_and_the_picture_stays(
 
 def test_maps_are_those_of_the_stored_results(open_page: Open, planted: pd.DataFrame) -> None:
     app = open_page("Vision", vk="10")
-    results = [Store().find(request, identify(request)) for request in vision_requests()]
+    results = [Store().find(request, resolve(request).identity) for request in vision_requests()]
     means = [
         f"{score_pairs(result, View(10)).corrected[~np.eye(8, dtype=bool)].mean():.3f}"
         for result in results

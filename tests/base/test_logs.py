@@ -11,7 +11,7 @@ import pytest
 import tiny
 
 from coupling_core import Request, Store
-from coupling_core.sources.identity import identify
+from coupling_core.sources.resolved import resolve
 
 ROOT = Path(__file__).parents[2]
 SECRET, OWNER = "sat on the mat", "a-session-of-ann"
@@ -39,7 +39,7 @@ def sometimes(request, *args, **options):
 jobs = Jobs(store, sometimes)
 
 def ask(prompt, model=folder):
-    key = jobs.submit(Request(prompt, model=model, k=4), owner, "cpu").key
+    key = jobs.submit(resolve(Request(prompt, model=model, k=4)), owner, "cpu").key
     while jobs.status(key).state in ("queued", "running"):
         time.sleep(0.01)
     for thread in threading.enumerate():
@@ -134,7 +134,7 @@ def test_a_job_is_told_with_its_fields(life):
 def _whole(request, folder):
     """The identity that the model had before it was cut short."""
     tiny.folder(folder)
-    return identify(request)
+    return resolve(request).identity
 
 
 def test_a_failure_tells_its_class_and_place_and_what_is_plain(life):

@@ -16,7 +16,7 @@ from coupling_core.analysis.compare import compare
 from coupling_core.analysis.graph import layer_graph
 from coupling_core.analysis.locality import locality
 from coupling_core.experiments.gallery import EXAMPLES, requests
-from coupling_core.sources.identity import identify
+from coupling_core.sources.resolved import resolve
 from coupling_core.store.archive import save
 from coupling_core.store.request_key import make_key
 from explorer.panels.recipes import compare_recipes, graph_recipes
@@ -29,7 +29,7 @@ FRANCE = ("--prompt", EXAMPLES[0])
 
 @pytest.fixture(scope="module")
 def trained():
-    return Store().find(requests()[0], identify(requests()[0]))
+    return Store().find(requests()[0], resolve(requests()[0]).identity)
 
 
 def printed(answer):
@@ -168,7 +168,7 @@ def test_what_cannot_be_drawn_is_refused(run, options, words):
 @pytest.fixture
 def keys():
     """The gallery's trained and untrained of the first prompt."""
-    return [Store().key(request, identify(request)) for request in requests()[:2]]
+    return [Store().key(request, resolve(request).identity) for request in requests()[:2]]
 
 
 def test_json_has_both_their_difference_and_what_it_comes_to(run, keys, trained):

@@ -12,7 +12,7 @@ from driving import App, Visit, click_cell, click_point, wait_for_chart
 from playwright.sync_api import Page, expect
 
 from coupling_core.base.records import Request
-from coupling_core.sources.identity import identify
+from coupling_core.sources.resolved import resolve
 from coupling_core.store.disk import Store
 
 pytestmark = pytest.mark.slow
@@ -110,7 +110,7 @@ def test_eighty_blocks_stay_light_and_answer_clicks(
     folder = tiny.folder(tmp_path_factory.mktemp("models") / "tiny-llama")
     request = Request("The cat sat down", model=str(folder), k=8, k_view=4)
     scores = np.random.default_rng(0).uniform(0, 1, (80, 80))
-    deep = planted(scores, request=request, identity=identify(request))
+    deep = planted(scores, request=request, identity=resolve(request).identity)
     key = Store(app.store).key(request, deep.identity)
     Store(app.store).put(replace(deep, key=key))
     view = f"model={folder}&prompt=The+cat+sat+down&k=1&def=alignment&threshold=0"

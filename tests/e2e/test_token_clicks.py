@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 
 from coupling_core.base.results import TokensResult
 from coupling_core.experiments.gallery import token_requests
-from coupling_core.sources.identity import identify
+from coupling_core.sources.resolved import resolve
 from coupling_core.store.disk import Store
 
 pytestmark = pytest.mark.slow
@@ -24,7 +24,7 @@ N = 256
 @pytest.fixture(scope="module")
 def stored() -> TokensResult:
     request = token_requests()[0]
-    found = Store().find(request, identify(request))
+    found = Store().find(request, resolve(request).identity)
     assert isinstance(found, TokensResult)
     return found
 

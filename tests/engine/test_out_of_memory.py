@@ -17,6 +17,7 @@ from coupling_core.engine import out_of_memory
 from coupling_core.engine.jacobians.between_tokens import through_all
 from coupling_core.engine.jacobians.decode import read
 from coupling_core.engine.out_of_memory import Chunks, asked_bytes, is_out_of_memory
+from coupling_core.sources.resolved import resolve
 
 ROUNDING = 1e-5
 """Of float32 products of another shape: relative to the largest entry."""
@@ -122,7 +123,7 @@ def test_real_failures_are_known_with_what_they_asked_for(allocate):
 def test_what_is_kept_goes_when_memory_is_short(tmp_path):
     from coupling_core.engine.loading import load, loading
 
-    load(Request("-", model=str(tiny.folder(tmp_path / "tiny"))), "cpu")
+    load(resolve(Request("-", model=str(tiny.folder(tmp_path / "tiny")))), "cpu")
     assert len(loading._kept)
     out_of_memory.relieve()
     assert len(loading._kept) == 0

@@ -23,7 +23,7 @@ from coupling_core.experiments.pretraining import (
     windows,
 )
 from coupling_core.sources import hub
-from coupling_core.sources.identity import identify
+from coupling_core.sources.resolved import resolve
 from coupling_core.sources.suites import Suite, find_suite, suites
 
 PLAN = Plan(
@@ -71,7 +71,8 @@ def test_twenty_steps_learn_and_keep_every_checkpoint_as_a_revision(text, home):
     assert SUITE.here() == SUITE.known() == PLAN.steps
     assert hub.commit(REPO, None) == hub.commit(REPO, "step20")
     digests = {
-        step: identify(SUITE.request(Request("the sea"), step))["digest"] for step in PLAN.steps
+        step: resolve(SUITE.request(Request("the sea"), step)).identity["digest"]
+        for step in PLAN.steps
     }
     assert len(set(digests.values())) == len(PLAN.steps)
     kept = SUITE.losses()
@@ -93,7 +94,7 @@ def test_a_checkpoint_is_measured_by_its_revision(text, home):
     assert any(token.startswith("#") for token, _ in found[0].next_tokens)
     assert not np.allclose(found[0].singular_values, found[1].singular_values)
     with pytest.raises(ComputeError, match=r"no revision .step9., the nearest are step8"):
-        identify(SUITE.request(Request("the sea"), 9))
+        resolve(SUITE.request(Request("the sea"), 9))
 
 
 def test_the_same_seed_gives_the_same_losses_and_another_seed_others(text, home):

@@ -13,6 +13,7 @@ from coupling_core.base.images import to_pixels
 from coupling_core.experiments.vision import SUITE, VisionRun
 from coupling_core.experiments.vision.findings import VisionFindings, every_k, over_seeds
 from coupling_core.experiments.vision.rates import rate_effect
+from coupling_core.sources.resolved import resolve
 
 TOKENS = SUITE.tokens
 
@@ -242,8 +243,7 @@ def test_what_ships_is_certified_and_takes_the_sneaker_for_one(gallery_of_vision
 def gallery_of_vision():
     from coupling_core import Store
     from coupling_core.experiments.gallery import vision_requests
-    from coupling_core.sources.identity import identify
 
-    found = [Store().find(request, identify(request)) for request in vision_requests()]
+    found = [Store().find(request, resolve(request).identity) for request in vision_requests()]
     assert None not in found
     return dict(zip(SUITE.rates, found, strict=True))

@@ -15,6 +15,7 @@ from coupling_core.measuring.borrowing import Borrower
 from coupling_core.serving.jobs import Jobs
 from coupling_core.sources import hub
 from coupling_core.sources.hub import cache
+from coupling_core.sources.resolved import resolve
 
 STEPS = ("step0", "step8")
 PATIENCE = 30
@@ -138,7 +139,7 @@ def test_other_models_stay_in_memory(server: FakeHub, tmp_path: Path) -> None:
     with Borrower() as borrow:
         borrow(request("step0"))
         assert len(loading._kept) == 2
-    assert load(own).seconds == 0
+    assert load(resolve(own)).seconds == 0
 
 
 def test_a_failed_measurement_leaves_nothing(server: FakeHub) -> None:
@@ -191,14 +192,14 @@ def wait(jobs: Jobs, keys: list[str]) -> None:
 def test_the_queue_gives_back_what_nobody_wants_kept(server: FakeHub) -> None:
     jobs = Jobs(Store())
     asked = [request("step0"), path_request("step0"), request("step8")]
-    wait(jobs, [jobs.submit(one, "me", keep=False).key for one in asked])
+    wait(jobs, [jobs.submit(resolve(one), "me", keep=False).key for one in asked])
     assert here() == []
     assert fetches(server) == 2
 
 
 def test_the_queue_keeps_what_somebody_wants_kept(server: FakeHub) -> None:
     jobs = Jobs(Store())
-    wait(jobs, [jobs.submit(request("step0"), "me").key])
+    wait(jobs, [jobs.submit(resolve(request("step0")), "me").key])
     assert here() == ["step0"]
 
 
@@ -212,10 +213,10 @@ def test_who_joins_may_want_it_kept(server: FakeHub, monkeypatch: pytest.MonkeyP
 
     jobs = Jobs(Store(), slow)
     other = replace(request("step0"), revision="step8")
-    keys = [jobs.submit(other, "me").key]
+    keys = [jobs.submit(resolve(other), "me").key]
     assert first.wait(PATIENCE)
-    keys.append(jobs.submit(request("step0"), "me", keep=False).key)
-    assert jobs.submit(request("step0"), "you").key == keys[1]
+    keys.append(jobs.submit(resolve(request("step0")), "me", keep=False).key)
+    assert jobs.submit(resolve(request("step0")), "you").key == keys[1]
     second.set()
     wait(jobs, keys)
     assert here() == ["step0", "step8"]

@@ -24,7 +24,8 @@ from coupling_core.base.writing import TEMPORARY
 from coupling_core.engine.loading import loading
 from coupling_core.serving.heartbeat import FILE, problem
 from coupling_core.serving.jobs import Jobs, Limits
-from coupling_core.sources.identity import identify, locate
+from coupling_core.sources.identity import locate
+from coupling_core.sources.resolved import resolve
 from coupling_core.store import archive, disk
 
 DAY = 86400
@@ -118,7 +119,7 @@ def test_whatever_is_raised_deep_inside_the_next_job_runs(
     expected = measure(request_, device="cpu")
     with monkeypatch.context() as fault:
         fault.setattr(place, fails)
-        failed = end_of(queue, queue.submit(request_, "ann", "cpu").key)
+        failed = end_of(queue, queue.submit(resolve(request_), "ann", "cpu").key)
         wait_for_idle()
     assert set(raised) == {place}  # a model that fails on one token is tried on the whole prompt
     assert (failed.state, words in failed.error) == ("failed", True)
@@ -127,7 +128,7 @@ def test_whatever_is_raised_deep_inside_the_next_job_runs(
     wait_for_idle()
     assert problem(results) == ""
     assert '"busy": false' in (results.root / FILE).read_text()
-    done = end_of(queue, queue.submit(request_, "ann", "cpu").key)
+    done = end_of(queue, queue.submit(resolve(request_), "ann", "cpu").key)
     assert done.state == "done"
     assert numbers(replace(results.get(done.stored), key="")) == numbers(expected)
 
@@ -137,11 +138,11 @@ def test_jobs_that_wait_run_after_a_worker_that_died(results, request_):
     def dies(request, store, **_):
         if request == request_:
             raise UnspeakableError
-        return random_result(request=request, identity=identify(request))
+        return random_result(request=request, identity=resolve(request).identity)
 
     queue = Jobs(results, dies)
     keys = [
-        queue.submit(asked, "ann").key
+        queue.submit(resolve(asked), "ann").key
         for asked in (request_, *(replace(request_, prompt=text) for text in "abc"))
     ]
     assert [end_of(queue, key).state for key in keys] == ["failed", "done", "done", "done"]
@@ -156,7 +157,7 @@ def test_a_worker_that_cannot_be_started_is_started_later(results, request_, mon
 
     with monkeypatch.context() as fault:
         fault.setattr(threading.Thread, "start", no_thread)
-        key = queue.submit(request_, "ann", "cpu").key
+        key = queue.submit(resolve(request_), "ann", "cpu").key
         assert queue.status(key).state == "queued"
     assert end_of(queue, key).state == "done"
     wait_for_idle()
@@ -219,7 +220,7 @@ def test_jobs_on_a_disk_that_is_full_or_cannot_be_written(tmp_path):
 def test_a_job_for_a_store_that_cannot_be_made_says_why(tmp_path, request_):
     (tmp_path / "file").write_text("")
     queue = Jobs(processes.own_store(tmp_path / "file" / "store"))
-    failed = end_of(queue, queue.submit(request_, "ann", "cpu").key)
+    failed = end_of(queue, queue.submit(resolve(request_), "ann", "cpu").key)
     assert failed.state == "failed"
     assert "Not a directory): set COUPLING_STORE to a folder that you may write" in failed.error
     wait_for_idle()
@@ -278,11 +279,11 @@ def test_the_jobs_of_an_hour_are_counted_by_no_clock_on_the_wall(
     results, request_, monkeypatch, jump
 ):
     queue = Jobs(results, limits=Limits(per_hour=1))
-    end_of(queue, queue.submit(request_, "ann", "cpu").key)
+    end_of(queue, queue.submit(resolve(request_), "ann", "cpu").key)
     now = time.time()
     monkeypatch.setattr(time, "time", lambda: now + jump)
     with pytest.raises(InputError, match=r"1 jobs within the hour.*the next one in 60 min"):
-        queue.submit(replace(request_, prompt="Another"), "ann")
+        queue.submit(resolve(replace(request_, prompt="Another")), "ann")
     wait_for_idle()
 
 
@@ -328,7 +329,7 @@ def test_converted_weights_that_were_damaged_are_made_anew(
     if not in_memory:
         loading.forget()
     assert not source.is_converted
-    assert content(results.find(asked, identify(asked))) == content(before)
+    assert content(results.find(asked, resolve(asked).identity)) == content(before)
     again = measure(asked, device="cpu")
     assert numbers(again) == numbers(replace(before, key=""))
     assert source.is_converted
@@ -379,7 +380,7 @@ def test_weights_that_go_away_while_they_are_measured_answer_for_nobody(request_
         if progress.stage == "tracing":
             shutil.rmtree(folder)
 
-    with pytest.raises(ComputeError, match=r"went away while it was measured: .*no such file"):
+    with pytest.raises(ComputeError, match=r"went away while it was measured: .*/tiny has no"):
         measure(request_, results, device="cpu", progress=report)
     assert results.entries() == []
 
@@ -388,9 +389,10 @@ CUT_SHORT = """
 import os, sys
 from coupling_core import ComputeError, Request, measure
 from coupling_core.engine.loading import load
+from coupling_core.sources.resolved import resolve
 
 request = Request("The cat sat", model=sys.argv[1], k=4)
-load(request, "cpu")
+load(resolve(request), "cpu")
 
 def report(progress):
     if progress.stage == "tracing":

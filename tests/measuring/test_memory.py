@@ -10,6 +10,7 @@ import pytest
 from coupling_core import Request
 from coupling_core.measuring.memory import cheaper, estimate_memory, longest_prompt
 from coupling_core.measuring.probe import Probe, probe
+from coupling_core.sources.resolved import resolve
 
 GB = 10**9
 SMALL = Probe(
@@ -78,7 +79,7 @@ def test_an_estimate_is_near_what_a_measurement_takes(words, k):
         check=True,
     )
     took = json.loads(ran.stdout)
-    found = estimate_memory(Request(**asked), probe(Request("-")), took["tokens"], 10**12)
+    found = estimate_memory(Request(**asked), probe(resolve(Request("-"))), took["tokens"], 10**12)
     # The weights, in float32 on the disk, are mapped; everything else is memory of its own.
     assert 0.75 < found.work / took["RssAnon"] < 1.6
     assert 0.8 < found.weights / took["RssFile"] < 1.2

@@ -16,6 +16,7 @@ from coupling_core.measuring import probe
 from coupling_core.measuring.probe import Probe
 from coupling_core.measuring.probe import probe as found_of
 from coupling_core.sources.identity import locate
+from coupling_core.sources.resolved import resolve
 
 FAMILIES = ("gpt2", "gpt_neo", "gemma2", "mixtral", "opt_350m", "bert", "t5", "bart", "mamba")
 
@@ -31,7 +32,7 @@ def folder(tmp_path):
 
 @pytest.mark.real
 def test_the_default_model_is_known():
-    assert found_of(request("smollm2-135m")) == Probe(
+    assert found_of(resolve(request("smollm2-135m"))) == Probe(
         name="SmolLM2-135M-Instruct",
         architecture="LlamaForCausalLM",
         parameters=134_515_008,
@@ -48,17 +49,17 @@ def test_the_default_model_is_known():
 
 @pytest.mark.real
 def test_a_gguf_file_is_probed_without_converting_it(tmp_path, monkeypatch):
-    known = found_of(request("smollm2-135m"))
+    known = found_of(resolve(request("smollm2-135m")))
     monkeypatch.setenv("COUPLING_HOME", str(tmp_path))
-    assert found_of(request("smollm2-135m")) == known
+    assert found_of(resolve(request("smollm2-135m"))) == known
     assert not list(tmp_path.rglob("*.safetensors"))
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_probe_tells_what_the_model_then_is(folder, family):
     asked = request(folder(family))
-    found = found_of(asked)
-    loaded = load(asked, "cpu")
+    found = found_of(resolve(asked))
+    loaded = load(resolve(asked), "cpu")
     ran = trace(loaded.model, [1, 2, 3, 4, 5], 5)
     assert found.refusal == ""
     assert found.architecture == type(loaded.model).__name__
@@ -70,7 +71,7 @@ def test_a_probe_tells_what_the_model_then_is(folder, family):
 
 @pytest.mark.parametrize(("stack", "causal"), [("encoder", False), ("decoder", True)])
 def test_each_stack_is_probed_on_its_own(folder, stack, causal):
-    found = found_of(request(folder("t5"), stack=stack))
+    found = found_of(resolve(request(folder("t5"), stack=stack)))
     assert found.stacks == ("encoder", "decoder")
     assert (found.stack, found.blocks, found.causal) == (stack, 4, causal)
 
@@ -80,14 +81,17 @@ def test_each_stack_is_probed_on_its_own(folder, stack, causal):
     [("albert", "no transformer blocks that can be replayed"), ("swin", "makes 16 tokens of 64")],
 )
 def test_what_cannot_be_measured_is_refused_in_the_words_of_measuring(folder, family, reason):
-    found = found_of(request(folder(family)))
+    found = found_of(resolve(request(folder(family))))
     assert reason in found.refusal
     assert found.causal is None
     assert ("refused", found.refusal) in found.facts()
 
 
 def test_a_stack_of_a_model_that_has_one_is_refused(folder):
-    assert "one stack of blocks only" in found_of(request(folder("gpt2"), stack="encoder")).refusal
+    assert (
+        "one stack of blocks only"
+        in found_of(resolve(request(folder("gpt2"), stack="encoder"))).refusal
+    )
 
 
 def test_weights_quantised_in_a_strange_form_are_refused(folder):
@@ -96,7 +100,7 @@ def test_weights_quantised_in_a_strange_form_are_refused(folder):
     settings = {"quant_method": "gptq", "bits": 4}
     (path / "config.json").write_text(json.dumps(config | {"quantization_config": settings}))
     with pytest.raises(InputError, match="quantised by gptq"):
-        found_of(request(path))
+        found_of(resolve(request(path)))
 
 
 def test_no_weight_is_read_but_their_precision_is(folder):
@@ -106,13 +110,13 @@ def test_no_weight_is_read_but_their_precision_is(folder):
     header = (path / "model.safetensors").read_bytes()
     size = int.from_bytes(header[:8], "little") + 8
     (path / "model.safetensors").write_bytes(header[:size] + bytes(len(header) - size))
-    found = found_of(request(path))
+    found = found_of(resolve(request(path)))
     assert (found.stored, found.causal) == ("bfloat16", True)
 
 
 def test_a_model_too_large_to_rehearse_says_that_it_runs_first(folder, monkeypatch):
     monkeypatch.setattr(probe, "REHEARSED_WORK", 1000)
-    found = found_of(request(folder("gpt2")))
+    found = found_of(resolve(request(folder("gpt2"))))
     assert (found.causal, found.blocks, found.width) == (None, 4, 32)
     assert ("attention", "causal or not is found out when it runs") in found.facts()
 
@@ -133,10 +137,10 @@ def test_an_architecture_that_nobody_knows_is_told(folder):
     path = folder("llama")
     (path / "config.json").write_text(json.dumps({"model_type": "no-such-family"}))
     with pytest.raises(ComputeError, match="does not know its architecture"):
-        found_of(request(path))
+        found_of(resolve(request(path)))
     shutil.rmtree(path)
     with pytest.raises(InputError, match="no such file or folder"):
-        found_of(request(path))
+        found_of(resolve(request(path)))
 
 
 def test_facts_leave_out_what_is_not_known():
@@ -157,4 +161,4 @@ def test_a_probe_refuses_what_depth_refuses_in_the_same_words(tmp_path, name):
     asked = replace(request(tmp_path / "model"), prompt=tuple(range(1, 10)), k=4)
     with pytest.raises(InputError) as told:
         measure(asked, device="cpu")
-    assert found_of(asked).refusal == str(told.value)
+    assert found_of(resolve(asked)).refusal == str(told.value)

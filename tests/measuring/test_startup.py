@@ -13,6 +13,7 @@ import tiny
 
 from coupling_core import Request
 from coupling_core.measuring import kinds, startup
+from coupling_core.sources.resolved import resolve
 
 MEASURES = """
 import gc, json, sys
@@ -47,7 +48,7 @@ def advised(monkeypatch, request):
 
     monkeypatch.setattr(os, "posix_fadvise", advise)
     before = set(threading.enumerate())
-    with startup.importing(request):
+    with startup.importing(resolve(request)):
         assert not gc.isenabled()
     for thread in set(threading.enumerate()) - before:
         thread.join()
@@ -64,7 +65,7 @@ def test_what_a_fresh_process_imported_is_not_collected_again(folder):
 def test_a_process_that_has_imported_it_goes_on_collecting(folder):
     assert kinds.__name__ in sys.modules
     before = gc.get_freeze_count()
-    with startup.importing(Request("a", model=str(folder))):
+    with startup.importing(resolve(Request("a", model=str(folder)))):
         assert gc.isenabled()
     assert gc.get_freeze_count() == before
 

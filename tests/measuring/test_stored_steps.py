@@ -14,7 +14,7 @@ from coupling_core.analysis.by_step import Course, doubt, numbers, path_request
 from coupling_core.analysis.trajectory import expodistance
 from coupling_core.experiments.gallery import EXAMPLES, TRAINING, TRAINING_BYTES, training_requests
 from coupling_core.measuring.stored_steps import collect
-from coupling_core.sources.identity import identify
+from coupling_core.sources.resolved import resolve
 
 OFF = ~np.eye(len(SCORES), dtype=bool)
 APART = np.abs(np.subtract.outer(range(len(SCORES)), range(len(SCORES))))
@@ -170,7 +170,7 @@ def test_stochastic_depth_keeps_the_coupling_up_that_the_plain_run_loses():
 
 def test_results_of_training_runs_are_small():
     shelf = Store(Path("none"))
-    wanted = {shelf.key(asked, identify(asked)) for asked in training_requests()}
+    wanted = {shelf.key(asked, resolve(asked).identity) for asked in training_requests()}
     sizes = [entry.size for entry in shelf.entries() if entry.key in wanted]
     assert len(sizes) == len(wanted)
     assert sum(sizes) < TRAINING_BYTES

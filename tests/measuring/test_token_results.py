@@ -20,6 +20,7 @@ from coupling_core.engine.jacobians.between_tokens import (
 from coupling_core.engine.jacobians.decode import read
 from coupling_core.engine.pairs.token_coupling import kept_corner
 from coupling_core.measuring.measure import find_stored
+from coupling_core.sources.resolved import resolve
 from coupling_core.store.archive import decode, encode
 
 IDS = (5, 17, 42, 8, 99, 17, 3)
@@ -351,4 +352,4 @@ def test_what_may_be_rounding_is_measured_again_if_nobody_looked(folder, store, 
         store.remove(result.key)
         store.put(stored)
         is_believed = mode == "self" or stored is faint
-        assert (find_stored(request, store, result.identity) is not None) == is_believed
+        assert (find_stored(resolve(request), store) is not None) == is_believed

@@ -23,6 +23,7 @@ from coupling_core.measuring import deaths
 from coupling_core.measuring.worker import Worker
 from coupling_core.serving.heartbeat import EVERY, FILE, problem
 from coupling_core.serving.jobs import Jobs, JobStatus
+from coupling_core.sources.resolved import resolve
 
 ROOT = Path(__file__).parents[2]
 PATIENCE = 150
@@ -93,7 +94,7 @@ def gone(pid: int) -> bool:
 
 
 def test_a_job_runs_in_another_process_and_its_result_is_in_the_store(jobs, store, worker, ask):
-    key = jobs.submit(ask("as it is"), "ann").key
+    key = jobs.submit(resolve(ask("as it is")), "ann").key
     partial_result = begun(jobs, key).progress.partial
     assert partial_result.request == ask("as it is")
     assert worker.pid not in (None, os.getpid())
@@ -104,9 +105,9 @@ def test_a_job_runs_in_another_process_and_its_result_is_in_the_store(jobs, stor
 
 
 def test_one_process_serves_all_jobs(jobs, worker, ask):
-    end_of(jobs, jobs.submit(ask("one"), "ann").key)
+    end_of(jobs, jobs.submit(resolve(ask("one")), "ann").key)
     pid = worker.pid
-    end_of(jobs, jobs.submit(ask("two"), "ann").key)
+    end_of(jobs, jobs.submit(resolve(ask("two")), "ann").key)
     assert worker.pid == pid
 
 
@@ -119,7 +120,7 @@ def test_one_process_serves_all_jobs(jobs, worker, ask):
     ids=["plain", "unforeseen"],
 )
 def test_what_is_raised_there_is_told_as_if_it_were_here(jobs, ask, caplog, prompt, words, place):
-    failed = end_of(jobs, jobs.submit(ask(prompt), "ann").key)
+    failed = end_of(jobs, jobs.submit(resolve(ask(prompt)), "ann").key)
     assert (failed.state, words in failed.error) == ("failed", True)
     assert failed.progress.partial is not None
     unforeseen = [r for r in caplog.records if r.exc_info]
@@ -142,7 +143,9 @@ def test_what_is_raised_there_is_told_as_if_it_were_here(jobs, ask, caplog, prom
 )
 def test_a_death_fails_its_job_and_no_other(jobs, store, worker, ask, model, prompt, how):
     store.put(random_result())
-    key, other = (jobs.submit(ask(text), who).key for text, who in ((prompt, "ann"), ("x", "bob")))
+    key, other = (
+        jobs.submit(resolve(ask(text)), who).key for text, who in ((prompt, "ann"), ("x", "bob"))
+    )
     failed = end_of(jobs, key)
     assert failed.state == "failed"
     assert how.format(model) in failed.error
@@ -154,15 +157,15 @@ def test_a_death_fails_its_job_and_no_other(jobs, store, worker, ask, model, pro
 
 
 def test_what_dies_by_the_fast_way_is_tried_once_more_by_the_definition(jobs, ask):
-    key = jobs.submit(ask("by the fast way: exit with 1"), "ann").key
+    key = jobs.submit(resolve(ask("by the fast way: exit with 1")), "ann").key
     assert end_of(jobs, key).state == "done"
-    assert deaths.reason(ask("another prompt"))
+    assert deaths.reason(resolve(ask("another prompt")))
 
 
 def test_what_the_system_kills_is_no_reason_to_leave_the_fast_way(jobs, ask):
     """By the definition it would take more memory still."""
-    assert end_of(jobs, jobs.submit(ask("die of SIGKILL"), "ann").key).state == "failed"
-    assert deaths.reason(ask("another prompt")) == ""
+    assert end_of(jobs, jobs.submit(resolve(ask("die of SIGKILL")), "ann").key).state == "failed"
+    assert deaths.reason(resolve(ask("another prompt"))) == ""
 
 
 def test_a_model_that_killed_one_is_measured_by_the_definition_and_says_why(tmp_path, store):
@@ -186,33 +189,33 @@ def test_a_model_that_killed_one_is_measured_by_the_definition_and_says_why(tmp_
 
 
 def test_another_version_of_torch_is_tried_by_the_fast_way_again(ask, monkeypatch):
-    assert deaths.note(ask("x"), "SIGSEGV")
-    assert not deaths.note(ask("x"), "SIGSEGV")
-    assert "(SIGSEGV)" in deaths.reason(ask("y"))
+    assert deaths.note(resolve(ask("x")), "SIGSEGV")
+    assert not deaths.note(resolve(ask("x")), "SIGSEGV")
+    assert "(SIGSEGV)" in deaths.reason(resolve(ask("y")))
     monkeypatch.setattr(deaths, "version", lambda name: "99")
-    assert deaths.reason(ask("y")) == ""
+    assert deaths.reason(resolve(ask("y"))) == ""
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "{}"])
 def test_a_note_that_cannot_be_read_is_none(ask, tmp_path, text):
-    deaths.note(ask("x"), "SIGSEGV")
+    deaths.note(resolve(ask("x")), "SIGSEGV")
     (note,) = (tmp_path / "home" / "deaths").iterdir()
     note.write_text(text)
-    assert deaths.reason(ask("x")) == ""
+    assert deaths.reason(resolve(ask("x"))) == ""
 
 
 def test_a_job_that_another_call_ended_is_done_all_the_same(jobs, worker, ask):
     """A page that asks what a model is may end the process too."""
-    key = jobs.submit(ask("as it is"), "ann").key
+    key = jobs.submit(resolve(ask("as it is")), "ann").key
     begun(jobs, key)
     with pytest.raises(ComputeError, match=r"ended by SIGSEGV while it computed, a fault"):
         worker.call(partial(mortal.do, ["die", "of", "SIGSEGV"]))
     assert end_of(jobs, key).state == "done"
-    assert deaths.reason(ask("as it is")) == ""
+    assert deaths.reason(resolve(ask("as it is"))) == ""
 
 
 def test_a_death_is_told_though_it_left_words_unread(jobs, worker, ask):
-    key = jobs.submit(ask("hold everything up"), "ann").key
+    key = jobs.submit(resolve(ask("hold everything up")), "ann").key
     begun(jobs, key)
     time.sleep(0.5)
     answers = []
@@ -227,7 +230,7 @@ def test_a_death_is_told_though_it_left_words_unread(jobs, worker, ask):
 
 
 def test_a_worker_that_is_stuck_gives_no_sign_of_life(jobs, store, ask):
-    key = jobs.submit(ask("sleep"), "ann").key
+    key = jobs.submit(resolve(ask("sleep")), "ann").key
     begun(jobs, key)
     noted = (store.root / FILE).read_text()
     time.sleep(2 * EVERY)
@@ -240,7 +243,7 @@ def test_a_worker_that_is_stuck_gives_no_sign_of_life(jobs, store, ask):
 
 def test_what_nobody_waits_for_ends_at_its_next_step(store, worker, ask):
     waiting = Jobs(store, partial(_wait, worker))
-    key = waiting.submit(ask("x"), "ann").key
+    key = waiting.submit(resolve(ask("x")), "ann").key
     until(lambda: (p := waiting.status(key).progress) and p.done > 3)
     pid = worker.pid
     waiting.leave(key, "ann")
@@ -254,7 +257,9 @@ def _wait(worker, request, store, *, device, progress):
 
 @pytest.mark.parametrize("fate", ["sleep", "hold everything up"])
 def test_what_is_stuck_in_one_step_is_ended_after_a_while(jobs, worker, ask, fate):
-    key, other = (jobs.submit(ask(text), who).key for text, who in ((fate, "ann"), ("x", "bob")))
+    key, other = (
+        jobs.submit(resolve(ask(text)), who).key for text, who in ((fate, "ann"), ("x", "bob"))
+    )
     begun(jobs, key)
     stuck = worker.pid
     jobs.leave(key, "ann")
@@ -262,11 +267,11 @@ def test_what_is_stuck_in_one_step_is_ended_after_a_while(jobs, worker, ask, fat
     assert (cancelled.state, cancelled.progress.partial is not None) == ("cancelled", True)
     assert end_of(jobs, other).state == "done"
     assert gone(stuck)
-    assert deaths.reason(ask(fate)) == ""
+    assert deaths.reason(resolve(ask(fate))) == ""
 
 
 def test_a_question_outlives_the_process_that_is_ended_for_another(jobs, worker, ask):
-    key = jobs.submit(ask("sleep"), "ann").key
+    key = jobs.submit(resolve(ask("sleep")), "ann").key
     begun(jobs, key)
     answers = []
     question = threading.Thread(
@@ -299,10 +304,11 @@ import mortal
 from coupling_core import Request, Store
 from coupling_core.serving.jobs import Jobs
 from coupling_core.measuring.worker import Worker
+from coupling_core.sources.resolved import resolve
 
 worker = Worker(modules=())
 jobs = Jobs(Store(), partial(worker.measure, by=mortal.measure))
-key = jobs.submit(Request(sys.argv[2], model=sys.argv[1], k=8, k_view=4), "ann").key
+key = jobs.submit(resolve(Request(sys.argv[2], model=sys.argv[1], k=8, k_view=4)), "ann").key
 while not (worker.pid and jobs.status(key).progress and jobs.status(key).progress.done == 3):
     time.sleep(0.01)
 print(worker.pid, flush=True)
@@ -351,12 +357,13 @@ from coupling_core import Request, Store
 from coupling_core.base import logs
 from coupling_core.serving.jobs import Jobs
 from coupling_core.measuring.worker import Worker
+from coupling_core.sources.resolved import resolve
 
 logs.set_up()
 worker = Worker(modules=())
 jobs = Jobs(Store(), partial(worker.measure, by=mortal.measure))
 for prompt in sys.argv[2:]:
-    key = jobs.submit(Request(prompt, model=sys.argv[1], k=8, k_view=4), "ann").key
+    key = jobs.submit(resolve(Request(prompt, model=sys.argv[1], k=8, k_view=4)), "ann").key
     while jobs.status(key).state in ("queued", "running"):
         time.sleep(0.01)
 """
@@ -427,9 +434,9 @@ def test_a_decoder_of_switch_is_measured_or_refused_whatever_it_does_to_its_proc
     jobs = Jobs(store, (worker := Worker()).measure)
     asked = Request((1, 2, 3), model=str(folder), k=4, stack="decoder")
     try:
-        ended = end_of(jobs, jobs.submit(asked, "ann", "cpu").key)
+        ended = end_of(jobs, jobs.submit(resolve(asked), "ann", "cpu").key)
         assert ended.state == "done" or "switch" in ended.error.lower(), ended.error
         small = Request((1, 2), model=str(tiny.folder(tmp_path / "tiny")), k=4)
-        assert end_of(jobs, jobs.submit(small, "ann", "cpu").key).state == "done"
+        assert end_of(jobs, jobs.submit(resolve(small), "ann", "cpu").key).state == "done"
     finally:
         worker.close()

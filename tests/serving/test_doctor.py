@@ -12,6 +12,7 @@ from coupling_core.base.settings import settings
 from coupling_core.measuring import deaths
 from coupling_core.serving import doctor
 from coupling_core.serving.doctor import examine
+from coupling_core.sources.resolved import resolve
 from coupling_core.store.disk import Store
 
 
@@ -92,7 +93,7 @@ def test_too_little_disk_and_memory_are_told(monkeypatch):
 def test_a_model_that_ended_a_process_is_told_with_the_note_to_delete(monkeypatch, tmp_path):
     only(monkeypatch, "models")
     request = Request("x", model=str(tiny.folder(tmp_path / "tiny")))
-    assert deaths.note(request, "SIGSEGV")
+    assert deaths.note(resolve(request), "SIGSEGV")
     (path,) = (tmp_path / "home" / "deaths").iterdir()
     (text,) = [text for state, text in found("models") if state == "note" and str(path) in text]
     assert text.startswith("LlamaForCausalLM (SIGSEGV) ended the process")

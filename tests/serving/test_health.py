@@ -16,6 +16,7 @@ from saying import saying
 from coupling_core.base.errors import ComputeError
 from coupling_core.serving import heartbeat
 from coupling_core.serving.heartbeat import FILE, STUCK, Heartbeat, problem
+from coupling_core.sources.resolved import resolve
 from coupling_core.store.disk import Store
 
 ROOT = Path(__file__).parents[2]
@@ -160,7 +161,7 @@ def test_the_queue_keeps_the_note(store):
         raise ComputeError("enough")
 
     jobs = Jobs(store, measure)
-    key = jobs.submit(Request("Any", model="smollm2-135m"), "ann").key
+    key = jobs.submit(resolve(Request("Any", model="smollm2-135m")), "ann").key
     for _ in range(200):
         if jobs.status(key).state == "failed" and not jobs.active():
             break

@@ -15,7 +15,7 @@ from coupling_core.base.records import Request
 from coupling_core.base.results import DepthResult, Progress
 from coupling_core.serving import jobs
 from coupling_core.serving.jobs import Jobs, Limits
-from coupling_core.sources.identity import identify
+from coupling_core.sources.resolved import resolve
 from coupling_core.store.disk import Store
 
 BLOCKS = 3
@@ -43,7 +43,7 @@ class Bench:
         progress: Callable[[Progress], None],
     ) -> DepthResult:
         self.calls.append((request, device))
-        result = random_result(request=request, identity=identify(request))
+        result = random_result(request=request, identity=resolve(request).identity)
         try:
             self._stop()
             for block in range(1, BLOCKS + 1):
@@ -128,7 +128,7 @@ def test_a_job_runs_from_queue_to_store(
     queue: Jobs, bench: Bench, store: Store, request_: Request
 ) -> None:
     before = time.monotonic()
-    key = queue.submit(request_, "ann", "cpu").key
+    key = queue.submit(resolve(request_), "ann", "cpu").key
     bench.start()
     running = queue.status(key)
     assert (running.state, running.place, running.owners) == ("running", 0, 1)
@@ -144,11 +144,11 @@ def test_a_job_runs_from_queue_to_store(
 def test_what_is_stored_is_done_at_once(
     queue: Jobs, bench: Bench, store: Store, request_: Request
 ) -> None:
-    larger = random_result(request=replace(request_, k_view=6), identity=identify(request_))
+    larger = random_result(request=replace(request_, k_view=6), identity=resolve(request_).identity)
     store.put(larger)
-    status = queue.submit(request_, "ann")
+    status = queue.submit(resolve(request_), "ann")
     assert (status.state, status.stored, status.seconds) == ("done", larger.key, 0)
-    assert status.key == store.key(request_, identify(request_)) != larger.key
+    assert status.key == store.key(request_, resolve(request_).identity) != larger.key
     assert queue.status(status.key) == status
     assert bench.calls == []
 
@@ -157,12 +157,12 @@ def test_one_thing_asked_twice_is_one_job(
     queue: Jobs, bench: Bench, model: Path, request_: Request, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(model.parent)
-    first = queue.submit(request_, "ann")
+    first = queue.submit(resolve(request_), "ann")
     bench.start()
-    second = queue.submit(replace(request_, model="model", k=7), "bob")
+    second = queue.submit(resolve(replace(request_, model="model", k=7)), "bob")
     assert second.key == first.key
     assert (second.state, second.owners) == ("running", 2)
-    assert queue.submit(request_, "bob").owners == 2
+    assert queue.submit(resolve(request_), "bob").owners == 2
     bench.finish()
     assert len(bench.calls) == 1
 
@@ -174,7 +174,7 @@ def test_many_threads_asking_at_once_are_one_job(
 
     def ask(owner: str) -> None:
         barrier.wait(PATIENCE)
-        queue.submit(request_, owner)
+        queue.submit(resolve(request_), owner)
 
     threads = [threading.Thread(target=ask, args=(str(i),)) for i in range(8)]
     for thread in threads:
@@ -188,7 +188,7 @@ def test_many_threads_asking_at_once_are_one_job(
 
 def test_the_queue_is_first_come_first_served(queue: Jobs, bench: Bench, request_: Request) -> None:
     asked = others(request_, 3)
-    keys = [queue.submit(request, "ann").key for request in asked]
+    keys = [queue.submit(resolve(request), "ann").key for request in asked]
     bench.start()
     assert [status.key for status in queue.active()] == keys
     assert [status.place for status in queue.active()] == [0, 1, 2]
@@ -203,12 +203,14 @@ def test_owners_take_turns(queue: Jobs, bench: Bench, request_: Request) -> None
     asked = others(request_, 8)
     by = {0: "ann", 1: "ann", 2: "ann", 3: "ann", 4: "bob", 5: "bob", 6: "cid"}
     for number, owner in by.items():
-        queue.submit(asked[number], owner)
+        queue.submit(resolve(asked[number]), owner)
     bench.start()
     expected = [0, 4, 6, 1, 5, 2, 3]  # ann's first runs already, then one of each, and again
     assert [s.request for s in queue.active()] == [asked[i] for i in expected]
     assert [s.place for s in queue.active()] == list(range(7))
-    assert queue.submit(asked[7], "dora").place == 3  # after those who have waited for a turn
+    assert (
+        queue.submit(resolve(asked[7]), "dora").place == 3
+    )  # after those who have waited for a turn
     bench.finish()
     assert [r for r, _ in bench.calls] == [asked[i] for i in (0, 4, 6, 7, 1, 5, 2, 3)]
 
@@ -218,9 +220,9 @@ def test_a_job_of_several_owners_goes_when_it_is_the_turn_of_any(
 ) -> None:
     asked = others(request_, 3)
     for request in asked:
-        queue.submit(request, "ann")
+        queue.submit(resolve(request), "ann")
     bench.start()
-    assert queue.submit(asked[2], "bob").place == 1
+    assert queue.submit(resolve(asked[2]), "bob").place == 1
     bench.finish()
     assert [r for r, _ in bench.calls] == [asked[0], asked[2], asked[1]]
 
@@ -230,13 +232,13 @@ def test_who_asks_time_and_again_keeps_nobody_waiting(
 ) -> None:
     asked = others(request_, 6)
     for number in (0, 1, 2):
-        queue.submit(asked[number], "ann")
-    queue.submit(asked[3], "bob")
+        queue.submit(resolve(asked[number]), "ann")
+    queue.submit(resolve(asked[3]), "bob")
     bench.start()
     bench.step(BLOCKS)
     bench.release()  # ann's first ends
     bench.start()
-    queue.submit(asked[4], "bob")  # asks again while his first runs
+    queue.submit(resolve(asked[4]), "bob")  # asks again while his first runs
     bench.finish()
     assert [r for r, _ in bench.calls] == [asked[i] for i in (0, 3, 1, 4, 2)]
 
@@ -247,25 +249,25 @@ def limited(store: Store, bench: Bench, **limits: int) -> Jobs:
 
 def test_a_full_queue_takes_on_no_more(store: Store, bench: Bench, request_: Request) -> None:
     queue, asked = limited(store, bench, waiting=2), others(request_, 4)
-    queue.submit(asked[0], "ann")
+    queue.submit(resolve(asked[0]), "ann")
     bench.start()
     for request in asked[1:3]:
-        queue.submit(request, "ann")
+        queue.submit(resolve(request), "ann")
     with pytest.raises(InputError, match="the queue is full: 2 jobs wait already"):
-        queue.submit(asked[3], "bob")
-    assert queue.submit(asked[2], "bob").owners == 2  # to join costs nothing
+        queue.submit(resolve(asked[3]), "bob")
+    assert queue.submit(resolve(asked[2]), "bob").owners == 2  # to join costs nothing
     bench.finish()
 
 
 def test_an_owner_has_so_many_jobs_at_a_time(store: Store, bench: Bench, request_: Request) -> None:
     queue, asked = limited(store, bench, per_owner=2), others(request_, 4)
-    keys = [queue.submit(request, "ann").key for request in asked[:2]]
+    keys = [queue.submit(resolve(request), "ann").key for request in asked[:2]]
     bench.start()
     with pytest.raises(InputError, match="2 of your jobs are under way"):
-        queue.submit(asked[2], "ann")
-    queue.submit(asked[2], "bob")
+        queue.submit(resolve(asked[2]), "ann")
+    queue.submit(resolve(asked[2]), "bob")
     queue.leave(keys[1], "ann")
-    queue.submit(asked[3], "ann")
+    queue.submit(resolve(asked[3]), "ann")
     bench.finish()
 
 
@@ -275,14 +277,14 @@ def test_an_owner_starts_so_many_jobs_an_hour(
     queue, asked = limited(store, bench, per_hour=2), others(request_, 5)
     bench.finish()
     for request in asked[:2]:
-        queue.submit(request, "ann")
+        queue.submit(resolve(request), "ann")
     bench.finish()
     with pytest.raises(InputError, match=r"2 jobs within the hour.*the next one in 60 min"):
-        queue.submit(asked[2], "ann")
-    queue.submit(asked[0], "ann")  # what is stored costs nothing
-    queue.submit(asked[2], "bob")
+        queue.submit(resolve(asked[2]), "ann")
+    queue.submit(resolve(asked[0]), "ann")  # what is stored costs nothing
+    queue.submit(resolve(asked[2]), "bob")
     monkeypatch.setattr(jobs, "HOUR", 0.0)
-    queue.submit(asked[3], "ann")
+    queue.submit(resolve(asked[3]), "ann")
     bench.finish()
 
 
@@ -292,7 +294,7 @@ def test_turns_are_forgotten_in_the_end(
     monkeypatch.setattr(jobs, "OWNERS", 2)
     bench.finish()
     for number, request in enumerate(others(request_, 5)):
-        queue.submit(request, f"owner {number}")
+        queue.submit(resolve(request), f"owner {number}")
     bench.finish()
     assert list(queue._turns) == ["owner 3", "owner 4"]
 
@@ -300,33 +302,33 @@ def test_turns_are_forgotten_in_the_end(
 def test_leaving_the_program_does_not_wait_for_a_job(
     queue: Jobs, bench: Bench, request_: Request
 ) -> None:
-    queue.submit(request_, "ann")
+    queue.submit(resolve(request_), "ann")
     bench.start()
     assert [t.daemon for t in threading.enumerate() if t.name == "measuring"] == [True]
 
 
 def test_a_later_job_starts_a_worker_again(queue: Jobs, bench: Bench, request_: Request) -> None:
     first, second = others(request_, 2)
-    queue.submit(first, "ann")
+    queue.submit(resolve(first), "ann")
     bench.finish()
-    key = queue.submit(second, "ann").key
+    key = queue.submit(resolve(second), "ann").key
     bench.finish()
     assert queue.status(key).state == "done"
 
 
 def test_a_model_that_does_not_exist_is_refused_at_once(queue: Jobs, request_: Request) -> None:
     with pytest.raises(InputError, match="unknown"):
-        queue.submit(replace(request_, model="no-such-model"), "ann")
+        queue.submit(resolve(replace(request_, model="no-such-model")), "ann")
     assert queue.active() == []
 
 
 def test_a_removed_result_is_computed_again(
     queue: Jobs, bench: Bench, store: Store, request_: Request
 ) -> None:
-    key = queue.submit(request_, "ann").key
+    key = queue.submit(resolve(request_), "ann").key
     bench.finish()
     store.remove(key)
-    assert queue.submit(request_, "ann").state in ("queued", "running")
+    assert queue.submit(resolve(request_), "ann").state in ("queued", "running")
     bench.finish()
     assert len(bench.calls) == 2
 
@@ -335,7 +337,7 @@ def test_a_removed_result_is_computed_again(
 
 
 def test_progress_is_told_a_block_at_a_time(queue: Jobs, bench: Bench, request_: Request) -> None:
-    key = queue.submit(request_, "ann").key
+    key = queue.submit(resolve(request_), "ann").key
     bench.start()
     assert queue.status(key).progress is None
     bench.step(2)
@@ -351,8 +353,8 @@ def test_progress_is_told_a_block_at_a_time(queue: Jobs, bench: Bench, request_:
 
 
 def test_a_job_goes_on_for_those_who_stay(queue: Jobs, bench: Bench, request_: Request) -> None:
-    key = queue.submit(request_, "ann").key
-    queue.submit(request_, "bob")
+    key = queue.submit(resolve(request_), "ann").key
+    queue.submit(resolve(request_), "bob")
     queue.leave(key, "ann")
     queue.leave(key, "ann")
     queue.leave(key, "a stranger")
@@ -365,8 +367,8 @@ def test_a_job_nobody_waits_for_stops_at_its_next_block(
     queue: Jobs, bench: Bench, store: Store, request_: Request
 ) -> None:
     first, second = others(request_, 2)
-    key = queue.submit(first, "ann").key
-    waiting = queue.submit(second, "bob").key
+    key = queue.submit(resolve(first), "ann").key
+    waiting = queue.submit(resolve(second), "bob").key
     bench.start()
     bench.step(1)
     queue.leave(key, "ann")
@@ -377,7 +379,7 @@ def test_a_job_nobody_waits_for_stops_at_its_next_block(
     assert cancelled.progress.done == 2
     assert np.isfinite(cancelled.progress.partial.jacobian_norm).all()
     assert cancelled.seconds == queue.status(key).seconds > 0
-    assert store.find(first, identify(first)) is None
+    assert store.find(first, resolve(first).identity) is None
     assert queue.status(waiting).state == "done"
 
 
@@ -385,7 +387,7 @@ def test_a_queued_job_nobody_waits_for_never_runs(
     queue: Jobs, bench: Bench, request_: Request
 ) -> None:
     asked = others(request_, 3)
-    keys = [queue.submit(request, "ann").key for request in asked]
+    keys = [queue.submit(resolve(request), "ann").key for request in asked]
     bench.start()
     queue.leave(keys[1], "ann")
     cancelled = queue.status(keys[1])
@@ -399,10 +401,10 @@ def test_a_queued_job_nobody_waits_for_never_runs(
 def test_coming_back_before_the_next_block_saves_the_job(
     queue: Jobs, bench: Bench, request_: Request
 ) -> None:
-    key = queue.submit(request_, "ann").key
+    key = queue.submit(resolve(request_), "ann").key
     bench.start()
     queue.leave(key, "ann")
-    assert queue.submit(request_, "bob").owners == 1
+    assert queue.submit(resolve(request_), "bob").owners == 1
     bench.finish()
     assert queue.status(key).state == "done"
     assert len(bench.calls) == 1
@@ -411,7 +413,7 @@ def test_coming_back_before_the_next_block_saves_the_job(
 def test_coming_back_while_a_cancelled_job_unwinds_is_a_job_of_its_own(
     queue: Jobs, bench: Bench, request_: Request
 ) -> None:
-    key = queue.submit(request_, "ann").key
+    key = queue.submit(resolve(request_), "ann").key
     bench.start()
     bench.unwind.clear()
     queue.leave(key, "ann")
@@ -419,7 +421,7 @@ def test_coming_back_while_a_cancelled_job_unwinds_is_a_job_of_its_own(
     assert bench.unwinding.wait(PATIENCE)
     assert queue.status(key).state == "cancelled"
     assert queue.active() == []
-    again = queue.submit(request_, "bob")
+    again = queue.submit(resolve(request_), "bob")
     assert (again.state, again.place, again.owners) == ("queued", 1, 1)
     bench.unwind.set()
     bench.finish()
@@ -430,7 +432,7 @@ def test_coming_back_while_a_cancelled_job_unwinds_is_a_job_of_its_own(
 def test_what_is_finished_is_saved_though_nobody_waits(
     queue: Jobs, bench: Bench, store: Store, request_: Request
 ) -> None:
-    key = queue.submit(request_, "ann").key
+    key = queue.submit(resolve(request_), "ann").key
     bench.start()
     bench.step(BLOCKS)
     queue.leave(key, "ann")
@@ -467,7 +469,7 @@ def test_a_failure_is_told_in_plain_words(
     logged: bool,
 ) -> None:
     bench.error = error
-    key = queue.submit(request_, "ann").key
+    key = queue.submit(resolve(request_), "ann").key
     with caplog.at_level(logging.ERROR):
         bench.finish()
     failed = queue.status(key)
@@ -481,11 +483,11 @@ def test_the_worker_outlives_a_failure_and_tries_again(
     queue: Jobs, bench: Bench, request_: Request
 ) -> None:
     bench.error = ComputeError("no luck")
-    first, second = (queue.submit(request, "ann").key for request in others(request_, 2))
+    first, second = (queue.submit(resolve(request), "ann").key for request in others(request_, 2))
     bench.finish()
     assert queue.status(first).state == queue.status(second).state == "failed"
     bench.error = None
-    assert queue.submit(others(request_, 1)[0], "ann").key == first
+    assert queue.submit(resolve(others(request_, 1)[0]), "ann").key == first
     bench.finish()
     assert (queue.status(first).state, queue.status(first).error) == ("done", "")
 
@@ -498,10 +500,10 @@ def test_only_the_latest_ended_jobs_are_remembered(
 ) -> None:
     monkeypatch.setattr(jobs, "KEPT", 3)
     asked = others(request_, 6)
-    keys = [queue.submit(request, "ann").key for request in asked[:4]]
+    keys = [queue.submit(resolve(request), "ann").key for request in asked[:4]]
     bench.finish()
     for again in (asked[2], asked[4], asked[5]):
-        queue.submit(again, "ann")
+        queue.submit(resolve(again), "ann")
         bench.finish()
     assert [queue.status(key) is not None for key in keys] == [False, False, True, False]
     assert queue.status("unknown") is None

@@ -19,7 +19,7 @@ from coupling_core.measuring.probe import probe
 from coupling_core.serving.jobs import Jobs
 from coupling_core.sources import hub
 from coupling_core.sources.hub import blobs, cache, naming
-from coupling_core.sources.identity import identify
+from coupling_core.sources.resolved import resolve
 
 PROMPT = "The cat sat on the mat"
 SEEDS = {"main": 2, "step0": 0, "step1000": 1}
@@ -118,7 +118,7 @@ def test_a_commit_without_a_name_is_listed_by_itself(commits, tmp_path):
 
 def test_a_missing_revision_is_told_plainly_offline(commits):
     with pytest.raises(ComputeError) as failed:
-        identify(request(revision="step2"))
+        resolve(request(revision="step2"))
     assert str(failed.value) == (
         "hub model someone/tiny@step2 is not in the local cache, which has main, step0, step1000 "
         "of it, and HF_HUB_OFFLINE keeps the hub out of reach: unset it, or name a revision that "
@@ -367,7 +367,7 @@ def test_a_stopped_measurement_stops_its_download(server):
 def test_a_job_that_nobody_waits_for_stops_downloading(server):
     server.slow = WEIGHTS
     jobs = Jobs(Store())
-    key = jobs.submit(request(), "me").key
+    key = jobs.submit(resolve(request()), "me").key
 
     def until(condition):
         deadline = time.monotonic() + 10
@@ -618,7 +618,7 @@ def test_the_bar_counts_bytes_and_then_blocks():
 
 
 def test_only_the_config_is_fetched_to_probe_a_model(server):
-    found = probe(request(revision="step0"))
+    found = probe(resolve(request(revision="step0")))
     assert (found.name, found.blocks, found.causal) == (f"{REPO}@step0", 4, True)
     assert found.stored == "float32"
     assert server.fetched() == {"config.json"}
@@ -628,7 +628,7 @@ def test_only_the_config_is_fetched_to_probe_a_model(server):
 
 
 def test_a_probed_model_is_downloaded_like_any_other(server, folders):
-    probe(request())
+    probe(resolve(request()))
     found = measure(request()).singular_values
     assert found == pytest.approx(spectrum(folders["main"]), abs=ROUNDING)
 
@@ -636,8 +636,8 @@ def test_a_probed_model_is_downloaded_like_any_other(server, folders):
 def test_a_probe_of_what_the_hub_does_not_give_is_told(server):
     server.gated = True
     with pytest.raises(ComputeError, match="is gated: accept its terms"):
-        probe(request())
+        probe(resolve(request()))
     server.gated = False
     (server.folders["main"] / "config.json").unlink()
     with pytest.raises(ComputeError, match=r"has no config\.json"):
-        probe(request())
+        probe(resolve(request()))

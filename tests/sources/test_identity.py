@@ -21,8 +21,9 @@ from coupling_core.experiments import gallery
 from coupling_core.measuring.measure import find_stored
 from coupling_core.sources import identity
 from coupling_core.sources.file_hashes import _IDLE, folder_digest
-from coupling_core.sources.identity import Source, identify, locate
+from coupling_core.sources.identity import Source, locate
 from coupling_core.sources.identity_form import FORM, is_corrected
+from coupling_core.sources.resolved import resolve
 from coupling_core.store.request_key import make_key
 
 IDS = (5, 17, 42, 9)
@@ -126,7 +127,7 @@ def ask(folder):
 def test_every_file_that_loading_opens_belongs_to_the_hash(make, tmp_path):
     folder = make(tmp_path / "model")
     with opened(folder) as names:
-        load(ask(folder), "cpu")
+        load(resolve(ask(folder)), "cpu")
     assert {"config.json"} < names
     before = folder_digest(folder)
     for name in sorted(names - _IDLE):
@@ -159,14 +160,14 @@ def test_a_file_that_changes_gives_another_key_or_the_same_numbers(make, tmp_pat
     (folder / "README.md").write_text("# A model")
     (folder / "optimizer.pt").write_bytes(b"left over from training")
     (folder / "checkpoint-5").mkdir()
-    before, first = identify(ask(folder)), None
+    before, first = resolve(ask(folder)).identity, None
     for path in sorted(path for path in folder.iterdir() if path.is_file()):
         whole = path.read_bytes()
         if path.suffix == ".pt":
             path.write_bytes(b"changed")
         else:
             changed(path)
-        if identify(ask(folder)) == before:
+        if resolve(ask(folder)).identity == before:
             first = first or measure(ask(make(tmp_path / "again")))
             forget()  # or what was read before the change would be measured again
             assert same(measure(ask(folder)), first), path.name
@@ -175,9 +176,9 @@ def test_a_file_that_changes_gives_another_key_or_the_same_numbers(make, tmp_pat
 
 def test_a_new_file_that_a_tokenizer_may_read_is_another_model(tmp_path):
     folder = words(tmp_path / "model")
-    before, first = identify(request(folder)), measure(request(folder))
+    before, first = resolve(request(folder)).identity, measure(request(folder))
     (folder / "vocab.txt").write_text((folder / "vocab.txt").read_text().replace("cat", "dog"))
-    assert identify(request(folder)) != before
+    assert resolve(request(folder)).identity != before
     assert measure(request(folder)).token_ids.tolist() != first.token_ids.tolist()
 
 
@@ -187,11 +188,14 @@ def test_a_new_file_that_a_tokenizer_may_read_is_another_model(tmp_path):
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_field_of_a_folders_config_names_another_model(family, tmp_path):
     folder = tiny.folder(tmp_path / "m", family)
-    config, before = json.loads((folder / "config.json").read_text()), identify(request(folder))
+    config, before = (
+        json.loads((folder / "config.json").read_text()),
+        resolve(request(folder)).identity,
+    )
     assert len(config) > 15
     for name, value in config.items():
         (folder / "config.json").write_text(json.dumps(config | {name: mutated(value)}))
-        assert identify(request(folder)) != before, name
+        assert resolve(request(folder)).identity != before, name
 
 
 # ---- what is no part of a file's hash
@@ -277,7 +281,7 @@ def test_old_results_of_folders_and_rounded_weights_answer_nothing_and_stay(tmp_
 def test_what_was_told_by_an_identity_keeps_its_key(kind, changes, is_new):
     model = {"hub": "coupling-explorer/mini-64", "gguf": "smollm2-135m"}[kind]
     revision = {"revision": "step0"} if kind == "hub" else {}
-    found = identify(Request("x", model=model, **revision, **changes))
+    found = resolve(Request("x", model=model, **revision, **changes)).identity
     assert found["kind"] == kind
     assert found.get("form") == (FORM if is_new else None)
 
@@ -290,10 +294,10 @@ def test_every_result_that_ships_answers_as_before():
         *gallery.training_requests(), *gallery.vision_requests(),
     ]  # fmt: skip
     digests = store.keys()
-    found = {make_key(each, identify(each)).digest for each in asked}
+    found = {make_key(each, resolve(each).identity).digest for each in asked}
     assert len(asked) == 195
     assert found == digests.keys()
-    assert find_stored(asked[0], store, identify(asked[0])) is not None
+    assert find_stored(resolve(asked[0]), store) is not None
 
 
 # --- what was measured wrongly before
@@ -320,12 +324,11 @@ def test_what_was_measured_wrongly_before_has_another_key(config, is_new):
 def test_a_mixture_of_experts_of_the_hub_is_measured_anew(tmp_path, monkeypatch):
     asked = Request("a text", model="owner/model")
     source = Source("hub", "model", "owner/model", "0" * 40)
-    monkeypatch.setattr(identity, "locate", lambda _: source)
     monkeypatch.setattr(identity.hub, "snapshot", lambda *_: tmp_path)
     keys = []
     for config in ({"model_type": "llama"}, {"model_type": "mixtral", "num_local_experts": 8}):
         (tmp_path / "config.json").write_text(json.dumps(config))
-        keys.append(make_key(asked, identity.identify(asked)).digest)
+        keys.append(make_key(asked, identity.identity_of(source, asked)).digest)
     assert (
         keys[0] == make_key(asked, {"kind": "hub", "digest": "0" * 40, "id": "owner/model"}).digest
     )

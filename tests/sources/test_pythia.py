@@ -15,6 +15,7 @@ from coupling_core.engine.loading import load, loading
 from coupling_core.engine.loading.keeping import Kept
 from coupling_core.measuring.probe import probe
 from coupling_core.sources import hub
+from coupling_core.sources.resolved import resolve
 
 REPO = "EleutherAI/pythia-70m"
 STEPS = ("step0", "step128", "step1000")
@@ -79,7 +80,7 @@ def test_a_streamed_revision_stays_in_half_precision(
     whole = measure(request)
     loading.forget()
     monkeypatch.setattr(loading, "usable_memory", lambda device: 0)
-    held = load(request).model
+    held = load(resolve(request)).model
     assert held.gpt_neox.embed_in.weight.dtype == torch.float16
     assert held.gpt_neox.rotary_emb.inv_freq.dtype == torch.float32
     streamed = measure(request)
@@ -88,7 +89,7 @@ def test_a_streamed_revision_stays_in_half_precision(
 
 
 def test_masks_are_not_told_as_weights(folders: dict[str, Path]) -> None:
-    assert probe(Request(PROMPT, model=str(folders["step0"]))).stored == "float16"
+    assert probe(resolve(Request(PROMPT, model=str(folders["step0"])))).stored == "float16"
 
 
 # ---- offline

@@ -8,7 +8,7 @@ import pytest
 
 from coupling_core import Request
 from coupling_core.sources.prompts import read_file
-from coupling_core.sources.tokens import tokenize
+from coupling_core.sources.resolved import resolve
 
 FILE = Path(__file__).parents[2] / "sweeps" / "prompts.jsonl"
 ROWS = [json.loads(line) for line in FILE.read_text(encoding="utf-8").splitlines()]
@@ -31,7 +31,7 @@ def test_they_are_read_with_all_that_is_known_of_them():
 
 @pytest.mark.real
 def test_they_are_short_and_long():
-    lengths = [len(tokenize(Request(row["prompt"])).ids) for row in ROWS]
+    lengths = [len(resolve(Request(row["prompt"])).tokens.ids) for row in ROWS]
     assert min(lengths) <= 6
     assert max(lengths) >= 40
     assert all(not row["prompt"].endswith(" ") for row in ROWS)

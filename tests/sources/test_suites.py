@@ -12,7 +12,7 @@ from coupling_core.engine.loading import loading
 from coupling_core.engine.loading.keeping import Kept
 from coupling_core.sources import hub
 from coupling_core.sources.hub import cache
-from coupling_core.sources.identity import identify
+from coupling_core.sources.resolved import resolve
 from coupling_core.sources.suites import (
     MINI_STEPS,
     PYTHIA_STEPS,
@@ -21,7 +21,6 @@ from coupling_core.sources.suites import (
     step_of,
     suites,
 )
-from coupling_core.sources.tokens import tokenize
 
 OWN = "coupling-explorer/mini-64"
 NAMES = ("step0", "step16", "step4000", "main")
@@ -115,10 +114,10 @@ def test_a_shipped_checkpoint_is_measured_without_a_hub(
 
 
 def test_its_tokens_are_known_before_it_is_loaded(shipped: dict[str, str]) -> None:
-    tokens = tokenize(request("step16"))
+    tokens = resolve(request("step16")).tokens
     assert tokens is not None
     assert "".join(tokens.texts) == PROMPT
-    assert tokenize(request("step8")) is None
+    assert resolve(request("step8")).tokens is None
 
 
 def test_what_there_is_of_it_is_told(shipped: dict[str, str]) -> None:
@@ -127,14 +126,14 @@ def test_what_there_is_of_it_is_told(shipped: dict[str, str]) -> None:
     assert suite.known() == (0, 8, 16, 4000)
     assert suite.losses() == {0: 5.5}
     assert [r.name for r in hub.revisions(OWN)] == ["main", "step0", "step8", "step16", "step4000"]
-    assert identify(request("step8"))["digest"] == "8" * 40
+    assert resolve(request("step8")).identity["digest"] == "8" * 40
 
 
 def test_nothing_is_known_of_what_was_never_made(server: FakeHub) -> None:
     suite = replace(find_suite("mini-64"), repo="coupling-explorer/mini-96")
     assert (suite.here(), suite.known(), suite.losses()) == ((), (), {})
     with pytest.raises(ComputeError) as failed:
-        identify(suite.request(Request(PROMPT), 8))
+        resolve(suite.request(Request(PROMPT), 8))
     assert str(failed.value) == (
         "the weights of coupling-explorer/mini-96@step8 are not on this disk: "
         "`coupling suite train mini-96` makes them"
@@ -155,7 +154,7 @@ def test_weights_that_did_not_come_with_the_program_are_to_be_made(
 
 def test_a_step_that_no_checkpoint_was_written_at_is_told(shipped: dict[str, str]) -> None:
     with pytest.raises(ComputeError) as failed:
-        identify(request("step9"))
+        resolve(request("step9"))
     assert str(failed.value) == (
         "model coupling-explorer/mini-64 has no revision 'step9', the nearest are step8 and "
         "step16: `coupling models --revisions coupling-explorer/mini-64` lists those it has"

@@ -4,7 +4,7 @@ import tiny
 
 from coupling_core import Request
 from coupling_core.engine.loading import load
-from coupling_core.sources.tokens import tokenize
+from coupling_core.sources.resolved import resolve
 
 
 def test_a_tokenizer_that_pads_and_cuts_gives_the_prompt_as_it_is(tmp_path):
@@ -15,4 +15,4 @@ def test_a_tokenizer_that_pads_and_cuts_gives_the_prompt_as_it_is(tmp_path):
     tokenizer.enable_padding(length=60)
     tokenizer.save(str(folder / "tokenizer.json"))
     asked = Request(tiny.TEXT, model=str(folder))
-    assert list(tokenize(asked).ids) == load(asked, "cpu").encode(tiny.TEXT) == whole
+    assert list(resolve(asked).tokens.ids) == load(resolve(asked), "cpu").encode(tiny.TEXT) == whole

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from coupling_core import Request
 from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.sources.file_hashes import is_sealed, seal
-from coupling_core.sources.identity import identify
-from coupling_core.sources.tokens import tokenize
+from coupling_core.sources.resolved import resolve
 from coupling_core.store.archive import SUFFIX, encode
 from coupling_core.store.disk import Store
 from coupling_core.store.packs import pack, unpack
@@ -139,14 +138,14 @@ def long_ago(monkeypatch):
 
 def test_a_damaged_memory_of_hashes_never_names_another_model(model, tmp_path, long_ago):
     request = Request("x", model=str(model))
-    expected, memory = identify(request), tmp_path / "home" / "hashes.json"
+    expected, memory = resolve(request).identity, tmp_path / "home" / "hashes.json"
     whole = memory.read_bytes()
     assert str(model / "model.safetensors") in json.loads(whole)["files"]
 
     @random_damage(150)
     def identity_is_right(flips, cut, tail):
         memory.write_bytes(damaged(whole, flips, cut, tail))
-        assert identify(request) == expected
+        assert resolve(request).identity == expected
 
     identity_is_right()
 
@@ -154,17 +153,17 @@ def test_a_damaged_memory_of_hashes_never_names_another_model(model, tmp_path, l
 @pytest.mark.parametrize("text", ["[]", "{}", '{"files": [], "sha256": 1}', "null", "\udcff"])
 def test_another_memory_of_hashes_is_forgotten(text, model, tmp_path, long_ago):
     request = Request("x", model=str(model))
-    expected, memory = identify(request), tmp_path / "home" / "hashes.json"
+    expected, memory = resolve(request).identity, tmp_path / "home" / "hashes.json"
     memory.write_text(text, errors="surrogateescape")
-    assert identify(request) == expected
+    assert resolve(request).identity == expected
     assert json.loads(memory.read_text())["files"]
 
 
 def test_a_hash_is_remembered_and_used(model, tmp_path, long_ago, monkeypatch):
     request = Request("x", model=str(model))
-    expected = identify(request)
+    expected = resolve(request).identity
     monkeypatch.setattr("hashlib.file_digest", None)
-    assert identify(request) == expected
+    assert resolve(request).identity == expected
 
 
 def test_a_file_of_the_same_size_and_time_is_another_file(model, tmp_path, long_ago):
@@ -172,18 +171,18 @@ def test_a_file_of_the_same_size_and_time_is_another_file(model, tmp_path, long_
     folder, weights = tmp_path / "copy", "model.safetensors"
     tiny.folder(folder)
     then = (folder / weights).stat()
-    first = identify(Request("x", model=str(folder)))
+    first = resolve(Request("x", model=str(folder))).identity
     data = bytearray((folder / weights).read_bytes())
     data[-1] ^= 1
     (folder / weights).write_bytes(data)
     os.utime(folder / weights, ns=(then.st_atime_ns, then.st_mtime_ns))
     assert (folder / weights).stat().st_mtime_ns == then.st_mtime_ns
-    assert identify(Request("x", model=str(folder)))["digest"] != first["digest"]
+    assert resolve(Request("x", model=str(folder))).identity["digest"] != first["digest"]
 
 
 def test_a_file_that_was_just_written_is_not_remembered(model, tmp_path):
     """Written again at once, with as many bytes, it may have the same times."""
-    identify(Request("x", model=str(tiny.folder(tmp_path / "new"))))
+    resolve(Request("x", model=str(tiny.folder(tmp_path / "new"))))
     assert not (tmp_path / "home" / "hashes.json").exists()
 
 
@@ -193,14 +192,14 @@ def test_a_damaged_tokenizer_of_a_converted_model_gives_no_tokens(tmp_path):
 
     request = Request(tiny.TEXT, model=str(file))
     tokenizer = prepare(str(file)) / "tokenizer.json"
-    whole, expected = tokenizer.read_bytes(), tokenize(request)
+    whole, expected = tokenizer.read_bytes(), resolve(request).tokens
     assert expected is not None
 
     @random_damage(50)
     def tokens_are_right(flips, cut, tail):
         changed = damaged(whole, flips, cut, tail)
         tokenizer.write_bytes(changed)
-        assert tokenize(request) == (expected if changed == whole else None)
+        assert resolve(request).tokens == (expected if changed == whole else None)
 
     tokens_are_right()
 
@@ -208,7 +207,7 @@ def test_a_damaged_tokenizer_of_a_converted_model_gives_no_tokens(tmp_path):
 def test_a_tokenizer_that_cannot_be_read_gives_no_tokens(tmp_path):
     folder = tiny.folder(tmp_path / "tiny")
     (folder / "tokenizer.json").write_text("{")
-    assert tokenize(Request("x", model=str(folder))) is None
+    assert resolve(Request("x", model=str(folder))).tokens is None
 
 
 def test_a_folder_is_sealed_by_what_it_holds(tmp_path):

@@ -13,7 +13,7 @@ from cases import content, random_result
 
 from coupling_core import Request, Store
 from coupling_core.base.errors import InputError
-from coupling_core.sources.identity import has_two_stacks, identify
+from coupling_core.sources.resolved import resolve
 from coupling_core.store import packs
 from coupling_core.store.archive import encode, load
 from coupling_core.store.packs import MANIFEST, unpack
@@ -146,7 +146,7 @@ def test_json_that_is_nested_without_end_is_told(tmp_path, target, run, folder):
     (tmp_path / "p.jsonl").write_text(DEEP)
     assert "line 1: expected JSON" in run("depth", "--prompts", "p.jsonl")[2]
     (folder / "config.json").write_text(DEEP)
-    assert not has_two_stacks(Request("x", model=str(folder)))
+    assert resolve(Request("x", model=str(folder))).config == {}
     assert run("depth", "--model", folder, "--prompt", "x")[0] == 1
 
 
@@ -177,11 +177,11 @@ def test_to_remove_a_link_leaves_what_it_leads_to(target, tmp_path):
 
 
 def test_a_linked_folder_of_weights_is_named_by_what_it_leads_to(folder, tmp_path):
-    before = identify(Request("x", model=str(folder)))["digest"]
+    before = resolve(Request("x", model=str(folder))).identity["digest"]
     other = tiny.folder(tmp_path / "other", seed=1)
     (folder / "model.safetensors").unlink()
     (folder / "model.safetensors").symlink_to(other / "model.safetensors")
-    assert identify(Request("x", model=str(folder)))["digest"] != before
+    assert resolve(Request("x", model=str(folder))).identity["digest"] != before
 
 
 @pytest.mark.parametrize("name", ["config.json", "model.safetensors"])

@@ -15,7 +15,7 @@ from coupling_core.base.records import Request
 from coupling_core.base.results import Progress, Result
 from coupling_core.measuring import deaths
 from coupling_core.measuring.measure import measure as really
-from coupling_core.sources.identity import identify
+from coupling_core.sources.resolved import resolve
 from coupling_core.store.disk import Store
 
 BLOCKS = 3
@@ -25,7 +25,7 @@ def measure(
     request: Request, store: Store, *, device: str | None, progress: Callable[[Progress], None]
 ) -> Result:
     """Tell a few steps, do what the prompt says, and store a result."""
-    result = random_result(request=request, identity=identify(request))
+    result = random_result(request=request, identity=resolve(request).identity)
     for block in range(1, BLOCKS + 1):
         progress(Progress("blocks", block, BLOCKS, result))
         time.sleep(0.11)
@@ -35,10 +35,15 @@ def measure(
     return result
 
 
+def is_fast(request: Request) -> bool:
+    """Whether its model has not ended a process before."""
+    return not deaths.reason(resolve(request))
+
+
 def do(words: list[str], request: Request | None = None) -> str:
     """Whatever it is, in the thread that is asked."""
     match words:
-        case ["by", "the", "fast", "way:", *rest] if request and not deaths.reason(request):
+        case ["by", "the", "fast", "way:", *rest] if request and is_fast(request):
             do(rest)
         case ["die", "of", name]:
             signal.raise_signal(signal.Signals[name])
@@ -75,7 +80,7 @@ def measure_really(
     def report(step: Progress) -> None:
         if progress:
             progress(step)
-        if step.stage == "blocks" and not deaths.reason(request):
+        if step.stage == "blocks" and is_fast(request):
             signal.raise_signal(signal.SIGSEGV)
 
     return really(request, store, device=device, progress=report)

@@ -25,6 +25,7 @@ from coupling_core.base.results import DepthResult, Progress
 from coupling_core.base.writing import TEMPORARY
 from coupling_core.measuring.measure import measure
 from coupling_core.serving.heartbeat import problem
+from coupling_core.sources.resolved import resolve
 from coupling_core.store.archive import encode
 from coupling_core.store.disk import Store
 
@@ -203,7 +204,7 @@ def compute_while_the_disk_is_full(root: Path) -> None:
     jobs, fills = Jobs(store, measure_slowly), False
 
     def outcome(request: Request) -> Any:
-        key = jobs.submit(request, "ann", "cpu").key
+        key = jobs.submit(resolve(request), "ann", "cpu").key
         while (status := jobs.status(key)).state in ("queued", "running"):
             time.sleep(0.01)
         while thread := next((t for t in threading.enumerate() if t.name == "measuring"), None):

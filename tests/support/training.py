@@ -8,7 +8,7 @@ from cases import SCORES, planted, trajectory_result
 from coupling_core import Request, Store
 from coupling_core.analysis.by_step import path_request
 from coupling_core.sources.hub import cache
-from coupling_core.sources.identity import identify
+from coupling_core.sources.resolved import resolve
 from coupling_core.sources.suites import Suite
 
 SUITE = Suite("tiny", "someone/tiny", "Tiny run", (0, 1, 2, 4))
@@ -41,12 +41,12 @@ def scores(step):
 
 def depth_of(step):
     asked = SUITE.request(REQUEST, step)
-    return planted(scores(step), request=asked, identity=identify(asked))
+    return planted(scores(step), request=asked, identity=resolve(asked).identity)
 
 
 def paths_of(step, **changes):
     asked = path_request(SUITE.request(REQUEST, step))
-    return trajectory_result(seed=step, request=asked, identity=identify(asked), **changes)
+    return trajectory_result(seed=step, request=asked, identity=resolve(asked).identity, **changes)
 
 
 def stored(root):

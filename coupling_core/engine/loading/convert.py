@@ -12,7 +12,7 @@ from coupling_core.base.records import Request
 from coupling_core.engine.loading.reading import read_whole
 from coupling_core.engine.loading.words import plain_errors, quiet
 from coupling_core.sources.file_hashes import seal
-from coupling_core.sources.identity import ALIASES, Source, locate
+from coupling_core.sources.identity import ALIASES, Source, digest_now, locate
 
 
 def prepare(name: str) -> Path:
@@ -82,7 +82,7 @@ def require_shipped(source: Source) -> None:
     place = Path(source.location)
     if not place.exists():
         raise ComputeError(f"the package that ships {alias.name} is missing: `{alias.install}`")
-    found = _digest_now(source)
+    found = digest_now(source)
     if found != alias.sha256:
         raise ComputeError(
             f"{place} has sha256 {found[:12]}… instead of {alias.sha256[:12]}…: "
@@ -92,9 +92,5 @@ def require_shipped(source: Source) -> None:
 
 def _require_same(source: Source) -> None:
     """Refuse what came of a file that was replaced while it was read."""
-    if _digest_now(source) != source.digest:
+    if digest_now(source) != source.digest:
         raise ComputeError(f"{source.location} changed while it was converted: try again")
-
-
-def _digest_now(source: Source) -> str:
-    return locate(Request(prompt="-", model=source.location)).digest

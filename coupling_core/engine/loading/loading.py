@@ -41,7 +41,8 @@ from coupling_core.engine.loading.weights import is_quantised
 from coupling_core.engine.loading.words import plain_errors, quiet
 from coupling_core.engine.out_of_memory import when_short
 from coupling_core.sources import hub
-from coupling_core.sources.identity import Source, locate
+from coupling_core.sources.identity import Source
+from coupling_core.sources.resolved import Resolved
 
 FLOAT32_BYTES = 4
 SPARE = 0.3
@@ -56,17 +57,17 @@ _log = logging.getLogger(__name__)
 
 
 def load(
-    request: Request,
+    asked: Resolved,
     device: str | None = None,
     report: Report | None = None,
     *,
     streamed: bool | None = None,
 ) -> LoadedModel:
-    """Load the request's model, or hand it out where it is kept in memory (see `keeping`).
+    """Load a request's model, or hand it out where it is kept in memory (see `keeping`).
 
     Args:
-        request: names the model, its revision, precision, quantisation, and the seed of an
-            untrained twin.
+        asked: names the model, its revision, precision, quantisation, and the seed of an untrained
+            twin.
         device: where it computes; None takes CUDA where there is one, then MPS, then the CPU.
         report: told while a hub model is downloaded, and once a GGUF file is converted; an
             exception it raises stops the loading.
@@ -74,10 +75,10 @@ def load(
             time; None does so where float32 weights would not fit. The numbers are the same.
 
     Raises:
-        InputError: where the request names no model.
+        InputError: where there is no such device, or no model to load.
         ComputeError: where downloading or loading fails.
     """
-    place, source = choose_device(device), locate(request)
+    request, source, place = asked.request, asked.files, choose_device(device)
     key = Key.of(source, request, place, streamed)
     with _lock:
         if source.is_converted and (found := _kept.get(key)):
@@ -106,15 +107,15 @@ def within_reach(device: torch.device) -> int:
     return _kept.within_reach(device)
 
 
-def give_way(request: Request, device: torch.device, needed: int) -> None:
+def give_way(asked: Resolved, device: torch.device, needed: int) -> None:
     """Let go of kept models other than the request's until it has the memory that it needs.
 
     Args:
-        request: what is to be measured.
+        asked: what is to be measured.
         device: where it computes.
         needed: bytes, with those of its model.
     """
-    _kept.give_way(device, needed, Key.of(locate(request), request, device))
+    _kept.give_way(device, needed, Key.of(asked.files, asked.request, device))
 
 
 def _load(

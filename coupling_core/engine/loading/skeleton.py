@@ -99,10 +99,8 @@ def stored_precision(source: Source, config: Any) -> str:
     """
     if source.kind == "gguf":
         return "GGUF, read as float32"
-    is_hub = source.kind == "hub"
     with plain_errors(source):
-        place = hub.snapshot(source.location, source.digest) if is_hub else source.converted
-        formats = list(stored_weights(place, config))
+        formats = list(stored_weights(source.folder, config))
     named = str(getattr(config, "dtype", None) or "unknown").removeprefix("torch.")
     return ", ".join(sorted(_FORMATS.get(name, name) for name in formats)) or named
 

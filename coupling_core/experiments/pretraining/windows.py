@@ -25,6 +25,7 @@ from coupling_core.experiments.pretraining.corpus import corpus
 from coupling_core.experiments.pretraining.plans import PLANS
 from coupling_core.measuring.measure import measure
 from coupling_core.sources import hub
+from coupling_core.sources.resolved import resolve
 from coupling_core.sources.suites import DEFAULT_K, Suite, find_suite
 
 COUNT = 40
@@ -76,7 +77,7 @@ def measure_windows(
 
 def _path_numbers(request: Request) -> dict[str, Any]:
     """Line-shape score and expodistance, without the linearised errors of a whole measurement."""
-    loaded = load(request)
+    loaded = load(resolve(request))
     reader = read(loaded.model, loaded.encode(request.prompt), device=loaded.device)
     states = walk(reader).states.double().cpu().numpy()
     return {

@@ -13,8 +13,8 @@ from coupling_core.base.images import is_image
 from coupling_core.base.records import DEFAULT_K, Kind, Request
 from coupling_core.experiments.sweeps.definition import Models, Sweep
 from coupling_core.sources.catalogue import CatalogueModel, catalogue
-from coupling_core.sources.identity import identify
 from coupling_core.sources.prompts import Origin, Prompt, load
+from coupling_core.sources.resolved import resolve
 from coupling_core.sources.suites import find_suite, require_steps
 from coupling_core.store.disk import Store
 from coupling_core.store.request_key import Key, make_key
@@ -255,7 +255,7 @@ def _measured(weights: Weights) -> Weights:
     from coupling_core.measuring.probe import probe  # torch
 
     try:
-        return replace(weights, width=probe(weights.request, rehearse=False).width or 0)
+        return replace(weights, width=probe(resolve(weights.request), rehearse=False).width or 0)
     except ComputeError as error:
         return replace(weights, problem=str(error))
 
@@ -263,6 +263,6 @@ def _measured(weights: Weights) -> Weights:
 def _found(asked: Request, family: str, suite: str = "", step: int | None = None) -> Weights:
     """Weights with who they are; one model that is out of reach does not end a sweep of many."""
     try:
-        return Weights(asked, identify(asked), "", family, suite, step)
+        return Weights(asked, resolve(asked).identity, "", family, suite, step)
     except ComputeError as error:
         return Weights(asked, {}, str(error), family, suite, step)

@@ -9,13 +9,13 @@ A new kind is one more line of `_COMPOSITIONS`.
 """
 
 from collections.abc import Callable
-from typing import Any
 
-from coupling_core.base.records import TOKEN_KINDS, Kind, Request
+from coupling_core.base.records import TOKEN_KINDS, Kind
 from coupling_core.base.results import Result
 from coupling_core.engine.loading import LoadedModel
 from coupling_core.measuring.kinds import depth, tokens, trajectory
 from coupling_core.measuring.kinds.common import Report
+from coupling_core.sources.resolved import Resolved
 
 __all__ = ["Report", "compose"]
 
@@ -26,14 +26,11 @@ _COMPOSITIONS: dict[Kind, Callable[..., Result]] = {
 }
 
 
-def compose(
-    request: Request, identity: dict[str, Any], loaded: LoadedModel, report: Report
-) -> Result:
+def compose(asked: Resolved, loaded: LoadedModel, report: Report) -> Result:
     """Measure what a request of any kind asks for.
 
     Args:
-        request: what to measure.
-        identity: who the model is.
+        asked: what to measure.
         loaded: that model, evaluating in float32.
         report: told at each step.
 
@@ -41,4 +38,4 @@ def compose(
         InputError: where the request cannot be met by this model.
         ComputeError: where the computing fails.
     """
-    return _COMPOSITIONS[request.kind](request, identity, loaded, report)
+    return _COMPOSITIONS[asked.request.kind](asked, loaded, report)

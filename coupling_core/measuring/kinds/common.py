@@ -5,24 +5,46 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from coupling_core.base.errors import InputError
-from coupling_core.base.records import Request
+from coupling_core.base.records import Request, Stack
 from coupling_core.base.results import Progress
 from coupling_core.engine import hardware, matrix_products
 from coupling_core.engine.jacobians.decode import Reader, read
 from coupling_core.engine.jacobians.stack_properties import Kind
 from coupling_core.engine.loading import LoadedModel
 from coupling_core.engine.passport import Passport, Sketch, plain, sketch
+from coupling_core.sources.resolved import Resolved
 
 Report = Callable[[Progress], None]
 
 
-def reading(request: Request, loaded: LoadedModel, reads: list[int] | Tensor) -> Reader:
-    """The model with the prompt that it reads; of what kind it is, is found out once."""
-    stack = request.stack
+def begin(asked: Resolved, loaded: LoadedModel) -> tuple[Reader, dict[str, Any]]:
+    """The model with the prompt that it reads, and the fields that a result of any kind has."""
+    reads = loaded.encode(asked.request.prompt)
+    reader = _reading(asked.request.stack, loaded, reads)
+    return reader, {
+        "key": "",
+        "request": _canonical(asked.request, reader.kind),
+        "identity": asked.identity,
+        "tokens": loaded.token_names(reads, reader.token_ids),
+        "token_ids": np.array(reader.token_ids),
+        "width": reader.width,
+        "provenance": _provenance(loaded, reader),
+    }
+
+
+def forward(request: Request, loaded: LoadedModel) -> tuple[list[int], dict[str, Any]]:
+    """What the model reads of a prompt, and the provenance that a result of it would begin with."""
+    reader = _reading(request.stack, loaded, loaded.encode(request.prompt))
+    return reader.token_ids, _provenance(loaded, reader)
+
+
+def _reading(stack: Stack | None, loaded: LoadedModel, reads: list[int] | Tensor) -> Reader:
+    """Of what kind the stack is, is found out once."""
     known = loaded.kinds.get(stack)
     reader = read(
         loaded.model, reads, stack=stack, device=loaded.device, kind=known, fast=loaded.fast
@@ -32,13 +54,7 @@ def reading(request: Request, loaded: LoadedModel, reads: list[int] | Tensor) ->
     return reader
 
 
-def forward(request: Request, loaded: LoadedModel) -> tuple[list[int], dict[str, Any]]:
-    """What the model reads of a prompt, and the provenance that a result of it would begin with."""
-    reader = reading(request, loaded, loaded.encode(request.prompt))
-    return reader.token_ids, provenance(loaded, reader)
-
-
-def provenance(loaded: LoadedModel, reader: Reader) -> dict[str, Any]:
+def _provenance(loaded: LoadedModel, reader: Reader) -> dict[str, Any]:
     """What is known before any Jacobian is taken."""
     return {
         "load_seconds": loaded.seconds,
@@ -73,7 +89,7 @@ def _sketch(tensor: Tensor) -> Sketch:
     return sketch(tensor.detach().to("cpu", torch.float32).numpy())
 
 
-def canonical(request: Request, kind: Kind) -> Request:
+def _canonical(request: Request, kind: Kind) -> Request:
     """The request as it is stored: where there is no final norm, both conventions have one key."""
     return request if kind.final_norm is not None else replace(request, final_norm="include")
 

@@ -12,28 +12,20 @@ from coupling_core.engine.jacobians.decode import Reader
 from coupling_core.engine.loading import LoadedModel
 from coupling_core.engine.pairs.token_coupling import Positions, pairs
 from coupling_core.engine.pairs.token_means import Means, every_jacobian
-from coupling_core.measuring.kinds.common import Report, canonical, kept_k, provenance, reading
+from coupling_core.measuring.kinds.common import Report, begin, kept_k
+from coupling_core.sources.resolved import Resolved
 
 
-def compose(
-    request: Request, identity: dict[str, Any], loaded: LoadedModel, report: Report
-) -> TokenResult:
+def compose(asked: Resolved, loaded: LoadedModel, report: Report) -> TokenResult:
     """Measure position by position; each report has the result so far."""
-    reads = loaded.encode(request.prompt)
-    reader = reading(request, loaded, reads)
+    request = asked.request
+    reader, about = begin(asked, loaded)
     blocks = _blocks(request, reader.n_blocks)
     fixed = None if request.kind == "self" else resolve_token(request.token, reader.n_tokens)
-    about = {
-        "key": "",
-        "request": canonical(request, reader.kind),
-        "identity": identity,
-        "tokens": loaded.token_names(reads, reader.token_ids),
-        "token_ids": np.array(reader.token_ids),
-        "width": reader.width,
+    about |= {
         "token": fixed or 0,
         "causal": reader.kind.causal,
         "block_count": reader.n_blocks,
-        "provenance": provenance(loaded, reader),
     }
     if blocks is None:
         return _means(request, reader, fixed, about, report)

@@ -8,40 +8,31 @@ import torch
 from torch import Tensor
 
 from coupling_core.analysis import trajectory
-from coupling_core.base.records import Request
 from coupling_core.base.results import Progress, TrajectoryResult
 from coupling_core.engine.loading import LoadedModel
 from coupling_core.engine.token_paths import Paths, linearise, walk
-from coupling_core.measuring.kinds.common import Report, canonical, provenance, reading
+from coupling_core.measuring.kinds.common import Report, begin
+from coupling_core.sources.resolved import Resolved
 
 STATES_BYTES = 2**26
 """Most that the states of a result take, 64 MB: 930 tokens of SmolLM2-135M in float32."""
 
 
-def compose(
-    request: Request, identity: dict[str, Any], loaded: LoadedModel, report: Report
-) -> TrajectoryResult:
+def compose(asked: Resolved, loaded: LoadedModel, report: Report) -> TrajectoryResult:
     """Walk all paths at once, then linearise token by token; each report has the result so far."""
-    reads = loaded.encode(request.prompt)
-    reader = reading(request, loaded, reads)
-    paths = walk(reader, final_norm=request.final_norm == "include")
+    reader, about = begin(asked, loaded)
+    paths = walk(reader, final_norm=asked.request.final_norm == "include")
     states = _numpy(paths.states)
-    n_states, n, d = states.shape
+    n_states, n, _ = states.shape
     kept = kept_tokens(n, STATES_BYTES // states[:, 0].nbytes)
     one_step, rolled_out = (np.full((n_states - 1, n), np.nan, np.float32) for _ in range(2))
     so_far = TrajectoryResult(
-        key="",
-        request=canonical(request, reader.kind),
-        identity=identity,
-        tokens=loaded.token_names(reads, reader.token_ids),
-        token_ids=np.array(reader.token_ids),
-        width=d,
+        **about,
         **_numbers(states, paths),
         one_step=one_step,
         rolled_out=rolled_out,
         states=states[:, kept - 1],
         kept=kept,
-        provenance=provenance(loaded, reader),
     )
     report(Progress("tokens", 0, n, so_far))
     for done, (token, errors) in enumerate(linearise(reader, paths.final_norm), 1):

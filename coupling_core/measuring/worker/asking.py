@@ -15,7 +15,7 @@ from coupling_core.measuring.measure import REMEDY, Report, measure
 from coupling_core.measuring.worker import serving
 from coupling_core.measuring.worker.process import Death, Died, Process, Teller
 from coupling_core.sources import hub
-from coupling_core.sources.identity import locate
+from coupling_core.sources.resolved import resolve
 from coupling_core.store.disk import Store
 
 ENGINE = ("coupling_core.measuring.kinds", "coupling_core.measuring.cost")
@@ -119,7 +119,7 @@ class Worker:
             if not by_this:
                 continue
             _tell(death, about)
-            if death.from_outside or about is None or not deaths.note(about, death.how):
+            if death.from_outside or about is None or not deaths.note(resolve(about), death.how):
                 break
         raise ComputeError(_words(death, about))
 
@@ -160,11 +160,9 @@ def _prepared(request: Request, device: str | None) -> None:
     from coupling_core.engine import loading  # torch
 
     serving.give_way()
-    source = locate(request)
-    is_hub = source.kind == "hub"
-    folder = hub.snapshot(source.location, source.digest) if is_hub else source.converted
-    if source.is_converted and hub.cache.has_weights(folder):
-        loading.load(request, device)
+    asked = resolve(request)
+    if asked.files.is_converted and hub.cache.has_weights(asked.files.folder):
+        loading.load(asked, device)
 
 
 def _forgotten(location: str, digest: str) -> None:

@@ -21,6 +21,7 @@ from coupling_core.engine.jacobians.one_row import Rows
 from coupling_core.engine.jacobians.same_token import block_jacobian
 from coupling_core.engine.jacobians.trace import trace
 from coupling_core.engine.loading import load
+from coupling_core.sources.resolved import resolve
 
 N_BEFORE = {"deit": 2, "registers": 5}
 """Tokens before the patches, where they are not the class token alone."""
@@ -156,9 +157,9 @@ def test_a_grey_picture_is_read_by_a_model_of_colours_and_the_other_way_round(fo
     colour = folders["vit"]
     for model, channels in ((grey, 1), (colour, 3)):
         for image in (vision_models.picture(channels=1), vision_models.picture()):
-            read = load(Request(image, model=model)).encode(image)
+            read = load(resolve(Request(image, model=model))).encode(image)
             assert read.shape == (1, channels, 32, 32)
-    seen = load(Request("-", model=colour)).encode(vision_models.picture(channels=1))
+    seen = load(resolve(Request("-", model=colour))).encode(vision_models.picture(channels=1))
     assert torch.equal(seen[:, 0], seen[:, 2])
 
 

@@ -16,8 +16,8 @@ from coupling_core.engine.loading import load, prepare
 from coupling_core.engine.matrix_products import FastLinear
 from coupling_core.engine.reference import block_jacobian as full_sequence_jacobian
 from coupling_core.sources import identity as identities
-from coupling_core.sources.identity import ALIASES, identify, locate
-from coupling_core.sources.tokens import tokenize
+from coupling_core.sources.identity import ALIASES, locate
+from coupling_core.sources.resolved import resolve
 
 pytestmark = [pytest.mark.real, pytest.mark.usefixtures("one_thread")]
 
@@ -34,8 +34,8 @@ def test_the_alias_is_the_folder_in_its_package():
     source = locate(REQUEST)
     assert source.kind == "folder"
     assert prepare(MODEL) == source.converted
-    by_path = identify(Request(PROMPT, model=source.location))
-    assert by_path["digest"] == ALIASES[MODEL].sha256 == identify(REQUEST)["digest"]
+    by_path = resolve(Request(PROMPT, model=source.location)).identity
+    assert by_path["digest"] == ALIASES[MODEL].sha256 == resolve(REQUEST).identity["digest"]
 
 
 @pytest.mark.parametrize(
@@ -51,15 +51,15 @@ def test_a_package_that_is_missing_or_another_is_told(tmp_path, monkeypatch, whe
         (tmp_path / "other" / name).write_text("{}")
     monkeypatch.setattr(identities, "_alias_path", lambda _: tmp_path / where)
     with pytest.raises(ComputeError, match=words):
-        load(REQUEST, "cpu", streamed=False)
+        load(resolve(REQUEST), "cpu", streamed=False)
 
 
 def test_tokens_without_torch_are_those_of_the_model(loaded):
     """Its tokenizer is saved to pad every text to 128 tokens, and to cut what is longer."""
     for prompt in (PROMPT, PROMPT * 30):
-        tokens = tokenize(Request(prompt, model=MODEL))
+        tokens = resolve(Request(prompt, model=MODEL)).tokens
         assert list(tokens.ids) == loaded.encode(prompt)
-    short = tokenize(REQUEST)
+    short = resolve(REQUEST).tokens
     assert short.texts == TOKENS
     assert [i for i, special in enumerate(short.special) if special] == [0, 8]
 
@@ -121,7 +121,7 @@ def test_untrained_post_norm_blocks_share_what_their_norm_removes():
 
     So u = 1 and u = y, a block's own output, give J^T u = -u in every block.
     """
-    twin = load(Request(PROMPT, model=MODEL, untrained=0), "cpu")
+    twin = load(resolve(Request(PROMPT, model=MODEL, untrained=0)), "cpu")
     for block in trace(twin.model, twin.encode(PROMPT), 9).blocks:
         J = block_jacobian(block)
         for u in (torch.ones(384), block.output):

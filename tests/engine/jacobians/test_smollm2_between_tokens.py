@@ -16,6 +16,7 @@ from coupling_core.engine.jacobians.between_tokens import (
 )
 from coupling_core.engine.jacobians.decode import read
 from coupling_core.engine.loading import load
+from coupling_core.sources.resolved import resolve
 
 pytestmark = [pytest.mark.real, pytest.mark.usefixtures("one_thread")]
 
@@ -28,7 +29,7 @@ FLOAT32 = 1e-5
 
 @pytest.fixture(scope="module")
 def model():
-    return load(Request(PROMPT), "cpu")
+    return load(resolve(Request(PROMPT)), "cpu")
 
 
 @pytest.fixture(scope="module")

@@ -13,6 +13,7 @@ from coupling_core.engine.loading.keeping import Kept
 from coupling_core.measuring.memory import fit
 from coupling_core.measuring.probe import probe
 from coupling_core.serving.jobs import Jobs
+from coupling_core.sources.resolved import resolve
 from coupling_core.store.disk import Store
 
 CPU = torch.device("cpu")
@@ -43,9 +44,9 @@ def free(monkeypatch, size):
 
 
 def test_a_model_is_loaded_once_for_all_who_ask(folders):
-    first = load(request(folders[0]), "cpu")
-    load(request(folders[1]), "cpu")
-    again = load(request(f"{folders[0]}/", untrained=None), "cpu")
+    first = load(resolve(request(folders[0])), "cpu")
+    load(resolve(request(folders[1])), "cpu")
+    again = load(resolve(request(f"{folders[0]}/", untrained=None)), "cpu")
     assert again.model is first.model
     assert again.kinds is first.kinds
     assert first.seconds > 0 == again.seconds
@@ -54,8 +55,8 @@ def test_a_model_is_loaded_once_for_all_who_ask(folders):
 @pytest.mark.parametrize("change", [{"untrained": 0}, {"dtype": "bfloat16"}], ids=str)
 def test_another_form_is_another_model(folders, change):
     assert (
-        load(request(folders[0]), "cpu").model
-        is not load(request(folders[0], **change), "cpu").model
+        load(resolve(request(folders[0])), "cpu").model
+        is not load(resolve(request(folders[0], **change)), "cpu").model
     )
 
 
@@ -69,48 +70,48 @@ def test_a_file_that_was_replaced_is_read_again(folders):
 
 
 def test_the_one_not_used_for_longest_goes_first(folders, monkeypatch):
-    a, b = (load(request(folder), "cpu") for folder in folders[:2])
-    load(request(folders[0]), "cpu")
+    a, b = (load(resolve(request(folder)), "cpu") for folder in folders[:2])
+    load(resolve(request(folders[0])), "cpu")
     free(monkeypatch, int(1.2 * weights(a, b) / keeping.SHARE))
-    load(request(folders[2]), "cpu")  # beside one of them, but not beside both
-    assert load(request(folders[0]), "cpu").model is a.model
-    assert load(request(folders[1]), "cpu").model is not b.model
+    load(resolve(request(folders[2])), "cpu")  # beside one of them, but not beside both
+    assert load(resolve(request(folders[0])), "cpu").model is a.model
+    assert load(resolve(request(folders[1])), "cpu").model is not b.model
 
 
 def test_a_model_that_is_larger_than_the_share_is_kept_alone(folders, monkeypatch):
     free(monkeypatch, 0)
-    load(request(folders[0]), "cpu")
-    only = load(request(folders[1]), "cpu")
-    assert load(request(folders[1]), "cpu").model is only.model
+    load(resolve(request(folders[0])), "cpu")
+    only = load(resolve(request(folders[1])), "cpu")
+    assert load(resolve(request(folders[1])), "cpu").model is only.model
     assert len(loading._kept) == 1
 
 
 def test_others_give_way_to_a_measurement_and_its_own_model_stays(folders, monkeypatch):
-    loaded = [load(request(folder, dtype="bfloat16"), "cpu") for folder in folders]
+    loaded = [load(resolve(request(folder, dtype="bfloat16")), "cpu") for folder in folders]
     free(monkeypatch, 0)
-    give_way(request(folders[0], dtype="bfloat16"), CPU, weights(loaded[0]))
+    give_way(resolve(request(folders[0], dtype="bfloat16")), CPU, weights(loaded[0]))
     assert len(loading._kept) == 3  # what it needs is its own model's, which is there
-    give_way(request(folders[0], dtype="bfloat16"), CPU, 10**12)
+    give_way(resolve(request(folders[0], dtype="bfloat16")), CPU, 10**12)
     assert len(loading._kept) == 1
-    assert load(request(folders[0], dtype="bfloat16"), "cpu").model is loaded[0].model
+    assert load(resolve(request(folders[0], dtype="bfloat16")), "cpu").model is loaded[0].model
 
 
 def test_what_is_kept_does_not_count_against_a_measurement(folders, monkeypatch):
-    found = probe(request(folders[0]))
+    found = probe(resolve(request(folders[0])))
     needed = fit(request(folders[0]), found, 3, "cpu").memory.needed
     free(monkeypatch, needed - 1)
     assert not fit(request(folders[0]), found, 3, "cpu").memory.fits
-    load(request(folders[0], dtype="bfloat16"), "cpu")
+    load(resolve(request(folders[0], dtype="bfloat16")), "cpu")
     assert fit(request(folders[0]), found, 3, "cpu").memory.fits
 
 
 def test_weights_that_are_mapped_from_their_file_hold_no_memory(folders, monkeypatch):
     free(monkeypatch, 0)
-    mapped = load(request(folders[0]), "cpu", streamed=True)
+    mapped = load(resolve(request(folders[0])), "cpu", streamed=True)
     buffers = sum(b.nbytes for b in mapped.model.buffers())
     assert within_reach(CPU) == buffers
     loading.forget()
-    copied = load(request(folders[0]), "cpu")  # nobody can change it in its folder
+    copied = load(resolve(request(folders[0])), "cpu")  # nobody can change it in its folder
     assert within_reach(CPU) == buffers + weights(copied)
 
 
@@ -128,7 +129,7 @@ def test_memory_stays_flat_while_jobs_alternate(folders):
     loads, rss = [], []
     for number in range(20):
         asked = Request((1, 2, 3 + number), model=str(folders[number % 2]), k=4)
-        key = jobs.submit(asked, "me", "cpu").key
+        key = jobs.submit(resolve(asked), "me", "cpu").key
         while jobs.status(key).state in ("queued", "running"):
             time.sleep(0.01)
         loads.append(store.get(key).provenance["load_seconds"])

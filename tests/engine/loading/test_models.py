@@ -12,7 +12,8 @@ from tokenizers import models as tokenizer_models
 from coupling_core import ComputeError, InputError, Request
 from coupling_core.engine.hardware import choose_device
 from coupling_core.engine.loading import load, prepare
-from coupling_core.sources.identity import ALIASES, identify, locate
+from coupling_core.sources.identity import ALIASES, Source, locate
+from coupling_core.sources.resolved import resolve
 from coupling_core.sources.tokens import is_byte_level, readable, tokenize
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -44,7 +45,7 @@ def request(model, **changes):
 
 
 def test_a_folder_loads_in_float32_and_evaluation_mode(folder):
-    loaded = load(request(folder))
+    loaded = load(resolve(request(folder)))
     assert {p.dtype for p in loaded.model.parameters()} == {torch.float32}
     assert not loaded.model.training
     assert loaded.device.type == choose_device().type
@@ -55,17 +56,20 @@ def test_a_folder_loads_in_float32_and_evaluation_mode(folder):
 
 def test_an_identity_is_the_content_and_not_the_path(folder, tmp_path):
     moved = shutil.copytree(folder, tmp_path / "elsewhere")
-    assert identify(request(folder))["digest"] == identify(request(moved))["digest"]
+    assert resolve(request(folder)).identity["digest"] == resolve(request(moved)).identity["digest"]
     config = json.loads((moved / "config.json").read_text())
     (moved / "config.json").write_text(json.dumps(config | {"rms_norm_eps": 1e-3}))
-    assert identify(request(folder))["digest"] != identify(request(moved))["digest"]
+    assert resolve(request(folder)).identity["digest"] != resolve(request(moved)).identity["digest"]
 
 
 def test_a_revision_resolves_to_its_commit_offline(hub_cache):
     main = locate(request("someone/tiny"))
     step = locate(request("someone/tiny", revision="step1"))
     assert (main.digest, step.digest) == (COMMIT, COMMIT[::-1])
-    first, second = load(request("someone/tiny")), load(request("someone/tiny", revision="step1"))
+    first, second = (
+        load(resolve(request("someone/tiny"))),
+        load(resolve(request("someone/tiny", revision="step1"))),
+    )
     weights = [m.model.state_dict()["lm_head.weight"] for m in (first, second)]
     assert not torch.equal(*weights)
     assert torch.equal(weights[1].cpu(), tiny.model("llama", 1).state_dict()["lm_head.weight"])
@@ -73,9 +77,9 @@ def test_a_revision_resolves_to_its_commit_offline(hub_cache):
 
 def test_a_hub_model_out_of_reach_says_what_to_do(hub_cache):
     with pytest.raises(ComputeError, match=r"someone/other is not in the local cache"):
-        identify(request("someone/other"))
+        resolve(request("someone/other"))
     with pytest.raises(ComputeError, match=r"someone/tiny@step2"):
-        identify(request("someone/tiny", revision="step2"))
+        resolve(request("someone/tiny", revision="step2"))
 
 
 @pytest.mark.parametrize(
@@ -88,42 +92,42 @@ def test_a_hub_model_out_of_reach_says_what_to_do(hub_cache):
 )
 def test_a_name_that_is_no_model_is_refused(name, word):
     with pytest.raises(InputError, match=word):
-        identify(request(name))
+        resolve(request(name))
 
 
 def test_a_folder_without_safetensors_is_refused(folder):
     (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
     with pytest.raises(InputError, match=r"no \*.safetensors"):
-        identify(request(folder))
+        resolve(request(folder))
 
 
 def test_a_file_that_is_no_gguf_is_refused(tmp_path):
     (tmp_path / "model.gguf").write_bytes(b"PK\x03\x04 something else")
     with pytest.raises(InputError, match="is no GGUF file"):
-        identify(request(tmp_path / "model.gguf"))
+        resolve(request(tmp_path / "model.gguf"))
 
 
 def test_a_damaged_gguf_file_fails_in_plain_words(tmp_path):
     (tmp_path / "model.gguf").write_bytes(b"GGUF" + b"\x00" * 64)
     with pytest.raises(ComputeError, match="model does not load"):
-        load(request(tmp_path / "model.gguf"))
+        load(resolve(request(tmp_path / "model.gguf")))
 
 
 def test_damaged_weights_fail_in_plain_words(folder):
     (folder / "model.safetensors").write_bytes(b"\x10" * 100)
     with pytest.raises(ComputeError, match=r"model\.safetensors is damaged or cut short"):
-        load(request(folder))
+        load(resolve(request(folder)))
 
 
 def test_a_revision_of_something_that_has_none_is_refused(folder):
     with pytest.raises(InputError, match="only a hub id has revisions"):
-        identify(request(folder, revision="main"))
+        resolve(request(folder, revision="main"))
 
 
 @pytest.mark.parametrize("name", ["gpu", "cuda:99", "meta"])
 def test_a_device_that_is_not_here_is_refused(folder, name):
     with pytest.raises(InputError, match=f"device '{name}'"):
-        load(request(folder), name)
+        load(resolve(request(folder)), name)
 
 
 @pytest.mark.real
@@ -131,16 +135,16 @@ def test_the_alias_is_the_file_in_its_package():
     alias = locate(request("smollm2-135m"))
     assert prepare("smollm2-135m") == alias.converted
     assert (alias.converted / "model.safetensors").is_file()
-    by_path = identify(request(alias.location))
+    by_path = resolve(request(alias.location)).identity
     assert by_path["digest"] == ALIASES["smollm2-135m"].sha256
-    assert identify(request("smollm2-135m"))["digest"] == by_path["digest"]
+    assert resolve(request("smollm2-135m")).identity["digest"] == by_path["digest"]
 
 
 @pytest.mark.real
 def test_tokens_without_torch_are_those_of_the_model():
     prompt = "Héllo € wörld\n 日本 <|im_start|>"
-    tokens = tokenize(Request(prompt))
-    loaded = load(Request(prompt))
+    tokens = resolve(Request(prompt)).tokens
+    loaded = load(resolve(Request(prompt)))
     assert list(tokens.ids) == loaded.encode(prompt)
     assert tokens.texts == loaded.texts(loaded.encode(prompt))
     assert tokens.texts[:2] == ("H", "é")
@@ -148,8 +152,8 @@ def test_tokens_without_torch_are_those_of_the_model():
 
 
 def test_a_tokenizer_that_is_not_here_yet_gives_no_tokens(hub_cache):
-    assert tokenize(request("someone/other")) is None
-    assert tokenize(request("someone/tiny")).texts[-1] == " sat"
+    assert tokenize("The cat sat", Source("hub", "other", "someone/other", COMMIT)) is None
+    assert resolve(request("someone/tiny")).tokens.texts[-1] == " sat"
 
 
 def test_pieces_of_other_vocabularies_are_readable():

@@ -21,6 +21,7 @@ from coupling_core.engine.jacobians import true_float64
 from coupling_core.engine.jacobians.trace import trace
 from coupling_core.engine.loading import load, prepare
 from coupling_core.engine.loading.weights import is_quantised
+from coupling_core.sources.resolved import resolve
 
 IDS = (5, 17, 42, 8, 99)
 
@@ -36,7 +37,7 @@ def request(model, **changes):
 def test_families_without_the_fused_attention_load(tmp_path, family):
     """They refuse to be built with it, so that the choice is left to each family."""
     path = tiny.folder(tmp_path / family, family)
-    model = load(request(path), "cpu").model
+    model = load(resolve(request(path)), "cpu").model
     assert relative(model.lm_head.weight, tiny.model(family).lm_head.weight) == 0
     assert measure(request(path), device="cpu").certified
 
@@ -80,7 +81,7 @@ def test_4_bit_weights_that_ran_before_are_measured_right_or_refused(tmp_path):
     tiny.tokenizer().save_pretrained(tmp_path / "model")
     asked = request(tmp_path / "model", quantize="nf4")
     expected = measure(asked, device="cpu").singular_values
-    model = load(asked, "cpu").model
+    model = load(resolve(asked), "cpu").model
     with torch.no_grad():
         model(torch.tensor([IDS]))
     try:
@@ -101,13 +102,13 @@ def test_a_converted_gguf_file_is_a_plain_model(tmp_path, capfd):
     folder = prepare(str(file))
     assert "quantization_config" not in json.loads((folder / "config.json").read_text())
     assert capfd.readouterr() == ("", "")
-    plain = load(request(file), "cpu").model
+    plain = load(resolve(request(file)), "cpu").model
     assert {p.dtype for p in plain.parameters()} == {torch.float32}
     weight = plain.model.layers[0].mlp.up_proj.weight
     assert 0 < relative(weight, tiny.model("llama").model.layers[0].mlp.up_proj.weight) < 0.01
-    twin = load(request(file, untrained=0), "cpu").model
+    twin = load(resolve(request(file, untrained=0)), "cpu").model
     assert not any(map(is_quantised, twin.modules()))
-    quantised = load(request(file, quantize="nf4"), "cpu").model
+    quantised = load(resolve(request(file, quantize="nf4")), "cpu").model
     assert sum(map(is_quantised, quantised.modules())) == 4 * 7
     spectra = [
         measure(request(file, **form), device="cpu").singular_values
@@ -139,10 +140,10 @@ def test_code_in_a_folder_never_runs(tmp_path, ours, untrained):
     settings["auto_map"] = {"AutoTokenizer": ["theirs.Tokenizer", "theirs.Tokenizer"]}
     (folder / "tokenizer_config.json").write_text(json.dumps(settings))
     if ours == "llama":
-        assert type(load(request(folder), "cpu").model).__name__ == "LlamaForCausalLM"
+        assert type(load(resolve(request(folder)), "cpu").model).__name__ == "LlamaForCausalLM"
     else:
         with pytest.raises(ComputeError, match="program code from its repository, which is never"):
-            load(request(folder, untrained=untrained), "cpu")
+            load(resolve(request(folder, untrained=untrained)), "cpu")
     assert not marker.exists()
 
 
@@ -168,5 +169,5 @@ def test_pickled_weights_are_never_opened(tmp_path, beside):
         weights.unlink()
         (folder / "pytorch_model.bin").write_bytes(pickle.dumps(Touch(marker)))
     with pytest.raises((InputError, ComputeError), match=r"pickled .* never loaded"):
-        load(request(folder), "cpu")
+        load(resolve(request(folder)), "cpu")
     assert not marker.exists()

@@ -17,6 +17,7 @@ from coupling_core.engine.jacobians.derivative_check import check_derivative, ch
 from coupling_core.engine.jacobians.same_token import block_jacobian
 from coupling_core.engine.jacobians.trace import trace
 from coupling_core.engine.loading import in_float32, load, weights, wrap
+from coupling_core.sources.resolved import resolve
 
 IDS = [5, 17, 42, 8, 99, 17, 3]
 CPU = torch.device("cpu")
@@ -56,7 +57,10 @@ MEASURED = (*tiny.CAUSAL, *tiny.BIDIRECTIONAL, *tiny.TWO_STACKS)
 def test_streamed_and_resident_agree_to_the_bit(tmp_path, family, dtype):
     stored = torch.bfloat16 if dtype == "float32" else torch.float32
     asked = request(folder(tmp_path / family, family, stored), dtype=dtype)
-    resident, streamed = load(asked, "cpu", streamed=False), load(asked, "cpu", streamed=True)
+    resident, streamed = (
+        load(resolve(asked), "cpu", streamed=False),
+        load(resolve(asked), "cpu", streamed=True),
+    )
     held = torch.bfloat16 if dtype == "float32" else getattr(torch, dtype)
     assert {p.dtype for p in resident.model.parameters()} == {torch.float32}
     assert {p.dtype for p in streamed.model.parameters()} == {held}
@@ -72,7 +76,7 @@ def test_a_model_that_does_not_fit_is_streamed(tmp_path, monkeypatch):
     monkeypatch.setattr(
         "coupling_core.engine.loading.loading.usable_memory", lambda device: 100_000
     )
-    assert {p.dtype for p in load(asked, "cpu").model.parameters()} == {torch.bfloat16}
+    assert {p.dtype for p in load(resolve(asked), "cpu").model.parameters()} == {torch.bfloat16}
 
 
 def test_a_folder_of_mixed_precision_loses_nothing(tmp_path):
@@ -80,20 +84,20 @@ def test_a_folder_of_mixed_precision_loses_nothing(tmp_path):
     model.model.norm.weight.data = 1 + torch.rand(32) / 1000
     model.save_pretrained(tmp_path / "model")
     tiny.tokenizer().save_pretrained(tmp_path / "model")
-    streamed = load(request(tmp_path / "model"), "cpu", streamed=True)
+    streamed = load(resolve(request(tmp_path / "model")), "cpu", streamed=True)
     assert torch.equal(streamed.model.model.norm.weight, model.model.norm.weight)
 
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
 def test_a_precision_rounds_the_weights_and_not_the_arithmetic(tmp_path, dtype):
     path = folder(tmp_path / "model", dtype=torch.float32)
-    rounded = copy.deepcopy(load(request(path), "cpu").model)
+    rounded = copy.deepcopy(load(resolve(request(path)), "cpu").model)
     for parameter in rounded.parameters():
         parameter.data = parameter.data.to(getattr(torch, dtype)).float()
     expected = measure(IN_MEMORY, model=rounded)
     assert same(measure(request(path, dtype=dtype), device="cpu"), expected)
     assert not same(measure(request(path), device="cpu"), expected)
-    twin = load(request(path, untrained=0, dtype=dtype), "cpu").model
+    twin = load(resolve(request(path, untrained=0, dtype=dtype)), "cpu").model
     assert all(torch.equal(p, p.to(getattr(torch, dtype)).float()) for p in twin.parameters())
     assert not twin.training
 
@@ -118,7 +122,7 @@ def test_a_jacobian_in_low_precision_is_wrong(tmp_path):
 @pytest.mark.parametrize("family", ["llama", "gpt2"])
 def test_quantised_equals_the_model_it_dequantises_to(tmp_path, family, form):
     path = folder(tmp_path / "model", family, torch.float32)
-    quantised = load(request(path, quantize=form), "cpu").model
+    quantised = load(resolve(request(path, quantize=form)), "cpu").model
     modules = [m for m in quantised.modules() if weights.is_quantised(m)]
     assert len(modules) >= 4 * 4
     plain = tiny.model(family)
@@ -134,7 +138,9 @@ def test_quantised_equals_the_model_it_dequantises_to(tmp_path, family, form):
 
 
 def test_4_bit_weights_that_a_forward_pass_repacked_are_refused(tmp_path):
-    model = load(request(folder(tmp_path / "m", dtype=torch.float32), quantize="nf4"), "cpu").model
+    model = load(
+        resolve(request(folder(tmp_path / "m", dtype=torch.float32), quantize="nf4")), "cpu"
+    ).model
     module = next(m for m in model.modules() if weights.is_quantised(m))
     module.weight.quant_state.packing_format_for_cpu = True
     with pytest.raises(InputError, match="were repacked"):
@@ -257,7 +263,7 @@ def test_a_model_of_ones_own_says_its_precision():
 def test_quantised_weights_are_not_rounded_as_well(tmp_path):
     path = folder(tmp_path / "model")
     with pytest.raises(InputError, match="are not rounded to bfloat16 as well"):
-        load(request(path, quantize="nf4", dtype="bfloat16"), "cpu")
+        load(resolve(request(path, quantize="nf4", dtype="bfloat16")), "cpu")
 
 
 def test_an_untrained_twin_cannot_be_quantised():
@@ -268,7 +274,7 @@ def test_an_untrained_twin_cannot_be_quantised():
 def test_a_quantisation_that_changes_nothing_is_refused(tmp_path):
     path = folder(tmp_path / "model", "falcon", torch.float32)
     with pytest.raises(InputError, match="nothing to quantise in FalconForCausalLM"):
-        load(request(path, quantize="nf4"), "cpu")
+        load(resolve(request(path, quantize="nf4")), "cpu")
 
 
 def test_every_form_has_a_key_of_its_own(tmp_path):

@@ -12,6 +12,7 @@ from coupling_core.engine import reference
 from coupling_core.engine.jacobians import between_tokens, true_float64
 from coupling_core.engine.jacobians.decode import read
 from coupling_core.engine.loading import load
+from coupling_core.sources.resolved import resolve
 
 pytestmark = [pytest.mark.real, pytest.mark.usefixtures("one_thread")]
 
@@ -24,7 +25,7 @@ is seen in the basis of the first token, whose singular values lie close."""
 
 @pytest.fixture(scope="module")
 def model():
-    return load(Request(PROMPT), "cpu")
+    return load(resolve(Request(PROMPT)), "cpu")
 
 
 @pytest.fixture(scope="module")
