@@ -22,7 +22,7 @@ from coupling_core.base.errors import CouplingError, InputError
 from coupling_core.base.records import SCHEMA, Request
 from coupling_core.base.results import Result, Sizes, result_type
 from coupling_core.base.writing import refused_write, write_whole
-from coupling_core.store.request_key import make_key
+from coupling_core.store.request_key import UNSAID, make_key
 
 SUFFIX = ".safetensors"
 _LENGTH = 8  # a safetensors file begins with the length of its header, as eight bytes
@@ -186,7 +186,7 @@ def _parse_header(head: bytes, size: int) -> Header:
 def _request(asked: dict[str, Any]) -> Request:
     if isinstance(asked["prompt"], list):
         asked["prompt"] = tuple(asked["prompt"])
-    return Request(**asked)
+    return Request(**dict(UNSAID) | asked)
 
 
 def _sha256(data: bytes | memoryview) -> str:

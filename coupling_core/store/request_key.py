@@ -23,6 +23,20 @@ _SIZES = ("k", "k_view")
 _WAYS_TO_A_MODEL = ("model", "revision")
 _DISPLAYED = ("name",)
 
+UNSAID: Mapping[str, Any] = {
+    "token": -1,
+    "final_norm": "include",
+    "untrained": None,
+    "dtype": "float32",
+    "quantize": None,
+    "stack": None,
+    "kind": "depth",
+    "block": None,
+    "other_block": None,
+}
+"""What a key means by a field that it leaves out, and a stored request by one that it does not
+have: what there was before the field. It stays, whatever the field's default becomes."""
+
 
 @dataclass(frozen=True)
 class Key:
@@ -52,12 +66,13 @@ def make_key(request: Request, identity: Mapping[str, Any]) -> Key:
     Raises:
         InputError: where the request or the identity is not JSON, and so has no name.
     """
-    # What is left at its default is left out, so that a field added later renames nothing.
+    # Every field counts. What a result of before would not have said is left out, so that a field
+    # that is added renames nothing, and a default that changes answers no other question.
+    values = {item.name: getattr(request, item.name) for item in fields(request)}
     asked = {
-        item.name: getattr(request, item.name)
-        for item in fields(request)
-        if item.name not in _SIZES + _WAYS_TO_A_MODEL
-        and getattr(request, item.name) != item.default
+        name: value
+        for name, value in values.items()
+        if name not in _SIZES + _WAYS_TO_A_MODEL and not (name in UNSAID and UNSAID[name] == value)
     }
     who = {name: value for name, value in identity.items() if name not in _DISPLAYED}
     text = _canonical_json({"schema": SCHEMA, "request": asked, "identity": who})

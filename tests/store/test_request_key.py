@@ -1,10 +1,10 @@
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import pytest
 
 from coupling_core.base.errors import InputError
-from coupling_core.base.records import Request
+from coupling_core.base.records import FinalNorm, Request
 from coupling_core.store import request_key
 from coupling_core.store.request_key import Key, make_key, parse_key
 
@@ -109,3 +109,25 @@ def test_what_is_not_json_has_no_key(value: object) -> None:
 )
 def test_other_texts_are_no_keys(text: str) -> None:
     assert parse_key(text) is None
+
+
+def test_every_field_of_a_request_is_in_its_key_or_stands_for_what_there_was_before() -> None:
+    """A field that is added has to say what the results of before would have said."""
+    beside = {"prompt", *request_key._SIZES, *request_key._WAYS_TO_A_MODEL}
+    assert {item.name for item in fields(Request)} == beside | request_key.UNSAID.keys()
+    plain = Request("A prompt")
+    assert {name: getattr(plain, name) for name in request_key.UNSAID} == request_key.UNSAID
+
+
+def test_another_default_answers_no_other_question() -> None:
+    @dataclass(frozen=True)
+    class Later(Request):
+        final_norm: FinalNorm = "exclude"
+        token: int = 1
+
+    default, before = Later("A prompt"), Request("A prompt")
+    assert make_key(default, IDENTITY) != make_key(before, IDENTITY)
+    said = Later("A prompt", final_norm="include", token=-1)
+    assert make_key(said, IDENTITY) == make_key(before, IDENTITY)
+    said = Request("A prompt", final_norm="exclude", token=1)
+    assert make_key(said, IDENTITY) == make_key(default, IDENTITY)
