@@ -17,7 +17,7 @@ from pydantic.dataclasses import dataclass
 from coupling_core.base.errors import InputError
 from coupling_core.base.folders import SWEEPS, user_cache
 from coupling_core.base.textfiles import csv_rows
-from coupling_core.base.writing import refused_write, write_whole
+from coupling_core.base.writing import write_whole, writing
 
 FILE = "models.csv"
 
@@ -142,11 +142,9 @@ def write_catalogue(path: Path, models: Iterable[CatalogueModel]) -> None:
     writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
     writer.writeheader()
     writer.writerows(cells(models))
-    try:
+    with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, text.getvalue().encode())
-    except OSError as error:
-        raise refused_write(error, path, "choose a folder that you may write to") from error
 
 
 def _model(row: Mapping[str, str]) -> CatalogueModel:
