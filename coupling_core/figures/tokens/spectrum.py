@@ -1,79 +1,17 @@
-"""One pair of tokens close up: its matrix, its score against K, and the singular values."""
+"""Singular values of a block's Jacobians at every token."""
 
 import numpy as np
 import plotly.colors as colors
 import plotly.graph_objects as go
 
-from coupling_core.analysis.scores import corrected as correct
 from coupling_core.analysis.scores import require_k
-from coupling_core.analysis.token_scores import score_positions_by_k
-from coupling_core.base.records import ROLES, View, resolve_token
+from coupling_core.base.records import View, resolve_token
 from coupling_core.base.results import TokensResult
-from coupling_core.figures import by_k, matrix_map, style
+from coupling_core.figures import style
 from coupling_core.figures.tokens import words
 
 MOST_LINES = 48
 """Lines of singular values; with more of them a page would grow heavy and the eye see less."""
-
-
-def matrix(
-    result: TokensResult, token: int, other: int, view: View, *, magnitude: bool = True
-) -> go.Figure:
-    """Leading corner of A (or B) of one pair of tokens, in units of s_1 of its Jacobian.
-
-    Args:
-        result: may be partial; a pair that waits, or is forbidden, is grey.
-        token: t, whose Jacobian it is.
-        other: t', whose singular vectors are the basis.
-        view: K and role; the definition enters the caption.
-        magnitude: draw abs(A), else A with its signs.
-
-    Returns:
-        a figure whose first trace is the matrix.
-
-    Raises:
-        InputError: where K or a token is not in the result.
-    """
-    require_k(result, view.k)
-    token, other = (resolve_token(each, len(result.tokens)) for each in (token, other))
-    side = min(view.k, result.k_view)
-    stored = result.matrices[ROLES.index(view.role), token - 1, other - 1, :side, :side]
-    return matrix_map.draw(
-        stored.astype(np.float32),
-        view,
-        basis=f"token {other}",
-        unit=float(result.singular_values[0, token - 1, 0]),
-        why=words.no_score(result, token, other, view),
-        alt=words.matrix_alt(result, token, other, view, side, magnitude),
-        caption=words.matrix_caption(result, token, other, view, side),
-        magnitude=magnitude,
-    )
-
-
-def score_by_k(
-    result: TokensResult, token: int, other: int, view: View, *, corrected: bool = False
-) -> go.Figure:
-    """Score for K = 1..Kmax with its chance floor, and a marker at the viewed K.
-
-    Returns:
-        a figure with the traces "score", "chance" and "K".
-
-    Raises:
-        InputError: where K or a token is not in the result.
-    """
-    require_k(result, view.k)
-    token, other = (resolve_token(each, len(result.tokens)) for each in (token, other))
-    raw, floor = score_positions_by_k(result, token, other, view)
-    shown = correct(raw, floor) if corrected else raw
-    return by_k.draw(
-        shown,
-        np.where(np.isnan(floor), np.nan, 0.0) if corrected else floor,
-        view,
-        corrected,
-        style.score_name(corrected),
-        words.by_k_alt(result, token, other, view),
-        words.by_k_caption(token, other),
-    )
 
 
 def spectrum(
