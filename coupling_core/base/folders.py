@@ -2,9 +2,7 @@
 
 import os
 import shutil
-from contextlib import suppress
 from pathlib import Path
-from uuid import uuid4
 
 SHIPPED = Path(__file__).resolve().parents[2] / "cache"
 """What comes with a checkout: the gallery of results, the suites of checkpoints."""
@@ -21,20 +19,6 @@ def user_cache() -> Path:
     if home := os.environ.get("COUPLING_HOME"):
         return Path(home)
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "coupling-explorer"
-
-
-def write_quietly(path: Path, text: str) -> bool:
-    """Replace a small file as a whole; whether that worked, for whoever can do without it."""
-    temporary = path.with_name(f".{path.name}.{uuid4().hex}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_text(text)
-        temporary.replace(path)
-    except OSError:
-        with suppress(OSError):
-            temporary.unlink()
-        return False
-    return True
 
 
 def free_bytes(folder: Path) -> int:

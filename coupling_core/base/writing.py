@@ -2,14 +2,28 @@
 
 import errno
 import os
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from uuid import uuid4
 
 from coupling_core.base.errors import ComputeError, CouplingError, InputError
 
 TEMPORARY = ".tmp"
+CHOOSE_FOLDER = "choose a folder that you may write to"
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A new file beside this one, which takes its place once it is written without an error."""
+    temporary = path.with_name(f".{path.name}.{uuid4().hex}{TEMPORARY}")
+    try:
+        yield temporary
+        temporary.replace(path)
+    finally:
+        with suppress(OSError):
+            temporary.unlink()
 
 
 def write_whole(path: Path, data: bytes) -> None:
@@ -18,19 +32,42 @@ def write_whole(path: Path, data: bytes) -> None:
     Raises:
         OSError: where that fails; the old file is untouched then.
     """
-    temporary = path.with_name(f".{path.name}.{uuid4().hex}{TEMPORARY}")
-    try:
+    with replacing(path) as temporary:
         with temporary.open("xb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
         if temporary.read_bytes() != data:
             raise OSError(errno.EIO, "what was written does not read back the same")
-        temporary.replace(path)
-    finally:
-        with suppress(OSError):
-            temporary.unlink()
     _sync_folder(path.parent)
+
+
+def write_quietly(path: Path, text: str) -> bool:
+    """Replace a small file as a whole; whether that worked, for whoever can do without it.
+
+    It is not forced to the disk, as some are written every second.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(path) as temporary:
+            temporary.write_text(text)
+    except OSError:
+        return False
+    return True
+
+
+@contextmanager
+def writing(path: Path, remedy: str = CHOOSE_FOLDER) -> Iterator[None]:
+    """Turn a write that fails into plain words.
+
+    Raises:
+        InputError: where the path cannot be written.
+        ComputeError: where the disk is full.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise refused_write(error, path, remedy) from error
 
 
 def refused_write(error: OSError, path: Path, remedy: str) -> CouplingError:

@@ -9,7 +9,7 @@ from coupling_core.analysis.exports import arrays, table, to_npz
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import AnyView
 from coupling_core.base.results import Result
-from coupling_core.base.writing import refused_write, write_whole
+from coupling_core.base.writing import write_whole, writing
 from coupling_core.store.archive import save
 
 if TYPE_CHECKING:  # plotly is slow to import, and only files of figures need it
@@ -17,8 +17,6 @@ if TYPE_CHECKING:  # plotly is slow to import, and only files of figures need it
 
 FORMATS = (".npz", ".safetensors", ".csv", ".html", ".svg", ".png")
 AGGREGATE_FORMATS = (".npz", ".csv")
-
-_REMEDY = "choose a folder that you may write to"
 
 
 def require_writable(path: Path, formats: tuple[str, ...]) -> None:
@@ -29,15 +27,12 @@ def require_writable(path: Path, formats: tuple[str, ...]) -> None:
     """
     if path.suffix not in formats:
         raise InputError(f"--out ends in {', '.join(formats)}, and {path.name!r} came")
-    try:
+    with writing(path):
         if path.is_dir():
             raise InputError(f"--out {path} is a folder: give a file")
         if not path.parent.is_dir():
             raise InputError(f"--out {path}: there is no folder {path.parent}; make it first")
-        with tempfile.TemporaryFile(dir=path.parent):
-            pass
-    except OSError as error:
-        raise refused_write(error, path, _REMEDY) from error
+        tempfile.TemporaryFile(dir=path.parent).close()
 
 
 def write(path: Path, content: bytes) -> None:
@@ -47,10 +42,8 @@ def write(path: Path, content: bytes) -> None:
         InputError: where it cannot be written.
         ComputeError: where the disk is full.
     """
-    try:
+    with writing(path):
         write_whole(path, content)
-    except OSError as error:
-        raise refused_write(error, path, _REMEDY) from error
 
 
 def write_result(

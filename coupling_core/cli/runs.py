@@ -10,7 +10,7 @@ import typer
 
 from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.base.records import DEFAULT_K, AnyView, Definition, PathView, View
-from coupling_core.base.writing import refused_write
+from coupling_core.base.writing import writing
 from coupling_core.cli import files, options, reports
 from coupling_core.cli.stored import resolve
 from coupling_core.cli.terminal import ProgressBar, print_json, print_lines, print_table
@@ -136,10 +136,8 @@ def export(
     ]
     if not wanted:
         raise InputError("the store has no result of its own to export")
-    try:
+    with writing(out):
         count = pack(shelf, wanted, out)
-    except OSError as error:
-        raise refused_write(error, out, "choose a folder that you may write to") from error
     print_lines(f"{count} {'result' if count == 1 else 'results'} in {out}")
 
 

@@ -23,7 +23,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
-from coupling_core.base.folders import user_cache, write_quietly
+from coupling_core.base.folders import user_cache
+from coupling_core.base.writing import write_quietly
 
 LEAST = 2**20
 """Multiplications from which on oneDNN's longer start is made up for."""

@@ -30,9 +30,6 @@ TRAINING = {
 }
 """Prompts whose results are committed at every step of a suite."""
 TRAINING_K_VIEW = 4
-TRAINING_BYTES = 16 * 10**6
-"""All results of training runs together stay below this."""
-
 
 PICTURES = SWEEPS / "pictures"
 PICTURE = PICTURES / "sneaker" / "0009.png"

@@ -3,9 +3,9 @@
     style, words, pairs    what all share: colours and ranges, sentences, maps over block pairs
     scores                 the L x L map of scores
     mosaic                 every coupling matrix in one picture
-    matrix                 one coupling matrix
     spectrum               singular values, and the gap at K
-    by_k                   the score of one pair, or the mean, against K
+    pair                   one coupling matrix, and its score against K: of blocks or of tokens
+    by_k                   the mean score against K
     angles                 principal angles of one pair
     graph, locality        the blocks as a graph, and the score by distance
                            (layouts, graph_words: their places and sentences)
@@ -37,7 +37,7 @@
 
 from coupling_core.figures.angles import angles
 from coupling_core.figures.by_depth import by_depth
-from coupling_core.figures.by_k import mean_by_k, score_by_k
+from coupling_core.figures.by_k import mean_by_k
 from coupling_core.figures.compare import compared_map, comparison, difference, spectra
 from coupling_core.figures.export import FORMATS, on_paper, render
 from coupling_core.figures.generalization import over_models
@@ -56,8 +56,8 @@ from coupling_core.figures.generalization_tables import (
 from coupling_core.figures.graph import graph
 from coupling_core.figures.linearised import linearised
 from coupling_core.figures.locality import locality
-from coupling_core.figures.matrix import matrix
 from coupling_core.figures.mosaic import mosaic
+from coupling_core.figures.pair import matrix, matrix_table, score_by_k, score_by_k_table
 from coupling_core.figures.path_tables import (
     by_depth_table,
     linearised_table,
@@ -76,9 +76,7 @@ from coupling_core.figures.tables import (
     differences_table,
     edges_table,
     locality_table,
-    matrix_table,
     pair_spectra_table,
-    score_by_k_table,
     scores_table,
     spectrum_table,
     steps_table,

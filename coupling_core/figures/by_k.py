@@ -1,28 +1,22 @@
-"""The score of one pair, or the mean over pairs, against K, with the score that chance gives."""
+"""A score against K, with the score that chance gives: the mean over pairs."""
 
 import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float
 
-from coupling_core.analysis.scores import corrected as correct
 from coupling_core.analysis.scores import definition_name, require_k
 from coupling_core.analysis.scores import mean_by_k as mean_curves
-from coupling_core.analysis.scores import score_by_k as curves
-from coupling_core.base.records import View, resolve_block
+from coupling_core.base.records import View
 from coupling_core.base.results import DepthResult
 from coupling_core.figures import style, words
 
 
-def score_by_k(
-    result: DepthResult, block: int, basis: int, view: View, *, corrected: bool = False
-) -> go.Figure:
-    """Score for K = 1..Kmax with its chance floor, and a marker at the viewed K.
+def mean_by_k(result: DepthResult, view: View, *, corrected: bool = False) -> go.Figure:
+    """Mean score over all pairs of different blocks viewed for K = 1..Kmax, and its chance floor.
 
     Args:
-        result: may be partial; a pair that waits has no curve.
-        block: l, whose Jacobian it is.
-        basis: l', whose singular vectors are the basis.
-        view: K, definition and role.
+        result: may be partial; pairs that wait are left out.
+        view: K, definition, role and blocks.
         corrected: draw the chance-corrected score, whose floor is 0.
 
     Returns:
@@ -32,31 +26,10 @@ def score_by_k(
         InputError: where K or a block is not in the result.
     """
     require_k(result, view.k)
-    block, basis = (resolve_block(each, result.n_blocks) for each in (block, basis))
-    raw, floor = curves(result, block, basis, view)
-    shown = correct(raw, floor) if corrected else raw
-    return draw(
-        shown,
-        np.where(np.isnan(floor), np.nan, 0.0) if corrected else floor,
-        view,
-        corrected,
-        style.score_name(corrected),
-        words.by_k_alt(result, block, basis, view),
-        words.by_k_caption(block, basis),
-    )
-
-
-def mean_by_k(result: DepthResult, view: View, *, corrected: bool = False) -> go.Figure:
-    """The same as `score_by_k` for the mean over all pairs of different blocks viewed.
-
-    Raises:
-        InputError: where K or a block is not in the result.
-    """
-    require_k(result, view.k)
     raw, floor, above = mean_curves(result, view)
     return draw(
         above if corrected else raw,
-        np.where(np.isnan(floor), np.nan, 0.0) if corrected else floor,
+        floor,
         view,
         corrected,
         f"Mean {style.score_name(corrected).lower()}",
@@ -78,7 +51,7 @@ def draw(
 
     Args:
         shown: the score, NaN where it is undefined.
-        chance: its floor.
+        chance: the floor of the score that is not corrected; that of a corrected one is 0.
         view: K and definition.
         corrected: whether the score is chance-corrected.
         name: of the score.
@@ -86,6 +59,7 @@ def draw(
         caption: the caption.
     """
     fixed = style.CORRECTED_RANGE if corrected else style.RAW_RANGE
+    chance = np.where(np.isnan(chance), np.nan, 0.0) if corrected else chance
     k = np.arange(1, len(shown) + 1)
     figure = style.new_figure(
         alt,

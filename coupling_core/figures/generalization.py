@@ -26,8 +26,6 @@ FITS = {"orientation": "h", "x": 0, "y": -0.18, "yanchor": "top"}
 of the families."""
 BELOW = 92
 """Pixels that axis and legend take below the plot."""
-DOTTED = {"color": style.INK, "width": 1, "dash": "dot"}
-"""Of the line at chance."""
 
 
 def over_models(
@@ -48,15 +46,15 @@ def over_models(
         and "chance" where the measure is raw.
     """
     table = over_models_table(means, x, y).sort_values("trained", ascending=False, kind="stable")
+    title = f"{generalization_words.SHORT[y]} against {generalization_words.SHORT[x]}"
     figure = style.new_figure(
         generalization_words.over_models_alt(table, x, y, fits),
         generalization_words.over_models_caption(means, x, y, fits),
+        {"title": title, "source": source},
         height=HEIGHT,
         xaxis=_axis(means, x, table) | style.GRID,
         yaxis=upright(_axis(means, y, table)),
     )
-    title = f"{generalization_words.SHORT[y]} against {generalization_words.SHORT[x]}"
-    figure.update_layout(meta=figure.layout.meta | {"title": title, "source": source})
     drawn = [found for found in fits if not found.reason]
     for found in drawn:
         figure.add_traces(_fit(found))
@@ -128,7 +126,7 @@ def _chance(
     if "coupling" not in (x, y):
         return
     if means.measure != "coupling":
-        figure.add_vline(0, line=DOTTED) if x == "coupling" else figure.add_hline(0, line=DOTTED)
+        (figure.add_vline if x == "coupling" else figure.add_hline)(0, line=style.DOTTED)
         return
     ends = {x: table[x], y: table[y]} | {"coupling": table["chance"]}
     figure.add_scatter(

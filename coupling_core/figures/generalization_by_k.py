@@ -8,7 +8,6 @@ import plotly.graph_objects as go
 
 from coupling_core.figures import generalization_words, style
 from coupling_core.figures.generalization import (
-    DOTTED,
     HEIGHT,
     bars,
     family_looks,
@@ -50,7 +49,7 @@ def coupling_by_k(means: Mapping[int, "ModelMeans"], *, source: str = "") -> go.
         source,
     )
     if measure != "coupling":
-        figure.add_hline(y=0, line=DOTTED)
+        figure.add_hline(y=0, line=style.DOTTED)
     looks = family_looks(table["family"])
     named: set[str] = set()  # families in the legend
     for (trained, model), found in table.groupby(["trained", "model"], sort=False):
@@ -114,7 +113,7 @@ def correlation_by_k(found: Mapping[int, "Correlation"], y: str, *, source: str 
         f"correlation of coupling and {short} against K",
         source,
     )
-    figure.add_hline(y=0, line=DOTTED)
+    figure.add_hline(y=0, line=style.DOTTED)
     for name, prefix in (("correlation", ""), ("outer", "outer_")):
         figure.add_scatter(
             x=table["k"],
@@ -137,13 +136,13 @@ def correlation_by_k(found: Mapping[int, "Correlation"], y: str, *, source: str 
 def _by_k(
     alt: str, caption: str, ks: list[int], yaxis: dict[str, object], title: str, source: str
 ) -> go.Figure:
-    figure = style.new_figure(
+    return style.new_figure(
         alt,
         caption,
+        {"title": title, "source": source},
         height=HEIGHT,
         xaxis={"title": {"text": "Number of singular triplets K"}}
         | log_where_decades(np.array(ks, np.float64))
         | style.GRID,
         yaxis=upright(yaxis),
     )
-    return figure.update_layout(meta=figure.layout.meta | {"title": title, "source": source})

@@ -67,6 +67,7 @@ def _forest(table: "DataFrame", alt: str, caption: str, title: str, source: str)
     figure = style.new_figure(
         alt,
         caption,
+        {"title": title, "source": source},
         height=ROW * len(table) + MARGINS,
         xaxis={"title": {"text": title}, "range": [-1.08, 1.08]} | style.GRID,
         yaxis={
@@ -79,12 +80,9 @@ def _forest(table: "DataFrame", alt: str, caption: str, title: str, source: str)
         },
         showlegend=False,
     )
-    figure.update_layout(meta=figure.layout.meta | {"title": title, "source": source})
     figure.add_vline(x=0, line={"color": style.INK, "width": 1})
     if np.isfinite(table["estimate"][0]):
-        figure.add_vline(
-            x=table["estimate"][0], line={"color": style.ACCENT, "width": 1, "dash": "dot"}
-        )
+        figure.add_vline(x=table["estimate"][0], line=style.DOTTED | {"color": style.ACCENT})
     known = table[np.isfinite(table["estimate"])]
     # A trace for each colour: plotly has one for all bars of a trace.
     for color, rows in (

@@ -38,6 +38,7 @@ def coupling_by_prompt(trends: "PromptTrends", model: str, *, source: str = "") 
     figure = style.new_figure(
         generalization_words.by_prompt_alt(trends, own),
         generalization_words.by_prompt_caption(trends, own),
+        {"title": f"coupling of {model} against {trends.x_name}", "source": source},
         height=420,
         xaxis={"title": {"text": generalization_words.PROMPT_AXES[trends.x_name]}}
         | ({"tickvals": [1, 2, 3], "range": [0.8, 3.2]} if trends.x_name == "difficulty" else {})
@@ -47,8 +48,6 @@ def coupling_by_prompt(trends: "PromptTrends", model: str, *, source: str = "") 
         ),
         showlegend=False,
     )
-    title = f"coupling of {model} against {trends.x_name}"
-    figure.update_layout(meta=figure.layout.meta | {"title": title, "source": source})
     for other in trends.models:
         if other is not own and not other.reason:
             figure.add_trace(_line(other, other.model, OTHERS, 1.2))

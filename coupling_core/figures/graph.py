@@ -68,6 +68,7 @@ def graph(
     figure = style.new_figure(
         graph_words.graph_alt(result, view, drawn),
         graph_words.graph_caption(layout, corrected, auto_range),
+        {"summary": graph_words.graph_summary(drawn)},
         **_axes(at, layout),
     )
     place = dict(zip(drawn.nodes, at, strict=True))
@@ -82,10 +83,7 @@ def graph(
     if layout != "line":
         figure.add_trace(_labels(drawn, at, layout))
     title = f"{style.score_name(corrected)} ({style.score_terms(view)})"
-    return figure.update_layout(
-        legend_title={"text": title, "side": "top"},
-        meta=figure.layout.meta | {"summary": graph_words.graph_summary(drawn)},
-    )
+    return figure.update_layout(legend_title={"text": title, "side": "top"})
 
 
 def _steps(drawn: "nx.Graph", corrected: bool, auto_range: bool) -> Float[np.ndarray, " step"]:

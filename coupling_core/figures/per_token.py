@@ -90,7 +90,7 @@ def per_token(
     _mean_line(figure, values, style.ACCENT)
     figure.add_trace(_selected(result, values, token))
     if number.line is not None:
-        figure.add_hline(y=number.line, line={"color": style.INK, "width": 1, "dash": "dot"})
+        figure.add_hline(y=number.line, line=style.DOTTED)
     return figure
 
 

@@ -33,56 +33,71 @@ def spectrum(
     if selected:
         row, column = (resolve_block(each, result.n_blocks) for each in selected)
         selected = row, column
-    figure = style.new_figure(
+    figure = plot(
         words.spectrum_alt(result, view, blocks),
         words.spectrum_caption(),
+        view,
         height=480,
+        xaxis_range=[0, result.k_max + 1],
+        yaxis_dtick="D2",
+    )
+    names = {block: f"block {block}" for block in range(1, result.n_blocks + 1)}
+    for block in blocks:
+        shade = block / result.n_blocks
+        figure.add_trace(line(result.singular_values[block - 1], names[block], shade=shade))
+    figure.add_trace(style.place_bar(result.n_blocks, "Block l", "1 is next to the embedding"))
+    if selected:
+        pair = [line(result.singular_values[block - 1], names[block]) for block in selected]
+        figure.add_traces(highlights(pair, is_one=row == column))
+    _mark_gap(figure, result, view, (selected[0],) if selected else blocks)
+    return figure
+
+
+def plot(alt: str, caption: str, view: View, **layout: object) -> go.Figure:
+    """Axes for singular values by index, with a line at the viewed K."""
+    figure = style.new_figure(
+        alt,
+        caption,
         legend=style.BELOW | {"y": -0.2},
-        xaxis={"title": {"text": "Index k of the singular value"}, "range": [0, result.k_max + 1]},
+        xaxis={"title": {"text": "Index k of the singular value"}},
         yaxis={
             "title": {"text": "Singular value s<sub>k</sub> (no unit)"},
             "type": "log",
-            "dtick": "D2",
             "minorloglabels": "complete",
         }
         | style.GRID,
     )
-    depth = [block / result.n_blocks for block in blocks]
-    for block, color in zip(
-        blocks, colors.sample_colorscale(list(style.DEPTH), depth), strict=True
-    ):
-        figure.add_trace(_line(result, block, color, width=1.2))
-    figure.add_trace(style.place_bar(result.n_blocks, "Block l", "1 is next to the embedding"))
-    for block, dash, part in _highlights(selected):
-        line = _line(result, block, style.ACCENT, width=3).update(line_dash=dash)
-        figure.add_trace(line.update(name=f"block {block}, {part}", showlegend=True))
-    _mark_k(figure, result, view, (selected[0],) if selected else blocks)
-    return figure
+    figure.add_vline(x=view.k, line=style.DOTTED)
+    return figure.update_layout(**layout)
 
 
-def _line(result: DepthResult, block: int, color: str, width: float) -> go.Scatter:
+def line(
+    s: Float[np.ndarray, " k"], name: str, where: str = "", shade: float | None = None
+) -> go.Scatter:
+    """The singular values of one Jacobian, shaded by its place, 0..1; None where it stands out."""
+    (color,) = colors.sample_colorscale(list(style.DEPTH), [shade or 0])
     return go.Scatter(
-        x=np.arange(1, result.k_max + 1),
-        y=result.singular_values[block - 1],
+        x=np.arange(1, len(s) + 1),
+        y=s,
         mode="lines",
-        line={"color": color, "width": width},
-        name=f"block {block}",
-        showlegend=False,
-        hovertemplate=f"block {block}<br>s<sub>%{{x}}</sub> = %{{y:.4g}}<extra></extra>",
+        line={"color": color, "width": 1.2} if shade else {"color": style.ACCENT, "width": 3},
+        name=name,
+        showlegend=shade is None,
+        hovertemplate=f"{where or name}<br>s<sub>%{{x}}</sub> = %{{y:.4g}}<extra></extra>",
     )
 
 
-def _highlights(selected: tuple[int, int] | None) -> list[tuple[int, str, str]]:
-    if selected is None:
-        return []
-    block, basis = selected
-    if block == basis:
-        return [(block, "solid", "Jacobian and basis")]
-    return [(block, "solid", "the Jacobian"), (basis, "dot", "the basis")]
+def highlights(pair: list[go.Scatter], *, is_one: bool) -> list[go.Scatter]:
+    """The lines of the Jacobian and of the basis, named as such; one where they are the same."""
+    apart = [("solid", "the Jacobian"), ("dot", "the basis")]
+    looks = [("solid", "Jacobian and basis")] if is_one else apart
+    return [
+        each.update(line_dash=dash, name=f"{each.name}, {part}")
+        for each, (dash, part) in zip(pair, looks, strict=False)
+    ]
 
 
-def _mark_k(figure: go.Figure, result: DepthResult, view: View, blocks: tuple[int, ...]) -> None:
-    figure.add_vline(x=view.k, line={"color": style.INK, "width": 1, "dash": "dot"})
+def _mark_gap(figure: go.Figure, result: DepthResult, view: View, blocks: tuple[int, ...]) -> None:
     figure.add_annotation(
         x=view.k,
         y=1,

@@ -4,6 +4,8 @@ Grounds are transparent and every colour reads on white as well as on near-black
 serves a light page, a dark page and print.
 """
 
+from collections.abc import Mapping
+
 import numpy as np
 import plotly.colors as colors
 import plotly.graph_objects as go
@@ -78,6 +80,9 @@ BELOW = {"orientation": "h", "x": 0, "y": -0.13, "yanchor": "top"}
 _MAP_AXIS, _MAP_LEGEND = 60, 44
 """Pixels below a map for its axis, and for the legend of its grey cells."""
 
+DOTTED = {"color": INK, "width": 1, "dash": "dot"}
+"""A line that marks a place."""
+
 GRID = {"showgrid": True, "gridcolor": FAINT, "gridwidth": 1}
 """Faint lines for reading a curve's values."""
 
@@ -97,17 +102,19 @@ TEMPLATE = go.layout.Template(
 )
 
 
-def new_figure(alt: str, caption: str, **layout: object) -> go.Figure:
+def new_figure(
+    alt: str, caption: str, told: Mapping[str, object] | None = None, /, **layout: object
+) -> go.Figure:
     """An empty figure in the house style.
 
     Args:
         alt: what the figure shows, in words, for someone who cannot see it.
         caption: how it is read; one or two sentences.
+        told: what else is known of it, such as the "title" and the "source" of its file.
         layout: further layout of plotly.
     """
-    return go.Figure(
-        layout={"template": TEMPLATE, "meta": {"alt": alt, "caption": caption}, **layout}
-    )
+    meta = {"alt": alt, "caption": caption, **(told or {})}
+    return go.Figure(layout={"template": TEMPLATE, "meta": meta, **layout})
 
 
 def score_name(corrected: bool) -> str:

@@ -10,13 +10,10 @@ from coupling_core.analysis.compare import DIFFERENCE_COLUMNS, Comparison, diffe
 from coupling_core.analysis.graph import EDGE_COLUMNS, edge_rows, layer_graph
 from coupling_core.analysis.locality import locality
 from coupling_core.analysis.scores import (
-    corrected,
-    require_k,
-    score_by_k,
     score_pairs,
 )
 from coupling_core.analysis.subspaces import chance_angles, gaps, stored_angles
-from coupling_core.base.records import DEFAULT_THRESHOLD, ROLES, View, resolve_block, resolve_blocks
+from coupling_core.base.records import DEFAULT_THRESHOLD, View, resolve_block, resolve_blocks
 from coupling_core.base.results import DepthResult
 
 if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need it
@@ -44,18 +41,6 @@ def scores_table(result: DepthResult, view: View) -> "DataFrame":
     )
 
 
-def matrix_table(result: DepthResult, block: int, basis: int, view: View) -> "DataFrame":
-    """Twin of one matrix, in units of s_1 of its Jacobian: row u (or v), column v (or u)."""
-    from pandas import DataFrame, RangeIndex
-
-    require_k(result, view.k)
-    row, column = (resolve_block(each, result.n_blocks) - 1 for each in (block, basis))
-    side = min(view.k, result.k_view)
-    stored = result.matrices[ROLES.index(view.role), row, column, :side, :side]
-    index = RangeIndex(1, side + 1)
-    return DataFrame(stored.astype(np.float32), index=index, columns=index)
-
-
 def spectrum_table(result: DepthResult, view: View) -> "DataFrame":
     """Twin of the singular values: a row a block, with the gap s_K / s_{K+1} at the viewed K."""
     from pandas import DataFrame
@@ -68,15 +53,6 @@ def spectrum_table(result: DepthResult, view: View) -> "DataFrame":
     table.insert(0, "block", blocks)
     table.insert(1, "gap", gaps(result, view.k)[at])
     return table
-
-
-def score_by_k_table(result: DepthResult, block: int, basis: int, view: View) -> "DataFrame":
-    """Twin of the score against K: columns k, coupling, chance, corrected."""
-    from pandas import DataFrame
-
-    raw, floor = score_by_k(result, block, basis, view)
-    k = np.arange(1, result.k_max + 1)
-    return DataFrame({"k": k, "coupling": raw, "chance": floor, "corrected": corrected(raw, floor)})
 
 
 def angles_table(result: DepthResult, block: int, basis: int, view: View) -> "DataFrame":

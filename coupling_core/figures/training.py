@@ -76,13 +76,13 @@ def by_step(
     figure = style.new_figure(
         training_words.by_step_alt(runs, curve.title, curve.field, terms),
         training_words.by_step_caption(name),
+        {"title": ", ".join(runs), "source": source},
         height=HEIGHT,
         xaxis=step_axis(steps),
         yaxis={"title": {"text": _two_lines(curve.title, terms)}}
         | style.GRID
         | (style.log_axis(np.array([getattr(n, curve.field) for n in every])) if curve.log else {}),
     )
-    figure.update_layout(meta=figure.layout.meta | {"title": ", ".join(runs), "source": source})
     looks = list(zip(runs.items(), cycle(COLORS), cycle(SYMBOLS), strict=False))
     if curve.chance == 0:
         figure.add_trace(_chance(steps, [0.0] * len(steps), style.INK))
@@ -167,7 +167,7 @@ def _mark(figure: go.Figure, step: int, runs: Runs, curve: Curve) -> go.Figure:
     """Mark a step by a line, and by a ring on every run that has a number there."""
     (x,) = place([step])
     every = [numbers for run in runs.values() for numbers in run if numbers.step == step]
-    figure.add_vline(x=x, line={"color": style.INK, "width": 1, "dash": "dot"})
+    figure.add_vline(x=x, line=style.DOTTED)
     return figure.add_scatter(
         x=[x] * len(every),
         y=[getattr(numbers, curve.field) for numbers in every],

@@ -13,7 +13,7 @@ from coupling_core.analysis.scores import Interval, mean_off_diagonal, score_pai
 from coupling_core.base.records import View
 from coupling_core.base.results import DepthResult
 from coupling_core.figures import pairs, style
-from coupling_core.figures.generalization import DOTTED, HEIGHT, SIZE, bars, upright
+from coupling_core.figures.generalization import HEIGHT, SIZE, bars, upright
 from coupling_core.figures.tables import scores_table
 from coupling_core.figures.training import SYMBOLS
 
@@ -63,6 +63,7 @@ def picture(
         f"{token} of {len(tokens)}, {tokens[token - 1]}.",
         "Each square is a patch, and so a token; the squares above are the tokens before them. A "
         "click chooses one.",
+        {"title": f"A picture and its {len(tokens)} tokens", "source": source},
         height=SIDE + 70,
         xaxis={"visible": False, "range": [-0.5, width - 0.5], "constrain": "domain"},
         yaxis={
@@ -72,8 +73,6 @@ def picture(
             "constrain": "domain",
         },
     )
-    title = f"A picture and its {len(tokens)} tokens"
-    figure.update_layout(meta=figure.layout.meta | {"title": title, "source": source})
     figure.add_image(z=shown, hoverinfo="skip", name="picture")
     x = [(t + 0.5) * step_x - 0.5 for t in range(before)]
     y = [-0.5 - 0.75 * step_y] * before
@@ -147,12 +146,11 @@ def rate_maps(
         + ". ".join(f"Mean at rate {r:g}: {m:.3f}" for r, m in means.items()),
         "The same picture, token and range for each rate. Row l is the block of the Jacobian, "
         "column l' that of the basis; the diagonal is 1 by construction and enters no mean.",
+        {"title": f"Score maps at {told}", "source": source},
         height=MAP + 190,
         margin={"l": 56, "r": 16, "t": 118, "b": 52},
     )
     figure.update_layout(look.layout)
-    title = f"Score maps at {told}"
-    figure.update_layout(meta=look.layout.meta | {"title": title, "source": source})
     low, high = style.score_range(np.zeros(0), corrected, False)
     for column, rate in enumerate(rates, 1):
         numbers = found[rate]
@@ -228,8 +226,9 @@ def vision_runs(
         with "mean" and "interval" where `by_rate` is given.
     """
     parts, what = ("seed", "Seed") if x == "rate" else ("rate", "Rate")
+    title = f"{names[y]} against {names[x].lower()}"
     figure = style.new_figure(
-        f"{names[y]} against {names[x].lower()} of {len(rows)} runs."
+        f"{title} of {len(rows)} runs."
         + "".join(
             f" At rate {rate:g}: {found.mean:.3f} ({found.low:.3f} to {found.high:.3f})."
             for rate, found in (by_rate or {}).items()
@@ -240,16 +239,15 @@ def vision_runs(
             if by_rate
             else "Bars are 95 % intervals over pictures."
         ),
+        {"title": title, "source": source},
         height=HEIGHT,
         xaxis={"title": {"text": names[x]}} | style.GRID,
         yaxis=upright({"title": {"text": names[y]}, "tickformat": _FORMATS.get(y, "")}),
     )
-    title = f"{names[y]} against {names[x].lower()}"
-    figure.update_layout(meta=figure.layout.meta | {"title": title, "source": source})
     if by_rate:
         _means(figure, by_rate)
     if "coupling" in (x, y) and not rows["chance"].any():
-        figure.add_vline(0, line=DOTTED) if x == "coupling" else figure.add_hline(0, line=DOTTED)
+        (figure.add_vline if x == "coupling" else figure.add_hline)(0, line=style.DOTTED)
     looks = cycle(zip(style.CATEGORIES, SYMBOLS, strict=False))
     for (value, some), (color, symbol) in zip(rows.groupby(parts), looks, strict=False):
         error = {f"error_{'x' if x == 'coupling' else 'y'}": bars(some, color)}

@@ -7,10 +7,8 @@ from jaxtyping import Float
 
 from coupling_core.analysis.scores import (
     Scores,
-    corrected,
     definition_name,
     mean_off_diagonal,
-    score_by_k,
     score_pairs,
 )
 from coupling_core.base.records import AnyView, View
@@ -118,38 +116,6 @@ def mosaic_caption(side: int) -> str:
     )
 
 
-def matrix_alt(
-    result: DepthResult, block: int, basis: int, view: View, side: int, magnitude: bool
-) -> str:
-    """What one matrix shows, with its score."""
-    return (
-        f"Heatmap of {style.matrix_name(view, magnitude)}, {leading(view.k, side)}: the Jacobian "
-        f"of block {block} in the singular basis of block {basis}, {subject(result)}. "
-        f"{pair_words(result, block, basis, view)}"
-    )
-
-
-def matrix_caption(result: DepthResult, block: int, basis: int, view: View) -> str:
-    """How one matrix is read."""
-    return (
-        f"The Jacobian of block {block} in the singular basis of block {basis}: diagonal where "
-        f"the two blocks are coupled. {pair_words(result, block, basis, view)} "
-        "Larger entries take the last colour."
-    )
-
-
-def pair_words(result: DepthResult, block: int, basis: int, view: View) -> str:
-    """The score of one pair as a sentence."""
-    raw, floor = score_by_k(result, block, basis, view)
-    at = view.k - 1
-    if np.isnan(raw[at]):
-        return "The pair has no score yet."
-    return (
-        f"Score c = {raw[at]:.3f} with chance floor {floor[at]:.3f}, chance-corrected "
-        f"{corrected(raw, floor)[at]:.3f} ({style.score_terms(view)})."
-    )
-
-
 def spectrum_alt(result: DepthResult, view: View, blocks: tuple[int, ...]) -> str:
     """What the singular values look like, in numbers."""
     s = result.singular_values[np.array(blocks) - 1]
@@ -171,23 +137,6 @@ def spectrum_caption() -> str:
         "Singular values of each block's Jacobian, largest first. Where s_K / s_(K+1) "
         "is next to 1, the K-th singular vector is arbitrary, and only the "
         "subspaces mean something."
-    )
-
-
-def by_k_alt(result: DepthResult, block: int, basis: int, view: View) -> str:
-    """What the score does as K grows."""
-    return (
-        f"Score against K from 1 to {result.k_max} with its chance floor: the Jacobian of block "
-        f"{block} in the basis of block {basis}, {subject(result)}. "
-        f"{pair_words(result, block, basis, view)}"
-    )
-
-
-def by_k_caption(block: int, basis: int) -> str:
-    """How the score against K is read."""
-    return (
-        f"Coupling of block {block} in the basis of block {basis} as more singular triplets are "
-        "counted. Only what lies above the chance line is coupling."
     )
 
 

@@ -48,7 +48,7 @@ from coupling_core.analysis.scores import norm_by_k, score
 from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.base.records import FinalNorm, Request
 from coupling_core.base.results import DepthResult, Progress
-from coupling_core.base.writing import refused_write, write_whole
+from coupling_core.base.writing import write_whole, writing
 from coupling_core.engine.hardware import algebra_device, choose_device
 from coupling_core.engine.pairs.coupling import Pairs
 from coupling_core.engine.pairs.svd import top_svd
@@ -329,10 +329,8 @@ def _output(out_path: str | os.PathLike[str] | None, model_name: str) -> Path:
 def _save(out: dict[int, PromptCoupling], file: Path) -> None:
     buffer = io.BytesIO()
     torch.save(out, buffer)
-    try:
+    with writing(file, "pass another out_path"):
         write_whole(file, buffer.getvalue())
-    except OSError as error:
-        raise refused_write(error, file, "pass another out_path") from error
 
 
 def _reporter(what: str, verbose: bool) -> Callable[[Progress], None]:

@@ -11,7 +11,8 @@ import json
 from importlib.metadata import version
 from pathlib import Path
 
-from coupling_core.base.folders import user_cache, write_quietly
+from coupling_core.base.folders import user_cache
+from coupling_core.base.writing import write_quietly
 from coupling_core.sources.resolved import Resolved
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import psutil
 
-from coupling_core.base.folders import write_quietly
+from coupling_core.base.writing import write_quietly
 from coupling_core.store.disk import Store
 
 FILE = ".worker"

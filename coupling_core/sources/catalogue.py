@@ -6,21 +6,24 @@ sweeps/models.csv           comes with a checkout
 
 import csv
 import io
-import math
-import re
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import astuple, dataclass, fields
+from collections.abc import Iterable, Mapping
+from dataclasses import astuple, fields
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field, ValidationError
+from pydantic.dataclasses import dataclass
 
 from coupling_core.base.errors import InputError
 from coupling_core.base.folders import SWEEPS, user_cache
 from coupling_core.base.textfiles import csv_rows
-from coupling_core.base.writing import refused_write, write_whole
+from coupling_core.base.writing import write_whole, writing
 
 FILE = "models.csv"
 
-T = TypeVar("T")
+Count = Annotated[int, Field(ge=1, lt=10**18)]
+_PERHAPS = BeforeValidator(lambda cell: None if cell == "" else cell)
+_YES = BeforeValidator(lambda cell: {"yes": True, "": False}.get(cell, cell))
 
 
 @dataclass(frozen=True)
@@ -41,17 +44,29 @@ class CatalogueModel:
         note: doubts about them.
     """
 
-    id: str
+    id: Annotated[str, Field(min_length=1)]
     family: str
-    parameters: int
-    layers: int
-    width: int
-    training_tokens: int | None = None
-    score: float | None = None
+    parameters: Count
+    layers: Count
+    width: Count
+    training_tokens: Annotated[Count | None, _PERHAPS] = None
+    score: Annotated[float | None, Field(ge=0, le=100), _PERHAPS] = None
     positions: str = ""
-    tuned: bool = False
+    tuned: Annotated[bool, Field(strict=True), _YES] = False
     source: str = ""
     note: str = ""
+
+
+_NAMES = tuple(field.name for field in fields(CatalogueModel))
+COLUMNS = ("model", *_NAMES[1:])
+"""Of the file: the id stands in the column `model`."""
+
+_EXPECTED = {
+    "model": "what --model takes",
+    "score": "a number from 0 to 100, or nothing",
+    "tuned": "yes, or nothing",
+}
+"""By column; of all others that can be wrong a count is expected."""
 
 
 def catalogue() -> list[CatalogueModel]:
@@ -127,71 +142,23 @@ def write_catalogue(path: Path, models: Iterable[CatalogueModel]) -> None:
     writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
     writer.writeheader()
     writer.writerows(cells(models))
-    try:
+    with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, text.getvalue().encode())
-    except OSError as error:
-        raise refused_write(error, path, "choose a folder that you may write to") from error
 
 
 def _model(row: Mapping[str, str]) -> CatalogueModel:
-    values = {}
-    for field, column in zip(fields(CatalogueModel), COLUMNS, strict=True):
-        try:
-            values[field.name] = _READERS[field.name](row[column].strip())
-        except ValueError as error:
-            came = repr(row[column])[:60] if row[column].strip() else "nothing"
-            raise ValueError(f"column {column}: expected {error}, and {came} came") from error
-    return CatalogueModel(**values)
-
-
-def _name(text: str) -> str:
-    if not text:
-        raise ValueError("what --model takes")
-    return text
-
-
-def _count(text: str) -> int:
-    if not re.fullmatch(r"[1-9][0-9]{0,17}", text):
-        raise ValueError("a whole number from 1, in digits")
-    return int(text)
-
-
-def _percent(text: str) -> float:
+    values: dict[str, Any] = {
+        name: row[column].strip() for name, column in zip(_NAMES, COLUMNS, strict=True)
+    }
     try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not 0 <= value <= 100:
-        raise ValueError("a number from 0 to 100, or nothing")
-    return value
-
-
-def _yes(text: str) -> bool:
-    if text not in ("yes", ""):
-        raise ValueError("yes, or nothing")
-    return text == "yes"
-
-
-def _perhaps(read: Callable[[str], T]) -> Callable[[str], T | None]:
-    return lambda text: read(text) if text else None
-
-
-_READERS: Mapping[str, Callable[[str], Any]] = {
-    "id": _name,
-    "family": str,
-    "parameters": _count,
-    "layers": _count,
-    "width": _count,
-    "training_tokens": _perhaps(_count),
-    "score": _perhaps(_percent),
-    "positions": str,
-    "tuned": _yes,
-    "source": str,
-    "note": str,
-}
-COLUMNS = ("model", *list(_READERS)[1:])
-"""Of the file: the id stands in the column `model`."""
+        return CatalogueModel(**values)
+    except ValidationError as error:
+        wrong = str(error.errors()[0]["loc"][0])
+        column = COLUMNS[_NAMES.index(wrong)]
+        expected = _EXPECTED.get(column, "a whole number from 1, in digits")
+        came = repr(values[wrong])[:60] if values[wrong] else "nothing"
+        raise ValueError(f"column {column}: expected {expected}, and {came} came") from error
 
 
 def _cell(value: object) -> str:

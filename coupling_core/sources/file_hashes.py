@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from coupling_core.base.errors import ComputeError, InputError
-from coupling_core.base.folders import user_cache, write_quietly
+from coupling_core.base.folders import user_cache
+from coupling_core.base.writing import write_quietly
 from coupling_core.sources import hub
 
 _SEAL = "converted.sha256"

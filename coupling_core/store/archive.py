@@ -21,7 +21,7 @@ from safetensors.numpy import save as save_tensors
 from coupling_core.base.errors import CouplingError, InputError
 from coupling_core.base.records import SCHEMA, Request
 from coupling_core.base.results import Result, Sizes, result_type
-from coupling_core.base.writing import refused_write, write_whole
+from coupling_core.base.writing import write_whole, writing
 from coupling_core.store.request_key import UNSAID, make_key
 
 SUFFIX = ".safetensors"
@@ -63,12 +63,8 @@ def save(result: Result, path: Path) -> None:
         InputError: where the path cannot be written.
         ComputeError: where the disk is full.
     """
-    try:
+    with writing(path, "choose a folder that exists and that you may write to"):
         write_whole(path, encode(result))
-    except OSError as error:
-        raise refused_write(
-            error, path, "choose a folder that exists and that you may write"
-        ) from (error)
 
 
 def load(path: Path) -> Result:

@@ -22,7 +22,7 @@ from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.base.folders import SHIPPED, user_cache
 from coupling_core.base.records import Request
 from coupling_core.base.results import Result
-from coupling_core.base.writing import TEMPORARY, refused_write, write_whole
+from coupling_core.base.writing import TEMPORARY, refused_write, write_whole, writing
 from coupling_core.store.archive import SUFFIX, encode, load, read_header, save
 from coupling_core.store.request_key import Key, make_key, outdated, parse_key
 
@@ -213,12 +213,10 @@ class Store:
             InputError: where the folder cannot be written.
             ComputeError: where the disk is full.
         """
-        try:
+        with writing(self.root, _REMEDY):
             self.root.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=self.root) as file:
                 file.write(bytes(_ROOM))
-        except OSError as error:
-            raise refused_write(error, self.root, _REMEDY) from error
 
     def entries(self) -> list[Entry]:
         """All stored results, the last used first; only their headers are read."""

@@ -10,7 +10,6 @@ import hashlib
 import json
 import lzma
 import struct
-import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
@@ -23,6 +22,7 @@ from typing import Any
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import SCHEMA
 from coupling_core.base.results import Result
+from coupling_core.base.writing import replacing
 from coupling_core.store.archive import SUFFIX, decode, encode
 from coupling_core.store.disk import Store
 from coupling_core.store.request_key import parse_key
@@ -73,26 +73,23 @@ def pack(store: Store, keys: Iterable[str], path: Path) -> int:
         OSError: where the file cannot be written.
     """
     listed = []
-    with tempfile.TemporaryDirectory(dir=path.parent) as folder:  # one writer's own
-        temporary = Path(folder) / path.name
-        with zipfile.ZipFile(temporary, "w") as file:
-            for key in dict.fromkeys(keys):
-                result = store.get(key)
-                data = encode(result)
-                file.writestr(f"{key}{SUFFIX}", data)
-                listed.append(
-                    {
-                        "key": key,
-                        "sha256": hashlib.sha256(data).hexdigest(),
-                        "bytes": len(data),
-                        "model": result.model_name,
-                        "kind": result.request.kind,
-                        "prompt": "".join(result.tokens),
-                    }
-                )
-            manifest = {"version": VERSION, "schema": SCHEMA, "results": listed}
-            file.writestr(MANIFEST, json.dumps(manifest, indent=1, ensure_ascii=False))
-        temporary.replace(path)
+    with replacing(path) as temporary, zipfile.ZipFile(temporary, "w") as file:
+        for key in dict.fromkeys(keys):
+            result = store.get(key)
+            data = encode(result)
+            file.writestr(f"{key}{SUFFIX}", data)
+            listed.append(
+                {
+                    "key": key,
+                    "sha256": hashlib.sha256(data).hexdigest(),
+                    "bytes": len(data),
+                    "model": result.model_name,
+                    "kind": result.request.kind,
+                    "prompt": "".join(result.tokens),
+                }
+            )
+        manifest = {"version": VERSION, "schema": SCHEMA, "results": listed}
+        file.writestr(MANIFEST, json.dumps(manifest, indent=1, ensure_ascii=False))
     return len(listed)
 
 

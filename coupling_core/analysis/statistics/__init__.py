@@ -17,7 +17,7 @@ What cannot be computed comes back as NaN with its reason in words, so that a pa
 from coupling_core.analysis.statistics.correlations import Correlation, correlate, correlations_by_k
 from coupling_core.analysis.statistics.courses import Fall, above_p, bend_p, fall
 from coupling_core.analysis.statistics.families import LeaveOneFamilyOut, leave_one_family_out
-from coupling_core.analysis.statistics.fits import Fit, Form, fit, fits_by_subset
+from coupling_core.analysis.statistics.fits import Fit, Form, fit
 from coupling_core.analysis.statistics.means import ModelMeans, at_k, means_by_k, model_means
 from coupling_core.analysis.statistics.partial import (
     PartialCorrelation,
@@ -48,7 +48,6 @@ __all__ = [  # noqa: RUF022 - by stage, not by name
     "Form",
     "Fit",
     "fit",
-    "fits_by_subset",
     "LEVEL",
     "ClusterBy",
     "Range",

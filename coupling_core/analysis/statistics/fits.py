@@ -9,17 +9,14 @@ from jaxtyping import Float
 from statsmodels.regression.linear_model import OLS
 from statsmodels.tools.tools import add_constant
 
-from coupling_core.analysis.statistics.means import ModelMeans
 from coupling_core.analysis.statistics.points import (
     NAMES,
     PLURAL,
     ClusterBy,
     Points,
     no_relation,
-    pair,
 )
 from coupling_core.analysis.statistics.resampling import Range, jackknifed, no_range, slopes
-from coupling_core.analysis.statistics.subsets import SUBSETS, subset
 
 Form = Literal["linear", "exponential"]
 STEPS = 100
@@ -123,23 +120,6 @@ def fit(points: Points, form: Form = "linear", *, by: ClusterBy = "family") -> F
         low=back(low),
         high=back(high),
     )
-
-
-def fits_by_subset(
-    means: ModelMeans, y: str, form: Form = "linear", *, by: ClusterBy = "family"
-) -> dict[str, Fit]:
-    """Coupling against performance in every named subset, as the preprint's Table 4 has it.
-
-    Args:
-        means: a row a model.
-        y: column of performance, "loss" or "score".
-        form: of the fit.
-        by: what is left out as a whole.
-
-    Returns:
-        by the names of `SUBSETS`.
-    """
-    return {name: fit(pair(subset(means, name), "coupling", y), form, by=by) for name in SUBSETS}
 
 
 def _no_fit(points: Points, form: Form, by: ClusterBy, reason: str) -> Fit:

@@ -4,7 +4,9 @@ plans        what each suite is trained with
 corpus       the text, from package registries, as token ids
 model        the architecture, and Pythia's initialisation
 batches      which windows of the text each step sees
-training     the run itself: stopped at any moment, and gone on with
+descent      one step of the optimiser
+run          what can be stopped at any moment, and gone on with
+training     such a run, of language
 layout       a checkpoint as a revision of a repository of the hub's cache
 """
 

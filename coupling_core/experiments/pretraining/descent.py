@@ -16,6 +16,8 @@ CLIP = 1.0
 def learning_rate(step: int, highest: float, warmup: int, steps: int, last: float) -> float:
     """The rate of a step: it rises over the first ones, then falls along a cosine.
 
+    Those of transformers are a step away from it, either in the rise or in the fall.
+
     Args:
         step: numbered from 0.
         highest: reached as the last step of the warm-up.

@@ -1,9 +1,8 @@
 """The training run itself: stopped at any moment, and gone on with from where it was last saved."""
 
-import csv
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +10,12 @@ import torch
 from transformers import PreTrainedTokenizerFast
 
 from coupling_core.engine.hardware import choose_device
-from coupling_core.experiments.pretraining import batches, descent, saving
+from coupling_core.experiments.pretraining import batches, descent
 from coupling_core.experiments.pretraining.corpus import END_OF_TEXT, Corpus
 from coupling_core.experiments.pretraining.layout import write_checkpoint
 from coupling_core.experiments.pretraining.model import build
 from coupling_core.experiments.pretraining.plans import Plan
+from coupling_core.experiments.pretraining.run import Run
 from coupling_core.sources.suites import revision
 
 BETAS = (0.9, 0.95)
@@ -65,53 +65,38 @@ def train(
         device: where to compute; None takes CUDA where there is one.
 
     Raises:
-        ComputeError: where the loss is no number any more.
+        ComputeError: where the folder has a run of another plan, or the loss is no number any more.
     """
     run = _Run(plan, corpus, repository, choose_device(device))
-    run.resume()
-    report(run.trained())
-    while run.step < plan.steps[-1]:
-        run.advance()
-        if run.step in plan.steps:
-            run.checkpoint()
-        if run.step in plan.steps or run.step % SAVED_EVERY == 0:
-            run.save()
-        report(run.trained())
-    run.finish()
+    run.to_its_end(lambda: report(run.trained()))
 
 
-@dataclass
-class _Run:
-    """A run under way: model, optimiser, and the losses so far."""
+class _Run(Run):
+    """A run under way, with the losses so far."""
 
     plan: Plan
-    corpus: Corpus
-    repository: Path
-    device: torch.device
-    step: int = 0
-    seconds: float = 0.0
-    losses: list[tuple[int, float, float | None]] = field(default_factory=list)
 
-    def __post_init__(self) -> None:
-        self.model = build(self.plan).to(self.device)
-        self.optimizer = descent.make_optimizer(self.model, self.plan.weight_decay, BETAS)
-        self._began = time.perf_counter(), 0
+    def __init__(self, plan: Plan, corpus: Corpus, repository: Path, device: torch.device) -> None:
+        model = build(plan).to(device)
+        optimizer = descent.make_optimizer(model, plan.weight_decay, BETAS)
+        super().__init__(plan, repository, device, model, optimizer)
+        self.corpus = corpus
+        self.step = 0
+        self.losses: list[tuple[int, float, float | None]] = []
+        self._here = time.perf_counter(), 0
 
-    def resume(self) -> None:
-        """Go on from what was saved, or begin."""
-        self.repository.mkdir(parents=True, exist_ok=True)
-        saved = saving.read_state(self.repository, asdict(self.plan), self.device)
-        if saved is None:
-            self.checkpoint()
-            self.save()
-            return
-        self.model.load_state_dict(saved["model"])
-        self.optimizer.load_state_dict(saved["optimizer"])
-        self.step, self.losses, self.seconds = saved["step"], saved["losses"], saved["seconds"]
-        self._began = time.perf_counter(), self.step
+    def _is_done(self) -> bool:
+        return self.step >= self.plan.steps[-1]
 
-    def advance(self) -> None:
-        """Learn from the next batch."""
+    def _begin(self) -> None:
+        self.checkpoint()
+        self.keep()
+
+    def _go_on(self, saved: dict[str, Any]) -> None:
+        self.step, self.losses = saved["step"], saved["losses"]
+        self._here = time.perf_counter(), self.step
+
+    def _advance(self) -> None:
         plan = self.plan
         ids = batches.batch(self.corpus.learned, self.step, plan.batch, plan.context, plan.seed)
         with descent.drawn(plan.seed, self.step, self.device):
@@ -120,6 +105,10 @@ class _Run:
         value = descent.descend(self.model, self.optimizer, loss, rate)
         self.step += 1
         self.losses.append((self.step, value, None))
+        if self.step in plan.steps:
+            self.checkpoint()
+        if self.step in plan.steps or self.step % SAVED_EVERY == 0:
+            self.keep()
 
     def checkpoint(self) -> None:
         """Keep the model as it is now, with its loss on the held-out text."""
@@ -135,35 +124,20 @@ class _Run:
             self.repository, self.model, revision(self.step), self._save_tokenizer, _TOKENIZER
         )
 
-    def save(self) -> None:
-        """Write what the run can be gone on with, whole or not at all."""
-        with (self.repository / "losses.csv").open("w", newline="") as file:
-            rows = csv.writer(file, lineterminator="\n")
-            rows.writerow(_COLUMNS)
-            rows.writerows(
-                (s, f"{a:.5f}", "" if b is None else f"{b:.5f}") for s, a, b in self.losses
-            )
-        state = {
-            "step": self.step,
-            "seconds": self._seconds(),
-            "losses": self.losses,
-            "model": self.model.state_dict(),
-            "optimizer": self.optimizer.state_dict(),
-        }
-        saving.save_state(self.repository, asdict(self.plan), state)
+    def keep(self) -> None:
+        """Write the losses, and what the run can be gone on with."""
+        rows = ((s, f"{a:.5f}", "" if b is None else f"{b:.5f}") for s, a, b in self.losses)
+        self.write_table("losses.csv", _COLUMNS, rows)
+        self.save(step=self.step, losses=self.losses)
 
-    def finish(self) -> None:
-        """Note how the suite was made, and make the last step its main branch."""
+    def _finish(self) -> None:
         last = (self.repository / "refs" / revision(self.step)).read_text()
         (self.repository / "refs" / "main").write_text(last)
-        tokens = self.step * self.plan.tokens_a_step
-        saving.write_made(
-            self.repository, asdict(self.plan), self._seconds(), self.device, tokens=tokens
-        )
+        self.write_made(tokens=self.step * self.plan.tokens_a_step)
 
     def trained(self) -> Trained:
         """Where it stands."""
-        began, step = self._began
+        began, step = self._here
         done = (self.step - step) * self.plan.tokens_a_step
         return Trained(
             self.step,
@@ -172,9 +146,6 @@ class _Run:
             next(held_out for _, _, held_out in reversed(self.losses) if held_out is not None),
             done / (time.perf_counter() - began),
         )
-
-    def _seconds(self) -> float:
-        return self.seconds + time.perf_counter() - self._began[0]
 
     def _save_tokenizer(self, folder: Path) -> None:
         ends = {"bos_token": END_OF_TEXT, "eos_token": END_OF_TEXT}

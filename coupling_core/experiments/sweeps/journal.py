@@ -17,8 +17,8 @@ from pathlib import Path
 import psutil
 
 from coupling_core.base.errors import InputError
-from coupling_core.base.folders import SWEEPS, write_quietly
-from coupling_core.base.writing import refused_write, write_whole
+from coupling_core.base.folders import SWEEPS
+from coupling_core.base.writing import write_quietly, write_whole, writing
 from coupling_core.store.disk import Store
 
 FOLDER = "sweeps"
@@ -153,12 +153,10 @@ class Journal:
                 f"{self.folder.name} is being run by process {state.pid} on {state.host}: wait for "
                 "it, or stop it"
             )
-        try:
+        remedy = "set COUPLING_STORE or --store to a folder that you may write to"
+        with writing(self.witness, remedy):
             self.folder.mkdir(parents=True, exist_ok=True)
             write_whole(self.witness, json.dumps(plan, indent=1).encode())
-        except OSError as error:
-            remedy = "set COUPLING_STORE or --store to a folder that you may write to"
-            raise refused_write(error, self.witness, remedy) from error
 
     def note(self, state: State, *, now: bool = False) -> None:
         """Note how far it is, at most once a second unless it must be now."""

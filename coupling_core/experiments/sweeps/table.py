@@ -19,7 +19,7 @@ from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.base.records import TOKEN_KINDS, View
 from coupling_core.base.results import DepthResult, PositionCoupling, Result, TrajectoryResult
 from coupling_core.base.results.token_means import TokenMeansResult
-from coupling_core.base.writing import refused_write, write_whole
+from coupling_core.base.writing import write_whole, writing
 from coupling_core.experiments.sweeps.definition import Sweep
 from coupling_core.experiments.sweeps.plan import Item, Plan, Weights, published
 from coupling_core.sources.catalogue import CatalogueModel
@@ -76,10 +76,8 @@ def write_table(path: Path, table: pd.DataFrame) -> None:
     text = StringIO()
     # A lone \r in a prompt is put in quotes only where lines end in one.
     table.to_csv(text, index=False, float_format=_DIGITS, lineterminator="\r\n")
-    try:
+    with writing(path):
         write_whole(path, text.getvalue().encode())
-    except OSError as error:
-        raise refused_write(error, path, "choose a folder that you may write to") from error
 
 
 def read_table(path: Path) -> pd.DataFrame:

@@ -7,7 +7,7 @@ fashion      Fashion-MNIST, from Debian's package
 folders      images in folders of classes
 model        the architecture: a plain ViT with the settings of DeiT
 findings     stochastic depth, coupling and accuracy over the runs of a suite
-training     the run itself: stopped at any moment, and gone on with
+training     such a run as language models have (`pretraining.run`), of images
 grid         several runs, on this machine's devices or cores
 """
 

@@ -1,12 +1,11 @@
 """The training run itself: stopped at any moment, and gone on with from its last whole epoch."""
 
-import csv
 import json
-import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import astuple, dataclass, fields
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -14,8 +13,9 @@ from jaxtyping import Float, Float32, Int64, UInt8
 
 from coupling_core.base.errors import ComputeError
 from coupling_core.engine.hardware import choose_device
-from coupling_core.experiments.pretraining import batches, descent, saving
+from coupling_core.experiments.pretraining import batches, descent
 from coupling_core.experiments.pretraining.layout import write_checkpoint
+from coupling_core.experiments.pretraining.run import MADE, STATE, Run, require_plan
 from coupling_core.experiments.vision.model import build, save_processor
 from coupling_core.experiments.vision.pictures import Pictures
 from coupling_core.experiments.vision.plans import VisionPlan
@@ -77,13 +77,7 @@ def train(
     if is_finished(repository, plan):
         return
     run = _Run(plan, pictures.draw(plan.learned), repository, choose_device(device))
-    run.resume()
-    report(run.rows[-1])
-    while run.epoch < plan.epochs:
-        run.advance()
-        run.keep()
-        report(run.rows[-1])
-    run.finish()
+    run.to_its_end(lambda: report(run.rows[-1]))
 
 
 def is_finished(repository: Path, plan: VisionPlan) -> bool:
@@ -92,10 +86,10 @@ def is_finished(repository: Path, plan: VisionPlan) -> bool:
     Raises:
         ComputeError: where it has that of another plan.
     """
-    path = repository / saving.MADE
+    path = repository / MADE
     if not path.is_file():
         return False
-    saving.require_plan(repository, json.loads(path.read_text()).get("plan"), asdict(plan))
+    require_plan(repository, json.loads(path.read_text()).get("plan"), plan)
     return True
 
 
@@ -105,30 +99,25 @@ def epochs_done(repository: Path) -> int:
     return max(0, len(path.read_text().splitlines()) - 2) if path.is_file() else 0
 
 
-@dataclass
-class _Run:
-    """A run under way: model, optimiser, and the rows so far."""
+class _Run(Run):
+    """A run under way, with the rows so far."""
 
     plan: VisionPlan
-    pictures: Pictures
-    repository: Path
-    device: torch.device
-    seconds: float = 0.0
-    rows: list[Row] = field(default_factory=list)
 
-    def __post_init__(self) -> None:
-        model = build(self.plan, self.pictures.classes, self.pictures.channels)
-        self.model = model.to(self.device)
-        self.optimizer = descent.make_optimizer(
-            self.model, self.plan.weight_decay, BETAS, fused=True
-        )
-        self.labels = torch.from_numpy(self.pictures.labels)
+    def __init__(
+        self, plan: VisionPlan, pictures: Pictures, repository: Path, device: torch.device
+    ) -> None:
+        model = build(plan, pictures.classes, pictures.channels).to(device)
+        optimizer = descent.make_optimizer(model, plan.weight_decay, BETAS, fused=True)
+        super().__init__(plan, repository, device, model, optimizer)
+        self.pictures = pictures
+        self.rows: list[Row] = []
+        self.labels = torch.from_numpy(pictures.labels)
         self._mean, self._std = (
-            torch.tensor(values, device=self.device).view(-1, 1, 1)
-            for values in (self.pictures.mean, self.pictures.std)
+            torch.tensor(values, device=device).view(-1, 1, 1)
+            for values in (pictures.mean, pictures.std)
         )
-        self.digest = self.pictures.digest()
-        self._began = time.perf_counter()
+        self.digest = pictures.digest()
 
     @property
     def epoch(self) -> int:
@@ -140,25 +129,22 @@ class _Run:
         """Images a step."""
         return min(self.plan.batch, len(self.labels))
 
-    def resume(self) -> None:
-        """Go on from what was saved, or begin."""
-        self.repository.mkdir(parents=True, exist_ok=True)
-        saved = saving.read_state(self.repository, asdict(self.plan), self.device)
-        if saved is None:
-            self.rows.append(self.look(0, float("nan")))
-            self.keep()
-            return
+    def _is_done(self) -> bool:
+        return self.epoch >= self.plan.epochs
+
+    def _begin(self) -> None:
+        self.rows.append(self.look(0, float("nan")))
+        self.keep()
+
+    def _go_on(self, saved: dict[str, Any]) -> None:
         if saved["pictures"] != self.digest:
             raise ComputeError(
                 f"the images of {self.plan.data} are others than those that the run in "
                 f"{self.repository} began with: put them back, or remove that folder"
             )
-        self.model.load_state_dict(saved["model"])
-        self.optimizer.load_state_dict(saved["optimizer"])
-        self.rows, self.seconds = [Row(*row) for row in saved["rows"]], saved["seconds"]
+        self.rows = [Row(*row) for row in saved["rows"]]
 
-    def advance(self) -> None:
-        """Learn from every image once, but for those that fill no batch."""
+    def _advance(self) -> None:
         plan, steps = self.plan, len(self.labels) // self.batch
         order = batches.order(plan.seed, self.epoch, len(self.labels))
         losses = []
@@ -178,6 +164,7 @@ class _Run:
             )
             losses.append(descent.descend(self.model, self.optimizer, loss, rate))
         self.rows.append(self.look(self.epoch + 1, float(np.mean(losses))))
+        self.keep()
 
     def look(self, epoch: int, train: float) -> Row:
         """The row of an epoch; with accuracies at those that the plan says, and at the last."""
@@ -215,21 +202,9 @@ class _Run:
         """Write what the epoch came to, and what the run can be gone on with."""
         if self.epoch in self.plan.checkpoints:
             self.checkpoint(f"epoch{self.epoch}")
-        with (self.repository / f"{ACCURACY}.new").open("w", newline="") as file:
-            table = csv.writer(file, lineterminator="\n")
-            table.writerow(Row.__dataclass_fields__)
-            table.writerows(
-                (row.epoch, *(_text(value) for value in _values(row)[1:])) for row in self.rows
-            )
-        (self.repository / f"{ACCURACY}.new").replace(self.repository / ACCURACY)
-        state = {
-            "pictures": self.digest,
-            "rows": [_values(row) for row in self.rows],
-            "seconds": self._seconds(),
-            "model": self.model.state_dict(),
-            "optimizer": self.optimizer.state_dict(),
-        }
-        saving.save_state(self.repository, asdict(self.plan), state)
+        rows = ((row.epoch, *map(_text, astuple(row)[1:])) for row in self.rows)
+        self.write_table(ACCURACY, [field.name for field in fields(Row)], rows)
+        self.save(pictures=self.digest, rows=[astuple(row) for row in self.rows])
 
     def checkpoint(self, revision: str) -> None:
         """Keep the model as it is now."""
@@ -241,24 +216,10 @@ class _Run:
             _PROCESSOR,
         )
 
-    def finish(self) -> None:
-        """Keep the end, note how it was made, and let go of what it could be gone on with."""
+    def _finish(self) -> None:
         self.checkpoint(MAIN)
-        learned, held_out = (
-            len(images) for images in (self.pictures.learned, self.pictures.held_out)
-        )
-        saving.write_made(
-            self.repository,
-            asdict(self.plan),
-            self._seconds(),
-            self.device,
-            learned=learned,
-            held_out=held_out,
-        )
-        (self.repository / saving.STATE).unlink()
-
-    def _seconds(self) -> float:
-        return self.seconds + time.perf_counter() - self._began
+        self.write_made(learned=len(self.pictures.learned), held_out=len(self.pictures.held_out))
+        (self.repository / STATE).unlink()
 
 
 def mix(
@@ -279,10 +240,6 @@ def mix(
         part * pixels + (1 - part) * pixels.flip(0),
         part * targets + (1 - part) * targets.flip(0),
     )
-
-
-def _values(row: Row) -> tuple[float, ...]:
-    return row.epoch, row.train, row.held_out, row.accuracy, row.learned_accuracy
 
 
 def _text(value: float) -> str:

@@ -2,7 +2,7 @@
 
     grid        the score of every pair of tokens, their texts on the axes
     mosaic      every coupling matrix in one picture
-    pair        one matrix, its score against K, the singular values
+    spectrum    the singular values
     distance    the score by the distance of two tokens
     axes        what grid and mosaic share: labels, hatched and grey cells, the mouse
     words       captions and alternative texts
@@ -11,16 +11,15 @@
 `layout.meta` is that of the other figures.
 """
 
+from coupling_core.figures.pair import matrix, matrix_table, score_by_k, score_by_k_table
 from coupling_core.figures.tokens.axes import MOST_SHOWN
 from coupling_core.figures.tokens.distance import distance
 from coupling_core.figures.tokens.grid import grid
 from coupling_core.figures.tokens.mosaic import mosaic
-from coupling_core.figures.tokens.pair import matrix, score_by_k, spectrum
+from coupling_core.figures.tokens.spectrum import spectrum
 from coupling_core.figures.tokens.tables import (
     distance_table,
     grid_table,
-    matrix_table,
-    score_by_k_table,
     spectrum_table,
 )
 from coupling_core.figures.tokens.words import cell_words

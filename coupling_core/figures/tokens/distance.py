@@ -51,7 +51,7 @@ def distance(
             x=at,
             y=values,
             mode="lines",
-            line={"color": style.INK, "width": 1, "dash": "dot"},
+            line=style.DOTTED,
             hoverinfo="skip",
             name="lowest and highest",
             showlegend=shown,

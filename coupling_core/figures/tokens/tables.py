@@ -5,13 +5,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coupling_core.analysis.scores import corrected, require_k
 from coupling_core.analysis.token_scores import (
     by_distance,
     score_positions,
-    score_positions_by_k,
 )
-from coupling_core.base.records import ROLES, View, resolve_token
+from coupling_core.base.records import View
 from coupling_core.base.results import TokenMeansResult, TokensResult
 from coupling_core.figures.tokens.axes import label
 
@@ -55,18 +53,6 @@ def distance_table(
     return DataFrame(asdict(found))
 
 
-def matrix_table(result: TokensResult, token: int, other: int, view: View) -> "DataFrame":
-    """Twin of one matrix, in units of s_1 of its Jacobian: row u (or v), column v (or u)."""
-    from pandas import DataFrame, RangeIndex
-
-    require_k(result, view.k)
-    token, other = (resolve_token(each, len(result.tokens)) for each in (token, other))
-    side = min(view.k, result.k_view)
-    stored = result.matrices[ROLES.index(view.role), token - 1, other - 1, :side, :side]
-    index = RangeIndex(1, side + 1)
-    return DataFrame(stored.astype(np.float32), index=index, columns=index)
-
-
 def spectrum_table(result: TokensResult) -> "DataFrame":
     """Twin of the singular values: a row a block and token, with its rank."""
     from pandas import DataFrame, concat
@@ -80,12 +66,3 @@ def spectrum_table(result: TokensResult) -> "DataFrame":
         table.insert(2, "rank", result.rank[side])
         sides.append(table)
     return concat(sides, ignore_index=True)
-
-
-def score_by_k_table(result: TokensResult, token: int, other: int, view: View) -> "DataFrame":
-    """Twin of the score against K: columns k, coupling, chance, corrected."""
-    from pandas import DataFrame
-
-    raw, floor = score_positions_by_k(result, token, other, view)
-    k = np.arange(1, result.k_max + 1)
-    return DataFrame({"k": k, "coupling": raw, "chance": floor, "corrected": corrected(raw, floor)})

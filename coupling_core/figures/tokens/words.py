@@ -2,18 +2,15 @@
 
 import numpy as np
 
-from coupling_core.analysis.scores import corrected
 from coupling_core.analysis.token_scores import (
     ByDistance,
     PositionScores,
     score_positions,
-    score_positions_by_k,
 )
 from coupling_core.base.records import TokenKind, View
 from coupling_core.base.results import TokenMeansResult, TokensResult
 from coupling_core.figures import style
 from coupling_core.figures.words import leading, subject
-from coupling_core.sources.tokens import visible
 
 Compared = TokensResult | TokenMeansResult
 
@@ -113,18 +110,6 @@ def mosaic_caption(result: TokensResult, side: int) -> str:
     )
 
 
-def pair_words(result: TokensResult, token: int, other: int, view: View) -> str:
-    """The score of one pair as a sentence, or why there is none."""
-    raw, floor = score_positions_by_k(result, token, other, view)
-    at = view.k - 1
-    if np.isnan(raw[at]):
-        return f"The pair has no score: {no_score(result, token, other, view)}."
-    return (
-        f"Score c = {raw[at]:.3f} with chance floor {floor[at]:.3f}, chance-corrected "
-        f"{corrected(raw, floor)[at]:.3f} ({style.score_terms(view)})."
-    )
-
-
 def cell_words(result: TokenMeansResult, token: int, other: int, view: View) -> str:
     """The mean score of one pair of tokens as a sentence, with the number of its pairs."""
     found, at = score_positions(result, view), (token - 1, other - 1)
@@ -134,66 +119,6 @@ def cell_words(result: TokenMeansResult, token: int, other: int, view: View) -> 
     return (
         f"Tokens {token} and {other}, over {count} pairs of blocks: c = {found.coupling[at]:.3f}, "
         f"chance floor {found.chance[at]:.3f}, chance-corrected {found.corrected[at]:.3f}."
-    )
-
-
-def no_score(result: TokensResult, token: int, other: int, view: View) -> str:
-    """Why a pair has none, in words."""
-    pair = [token - 1, other - 1]
-    if not result.allowed[pair].all():
-        return "forbidden by causality"
-    if np.isnan(result.diagonal[0, token - 1, other - 1, 0]):
-        return "not measured yet"
-    ranks = [int(result.rank[side, at]) for side, at in enumerate(pair)]
-    if 0 in ranks:
-        return "the output does not see the token"
-    return f"the rank is {min(ranks)}, below K = {view.k}"
-
-
-def _pair(result: TokensResult, token: int, other: int) -> str:
-    texts = [f"{number} “{visible(result.tokens[number - 1])}”" for number in (token, other)]
-    return f"the Jacobian of token {texts[0]} in the singular basis of token {texts[1]}"
-
-
-def matrix_alt(
-    result: TokensResult, token: int, other: int, view: View, side: int, magnitude: bool
-) -> str:
-    """What one matrix shows, with its score."""
-    return (
-        f"Heatmap of {style.matrix_name(view, magnitude)}, {leading(view.k, side)}: "
-        f"{_pair(result, token, other)}, {subject(result)}. "
-        f"{pair_words(result, token, other, view)}"
-    )
-
-
-def matrix_caption(result: TokensResult, token: int, other: int, view: View, side: int) -> str:
-    """How one matrix is read, and how much of it is kept."""
-    kept = (
-        f" Of {len(result.tokens)} tokens the leading {side} by {side} entries are kept; the score "
-        f"counts all {view.k}."
-        if side < view.k
-        else ""
-    )
-    return (
-        f"T{_pair(result, token, other)[1:]}: diagonal where the two are coupled. "
-        f"{pair_words(result, token, other, view)}{kept} Larger entries take the last colour."
-    )
-
-
-def by_k_alt(result: TokensResult, token: int, other: int, view: View) -> str:
-    """What the score does as K grows."""
-    return (
-        f"Score against K from 1 to {result.k_max} with its chance floor: "
-        f"{_pair(result, token, other)}, {subject(result)}. "
-        f"{pair_words(result, token, other, view)}"
-    )
-
-
-def by_k_caption(token: int, other: int) -> str:
-    """How the score against K is read."""
-    return (
-        f"Coupling of token {token} in the basis of token {other} as more singular triplets are "
-        "counted. Only what lies above the chance line is coupling."
     )
 
 

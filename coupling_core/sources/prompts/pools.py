@@ -12,7 +12,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from coupling_core.base.folders import user_cache, write_quietly
+from coupling_core.base.folders import user_cache
+from coupling_core.base.writing import write_quietly
 from coupling_core.sources.prompts.prompt import Prompt
 
 FORM = 1

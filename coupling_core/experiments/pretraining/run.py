@@ -1,0 +1,131 @@
+"""A training run that can be stopped at any moment, of language or of images."""
+
+import csv
+import json
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import PreTrainedModel
+
+from coupling_core.base.errors import ComputeError
+from coupling_core.base.writing import replacing
+from coupling_core.engine.hardware import device_name, versions
+
+STATE = "run.pt"
+MADE = "recipe.json"
+
+
+@dataclass
+class Run(ABC):
+    """A run under way.
+
+    Args:
+        plan: what to train.
+        repository: the folder that it is kept in, and gone on with from.
+        device: where to compute.
+        model: as it begins.
+        optimizer: of the model.
+    """
+
+    plan: Any
+    repository: Path
+    device: torch.device
+    model: PreTrainedModel
+    optimizer: torch.optim.Optimizer
+
+    def __post_init__(self) -> None:
+        self._began = time.perf_counter()
+
+    def to_its_end(self, report: Callable[[], None]) -> None:
+        """Train what is left, and keep it.
+
+        Args:
+            report: called before the first step and after each; what it raises ends the run, which
+                can be gone on with.
+
+        Raises:
+            ComputeError: where the folder has a run of another plan, or the loss is no number.
+        """
+        self.repository.mkdir(parents=True, exist_ok=True)
+        if (self.repository / STATE).is_file():
+            saved = torch.load(self.repository / STATE, map_location=self.device, weights_only=True)
+            require_plan(self.repository, json.loads(saved["plan"]), self.plan)
+            self._go_on(saved)
+            self.model.load_state_dict(saved["model"])
+            self.optimizer.load_state_dict(saved["optimizer"])
+            self._began -= saved["seconds"]
+        else:
+            self._begin()
+        report()
+        while not self._is_done():
+            self._advance()
+            report()
+        self._finish()
+
+    @abstractmethod
+    def _is_done(self) -> bool: ...
+
+    @abstractmethod
+    def _begin(self) -> None: ...
+
+    @abstractmethod
+    def _go_on(self, saved: dict[str, Any]) -> None: ...
+
+    @abstractmethod
+    def _advance(self) -> None: ...
+
+    @abstractmethod
+    def _finish(self) -> None: ...
+
+    def save(self, **state: Any) -> None:
+        """Write what the run can be gone on with, whole or not at all."""
+        state |= {
+            "plan": json.dumps(asdict(self.plan)),
+            "seconds": self._seconds(),
+            "model": self.model.state_dict(),
+            "optimizer": self.optimizer.state_dict(),
+        }
+        with replacing(self.repository / STATE) as new:
+            torch.save(state, new)
+
+    def write_table(self, name: str, columns: Iterable[str], rows: Iterable[Iterable[Any]]) -> None:
+        """Write a CSV file into the folder, whole or not at all."""
+        with replacing(self.repository / name) as new, new.open("w", newline="") as file:
+            table = csv.writer(file, lineterminator="\n")
+            table.writerow(columns)
+            table.writerows(rows)
+
+    def write_made(self, **more: Any) -> None:
+        """Note how the run, which has ended, was made."""
+        made = {
+            "plan": asdict(self.plan),
+            **more,
+            "seconds": round(self._seconds()),
+            "device": device_name(self.device),
+            "threads": torch.get_num_threads(),
+            "versions": versions(),
+        }
+        with replacing(self.repository / MADE) as new:
+            new.write_text(json.dumps(made, indent=1) + "\n")
+
+    def _seconds(self) -> float:
+        """Since the run began, without the time in which it was stopped."""
+        return time.perf_counter() - self._began
+
+
+def require_plan(repository: Path, found: Any, plan: Any) -> None:
+    """Refuse to go on with the run of another plan, as JSON, which has lists for its tuples.
+
+    Raises:
+        ComputeError: where they differ.
+    """
+    if found != json.loads(json.dumps(asdict(plan))):
+        raise ComputeError(
+            f"{repository} holds a run of another recipe: remove the folder, or finish "
+            "that run with the version that began it"
+        )

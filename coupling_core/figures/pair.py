@@ -1,0 +1,246 @@
+"""One pair of Jacobians close up, of two blocks or of two tokens: its matrix, its score against K.
+
+Row l (or t) is the Jacobian, column l' (or t') the basis.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import plotly.graph_objects as go
+from jaxtyping import Float, Float32
+
+from coupling_core.analysis.scores import corrected as above_chance
+from coupling_core.analysis.scores import require_k
+from coupling_core.analysis.scores import score_by_k as by_blocks
+from coupling_core.analysis.token_scores import score_positions_by_k as by_tokens
+from coupling_core.base.records import ROLES, View, resolve_block, resolve_token
+from coupling_core.base.results import DepthResult, TokensResult
+from coupling_core.figures import by_k, style
+from coupling_core.figures.words import leading, subject
+from coupling_core.sources.tokens import visible
+
+if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need it
+    from pandas import DataFrame
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """Two Jacobians of a result, and how they are looked at.
+
+    Args:
+        result: where they are.
+        row: number of the Jacobian, from 1.
+        column: number of the basis.
+        view: K, definition and role.
+    """
+
+    result: DepthResult | TokensResult
+    row: int
+    column: int
+    view: View
+
+    @staticmethod
+    def of(result: DepthResult | TokensResult, row: int, column: int, view: View) -> "_Pair":
+        """With numbers that may be counted from the end."""
+        require_k(result, view.k)
+        if isinstance(result, DepthResult):
+            row, column = (resolve_block(each, result.n_blocks) for each in (row, column))
+        else:
+            row, column = (resolve_token(each, len(result.tokens)) for each in (row, column))
+        return _Pair(result, row, column, view)
+
+    @property
+    def noun(self) -> str:
+        return "block" if isinstance(self.result, DepthResult) else "token"
+
+    @property
+    def corner(self) -> Float32[np.ndarray, "k k"]:
+        """What is stored of the matrix, in units of s_1 of its Jacobian; NaN where nothing is."""
+        side = min(self.view.k, self.result.k_view)
+        at = ROLES.index(self.view.role), self.row - 1, self.column - 1
+        return self.result.matrices[at][:side, :side].astype(np.float32)
+
+    @property
+    def unit(self) -> float:
+        """That s_1."""
+        s = self.result.singular_values
+        return float((s if isinstance(self.result, DepthResult) else s[0])[self.row - 1, 0])
+
+    @property
+    def curves(self) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:
+        """Score and chance floor for K = 1..Kmax."""
+        if isinstance(self.result, DepthResult):
+            return by_blocks(self.result, self.row, self.column, self.view)
+        return by_tokens(self.result, self.row, self.column, self.view)
+
+    @property
+    def why(self) -> str:
+        """Why it may have no score, in words."""
+        result, at = self.result, [self.row - 1, self.column - 1]
+        if isinstance(result, DepthResult):
+            return "not measured yet"
+        if not result.allowed[at].all():
+            return "forbidden by causality"
+        if np.isnan(result.diagonal[0, at[0], at[1], 0]):
+            return "not measured yet"
+        ranks = [int(result.rank[side, i]) for side, i in enumerate(at)]
+        if 0 in ranks:
+            return "the output does not see the token"
+        return f"the rank is {min(ranks)}, below K = {self.view.k}"
+
+    @property
+    def score_words(self) -> str:
+        """The score as a sentence, or why there is none."""
+        raw, floor = self.curves
+        at = self.view.k - 1
+        if np.isnan(raw[at]):
+            told = "has no score yet" if self.noun == "block" else f"has no score: {self.why}"
+            return f"The pair {told}."
+        return (
+            f"Score c = {raw[at]:.3f} with chance floor {floor[at]:.3f}, chance-corrected "
+            f"{above_chance(raw, floor)[at]:.3f} ({style.score_terms(self.view)})."
+        )
+
+    @property
+    def words(self) -> str:
+        """Which Jacobian in which basis, as a phrase."""
+        names = [f"{self.noun} {number}" for number in (self.row, self.column)]
+        if isinstance(self.result, TokensResult):
+            texts = (self.result.tokens[number - 1] for number in (self.row, self.column))
+            names = [f"{name} “{visible(text)}”" for name, text in zip(names, texts, strict=True)]
+        return f"the Jacobian of {names[0]} in the singular basis of {names[1]}"
+
+
+def matrix(
+    result: DepthResult | TokensResult,
+    row: int,
+    column: int,
+    view: View,
+    *,
+    magnitude: bool = True,
+    limit: float = style.MATRIX_LIMIT,
+) -> go.Figure:
+    """Leading corner of A (or B) of one pair, in units of s_1 of its Jacobian.
+
+    Args:
+        result: may be partial; a pair that waits, or is forbidden, is grey.
+        row: l (or t), whose Jacobian it is.
+        column: l' (or t'), whose singular vectors are the basis.
+        view: K and role; the definition enters the caption.
+        magnitude: draw abs(A), else A with its signs.
+        limit: end of the colour range, in units of s_1.
+
+    Returns:
+        a figure whose first trace is the matrix.
+
+    Raises:
+        InputError: where K, a block or a token is not in the result.
+    """
+    pair = _Pair.of(result, row, column, view)
+    z = np.abs(pair.corner) if magnitude else pair.corner
+    side = len(z)
+    name, shown = style.matrix_name(view, magnitude), leading(view.k, side)
+    both = "the two blocks" if pair.noun == "block" else "the two"
+    kept = (
+        f" Of {len(result.tokens)} tokens the leading {side} by {side} entries are kept; the score "
+        f"counts all {view.k}."
+        if isinstance(result, TokensResult) and side < view.k
+        else ""
+    )
+    figure = style.new_figure(
+        f"Heatmap of {name}, {shown}: {pair.words}, {subject(result)}. {pair.score_words}",
+        f"T{pair.words[1:]}: diagonal where {both} are coupled. {pair.score_words}{kept} "
+        "Larger entries take the last colour.",
+        height=560,
+        **_axes(f"{pair.noun} {pair.column}", side, view),
+    )
+    triplets = np.arange(1, side + 1)
+    figure.add_heatmap(
+        x=triplets,
+        y=triplets,
+        z=z,
+        **style.matrix_colors(z, magnitude, limit=limit),
+        colorbar=style.color_bar(name, f"{shown}; unit s₁ = {pair.unit:.3g}"),
+        hovertemplate="row %{y}, column %{x}: %{z:.4f} s₁<extra></extra>",
+        name="matrix",
+    )
+    if np.isnan(z).any():
+        figure.add_trace(style.grey_cells(triplets, np.isnan(z), pair.why))
+    return style.fix_margins(figure)
+
+
+def matrix_table(
+    result: DepthResult | TokensResult, row: int, column: int, view: View
+) -> "DataFrame":
+    """Twin of one matrix, in units of s_1 of its Jacobian: row u (or v), column v (or u)."""
+    from pandas import DataFrame, RangeIndex
+
+    corner = _Pair.of(result, row, column, view).corner
+    index = RangeIndex(1, len(corner) + 1)
+    return DataFrame(corner, index=index, columns=index)
+
+
+def score_by_k(
+    result: DepthResult | TokensResult,
+    row: int,
+    column: int,
+    view: View,
+    *,
+    corrected: bool = False,
+) -> go.Figure:
+    """Score for K = 1..Kmax with its chance floor, and a marker at the viewed K.
+
+    Args:
+        result: may be partial; a pair that waits has no curve.
+        row: l (or t), whose Jacobian it is.
+        column: l' (or t'), whose singular vectors are the basis.
+        view: K, definition and role.
+        corrected: draw the chance-corrected score, whose floor is 0.
+
+    Returns:
+        a figure with the traces "score", "chance" and "K".
+
+    Raises:
+        InputError: where K, a block or a token is not in the result.
+    """
+    pair = _Pair.of(result, row, column, view)
+    raw, floor = pair.curves
+    return by_k.draw(
+        above_chance(raw, floor) if corrected else raw,
+        floor,
+        view,
+        corrected,
+        style.score_name(corrected),
+        f"Score against K from 1 to {result.k_max} with its chance floor: {pair.words}, "
+        f"{subject(result)}. {pair.score_words}",
+        f"Coupling of {pair.noun} {pair.row} in the basis of {pair.noun} {pair.column} as more "
+        "singular triplets are counted. Only what lies above the chance line is coupling.",
+    )
+
+
+def score_by_k_table(
+    result: DepthResult | TokensResult, row: int, column: int, view: View
+) -> "DataFrame":
+    """Twin of the score against K: columns k, coupling, chance, corrected."""
+    from pandas import DataFrame
+
+    raw, floor = _Pair.of(result, row, column, view).curves
+    above = above_chance(raw, floor)
+    k = np.arange(1, result.k_max + 1)
+    return DataFrame({"k": k, "coupling": raw, "chance": floor, "corrected": above})
+
+
+def _axes(basis: str, side: int, view: View) -> dict[str, object]:
+    left, right = ("u", "v") if view.role == "A" else ("v", "u")
+    x_title = f"Singular vector {right} of {basis}"
+    y_title = f"Singular vector {left} of {basis}"
+    whole = {"constrain": "domain", "tick0": 1, "dtick": max(1, -(-side // 8))}
+    first, last = 0.5, side + 0.5
+    return {
+        "legend": style.BELOW,
+        "xaxis": {"title": {"text": x_title}, "range": [first, last], **whole}
+        | {"constraintoward": "left"},
+        "yaxis": {"title": {"text": y_title}, "range": [last, first], "scaleanchor": "x", **whole}
+        | {"constraintoward": "top"},
+    }
