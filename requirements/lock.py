@@ -51,7 +51,7 @@ def resolve(sources: Sequence[str], kept: str, asked: Sequence[str] = ()) -> Loc
     """What satisfies a source, as in what is kept wherever that still does."""
     with tempfile.TemporaryDirectory() as place:
         out = Path(place) / "lock.txt"
-        out.write_text(re.sub(r"^-.*\n", "", kept, flags=re.MULTILINE))
+        out.write_text("\n".join(dict(entries(kept))))  # without hashes, or uv keeps those too
         uv = [sys.executable, "-m", "uv", "pip", "compile", "--quiet", "--no-header"]
         command = [*uv, *OPTIONS, "--no-annotate", f"--output-file={out}", *sources]
         subprocess.run(command, input="\n".join(asked), text=True, check=True)
