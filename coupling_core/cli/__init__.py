@@ -10,6 +10,7 @@
     suite      training runs: list, train
     sweep      many models with many prompts: run, status, report
     vision     vision transformers: list, train
+    app        the app, served                (in `serve`)
     doctor     what is right and wrong with this installation
     health     whether a running app answers and its worker lives
     bench      how fast and how exact the engine is here
@@ -41,6 +42,7 @@ from coupling_core.cli.graph import graph
 from coupling_core.cli.health import health
 from coupling_core.cli.models import models
 from coupling_core.cli.runs import app as runs
+from coupling_core.cli.serve import serve
 from coupling_core.cli.sources import show_prompts
 from coupling_core.cli.suite import app as suite
 from coupling_core.cli.sweep import app as sweep
@@ -66,6 +68,7 @@ app.command()(compare)
 app.command()(training)
 app.command()(models)
 app.command("prompts")(show_prompts)
+app.command("app")(serve)
 app.command()(doctor)
 app.command()(health)
 app.command()(bench)

@@ -5,13 +5,15 @@ import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, requires, version
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 import psutil
 from packaging.requirements import Requirement
 
 from coupling_core.base.errors import CouplingError
+from coupling_core.base.extras import Extra, remedy
 from coupling_core.base.folders import free_bytes, user_cache
 from coupling_core.base.records import Request
 from coupling_core.base.settings import config_file, settings
@@ -62,18 +64,28 @@ def _python() -> _Found:
 
 
 def _packages() -> _Found:
-    """Whether what is installed is what this program was tested with."""
+    """Whether what is installed is what this program asks for, by itself and for its extras."""
     wanted = [Requirement(line) for line in requires("coupling-explorer") or ()]
-    for requirement in (r for r in wanted if r.marker is None or r.marker.evaluate()):
-        try:
-            found = version(requirement.name)
-        except PackageNotFoundError:
-            yield "wrong", f"{requirement.name} is missing: pip install '{requirement}'"
-            continue
-        if not requirement.specifier.contains(found, prereleases=True):
-            yield "wrong", f"{requirement.name} is {found}: pip install '{requirement}'"
+    marked = [(r, r.marker) for r in wanted if r.marker]
+    for requirement in (r for r in wanted if not r.marker):
+        if wrong := _lacks(requirement):
+            yield "wrong", f"{wrong}: pip install '{requirement.name}{requirement.specifier}'"
+    for extra in get_args(Extra):
+        of_extra = [r for r, marker in marked if marker.evaluate({"extra": extra})]
+        if lacking := [wrong for wrong in map(_lacks, of_extra) if wrong]:
+            yield "note", f"{', '.join(lacking)}: {remedy(extra)}"
     names = ("torch", "transformers", "streamlit", "plotly", "bitsandbytes")
-    yield "ok", ", ".join(f"{name} {version(name)}" for name in names)
+    yield "ok", ", ".join(f"{name} {version(name)}" for name in names if find_spec(name))
+
+
+def _lacks(requirement: Requirement) -> str:
+    """That a package is missing, or of another version; "" where it is as it should be."""
+    try:
+        found = version(requirement.name)
+    except PackageNotFoundError:
+        return f"{requirement.name} is missing"
+    right = requirement.specifier.contains(found, prereleases=True)
+    return "" if right else f"{requirement.name} is {found}"
 
 
 def _devices() -> _Found:

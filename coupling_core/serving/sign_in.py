@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from coupling_core.base.errors import InputError
+from coupling_core.base.extras import remedy
 
 ANYONE = "*"
 """In place of addresses: whoever the provider lets sign in."""
@@ -45,7 +46,7 @@ def problem(auth: Mapping[str, Any] | None) -> str:
         auth: the section `[auth]` of Streamlit's secrets, None where there is none.
     """
     if find_spec("authlib") is None:
-        return "nobody can sign in, since Authlib is missing: pip install authlib"
+        return f"nobody can sign in, since Authlib is missing: {remedy('app')}"
     if not isinstance(auth, Mapping):
         return "nobody can sign in, since Streamlit's secrets.toml has no section [auth]: write it"
     if missing := [name for name in _NEEDED if not isinstance(auth.get(name), str)]:

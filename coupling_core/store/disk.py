@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from coupling_core.base.errors import ComputeError, InputError
-from coupling_core.base.folders import SHIPPED, user_cache
+from coupling_core.base.folders import IN_CHECKOUT, SHIPPED, user_cache
 from coupling_core.base.records import Request
 from coupling_core.base.results import Result
 from coupling_core.base.writing import TEMPORARY, refused_write, write_whole, writing
@@ -91,7 +91,8 @@ def default_root() -> Path:
     """COUPLING_STORE, or `cache/` of a checkout, or a folder in the user's cache."""
     if chosen := os.environ.get("COUPLING_STORE"):
         return Path(chosen).expanduser()
-    return SHIPPED if (SHIPPED / "gallery").is_dir() else user_cache() / "results"
+    own = IN_CHECKOUT and (SHIPPED / "gallery").is_dir()
+    return SHIPPED if own else user_cache() / "results"
 
 
 def default_layers() -> tuple[Path, ...]:

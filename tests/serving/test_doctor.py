@@ -59,6 +59,17 @@ def test_a_missing_and_an_old_package_are_told(monkeypatch):
     assert "pip install 'numpy>=99'" in problems[1]
 
 
+def test_what_lacks_of_an_extra_is_a_note_with_its_remedy(monkeypatch):
+    only(monkeypatch, "packages")
+    wanted = ["nonesuch>=1; extra == 'sweeps'", "numpy>=99; extra == 'sweeps'", "rich>=1"]
+    monkeypatch.setattr(doctor, "requires", lambda _: wanted)
+    (note, ok) = found("packages")
+    assert note[0] == "note"
+    assert note[1].startswith("nonesuch is missing, numpy is ")
+    assert note[1].endswith(": pip install 'coupling-explorer[sweeps]'")
+    assert ok[0] == "ok"
+
+
 def test_a_damaged_result_is_told_with_its_remedy(monkeypatch):
     only(monkeypatch, "store")
     store, result = Store(), random_result()

@@ -8,6 +8,7 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from coupling_core.base.errors import ComputeError
+from coupling_core.base.extras import needed
 from coupling_core.base.records import Request
 from coupling_core.engine.loading.reading import read_whole
 from coupling_core.engine.loading.words import plain_errors, quiet
@@ -57,6 +58,8 @@ def _rewrite(file: Path, alone: Path, folder: Path) -> None:
     It is read from a folder of its own: what lies beside it is no part of its hash, and a
     tokenizer's config would be read from there.
     """
+    with needed("gguf"):
+        import gguf  # noqa: F401 - transformers reads with it
     alone.mkdir()
     (alone / file.name).symlink_to(file)
     where: dict[str, Any] = {"gguf_file": file.name, "trust_remote_code": False}

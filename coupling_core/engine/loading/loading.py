@@ -22,6 +22,7 @@ from transformers import (
 )
 
 from coupling_core.base.errors import InputError
+from coupling_core.base.extras import needed
 from coupling_core.base.records import Dtype, Quantisation, Request
 from coupling_core.base.results import Progress
 from coupling_core.engine.hardware import choose_device, usable_memory
@@ -252,6 +253,8 @@ def _unmap(model: Any) -> None:
 
 
 def _quantisation(form: Quantisation) -> BitsAndBytesConfig:
+    with needed("quant"):
+        import bitsandbytes  # noqa: F401 - transformers quantises with it
     if form == "int8":
         return BitsAndBytesConfig(load_in_8bit=True)
     return BitsAndBytesConfig(

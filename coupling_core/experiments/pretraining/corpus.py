@@ -20,12 +20,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import rdata
 from jaxtyping import UInt16
 
 from coupling_core.base.errors import ComputeError
+from coupling_core.base.extras import needed
 from coupling_core.base.folders import user_cache
 from coupling_core.experiments.pretraining import packages
+
+with needed("train"):
+    import rdata
 
 VOCABULARY = 1024
 END_OF_TEXT = "<|endoftext|>"

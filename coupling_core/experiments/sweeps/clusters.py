@@ -9,12 +9,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import dask
-from dask.distributed import Client, Nanny, Scheduler, Security, SpecCluster
-
 from coupling_core.base.errors import ComputeError, InputError
+from coupling_core.base.extras import needed
 from coupling_core.engine import hardware
 from coupling_core.experiments.sweeps.definition import Slurm
+
+with needed("sweeps"):
+    import dask
+    from dask.distributed import Client, Nanny, Scheduler, Security, SpecCluster
+    from dask_jobqueue import SLURMCluster
 
 _CONFIG = {
     # One death of a worker is told at once: who runs the sweep counts the tries.
@@ -134,8 +137,6 @@ def slurm(asked: Slurm, folder: Path, jobs: int | None = None) -> Iterator[Clien
             "Slurm's `sbatch` is not on this machine: run the sweep on a login node of the "
             "cluster, or use --scheduler"
         )
-    from dask_jobqueue import SLURMCluster
-
     logs = Path(asked.folder) if asked.folder else folder
     gpus = [f"--gres=gpu:{asked.gpus}"] * bool(asked.gpus)
     with _configured():

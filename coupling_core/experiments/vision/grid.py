@@ -6,7 +6,6 @@ from functools import lru_cache
 from pathlib import Path
 
 import torch
-from dask.distributed import KilledWorker
 
 from coupling_core.base.errors import ComputeError, CouplingError, InputError
 from coupling_core.engine import hardware
@@ -121,6 +120,8 @@ def _at_once(
 
 
 def _words(error: BaseException) -> str:
+    from dask.distributed import KilledWorker
+
     if isinstance(error, KilledWorker):
         return "its worker died: for want of memory, perhaps"
     return str(error) if isinstance(error, CouplingError) else repr(error)

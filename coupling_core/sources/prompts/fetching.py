@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from coupling_core.base.errors import ComputeError, InputError
+from coupling_core.base.extras import needed
 from coupling_core.sources.prompts.source import PromptSource
 
 if TYPE_CHECKING:  # slow to import
@@ -182,7 +183,8 @@ def _first_line(error: BaseException) -> str:
 @contextmanager
 def quiet() -> Iterator[None]:
     """Keep notices and progress bars of `datasets` and the hub's client off the terminal."""
-    import datasets
+    with needed("sweeps"):
+        import datasets
     import huggingface_hub
 
     tools = (datasets.utils, huggingface_hub.utils)

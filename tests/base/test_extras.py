@@ -1,0 +1,128 @@
+"""What is missing of an extra is told in one line with its remedy, and nothing else needs it."""
+
+import re
+import subprocess
+import sys
+import tomllib
+from importlib import import_module
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from coupling_core import InputError
+from coupling_core.base.extras import Extra
+from coupling_core.sources.prompts import fetching
+
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+CLUSTERS = "coupling_core.experiments.sweeps.clusters"
+CORPUS = "coupling_core.experiments.pretraining.corpus"
+NAME = re.compile(r"[\w-]+")
+WITHOUT = """
+import pkgutil, sys
+from importlib import import_module
+
+class Nothing:
+    def find_spec(self, name, *_):
+        if name.partition(".")[0] in sys.argv[1:]:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Nothing())
+import coupling_core
+for module in pkgutil.walk_packages(coupling_core.__path__, "coupling_core."):
+    if module.name.endswith("__main__"):
+        continue
+    try:
+        import_module(module.name)
+    except coupling_core.InputError as error:
+        print(module.name, error, sep=": ")
+"""
+
+
+def packages(extra):
+    """By the names under which they are imported."""
+    listed = map(NAME.match, PROJECT["optional-dependencies"][extra])
+    return [found[0].replace("-", "_") for found in listed]
+
+
+def quantisation():
+    from coupling_core.engine.loading import loading
+
+    loading._quantisation("nf4")
+
+
+def conversion():
+    from coupling_core.engine.loading import convert
+
+    convert._rewrite(Path("a.gguf"), Path("alone"), Path("new"))
+
+
+def rows():
+    with fetching.quiet():
+        raise AssertionError("never reached")
+
+
+def clusters():
+    import_module(CLUSTERS)
+
+
+def corpus():
+    import_module(CORPUS)
+
+
+@pytest.mark.parametrize(
+    ("package", "extra", "use"),
+    [
+        ("dask", "sweeps", clusters),
+        ("dask_jobqueue", "sweeps", clusters),
+        ("datasets", "sweeps", rows),
+        ("rdata", "train", corpus),
+        ("gguf", "gguf", conversion),
+        ("bitsandbytes", "quant", quantisation),
+    ],
+)
+def test_a_missing_package_is_told_with_its_extra(monkeypatch, package, extra, use):
+    for name in [n for n in sys.modules if n == package or n.startswith(f"{package}.")]:
+        monkeypatch.delitem(sys.modules, name)
+    for name in {CLUSTERS, CORPUS} & sys.modules.keys():
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, package, None)
+    told = f"{package} is missing: pip install 'coupling-explorer[{extra}]'"
+    with pytest.raises(InputError, match=f"^{re.escape(told)}$"):
+        use()
+    assert package in packages(extra)
+
+
+def test_the_app_without_streamlit_is_one_line(run, monkeypatch):
+    monkeypatch.setitem(sys.modules, "streamlit", None)
+    status, out, err = run("app")
+    assert (status, out) == (2, "")
+    assert re.fullmatch(
+        r"error: streamlit\S* is missing: pip install 'coupling-explorer\[app\]'\n", err
+    )
+
+
+def test_every_extra_is_known_and_part_of_all():
+    extras = PROJECT["optional-dependencies"]
+    assert set(extras) == {*get_args(Extra), "all"}
+    assert extras["all"] == [f"coupling-explorer[{','.join(sorted(get_args(Extra)))}]"]
+
+
+@pytest.mark.slow
+def test_the_core_does_without_the_extras():
+    missing = {name for extra in get_args(Extra) for name in packages(extra)}
+    blocked = sorted(missing - {"cryptography", "coupling_explorer"})
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT, *blocked], cwd=ROOT, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    told = dict(line.split(": ", 1) for line in done.stdout.splitlines())
+    assert {name for name in told if "pretraining" not in name} == {
+        CLUSTERS,
+        "coupling_core.experiments.vision.grid",
+    }
+    assert set(told.values()) == {
+        "dask is missing: pip install 'coupling-explorer[sweeps]'",
+        "rdata is missing: pip install 'coupling-explorer[train]'",
+    }
