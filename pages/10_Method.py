@@ -2,8 +2,8 @@
 
 import streamlit as st
 
+from explorer.frame.contents import PAGES
 from explorer.frame.shell import page
-from explorer.panels import guide
 
 TEXT_WIDTH = 780
 """In pixels: a line that the eye can follow."""
@@ -14,17 +14,6 @@ CITATION = """@inproceedings{aubry2025coupling,
   year      = {2025},
   note      = {arXiv:2407.07810}
 }"""
-
-GUIDES = {
-    "Depth": guide.DEPTH,
-    "Tokens": guide.TOKENS,
-    "Trajectories": guide.TRAJECTORIES,
-    "Layer graph": guide.GRAPH,
-    "Training": guide.TRAINING,
-    "Generalization": guide.SWEEPS,
-    "Vision": guide.VISION,
-    "Compare": guide.COMPARE,
-}
 
 
 def jacobians() -> None:
@@ -385,9 +374,10 @@ with page("Method"):
         vision()
         comparisons()
         st.header("How the figures are read", anchor=False)
-        for name, text in GUIDES.items():
-            st.subheader(name, anchor=False)
-            st.markdown(text)
+        for one in PAGES.values():
+            if one.guide:
+                st.subheader(one.title, anchor=False)
+                st.markdown(one.guide)
         limits()
         st.header("Citation", anchor=False)
         st.markdown(

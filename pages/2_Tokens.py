@@ -4,7 +4,7 @@ import streamlit as st
 
 from explorer.asking.compute import answer
 from explorer.frame.shell import page
-from explorer.pages import tokens
+from explorer.pages.tokens import page as tokens
 
 with page("Tokens") as state:
     st.title("Coupling between tokens", anchor=False)

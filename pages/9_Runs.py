@@ -3,6 +3,7 @@
 import streamlit as st
 
 from explorer.asking import jobs_list
+from explorer.frame.contents import PAGE_OF_KIND
 from explorer.frame.shell import page
 from explorer.pages.runs import page as runs
 from explorer.pages.runs import sweeps_list, upload
@@ -14,4 +15,4 @@ with page("Runs"):
     sweeps_list.show()
     st.header("Stored", anchor=False)
     upload.upload()
-    runs.show()
+    runs.show(PAGE_OF_KIND)

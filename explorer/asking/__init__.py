@@ -1,7 +1,6 @@
 """From a model and a prompt to a result: choosing, asking, waiting, stopping.
 
 picker          which model is measured
-suite_picker    which training runs are looked at
 preview         a model that was not measured before
 compute         from a request to its result
 several         several measurements that one figure needs

@@ -16,6 +16,7 @@ from explorer.asking.queue import is_active, queue
 from explorer.asking.watch import loads, watch
 from explorer.server import admission, backend
 from explorer.server.estimate import Estimate
+from explorer.server.kinds import KINDS
 from explorer.session import chips
 from explorer.session.plain_text import sentence
 from explorer.session.session import change, device
@@ -94,10 +95,10 @@ def _prompt(request: Request) -> int | None:
     measured = request.token + n + 1 if request.token < 0 else request.token
     if not 1 <= measured <= n:
         raise InputError(f"token {request.token} does not exist: this prompt has tokens 1..{n}")
-    if request.kind in ("self", "trajectory"):
-        measured, what = 0, "all of them are measured"
+    if becomes := KINDS[request.kind].token:
+        what = f"token {measured} is {becomes}"
     else:
-        what = f"token {measured} is {'measured' if request.kind == 'depth' else 'fixed'}"
+        measured, what = 0, "all of them are measured"
     chips.tokens(tokens.texts, measured, tokens.special)
     st.caption(f"{n} tokens, {sum(tokens.special)} of them special; {what}.")
     return n

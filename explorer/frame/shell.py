@@ -8,7 +8,7 @@ import streamlit as st
 
 from coupling_core.base import logs
 from coupling_core.base.errors import InputError
-from coupling_core.base.records import TOKEN_KINDS, Kind
+from explorer.frame.contents import LINKS, PAGES
 from explorer.frame.sidebar import sidebar
 from explorer.server import backend
 from explorer.session import sign_in
@@ -31,28 +31,6 @@ _STYLE = """<style>
 </style>"""
 """Figures get what the margins would take, and labels in ink instead of Streamlit's pale grey; a
 formula that is too long for a small screen scrolls."""
-PAGES = {
-    "Start": "app.py",
-    "Depth": "pages/1_Depth.py",
-    "Tokens": "pages/2_Tokens.py",
-    "Trajectories": "pages/3_Trajectories.py",
-    "Layer graph": "pages/4_Layer_graph.py",
-    "Training": "pages/5_Training.py",
-    "Generalization": "pages/6_Generalization.py",
-    "Vision": "pages/7_Vision.py",
-    "Compare": "pages/8_Compare.py",
-    "Runs": "pages/9_Runs.py",
-    "Method": "pages/10_Method.py",
-}
-"""Every page by its title, in the order of the navigation."""
-_OWN_CONTROLS = ("Generalization", "Vision")
-"""Pages that are about no one model and no one prompt."""
-PAGE_OF_KIND: dict[Kind, str] = {
-    "depth": "Depth",
-    **dict.fromkeys(TOKEN_KINDS, "Tokens"),
-    "trajectory": "Trajectories",
-}
-"""The page that shows a result of this kind."""
 
 
 @contextmanager
@@ -63,7 +41,7 @@ def page(title: str) -> Iterator[State]:
         title: one of `PAGES`.
 
     Yields:
-        what the reader has chosen.
+        what the reader has chosen, as the page's state.
     """
     st.set_page_config(
         page_title=f"{title} · {NAME}",
@@ -74,10 +52,9 @@ def page(title: str) -> Iterator[State]:
     st.html(_STYLE)
     _require_use()
     backend.look_again()
-    state = open_session(title)
+    state = open_session(title, PAGES[title].state, LINKS)
     _navigation()
-    if title not in _OWN_CONTROLS:
-        sidebar(of_suites=title == "Training")
+    sidebar(PAGES[title])
     if found := problems():
         st.warning(f"Not all that was asked for could be taken: {plain('; '.join(found))}.")
     with plain_errors():
@@ -100,6 +77,6 @@ def _navigation() -> None:
     query = address()
     with st.sidebar:
         st.markdown(f"**{NAME}**")
-        for title, path in PAGES.items():
-            st.page_link(path, label=title, query_params=query)
+        for page in PAGES.values():
+            st.page_link(page.file, label=page.title, query_params=query)
         sign_in.offer_sign_out()

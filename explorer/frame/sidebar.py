@@ -8,8 +8,7 @@ from coupling_core.base.images import is_image, to_pixels
 from coupling_core.base.records import DEFINITIONS, FINAL_NORMS
 from coupling_core.experiments.gallery import EXAMPLES
 from coupling_core.sources.tokens import Tokens
-from explorer.asking.picker import picker
-from explorer.asking.suite_picker import suite_picker
+from explorer.panels.page import Page
 from explorer.server import backend
 from explorer.session.choice import choice
 from explorer.session.session import bound, change, current
@@ -19,17 +18,15 @@ LONGEST_TOKEN_LIST = 256
 """A list of more tokens than this is no help; a number is then typed."""
 
 
-def sidebar(*, of_suites: bool) -> None:
-    """Draw the shared controls.
-
-    Args:
-        of_suites: whether the page is about training runs rather than about one model.
-    """
+def sidebar(page: Page) -> None:
+    """Draw the shared controls of a page; nothing where it has its own."""
+    if page.picker is None:
+        return
     with st.sidebar:
         st.caption("What is measured")
-        (suite_picker if of_suites else picker)()
+        page.picker()
         _prompt()
-        _token(_tokens(of_suites))
+        _token(_tokens(page))
         bound(
             st.selectbox,
             "Final norm in the last block",
@@ -38,7 +35,7 @@ def sidebar(*, of_suites: bool) -> None:
             help="The paper's Eq. 7 counts the model's final norm as part of the last block.",
         )
         st.caption("How it is looked at (never computes)")
-        _score(with_k=not of_suites)
+        _score(with_k=page.asks_k)
 
 
 def _prompt() -> None:
@@ -54,11 +51,10 @@ def _one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _tokens(of_suites: bool) -> Tokens | None:
+def _tokens(page: Page) -> Tokens | None:
     """The prompt's tokens where they can be known now; the page itself tells what is wrong."""
-    state = current()
     try:
-        return backend.tokens(state.checkpoint_request() if of_suites else state.request())
+        return backend.tokens(current(page.state).request())
     except CouplingError:
         return None
 

@@ -1,26 +1,81 @@
 """The Depth page's figures: mosaic and score map side by side, the selected pair below."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Annotated
 
 import streamlit as st
 
 from coupling_core import figures
+from coupling_core.base.records import Request, View, parse_blocks
 from coupling_core.base.results import DepthResult
-from explorer.panels import guide
 from explorer.panels.chart import Shown, draw
 from explorer.panels.drawer import drawer, selected, selection
+from explorer.panels.page import Page
+from explorer.panels.recipes import Recipes, asked, command, program, raw, viewed
 from explorer.panels.strip import strip
 from explorer.panels.switches import COLOURS, ENTRIES, MATRIX, SCORE, Choice, switches
-from explorer.session.state import FIGURE_3, MAX_MOSAIC, State
+from explorer.session.link import Flag, Parameter
+from explorer.session.state import State
 
 MAP = 620
 """Height of each map in pixels: a square in half the page."""
+FIGURE_3 = tuple(range(9, 17))
+"""The blocks of the paper's Figure 3."""
+MAX_MOSAIC = 24
+"""Most blocks a side that a mosaic shows; beyond it a stride is taken."""
+GUIDE = """
+**Score map.** Row *l* is the block whose Jacobian is taken, column *l'* the block whose top *K*
+singular vectors serve as the basis. The colour says how nearly that basis diagonalises that
+Jacobian: 1 is fully coupled, 0 is what a basis that has nothing to do with it would give. The
+diagonal compares a block with itself; it is 1 by construction and enters no mean.
+
+**Mosaic.** Each square is one coupling matrix. A bright diagonal on a dark square means that the
+singular vectors of block *l'* are nearly those of block *l*, in the same order.
+
+**A pair.** Click a cell. Where the singular values nearly tie at *K* (a gap next to 1), single
+vectors are arbitrary: trust the angles between the subspaces more than any one row of the matrix.
+
+**Colours** span a fixed range, so that two views compare; *auto range* gives that up and says so.
+"""
 
 
-def show(result: DepthResult, state: State) -> None:
+@dataclass(frozen=True)
+class DepthState(State):
+    """What is chosen on this page.
+
+    Args:
+        figure_3: whether the mosaic shows the paper's blocks 9-16 rather than the block range.
+    """
+
+    figure_3: Annotated[Flag, Parameter("fig3")] = True
+
+    def mosaic_blocks(self, n_blocks: int) -> tuple[tuple[int, ...], int]:
+        """Blocks of the mosaic and the stride that keeps them few enough to be seen."""
+        chosen = parse_blocks(self.blocks, n_blocks)
+        if self.figure_3 and n_blocks >= FIGURE_3[-1]:
+            chosen = FIGURE_3
+        stride = -(-len(chosen) // MAX_MOSAIC)
+        return chosen[::stride], stride
+
+
+PAGE = Page("Depth", "pages/1_Depth.py", DepthState, kinds=("depth",), guide=GUIDE)
+
+
+def recipes(request: Request, view: View, state: State) -> Recipes:
+    """How to come by the scores outside the app."""
+    names = "found.corrected)  # row l, column l'; see also found.coupling, found.chance"
+    always, options = asked(request)
+    options |= viewed(state, blocks=True)
+    return Recipes(
+        program(request, view, "score_pairs", names),
+        command("depth", always | {"k": state.k}, options, raw(state)),
+    )
+
+
+def show(result: DepthResult, state: DepthState) -> None:
     """Draw a stored result."""
     shown = Shown(result, state.view(result.n_blocks))
-    strip(*shown, guide.DEPTH)
+    strip(*shown, recipes(result.request, shown.view, state), GUIDE)
     block, basis = selected(result, state)
     _switches(result.n_blocks)
     left, right = st.columns(2, gap="large")
@@ -61,7 +116,7 @@ def _switches(n_blocks: int) -> None:
         switches((*_CHOICES, _BLOCKS) if has_figure_3 else _CHOICES, "depth")
 
 
-def _mosaic(result: DepthResult, state: State) -> None:
+def _mosaic(result: DepthResult, state: DepthState) -> None:
     blocks, stride = state.mosaic_blocks(result.n_blocks)
     if stride > 1:
         st.caption(f"More than {MAX_MOSAIC} blocks: one in {stride} is drawn.")

@@ -1,30 +1,83 @@
 """The Layer graph page's figures: the graph beside the locality curve, the selected pair below."""
 
-from typing import cast
+from dataclasses import dataclass
+from typing import Annotated, cast
 
 import streamlit as st
 
 from coupling_core import figures
 from coupling_core.analysis.exports.graph import ENDINGS, graph_file
 from coupling_core.analysis.scores import Scores, score_pairs
+from coupling_core.base.records import NodeColor, Request, View
 from coupling_core.base.results import DepthResult, Result
-from explorer.frame.shell import PAGES
-from explorer.panels import guide
+from explorer.pages import depth
 from explorer.panels.chart import Shown, draw
 from explorer.panels.drawer import selected, selection
-from explorer.panels.recipes import graph_recipes
+from explorer.panels.page import Page
+from explorer.panels.recipes import Recipes, asked, command, program, raw, viewed
 from explorer.panels.strip import strip
 from explorer.panels.switches import SCORE, Choice, switches, threshold, twin_switch
+from explorer.session.link import Parameter
 from explorer.session.session import address
 from explorer.session.state import State
 
+GUIDE = """
+**Graph.** Each node is a block, each edge a pair of blocks whose score reaches the threshold; the
+wider and the darker, the more they are coupled. An edge has no direction: it is the mean of the
+Jacobian of *l* in the basis of *l'* and the other way round, which the line under the figure tells
+apart. Click on an edge, or on a node, which takes its strongest partner along.
 
-def show(answered: Result, state: State) -> None:
+**Communities** (Louvain) are groups of blocks that are coupled more among themselves than at
+random. Even noise has communities, and a modularity above 0: look whether the untrained twin, at
+the same threshold, has any edge at all.
+
+**Locality.** The mean score against how many blocks apart two blocks are. Training makes near
+blocks more alike than far ones; far to the right only few pairs are left.
+
+**Raw or chance-corrected.** The papers' graphs draw the raw score. With *K* = 50 that lies near
+0.86 for every pair, trained or not, so that the graphs look alike: the chance-corrected score is
+what tells them apart.
+"""
+
+
+@dataclass(frozen=True)
+class GraphState(State):
+    """What is chosen on this page.
+
+    Args:
+        node_color: what colours the nodes.
+    """
+
+    node_color: Annotated[NodeColor, Parameter("nodes")] = "community"
+
+
+PAGE = Page("Layer graph", "pages/4_Layer_graph.py", GraphState, guide=GUIDE)
+
+
+def recipes(request: Request, view: View, state: GraphState) -> Recipes:
+    """How to come by the edges of the graph outside the app."""
+    given = {"corrected": (not state.raw, True), "threshold": (state.threshold, State.threshold)}
+    more = "".join(f", {n}={value!r}" for n, (value, default) in given.items() if value != default)
+    names = "graph.edges(data=True))  # of networkx; see also graph.nodes(data=True)"
+    always, options = asked(request)
+    options |= viewed(state, blocks=True) | {
+        "threshold": (f"{state.threshold:.12g}", f"{State.threshold:.12g}"),
+        "layout": (state.layout, State.layout),
+        "color": (state.node_color, GraphState.node_color),
+    }
+    flags = [*raw(state), *(["--auto-range"] if state.auto_range else [])]
+    return Recipes(
+        program(request, view, "layer_graph", names, more, "graph"),
+        command("graph", always | {"k": state.k}, options, flags),
+    )
+
+
+def show(answered: Result, state: GraphState) -> None:
     """Draw a stored result."""
     result = cast(DepthResult, answered)
     view = state.view(result.n_blocks)
     shown = Shown(result, view)
-    strip(*shown, guide.GRAPH, recipes=graph_recipes(result.request, view, state))
+    strip(*shown, recipes(result.request, view, state), GUIDE)
     pair = selected(result, state)
     _switches(state)
     left, right = st.columns((3, 2), gap="large")
@@ -40,7 +93,7 @@ def show(answered: Result, state: State) -> None:
         _graph(shown, state, pair)
 
 
-def partial_graph(partial: Result, state: State) -> None:
+def partial_graph(partial: Result, state: GraphState) -> None:
     """The graph of what is measured so far; without what only the mouse needs."""
     result = cast(DepthResult, partial)
     figure = figures.graph(result, state.view(result.n_blocks), **_options(state))
@@ -56,14 +109,14 @@ _CHOICES: tuple[Choice, ...] = (
 )
 
 
-def _switches(state: State) -> None:
+def _switches(state: GraphState) -> None:
     with st.container(horizontal=True, gap="medium"):
         twin_switch("Model", "graph")
         switches(_CHOICES, "graph")
         threshold("graph")
 
 
-def _options(state: State) -> dict[str, object]:
+def _options(state: GraphState) -> dict[str, object]:
     """What of the state the graph is drawn with."""
     return {
         "corrected": not state.raw,
@@ -74,7 +127,7 @@ def _options(state: State) -> dict[str, object]:
     }
 
 
-def _graph(shown: Shown, state: State, pair: tuple[int, int]) -> None:
+def _graph(shown: Shown, state: GraphState, pair: tuple[int, int]) -> None:
     weighed = {"corrected": not state.raw, "threshold": state.threshold}
     figure = figures.graph(*shown, **_options(state), selected=pair)
     st.markdown(figure.layout.meta["summary"])
@@ -109,7 +162,7 @@ def _pair(result: DepthResult, state: State, pair: tuple[int, int]) -> None:
         else "A block in its own basis is coupled by construction, and is no edge."
     )
     st.page_link(
-        PAGES["Depth"],
+        depth.PAGE.file,
         label="Matrix, spectra and angles of this pair on Depth",
         icon=":material/arrow_forward:",
         query_params=address(),

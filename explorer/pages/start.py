@@ -9,10 +9,11 @@ from coupling_core import figures
 from coupling_core.base.results import DepthResult
 from coupling_core.experiments.gallery import EXAMPLES, UNTRAINED_SEED
 from explorer.asking.compute import tell_gone
-from explorer.frame.shell import PAGES
-from explorer.panels import guide
+from explorer.pages import depth
+from explorer.pages.training import page as training
 from explorer.panels.chart import Shown, draw
 from explorer.panels.drawer import selected, selection
+from explorer.panels.page import Page
 from explorer.panels.strip import strip
 from explorer.panels.switches import twin_switch
 from explorer.server import backend
@@ -23,12 +24,20 @@ PANEL = 440
 """Height of a panel in pixels: all three fit on a laptop's screen."""
 PANEL_BAR = 220
 """Length of its colour bar in pixels."""
+INTRODUCTION = """
+Each block of a transformer moves a token's state a little. Its **Jacobian** is the linear part of
+that move, and the Jacobian's top singular vectors are the directions it acts on most. If two blocks
+are **coupled**, the directions of one diagonalise the Jacobian of the other: the matrix of that
+pair then shows a bright diagonal on a dark ground. Training makes this happen; the untrained twin,
+the same network with random weights, shows none.
+"""
+PAGE = Page("Start", "app.py")
 
 
 def show(state: State) -> None:
     """Draw the page."""
     st.title("Do a transformer's blocks share one basis?", anchor=False)
-    st.markdown(guide.START)
+    st.markdown(INTRODUCTION)
     _choices(state)
     request = state.request()
     seed = UNTRAINED_SEED if state.untrained is None else state.untrained
@@ -43,7 +52,7 @@ def show(state: State) -> None:
         _panels(state, mapped, trained, twin)
     _own_sentence()
     st.page_link(
-        PAGES["Training"],
+        training.PAGE.file,
         label="How coupling comes about: drag a slider over the checkpoints of a training run",
         icon=":material/arrow_forward:",
         query_params=address(),
@@ -59,7 +68,7 @@ def _own_sentence() -> None:
     )
     if text.strip():
         change(prompt=text)
-        st.switch_page(PAGES["Depth"])
+        st.switch_page(depth.PAGE.file)
 
 
 def _choices(state: State) -> None:
@@ -82,7 +91,7 @@ def _panels(
 ) -> None:
     shown = Shown(mapped, state.view(mapped.n_blocks))
     block, basis = selected(mapped, state)
-    strip(*shown, guide.DEPTH)
+    strip(*shown, depth.recipes(mapped.request, shown.view, state), depth.GUIDE)
     left, middle, right = st.columns(3, gap="medium")
     with left:
         which = "trained" if mapped is trained else "untrained"

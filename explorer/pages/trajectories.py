@@ -3,13 +3,14 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import cast
+from typing import Annotated, Literal, cast
 
 import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
 from coupling_core import figures
+from coupling_core.analysis.by_step import path_request
 from coupling_core.base.records import PathView, Request, resolve_token
 from coupling_core.base.results import DepthResult, TrajectoryResult
 from coupling_core.experiments.gallery import UNTRAINED_SEED
@@ -18,13 +19,71 @@ from coupling_core.figures.path_words import by_depth_caption
 from coupling_core.figures.per_token import PathNumber
 from coupling_core.figures.style import reink
 from explorer.asking.compute import answer
-from explorer.panels import guide
 from explorer.panels.chart import Shown, draw
+from explorer.panels.page import Page
+from explorer.panels.recipes import Recipes, asked, command, program
 from explorer.panels.strip import strip
 from explorer.panels.switches import Choice, switches
 from explorer.server import backend
+from explorer.session.link import Parameter, expect
 from explorer.session.session import change
 from explorer.session.state import State
+
+GUIDE = """
+**Paths.** Each line is one token's way from its embedding (*x⁰*) through all blocks, seen in the
+directions in which the last states differ most. The selected token is drawn in black (white on a
+dark page); click on a path to select another. How much of the variance the directions explain
+stands on the axes: what they leave out is not seen.
+
+**Straightness.** A line-shape score of 1 is a straight line; a walk whose steps are at right angles
+to one another has √L, about 5.5 for 30 blocks. Trained models are below it, untrained ones above.
+
+**Growth.** Where the norm grows by the same factor in every block, the expodistance is 0. The first
+blocks and the final norm change it most.
+
+**Linearised path.** Each block is replaced by its Jacobian at the token's own state. Compare with
+the dotted line, the error of a state that simply stays where it is.
+"""
+Along = Literal["straightness", "growth", "steps", "entropy", "linearised", "singular-values"]
+"""What is drawn along the paths, a group of figures at a time."""
+_Dimensions = Annotated[int, expect((2, 3).__contains__, "one of 2, 3"), Parameter("dims")]
+
+
+@dataclass(frozen=True)
+class PathsState(State):
+    """What is chosen on this page.
+
+    Args:
+        dimensions: in which paths are drawn, 2 or 3.
+        along: which numbers are drawn along the paths.
+    """
+
+    dimensions: _Dimensions = 2
+    along: Along = "straightness"
+
+    def path_request(self) -> Request:
+        """What has to be measured of the paths of all tokens, of which none is chosen."""
+        return path_request(self.request())
+
+
+PAGE = Page(
+    "Trajectories", "pages/3_Trajectories.py", PathsState, kinds=("trajectory",), guide=GUIDE
+)
+
+
+def recipes(request: Request, view: PathView, state: State) -> Recipes:
+    """How to come by the paths outside the app."""
+    names = "result.line_shape)  # a token; see also result.norms, found.coordinates"
+    always, options = asked(request)
+    options |= {
+        "token": (state.token, Request.token),
+        "fit": (view.fit, PathView.fit),
+        "part": (view.part, PathView.part),
+    }
+    return Recipes(
+        program(request, view, "project_paths", names),
+        command("trajectory", always, options, [] if view.first else ["--without-first"]),
+    )
 
 
 @dataclass(frozen=True)
@@ -47,11 +106,11 @@ class Drawn:
 _Draw = Callable[[Drawn, State], None]
 
 
-def show(result: TrajectoryResult, state: State) -> None:
+def show(result: TrajectoryResult, state: PathsState) -> None:
     """Draw a stored result."""
     view = state.path_view()
     token = resolve_token(state.token, len(result.tokens))
-    strip(result, view, guide.TRAJECTORIES, selected=token)
+    strip(result, view, recipes(result.request, view, state), GUIDE, selected=token)
     twin = cast(TrajectoryResult | None, backend.find(twin_of(result.request)))
     drawn = Drawn(result, twin, view, token)
     st.header("Paths in principal components", anchor=False)
@@ -207,7 +266,7 @@ def _singular_values(drawn: Drawn, state: State) -> None:
                 )
 
 
-_GROUPS: dict[str, tuple[str, _Draw]] = {
+_GROUPS: dict[Along, tuple[str, _Draw]] = {
     "straightness": ("Straightness", _group(("line-shape",), ("line-shape-by-depth",))),
     "growth": ("Growth", _group(("expodistance",), ("growth", "norms"))),
     "steps": ("Steps", _group(("equidistance",), ("steps",))),

@@ -12,10 +12,10 @@ from coupling_core.base.results import Result
 from coupling_core.store import archive
 from explorer.asking.queue import queue
 from explorer.panels.chart import IMAGE_FORMAT
-from explorer.panels.recipes import python_recipe, shell_recipe
+from explorer.panels.recipes import Recipes
 from explorer.session import chips
 from explorer.session.plain_text import plain, weights_form
-from explorer.session.session import current, keeps_prompt, link, note_length
+from explorer.session.session import keeps_prompt, link, note_length
 
 HASH_SHOWN = 12
 _BYTES = "application/octet-stream"
@@ -24,21 +24,20 @@ _BYTES = "application/octet-stream"
 def strip(
     result: Result,
     view: AnyView,
+    recipes: Recipes,
     guide: str,
     *,
     selected: int = 0,
-    recipes: tuple[str, str] | None = None,
 ) -> None:
     """Say what is drawn, and offer link, files, recipes and a guide.
 
     Args:
         result: what is drawn.
         view: how.
+        recipes: how to come by the same outside the app.
         guide: how the figures of this page are read, in Markdown.
         selected: the token (1..n) that is chosen among those that were measured; 0 where the
             result is of one token.
-        recipes: how to come by the same in Python and on the command line; None is how to come by
-            the scores.
     """
     note_length(len(result.tokens))
     with st.container(gap="xsmall"):
@@ -47,19 +46,17 @@ def strip(
         else:
             chips.of_result(result)
         st.caption(facts(result, view))
-        asked = result.request
-        recipes = recipes or (python_recipe(asked, view), shell_recipe(asked, current()))
         take_along(lambda: _files(result, view), recipes, guide, ways(result))
 
 
 def take_along(
-    files: Callable[[], None], recipes: tuple[str, str], guide: str, ways: Sequence[str] = ()
+    files: Callable[[], None], recipes: Recipes, guide: str, ways: Sequence[str] = ()
 ) -> None:
     """Offer link, files, recipes and a guide.
 
     Args:
         files: draws the buttons that download.
-        recipes: how to come by the same in Python and on the command line.
+        recipes: how to come by the same outside the app.
         guide: how the figures of this page are read, in Markdown.
         ways: how the Jacobians were had.
     """
@@ -76,9 +73,9 @@ def take_along(
             _camera()
         with st.popover("Reproduce", type="tertiary", icon=":material/terminal:"):
             st.caption("In Python")
-            st.code(recipes[0], wrap_lines=True)
+            st.code(recipes.python, wrap_lines=True)
             st.caption("On the command line")
-            st.code(recipes[1], language="bash", wrap_lines=True)
+            st.code(recipes.shell, language="bash", wrap_lines=True)
         with st.popover("How to read this", type="tertiary", icon=":material/help:"):
             st.markdown(guide)
         if ways:

@@ -12,7 +12,6 @@ from coupling_core.base.records import Measure, VisionKind
 from coupling_core.experiments.sweeps import Journal, journals, read_table
 from coupling_core.experiments.vision import SUITE
 from explorer.server import backend
-from explorer.session.state import State
 
 if TYPE_CHECKING:  # statistics import scipy, which the page does without until there is a table
     from coupling_core.analysis.findings import Findings, Question
@@ -44,30 +43,22 @@ def _kinds(journal: Journal) -> list[str]:
     return kinds if isinstance(kinds, list) else []
 
 
-def chosen(state: State, found: dict[str, Journal]) -> Journal:
+def chosen(name: str, found: dict[str, Journal]) -> Journal:
     """The sweep that is looked at.
+
+    Args:
+        name: of its folder; empty is the first.
+        found: those there are.
 
     Raises:
         InputError: where there is none of that name.
     """
-    name = state.sweep or next(iter(found))
+    name = name or next(iter(found))
     if name not in found:
         raise InputError(
             f"there is no sweep {name!r} here: choose another, or run it with `coupling sweep run`"
         )
     return found[name]
-
-
-def question(state: State, journal: Journal) -> "Question":
-    """What is asked of a sweep, with what the reader left open as its table has it."""
-    from coupling_core.analysis.findings import Question
-
-    shared, known = offered(journal)
-    if not shared:
-        raise InputError(f"{journal.folder.name} has no depth-wise score yet")
-    k = state.sweep_k if state.sweep_k in shared else shared[0]
-    against = state.against or (known[0] if known else "loss")
-    return Question(k, state.measure, against, state.subset, state.method)
 
 
 def offered(journal: Journal) -> tuple[tuple[float, ...], tuple[str, ...]]:
@@ -82,8 +73,13 @@ def answer(journal: Journal, asked: "Question") -> "Findings":
     return _answer(str(journal.table), _stamp(journal), asked)
 
 
-def vision(state: State) -> "VisionFindings | None":
+def vision(k: int, measure: Measure, kind: VisionKind) -> "VisionFindings | None":
     """What the last sweep over the runs of the suite of vision says; None where there is none.
+
+    Args:
+        k: number of leading triplets.
+        measure: of coupling.
+        kind: what is compared.
 
     Raises:
         InputError: where it has none of what is asked.
@@ -91,8 +87,7 @@ def vision(state: State) -> "VisionFindings | None":
     journal = _of_vision()
     if journal is None:
         return None
-    asked = (state.vision_k, state.measure, state.vision_kind)
-    return _vision(str(journal.table), _stamp(journal), *asked)
+    return _vision(str(journal.table), _stamp(journal), k, measure, kind)
 
 
 def vision_ks() -> list[int]:

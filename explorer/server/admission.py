@@ -19,6 +19,7 @@ from coupling_core.sources.resolved import Resolved, resolve
 from coupling_core.store.disk import Entry, Store
 from explorer.server import needs
 from explorer.server.estimate import Estimate
+from explorer.server.kinds import KINDS
 
 MAIN = "main"
 """The branch of the hub that is meant where none is named."""
@@ -91,8 +92,7 @@ def require(asked: Resolved) -> None:
     found = settings()
     if found.read_only:
         raise InputError("nothing is computed here: what is stored can be looked at")
-    counted = request.kind != "trajectory"  # paths have no triplets
-    if counted and found.largest_k is not None and request.k > found.largest_k:
+    if KINDS[request.kind].has_k and found.largest_k is not None and request.k > found.largest_k:
         raise InputError(
             f"K = {request.k} is more than is measured here: at most {found.largest_k}; give that"
         )

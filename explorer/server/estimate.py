@@ -6,6 +6,10 @@ from statistics import median
 
 from coupling_core.base.records import TOKEN_KINDS, Request
 from coupling_core.store.disk import Entry
+from explorer.server.kinds import KINDS
+
+MEANS = "means"
+"""Between tokens, over all pairs of blocks: every pair of tokens is then compared."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +57,7 @@ def estimate(
         return None
     # A model that was in memory already took none.
     loads = [took for entry in chosen if (took := entry.provenance["load_seconds"])]
-    power = _POWERS[_sort(request)]
+    power = 2 if _sort(request) == MEANS else KINDS[request.kind].grows
     return Estimate(
         seconds=median(_scaled(entry, tokens, power) for entry in chosen),
         load_seconds=median(loads or [0.0]),
@@ -67,18 +71,7 @@ def _sort(request: Request | None) -> str:
     """Measurements that cost alike."""
     if request is None or request.kind not in TOKEN_KINDS:
         return request.kind if request else "depth"
-    return "means" if request.block is None else request.kind
-
-
-_POWERS = {
-    "depth": 0,
-    "trajectory": 1,
-    "self": 1,
-    "fixed-input": 1,
-    "fixed-output": 1,
-    "means": 2,
-}
-"""With which power of the prompt's length the seconds grow."""
+    return MEANS if request.block is None else request.kind
 
 
 def _scaled(entry: Entry, tokens: int | None, power: int) -> float:

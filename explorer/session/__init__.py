@@ -1,7 +1,8 @@
 """One visitor: who it is, what they chose, and words of others made harmless.
 
-state           what a reader has chosen, and its form in a link
-session         that state, kept across pages and bound to widgets
+state           what a reader has chosen that several pages share
+link            the form of all states in a link
+session         what was chosen, kept across pages and bound to widgets
 sign_in         the one door of the app
 choice          a list whose last entry lets the reader type
 chips           a prompt as its tokens

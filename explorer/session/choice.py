@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from explorer.session.session import change, current, show
+from explorer.session.session import change, show, value
 
 
 def choice(
@@ -20,11 +20,11 @@ def choice(
         labelled: how a value is shown.
     """
     key, flag = f"{field}@list", f"_own_{field}"
-    value = getattr(current(), field)
-    typed = own in options and (st.session_state.get(flag, False) or value not in options)
-    if value not in options and not typed:
-        options = [*options, value]
-    shown = own if typed else value
+    now = value(field)
+    typed = own in options and (st.session_state.get(flag, False) or now not in options)
+    if now not in options and not typed:
+        options = [*options, now]
+    shown = own if typed else now
     show(key, shown)
 
     def take() -> None:

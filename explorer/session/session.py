@@ -6,8 +6,8 @@ before the last change, or a click that came before the URL caught up, must not 
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
-from typing import Any
+from dataclasses import fields as fields_of
+from typing import Any, TypeVar
 from urllib.parse import urlencode
 
 import streamlit as st
@@ -16,35 +16,48 @@ from coupling_core.base.images import is_image
 from coupling_core.base.settings import settings
 from coupling_core.experiments.gallery import EXAMPLES
 from explorer.server.admission import allowed, is_demo, offered, revisions
-from explorer.session.state import State, from_query, to_query
+from explorer.session.link import Links
+from explorer.session.state import State
 
-_STATE, _PAGE, _URL, _ACTED, _PROBLEMS = "_state", "_page", "_url", "_acted", "_problems"
+S = TypeVar("S", bound=State)
+
+_CHOSEN, _LINKS = "_chosen", "_links"
+"""Where the session keeps the fields of all pages' states, and what knows their form in a link."""
+_PAGE, _URL, _ACTED, _PROBLEMS = "_page", "_url", "_acted", "_problems"
 _DEVICE, _SETTLED, _LENGTH = "_device", "_settled", "_length"
 _GIVEN = "_given_prompt"
 """Where the session keeps the prompt that its link came with."""
 LONGEST_ADDRESS = 4000
 """Characters of a picture in an address."""
-_OF_PROMPT = ("token", "other_token", "fixed", "row_window", "column_window")
-"""Fields that number tokens."""
 
 
-def open_session(page: str) -> State:
-    """Bring session and URL together; the first thing every page does."""
+def open_session(page: str, of: type[S], links: Links) -> S:
+    """Bring session and URL together; the first thing every page does.
+
+    Args:
+        page: its title.
+        of: its state.
+        links: that carry the states of all pages.
+
+    Returns:
+        what was chosen of the page's state.
+    """
     memory, url = st.session_state, st.query_params.to_dict()
-    first = _STATE not in memory
+    memory[_LINKS] = links
+    first = _CHOSEN not in memory
     acted = memory.pop(_ACTED, False) or memory.get(_PAGE) != page
     if first or (not acted and url != memory[_URL]):
-        state, memory[_PROBLEMS] = _read_url(url)
+        chosen, memory[_PROBLEMS] = _read_url(url)
         if "prompt" in url:
-            memory[_GIVEN] = state.prompt
+            memory[_GIVEN] = chosen["prompt"]
         elif not first and keeps_prompt():
-            state = replace(state, prompt=current().prompt)
-        memory[_STATE] = state
+            chosen["prompt"] = current().prompt
+        memory[_CHOSEN] = chosen
     if memory.get(_PAGE) != page:
         memory[_SETTLED] = False
     memory[_PAGE] = page
     _write_url()
-    return memory[_STATE]
+    return current(of)
 
 
 def settle() -> None:
@@ -63,29 +76,36 @@ def problems() -> tuple[str, ...]:
     return st.session_state.pop(_PROBLEMS, ())
 
 
-def current() -> State:
-    """The state as it is now."""
-    return st.session_state[_STATE]
+def current(of: type[S] = State) -> S:
+    """What was chosen, as it is now, of a page's state."""
+    return of(**{item.name: value(item.name) for item in fields_of(of)})
+
+
+def value(field: str) -> Any:
+    """What was chosen, as it is now, of one field."""
+    return st.session_state[_CHOSEN][field]
 
 
 def change(**fields: Any) -> None:
-    """Change the state; for the callbacks of widgets.
+    """Change what is chosen; for the callbacks of widgets.
 
     A token's number means nothing in another prompt, nor a revision or a stack in another model;
     and an untrained twin has no quantised form.
     """
-    if "prompt" in fields:
-        fields = {name: getattr(State, name) for name in _OF_PROMPT} | fields
+    memory = st.session_state
+    if fields.get("prompt", value("prompt")) != value("prompt"):
+        every = memory[_LINKS].fields.values()
+        fields = {one.field: one.default for one in every if one.parameter.of_prompt} | fields
     if "model" in fields:
         fields = {"revision": State.revision, "stack": State.stack} | fields
-    if "token" in fields and fields["token"] == st.session_state.get(_LENGTH):
+    if "token" in fields and fields["token"] == memory.get(_LENGTH):
         fields |= {"token": State.token}  # one name for the last token, whoever chose it
     if fields.get("untrained") is not None:
         fields = {"quantize": None} | fields
-    st.session_state[_STATE], told = _offered(replace(current(), **fields))
+    memory[_CHOSEN], told = _offered(memory[_CHOSEN] | fields)
     if told:  # a widget sent what it does not offer
-        st.session_state[_PROBLEMS] = told
-    st.session_state[_ACTED] = True
+        memory[_PROBLEMS] = told
+    memory[_ACTED] = True
 
 
 def note_length(tokens: int) -> None:
@@ -121,7 +141,7 @@ def keeps_prompt() -> bool:
 
 def address() -> dict[str, str]:
     """The state as the browser's address has it."""
-    query = to_query(current())
+    query = _query()
     if keeps_prompt():
         del query["prompt"]
     return query
@@ -129,7 +149,7 @@ def address() -> dict[str, str]:
 
 def link(page_url: str) -> str:
     """The address that shows all that is on the screen."""
-    query = urlencode(to_query(current()))
+    query = urlencode(_query())
     return f"{page_url}?{query}" if query else page_url
 
 
@@ -156,9 +176,9 @@ def bound(
         **options: further options of the command.
     """
     key = f"{field}@{place}"
-    value = write(getattr(current(), field))
-    show(key, value)
-    options = _start(widget, value, *args) | options
+    shown = write(value(field))
+    show(key, shown)
+    options = _start(widget, shown, *args) | options
     widget(label, *args, key=key, on_change=lambda: _take(key, field, read), **options)
 
 
@@ -192,37 +212,41 @@ def _take(key: str, field: str, read: Callable[[Any], Any]) -> None:
     change(**{field: read(st.session_state[key])})
 
 
-def _offered(state: State) -> tuple[State, tuple[str, ...]]:
-    """What of a state may be asked for here, and what became of the rest."""
+def _query() -> dict[str, str]:
+    return st.session_state[_LINKS].write(st.session_state[_CHOSEN])
+
+
+def _offered(chosen: dict[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """What of the fields may be asked for here, and what became of the rest."""
     if not is_demo():
-        return state, ()
-    told = []
-    models, suites = offered() or (), [suite.repo for suite in state.chosen_suites()]
-    if state.model not in models:
-        if state.model != State.model:
-            told.append(f"model={state.model!r} is not offered here")
-        state = replace(state, model=models[0], revision="")
-    if not allowed(state.model, state.revision):
-        if state.revision:
-            told.append(f"rev={state.revision!r} is not offered here")
-        state = replace(state, revision=revisions(state.model)[0])
-    if not set(suites) <= set(models):
-        if state.suites != State.suites:
-            told.append(f"suites={state.suites!r} are not offered here")
-        state = replace(state, suites=State.suites)
-    plain = replace(state, dtype=State.dtype, quantize=State.quantize, stack=State.stack)
-    if state != plain:
+        return chosen, ()
+    told, models = [], offered() or ()
+    if chosen["model"] not in models:
+        if chosen["model"] != State.model:
+            told.append(f"model={chosen['model']!r} is not offered here")
+        chosen |= {"model": models[0], "revision": ""}
+    if not allowed(chosen["model"], chosen["revision"]):
+        if chosen["revision"]:
+            told.append(f"rev={chosen['revision']!r} is not offered here")
+        chosen |= {"revision": revisions(chosen["model"])[0]}
+    for name, (field, default, _, parameter) in st.session_state[_LINKS].fields.items():
+        if parameter.offered and not parameter.offered(chosen[field]):
+            if chosen[field] != default:
+                told.append(f"{name}={chosen[field]!r} is not offered here")
+            chosen |= {field: default}
+    plain = {"dtype": State.dtype, "quantize": State.quantize, "stack": State.stack}
+    if chosen != chosen | plain:
         told.append("dtype, quant and stack are not offered here")
-    return plain, tuple(told)
+    return chosen | plain, tuple(told)
 
 
-def _read_url(url: Mapping[str, str]) -> tuple[State, tuple[str, ...]]:
-    state, problems = from_query(url)
-    if state.untrained is not None and state.quantize is not None:
+def _read_url(url: Mapping[str, str]) -> tuple[dict[str, Any], tuple[str, ...]]:
+    chosen, problems = st.session_state[_LINKS].read(url)
+    if chosen["untrained"] is not None and chosen["quantize"] is not None:
         problems = (*problems, "quant is left out: an untrained twin has no quantised form")
-        state = replace(state, quantize=None)
-    state, told = _offered(state)
-    return state, (*problems, *told)
+        chosen["quantize"] = None
+    chosen, told = _offered(chosen)
+    return chosen, (*problems, *told)
 
 
 def _write_url() -> None:

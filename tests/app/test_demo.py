@@ -144,7 +144,7 @@ def test_a_widget_that_sends_what_it_does_not_offer_gets_nothing(
 ) -> None:
     app = open_page("Depth", **QUERY)
     assert [button for button in app.button if button.label == "Compute"]
-    app.session_state["_state"] = replace(app.session_state["_state"], model="/etc/passwd")
+    app.session_state["_chosen"] |= {"model": "/etc/passwd"}
     next(button for button in app.button if button.label == "Compute").click().run()
     assert "model='/etc/passwd' is not offered here" in app.warning[0].value
     assert not app.exception
@@ -187,21 +187,21 @@ def test_a_model_with_one_revision_is_measured_at_that(
 ) -> None:
     app = open_page("Method", model=MINI)
     assert not app.warning
-    assert app.session_state["_state"].revision == "step256"
+    assert app.session_state["_chosen"]["revision"] == "step256"
 
 
 def test_a_default_that_is_not_offered_gives_way(demo: pytest.MonkeyPatch, open_page: Open) -> None:
     demo.setenv("COUPLING_MODELS", "coupling-explorer/mini-64@step256")
     app = open_page("Method")
     assert not app.warning
-    assert app.session_state["_state"].request().model == MINI
+    assert app.session_state["_chosen"]["model"] == MINI
 
 
 def test_what_is_typed_stays_out_of_the_address(demo: pytest.MonkeyPatch, open_page: Open) -> None:
     app = open_page("Method", k="8")
     app.selectbox(key="prompt@list").set_value(OWN_TEXT).run()
     app.text_area(key="prompt@own").set_value(SECRET).run()
-    assert app.session_state["_state"].prompt == SECRET
+    assert app.session_state["_chosen"]["prompt"] == SECRET
     assert "prompt" not in app.query_params
     assert SECRET not in "".join(str(link.proto) for link in app.get("page_link"))
     app.switch_page(PAGES["Depth"]).run()
@@ -223,7 +223,7 @@ def test_back_and_forth_keep_what_was_typed(demo: pytest.MonkeyPatch, open_page:
     app.query_params.clear()
     app.query_params["k"] = "7"
     app.run()
-    assert (app.session_state["_state"].k, app.session_state["_state"].prompt) == (7, SECRET)
+    assert [app.session_state["_chosen"][field] for field in ("k", "prompt")] == [7, SECRET]
 
 
 def test_at_home_the_address_carries_what_is_typed(open_page: Open) -> None:

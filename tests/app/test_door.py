@@ -9,7 +9,7 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from coupling_core.base.settings import settings
-from explorer.frame.shell import PAGES
+from explorer.frame.contents import PAGES
 
 ROOT = Path(__file__).parents[2]
 FILES = ["app.py", *(str(path.relative_to(ROOT)) for path in sorted(ROOT.glob("pages/*.py")))]
@@ -55,7 +55,7 @@ def shown(app: AppTest) -> list[str]:
 
 
 def test_these_are_the_pages_there_are() -> None:
-    assert sorted(PAGES.values()) == sorted(FILES)
+    assert sorted(page.file for page in PAGES.values()) == sorted(FILES)
 
 
 @pytest.mark.parametrize("file", FILES)
@@ -65,7 +65,7 @@ def test_before_signing_in_there_is_a_button_and_nothing_else(file: str) -> None
     assert shown(app) == ["button"]
     assert app.button[0].label == "Sign in"
     assert not app.exception
-    assert "_state" not in app.session_state
+    assert "_chosen" not in app.session_state
 
 
 @pytest.mark.usefixtures("asked")

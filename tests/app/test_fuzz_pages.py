@@ -10,12 +10,12 @@ from sweep_table import plant, sweep_of, zoo
 from coupling_core.base.records import MEASURES, MODEL_SUBSETS, PERFORMANCES
 from coupling_core.experiments.gallery import EXAMPLES
 from coupling_core.store.disk import Store
-from explorer.session.state import _READERS
+from explorer.frame.contents import LINKS
 
 # A browser sends UTF-8; what is none is replaced before a page sees it.
 SENT = TEXTS.map(lambda text: text.encode(errors="replace").decode())
 QUERIES = st.dictionaries(
-    st.sampled_from(sorted(_READERS)), SENT | st.sampled_from(EXAMPLES), min_size=1, max_size=4
+    st.sampled_from(sorted(LINKS.fields)), SENT | st.sampled_from(EXAMPLES), min_size=1, max_size=4
 )
 
 

@@ -22,9 +22,8 @@ from coupling_core.base.folders import user_cache
 from coupling_core.experiments.sweeps import Failure, Journal, State, read_table
 from coupling_core.sources.catalogue import catalogue, read_catalogue
 from coupling_core.store.disk import Store
+from explorer.frame.contents import LINKS
 from explorer.panels.sweep_tables import tables
-from explorer.session.state import State as Chosen
-from explorer.session.state import from_query
 
 MODELS = [*zoo()[:6], *zoo()[12:]]
 TABLE = sweep_of(MODELS, prompts=5)
@@ -242,8 +241,8 @@ def test_hostile_values_of_a_link_are_told_and_cost_only_themselves(
         "number": "1e309",
         "of": " ",
     }
-    state, told = from_query(hostile)
-    assert state == Chosen()
+    chosen, told = LINKS.read(hostile)
+    assert chosen == LINKS.defaults
     assert [problem.split("=")[0] for problem in told] == list(hostile)
     app = open_page("Generalization", **hostile)
     assert app.metric[0].value == "13"

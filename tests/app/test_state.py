@@ -1,4 +1,7 @@
-"""The state and its form in a link."""
+"""The states of the pages and their form in a link."""
+
+from dataclasses import dataclass
+from typing import Annotated
 
 import pytest
 from hypothesis import given
@@ -9,88 +12,107 @@ from coupling_core.base.records import (
     DEFINITIONS,
     DTYPES,
     FINAL_NORMS,
+    FITS,
     LAYOUTS,
     MEASURES,
     METHODS,
     MODEL_SIZES,
     MODEL_SUBSETS,
     NODE_COLORS,
+    PARTS,
     PERFORMANCES,
     PROMPT_NUMBERS,
     QUANTISATIONS,
     ROLES,
     STACKS,
     TOKEN_KINDS,
+    VISION_KINDS,
     Request,
 )
 from coupling_core.sources.suites import suites
-from explorer.session.state import BY_STEP, State, from_query, to_query
+from explorer.frame.contents import LINKS, PAGES
+from explorer.pages.depth import DepthState
+from explorer.session.link import Flag, Links, Parameter
+from explorer.session.state import State
 
 TEXT = st.text(min_size=1).filter(str.strip)
 KEYS = st.just("") | st.from_regex(r"[0-9a-f]{32}-k[1-9]\d?-v[1-9]\d?", fullmatch=True)
-STATES = st.builds(
-    State,
-    model=TEXT,
-    revision=TEXT | st.just(""),
-    prompt=TEXT,
-    token=st.integers().filter(bool),
-    untrained=st.none() | st.integers(0, 2**62),
-    dtype=st.sampled_from(DTYPES),
-    quantize=st.none() | st.sampled_from(QUANTISATIONS),
-    stack=st.none() | st.sampled_from(STACKS),
-    final_norm=st.sampled_from(FINAL_NORMS),
-    k=st.integers(1),
-    definition=st.sampled_from(DEFINITIONS),
-    p=st.integers(2, 40).map(lambda quarter: quarter / 2),
-    role=st.sampled_from(ROLES),
-    blocks=TEXT | st.just(""),
-    figure_3=st.booleans(),
-    block=st.integers(1),
-    basis=st.integers(1),
-    signed=st.booleans(),
-    raw=st.booleans(),
-    auto_range=st.booleans(),
-    mode=st.sampled_from(TOKEN_KINDS),
-    fixed=st.none() | st.integers().filter(bool),
-    all_pairs=st.booleans(),
-    other_token=st.integers().filter(bool),
-    row_window=st.integers(0),
-    column_window=st.integers(0),
-    matrices=st.booleans(),
-    threshold=st.integers(0, 100).map(lambda percent: percent / 100),
-    layout=st.sampled_from(LAYOUTS),
-    node_color=st.sampled_from(NODE_COLORS),
-    left=KEYS,
-    right=KEYS,
-    suites=st.lists(st.sampled_from(sorted(suites())), min_size=1, max_size=3).map(",".join),
-    step=st.integers(0),
-    suite_k=st.integers(1),
-    by_step=st.sampled_from(BY_STEP),
-    sweep=st.just("") | st.from_regex(r"[a-z0-9]{1,20}-[0-9a-f]{8}", fullmatch=True),
-    sweep_k=st.integers(0, 10**5).map(float) | st.sampled_from([0.1, 0.25, 0.5]),
-    measure=st.sampled_from(MEASURES),
-    against=st.none() | st.sampled_from(PERFORMANCES),
-    subset=st.sampled_from(MODEL_SUBSETS),
-    method=st.sampled_from(METHODS),
-    model_size=st.sampled_from(MODEL_SIZES),
-    prompt_number=st.sampled_from(PROMPT_NUMBERS),
-    of_model=TEXT | st.just(""),
-)
+VALUES = {
+    "model": TEXT,
+    "revision": TEXT | st.just(""),
+    "prompt": TEXT,
+    "token": st.integers().filter(bool),
+    "untrained": st.none() | st.integers(0, 2**62),
+    "dtype": st.sampled_from(DTYPES),
+    "quantize": st.none() | st.sampled_from(QUANTISATIONS),
+    "stack": st.none() | st.sampled_from(STACKS),
+    "final_norm": st.sampled_from(FINAL_NORMS),
+    "k": st.integers(1),
+    "definition": st.sampled_from(DEFINITIONS),
+    "p": st.integers(2, 40).map(lambda quarter: quarter / 2),
+    "role": st.sampled_from(ROLES),
+    "blocks": TEXT | st.just(""),
+    "figure_3": st.booleans(),
+    "block": st.integers(1),
+    "basis": st.integers(1),
+    "signed": st.booleans(),
+    "raw": st.booleans(),
+    "auto_range": st.booleans(),
+    "mode": st.sampled_from(TOKEN_KINDS),
+    "fixed": st.none() | st.integers().filter(bool),
+    "all_pairs": st.booleans(),
+    "other_token": st.integers().filter(bool),
+    "row_window": st.integers(0),
+    "column_window": st.integers(0),
+    "matrices": st.booleans(),
+    "threshold": st.integers(0, 100).map(lambda percent: percent / 100),
+    "layout": st.sampled_from(LAYOUTS),
+    "node_color": st.sampled_from(NODE_COLORS),
+    "left": KEYS,
+    "right": KEYS,
+    "suites": st.lists(st.sampled_from(sorted(suites())), min_size=1, max_size=3).map(",".join),
+    "step": st.integers(0),
+    "suite_k": st.integers(1),
+    "by_step": st.sampled_from(("coupling", "locality", "paths")),
+    "sweep": st.just("") | st.from_regex(r"[a-z0-9]{1,20}-[0-9a-f]{8}", fullmatch=True),
+    "sweep_k": st.integers(0, 10**5).map(float) | st.sampled_from([0.1, 0.25, 0.5]),
+    "measure": st.sampled_from(MEASURES),
+    "against": st.none() | st.sampled_from(PERFORMANCES),
+    "subset": st.sampled_from(MODEL_SUBSETS),
+    "method": st.sampled_from(METHODS),
+    "model_size": st.sampled_from(MODEL_SIZES),
+    "prompt_number": st.sampled_from(PROMPT_NUMBERS),
+    "of_model": TEXT | st.just(""),
+    "fit": st.sampled_from(FITS),
+    "part": st.sampled_from(PARTS),
+    "first": st.booleans(),
+    "dimensions": st.sampled_from((2, 3)),
+    "along": st.sampled_from(("straightness", "entropy", "singular-values")),
+    "picture": st.sampled_from(("", "own", "bag/0018")),
+    "patch": st.integers(1),
+    "vision_seed": st.integers(0),
+    "rate": st.sampled_from(("", "0", "0.25")),
+    "vision_kind": st.sampled_from(VISION_KINDS),
+    "vision_k": st.integers(1),
+}
+"""Every field of every page, with what it may be."""
 
 
-@given(STATES)
-def test_a_link_carries_the_whole_state(state: State) -> None:
-    assert from_query(to_query(state)) == (state, ())
+@given(st.fixed_dictionaries(VALUES))
+def test_a_link_carries_the_states_of_all_pages(chosen: dict[str, object]) -> None:
+    assert set(chosen) == set(LINKS.defaults)
+    assert LINKS.read(LINKS.write(chosen)) == (chosen, ())
 
 
 def test_a_link_names_only_what_is_not_the_default() -> None:
-    assert to_query(State()) == {}
-    assert to_query(State(k=10, signed=True)) == {"k": "10", "signed": "1"}
+    for page in PAGES.values():
+        assert LINKS.write(vars(page.state())) == {}
+    assert LINKS.write(vars(State(k=10, signed=True))) == {"k": "10", "signed": "1"}
 
 
 def test_a_bad_value_costs_only_itself() -> None:
-    state, problems = from_query({"k": "-3", "role": "B"})
-    assert state == State(role="B")
+    chosen, problems = LINKS.read({"k": "-3", "role": "B"})
+    assert chosen == LINKS.defaults | {"role": "B"}
     assert len(problems) == 1
 
 
@@ -107,8 +129,8 @@ def test_a_bad_value_costs_only_itself() -> None:
     ],
 )
 def test_what_no_sweep_has_is_told(name: str, text: str) -> None:
-    state, (problem,) = from_query({name: text})
-    assert state == State()
+    chosen, (problem,) = LINKS.read({name: text})
+    assert chosen == LINKS.defaults
     assert problem.startswith(f"{name}={text!r} became ")
 
 
@@ -127,7 +149,7 @@ def test_what_no_sweep_has_is_told(name: str, text: str) -> None:
 def test_a_mosaic_has_at_most_24_blocks(
     blocks: str, figure_3: bool, n_blocks: int, shown: tuple[int, ...], stride: int
 ) -> None:
-    state = State(blocks=blocks, figure_3=figure_3)
+    state = DepthState(blocks=blocks, figure_3=figure_3)
     assert state.mosaic_blocks(n_blocks) == (shown, stride)
 
 
@@ -159,3 +181,46 @@ def test_what_determines_the_weights_is_asked_for_and_read_back() -> None:
 def test_token_ids_have_no_link() -> None:
     with pytest.raises(InputError, match="token ids"):
         State().of_request(Request((1, 2, 3)), k_max=50)
+
+
+@dataclass(frozen=True)
+class Other(State):
+    figure_3: Flag = False
+
+
+@dataclass(frozen=True)
+class Short(State):
+    other: Annotated[Flag, Parameter("fig3")] = False
+
+
+def test_two_pages_share_no_field_and_no_name_of_one() -> None:
+    with pytest.raises(ValueError, match="two pages have a field 'figure_3'"):
+        Links([DepthState, Other])
+    with pytest.raises(ValueError, match="two fields are 'fig3' in a link"):
+        Links([DepthState, Short])
+
+
+@pytest.mark.parametrize(("text", "value"), [("0", False), ("1", True)])
+def test_a_flag_is_0_or_1(text: str, value: bool) -> None:
+    assert LINKS.read({"first": text}) == (LINKS.defaults | {"first": value}, ())
+
+
+@pytest.mark.parametrize("text", ["true", "yes", "2", ""])
+def test_no_other_text_is_a_flag(text: str) -> None:
+    chosen, (problem,) = LINKS.read({"fig3": text})
+    assert chosen["figure_3"] is True
+    assert problem == f"fig3={text!r} became 1: one of 0, 1 is expected"
+
+
+def test_what_is_expected_is_told() -> None:
+    query = {"role": "C", "k": "1e9", "p": "many", "threshold": "1.5", "seed": "-1"}
+    assert LINKS.read(query) == (
+        LINKS.defaults,
+        (
+            "role='C' became A: one of A, B is expected",
+            "k='1e9' became 50: an integer is expected",
+            "p='many' became 1: a number is expected",
+            "threshold='1.5' became 0.05: a number from 0 to 1 is expected",
+            "seed='-1' became 0: an integer of at least 0 is expected",
+        ),
+    )

@@ -22,8 +22,8 @@ from coupling_core.serving.jobs import JobStatus
 from coupling_core.store.disk import Entry, Store
 from explorer.asking.compute import _stopped
 from explorer.asking.watch import loads
+from explorer.pages import depth
 from explorer.pages.runs.page import table
-from explorer.panels.recipes import python_recipe, shell_recipe
 from explorer.server.estimate import Estimate, estimate
 from explorer.session.chips import MOST, _positions
 from explorer.session.plain_text import sentence
@@ -35,7 +35,7 @@ STATE = State(
 
 
 def test_the_python_recipe_gives_the_scores_on_the_screen(gallery) -> None:
-    program = python_recipe(STATE.request(), STATE.view(30))
+    program = depth.recipes(STATE.request(), STATE.view(30), STATE).python
     names: dict[str, Any] = {}
     with redirect_stdout(io.StringIO()) as printed:
         exec(program, names)
@@ -46,7 +46,9 @@ def test_the_python_recipe_gives_the_scores_on_the_screen(gallery) -> None:
 
 def test_the_command_gives_the_scores_on_the_screen(gallery, tmp_path: Path) -> None:
     out = tmp_path / "out.csv"
-    command = shlex.split(shell_recipe(STATE.request(), STATE).replace("\\\n", ""))
+    command = shlex.split(
+        depth.recipes(STATE.request(), STATE.view(30), STATE).shell.replace("\\\n", "")
+    )
     assert command[:4] == ["python", "-m", "coupling_core", "depth"]
     ran = CliRunner().invoke(app, [*command[3:], f"--out={out}"])
     assert ran.exit_code == 0, ran.output
@@ -57,11 +59,14 @@ def test_the_command_gives_the_scores_on_the_screen(gallery, tmp_path: Path) -> 
 
 def test_a_module_of_ones_own_is_brought_by_whoever_runs_the_recipe() -> None:
     asked = Request("Hello", k=8, model=f"{OWN}LlamaForCausalLM")
-    program = python_recipe(asked, View(8))
+    program = depth.recipes(asked, View(8), STATE).python
     assert "measure(request, Store(), model=model, tokenizer=tokenizer)" in program
     assert "request = Request(prompt='Hello', k=8)" in program
     assert "your LlamaForCausalLM" in program
-    assert shell_recipe(asked, STATE) == "# a module of one's own is measured in Python alone"
+    assert (
+        depth.recipes(asked, View(8), STATE).shell
+        == "# a module of one's own is measured in Python alone"
+    )
 
 
 def test_runs_says_of_a_result_that_its_key_tells_too_little(tmp_path: Path) -> None:
@@ -78,7 +83,8 @@ def test_runs_says_of_a_result_that_its_key_tells_too_little(tmp_path: Path) -> 
 
 def test_a_command_keeps_any_prompt_whole() -> None:
     prompt = "--k '9'; rm -rf \"$HOME\"\n`x`"
-    words = shlex.split(shell_recipe(State(prompt=prompt).request(), State(prompt=prompt)))
+    state = State(prompt=prompt)
+    words = shlex.split(depth.recipes(state.request(), state.view(), state).shell)
     assert f"--prompt={prompt}" in words
 
 

@@ -12,8 +12,8 @@ from coupling_core.experiments.gallery import EXAMPLES, token_requests
 from coupling_core.sources.resolved import resolve
 from coupling_core.store.disk import Store
 from explorer.asking.queue import queue
-from explorer.pages.tokens import window
-from explorer.session.state import State
+from explorer.pages.tokens.page import window
+from explorer.pages.tokens.state import TokensState
 
 LONG = Request(" and so on" * 20, kind="self", block=12, other_block=11)
 
@@ -118,10 +118,10 @@ def test_views_start_no_job(open_page: Open, stored, tmp_path: Path) -> None:
 
 def test_a_run_opens_on_its_page(open_page: Open) -> None:
     wanted = Request(EXAMPLES[0], kind="fixed-output", block=12, other_block=11)
-    state = State(mode="fixed-input", token=5).of_request(wanted, 50)
+    state = TokensState(mode="fixed-input", token=5).of_request(wanted, 50)
     assert state.token_request(state.block, state.basis) == wanted
-    assert state.token == State.token
-    mean = State().of_request(Request("x", kind="self"), 50)
+    assert state.token == TokensState.token
+    mean = TokensState().of_request(Request("x", kind="self"), 50)
     assert mean.all_pairs
     assert mean.token_request(12, 11) == Request("x", kind="self")
 

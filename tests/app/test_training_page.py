@@ -19,8 +19,8 @@ from coupling_core import Course, Request, Store, View, collect, find_suite, num
 from coupling_core.engine.loading import loading
 from coupling_core.experiments.gallery import EXAMPLES
 from explorer.asking.queue import queue
-from explorer.panels.recipes import training_recipes
-from explorer.session.state import State
+from explorer.pages.training.state import TrainingState
+from explorer.pages.training.strip import recipes
 
 VIEW = View(8)
 OWN = "The cat sat on the mat"
@@ -289,8 +289,8 @@ def test_what_speaks_against_a_run_is_told(open_page: Open, tmp_path: Path, hub:
 
 
 def test_the_python_recipe_prints_the_numbers(course: Course) -> None:
-    state = State(prompt=EXAMPLES[0], suite_k=5, definition="page")
-    program, _ = training_recipes([course.suite], state)
+    state = TrainingState(prompt=EXAMPLES[0], suite_k=5, definition="page")
+    program, _ = recipes([course.suite], state)
     with redirect_stdout(io.StringIO()) as printed:
         exec(program, {})
     for found in numbers(course, View(5, "page")):
@@ -298,9 +298,11 @@ def test_the_python_recipe_prints_the_numbers(course: Course) -> None:
 
 
 def test_the_command_has_all_that_was_chosen() -> None:
-    state = State(prompt="it's", suite_k=5, definition="alignment", token=2, final_norm="exclude")
+    state = TrainingState(
+        prompt="it's", suite_k=5, definition="alignment", token=2, final_norm="exclude"
+    )
     suites = [find_suite(name) for name in ("mini-64", "mini-128")]
-    _, command = training_recipes(suites, state)
+    _, command = recipes(suites, state)
     flat = re.sub(r" \\\n +", " ", command)
     assert flat.startswith("python -m coupling_core training --suite=mini-64 --suite=mini-128 ")
     for option in ("--k=5", "--definition=alignment", "--token=2", "--final-norm=exclude"):

@@ -13,9 +13,7 @@ from coupling_core.experiments.gallery import EXAMPLES, path_requests
 from coupling_core.figures.by_depth import CURVES
 from coupling_core.sources.resolved import resolve
 from coupling_core.store.disk import Store
-from explorer.pages.trajectories import twin_of
-from explorer.panels.recipes import python_recipe, shell_recipe
-from explorer.session.state import State
+from explorer.pages.trajectories import PathsState, recipes, twin_of
 
 
 @pytest.fixture(scope="module")
@@ -154,15 +152,15 @@ def test_other_pages_keep_the_selected_token(open_page: Open) -> None:
 
 
 def test_recipes_reproduce_what_is_shown() -> None:
-    state = State(prompt=EXAMPLES[1], token=3, fit="all")
+    state = PathsState(prompt=EXAMPLES[1], token=3, fit="all")
     request, view = state.path_request(), state.path_view()
-    shell = shell_recipe(request, state)
+    shell = recipes(request, view, state).shell
     assert "coupling_core trajectory" in shell
     assert "--fit=all" in shell
     assert "--token=3" in shell
     assert "--without-first" in shell
     assert "--k" not in shell
-    program = python_recipe(request, view)
+    program = recipes(request, view, state).python
     compile(program, "recipe", "exec")
     assert "PathView(fit='all', first=False)" in program
     assert "kind='trajectory'" in program

@@ -16,7 +16,7 @@ from coupling_core.experiments.vision import SUITE
 from coupling_core.experiments.vision.findings import VisionFindings
 from coupling_core.sources.resolved import resolve
 from explorer.asking.queue import queue
-from explorer.pages.vision import pictures
+from explorer.pages.vision.page import pictures
 
 WITHIN = 60  # seconds
 

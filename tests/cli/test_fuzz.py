@@ -9,7 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal, get_args, get_origin
@@ -56,7 +56,7 @@ from coupling_core.store import archive
 from coupling_core.store.archive import decode, encode
 from coupling_core.store.packs import pack, take_in
 from coupling_core.store.request_key import make_key
-from explorer.session.state import _READERS, from_query, to_query
+from explorer.frame.contents import LINKS, PAGES
 
 PROMPT = "The cat sat"
 SWEEP = """
@@ -337,28 +337,32 @@ WORDS = (
     *(*MEASURES, *METHODS, *MODEL_SUBSETS, *MODEL_SIZES, *PERFORMANCES, *PROMPT_NUMBERS, "0.1"),
 )
 QUERIES = st.dictionaries(
-    st.sampled_from(sorted(_READERS)) | TEXTS, TEXTS | st.sampled_from(WORDS), max_size=6
+    st.sampled_from(sorted(LINKS.fields)) | TEXTS, TEXTS | st.sampled_from(WORDS), max_size=6
 )
 
 
 @cases(41)
 @given(QUERIES)
 def test_any_link_leads_to_a_state_that_can_be_used(query: dict[str, str]) -> None:
-    state, problems = from_query(query)
-    again, none = from_query(to_query(state))
-    assert (to_query(again), none) == (to_query(state), ())
+    chosen, problems = LINKS.read(query)
+    again, none = LINKS.read(LINKS.write(chosen))
+    assert (LINKS.write(again), none) == (LINKS.write(chosen), ())
     assert len(problems) <= len(query)
+    states = {
+        title: page.state(**{field.name: chosen[field.name] for field in fields(page.state)})
+        for title, page in PAGES.items()
+    }
+    training, sweep = states["Training"], states["Generalization"]
     for use in (
-        state.request,
-        state.view,
-        state.path_view,
-        state.path_request,
-        state.suite_request,
-        state.checkpoint_request,
-        lambda: state.suite_view(8),
-        lambda: state.mosaic_blocks(30),
-        lambda: state.token_request(1, 2),
-        lambda: find(TABLE, Question(state.sweep_k or 4, state.measure)),
+        *(one.request for one in states.values()),
+        *(one.view for one in states.values()),
+        states["Start"].path_view,
+        states["Trajectories"].path_request,
+        training.suite_request,
+        lambda: training.suite_view(8),
+        lambda: states["Depth"].mosaic_blocks(30),
+        lambda: states["Tokens"].token_request(1, 2),
+        lambda: find(TABLE, Question(sweep.sweep_k or 4, sweep.measure)),
     ):
         with suppress(InputError):
             use()

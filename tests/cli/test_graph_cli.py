@@ -19,7 +19,9 @@ from coupling_core.experiments.gallery import EXAMPLES, requests
 from coupling_core.sources.resolved import resolve
 from coupling_core.store.archive import save
 from coupling_core.store.request_key import make_key
-from explorer.panels.recipes import compare_recipes, graph_recipes
+from explorer.pages.compare.strip import recipes as compare_recipes
+from explorer.pages.layer_graph import GraphState
+from explorer.pages.layer_graph import recipes as graph_recipes
 from explorer.session.state import State
 
 pytestmark = pytest.mark.real  # the gallery is found by the identity of the model in its wheel
@@ -129,7 +131,9 @@ def test_html_stands_alone(run, tmp_path, options, words):
 
 
 def test_the_command_on_the_page_draws_what_the_page_shows(run, tmp_path):
-    state = State(threshold=0.1, layout="spring", node_color="depth", raw=True, auto_range=True)
+    state = GraphState(
+        threshold=0.1, layout="spring", node_color="depth", raw=True, auto_range=True
+    )
     _, command = graph_recipes(state.request(), state.view(30), state)
     words = shlex.split(command.replace("\\\n", ""))
     assert words[:4] == ["python", "-m", "coupling_core", "graph"]
@@ -142,7 +146,7 @@ def test_the_command_on_the_page_draws_what_the_page_shows(run, tmp_path):
 
 
 def test_the_program_on_the_page_prints_the_edges(capsys, trained):
-    state = State(threshold=0.3)
+    state = GraphState(threshold=0.3)
     program, _ = graph_recipes(state.request(), state.view(30), state)
     exec(program, {})
     edges = layer_graph(trained, View(), threshold=0.3).number_of_edges()

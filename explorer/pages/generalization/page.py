@@ -8,15 +8,15 @@ from coupling_core import figures
 from coupling_core.base.records import MEASURES, METHODS, MODEL_SIZES, MODEL_SUBSETS, PROMPT_NUMBERS
 from coupling_core.experiments.sweeps import Journal
 from explorer.pages.generalization import catalogue_editor
-from explorer.panels import guide, sweep_tables, sweep_words
+from explorer.pages.generalization.state import SweepState
+from explorer.pages.generalization.strip import GUIDE, sweep_strip, title
+from explorer.panels import sweep_tables, sweep_words
 from explorer.panels.chart import draw
-from explorer.panels.recipes import sweep_recipes
-from explorer.panels.strip import take_along
+from explorer.panels.page import Page
 from explorer.panels.sweep_words import said
 from explorer.session.plain_errors import plain_errors
-from explorer.session.plain_text import plain, rounded, sentence
+from explorer.session.plain_text import rounded, sentence
 from explorer.session.session import bound
-from explorer.session.state import State
 
 if TYPE_CHECKING:  # statistics import scipy, which the page does without until there is a table
     from coupling_core.analysis.findings import Findings
@@ -33,7 +33,7 @@ _SIZES = {
     "training_tokens": "Training tokens",
 }
 _NUMBERS = {"tokens": "Length", "difficulty": "Difficulty"}
-_BYTES = "application/octet-stream"
+PAGE = Page("Generalization", "pages/6_Generalization.py", SweepState, guide=GUIDE, picker=None)
 _NONE = """
 Nothing was swept yet. A sweep measures many models with many prompts:
 
@@ -43,7 +43,7 @@ Its numbers then stand here.
 """
 
 
-def show(state: State) -> None:
+def show(state: SweepState) -> None:
     """Draw the page."""
     st.title("Coupling and performance", anchor=False)
     found = sweep_tables.tables()
@@ -52,10 +52,10 @@ def show(state: State) -> None:
         catalogue_editor.show()
         return
     _sidebar(state, found)
-    journal = sweep_tables.chosen(state, found)
-    asked = sweep_tables.question(state, journal)
+    journal = sweep_tables.chosen(state.sweep, found)
+    asked = state.question(journal)
     answer = sweep_tables.answer(journal, asked)
-    _strip(journal, answer, state)
+    sweep_strip(journal, answer)
     _doubts(journal, answer, state)
     with plain_errors():
         _performance(answer)
@@ -73,7 +73,7 @@ def show(state: State) -> None:
     catalogue_editor.show()
 
 
-def _sidebar(state: State, found: dict[str, Journal]) -> None:
+def _sidebar(state: SweepState, found: dict[str, Journal]) -> None:
     from coupling_core.analysis.statistics import SUBSETS
 
     names = [*found, *([state.sweep] if state.sweep and state.sweep not in found else [])]
@@ -85,13 +85,13 @@ def _sidebar(state: State, found: dict[str, Journal]) -> None:
             "sweep",
             names,
             write=lambda name: name or names[0],
-            format_func=lambda name: _title(found[name]) if name in found else name,
+            format_func=lambda name: title(found[name]) if name in found else name,
         )
         if state.sweep and state.sweep not in found:
             return
-        journal = sweep_tables.chosen(state, found)
+        journal = sweep_tables.chosen(state.sweep, found)
         shared, known = sweep_tables.offered(journal)
-        asked = sweep_tables.question(state, journal)
+        asked = state.question(journal)
         bound(
             st.selectbox,
             "K, leading singular triplets",
@@ -129,50 +129,10 @@ def _sidebar(state: State, found: dict[str, Journal]) -> None:
         bound(st.selectbox, "Correlation", "method", METHODS, format_func=_METHODS.__getitem__)
 
 
-def _title(journal: Journal) -> str:
-    plan = journal.plan()
-    return str(plan.get("title") or plan.get("name") or journal.folder.name)
-
-
-def _strip(journal: Journal, answer: "Findings", state: State) -> None:
-    """Say what is drawn, and offer link, files, recipes and a guide."""
-    from coupling_core.analysis.statistics import SUBSETS
-
-    rows = answer.means.rows
-    told = [
-        f"**{plain(_title(journal))}**",
-        f"{len(rows)} models and checkpoints of {rows['family'].nunique()} families",
-        f"{answer.table['prompt'].nunique()} prompts",
-        plain(answer.measure),
-        SUBSETS[answer.question.subset].title,
-    ]
-    with st.container(gap="xsmall"):
-        st.caption(" · ".join(told))
-        take_along(
-            lambda: _files(journal, answer), sweep_recipes(journal, answer.question), guide.SWEEPS
-        )
-
-
-def _files(journal: Journal, answer: "Findings") -> None:
-    means = answer.means.rows
-    for label, data, name in (
-        ("Scores, a row a prompt (.csv)", journal.table.read_bytes, "scores.csv"),
-        ("Means, a row a model (.csv)", lambda: means.to_csv(index=False).encode(), "means.csv"),
-        ("Report (.html)", lambda: _report(journal, answer), "report.html"),
-    ):
-        st.download_button(label, data, name, _BYTES, on_click="ignore", width="stretch")
-
-
-def _report(journal: Journal, answer: "Findings") -> bytes:
-    from coupling_core.experiments.sweeps.report import report
-
-    return report(journal.plan(), answer.table, answer.question)
-
-
-def _doubts(journal: Journal, answer: "Findings", state: State) -> None:
+def _doubts(journal: Journal, answer: "Findings", state: SweepState) -> None:
     """What is wrong with the numbers, where anything is."""
     doubts = []
-    if state.sweep_k not in (State.sweep_k, answer.question.k):
+    if state.sweep_k not in (SweepState.sweep_k, answer.question.k):
         doubts.append(
             f"not all models were measured at K = {state.sweep_k:g}: K = {answer.question.k:g} is "
             "shown"
@@ -228,7 +188,7 @@ def _numbers(answer: "Findings") -> None:
         st.metric(f"p, over whole {over.of}", told, width="content")
 
 
-def _sizes(answer: "Findings", state: State) -> None:
+def _sizes(answer: "Findings", state: SweepState) -> None:
     rows = answer.means.rows
     varied = [size for size in MODEL_SIZES if rows[size].nunique() > 1]
     if not varied:
@@ -254,7 +214,7 @@ def _sizes(answer: "Findings", state: State) -> None:
     )
 
 
-def _prompts(answer: "Findings", state: State) -> None:
+def _prompts(answer: "Findings", state: SweepState) -> None:
     varied = [n for n in PROMPT_NUMBERS if answer.table[n].nunique() > 1]
     if not varied or answer.table["prompt"].nunique() < LEAST:
         st.info("The prompts of this sweep are too few, or have no length or difficulty to vary.")

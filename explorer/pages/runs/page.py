@@ -1,23 +1,23 @@
 """The list of stored results, and what can be done with one of them."""
 
-from collections.abc import Sequence
-from dataclasses import fields
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 import streamlit as st
 
 from coupling_core.base.errors import CouplingError
-from coupling_core.base.records import Request
+from coupling_core.base.records import Kind, Request
 from coupling_core.base.units import duration, size
 from coupling_core.store.archive import SUFFIX
 from coupling_core.store.disk import Entry
-from explorer.frame.shell import PAGE_OF_KIND, PAGES
 from explorer.pages.runs import rechecks
+from explorer.panels.page import Page
 from explorer.server import admission, backend
 from explorer.session.plain_errors import plain_errors
 from explorer.session.plain_text import plain, sentence, weights_form
 from explorer.session.session import change, current
 
+PAGE = Page("Runs", "pages/9_Runs.py")
 PLACES = {"All": (False, True), "Here": (False,), "Elsewhere": (True,)}
 """Whether results lie below the store, as those of the gallery do, or were measured here."""
 
@@ -25,8 +25,12 @@ _TOLD = "_told"
 """Where the session keeps what the last action did, until it is told."""
 
 
-def show() -> None:
-    """Draw the list and, for the chosen result, its actions."""
+def show(page_of: Mapping[Kind, Page]) -> None:
+    """Draw the list and, for the chosen result, its actions.
+
+    Args:
+        page_of: the page that shows a result of a kind.
+    """
     if told := st.session_state.pop(_TOLD, ""):
         st.success(told)
     entries = backend.listed(backend.store().entries())
@@ -50,7 +54,8 @@ def show() -> None:
         alt="Table of the stored results",
     ).selection.rows
     if chosen:
-        _actions(found[chosen[0]])
+        entry = found[chosen[0]]
+        _actions(entry, page_of[entry.request.kind] if entry.request else None)
     else:
         st.caption("Choose a row to open, download, verify, recheck or delete a result.")
 
@@ -93,11 +98,11 @@ def _weights(request: Request) -> str:
     return ", ".join(filter(None, (origin, weights_form(request))))
 
 
-def _actions(entry: Entry) -> None:
-    obstacle = _obstacle(entry)
+def _actions(entry: Entry, page: Page | None) -> None:
+    obstacle = _obstacle(entry, page)
     with st.container(horizontal=True, gap="small"):
         if st.button("Open on Depth", disabled=bool(obstacle), type="primary"):
-            _open(entry)
+            _open(entry, page)
         st.download_button(
             "Download",
             entry.path.read_bytes,
@@ -122,16 +127,16 @@ def _actions(entry: Entry) -> None:
     rechecks.show(entry, recheck)
 
 
-def _obstacle(entry: Entry) -> str:
+def _obstacle(entry: Entry, page: Page | None) -> str:
     """Why a result cannot be opened by what was asked for; "" where it can."""
-    if entry.problem or entry.request is None:
+    if entry.problem or entry.request is None or page is None:
         return sentence(entry.problem)
     if entry.outdated:
         return f"{sentence(entry.outdated)} This one can only be downloaded."
     if not admission.allowed(entry.request.model, entry.request.revision):
         return "Its model is not offered here: download it."
     try:
-        current().of_request(entry.request, entry.k_max)
+        current(page.state).of_request(entry.request, entry.k_max)
         same_model = backend.key(entry.request).split("-")[0] == entry.key.split("-")[0]
     except CouplingError as error:
         return f"It can only be downloaded: {plain(str(error))}."
@@ -147,11 +152,10 @@ def _kept(entry: Entry) -> str:
     return ""
 
 
-def _open(entry: Entry) -> None:
-    if entry.request is not None:
-        state = current().of_request(entry.request, entry.k_max)
-        change(**{item.name: getattr(state, item.name) for item in fields(state)})
-        st.switch_page(PAGES[PAGE_OF_KIND[entry.request.kind]])
+def _open(entry: Entry, page: Page | None) -> None:
+    if entry.request is not None and page is not None:
+        change(**vars(current(page.state).of_request(entry.request, entry.k_max)))
+        st.switch_page(page.file)
 
 
 def _verify(entry: Entry) -> None:

@@ -17,6 +17,7 @@ from coupling_core.sources.suites import Suite
 from explorer.asking.queue import queue
 from explorer.asking.watch import left, stop, where
 from explorer.pages.training.courses import Run, open_run
+from explorer.pages.training.state import TrainingState
 from explorer.server import backend
 from explorer.session.plain_text import sentence
 from explorer.session.session import change, current
@@ -164,7 +165,7 @@ def _progress(done: int, of: int) -> None:
 def _so_far(runs: Sequence[Run]) -> None:
     """The score by step, which fills in."""
     now = [open_run(run.name, run.request) for run in runs]
-    view = current().suite_view()
+    view = current(TrainingState).suite_view()
     known = {run.course.suite.title: run.numbers(view) for run in now if run.course.depth}
     if known:
         figure = figures.by_step(known, "corrected", view)

@@ -9,23 +9,33 @@ from coupling_core import figures
 from coupling_core.analysis.by_step import Course, StepCurve, StepNumbers
 from coupling_core.base.records import resolve_token
 from coupling_core.base.results import DepthResult, TrajectoryResult
-from explorer.frame.shell import PAGES
+from explorer.pages import depth
 from explorer.pages.training import measuring_runs, step_figures, step_slider
 from explorer.pages.training.courses import Run, open_run
-from explorer.pages.training.strip import training_strip
+from explorer.pages.training.state import ByStep, TrainingState
+from explorer.pages.training.strip import GUIDE, training_strip
+from explorer.pages.training.suite_picker import suite_picker
 from explorer.panels.chart import Shown, draw
 from explorer.panels.drawer import selected, selection
+from explorer.panels.page import Page
 from explorer.panels.switches import SCORE, switches, threshold
 from explorer.session.plain_errors import plain_errors
 from explorer.session.plain_text import rounded, sentence
 from explorer.session.session import bound, change, current, keep_link
-from explorer.session.state import State
 
 K_MAX = 50
 """Largest K of the slider where nothing is measured yet."""
+PAGE = Page(
+    "Training",
+    "pages/5_Training.py",
+    TrainingState,
+    guide=GUIDE,
+    picker=suite_picker,
+    asks_k=False,
+)
 
 _MARKED = "_marked"
-_GROUPS: dict[str, tuple[str, tuple[StepCurve, StepCurve]]] = {
+_GROUPS: dict[ByStep, tuple[str, tuple[StepCurve, StepCurve]]] = {
     "coupling": ("Coupling", ("corrected", "alignment")),
     "locality": ("Locality and loss", ("locality", "loss")),
     "paths": ("Paths", ("line-shape", "expodistance")),
@@ -64,14 +74,14 @@ class _Step:
         return f"{figure}-{self.run.name}" if self.several else figure
 
 
-def show(state: State) -> None:
+def show(state: TrainingState) -> None:
     """Draw the page."""
     step_slider.rest()
     measuring_runs.watch(_runs(state))
     _moving()
 
 
-def _runs(state: State) -> list[Run]:
+def _runs(state: TrainingState) -> list[Run]:
     request = state.suite_request()
     return [open_run(suite.name, request) for suite in state.chosen_suites()]
 
@@ -79,7 +89,7 @@ def _runs(state: State) -> list[Run]:
 @st.fragment
 def _moving() -> None:
     """All that follows the slider; only this is drawn anew when it moves."""
-    state = current()
+    state = current(TrainingState)
     with plain_errors():
         runs = _runs(state)
         courses = [run.course for run in runs]
@@ -97,7 +107,7 @@ def _moving() -> None:
         keep_link()
 
 
-def _draw(shown: Sequence[_Step], state: State) -> None:
+def _draw(shown: Sequence[_Step], state: TrainingState) -> None:
     measured = [one.depth for one in shown if one.depth]
     k_max = min([K_MAX, *(r.k_max for one in shown for r in one.course.depth.values())])
     _switches(k_max)
@@ -127,7 +137,7 @@ def _switches(k_max: int) -> None:
         threshold("training")
 
 
-def _maps(one: _Step, state: State) -> None:
+def _maps(one: _Step, state: TrainingState) -> None:
     """Score map, graph and paths of one run, and what it lacks."""
     if one.several:
         st.subheader(one.course.suite.title, anchor=False)
@@ -153,7 +163,7 @@ def _maps(one: _Step, state: State) -> None:
     measuring_runs.offer(one.run, one.step)
 
 
-def _scores(one: _Step, shown: Shown, state: State, pair: tuple[int, int]) -> None:
+def _scores(one: _Step, shown: Shown, state: TrainingState, pair: tuple[int, int]) -> None:
     draw(
         step_figures.scores(*shown, corrected=not state.raw, pair=pair),
         one.key("scores"),
@@ -163,7 +173,7 @@ def _scores(one: _Step, shown: Shown, state: State, pair: tuple[int, int]) -> No
     )
 
 
-def _graph(one: _Step, shown: Shown, state: State, pair: tuple[int, int]) -> None:
+def _graph(one: _Step, shown: Shown, state: TrainingState, pair: tuple[int, int]) -> None:
     weighed = {"corrected": not state.raw, "threshold": state.threshold}
     draw(
         step_figures.graph(*shown, **weighed, layout=state.layout, pair=pair),
@@ -174,7 +184,7 @@ def _graph(one: _Step, shown: Shown, state: State, pair: tuple[int, int]) -> Non
     )
 
 
-def _paths(one: _Step, result: TrajectoryResult, state: State) -> None:
+def _paths(one: _Step, result: TrajectoryResult, state: TrainingState) -> None:
     view, token = state.path_view(), resolve_token(state.token, len(result.tokens))
     draw(
         step_figures.paths(result, view, one.run.projected(view), one.step, token=token),
@@ -185,7 +195,7 @@ def _paths(one: _Step, result: TrajectoryResult, state: State) -> None:
     )
 
 
-def _sentence(one: _Step, result: DepthResult, state: State) -> str:
+def _sentence(one: _Step, result: DepthResult, state: TrainingState) -> str:
     """The numbers of the step."""
     every = one.run.numbers(state.suite_view(result.n_blocks))
     (found,) = (numbers for numbers in every if numbers.step == one.step)
@@ -204,17 +214,17 @@ def _sentence(one: _Step, result: DepthResult, state: State) -> str:
     return f"Step {one.step:,}: {', '.join(parts)}."
 
 
-def _pair(result: DepthResult, one: _Step, state: State) -> None:
+def _pair(result: DepthResult, one: _Step, state: TrainingState) -> None:
     """The selected pair, and the way to all that is known of this step."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         selection(result.n_blocks, *selected(result, state))
         if st.button("This step on Depth", icon=":material/arrow_forward:"):
             asked = one.course.suite.request(result.request, one.step)
             change(model=asked.model, revision=asked.revision, untrained=None, k=state.suite_k)
-            st.switch_page(PAGES["Depth"])
+            st.switch_page(depth.PAGE.file)
 
 
-def _curves(shown: Sequence[_Step], state: State) -> None:
+def _curves(shown: Sequence[_Step], state: TrainingState) -> None:
     groups = {name: words for name, (words, _) in _GROUPS.items()}
     switches([("What is drawn", "by_step", groups)], "training")
     names = _GROUPS[state.by_step][1]
@@ -224,7 +234,7 @@ def _curves(shown: Sequence[_Step], state: State) -> None:
             _curve(shown, "coupling" if name == "corrected" and state.raw else name, state)
 
 
-def _curve(shown: Sequence[_Step], name: StepCurve, state: State) -> None:
+def _curve(shown: Sequence[_Step], name: StepCurve, state: TrainingState) -> None:
     runs: dict[str, Sequence[StepNumbers]] = {}
     for one in shown:
         results = one.course.depth

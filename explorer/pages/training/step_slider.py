@@ -8,7 +8,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from explorer.session.session import change, current
+from explorer.session.session import change, value
 
 KEY = "step@training"
 PACES = ("resting", "dragged", "playing")
@@ -62,5 +62,5 @@ def _take() -> None:
     match st.session_state[KEY].get("at"):
         case {"step": int(step), "pace": str(pace)} if step >= 0 and pace in PACES:
             st.session_state[_PACE] = pace
-            if step != current().step:
+            if step != value("step"):
                 change(step=step)

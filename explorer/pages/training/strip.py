@@ -1,24 +1,66 @@
 """What the Training page's figures are of, and the ways to take them along."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import streamlit as st
 
 from coupling_core.analysis.by_step import Course
 from coupling_core.analysis.exports import to_npz
 from coupling_core.analysis.exports.training import steps_arrays, steps_table
+from coupling_core.base.records import Request
 from coupling_core.base.results import Result
+from coupling_core.sources.suites import Suite
 from coupling_core.store import archive
-from explorer.panels import guide
-from explorer.panels.recipes import training_recipes
+from explorer.pages.training.state import TrainingState
+from explorer.panels.recipes import Recipes, call, command, viewed
 from explorer.panels.strip import facts, take_along
 from explorer.session import chips
-from explorer.session.state import State
 
 _BYTES = "application/octet-stream"
+GUIDE = """
+**Slider.** Each step is a checkpoint of one training run: drag it, play it, or use the arrow keys.
+Maps, graph and paths keep their ranges over all steps, so that what changes on the screen has
+changed in the model. A step in pale italics is not measured for this prompt.
+
+**Maps and graph** are those of the Depth and the Layer graph page: 0 is chance, the diagonal is 1
+by construction. What lies near the diagonal is coupling between neighbours.
+
+**By training step.** The chance-corrected score and the alignment are 0 for blocks that have
+nothing to do with one another, before training and after. The raw score *c* is not: its chance
+floor (dashed) moves as the singular values change, so that *c* can fall while coupling rises.
+Coupling need not rise to the end: look where it peaks, and whether the loss still falls there.
+
+**Locality** is the mean score of neighbouring blocks less that of all other pairs. **Paths**: each
+step has principal components of its own, turned so that nothing flips from step to step.
+
+**One prompt is no evidence.** A claim on training needs many texts and several seeds.
+"""
 
 
-def training_strip(shown: Sequence[tuple[Course, int]], state: State) -> None:
+def recipes(suites: Sequence[Suite], state: TrainingState) -> Recipes:
+    """How to come by the numbers of training runs by step outside the app."""
+    names = [suite.name for suite in suites]
+    request, view = state.suite_request(), replace(state.suite_view(), blocks=None)
+    program = [
+        "from coupling_core import Request, Store, View, collect, find_suite, numbers",
+        "",
+        f"request = {call(request, ('prompt', 'k'))}  # of every step, which has a model",
+        f"for name in {names!r}:",
+        "    course = collect(find_suite(name), request, Store())",
+        "    print(course.suite.title)",
+        f"    print(*numbers(course, {call(view)}), sep='\\n')  # see also course.depth, .paths",
+    ]
+    always = {"prompt": state.prompt, "k": state.suite_k}
+    options = viewed(state, blocks=False) | {
+        "token": (request.token, Request.token),
+        "final-norm": (request.final_norm, Request.final_norm),
+    }
+    name = " ".join(["training", *(f"--suite={name}" for name in names)])
+    return Recipes("\n".join(program), command(name, always, options))
+
+
+def training_strip(shown: Sequence[tuple[Course, int]], state: TrainingState) -> None:
     """Say what is drawn, and offer link, files, recipes and a guide.
 
     Args:
@@ -36,11 +78,11 @@ def training_strip(shown: Sequence[tuple[Course, int]], state: State) -> None:
         for result in results:
             st.caption(facts(result, state.suite_view()))
         courses = [course for course, _ in shown]
-        recipes = training_recipes([course.suite for course in courses], state)
-        take_along(lambda: _files(courses, results, state), recipes, guide.TRAINING)
+        outside = recipes([course.suite for course in courses], state)
+        take_along(lambda: _files(courses, results, state), outside, GUIDE)
 
 
-def _files(courses: Sequence[Course], results: Sequence[Result], state: State) -> None:
+def _files(courses: Sequence[Course], results: Sequence[Result], state: TrainingState) -> None:
     view = state.suite_view()
     for label, data, name in (
         ("Numbers by step (.csv)", lambda: steps_table(courses, view), "training.csv"),

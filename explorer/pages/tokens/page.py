@@ -3,18 +3,19 @@
 import streamlit as st
 
 from coupling_core.base.errors import CouplingError
-from coupling_core.base.records import Request
+from coupling_core.base.records import TOKEN_KINDS, Request
 from coupling_core.base.results import Result, TokenMeansResult, TokenResult, TokensResult
 from coupling_core.figures import tokens as figures
 from coupling_core.sources.tokens import visible
 from explorer.asking import preview
-from explorer.panels import drawer, guide
+from explorer.pages.tokens.state import TokensState, recipes
+from explorer.panels import drawer
 from explorer.panels.chart import Shown, draw
+from explorer.panels.page import Page
 from explorer.panels.strip import strip
 from explorer.panels.switches import COLOURS, ENTRIES, MATRIX, SCORE, Choice, switches
 from explorer.server import backend
 from explorer.session.session import bound
-from explorer.session.state import State
 
 MAP = 600
 """Height of the grid in pixels."""
@@ -22,6 +23,23 @@ BESIDE = 470
 """Height of what is beside it."""
 LONGEST_LIST = 256
 """A list of more tokens than this is no help; a number is then typed."""
+GUIDE = """
+**Grid.** Row *t* is the token whose Jacobian is taken, column *t'* the token whose top *K* singular
+vectors serve as the basis. *Each token with itself* takes the Jacobians from a token's state to the
+same token; *one input token* those from that token to every later one; *one output token* those
+from every earlier one to that token. The colour is the score of the Depth page: 0 is what a basis
+that has nothing to do with it would give, 1 is full coupling.
+
+**Hatched** cells are forbidden: in a causal model no token hears a later one. **Grey** cells have
+no score, and hovering tells why: what comes from another token passes through the attention heads
+only, so that its Jacobian may have a rank below *K*.
+
+**By distance.** The whole prompt as one curve: the mean over all pairs of tokens that lie so far
+apart, with its spread. A Jacobian against itself is 1 by construction and enters no mean.
+
+**Mean over all pairs** averages each cell over all pairs of blocks (*l*, *l'*); it has no matrices.
+"""
+PAGE = Page("Tokens", "pages/2_Tokens.py", TokensState, kinds=TOKEN_KINDS, guide=GUIDE)
 
 _COMPARED: Choice = (
     "Compared",
@@ -45,7 +63,7 @@ _OF_A_PAIR: tuple[Choice, ...] = (
 )
 
 
-def controls(state: State) -> Request:
+def controls(state: TokensState) -> Request:
     """Draw what determines the measurement, and give it."""
     request = state.request()
     n_blocks = _count_blocks(request)
@@ -73,7 +91,7 @@ def _count_blocks(request: Request) -> int | None:
         return None  # the page tells why, where it needs the model itself
 
 
-def _fixed(state: State, request: Request) -> None:
+def _fixed(state: TokensState, request: Request) -> None:
     """Choose the fixed token by its text where the texts are known, else by its number."""
     end = "Input token, fixed" if state.mode == "fixed-input" else "Output token, fixed"
     found = backend.tokens(request)
@@ -105,12 +123,12 @@ def _fixed(state: State, request: Request) -> None:
     )
 
 
-def show(result: Result, state: State) -> None:
+def show(result: Result, state: TokensState) -> None:
     """Draw a stored result."""
     assert isinstance(result, TokensResult | TokenMeansResult)
     shown = Shown(result, state.view())
     token, other = selected(result, state)
-    strip(*shown, guide.TOKENS, selected=token)
+    strip(*shown, recipes(result.request, shown.view, state), GUIDE, selected=token)
     with st.container(horizontal=True, gap="medium"):
         pair = isinstance(result, TokensResult)
         switches((*_CHOICES, *_OF_A_PAIR * pair), "tokens")
@@ -129,7 +147,7 @@ def show(result: Result, state: State) -> None:
         _below(result, shown, state, (token, other))
 
 
-def partial_map(result: Result, state: State) -> None:
+def partial_map(result: Result, state: TokensState) -> None:
     """The grid of what is measured so far; it fills in token by token."""
     assert isinstance(result, TokensResult | TokenMeansResult)
     figure = figures.grid(
@@ -140,11 +158,14 @@ def partial_map(result: Result, state: State) -> None:
     st.plotly_chart(figure, key="partial", alt=figure.layout.meta["alt"])
 
 
-def selected(result: TokenResult, state: State) -> tuple[int, int]:
+def selected(result: TokenResult, state: TokensState) -> tuple[int, int]:
     """The selected pair (t, t'), within this prompt."""
     n = len(result.tokens)
     found = []
-    for chosen, default in ((state.token, State.token), (state.other_token, State.other_token)):
+    for chosen, default in (
+        (state.token, TokensState.token),
+        (state.other_token, TokensState.other_token),
+    ):
         number = chosen + n + 1 if chosen < 0 else chosen
         if not 1 <= number <= n and chosen != default:
             st.warning(f"This prompt has tokens 1 to {n}: the selected token {chosen} was cut.")
@@ -152,7 +173,7 @@ def selected(result: TokenResult, state: State) -> tuple[int, int]:
     return found[0], found[1]
 
 
-def _windows(result: TokenResult, state: State, token: int, other: int) -> None:
+def _windows(result: TokenResult, state: TokensState, token: int, other: int) -> None:
     """Where the prompt is too long for one grid, choose which part of it is shown."""
     n = len(result.tokens)
     if n <= figures.MOST_SHOWN:
@@ -193,7 +214,7 @@ def window(n: int, first: int, chosen: int) -> tuple[int, ...]:
     return tuple(range(start, min(n, start + most - 1) + 1))
 
 
-def _grid(shown: Shown, state: State, pair: tuple[int, int]) -> None:
+def _grid(shown: Shown, state: TokensState, pair: tuple[int, int]) -> None:
     result, view = shown
     n = len(result.tokens)
     rows = window(n, state.row_window, pair[0])
@@ -230,7 +251,7 @@ def _selection(n: int, token: int, other: int) -> None:
             )  # fmt: skip
 
 
-def _matrix(result: TokensResult, shown: Shown, state: State, pair: tuple[int, int]) -> None:
+def _matrix(result: TokensResult, shown: Shown, state: TokensState, pair: tuple[int, int]) -> None:
     figure = figures.matrix(result, *pair, shown.view, magnitude=not state.signed)
     draw(
         figure.update_layout(height=BESIDE),
@@ -248,7 +269,7 @@ def _matrix(result: TokensResult, shown: Shown, state: State, pair: tuple[int, i
         st.caption("**Certificate of the SVDs**  \n" + "  \n".join(lines))
 
 
-def _distance(shown: Shown, state: State) -> None:
+def _distance(shown: Shown, state: TokensState) -> None:
     result, view = shown
     draw(
         figures.distance(result, view, corrected=not state.raw),
@@ -258,7 +279,7 @@ def _distance(shown: Shown, state: State) -> None:
     )
 
 
-def _below(result: TokensResult, shown: Shown, state: State, pair: tuple[int, int]) -> None:
+def _below(result: TokensResult, shown: Shown, state: TokensState, pair: tuple[int, int]) -> None:
     left, middle, right = st.columns(3, gap="medium")
     with left:
         _distance(shown, state)

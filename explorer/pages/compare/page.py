@@ -2,27 +2,27 @@
 
 import textwrap
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Annotated
 
 import plotly.graph_objects as go
 import streamlit as st
 
 from coupling_core import figures
-from coupling_core.analysis import exports
-from coupling_core.analysis.compare import Comparison, compare, differences, summarise
-from coupling_core.analysis.exports.compare import comparison_arrays, comparison_table
+from coupling_core.analysis.compare import Comparison, compare, summarise
 from coupling_core.base.errors import CouplingError, InputError
 from coupling_core.base.records import Request
 from coupling_core.experiments.gallery import UNTRAINED_SEED, requests
 from coupling_core.store.disk import Entry
-from explorer.panels import guide
+from coupling_core.store.request_key import parse_key
+from explorer.pages.compare.strip import GUIDE, compare_strip
 from explorer.panels.chart import Shown, draw
 from explorer.panels.drawer import selection
-from explorer.panels.recipes import compare_recipes
-from explorer.panels.strip import facts, take_along
+from explorer.panels.page import Page
 from explorer.panels.switches import ENTRIES, MATRIX, SCORE, switches
 from explorer.server import backend
-from explorer.session.plain_text import plain, rounded, weights_form
+from explorer.session.link import expect
+from explorer.session.plain_text import rounded, weights_form
 from explorer.session.session import bound, change
 from explorer.session.state import State
 
@@ -34,10 +34,26 @@ PROMPT_SHOWN = 48
 """Letters of a prompt in the list of results."""
 BIGGEST = 12
 """Rows of the table of the biggest differences."""
-_BYTES = "application/octet-stream"
+_Key = Annotated[str, expect(parse_key, "the key of a stored result")]
 
 
-def show(state: State) -> None:
+@dataclass(frozen=True)
+class CompareState(State):
+    """What is chosen on this page.
+
+    Args:
+        left: store key of the result A; empty is what the sidebar asks for.
+        right: store key of B; empty is the untrained twin of A.
+    """
+
+    left: _Key = ""
+    right: _Key = ""
+
+
+PAGE = Page("Compare", "pages/8_Compare.py", CompareState, guide=GUIDE)
+
+
+def show(state: CompareState) -> None:
     """Draw the page."""
     stored = {
         entry.key: entry
@@ -52,7 +68,7 @@ def show(state: State) -> None:
         st.info(f"K = {state.k} is more than both hold.")
         st.button(f"Use K = {most} instead", on_click=change, kwargs={"k": most})
     found = compare(a, b, state.view(a.n_blocks), corrected=not state.raw)
-    _strip(found, state)
+    compare_strip(found, state)
     _switches()
     _sums(found)
     pair = _selected(found, state)
@@ -60,7 +76,7 @@ def show(state: State) -> None:
     _pair(found, state, pair)
 
 
-def _chosen(state: State, stored: dict[str, Entry]) -> tuple[str, str]:
+def _chosen(state: CompareState, stored: dict[str, Entry]) -> tuple[str, str]:
     """The keys of A and B; where the link names none, a trained model and its untrained twin."""
     twins = _twins(state.request(), stored) or _twins(requests()[0], stored) or tuple(stored)[:2]
     if len(twins) < 2 and not (state.left and state.right):
@@ -135,30 +151,6 @@ def _label(key: str, stored: dict[str, Entry]) -> str:
         f"K ≤ {entry.k_max}",
     )
     return " · ".join(filter(None, parts))
-
-
-def _strip(found: Comparison, state: State) -> None:
-    """Say what is compared, in what the two differ, and offer ways to take it along."""
-    with st.container(gap="xsmall"):
-        for side, result in (("A", found.left), ("B", found.right)):
-            st.caption(f"**{side}** · {facts(result, found.view)}")
-        st.caption(f"They differ in · {plain('; '.join(differences(found)))}")
-        keys = (found.left.key, found.right.key)
-        view = replace(found.view, blocks=state.view(found.left.n_blocks).blocks)
-        take_along(lambda: _files(found), compare_recipes(*keys, view, state), guide.COMPARE)
-
-
-def _files(found: Comparison) -> None:
-    for label, data, name in (
-        ("Arrays (.npz)", lambda: exports.to_npz(comparison_arrays(found)), "comparison.npz"),
-        ("Differences (.csv)", lambda: comparison_table(found), "comparison.csv"),
-        ("All three maps (.html)", lambda: _page(found), "comparison.html"),
-    ):
-        st.download_button(label, data, name, _BYTES, on_click="ignore", width="stretch")
-
-
-def _page(found: Comparison) -> bytes:
-    return figures.render(figures.comparison(found), ".html", found.left, found.view)
 
 
 def _switches() -> None:

@@ -2,164 +2,46 @@
 
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from coupling_core import figures
 from coupling_core.base.errors import InputError
 from coupling_core.base.images import in_words, read_image, to_pixels
-from coupling_core.base.records import MEASURES, VISION_KINDS, Request, View
+from coupling_core.base.records import Request, View
 from coupling_core.base.results import DepthResult
 from coupling_core.experiments.gallery import PICTURE, PICTURES
 from coupling_core.experiments.vision import SUITE
 from coupling_core.sources.prompts.files import IMAGES, files_of
 from explorer.asking.several import together
-from explorer.frame.shell import PAGES
-from explorer.panels import guide, sweep_tables, sweep_words
+from explorer.pages import depth
+from explorer.pages.vision import experiment
+from explorer.pages.vision.state import GUIDE, VisionState
 from explorer.panels.chart import draw
 from explorer.panels.drawer import selected
-from explorer.panels.recipes import vision_recipes
-from explorer.panels.strip import take_along
-from explorer.panels.sweep_words import said
+from explorer.panels.page import Page
 from explorer.panels.switches import SCORE, switches
 from explorer.session.plain_errors import plain_errors
 from explorer.session.plain_text import plain, rounded
 from explorer.session.session import bound, change
-from explorer.session.state import State
-
-if TYPE_CHECKING:  # statistics import scipy, which the page does without until there is a table
-    from coupling_core.experiments.vision.findings import VisionFindings
 
 OWN = "own"
 """The name of a picture that this session brought; no link carries it."""
 _OWN_PICTURE = "_own_picture"
-_BYTES = "application/octet-stream"
-_KINDS = {"depth": "Class token, over blocks", "self": "All tokens, with each other"}
-_NONE = """
-These runs were not measured over pictures yet:
-
-    coupling sweep run sweeps/vision.toml
-
-Their numbers then stand here.
-"""
+PAGE = Page("Vision", "pages/7_Vision.py", VisionState, guide=GUIDE, picker=None)
 
 
-def show(state: State) -> None:
+def show(state: VisionState) -> None:
     """Draw the page."""
     st.title("Stochastic depth in vision transformers", anchor=False)
     with plain_errors():
-        _experiment(state)
+        experiment.show(state)
     st.header("One picture over the rates", anchor=False)
     with plain_errors():
         _picture(state)
 
 
-def _experiment(state: State) -> None:
-    """Coupling and accuracy of all runs."""
-    answer = sweep_tables.vision(state)
-    if answer is None:
-        st.info(_NONE)
-        return
-    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
-        _questions(state, answer)
-    _strip(answer)
-    rows, rate, source = answer.runs, state.rate, _source(answer)
-    names = _names(answer)
-    columns = st.columns(3, gap="medium")
-    for column, (x, y) in zip(
-        columns,
-        (("rate", "coupling"), ("rate", "accuracy"), ("coupling", "accuracy")),
-        strict=True,
-    ):
-        by_rate = answer.by_rate(y) if x == "rate" else None
-        with column:
-            draw(
-                figures.vision_runs(rows, x, y, names, by_rate, chosen=rate, source=source),
-                f"{y}-by-{x}",
-                None,
-                lambda: rows,
-                picks=("rate",),
-            )
-    left, right = st.columns(2, gap="large")
-    with left:
-        said("What this shows", answer.shows)
-    with right:
-        said("What it does not show", answer.does_not_show)
-
-
-def _questions(state: State, answer: "VisionFindings") -> None:
-    bound(
-        st.segmented_control,
-        "Measured",
-        "vision_kind",
-        VISION_KINDS,
-        place="vision",
-        format_func=_KINDS.__getitem__,
-        required=True,
-    )
-    ks = sweep_tables.vision_ks()
-    bound(
-        st.segmented_control,
-        "K, leading singular triplets",
-        "vision_k",
-        [*ks, *([state.vision_k] if state.vision_k not in ks else [])],
-        place="vision",
-        required=True,
-    )
-    bound(
-        st.selectbox,
-        "Measure of coupling",
-        "measure",
-        MEASURES,
-        place="vision",
-        format_func=sweep_words.MEASURES.__getitem__,
-        width=240,
-    )
-
-
-def _names(answer: "VisionFindings") -> dict[str, str]:
-    return {
-        "rate": "Rate of stochastic depth",
-        "accuracy": "Accuracy on held-out pictures",
-        "coupling": f"Mean {sweep_words.MEASURES[answer.measure].lower()}, K = {answer.k}",
-    }
-
-
-def _strip(answer: "VisionFindings") -> None:
-    """Say what is drawn, and offer link, files, recipes and a guide."""
-    rows = answer.runs
-    untrained = answer.untrained
-    told = [
-        f"**{plain(SUITE.title)}**",
-        f"{len(rows)} runs, {rows['rate'].nunique()} rates, {rows['seed'].nunique()} seeds",
-        f"{int(rows['pictures'].min())} pictures",
-        f"before training {rounded(untrained.mean)} ({untrained.n} seeds)" * bool(untrained.n),
-        f"trained on {SUITE.learned_words}",
-    ]
-    with st.container(gap="xsmall"):
-        st.caption(" · ".join(filter(None, told)))
-        take_along(lambda: _files(answer), vision_recipes(answer), guide.VISION)
-
-
-def _source(answer: "VisionFindings") -> str:
-    """Where the numbers of the runs come from, for files."""
-    return f"{SUITE.title}; {answer.kind}, K = {answer.k}; sweep {sweep_tables.vision_sweep()}"
-
-
-def _files(answer: "VisionFindings") -> None:
-    rows = answer.runs
-    st.download_button(
-        "Runs, a row each (.csv)",
-        lambda: rows.to_csv(index=False).encode(),
-        "runs.csv",
-        _BYTES,
-        on_click="ignore",
-        width="stretch",
-    )
-
-
-def _picture(state: State) -> None:
+def _picture(state: VisionState) -> None:
     """Score maps over the rates at one token of one picture."""
     name, prompt = _chosen(state)
     tokens = SUITE.tokens
@@ -196,7 +78,7 @@ def _picture(state: State) -> None:
             _open(found, state)
 
 
-def _chosen(state: State) -> tuple[str, str]:
+def _chosen(state: VisionState) -> tuple[str, str]:
     """Name and prompt of the picture that is looked at."""
     own = st.session_state.get(_OWN_PICTURE)
     if state.picture == OWN and own:
@@ -209,7 +91,7 @@ def _chosen(state: State) -> tuple[str, str]:
     return name, picture(name)
 
 
-def _controls(state: State, name: str) -> None:
+def _controls(state: VisionState, name: str) -> None:
     own = [OWN] if st.session_state.get(_OWN_PICTURE) else []
     bound(
         st.selectbox,
@@ -253,7 +135,7 @@ def _take_in() -> None:
         st.session_state["_refused_picture"] = str(error)
 
 
-def _maps(found: dict[str, DepthResult], state: State) -> None:
+def _maps(found: dict[str, DepthResult], state: VisionState) -> None:
     results = {float(rate): result for rate, result in found.items()}
     first = next(iter(results.values()))
     view = View(state.vision_k, state.definition, state.p, state.role)
@@ -277,7 +159,7 @@ def _maps(found: dict[str, DepthResult], state: State) -> None:
         st.warning("Not all of these decompositions are certified: see each on the page Depth.")
 
 
-def _open(found: dict[str, DepthResult], state: State) -> None:
+def _open(found: dict[str, DepthResult], state: VisionState) -> None:
     """The way to all that is known of one run."""
     rates = list(found)
     near = state.rate if state.rate in found else rates[0]
@@ -295,7 +177,7 @@ def _open(found: dict[str, DepthResult], state: State) -> None:
             asked = found[near].request
             change(model=asked.model, prompt=asked.prompt, untrained=None, k=asked.k)
             change(token=asked.token)
-            st.switch_page(PAGES["Depth"])
+            st.switch_page(depth.PAGE.file)
 
 
 def _token_table(tokens: tuple[str, ...]):

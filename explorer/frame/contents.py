@@ -1,0 +1,32 @@
+"""Which pages there are; what the frame knows of one, it knows from its record."""
+
+from coupling_core.base.records import Kind
+from explorer.pages import depth, layer_graph, start, trajectories
+from explorer.pages.compare import page as compare
+from explorer.pages.generalization import page as generalization
+from explorer.pages.runs import page as runs
+from explorer.pages.tokens import page as tokens
+from explorer.pages.training import page as training
+from explorer.pages.vision import page as vision
+from explorer.panels.page import Page
+from explorer.session.link import Links
+
+_PAGES = (
+    start.PAGE,
+    depth.PAGE,
+    tokens.PAGE,
+    trajectories.PAGE,
+    layer_graph.PAGE,
+    training.PAGE,
+    generalization.PAGE,
+    vision.PAGE,
+    compare.PAGE,
+    runs.PAGE,
+    Page("Method", "pages/10_Method.py"),
+)
+PAGES = {page.title: page for page in _PAGES}
+"""Every page by its title, in the order of the navigation."""
+PAGE_OF_KIND: dict[Kind, Page] = {kind: page for page in _PAGES for kind in page.kinds}
+"""The page that shows a result of this kind."""
+LINKS = Links(page.state for page in _PAGES)
+"""What links carry."""

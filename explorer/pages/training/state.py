@@ -1,0 +1,81 @@
+"""What is chosen on the Training page, and what has to be measured for it."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator
+
+from coupling_core.base.errors import InputError
+from coupling_core.base.records import DEFAULT_K, Request, View
+from coupling_core.sources.suites import DEFAULT_K as SUITE_K
+from coupling_core.sources.suites import DEFAULT_SUITE, Suite, find_suite
+from explorer.server.admission import offered
+from explorer.session.link import Count, Natural, Parameter
+from explorer.session.state import State
+
+FIRST_STEP = 256
+"""The training step shown first: there the coupling of the smallest suite is at its highest."""
+MOST_SUITES = 3
+"""Training runs side by side: with more of them a step change would not be seen at once."""
+ByStep = Literal["coupling", "locality", "paths"]
+"""What is drawn by step, a group of figures at a time."""
+
+
+def _found(text: str) -> tuple[Suite, ...]:
+    return tuple(map(find_suite, dict.fromkeys(text.split(","))))
+
+
+def _few(text: str) -> str:
+    if len(text.split(",")) > MOST_SUITES:
+        raise InputError(f"at most {MOST_SUITES} names are expected")
+    _found(text)
+    return text
+
+
+def _offered(text: str) -> bool:
+    return {suite.repo for suite in _found(text)} <= set(offered() or ())
+
+
+@dataclass(frozen=True)
+class TrainingState(State):
+    """What is chosen on this page.
+
+    Args:
+        suites: names of the training runs that are looked at, between commas.
+        step: of training; where a run has no such checkpoint, its nearest is shown.
+        suite_k: number of leading triplets.
+        by_step: which numbers are drawn by training step.
+    """
+
+    suites: Annotated[str, AfterValidator(_few), Parameter(offered=_offered)] = DEFAULT_SUITE
+    step: Natural = FIRST_STEP
+    suite_k: Annotated[Count, Parameter("sk")] = SUITE_K
+    by_step: Annotated[ByStep, Parameter("by")] = "coupling"
+
+    def chosen_suites(self) -> tuple[Suite, ...]:
+        """The training runs that are looked at."""
+        return _found(self.suites)
+
+    def suite_request(self) -> Request:
+        """What has to be measured of every checkpoint of a training run, as float32 and trained."""
+        return Request(
+            prompt=self.prompt,
+            token=self.token,
+            # Any K up to the default one is in every result: the request stays the same.
+            k=SUITE_K if self.suite_k <= DEFAULT_K else self.suite_k,
+            final_norm=self.final_norm,
+        )
+
+    def request(self) -> Request:
+        """The same of the checkpoint that is shown of the first training run."""
+        suite = self.chosen_suites()[0]
+        return suite.request(self.suite_request(), self.nearest_step(suite.steps))
+
+    def nearest_step(self, steps: Iterable[int]) -> int:
+        """The step that is shown where there are these."""
+        return min(steps, key=lambda step: (abs(step - self.step), step))
+
+    def suite_view(self, n_blocks: int | None = None) -> View:
+        """How training runs are looked at."""
+        return replace(self.view(n_blocks), k=self.suite_k)

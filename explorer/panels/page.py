@@ -1,0 +1,32 @@
+"""A page, as its frame and the other pages know it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from coupling_core.base.records import Kind
+from explorer.asking.picker import picker
+from explorer.session.state import State
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page.
+
+    Args:
+        title: by which people know it.
+        file: that Streamlit runs: its number gives the order, its name the page's address.
+        state: what of it a link carries.
+        kinds: of results, which it shows.
+        guide: how its figures are read, in Markdown; empty where it has none.
+        picker: draws what chooses the model in the sidebar; None where the page is about no one
+            model and no one prompt, and has no such controls.
+        asks_k: whether the sidebar asks for K.
+    """
+
+    title: str
+    file: str
+    state: type[State] = State
+    kinds: tuple[Kind, ...] = ()
+    guide: str = ""
+    picker: Callable[[], None] | None = picker
+    asks_k: bool = True

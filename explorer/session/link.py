@@ -1,0 +1,155 @@
+"""What was chosen, in a link: each field by a short name, and only where it is not the default.
+
+A field is written once, in the state of its page: its name, its default, and a type that says all
+else, for pydantic reads a link's text as that type. No Streamlit in here.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, fields
+from typing import Annotated, Any, NamedTuple, get_type_hints
+
+from pydantic import AfterValidator, BeforeValidator, TypeAdapter, ValidationError
+
+from coupling_core.base.errors import InputError
+
+_EXPECTED = {"int": "an integer is expected", "float": "a number is expected"}
+
+
+def expect(test: Callable[[Any], object], what: str) -> AfterValidator:
+    """Part of the type of a field: values that fail a test are refused.
+
+    Args:
+        test: gives something true of what can be taken.
+        what: which values are, in words.
+    """
+
+    def check(value: Any) -> Any:
+        if not test(value):
+            raise InputError(f"{what} is expected")
+        return value
+
+    return AfterValidator(check)
+
+
+def _flag(text: str) -> bool:
+    if text not in ("0", "1"):
+        raise InputError("one of 0, 1 is expected")
+    return text == "1"
+
+
+Text = Annotated[str, expect(str.strip, "a text")]
+Flag = Annotated[bool, BeforeValidator(_flag)]
+Natural = Annotated[int, expect(lambda number: number >= 0, "an integer of at least 0")]
+Count = Annotated[int, expect(lambda number: number >= 1, "an integer of at least 1")]
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """Part of the type of a field: what there is to say of it in a link.
+
+    Args:
+        name: in a link; empty is the field's own.
+        of_prompt: whether it numbers tokens, and so means nothing in another prompt.
+        offered: whether a value may be asked for here; None is any.
+    """
+
+    name: str = ""
+    of_prompt: bool = False
+    offered: Callable[[Any], bool] | None = None
+
+
+class Field(NamedTuple):
+    """A field of a state, as links know it.
+
+    Args:
+        field: its name in the state.
+        default: that no link needs to carry.
+        reads: the type that a text is read as.
+        parameter: what else there is to say.
+    """
+
+    field: str
+    default: Any
+    reads: "TypeAdapter[Any]"
+    parameter: Parameter
+
+
+class Links:
+    """The links that carry some states: those of all pages, each of which keeps its own.
+
+    Args:
+        states: of the pages; what they inherit counts once.
+
+    Raises:
+        ValueError: where two fields have one name.
+    """
+
+    def __init__(self, states: Iterable[type]) -> None:
+        self.fields: dict[str, Field] = {}
+        """By their names in a link."""
+        known: dict[str, object] = {}
+        for state in states:
+            hints = get_type_hints(state, include_extras=True)
+            for item in fields(state):
+                if known.setdefault(item.name, item) is not item:
+                    raise ValueError(f"two pages have a field {item.name!r}")
+                said = getattr(hints[item.name], "__metadata__", ())
+                parameter = next((one for one in said if isinstance(one, Parameter)), Parameter())
+                found = Field(item.name, item.default, TypeAdapter(hints[item.name]), parameter)
+                if self.fields.setdefault(parameter.name or item.name, found)[0] != item.name:
+                    raise ValueError(f"two fields are {parameter.name or item.name!r} in a link")
+
+    @property
+    def defaults(self) -> dict[str, Any]:
+        """Every field as it is where nothing was chosen."""
+        return {one.field: one.default for one in self.fields.values()}
+
+    def read(self, query: Mapping[str, str]) -> tuple[dict[str, Any], tuple[str, ...]]:
+        """Read a link; what cannot be read keeps its default and is told of.
+
+        Returns:
+            every field's value, and what could not be read.
+        """
+        found, problems = self.defaults, []
+        for name, text in query.items():
+            if name not in self.fields:
+                problems.append(f"{name} is not known here")
+                continue
+            field, default, reads, _ = self.fields[name]
+            try:
+                found[field] = reads.validate_python(text)
+            except (InputError, ValidationError) as error:
+                became = _text(default) or "empty"
+                problems.append(f"{name}={text!r} became {became}: {_why(error)}")
+        return found, tuple(problems)
+
+    def write(self, chosen: Mapping[str, Any]) -> dict[str, str]:
+        """Write a link.
+
+        Args:
+            chosen: the values of fields, by their names; those that are left out are the defaults.
+        """
+        return {
+            name: _text(chosen[field])
+            for name, (field, default, *_) in self.fields.items()
+            if chosen.get(field, default) != default
+        }
+
+
+def _why(error: InputError | ValidationError) -> str:
+    if isinstance(error, InputError):
+        return str(error)
+    found = error.errors(include_url=False)[0]
+    kind, _, _ = found["type"].partition("_")
+    if kind == "literal":
+        choices = found["ctx"]["expected"].replace("'", "").replace(" or ", ", ")
+        return f"one of {choices} is expected"
+    return _EXPECTED.get(kind, found["msg"])
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(int(value))
+    return f"{value:.12g}" if isinstance(value, float) else str(value)
