@@ -2,17 +2,17 @@
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from coupling_core.analysis.by_step import path_request
+from coupling_core.base.definitions import DEFINITIONS
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import (
     DEFAULT_K,
     DEFAULT_MODEL,
     DEFAULT_THRESHOLD,
-    DEFINITIONS,
     DTYPES,
     FINAL_NORMS,
     FITS,
@@ -30,7 +30,6 @@ from coupling_core.base.records import (
     STACKS,
     TOKEN_KINDS,
     VISION_KINDS,
-    Definition,
     Dtype,
     FinalNorm,
     Fit,
@@ -149,7 +148,7 @@ class State:
     stack: Stack | None = None
     final_norm: FinalNorm = "include"
     k: int = DEFAULT_K
-    definition: Definition = "paper"
+    definition: str = "paper"
     p: float = 1.0
     role: Role = "A"
     blocks: str = ""
@@ -356,7 +355,7 @@ def _key(text: str) -> str:
     return text
 
 
-def _one_of(choices: tuple[str, ...]) -> Callable[[str], str]:
+def _one_of(choices: Collection[str]) -> Callable[[str], str]:
     def read(text: str) -> str:
         if text not in choices:
             raise InputError(f"one of {', '.join(choices)} is expected")

@@ -7,6 +7,7 @@ diagonal of the leading K x K corner. Both are nested, so one pass gives all K <
 """
 
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -17,7 +18,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from coupling_core.analysis.scores import score
-from coupling_core.base.records import SAMPLED_DEFINITIONS
+from coupling_core.base.definitions import sampled_definitions
 from coupling_core.engine.matrix_products import product
 from coupling_core.engine.out_of_memory import Chunks
 from coupling_core.engine.pairs.svd import SVD
@@ -66,7 +67,8 @@ class Pairs:
         self.diagonal = np.full((2, L, L, k), np.nan, np.float32)
         self.off_diagonal = np.full((2, L, L, k), np.nan, np.float32)
         self.matrices = np.full((2, L, L, view, view), np.nan, np.float16)
-        self.chance = np.full((len(SAMPLED_DEFINITIONS), L, k), np.nan, np.float32)
+        self.sampled = sampled_definitions()
+        self.chance = np.full((len(self.sampled), L, k), np.nan, np.float32)
         self.chance_error = np.full_like(self.chance, np.nan)
         self.frames = random_frames(self.width, k, CHANCE_FRAMES, self.device)
 
@@ -78,7 +80,7 @@ class Pairs:
         self.bases[0, now], self.bases[1, now] = svd.v.T, svd.u.T
         self.singular_values[now] = svd.s.cpu().numpy()
         self.jacobian_norm[now] = float(torch.linalg.norm(jacobian.double()))
-        found = sample_chance(jacobian, self.singular_values[now], self.frames)
+        found = sample_chance(jacobian, self.singular_values[now], self.frames, self.sampled)
         self.chance[:, now], self.chance_error[:, now] = found
         come = now + 1
         self._couple(slice(now, come), slice(0, come))
@@ -115,6 +117,7 @@ class Pairs:
             "diagonal": self.diagonal.copy(),
             "off_diagonal": self.off_diagonal.copy(),
             "matrices": self.matrices.copy(),
+            "sampled": self.sampled,
             "chance": self.chance.copy(),
             "chance_error": self.chance_error.copy(),
             "certificates": tuple(svd.certificate for svd in self.svds),
@@ -181,6 +184,7 @@ def sample_chance(
     jacobian: Float[Tensor, "d d"],
     s: Float[np.ndarray, " k"],
     frames: Float[Tensor, "side frame k d"],
+    definitions: Sequence[str],
 ) -> tuple[Float[np.ndarray, "sampled k"], Float[np.ndarray, "sampled k"]]:
     """Scores of a Jacobian with random frames: mean and its standard error.
 
@@ -188,15 +192,16 @@ def sample_chance(
         jacobian: J.
         s: its top singular values.
         frames: of `random_frames`.
+        definitions: of which scores.
 
     Returns:
-        both for `SAMPLED_DEFINITIONS`, in that order.
+        both for each definition.
     """
     right, left = frames
     diagonal, off_diagonal = (
         part.cpu().numpy() for part in nested(coupling_matrices(jacobian, left, right))
     )
-    sampled = np.stack([score(diagonal, off_diagonal, s[None], of) for of in SAMPLED_DEFINITIONS])
+    sampled = np.stack([score(diagonal, off_diagonal, s[None], of) for of in definitions])
     return sampled.mean(1), sampled.std(1, ddof=1) / np.sqrt(sampled.shape[1])
 
 

@@ -18,8 +18,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from coupling_core.base.definitions import sampled_definitions
 from coupling_core.base.errors import InputError
-from coupling_core.base.records import SAMPLED_DEFINITIONS, TOKEN_K_VIEW, TOKEN_KINDS, Certificate
+from coupling_core.base.records import TOKEN_K_VIEW, TOKEN_KINDS, Certificate
 from coupling_core.base.results import PositionCoupling
 from coupling_core.engine.jacobians.between_tokens import (
     input_jacobians,
@@ -144,7 +145,8 @@ class Positions:
         self.diagonal = np.full((2, n, n, k), np.nan, np.float32)
         self.off_diagonal = np.full_like(self.diagonal, np.nan)
         self.matrices = np.full((2, n, n, view, view), np.nan, np.float16)
-        self.chance = np.full((len(SAMPLED_DEFINITIONS), n, k), np.nan, np.float32)
+        self.sampled = sampled_definitions()
+        self.chance = np.full((len(self.sampled), n, k), np.nan, np.float32)
         self.chance_error = np.full_like(self.chance, np.nan)
         self.certificates: list[list[Certificate | None]] = [[None] * n for _ in range(2)]
 
@@ -166,7 +168,7 @@ class Positions:
         self.jacobians[at], self.bases[0, at], self.bases[1, at] = J, basis.v.T, basis.u.T
         self.jacobian_norm[at] = float(torch.linalg.norm(J.double()))
         if svd.rank:
-            found = sample_chance(J, self.singular_values[0, at], self.frames)
+            found = sample_chance(J, self.singular_values[0, at], self.frames, self.sampled)
             self.chance[:, at], self.chance_error[:, at] = found
         self.waiting.append(at)
         if len(self.waiting) < self.batch:
@@ -209,7 +211,8 @@ class Positions:
             "off_diagonal", "matrices", "chance", "chance_error",
         )  # fmt: skip
         found = {name: getattr(self, name).copy() for name in copied}
-        return found | {"certificates": tuple(map(tuple, self.certificates))}
+        certificates = tuple(map(tuple, self.certificates))
+        return found | {"sampled": self.sampled, "certificates": certificates}
 
 
 def kept_corner(n: int, side: int) -> int:

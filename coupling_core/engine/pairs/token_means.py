@@ -5,7 +5,7 @@ Jacobians wait in a buffer, on the disk where they are many; each is compared wi
 turn, scored under every definition, and added to the sums.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -16,7 +16,8 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from coupling_core.analysis.scores import corrected, floor_by_k, score
-from coupling_core.base.records import DEFINITIONS, ROLES, SAMPLED_DEFINITIONS, Certificate
+from coupling_core.base.definitions import DEFINITIONS, sampled_definitions
+from coupling_core.base.records import ROLES, Certificate
 from coupling_core.engine.jacobians.between_tokens import (
     input_jacobians,
     output_jacobians,
@@ -69,7 +70,7 @@ class _Taken:
     s: Float[np.ndarray, " k"]
     rank: int
     norm: float
-    sampled: Float[np.ndarray, "sampled k"]
+    sampled: Mapping[str, Float[np.ndarray, "1 k"]]
 
 
 class Means:
@@ -104,7 +105,9 @@ class Means:
         self.singular_values = np.full((n_blocks, n, k), np.nan, np.float32)
         self.rank = np.zeros((n_blocks, n), int)
         self.certificates: list[list[Certificate | None]] = [[None] * n for _ in range(n_blocks)]
-        self.sums = np.zeros((3, len(DEFINITIONS), len(ROLES), n, n, len(k_grid)))
+        self.definitions = tuple(DEFINITIONS)
+        self.sampled = sampled_definitions()
+        self.sums = np.zeros((3, len(self.definitions), len(ROLES), n, n, len(k_grid)))
         self.pairs = np.zeros((n, n, len(k_grid)), int)
         self.rows = np.zeros(n, bool)
 
@@ -113,14 +116,15 @@ class Means:
         k, at = self.bases.shape[2], len(self.taken)
         svd = svd_or_nothing(J, k)
         s = svd.s.cpu().numpy()
-        sampled = np.full((len(SAMPLED_DEFINITIONS), k), np.nan)
+        sampled = np.full((len(self.sampled), k), np.nan)
         if svd.rank:
-            sampled, _ = sample_chance(J, s, self.frames)
+            sampled, _ = sample_chance(J, s, self.frames, self.sampled)
+        by_name = dict(zip(self.sampled, sampled[:, None], strict=True))
         self.jacobians[at], self.bases[0, at], self.bases[1, at] = J, svd.v.T, svd.u.T
         self.singular_values[block, position], self.rank[block, position] = s, svd.rank
         self.certificates[block][position] = svd.certificate
         norm = float(torch.linalg.norm(J.double()))
-        self.taken.append(_Taken(block, position, s, svd.rank, norm, sampled))
+        self.taken.append(_Taken(block, position, s, svd.rank, norm, by_name))
 
     def compare(self, position: int) -> None:
         """Compare the Jacobians of one position with those of all."""
@@ -156,11 +160,11 @@ class Means:
         # A Jacobian that is zero has no score, and no pair counts it.
         s = one.s if one.rank else np.ones_like(one.s)
         kept, found = self.k_grid - 1, []
-        for definition in DEFINITIONS:
+        for definition in self.definitions:
             raw = score(diagonal, off_diagonal, s, definition)[..., kept]
-            floor = floor_by_k(
-                s[None], np.array([one.norm]), self.width, one.sampled[:, None], definition
-            )[0, kept]
+            floor = floor_by_k(s[None], np.array([one.norm]), self.width, one.sampled, definition)[
+                0, kept
+            ]
             floor = np.broadcast_to(floor, raw.shape)
             found.append((raw, floor, corrected(raw, floor)))
         return np.array(found).swapaxes(0, 1)
@@ -179,6 +183,7 @@ class Means:
             means = (self.sums / np.where(self.pairs, self.pairs, np.nan)).astype(np.float32)
         return {
             "k_grid": self.k_grid,
+            "definitions": self.definitions,
             **dict(zip(("coupling", "chance", "corrected"), means, strict=True)),
             "pairs": self.pairs.copy(),
             "singular_values": self.singular_values.copy(),

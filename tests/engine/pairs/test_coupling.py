@@ -5,7 +5,8 @@ import pytest
 import torch
 from cases import planted_jacobians
 
-from coupling_core.base.records import ROLES, SAMPLED_DEFINITIONS
+from coupling_core.base.definitions import sampled_definitions
+from coupling_core.base.records import ROLES
 from coupling_core.engine import reference
 from coupling_core.engine.pairs.coupling import GROUP, Pairs, nested, random_frames
 from coupling_core.engine.pairs.svd import top_svd
@@ -69,10 +70,10 @@ def test_blocks_that_have_not_come_yet_are_nan():
     assert len(fields["certificates"]) == GROUP + 1
 
 
-@pytest.mark.parametrize("definition", SAMPLED_DEFINITIONS)
+@pytest.mark.parametrize("definition", sampled_definitions())
 def test_the_sampled_chance_floor_agrees_with_many_frames(measured, definition):
     jacobians, svds, pairs = measured
-    index = SAMPLED_DEFINITIONS.index(definition)
+    index = pairs.sampled.index(definition)
     for block in (0, BLOCKS - 1):
         many = reference.chance(jacobians[block], svds[block].s.numpy(), definition, frames=400)
         found = pairs.chance[index, block, -1]
