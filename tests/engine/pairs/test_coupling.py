@@ -8,7 +8,8 @@ from cases import planted_jacobians
 from coupling_core.base.definitions import sampled_definitions
 from coupling_core.base.records import ROLES
 from coupling_core.engine import reference
-from coupling_core.engine.pairs.coupling import GROUP, Pairs, nested, random_frames
+from coupling_core.engine.pairs.coupling import GROUP, Pairs
+from coupling_core.engine.pairs.products import nested, random_frames
 from coupling_core.engine.pairs.svd import top_svd
 
 BLOCKS, WIDTH, K, VIEW = 5, 40, 8, 3
@@ -110,9 +111,7 @@ def test_principal_angles_are_those_between_the_subspaces(measured):
 
 
 def test_jacobians_that_do_not_fit_in_memory_give_the_same_numbers(measured, monkeypatch):
-    import coupling_core.engine.pairs.coupling as module
-
-    monkeypatch.setattr(module, "IN_MEMORY", 0)
+    monkeypatch.setattr("coupling_core.engine.pairs.square.IN_MEMORY", 0)
     pairs = Pairs(BLOCKS, WIDTH, K, VIEW, torch.device("cpu"))
     for J, svd in zip(measured[0], measured[1], strict=True):
         pairs.add(torch.from_numpy(J), svd)
