@@ -50,9 +50,9 @@ from coupling_core.analysis.trajectory import (
     line_shape,
     windowed_line_shape,
 )
+from coupling_core.base.definitions import DEFINITIONS
 from coupling_core.base.errors import Cancelled, ComputeError, CouplingError, InputError
 from coupling_core.base.records import (
-    DEFINITIONS,
     Certificate,
     PathView,
     Request,

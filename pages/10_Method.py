@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from coupling_core.base.definitions import DEFINITIONS
 from explorer.frame.contents import PAGES
 from explorer.frame.shell import page
 
@@ -51,41 +52,11 @@ def coupling() -> None:
 
 
 def scores() -> None:
-    st.header("Five scores", anchor=False)
+    st.header("Scores", anchor=False)
     st.markdown("Texts on coupling normalise differently. Each number here names its definition.")
-    for name, formula, where in DEFINITIONS:
-        st.markdown(f"**{name}**: {where}")
-        st.latex(formula)
-
-
-DEFINITIONS = (
-    (
-        "paper",
-        r"c = 1 - \frac{\lVert A - S \rVert_F}{\lVert s \rVert_p}, \quad p = 1",
-        "the conference paper, Eq. 9; *p* can be changed.",
-    ),
-    (
-        "released",
-        r"c = 1 - \frac{\lVert\, |A| - S \,\rVert_F}{\lVert s \rVert_2}",
-        "the authors' program, which takes magnitudes first.",
-    ),
-    (
-        "page",
-        r"c = 1 - \frac{\lVert A - S \rVert_F}{\lVert s \rVert_2}",
-        "the project page, which divides by the Frobenius norm of $S$.",
-    ),
-    (
-        "preprint",
-        r"c = 1 - \frac{\lVert A - \operatorname{Diag} A \rVert_F}{\lVert A \rVert_F}",
-        "after the preprint, Eq. 14, which has the whole of $A$ and the opposite sign; restricting "
-        "it to the top *K* is ours.",
-    ),
-    (
-        "alignment",
-        r"c = \frac{\operatorname{tr} A}{\lVert s \rVert_1}",
-        "ours: 1 when coupled, 0 by chance, so that it compares across *K*, width and training.",
-    ),
-)
+    for each in DEFINITIONS.values():
+        st.markdown(f"**{each.name}**: {each.origin}")
+        st.latex(each.formula)
 
 
 def chance() -> None:
@@ -101,13 +72,19 @@ def chance() -> None:
         r"+ \frac{K^2}{d^2} \lVert J \rVert_F^2"
     )
     st.markdown(
-        "holds exactly. `paper` and `page` take their floor at this value, `alignment` has floor "
-        "0, and those of `released` and `preprint` are sampled with 8 random bases while the "
-        "Jacobian is at hand. The maps colour the chance-corrected score, on which the same two "
-        "models have 0.060 and 0.000:"
+        f"holds exactly. The floor of a definition is {_floors()}. The maps colour the "
+        "chance-corrected score, on which the same two models have 0.060 and 0.000:"
     )
     st.latex(r"\frac{c - \mathrm{floor}}{1 - \mathrm{floor}}")
     st.markdown("No mean includes a Jacobian against itself: that is 1 by construction.")
+
+
+def _floors() -> str:
+    """What the floor is, and of which definitions."""
+    names: dict[str, list[str]] = {}
+    for each in DEFINITIONS.values():
+        names.setdefault(each.floor_words, []).append(f"`{each.name}`")
+    return "; ".join(f"{words} ({', '.join(of)})" for words, of in names.items())
 
 
 def graphs() -> None:

@@ -1,44 +1,18 @@
-"""Every score, its chance floor, means and intervals, from the stored numerators. NumPy only.
+"""Scores, chance floors, means and intervals, from the stored numerators. NumPy only.
 
-With A = U_{l',K}^T J^l V_{l',K} (K x K), s the top K singular values of J^l, and D = Diag A:
-
-    paper      1 - norm_F(A - S) / norm_p(s)            conference paper, Eq. 9 (p = 1 unless told)
-    released   1 - norm_F(abs(A) - S) / norm_2(s)       the authors' code
-    page       1 - norm_F(A - S) / norm_2(s)            the project page
-    preprint   1 - norm_F(A - D) / norm_F(A)            preprint, Eq. 14, there with all of A and
-    the sign reversed
-    alignment  tr A / norm_1(s)                         1 when coupled, 0 by chance
-
-All follow from two nested quantities: the diagonal of A, and the squared norm of what is off it,
-for each K.
-The chance floor is the score of a basis that has nothing to do with J: independent Haar-random
-K-frames.
+What each score is stands in `coupling_core.base.definitions`.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import assert_never
 
 import numpy as np
 from jaxtyping import Bool, Float
 
+from coupling_core.base.definitions import DEFINITIONS
 from coupling_core.base.errors import InputError
-from coupling_core.base.records import (
-    ROLES,
-    SAMPLED_DEFINITIONS,
-    Definition,
-    View,
-    resolve_block,
-    resolve_blocks,
-)
-from coupling_core.base.results import DepthResult, Result
-
-DEFINITION_NAMES: dict[Definition, str] = {
-    "paper": "paper, Eq. 9",
-    "released": "released code",
-    "page": "project page",
-    "preprint": "preprint, Eq. 14",
-    "alignment": "alignment",
-}
+from coupling_core.base.records import ROLES, View, resolve_block, resolve_blocks
+from coupling_core.base.results import DepthResult, PositionCoupling, Result
 
 MIN_PROMPTS = 40
 """Fewer prompts than this overstate coupling: no claim about a model rests on them."""
@@ -87,9 +61,8 @@ class Interval:
 
 def definition_name(view: View) -> str:
     """Which score a view shows, and of which matrix where that is not A."""
-    name = DEFINITION_NAMES[view.definition]
-    if view.definition == "paper":
-        name += f", p = {view.p:g}"
+    definition = DEFINITIONS[view.definition]
+    name = definition.label + f", p = {view.p:g}" * definition.takes_p
     return name if view.role == "A" else f"{name}, B = VᵀJU"
 
 
@@ -97,7 +70,7 @@ def score(
     diagonal: Float[np.ndarray, "*pair k"],
     off_diagonal: Float[np.ndarray, "*pair k"],
     s: Float[np.ndarray, "*#pair k"],
-    definition: Definition,
+    definition: str,
     p: float = 1.0,
 ) -> Float[np.ndarray, "*pair k"]:
     """Score for every K at once.
@@ -107,62 +80,47 @@ def score(
         off_diagonal: squared norm of the off-diagonal entries of each leading K x K corner.
         s: singular values of the row's Jacobian, broadcast over the pairs.
         definition: which score.
-        p: order of the norm in `paper`.
+        p: order of the norm, where the definition takes one.
     """
     diagonal, off_diagonal, s = (np.asarray(x, np.float64) for x in (diagonal, off_diagonal, s))
-    match definition:
-        case "paper" | "released" | "page":
-            shown = np.abs(diagonal) if definition == "released" else diagonal
-            distance = np.sqrt(off_diagonal + np.cumsum((shown - s) ** 2, -1))
-            return 1 - distance / norm_by_k(s, p if definition == "paper" else 2)
-        case "preprint":
-            return 1 - np.sqrt(off_diagonal / (off_diagonal + np.cumsum(diagonal**2, -1)))
-        case "alignment":
-            return np.cumsum(diagonal, -1) / norm_by_k(s, 1)
-        case _:
-            assert_never(definition)
-
-
-def norm_by_k(s: Float[np.ndarray, "*any k"], p: float) -> Float[np.ndarray, "*any k"]:
-    """norm_p of the leading K entries, for every K; in units of s_1 lest a large p overflow."""
-    top = s[..., :1]
-    return top * np.cumsum((s / top) ** p, -1) ** (1 / p)
+    return DEFINITIONS[definition].by_k(diagonal, off_diagonal, s, p)
 
 
 def chance_floor(
-    result: DepthResult, definition: Definition, p: float = 1.0
+    result: DepthResult, definition: str, p: float = 1.0
 ) -> Float[np.ndarray, "block k"]:
     """The score of independent Haar-random K-frames, for every block of the Jacobian and every K.
 
-    `paper` and `page` are taken at E norm_F(A - S)^2 = norm(s_K)^2 + K^2 norm_F(J)^2 / d^2, which
-    is exact;
-    `alignment` is 0; `released` and `preprint` were sampled when the Jacobian was at hand.
+    Raises:
+        InputError: where it is sampled, and was not when the Jacobians were at hand.
     """
-    s, norm = result.singular_values, result.jacobian_norm
-    return floor_by_k(s, norm, result.width, result.chance, definition, p)
+    s, norm, sampled = result.singular_values, result.jacobian_norm, by_definition(result)
+    return floor_by_k(s, norm, result.width, sampled, definition, p)
+
+
+def by_definition(result: DepthResult | PositionCoupling) -> dict[str, np.ndarray]:
+    """The sampled chance floors of a result by the names of their definitions."""
+    return dict(zip(result.sampled, result.chance, strict=True))
 
 
 def floor_by_k(
     s: Float[np.ndarray, "row k"],
     jacobian_norm: Float[np.ndarray, " row"],
     width: int,
-    sampled: Float[np.ndarray, "sampled row k"],
-    definition: Definition,
+    sampled: Mapping[str, Float[np.ndarray, "row k"]],
+    definition: str,
     p: float = 1.0,
 ) -> Float[np.ndarray, "row k"]:
     """`chance_floor` from what is stored of each row's Jacobian."""
-    s = s.astype(np.float64)
-    match definition:
-        case "released" | "preprint":
-            return sampled[SAMPLED_DEFINITIONS.index(definition)].astype(np.float64)
-        case "paper" | "page":
-            k = np.arange(1, s.shape[1] + 1)
-            expected = np.cumsum(s**2, -1) + (k * jacobian_norm[:, None] / width) ** 2
-            return 1 - np.sqrt(expected) / norm_by_k(s, p if definition == "paper" else 2)
-        case "alignment":
-            return np.where(np.isnan(s), np.nan, 0.0)
-        case _:
-            assert_never(definition)
+    if floor := DEFINITIONS[definition].floor:
+        return floor(s.astype(np.float64), jacobian_norm[:, None], width, p)
+    if definition not in sampled:
+        raise InputError(
+            f"this result has no chance floor of {definition!r}, which is sampled while the "
+            "Jacobians are at hand, and was not when they were: choose another definition, or "
+            "remove the result and measure it again"
+        )
+    return sampled[definition].astype(np.float64)
 
 
 def score_pairs(result: DepthResult, view: View) -> Scores:

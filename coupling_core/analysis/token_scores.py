@@ -1,13 +1,15 @@
 """Coupling between positions as scores: all pairs at one K, one pair at every K, by distance."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from coupling_core.analysis.scores import corrected, floor_by_k, score
+from coupling_core.analysis.scores import by_definition, corrected, floor_by_k, score
+from coupling_core.base.definitions import DEFINITIONS
 from coupling_core.base.errors import InputError
-from coupling_core.base.records import DEFINITIONS, ROLES, View, resolve_token
+from coupling_core.base.records import ROLES, View, resolve_token
 from coupling_core.base.results import PositionCoupling, TokenMeansResult
 
 
@@ -58,7 +60,7 @@ def score_positions(result: PositionCoupling | TokenMeansResult, view: View) -> 
     Raises:
         InputError: where the view has a range of blocks, which the request chose when it was
             measured, or K exceeds what was measured; of a mean over all pairs of blocks, where it
-            was not kept at this K or at this order p.
+            was not kept under this definition, at this K or at this order p.
     """
     _require_no_blocks(view)
     if isinstance(result, TokenMeansResult):
@@ -88,8 +90,8 @@ def _mean_scores(result: TokenMeansResult, view: View) -> PositionScores:
             f"the mean over all pairs of blocks is kept at K = {', '.join(map(str, kept))}, and "
             f"K = {view.k} was asked for: choose one of these, or one pair of blocks"
         )
-    require_kept(view)
-    at = DEFINITIONS.index(view.definition), ROLES.index(view.role), ..., kept.index(view.k)
+    require_kept(view, result.definitions)
+    at = result.definitions.index(view.definition), ROLES.index(view.role), ..., kept.index(view.k)
     raw, floor, above = (
         getattr(result, name)[at].astype(np.float64) for name in ("coupling", "chance", "corrected")
     )
@@ -100,9 +102,20 @@ def _mean_scores(result: TokenMeansResult, view: View) -> PositionScores:
     return PositionScores(raw, floor, above, np.zeros(raw.shape, bool), mean)
 
 
-def require_kept(view: View) -> None:
-    """Refuse a view that no mean over all pairs of blocks is kept for."""
-    if view.definition == "paper" and view.p != 1:
+def require_kept(view: View, definitions: Collection[str] = DEFINITIONS) -> None:
+    """Refuse a view that no mean over all pairs of blocks is kept for.
+
+    Args:
+        view: what is looked at.
+        definitions: those of the result, or what one has that is measured now.
+    """
+    if view.definition not in definitions:
+        raise InputError(
+            f"this mean over all pairs of blocks was measured without {view.definition!r}, and "
+            f"holds {', '.join(definitions)}: choose one of these, or one pair of blocks, or "
+            "remove the result and measure it again"
+        )
+    if DEFINITIONS[view.definition].takes_p and view.p != 1:
         raise InputError(
             f"the mean over all pairs of blocks is kept at p = 1, and p = {view.p:g} was asked "
             "for: leave p out, or choose one pair of blocks"
@@ -162,7 +175,7 @@ def _spectrum(result: PositionCoupling, k: int) -> Float[np.ndarray, "position k
 
 def _floors(result: PositionCoupling, view: View) -> Float[np.ndarray, "position k"]:
     found = floor_by_k(
-        _spectrum(result, result.k_max), result.jacobian_norm, result.width, result.chance,
+        _spectrum(result, result.k_max), result.jacobian_norm, result.width, by_definition(result),
         view.definition, view.p,
     )  # fmt: skip
     past = np.arange(1, result.k_max + 1) > result.rank[0][:, None]

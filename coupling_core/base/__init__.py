@@ -1,6 +1,7 @@
 """What every other room stands on: no torch, no model, no figure.
 
 errors          what can go wrong, in three kinds
+definitions     every score: its name, formula, function and chance floor
 records         what is asked for and how it is looked at, frozen
 results         what is stored of a measurement, one class a file
 images          a picture as a prompt

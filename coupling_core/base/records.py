@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from coupling_core.base.definitions import DEFINITIONS
 from coupling_core.base.errors import InputError
 from coupling_core.base.images import shown
 
@@ -32,7 +33,6 @@ DEFAULT_THRESHOLD = 0.05
 """Edges of a layer graph below this are left out. In units of the chance-corrected score it is more
 than twice what any pair of an untrained SmolLM2 reaches, so that its graph is empty."""
 
-Definition = Literal["paper", "released", "page", "preprint", "alignment"]
 Role = Literal["A", "B"]
 FinalNorm = Literal["include", "exclude"]
 Dtype = Literal["float32", "bfloat16", "float16"]
@@ -51,7 +51,6 @@ Method = Literal["pearson", "spearman"]
 ModelSize = Literal["parameters", "layers", "width", "training_tokens"]
 PromptNumber = Literal["tokens", "difficulty"]
 ModelSubset = Literal["all", "7b", "above-45", "trained", "last", "tokens-known"]
-DEFINITIONS: tuple[Definition, ...] = get_args(Definition)
 ROLES: tuple[Role, ...] = get_args(Role)
 FINAL_NORMS: tuple[FinalNorm, ...] = get_args(FinalNorm)
 DTYPES: tuple[Dtype, ...] = get_args(Dtype)
@@ -70,9 +69,6 @@ METHODS: tuple[Method, ...] = get_args(Method)
 MODEL_SIZES: tuple[ModelSize, ...] = get_args(ModelSize)
 PROMPT_NUMBERS: tuple[PromptNumber, ...] = get_args(PromptNumber)
 MODEL_SUBSETS: tuple[ModelSubset, ...] = get_args(ModelSubset)
-SAMPLED_DEFINITIONS: tuple[Definition, ...] = ("released", "preprint")
-"""The definitions whose chance floor has no closed form and is sampled while the Jacobian is at
-hand."""
 
 
 @dataclass(frozen=True)
@@ -224,8 +220,8 @@ class View:
 
     Args:
         k: number of leading triplets, 1..Kmax of the result.
-        definition: which score (see `coupling_core.analysis.scores`).
-        p: order of the norm of the singular values in the `paper` definition.
+        definition: which score (see `coupling_core.base.definitions`).
+        p: order of the norm, where the definition takes one.
         role: "A" for U^T J V, "B" for V^T J U.
         blocks: block numbers shown, in order, 1..L or counted from the end (-1 is the last); None
             shows all. Only depth-wise results have a range of blocks.
@@ -235,7 +231,7 @@ class View:
     """
 
     k: int = DEFAULT_K
-    definition: Definition = "paper"
+    definition: str = "paper"
     p: float = 1.0
     role: Role = "A"
     blocks: tuple[int, ...] | None = None

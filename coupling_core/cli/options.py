@@ -1,14 +1,20 @@
 """The options that commands share, each with its one help text."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from coupling_core.base.definitions import DEFINITIONS
 from coupling_core.base.errors import InputError
 from coupling_core.base.images import is_image, read_image
-from coupling_core.base.records import Definition, Dtype, FinalNorm, Quantisation, Role, Stack
+from coupling_core.base.records import Dtype, FinalNorm, Quantisation, Role, Stack
 from coupling_core.cli.files import FORMATS
+
+if TYPE_CHECKING:
+    _Definition = str
+else:  # what is offered, and taken
+    _Definition = Literal[tuple(DEFINITIONS)]
 
 Model = Annotated[str, typer.Option(help="An alias, a hub id, a folder, or a .gguf file.")]
 Text = Annotated[str, typer.Option("--prompt", help="The text to measure.")]
@@ -21,7 +27,7 @@ Token = Annotated[
     typer.Option(help="Token measured, 1..n; the last unless told, of an image the class token."),
 ]
 K = Annotated[int, typer.Option(help="Singular triplets counted.")]
-ScoreDefinition = Annotated[Definition, typer.Option("--definition", help="Which score.")]
+ScoreDefinition = Annotated[_Definition, typer.Option("--definition", help="Which score.")]
 Order = Annotated[float, typer.Option(help="Order of the norm in the paper's score.")]
 MatrixRole = Annotated[Role, typer.Option(help="A is U'JV, B is V'JU.")]
 Corrected = Annotated[bool, typer.Option("--corrected/--raw", help="Which score the figure draws.")]

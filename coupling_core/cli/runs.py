@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from coupling_core.base.errors import ComputeError, InputError
-from coupling_core.base.records import DEFAULT_K, AnyView, Definition, PathView, View
+from coupling_core.base.records import DEFAULT_K, AnyView, PathView, View
 from coupling_core.base.writing import writing
 from coupling_core.cli import files, options, reports
 from coupling_core.cli.stored import resolve
@@ -43,7 +43,7 @@ def ls(as_json: options.Json = False, store: options.StoreFolder = None) -> None
 def show(
     key: Key,
     k: Annotated[int | None, typer.Option(help="Singular triplets counted.")] = None,
-    definition: Annotated[Definition, typer.Option(help="Which score.")] = "paper",
+    definition: options.ScoreDefinition = "paper",
     as_json: options.Json = False,
     store: options.StoreFolder = None,
 ) -> None:

@@ -14,7 +14,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from coupling_core.base.records import Definition, Stack
+from coupling_core.base.definitions import DEFINITIONS
+from coupling_core.base.records import Stack
 from coupling_core.engine.loading import find_blocks
 
 
@@ -82,19 +83,11 @@ def coupling_matrix(
 def score(
     A: Float[np.ndarray, "k k"],
     s: Float[np.ndarray, " k"],
-    definition: Definition,
+    definition: str,
     p: float = 1.0,
 ) -> float:
     """One score of one matrix, as its formula reads."""
-    S = np.diag(s)
-    formulas = {
-        "paper": lambda: 1 - np.linalg.norm(A - S) / np.linalg.norm(s, p),
-        "released": lambda: 1 - np.linalg.norm(np.abs(A) - S) / np.linalg.norm(s),
-        "page": lambda: 1 - np.linalg.norm(A - S) / np.linalg.norm(S),
-        "preprint": lambda: 1 - np.linalg.norm(A - np.diag(np.diag(A))) / np.linalg.norm(A),
-        "alignment": lambda: np.trace(A) / np.sum(s),
-    }
-    return float(formulas[definition]())
+    return float(DEFINITIONS[definition].as_written(A, s, p))
 
 
 def random_frame(d: int, k: int, generator: np.random.Generator) -> Float[np.ndarray, "d k"]:
@@ -106,7 +99,7 @@ def random_frame(d: int, k: int, generator: np.random.Generator) -> Float[np.nda
 def chance(
     jacobian: Float[np.ndarray, "d d"],
     s: Float[np.ndarray, " k"],
-    definition: Definition,
+    definition: str,
     frames: int,
     seed: int = 0,
 ) -> Float[np.ndarray, " frame"]:

@@ -44,7 +44,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from coupling_core.analysis.scores import norm_by_k, score
+from coupling_core.analysis.scores import score
+from coupling_core.base.definitions import norm_by_k
 from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.base.records import FinalNorm, Request
 from coupling_core.base.results import DepthResult, Progress

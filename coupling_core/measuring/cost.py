@@ -19,7 +19,7 @@ import torch
 
 from coupling_core.base.records import DEFAULT_K, TOKEN_KINDS, Request
 from coupling_core.engine.matrix_products import product
-from coupling_core.engine.pairs.coupling import CHANCE_FRAMES
+from coupling_core.engine.pairs.square import CHANCE_FRAMES
 from coupling_core.engine.pairs.svd import DENSE_FRACTION
 from coupling_core.measuring.forecast import Probe
 

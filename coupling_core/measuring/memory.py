@@ -7,12 +7,13 @@ were fitted to measured peaks, and `tests/measuring/test_memory.py` holds them a
 from dataclasses import replace
 from typing import Any
 
-from coupling_core.base.records import DEFAULT_K, DEFINITIONS, TOKEN_KINDS, Request
+from coupling_core.base.definitions import DEFINITIONS
+from coupling_core.base.records import DEFAULT_K, TOKEN_KINDS, Request
 from coupling_core.base.results.token_means import GRID
 from coupling_core.engine.hardware import choose_device
 from coupling_core.engine.jacobians.attention_heads import CHUNK
 from coupling_core.engine.loading import FLOAT32_BYTES, SPARE, within_reach
-from coupling_core.engine.pairs.coupling import IN_MEMORY
+from coupling_core.engine.pairs.square import IN_MEMORY
 from coupling_core.engine.pairs.token_coupling import kept_corner
 from coupling_core.engine.pairs.token_means import AT_ONCE
 from coupling_core.measuring.forecast import Fit, Memory, Probe

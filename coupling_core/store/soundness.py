@@ -17,7 +17,7 @@ from jaxtyping import AbstractArray, Bool, jaxtyped
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, TypeAdapter, ValidationError
 
 from coupling_core.base.errors import InputError
-from coupling_core.base.records import DEFINITIONS, ROLES, SAMPLED_DEFINITIONS
+from coupling_core.base.records import ROLES
 from coupling_core.base.results import (
     DepthResult,
     Result,
@@ -126,13 +126,20 @@ def _sizes(result: Result) -> dict[str, int]:
     n = len(result.tokens)
     return {
         "role": len(ROLES),
-        "sampled": len(SAMPLED_DEFINITIONS),
-        "definition": len(DEFINITIONS),
         "side": 2,
         "token": n,
         "position": n,
         "block": result.n_blocks,
-    }
+    } | {axis: len(names) for axis, names in _definitions(result).items()}
+
+
+def _definitions(result: Result) -> dict[str, tuple[str, ...]]:
+    """The names along an axis of definitions."""
+    if isinstance(result, TokenMeansResult):
+        return {"definition": result.definitions}
+    if isinstance(result, DepthResult | TokensResult):
+        return {"sampled": result.sampled}
+    return {}
 
 
 def _require_finite(result: Result, item: Any, value: np.ndarray) -> None:
@@ -156,6 +163,9 @@ def _contradiction(result: Result) -> str:
         "it holds more triplets than its model is wide": result.k_max <= result.width,
         "its matrices are larger than its triplets are many": result.k_view <= result.k_max,
         "it is not measured to its end": result.complete,
+        "it names a definition twice": all(
+            len(set(names)) == len(names) for names in _definitions(result).values()
+        ),
     }
     if isinstance(result, DepthResult):
         most = result.angles.shape[-1]

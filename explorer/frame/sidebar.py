@@ -2,10 +2,10 @@
 
 import streamlit as st
 
-from coupling_core.analysis.scores import DEFINITION_NAMES
+from coupling_core.base.definitions import DEFINITIONS
 from coupling_core.base.errors import CouplingError
 from coupling_core.base.images import is_image, to_pixels
-from coupling_core.base.records import DEFINITIONS, FINAL_NORMS
+from coupling_core.base.records import FINAL_NORMS
 from coupling_core.experiments.gallery import EXAMPLES
 from coupling_core.sources.tokens import Tokens
 from explorer.panels.page import Page
@@ -99,9 +99,9 @@ def _score(*, with_k: bool) -> None:
         "Definition of the score",
         "definition",
         DEFINITIONS,
-        format_func=lambda name: DEFINITION_NAMES[name],
+        format_func=lambda name: DEFINITIONS[name].label,
     )
-    if current().definition == "paper":
+    if DEFINITIONS[current().definition].takes_p:
         bound(st.number_input, "Order p of the norm", "p", 1.0, step=1.0, format="%g")
     if with_k:
         bound(st.number_input, "K, leading singular triplets", "k", 1, step=5)

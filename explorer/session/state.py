@@ -13,7 +13,6 @@ from coupling_core.base.records import (
     DEFAULT_K,
     DEFAULT_MODEL,
     DEFAULT_THRESHOLD,
-    Definition,
     Dtype,
     FinalNorm,
     Fit,
@@ -33,6 +32,7 @@ from explorer.session.link import Count, Flag, Natural, Parameter, Text, expect
 DEFAULT_PROMPT = "What is the capital of France? The capital is"
 
 Token = Annotated[int, AfterValidator(lambda token: Request("any", token=token).token)]
+_Definition = Annotated[str, AfterValidator(lambda name: View(definition=name).definition)]
 _Order = Annotated[float, AfterValidator(lambda p: View(p=p).p)]
 _Threshold = Annotated[float, expect(lambda least: 0 <= least <= 1, "a number from 0 to 1")]
 
@@ -79,7 +79,7 @@ class State:
     stack: Stack | None = None
     final_norm: Annotated[FinalNorm, Parameter("norm")] = "include"
     k: Count = DEFAULT_K
-    definition: Annotated[Definition, Parameter("def")] = "paper"
+    definition: Annotated[_Definition, Parameter("def")] = "paper"
     p: _Order = 1.0
     role: Role = "A"
     blocks: Text = ""

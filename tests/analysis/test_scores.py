@@ -15,7 +15,8 @@ from coupling_core import (
     score_pairs,
 )
 from coupling_core.analysis.scores import chance_floor, score
-from coupling_core.base.records import DEFINITIONS, ROLES
+from coupling_core.base.definitions import DEFINITIONS
+from coupling_core.base.records import ROLES
 from coupling_core.engine import reference
 
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from coupling_core.base.definitions import DEFINITIONS
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import (
-    DEFINITIONS,
     DTYPES,
     FINAL_NORMS,
     FITS,
@@ -48,7 +48,7 @@ VALUES = {
     "stack": st.none() | st.sampled_from(STACKS),
     "final_norm": st.sampled_from(FINAL_NORMS),
     "k": st.integers(1),
-    "definition": st.sampled_from(DEFINITIONS),
+    "definition": st.sampled_from(list(DEFINITIONS)),
     "p": st.integers(2, 40).map(lambda quarter: quarter / 2),
     "role": st.sampled_from(ROLES),
     "blocks": TEXT | st.just(""),

@@ -28,9 +28,9 @@ from sweep_table import sweep_of, zoo
 
 from coupling_core import Request, Store, measure
 from coupling_core.analysis.findings import Question, find
+from coupling_core.base.definitions import DEFINITIONS
 from coupling_core.base.errors import CouplingError, InputError
 from coupling_core.base.records import (
-    DEFINITIONS,
     DTYPES,
     FINAL_NORMS,
     KINDS,

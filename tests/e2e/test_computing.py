@@ -89,7 +89,7 @@ def test_a_page_refreshed_in_mid_job_finds_it_again_and_can_stop_it(visit: Visit
     page.reload()
     progress(page, BLOCK)
     page.get_by_role("link", name="Method").click()
-    expect(page.get_by_role("heading", name="Five scores")).to_be_visible()
+    expect(page.get_by_role("heading", name="Scores", exact=True)).to_be_visible()
     page.get_by_role("link", name="Depth").click()
     progress(page, BLOCK)
     cancel(page)

@@ -9,7 +9,8 @@ from cases import content
 
 from coupling_core import Cancelled, InputError, Request, Store, View, measure
 from coupling_core.analysis.token_scores import by_distance, score_positions, score_positions_by_k
-from coupling_core.base.records import DEFINITIONS, ROLES, SAMPLED_DEFINITIONS
+from coupling_core.base.definitions import DEFINITIONS
+from coupling_core.base.records import ROLES
 from coupling_core.base.results import TokenMeansResult, TokensResult
 from coupling_core.engine import reference
 from coupling_core.engine.jacobians.between_tokens import (
@@ -108,7 +109,7 @@ def test_means_are_those_of_a_double_loop(model, means, mode, definition, role):
     assert list(np.flatnonzero(has_score)) == list(ALLOWED[mode])
 
 
-@pytest.mark.parametrize("definition", [d for d in DEFINITIONS if d not in SAMPLED_DEFINITIONS])
+@pytest.mark.parametrize("definition", [d for d, each in DEFINITIONS.items() if each.floor])
 def test_mean_floors_and_corrected_scores_are_means_over_the_same_pairs(model, means, definition):
     found = jacobians(model, "self")
     s = {at: np.linalg.svd(J)[1] for at, J in found.items()}

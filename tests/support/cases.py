@@ -8,7 +8,8 @@ import numpy as np
 
 from coupling_core.analysis import trajectory
 from coupling_core.analysis.scores import score
-from coupling_core.base.records import ROLES, SAMPLED_DEFINITIONS, Certificate, Request, View
+from coupling_core.base.definitions import sampled_definitions
+from coupling_core.base.records import ROLES, Certificate, Request, View
 from coupling_core.base.results import DepthResult, TrajectoryResult
 from coupling_core.store.request_key import make_key
 
@@ -110,6 +111,7 @@ def depth_result(
         diagonal=np.diagonal(corners, axis1=-2, axis2=-1).astype(np.float32),
         off_diagonal=nested_off_diagonal(corners).astype(np.float32),
         matrices=(corners[..., :k_view, :k_view] / s[:, 0, None, None, None]).astype(np.float16),
+        sampled=sampled_definitions(),
         chance=chance.mean(0).astype(np.float32),
         chance_error=(chance.std(0, ddof=1) / np.sqrt(FRAMES)).astype(np.float32),
         angle_k=angle_k,
@@ -163,7 +165,7 @@ def sampled_chance(jacobians: np.ndarray, s: np.ndarray, rng: np.random.Generato
     for _ in range(FRAMES):
         A = haar(rng, width, k).T @ jacobians @ haar(rng, width, k)
         diagonal, off = np.diagonal(A, axis1=-2, axis2=-1), nested_off_diagonal(A)
-        sample.append([score(diagonal, off, s, name) for name in SAMPLED_DEFINITIONS])
+        sample.append([score(diagonal, off, s, name) for name in sampled_definitions()])
     return np.array(sample)
 
 

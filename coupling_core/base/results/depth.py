@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
+from coupling_core.base.definitions import UNNAMED_SAMPLED
 from coupling_core.base.records import ROLES, Certificate, Role, resolve_block
 from coupling_core.base.results.base import Result, Sizes
 
@@ -29,8 +30,9 @@ class DepthResult(Result):
             corner, for every k.
         matrices: leading corner of A and B divided by s_1 of the row's block, so that float16
             always holds it.
-        chance: sampled chance floor of `SAMPLED_DEFINITIONS`, in that order.
-        chance_error: its standard error.
+        sampled: the definitions whose chance floor was sampled.
+        chance: their chance floors.
+        chance_error: their standard errors.
         angle_k: the K at which principal angles are stored.
         angles: principal angles in degrees between the top-K left (side 0) and right (side 1)
             singular subspaces of two blocks, smallest first, NaN past K.
@@ -47,6 +49,7 @@ class DepthResult(Result):
     diagonal: Float[np.ndarray, "role block block k"]
     off_diagonal: Float[np.ndarray, "role block block k"]
     matrices: Float[np.ndarray, "role block block k_view k_view"]
+    sampled: tuple[str, ...]
     chance: Float[np.ndarray, "sampled block k"]
     chance_error: Float[np.ndarray, "sampled block k"]
     angle_k: Int[np.ndarray, " grid"]
@@ -77,6 +80,7 @@ class DepthResult(Result):
     def typed(cls, header: dict[str, Any]) -> dict[str, Any]:
         """Give JSON's lists and mappings their types back."""
         return super().typed(header) | {
+            "sampled": tuple(header.get("sampled", UNNAMED_SAMPLED)),
             "certificates": tuple(Certificate(**item) for item in header["certificates"]),
             "next_tokens": tuple((text, share) for text, share in header["next_tokens"]),
         }

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
+from coupling_core.base.definitions import UNNAMED
 from coupling_core.base.records import Certificate
 from coupling_core.base.results.base import Sizes
 from coupling_core.base.results.tokens import TokenResult
@@ -20,12 +21,13 @@ class TokenMeansResult(TokenResult):
     """Mean scores over all pairs of blocks, NaN where causality forbids or nothing is averaged yet.
 
     A Jacobian is never compared with itself: l = l' counts between different tokens only. A pair
-    counts at a K where both Jacobians have that rank. The definition `paper` is kept at p = 1.
+    counts at a K where both Jacobians have that rank. A definition that takes p is kept at p = 1.
 
     Args:
         k_grid: the K at which the means are kept.
-        coupling: mean raw score c by definition (in the order of `DEFINITIONS`), role and K; row =
-            token of the Jacobian, column = token of the basis.
+        definitions: whose scores they are.
+        coupling: mean raw score c by definition, role and K; row = token of the Jacobian, column =
+            token of the basis.
         chance: mean of its chance floor over the same pairs.
         corrected: mean of the chance-corrected score.
         pairs: over how many pairs of blocks the means are taken.
@@ -36,6 +38,7 @@ class TokenMeansResult(TokenResult):
     """
 
     k_grid: Int[np.ndarray, " grid"]
+    definitions: tuple[str, ...]
     coupling: Float[np.ndarray, "definition role position position grid"]
     chance: Float[np.ndarray, "definition role position position grid"]
     corrected: Float[np.ndarray, "definition role position position grid"]
@@ -64,10 +67,11 @@ class TokenMeansResult(TokenResult):
     def typed(cls, header: dict[str, Any]) -> dict[str, Any]:
         """Give JSON's lists and mappings their types back."""
         return super().typed(header) | {
+            "definitions": tuple(header.get("definitions", UNNAMED)),
             "certificates": tuple(
                 tuple(None if item is None else Certificate(**item) for item in of_block)
                 for of_block in header["certificates"]
-            )
+            ),
         }
 
     @classmethod

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from coupling_core.base.definitions import UNNAMED_SAMPLED
 from coupling_core.base.records import ROLES, TOKEN_KINDS, Certificate, Role, resolve_token
 from coupling_core.base.results.base import Result, Sizes
 
@@ -30,8 +31,9 @@ class PositionCoupling:
         off_diagonal: squared norm of the off-diagonal entries of the leading k x k corner.
         matrices: leading corner of A and B divided by s_1 of the row's Jacobian, so that float16
             always holds it.
-        chance: sampled chance floor of `SAMPLED_DEFINITIONS`, in that order.
-        chance_error: its standard error.
+        sampled: the definitions whose chance floor was sampled.
+        chance: their chance floors.
+        chance_error: their standard errors.
         certificates: of both blocks, by position; None where there is no Jacobian.
     """
 
@@ -44,6 +46,7 @@ class PositionCoupling:
     diagonal: Float[np.ndarray, "role position position k"]
     off_diagonal: Float[np.ndarray, "role position position k"]
     matrices: Float[np.ndarray, "role position position k_view k_view"]
+    sampled: tuple[str, ...]
     chance: Float[np.ndarray, "sampled position k"]
     chance_error: Float[np.ndarray, "sampled position k"]
     certificates: tuple[tuple[Certificate | None, ...], ...]
@@ -145,6 +148,7 @@ class TokensResult(PositionCoupling, TokenResult):
         block, other = header["blocks"]
         return super().typed(header) | {
             "blocks": (block, other),
+            "sampled": tuple(header.get("sampled", UNNAMED_SAMPLED)),
             "certificates": tuple(
                 tuple(None if item is None else Certificate(**item) for item in side)
                 for side in sides

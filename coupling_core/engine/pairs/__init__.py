@@ -2,7 +2,9 @@
 
 svd             top-K triplets with a certificate that they are the right ones
 krylov          the same by block Krylov iteration, as a GPU likes it
-coupling        all pairs of blocks at one token
-token_coupling  all pairs of tokens in two blocks
-token_means     the same, averaged over all pairs of blocks
+products        coupling matrices of one Jacobian with many bases, and what tells their scores
+square          Jacobians as they come, each compared with every one
+coupling        of the blocks at one token
+token_coupling  of the tokens in two blocks
+token_means     of the tokens in all blocks, of which means are kept
 """

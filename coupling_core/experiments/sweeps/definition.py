@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -33,11 +34,11 @@ from pydantic import (
 )
 
 from coupling_core.analysis.scores import k_of
+from coupling_core.base.definitions import DEFINITIONS
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import (
     DEFAULT_K,
     TOKEN_KINDS,
-    Definition,
     Dtype,
     FinalNorm,
     Kind,
@@ -52,6 +53,12 @@ from coupling_core.sources.prompts import PromptSource
 
 def _listed(value: object) -> object:
     return value if isinstance(value, tuple) else (value,)
+
+
+def _known(definition: str) -> str:
+    if definition not in DEFINITIONS:
+        raise ValueError(f"expected one of {', '.join(DEFINITIONS)}")
+    return definition
 
 
 HowMany = PositiveInt | Annotated[float, Field(gt=0, lt=1)]
@@ -169,7 +176,7 @@ class Sweep(_Table):
     k_view: PositiveInt = 4
     token: int = -1
     final_norm: FinalNorm = "include"
-    definition: Definition = "paper"
+    definition: Annotated[str, AfterValidator(_known)] = "paper"
     role: Role = "A"
     timeout: Annotated[float, Field(gt=0, strict=False)] = 3600.0
     retries: Annotated[int, Field(ge=0)] = 2

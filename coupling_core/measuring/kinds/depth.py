@@ -17,12 +17,12 @@ def compose(asked: Resolved, loaded: LoadedModel, report: Report) -> DepthResult
     """Measure block by block; each report has the result so far."""
     traced, pairs, so_far = _begin(asked, loaded)
     for block in traced.blocks:
-        last = block.number == pairs.n_blocks
+        last = block.number == pairs.count
         norm = traced.kind.final_norm if last and asked.request.final_norm == "include" else None
         jacobian = checked_jacobian(block, norm).to(pairs.device)
         pairs.add(jacobian, top_svd(jacobian, pairs.k))
         so_far = replace(so_far, **pairs.arrays())
-        report(Progress("blocks", block.number, pairs.n_blocks, so_far))
+        report(Progress("blocks", block.number, pairs.count, so_far))
     return replace(so_far, angles=pairs.angles())
 
 

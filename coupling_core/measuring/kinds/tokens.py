@@ -10,8 +10,13 @@ from coupling_core.base.results.token_means import GRID
 from coupling_core.engine.hardware import algebra_device
 from coupling_core.engine.jacobians.decode import Reader
 from coupling_core.engine.loading import LoadedModel
-from coupling_core.engine.pairs.token_coupling import Positions, pairs
-from coupling_core.engine.pairs.token_means import Means, every_jacobian
+from coupling_core.engine.pairs.token_coupling import (
+    Positions,
+    count_positions,
+    every_jacobian,
+    pairs,
+)
+from coupling_core.engine.pairs.token_means import Means
 from coupling_core.measuring.kinds.common import Report, begin, kept_k
 from coupling_core.sources.resolved import Resolved
 
@@ -41,24 +46,21 @@ def _pair(
     report: Report,
 ) -> TokensResult:
     k, n = kept_k(request, about["width"]), reader.n_tokens
+    count = count_positions(reader, request.kind, fixed)
     norm = request.final_norm == "include"
     found: Positions | None = None
     so_far: TokensResult | None = None
     for position, (J, other) in pairs(reader, request.kind, blocks, fixed, norm):
         J, other = _to_algebra(J, other)
-        found = found or Positions(n, k, request.corner, J)
-        if found.add(position - 1, J, other):
-            so_far = _of_positions(found, blocks, about)
-        done = len(found.compared) + len(found.waiting)
-        report(Progress("tokens", done, _expected(request, reader, fixed), so_far))
-    assert found is not None  # the fixed token itself is always allowed
-    found.compare()
-    return _of_positions(found, blocks, about)
-
-
-def _of_positions(found: Positions, blocks: tuple[int, int], about: dict[str, Any]) -> TokensResult:
-    done = len(found.compared)
-    return TokensResult(blocks=blocks, positions_done=done, **about, **found.arrays())
+        found = found or Positions(n, count, k, request.corner, J)
+        found.add(position - 1, J, other)
+        done = len(found.places)
+        if found.is_compared:
+            arrays = found.arrays()
+            so_far = TokensResult(blocks=blocks, positions_done=done, **about, **arrays)
+        report(Progress("tokens", done, count, so_far))
+    assert so_far is not None  # the fixed token itself is always allowed
+    return so_far
 
 
 def _to_algebra(*jacobians: Any) -> tuple[Any, ...]:
@@ -75,19 +77,21 @@ def _means(
     report: Report,
 ) -> TokenMeansResult:
     k, L, n = kept_k(request, about["width"]), reader.n_blocks, reader.n_tokens
-    positions = _expected(request, reader, fixed)
+    positions = count_positions(reader, request.kind, fixed)
     grid = np.array(sorted({*(g for g in GRID if g <= k), min(request.k, k), k}))
     norm = request.final_norm == "include"
     found: Means | None = None
-    for block, position, jacobian in every_jacobian(reader, request.kind, fixed, norm):
+    for block, position, jacobian in every_jacobian(
+        reader, request.kind, range(1, L + 1), fixed, norm
+    ):
         (J,) = _to_algebra(jacobian)
         found = found or Means(L, n, L * positions, k, grid, J)
         found.add(block - 1, position - 1, J)
-        report(Progress("tokens", len(found.taken) // L, positions))
+        report(Progress("tokens", len(found.places) // L, positions))
     assert found is not None
     so_far = None
-    for done, position in enumerate(sorted({one.position for one in found.taken}), 1):
-        found.compare(position)
+    for done, position in enumerate(sorted({of for _, of in found.places}), 1):
+        found.compare_position(position)
         so_far = TokenMeansResult(**about, **found.arrays())
         report(Progress("rows", done, positions, so_far))
     assert so_far is not None
@@ -100,11 +104,3 @@ def _blocks(request: Request, n_blocks: int) -> tuple[int, int] | None:
         return None
     asked = request.block, request.other_block
     return resolve_block(asked[0], n_blocks), resolve_block(asked[1], n_blocks)
-
-
-def _expected(request: Request, reader: Reader, fixed: int | None) -> int:
-    """How many positions have a Jacobian."""
-    n = reader.n_tokens
-    if fixed is None or not reader.kind.causal:
-        return n
-    return fixed if request.kind == "fixed-output" else n - fixed + 1

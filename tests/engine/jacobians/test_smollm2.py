@@ -8,7 +8,8 @@ import torch
 from checks import relative
 
 from coupling_core import Request, View, mean_off_diagonal, measure, score_pairs
-from coupling_core.base.records import DEFINITIONS, ROLES
+from coupling_core.base.definitions import DEFINITIONS
+from coupling_core.base.records import ROLES
 from coupling_core.engine import reference
 from coupling_core.engine.jacobians import true_float64
 from coupling_core.engine.jacobians.derivative_check import check_derivative

@@ -5,9 +5,11 @@ import pytest
 import torch
 from cases import planted_jacobians
 
-from coupling_core.base.records import ROLES, SAMPLED_DEFINITIONS
+from coupling_core.base.definitions import sampled_definitions
+from coupling_core.base.records import ROLES
 from coupling_core.engine import reference
-from coupling_core.engine.pairs.coupling import GROUP, Pairs, nested, random_frames
+from coupling_core.engine.pairs.coupling import GROUP, Pairs
+from coupling_core.engine.pairs.products import nested, random_frames
 from coupling_core.engine.pairs.svd import top_svd
 
 BLOCKS, WIDTH, K, VIEW = 5, 40, 8, 3
@@ -69,10 +71,10 @@ def test_blocks_that_have_not_come_yet_are_nan():
     assert len(fields["certificates"]) == GROUP + 1
 
 
-@pytest.mark.parametrize("definition", SAMPLED_DEFINITIONS)
+@pytest.mark.parametrize("definition", sampled_definitions())
 def test_the_sampled_chance_floor_agrees_with_many_frames(measured, definition):
     jacobians, svds, pairs = measured
-    index = SAMPLED_DEFINITIONS.index(definition)
+    index = pairs.sampled.index(definition)
     for block in (0, BLOCKS - 1):
         many = reference.chance(jacobians[block], svds[block].s.numpy(), definition, frames=400)
         found = pairs.chance[index, block, -1]
@@ -109,9 +111,7 @@ def test_principal_angles_are_those_between_the_subspaces(measured):
 
 
 def test_jacobians_that_do_not_fit_in_memory_give_the_same_numbers(measured, monkeypatch):
-    import coupling_core.engine.pairs.coupling as module
-
-    monkeypatch.setattr(module, "IN_MEMORY", 0)
+    monkeypatch.setattr("coupling_core.engine.pairs.square.IN_MEMORY", 0)
     pairs = Pairs(BLOCKS, WIDTH, K, VIEW, torch.device("cpu"))
     for J, svd in zip(measured[0], measured[1], strict=True):
         pairs.add(torch.from_numpy(J), svd)

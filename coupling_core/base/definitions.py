@@ -1,0 +1,133 @@
+"""Every score, one record each: all that is said, computed and offered of it is made from these.
+
+With A = U_{l',K}^T J^l V_{l',K} (K x K), s the top K singular values of J^l and S = diag(s), a
+score follows from two nested quantities that are stored for every K: the diagonal of A, and the
+squared norm of what is off it. Its chance floor is the score of a basis that has nothing to do with
+J: independent Haar-random K-frames, for which E norm_F(A - S)^2 = norm(s)^2 + K^2 norm_F(J)^2 / d^2
+is exact.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float
+from numpy.linalg import norm
+
+Array = np.ndarray
+
+UNNAMED = ("paper", "released", "page", "preprint", "alignment")
+"""The definitions, in this order, of a stored result of before results named theirs."""
+
+UNNAMED_SAMPLED = ("released", "preprint")
+"""Those of them whose chance floor such a result holds."""
+
+
+@dataclass(frozen=True)
+class Definition:
+    """One score.
+
+    Args:
+        name: what commands, links and files call it.
+        label: what figures call it.
+        formula: in LaTeX.
+        origin: where it is from and how it differs, in Markdown.
+        as_written: A (k k), s (k) and p to the score, as the formula reads: slow, an oracle.
+        by_k: diagonal of A, squared norm off it, s (each `*pair k`, in float64) and p to the score
+            for every K.
+        floor: s (row k), norm_F(J) (row 1), d and p to the chance floor for every K; None where it
+            has no closed form, and is sampled while the Jacobian is at hand.
+        floor_words: what that floor is, in Markdown.
+        takes_p: whether the order p of a norm can be chosen.
+    """
+
+    name: str
+    label: str
+    formula: str
+    origin: str
+    as_written: Callable[[Array, Array, float], np.floating]
+    by_k: Callable[[Array, Array, Array, float], Array]
+    floor: Callable[[Array, Array, int, float], Array] | None = None
+    floor_words: str = "sampled with 8 random bases while the Jacobian is at hand"
+    takes_p: bool = False
+
+
+def norm_by_k(s: Float[Array, "*any k"], p: float) -> Float[Array, "*any k"]:
+    """norm_p of the leading K entries, for every K; in units of s_1 lest a large p overflow."""
+    top = s[..., :1]
+    return top * np.cumsum((s / top) ** p, -1) ** (1 / p)
+
+
+def _distance(diagonal: Array, off_diagonal: Array, s: Array) -> Array:
+    """norm_F(A - S)."""
+    return np.sqrt(off_diagonal + np.cumsum((diagonal - s) ** 2, -1))
+
+
+def _by_chance(s: Array, jacobian_norm: Array, width: int) -> Array:
+    """The root of E norm_F(A - S)^2."""
+    k = np.arange(1, s.shape[1] + 1)
+    return np.sqrt(np.cumsum(s**2, -1) + (k * jacobian_norm / width) ** 2)
+
+
+_ALL = (
+    Definition(
+        name="paper",
+        label="paper, Eq. 9",
+        formula=r"c = 1 - \frac{\lVert A - S \rVert_F}{\lVert s \rVert_p}, \quad p = 1",
+        origin="the conference paper, Eq. 9; *p* can be changed.",
+        as_written=lambda A, s, p: 1 - norm(A - np.diag(s)) / norm(s, p),
+        by_k=lambda diagonal, off, s, p: 1 - _distance(diagonal, off, s) / norm_by_k(s, p),
+        floor=lambda s, size, d, p: 1 - _by_chance(s, size, d) / norm_by_k(s, p),
+        floor_words="the score at this value",
+        takes_p=True,
+    ),
+    Definition(
+        name="released",
+        label="released code",
+        formula=r"c = 1 - \frac{\lVert\, |A| - S \,\rVert_F}{\lVert s \rVert_2}",
+        origin="the authors' program, which takes magnitudes first.",
+        as_written=lambda A, s, p: 1 - norm(np.abs(A) - np.diag(s)) / norm(s),
+        by_k=lambda diagonal, off, s, p: 1 - _distance(np.abs(diagonal), off, s) / norm_by_k(s, 2),
+    ),
+    Definition(
+        name="page",
+        label="project page",
+        formula=r"c = 1 - \frac{\lVert A - S \rVert_F}{\lVert s \rVert_2}",
+        origin="the project page, which divides by the Frobenius norm of $S$.",
+        as_written=lambda A, s, p: 1 - norm(A - np.diag(s)) / norm(np.diag(s)),
+        by_k=lambda diagonal, off, s, p: 1 - _distance(diagonal, off, s) / norm_by_k(s, 2),
+        floor=lambda s, size, d, p: 1 - _by_chance(s, size, d) / norm_by_k(s, 2),
+        floor_words="the score at this value",
+    ),
+    Definition(
+        name="preprint",
+        label="preprint, Eq. 14",
+        formula=r"c = 1 - \frac{\lVert A - \operatorname{Diag} A \rVert_F}{\lVert A \rVert_F}",
+        origin=(
+            "after the preprint, Eq. 14, which has the whole of $A$ and the opposite sign; "
+            "restricting it to the top *K* is ours."
+        ),
+        as_written=lambda A, s, p: 1 - norm(A - np.diag(np.diag(A))) / norm(A),
+        by_k=lambda diagonal, off, s, p: 1 - np.sqrt(off / (off + np.cumsum(diagonal**2, -1))),
+    ),
+    Definition(
+        name="alignment",
+        label="alignment",
+        formula=r"c = \frac{\operatorname{tr} A}{\lVert s \rVert_1}",
+        origin=(
+            "ours: 1 when coupled, 0 by chance, so that it compares across *K*, width and training."
+        ),
+        as_written=lambda A, s, p: np.trace(A) / np.sum(s),
+        by_k=lambda diagonal, off, s, p: np.cumsum(diagonal, -1) / norm_by_k(s, 1),
+        floor=lambda s, size, d, p: np.where(np.isnan(s), np.nan, 0.0),
+        floor_words="0",
+    ),
+)
+
+DEFINITIONS = {each.name: each for each in _ALL}
+"""All of them by name, in the order in which they are offered."""
+
+
+def sampled_definitions() -> tuple[str, ...]:
+    """The names of those whose chance floor has no closed form."""
+    return tuple(name for name, each in DEFINITIONS.items() if each.floor is None)
