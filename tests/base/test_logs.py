@@ -22,6 +22,7 @@ from pathlib import Path
 from coupling_core import Request, Store, measure
 from coupling_core.base import logs
 from coupling_core.serving.jobs import Jobs
+from coupling_core.sources.resolved import resolve
 from coupling_core.engine.loading import forget
 
 logs.set_up()
