@@ -1,9 +1,11 @@
 """Which pages there are, and what the app knows of each kind of result."""
 
+import json
 import re
 from pathlib import Path
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from coupling_core.base.records import KINDS, Request
 from explorer.frame.contents import PAGE_OF_KIND, PAGES
@@ -46,3 +48,27 @@ def test_a_result_opens_on_a_page_that_asks_for_it(asked: Request) -> None:
             found = state.token_request(state.block, state.basis)
             assert (found.kind, found.token, found.block) == (asked.kind, asked.token, asked.block)
             assert found.other_block == asked.other_block
+
+
+def _two_prompts() -> None:
+    import streamlit as st
+
+    from explorer.frame.contents import LINKS, PAGES
+    from explorer.session.session import change, current, open_session
+
+    tokens = PAGES["Tokens"].state
+    open_session("Tokens", tokens, LINKS)
+    change(other_token=3, row_window=2, step=64)
+    change(prompt=current().prompt, k=7)
+    st.json(vars(current(tokens)))
+    change(prompt="Another text")
+    st.json(vars(current(tokens)))
+    st.json(vars(current(PAGES["Training"].state)))
+
+
+def test_selected_tokens_are_let_go_with_their_prompt_alone() -> None:
+    app = AppTest.from_function(_two_prompts).run()
+    same, other, training = (json.loads(found.value) for found in app.json)
+    assert (same["other_token"], same["row_window"], same["k"]) == (3, 2, 7)
+    assert (other["other_token"], other["row_window"], other["k"]) == (-2, 0, 7)
+    assert (training["step"], training["k"], training["prompt"]) == (64, 7, "Another text")
