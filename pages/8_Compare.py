@@ -3,7 +3,7 @@
 import streamlit as st
 
 from explorer.frame.shell import page
-from explorer.pages.compare import page as compare
+from explorer.pages import compare
 
 with page("Compare") as state:
     st.title("Two results side by side", anchor=False)

@@ -1,8 +1,7 @@
 """Which pages there are; what the frame knows of one, it knows from its record."""
 
 from coupling_core.base.records import Kind
-from explorer.pages import depth, layer_graph, start, trajectories
-from explorer.pages.compare import page as compare
+from explorer.pages import compare, depth, layer_graph, start, trajectories
 from explorer.pages.generalization import page as generalization
 from explorer.pages.runs import page as runs
 from explorer.pages.tokens import page as tokens

@@ -8,10 +8,10 @@ import streamlit as st
 from coupling_core import figures
 from coupling_core.base.records import Request, View, parse_blocks
 from coupling_core.base.results import DepthResult
-from explorer.panels.chart import Shown, draw
+from explorer.panels.chart import Shown, draw, draw_partial
 from explorer.panels.drawer import drawer, selected, selection
 from explorer.panels.page import Page
-from explorer.panels.recipes import Recipes, asked, command, program, raw, viewed
+from explorer.panels.recipes import Recipes, measuring, program, raw, viewed
 from explorer.panels.strip import strip
 from explorer.panels.switches import COLOURS, ENTRIES, MATRIX, SCORE, Choice, switches
 from explorer.session.link import Flag, Parameter
@@ -64,11 +64,10 @@ PAGE = Page("Depth", "pages/1_Depth.py", DepthState, kinds=("depth",), guide=GUI
 def recipes(request: Request, view: View, state: State) -> Recipes:
     """How to come by the scores outside the app."""
     names = "found.corrected)  # row l, column l'; see also found.coupling, found.chance"
-    always, options = asked(request)
-    options |= viewed(state, blocks=True)
+    options = viewed(state, blocks=True)
     return Recipes(
         program(request, view, "score_pairs", names),
-        command("depth", always | {"k": state.k}, options, raw(state)),
+        measuring("depth", request, {"k": state.k}, options, raw(state)),
     )
 
 
@@ -92,9 +91,7 @@ def partial_map(result: DepthResult, state: State) -> None:
     """The score map of what is measured so far; it fills in row by row."""
     view = state.view(result.n_blocks)
     figure = figures.scores(result, view, corrected=not state.raw, auto_range=state.auto_range)
-    # Drawn twice a second beside the measurement: without what only the mouse needs.
-    figure.data = [trace for trace in figure.data if trace.name != "pairs"]
-    st.plotly_chart(figure, key="partial", alt=figure.layout.meta["alt"])
+    draw_partial(figure, without="pairs")
 
 
 _CHOICES: tuple[Choice, ...] = (

@@ -11,10 +11,10 @@ from coupling_core.analysis.scores import Scores, score_pairs
 from coupling_core.base.records import NodeColor, Request, View
 from coupling_core.base.results import DepthResult, Result
 from explorer.pages import depth
-from explorer.panels.chart import Shown, draw
+from explorer.panels.chart import Shown, draw, draw_partial
 from explorer.panels.drawer import selected, selection
 from explorer.panels.page import Page
-from explorer.panels.recipes import Recipes, asked, command, program, raw, viewed
+from explorer.panels.recipes import Recipes, measuring, program, raw, viewed
 from explorer.panels.strip import strip
 from explorer.panels.switches import SCORE, Choice, switches, threshold, twin_switch
 from explorer.session.link import Parameter
@@ -59,8 +59,7 @@ def recipes(request: Request, view: View, state: GraphState) -> Recipes:
     given = {"corrected": (not state.raw, True), "threshold": (state.threshold, State.threshold)}
     more = "".join(f", {n}={value!r}" for n, (value, default) in given.items() if value != default)
     names = "graph.edges(data=True))  # of networkx; see also graph.nodes(data=True)"
-    always, options = asked(request)
-    options |= viewed(state, blocks=True) | {
+    options = viewed(state, blocks=True) | {
         "threshold": (f"{state.threshold:.12g}", f"{State.threshold:.12g}"),
         "layout": (state.layout, State.layout),
         "color": (state.node_color, GraphState.node_color),
@@ -68,7 +67,7 @@ def recipes(request: Request, view: View, state: GraphState) -> Recipes:
     flags = [*raw(state), *(["--auto-range"] if state.auto_range else [])]
     return Recipes(
         program(request, view, "layer_graph", names, more, "graph"),
-        command("graph", always | {"k": state.k}, options, flags),
+        measuring("graph", request, {"k": state.k}, options, flags),
     )
 
 
@@ -97,8 +96,7 @@ def partial_graph(partial: Result, state: GraphState) -> None:
     """The graph of what is measured so far; without what only the mouse needs."""
     result = cast(DepthResult, partial)
     figure = figures.graph(result, state.view(result.n_blocks), **_options(state))
-    figure.data = [trace for trace in figure.data if trace.name != "edges"]
-    st.plotly_chart(figure, key="partial", alt=figure.layout.meta["alt"])
+    draw_partial(figure, without="edges")
 
 
 _CHOICES: tuple[Choice, ...] = (

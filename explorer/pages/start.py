@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-import plotly.graph_objects as go
 import streamlit as st
 
 from coupling_core import figures
@@ -11,7 +10,7 @@ from coupling_core.experiments.gallery import EXAMPLES, UNTRAINED_SEED
 from explorer.asking.compute import tell_gone
 from explorer.pages import depth
 from explorer.pages.training import page as training
-from explorer.panels.chart import Shown, draw
+from explorer.panels.chart import Shown, draw, third
 from explorer.panels.drawer import selected, selection
 from explorer.panels.page import Page
 from explorer.panels.strip import strip
@@ -20,10 +19,6 @@ from explorer.server import backend
 from explorer.session.session import address, bound, change
 from explorer.session.state import State
 
-PANEL = 440
-"""Height of a panel in pixels: all three fit on a laptop's screen."""
-PANEL_BAR = 220
-"""Length of its colour bar in pixels."""
 INTRODUCTION = """
 Each block of a transformer moves a token's state a little. Its **Jacobian** is the linear part of
 that move, and the Jacobian's top singular vectors are the directions it acts on most. If two blocks
@@ -103,7 +98,7 @@ def _panels(
             selected=(block, basis),
         )
         draw(
-            _panel(figure),
+            third(figure),
             "scores",
             shown,
             lambda: figures.scores_table(*shown),
@@ -118,12 +113,6 @@ def _panels(
         _matrix("untrained", twin, state, (block, basis))
 
 
-def _panel(figure: go.Figure) -> go.Figure:
-    """A figure in a third of the page."""
-    figure.update_traces(colorbar_len=PANEL_BAR, selector={"type": "heatmap", "showscale": None})
-    return figure.update_layout(height=PANEL)
-
-
 def _matrix(which: str, result: DepthResult | None, state: State, pair: tuple[int, int]) -> None:
     """One coupling matrix; every matrix has the same colour range, so that the two compare."""
     if result is None:
@@ -132,7 +121,7 @@ def _matrix(which: str, result: DepthResult | None, state: State, pair: tuple[in
     view = state.view(result.n_blocks)
     figure = figures.matrix(result, *pair, view, magnitude=not state.signed)
     draw(
-        _panel(figure),
+        third(figure),
         f"matrix-{which}",
         Shown(result, view),
         lambda: figures.matrix_table(result, *pair, view),

@@ -19,9 +19,9 @@ from coupling_core.figures.path_words import by_depth_caption
 from coupling_core.figures.per_token import PathNumber
 from coupling_core.figures.style import reink
 from explorer.asking.compute import answer
-from explorer.panels.chart import Shown, draw
+from explorer.panels.chart import Shown, draw, draw_partial
 from explorer.panels.page import Page
-from explorer.panels.recipes import Recipes, asked, command, program
+from explorer.panels.recipes import Options, Recipes, measuring, program
 from explorer.panels.strip import strip
 from explorer.panels.switches import Choice, switches
 from explorer.server import backend
@@ -74,15 +74,14 @@ PAGE = Page(
 def recipes(request: Request, view: PathView, state: State) -> Recipes:
     """How to come by the paths outside the app."""
     names = "result.line_shape)  # a token; see also result.norms, found.coordinates"
-    always, options = asked(request)
-    options |= {
+    options: Options = {
         "token": (state.token, Request.token),
         "fit": (view.fit, PathView.fit),
         "part": (view.part, PathView.part),
     }
     return Recipes(
         program(request, view, "project_paths", names),
-        command("trajectory", always, options, [] if view.first else ["--without-first"]),
+        measuring("trajectory", request, {}, options, ["--without-first"] * (not view.first)),
     )
 
 
@@ -128,8 +127,7 @@ def show(result: TrajectoryResult, state: PathsState) -> None:
 def partial_paths(result: TrajectoryResult, state: State) -> None:
     """The paths, which are known before the errors of their linearisation are."""
     token = resolve_token(state.token, len(result.tokens))
-    figure = _inked(figures.paths(result, state.path_view(), token=token))
-    st.plotly_chart(figure, key="partial", alt=figure.layout.meta["alt"])
+    draw_partial(_inked(figures.paths(result, state.path_view(), token=token)))
 
 
 def twin_of(request: Request) -> Request:

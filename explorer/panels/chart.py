@@ -19,6 +19,12 @@ IMAGE_FORMAT = "_image_format"
 _BUTTONS_OFF = ["select2d", "lasso2d", "autoScale2d"]
 
 
+PANEL = 440
+"""Height in pixels of a figure in a third of the page: all three fit on a laptop's screen."""
+PANEL_BAR = 220
+"""Length of its colour bar in pixels."""
+
+
 class Shown(NamedTuple):
     """What a figure is of: a result, and how it is looked at."""
 
@@ -61,6 +67,23 @@ def draw(
     if fold.open:
         with fold:
             _files(figure, name, shown, table())
+
+
+def third(figure: go.Figure) -> go.Figure:
+    """A figure in a third of the page."""
+    figure.update_traces(colorbar_len=PANEL_BAR, selector={"type": "heatmap", "showscale": None})
+    return figure.update_layout(height=PANEL)
+
+
+def draw_partial(figure: go.Figure, without: str = "") -> None:
+    """Draw a figure of what is measured so far, twice a second beside the measurement.
+
+    Args:
+        figure: with its alternative text in `layout.meta`.
+        without: name of the traces that only the mouse needs.
+    """
+    figure.data = [trace for trace in figure.data if not without or trace.name != without]
+    st.plotly_chart(figure, key="partial", alt=figure.layout.meta["alt"])
 
 
 def _pick(name: str, fields: tuple[str, ...]) -> None:

@@ -4,7 +4,7 @@ What recipes have in common; each page composes its own.
 """
 
 import shlex
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import MISSING, Field, fields, replace
 from typing import Any, NamedTuple
 
@@ -55,20 +55,6 @@ def program(
     )
 
 
-def asked(request: Request) -> tuple[dict[str, object], Options]:
-    """What every measuring command is told, and what it need not be where it is the default."""
-    given = {"image": "FILE"} if is_image(request.prompt) else {"prompt": request.prompt}
-    return {"model": request.model} | given, {
-        "revision": (request.revision, None),
-        "untrained": (request.untrained, None),
-        "dtype": (request.dtype, Request.dtype),
-        "quantize": (request.quantize, None),
-        "stack": (request.stack, None),
-        "token": (request.token, Request.token),
-        "final-norm": (request.final_norm, Request.final_norm),
-    }
-
-
 def viewed(state: State, *, blocks: bool) -> Options:
     """How scores are looked at."""
     return {
@@ -85,18 +71,36 @@ def raw(state: State) -> list[str]:
 
 
 def command(
-    name: str,
-    always: Mapping[str, object],
-    options: Options | None = None,
-    flags: Sequence[str] = (),
+    name: str, always: dict[str, object], options: Options, flags: Sequence[str] = ()
 ) -> str:
     """A command with those of its options that are not as they are by default."""
-    if str(always.get("model", "")).startswith(OWN):
-        return "# a module of one's own is measured in Python alone"
-    chosen = {name: value for name, (value, default) in (options or {}).items() if value != default}
+    chosen = {option: value for option, (value, default) in options.items() if value != default}
     # A value that begins with a dash would be taken for an option without the "=".
-    words = [f"--{name}={shlex.quote(str(value))}" for name, value in {**always, **chosen}.items()]
+    words = [f"--{name}={shlex.quote(str(value))}" for name, value in (always | chosen).items()]
     return " \\\n  ".join([f"python -m coupling_core {name}", *words, *flags])
+
+
+def measuring(
+    name: str,
+    request: Request,
+    always: dict[str, object],
+    options: Options,
+    flags: Sequence[str] = (),
+) -> str:
+    """A command that measures, which is told the request as well; arguments as of `command`."""
+    if request.model.startswith(OWN):
+        return "# a module of one's own is measured in Python alone"
+    given = {"image": "FILE"} if is_image(request.prompt) else {"prompt": request.prompt}
+    asked: Options = {
+        "revision": (request.revision, None),
+        "untrained": (request.untrained, None),
+        "dtype": (request.dtype, Request.dtype),
+        "quantize": (request.quantize, None),
+        "stack": (request.stack, None),
+        "token": (request.token, Request.token),
+        "final-norm": (request.final_norm, Request.final_norm),
+    }
+    return command(name, {"model": request.model} | given | always, asked | options, flags)
 
 
 def call(record: Request | AnyView, shown: Collection[str] = _SHOWN) -> str:

@@ -1,10 +1,10 @@
 """The line above the figures that says what they are of, and the ways to take them along."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import streamlit as st
 
-from coupling_core.analysis import exports
+from coupling_core.analysis.exports import arrays, table, to_npz
 from coupling_core.analysis.scores import definition_name
 from coupling_core.analysis.ways import ways
 from coupling_core.base.records import AnyView, View
@@ -19,6 +19,9 @@ from explorer.session.session import keeps_prompt, link, note_length
 
 HASH_SHOWN = 12
 _BYTES = "application/octet-stream"
+
+Download = tuple[str, Callable[[], bytes], str]
+"""Of a file: what its button says, what makes it, and its name."""
 
 
 def strip(
@@ -39,6 +42,7 @@ def strip(
         selected: the token (1..n) that is chosen among those that were measured; 0 where the
             result is of one token.
     """
+    key = result.key
     note_length(len(result.tokens))
     with st.container(gap="xsmall"):
         if selected:
@@ -46,16 +50,21 @@ def strip(
         else:
             chips.of_result(result)
         st.caption(facts(result, view))
-        take_along(lambda: _files(result, view), recipes, guide, ways(result))
+        files = (
+            ("Result (.safetensors)", lambda: archive.encode(result), f"{key}{archive.SUFFIX}"),
+            ("Arrays (.npz)", lambda: to_npz(arrays(result, view)), f"{key}.npz"),
+            ("Scores (.csv)", lambda: table(result, view), f"{key}.csv"),
+        )
+        take_along(files, recipes, guide, ways(result))
 
 
 def take_along(
-    files: Callable[[], None], recipes: Recipes, guide: str, ways: Sequence[str] = ()
+    files: Iterable[Download], recipes: Recipes, guide: str, ways: Sequence[str] = ()
 ) -> None:
     """Offer link, files, recipes and a guide.
 
     Args:
-        files: draws the buttons that download.
+        files: to download.
         recipes: how to come by the same outside the app.
         guide: how the figures of this page are read, in Markdown.
         ways: how the Jacobians were had.
@@ -69,7 +78,8 @@ def take_along(
             )
             st.code(link(st.context.url or ""), language=None, wrap_lines=True)
         with st.popover("Export", type="tertiary", icon=":material/download:"):
-            files()
+            for label, data, name in files:
+                st.download_button(label, data, name, _BYTES, on_click="ignore", width="stretch")
             _camera()
         with st.popover("Reproduce", type="tertiary", icon=":material/terminal:"):
             st.caption("In Python")
@@ -117,17 +127,6 @@ def _origin(result: Result) -> str:
     if queue().waits(result.key):
         return f"computed now in {result.provenance['seconds']:.1f} s"
     return f"stored, measured on {result.provenance['date'][:10]}"
-
-
-def _files(result: Result, view: AnyView) -> None:
-    for label, data, ending in (
-        ("Result (.safetensors)", lambda: archive.encode(result), archive.SUFFIX),
-        ("Arrays (.npz)", lambda: exports.to_npz(exports.arrays(result, view)), ".npz"),
-        ("Scores (.csv)", lambda: exports.table(result, view), ".csv"),
-    ):
-        st.download_button(
-            label, data, f"{result.key}{ending}", _BYTES, on_click="ignore", width="stretch"
-        )
 
 
 def _camera() -> None:

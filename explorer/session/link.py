@@ -95,9 +95,10 @@ class Links:
                     raise ValueError(f"two pages have a field {item.name!r}")
                 said = getattr(hints[item.name], "__metadata__", ())
                 parameter = next((one for one in said if isinstance(one, Parameter)), Parameter())
+                name = parameter.name or item.name
                 found = Field(item.name, item.default, TypeAdapter(hints[item.name]), parameter)
-                if self.fields.setdefault(parameter.name or item.name, found)[0] != item.name:
-                    raise ValueError(f"two fields are {parameter.name or item.name!r} in a link")
+                if self.fields.setdefault(name, found).field != item.name:
+                    raise ValueError(f"two fields are {name!r} in a link")
 
     @property
     def defaults(self) -> dict[str, Any]:

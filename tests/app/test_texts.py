@@ -118,7 +118,13 @@ def test_a_cost_is_the_median_of_what_the_model_did_cost_here() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "factor"), [({"kind": "self", "block": 3}, 2), ({"kind": "self"}, 4)]
+    ("changes", "factor"),
+    [
+        ({}, 1),
+        ({"kind": "self", "block": 3}, 2),
+        ({"kind": "self"}, 4),
+        ({"kind": "trajectory"}, 2),
+    ],
 )
 def test_a_cost_grows_with_the_prompt_as_its_kind_does(changes: dict[str, Any], factor: int):
     asked = Request("text", **changes)

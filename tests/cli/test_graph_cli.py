@@ -19,7 +19,7 @@ from coupling_core.experiments.gallery import EXAMPLES, requests
 from coupling_core.sources.resolved import resolve
 from coupling_core.store.archive import save
 from coupling_core.store.request_key import make_key
-from explorer.pages.compare.strip import recipes as compare_recipes
+from explorer.pages.compare import recipes as compare_recipes
 from explorer.pages.layer_graph import GraphState
 from explorer.pages.layer_graph import recipes as graph_recipes
 from explorer.session.state import State

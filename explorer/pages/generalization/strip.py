@@ -12,7 +12,6 @@ from explorer.session.plain_text import plain
 if TYPE_CHECKING:  # statistics import scipy, which the page does without until there is a table
     from coupling_core.analysis.findings import Findings, Question
 
-_BYTES = "application/octet-stream"
 GUIDE = """
 Each point is a set of weights: a model, or a checkpoint of a training run. Its coupling is the mean
 over all prompts of the sweep; the bar is a 95 % interval over prompts. An open symbol is not
@@ -86,17 +85,12 @@ def sweep_strip(journal: Journal, answer: "Findings") -> None:
     ]
     with st.container(gap="xsmall"):
         st.caption(" · ".join(told))
-        take_along(lambda: _files(journal, answer), recipes(journal, answer.question), GUIDE)
-
-
-def _files(journal: Journal, answer: "Findings") -> None:
-    means = answer.means.rows
-    for label, data, name in (
-        ("Scores, a row a prompt (.csv)", journal.table.read_bytes, "scores.csv"),
-        ("Means, a row a model (.csv)", lambda: means.to_csv(index=False).encode(), "means.csv"),
-        ("Report (.html)", lambda: _report(journal, answer), "report.html"),
-    ):
-        st.download_button(label, data, name, _BYTES, on_click="ignore", width="stretch")
+        files = (
+            ("Scores, a row a prompt (.csv)", journal.table.read_bytes, "scores.csv"),
+            ("Means, a row a model (.csv)", lambda: rows.to_csv(index=False).encode(), "means.csv"),
+            ("Report (.html)", lambda: _report(journal, answer), "report.html"),
+        )
+        take_along(files, recipes(journal, answer.question), GUIDE)
 
 
 def _report(journal: Journal, answer: "Findings") -> bytes:

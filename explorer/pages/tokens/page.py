@@ -10,7 +10,7 @@ from coupling_core.sources.tokens import visible
 from explorer.asking import preview
 from explorer.pages.tokens.state import TokensState, recipes
 from explorer.panels import drawer
-from explorer.panels.chart import Shown, draw
+from explorer.panels.chart import Shown, draw, draw_partial
 from explorer.panels.page import Page
 from explorer.panels.strip import strip
 from explorer.panels.switches import COLOURS, ENTRIES, MATRIX, SCORE, Choice, switches
@@ -153,9 +153,7 @@ def partial_map(result: Result, state: TokensState) -> None:
     figure = figures.grid(
         result, state.view(), corrected=not state.raw, auto_range=state.auto_range
     )
-    # Drawn twice a second beside the measurement: without what only the mouse needs.
-    figure.data = [trace for trace in figure.data if trace.name != "pairs"]
-    st.plotly_chart(figure, key="partial", alt=figure.layout.meta["alt"])
+    draw_partial(figure, without="pairs")
 
 
 def selected(result: TokenResult, state: TokensState) -> tuple[int, int]:

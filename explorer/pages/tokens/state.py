@@ -5,7 +5,7 @@ from typing import Annotated, Self
 
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import Request, TokenKind, View
-from explorer.panels.recipes import Recipes, asked, command, program, raw, viewed
+from explorer.panels.recipes import Recipes, measuring, program, raw, viewed
 from explorer.session.link import Flag, Natural, Parameter
 from explorer.session.state import State, Token
 
@@ -73,13 +73,12 @@ class TokensState(State):
 def recipes(request: Request, view: View, state: State) -> Recipes:
     """How to come by the scores outside the app."""
     names = "found.corrected)  # row t, column t'; see also found.coupling, found.chance"
-    always, options = asked(request)
-    always |= {"k": state.k, "mode": request.kind}
+    always = {"k": state.k, "mode": request.kind}
     if request.kind != "self":
         always |= {"token": request.token}
-    options |= viewed(state, blocks=False)
+    options = viewed(state, blocks=False)
     options |= {"block": (request.block, None), "other-block": (request.other_block, None)}
     return Recipes(
         program(request, view, "score_positions", names),
-        command("tokens", always, options, raw(state)),
+        measuring("tokens", request, always, options, raw(state)),
     )

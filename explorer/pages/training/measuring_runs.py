@@ -18,6 +18,7 @@ from explorer.asking.queue import queue
 from explorer.asking.watch import left, stop, where
 from explorer.pages.training.courses import Run, open_run
 from explorer.pages.training.state import TrainingState
+from explorer.panels.chart import draw_partial
 from explorer.server import backend
 from explorer.session.plain_text import sentence
 from explorer.session.session import change, current
@@ -168,5 +169,4 @@ def _so_far(runs: Sequence[Run]) -> None:
     view = current(TrainingState).suite_view()
     known = {run.course.suite.title: run.numbers(view) for run in now if run.course.depth}
     if known:
-        figure = figures.by_step(known, "corrected", view)
-        st.plotly_chart(figure, key="partial", alt=figure.layout.meta["alt"])
+        draw_partial(figures.by_step(known, "corrected", view))

@@ -2,22 +2,22 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 import streamlit as st
 
 from coupling_core.analysis.by_step import Course
 from coupling_core.analysis.exports import to_npz
 from coupling_core.analysis.exports.training import steps_arrays, steps_table
-from coupling_core.base.records import Request
+from coupling_core.base.records import Request, View
 from coupling_core.base.results import Result
 from coupling_core.sources.suites import Suite
 from coupling_core.store import archive
 from explorer.pages.training.state import TrainingState
 from explorer.panels.recipes import Recipes, call, command, viewed
-from explorer.panels.strip import facts, take_along
+from explorer.panels.strip import Download, facts, take_along
 from explorer.session import chips
 
-_BYTES = "application/octet-stream"
 GUIDE = """
 **Slider.** Each step is a checkpoint of one training run: drag it, play it, or use the arrow keys.
 Maps, graph and paths keep their ranges over all steps, so that what changes on the screen has
@@ -79,22 +79,18 @@ def training_strip(shown: Sequence[tuple[Course, int]], state: TrainingState) ->
             st.caption(facts(result, state.suite_view()))
         courses = [course for course, _ in shown]
         outside = recipes([course.suite for course in courses], state)
-        take_along(lambda: _files(courses, results, state), outside, GUIDE)
+        take_along(_files(courses, results, state.suite_view()), outside, GUIDE)
 
 
-def _files(courses: Sequence[Course], results: Sequence[Result], state: TrainingState) -> None:
-    view = state.suite_view()
-    for label, data, name in (
+def _files(courses: Sequence[Course], results: Sequence[Result], view: View) -> list[Download]:
+    return [
         ("Numbers by step (.csv)", lambda: steps_table(courses, view), "training.csv"),
         ("Arrays by step (.npz)", lambda: to_npz(steps_arrays(courses, view)), "training.npz"),
-    ):
-        st.download_button(label, data, name, _BYTES, on_click="ignore", width="stretch")
-    for result in results:
-        st.download_button(
+    ] + [
+        (
             f"{result.model_name} (.safetensors)",
-            lambda result=result: archive.encode(result),
+            partial(archive.encode, result),
             f"{result.key}{archive.SUFFIX}",
-            _BYTES,
-            on_click="ignore",
-            width="stretch",
         )
+        for result in results
+    ]

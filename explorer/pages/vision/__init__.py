@@ -1,6 +1,5 @@
 """The Vision page.
 
 page            one picture over the rates, below the experiment
-experiment      coupling and accuracy of all runs
-state           what is chosen on it, and how its figures are read
+experiment      coupling and accuracy of all runs; what is chosen on the page
 """

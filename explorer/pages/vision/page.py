@@ -16,7 +16,7 @@ from coupling_core.sources.prompts.files import IMAGES, files_of
 from explorer.asking.several import together
 from explorer.pages import depth
 from explorer.pages.vision import experiment
-from explorer.pages.vision.state import GUIDE, VisionState
+from explorer.pages.vision.experiment import GUIDE, VisionState
 from explorer.panels.chart import draw
 from explorer.panels.drawer import selected
 from explorer.panels.page import Page

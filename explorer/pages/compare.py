@@ -5,35 +5,48 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated
 
-import plotly.graph_objects as go
 import streamlit as st
 
 from coupling_core import figures
-from coupling_core.analysis.compare import Comparison, compare, summarise
+from coupling_core.analysis.compare import Comparison, compare, differences, summarise
+from coupling_core.analysis.exports import to_npz
+from coupling_core.analysis.exports.compare import comparison_arrays, comparison_table
 from coupling_core.base.errors import CouplingError, InputError
-from coupling_core.base.records import Request
+from coupling_core.base.records import Request, View
 from coupling_core.experiments.gallery import UNTRAINED_SEED, requests
 from coupling_core.store.disk import Entry
 from coupling_core.store.request_key import parse_key
-from explorer.pages.compare.strip import GUIDE, compare_strip
-from explorer.panels.chart import Shown, draw
+from explorer.panels.chart import Shown, draw, third
 from explorer.panels.drawer import selection
 from explorer.panels.page import Page
+from explorer.panels.recipes import Recipes, call, command, raw, viewed
+from explorer.panels.strip import facts, take_along
 from explorer.panels.switches import ENTRIES, MATRIX, SCORE, switches
 from explorer.server import backend
 from explorer.session.link import expect
-from explorer.session.plain_text import rounded, weights_form
+from explorer.session.plain_text import plain, rounded, weights_form
 from explorer.session.session import bound, change
 from explorer.session.state import State
 
-PANEL = 440
-"""Height of a panel in pixels: all three fit on a laptop's screen."""
-PANEL_BAR = 220
-"""Length of its colour bar in pixels."""
 PROMPT_SHOWN = 48
 """Letters of a prompt in the list of results."""
 BIGGEST = 12
 """Rows of the table of the biggest differences."""
+GUIDE = """
+**Three maps.** *A* and *B* in one range, and their difference: red where *A* is coupled more, blue
+where *B* is. Row *l* is the block of the Jacobian, column *l'* the block of the basis.
+
+**Matching.** Blocks go by number. Where the two models differ in depth, block *l* of the shallower
+lies at *r* = (*l* - 1) / (*L* - 1) and is matched with the block of the deeper model whose *r* is
+nearest; nothing is interpolated. All numbers that you select are *A*'s.
+
+**Correlation** is that of the two maps, pair by pair, without the diagonal: near 1 where the same
+blocks are coupled in both, whatever the mean. Two prompts of one model have much in common; a
+trained model and its untrained twin have nothing.
+
+**Widths.** Models of other widths have other chance floors at one *K*: compare chance-corrected
+scores or alignments, not raw ones.
+"""
 _Key = Annotated[str, expect(parse_key, "the key of a stored result")]
 
 
@@ -53,6 +66,28 @@ class CompareState(State):
 PAGE = Page("Compare", "pages/8_Compare.py", CompareState, guide=GUIDE)
 
 
+def recipes(left: str, right: str, view: View, state: State) -> Recipes:
+    """How to come by what a comparison comes to outside the app.
+
+    Args:
+        left: store key of A.
+        right: store key of B.
+        view: how both are looked at.
+        state: its switches.
+    """
+    more = ", corrected=False" if state.raw else ""
+    program = [
+        "from coupling_core import Store, View, compare, summarise",
+        "",
+        f'left, right = (Store().get(key) for key in ("{left}", "{right}"))',
+        f"found = compare(left, right, {call(view)}{more})",
+        "print(summarise(found))  # see also found.difference, found.left_scores",
+    ]
+    options = viewed(state, blocks=True)
+    shell = command(f"compare {left} {right}", {"k": view.k}, options, raw(state))
+    return Recipes("\n".join(program), shell)
+
+
 def show(state: CompareState) -> None:
     """Draw the page."""
     stored = {
@@ -68,7 +103,7 @@ def show(state: CompareState) -> None:
         st.info(f"K = {state.k} is more than both hold.")
         st.button(f"Use K = {most} instead", on_click=change, kwargs={"k": most})
     found = compare(a, b, state.view(a.n_blocks), corrected=not state.raw)
-    compare_strip(found, state)
+    _strip(found, state)
     _switches()
     _sums(found)
     pair = _selected(found, state)
@@ -153,6 +188,26 @@ def _label(key: str, stored: dict[str, Entry]) -> str:
     return " · ".join(filter(None, parts))
 
 
+def _strip(found: Comparison, state: State) -> None:
+    """Say what is compared, in what the two differ, and offer ways to take it along."""
+    with st.container(gap="xsmall"):
+        for side, result in (("A", found.left), ("B", found.right)):
+            st.caption(f"**{side}** · {facts(result, found.view)}")
+        st.caption(f"They differ in · {plain('; '.join(differences(found)))}")
+        keys = (found.left.key, found.right.key)
+        view = replace(found.view, blocks=state.view(found.left.n_blocks).blocks)
+        files = (
+            ("Arrays (.npz)", lambda: to_npz(comparison_arrays(found)), "comparison.npz"),
+            ("Differences (.csv)", lambda: comparison_table(found), "comparison.csv"),
+            ("All three maps (.html)", lambda: _page(found), "comparison.html"),
+        )
+        take_along(files, recipes(*keys, view, state), GUIDE)
+
+
+def _page(found: Comparison) -> bytes:
+    return figures.render(figures.comparison(found), ".html", found.left, found.view)
+
+
 def _switches() -> None:
     with st.container(horizontal=True, gap="medium"):
         switches((SCORE, MATRIX, ENTRIES), "compare")
@@ -223,18 +278,12 @@ def _maps(found: Comparison, pair: tuple[int, int]) -> None:
         with column:
             st.subheader(title, anchor=False)
             draw(
-                _panel(figure),
+                third(figure),
                 f"map-{title.replace(' ', '')}",
                 of,
                 lambda: figures.differences_table(found),
                 picks=("block", "basis"),
             )
-
-
-def _panel(figure: go.Figure) -> go.Figure:
-    """A figure in a third of the page."""
-    figure.update_traces(colorbar_len=PANEL_BAR, selector={"type": "heatmap", "showscale": None})
-    return figure.update_layout(height=PANEL)
 
 
 def _pair(found: Comparison, state: State, pair: tuple[int, int]) -> None:
@@ -253,7 +302,7 @@ def _pair(found: Comparison, state: State, pair: tuple[int, int]) -> None:
             st.subheader(side, anchor=False)
             figure = figures.matrix(result, *numbers, view, magnitude=not state.signed)
             draw(
-                _panel(figure),
+                third(figure),
                 f"matrix-{side}",
                 Shown(result, view),
                 lambda result=result, numbers=numbers: figures.matrix_table(
@@ -263,7 +312,7 @@ def _pair(found: Comparison, state: State, pair: tuple[int, int]) -> None:
     with columns[2]:
         st.subheader("Singular values", anchor=False)
         draw(
-            figures.spectra(found, *pair).update_layout(height=PANEL),
+            third(figures.spectra(found, *pair)),
             "spectra",
             Shown(found.left, found.view),
             lambda: figures.pair_spectra_table(found, *pair),

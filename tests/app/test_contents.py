@@ -1,0 +1,74 @@
+"""Which pages there are, and what the app knows of each kind of result."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from coupling_core.base.records import KINDS, Request
+from explorer.frame.contents import PAGE_OF_KIND, PAGES
+from explorer.server import kinds
+
+ROOT = Path(__file__).parents[2]
+REQUESTS = [
+    Request("Hi", model="folder", token=2, k=60),
+    Request("Hi", kind="self", block=3, other_block=2),
+    Request("Hi", kind="fixed-input", token=2),
+    Request("Hi", kind="fixed-output", untrained=1, block=4),
+    Request("Hi", kind="trajectory", final_norm="exclude"),
+]
+
+
+def test_every_kind_has_a_page_and_is_known() -> None:
+    assert set(PAGE_OF_KIND) == set(kinds.KINDS) == set(KINDS)
+
+
+def test_pages_come_in_the_order_of_their_files() -> None:
+    _, *files = (page.file for page in PAGES.values())
+    numbers = [int(re.fullmatch(r"pages/(\d+)_\w+\.py", file)[1]) for file in files]
+    assert numbers == list(range(1, len(files) + 1))
+    assert all((ROOT / file).is_file() for file in files)
+
+
+def test_one_page_shows_a_kind() -> None:
+    assert sum(len(page.kinds) for page in PAGES.values()) == len(PAGE_OF_KIND)
+
+
+@pytest.mark.parametrize("asked", REQUESTS, ids=lambda asked: asked.kind)
+def test_a_result_opens_on_a_page_that_asks_for_it(asked: Request) -> None:
+    state = PAGE_OF_KIND[asked.kind].state(k=60).of_request(asked, asked.k_max)
+    match asked.kind:
+        case "depth":
+            assert state.request() == asked
+        case "trajectory":
+            assert state.path_request() == asked
+        case _:
+            found = state.token_request(state.block, state.basis)
+            assert (found.kind, found.token, found.block) == (asked.kind, asked.token, asked.block)
+            assert found.other_block == asked.other_block
+
+
+def _two_prompts() -> None:
+    import streamlit as st
+
+    from explorer.frame.contents import LINKS, PAGES
+    from explorer.session.session import change, current, open_session
+
+    tokens = PAGES["Tokens"].state
+    open_session("Tokens", tokens, LINKS)
+    change(other_token=3, row_window=2, step=64)
+    change(prompt=current().prompt, k=7)
+    st.json(vars(current(tokens)))
+    change(prompt="Another text")
+    st.json(vars(current(tokens)))
+    st.json(vars(current(PAGES["Training"].state)))
+
+
+def test_selected_tokens_are_let_go_with_their_prompt_alone() -> None:
+    app = AppTest.from_function(_two_prompts).run()
+    same, other, training = (json.loads(found.value) for found in app.json)
+    assert (same["other_token"], same["row_window"], same["k"]) == (3, 2, 7)
+    assert (other["other_token"], other["row_window"], other["k"]) == (-2, 0, 7)
+    assert (training["step"], training["k"], training["prompt"]) == (64, 7, "Another text")
