@@ -9,12 +9,12 @@ import plotly.graph_objects as go
 from jaxtyping import UInt8
 from plotly.subplots import make_subplots
 
+from coupling_core.analysis.exports.depth import table as scores_table
 from coupling_core.analysis.scores import Interval, mean_off_diagonal, score_pairs
 from coupling_core.base.records import View
 from coupling_core.base.results import DepthResult
 from coupling_core.figures import pairs, style
 from coupling_core.figures.generalization import HEIGHT, SIZE, bars, upright
-from coupling_core.figures.tables import scores_table
 from coupling_core.figures.training import SYMBOLS
 
 if TYPE_CHECKING:  # pandas is slow to import, and pages do without until they need it

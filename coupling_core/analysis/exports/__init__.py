@@ -7,6 +7,7 @@ A new kind registers its two functions at the end of this file.
 """
 
 from functools import singledispatch
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,7 +22,10 @@ from coupling_core.base.results import (
     TrajectoryResult,
 )
 
-__all__ = ["arrays", "table", "to_csv", "to_npz"]
+if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need it
+    from pandas import DataFrame
+
+__all__ = ["arrays", "rows", "table", "to_csv", "to_npz"]
 
 
 @singledispatch
@@ -40,8 +44,8 @@ def arrays(result: Result, view: AnyView, k_view: int | None = None) -> dict[str
 
 
 @singledispatch
-def table(result: Result, view: AnyView) -> bytes:
-    """What a result says in one view, as CSV.
+def rows(result: Result, view: AnyView) -> "DataFrame":
+    """What a result says in one view, as a table.
 
     Raises:
         InputError: where K or a block is not in the result.
@@ -49,10 +53,15 @@ def table(result: Result, view: AnyView) -> bytes:
     raise TypeError(f"no table is known of a {type(result).__name__}")
 
 
+def table(result: Result, view: AnyView) -> bytes:
+    """The same as CSV."""
+    return to_csv(rows(result, view))
+
+
 arrays.register(DepthResult, depth.arrays)
-table.register(DepthResult, depth.table)
+rows.register(DepthResult, depth.table)
 for _kind in (TokensResult, TokenMeansResult):
     arrays.register(_kind, tokens.arrays)
-    table.register(_kind, tokens.table)
+    rows.register(_kind, tokens.table)
 arrays.register(TrajectoryResult, trajectory.arrays)
-table.register(TrajectoryResult, trajectory.table)
+rows.register(TrajectoryResult, trajectory.table)
