@@ -1,6 +1,7 @@
 """Figures of results: a record in, a plotly `Figure` out, and its twin as a table.
 
     style, words, pairs    what all share: colours and ranges, sentences, maps over block pairs
+    cells                  what every map has: colours, grey cells, squares for the mouse
     scores                 the L x L map of scores
     mosaic                 every coupling matrix in one picture
     spectrum               singular values, and the gap at K

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import numpy as np
 import plotly.colors as colors
 import plotly.graph_objects as go
-from jaxtyping import Bool, Float, Real, Shaped
+from jaxtyping import Float, Real
 
 from coupling_core.analysis.scores import definition_name
 from coupling_core.base.records import View
@@ -316,25 +316,3 @@ def fix_margins(figure: go.Figure) -> go.Figure:
 def steady(figure: go.Figure) -> go.Figure:
     """Give a map the room for its legend whether or not it has one: its plot keeps its place."""
     return figure.update_layout(margin_b=_MAP_AXIS + _MAP_LEGEND)
-
-
-def grey_cells(
-    at: Shaped[np.ndarray, " cell"], which: Bool[np.ndarray, "cell cell"], reason: str
-) -> go.Heatmap:
-    """Flat grey over the cells of a square map that have no value, with the reason in the legend.
-
-    Args:
-        at: centres of the rows and columns on the axes.
-        which: cells to grey.
-        reason: why they have no value.
-    """
-    return go.Heatmap(
-        x=at,
-        y=at,
-        z=np.where(which, np.float32(0), np.float32(np.nan)),
-        colorscale=[(0, NOT_COMPUTED), (1, NOT_COMPUTED)],
-        showscale=False,
-        hoverinfo="skip",
-        showlegend=True,
-        name=reason,
-    )
