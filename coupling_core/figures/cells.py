@@ -14,13 +14,14 @@ SVG_POINTS = 40 * 40
 PLOT_PIXELS = 440
 """About how large a map of scores is drawn; the points that answer the mouse are sized by it."""
 
-Centres = Shaped[np.ndarray, " cell"]
-"""Of the cells, along an axis."""
+Columns = Shaped[np.ndarray, " column"]
+Rows = Shaped[np.ndarray, " row"]
+"""Centres of the cells on the axes."""
 
 
 def scores(
-    x: Centres,
-    y: Centres,
+    x: Columns,
+    y: Rows,
     z: Float32[np.ndarray, "row column"],
     view: View,
     *,
@@ -64,7 +65,7 @@ def matrices(
     )
 
 
-def grey(x: Centres, y: Centres, which: Bool[np.ndarray, "row column"], reason: str) -> go.Heatmap:
+def grey(x: Columns, y: Rows, which: Bool[np.ndarray, "row column"], reason: str) -> go.Heatmap:
     """Flat grey over the cells that have no value, with the reason in the legend."""
     return go.Heatmap(
         x=x,
@@ -79,8 +80,8 @@ def grey(x: Centres, y: Centres, which: Bool[np.ndarray, "row column"], reason: 
 
 
 def squares(
-    x: Centres,
-    y: Centres,
+    x: Columns,
+    y: Rows,
     rows: Sequence[int],
     columns: Sequence[int],
     texts: list[str],
