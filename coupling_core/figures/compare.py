@@ -11,7 +11,7 @@ from coupling_core.base.records import View, resolve_block
 from coupling_core.base.results import DepthResult
 from coupling_core.figures import cells, pairs, style, words
 from coupling_core.figures.scores import scores
-from coupling_core.figures.spectrum import plot
+from coupling_core.figures.spectrum import line, plot
 
 SIDES = ("A", "B")
 PANELS = ("A", "B", "A - B")
@@ -224,14 +224,8 @@ def _hover_texts(found: Comparison) -> list[str]:
 def _spectrum(found: Comparison, side: str, block: int, part: str) -> go.Scatter:
     result: DepthResult = found.left if side == "A" else found.right
     number = block if side == "A" else found.partner(block)
-    return go.Scatter(
-        x=np.arange(1, result.k_max + 1),
-        y=result.singular_values[number - 1],
-        mode="lines",
-        line={"width": 2.5},
-        name=f"{side}, block {number} ({part})",
-        hovertemplate=f"{side}, block {number}<br>s<sub>%{{x}}</sub> = %{{y:.4g}}<extra></extra>",
-    )
+    drawn = line(result.singular_values[number - 1], f"{side}, block {number}")
+    return drawn.update(line_width=2.5, name=f"{drawn.name} ({part})", showlegend=None)
 
 
 def _axis(letter: str, number: int) -> str:

@@ -78,9 +78,7 @@ def per_token(
         path_words.per_token_caption(result, name),
         height=HEIGHT,
         xaxis=_texts(result),
-        yaxis={"title": {"text": number.title}}
-        | style.GRID
-        | (style.log_axis(values) if number.log else {}),
+        yaxis=style.axis(number.title) | (style.log_axis(values) if number.log else {}),
     )
     if twin is not None:
         other = number.values(twin)

@@ -194,6 +194,19 @@ def span(values: Float[np.ndarray, "*any"]) -> tuple[float, float]:
     return (float(numbers.min()), float(numbers.max())) if numbers.size else (0.0, 1.0)
 
 
+def axis(title: str, **more: object) -> dict[str, object]:
+    """An axis with its title, and faint lines for reading a curve's values."""
+    return {"title": {"text": title}, **GRID, **more}
+
+
+def line(
+    x: object, y: object, name: str, color: str = INK, width: float = 2, **more: object
+) -> go.Scatter:
+    """A curve; `line_dash` and whatever else plotly knows may follow."""
+    look = {"color": color, "width": width}
+    return go.Scatter(x=x, y=y, mode="lines", line=look, name=name, **more)
+
+
 def band(
     x: Real[np.ndarray, " point"],
     low: Float[np.ndarray, " point"],

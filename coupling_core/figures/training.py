@@ -79,8 +79,7 @@ def by_step(
         {"title": ", ".join(runs), "source": source},
         height=HEIGHT,
         xaxis=step_axis(steps),
-        yaxis={"title": {"text": _two_lines(curve.title, terms)}}
-        | style.GRID
+        yaxis=style.axis(_two_lines(curve.title, terms))
         | (style.log_axis(np.array([getattr(n, curve.field) for n in every])) if curve.log else {}),
     )
     looks = list(zip(runs.items(), cycle(COLORS), cycle(SYMBOLS), strict=False))
@@ -134,15 +133,8 @@ def _points(run: Sequence[StepNumbers], field: str) -> tuple[list[int], list[flo
 
 
 def _chance(steps: Sequence[int], values: Sequence[float], color: str) -> go.Scatter:
-    return go.Scatter(
-        x=place(steps),
-        y=values,
-        mode="lines",
-        line={"color": color, "width": 1.5, "dash": "dash"},
-        name="chance",
-        showlegend=False,
-        hoverinfo="skip",
-    )
+    look = {"line_dash": "dash", "showlegend": False, "hoverinfo": "skip"}
+    return style.line(place(steps), values, "chance", color, 1.5, **look)
 
 
 def _line(

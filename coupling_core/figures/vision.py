@@ -276,12 +276,4 @@ def _means(figure: go.Figure, by_rate: Mapping[float, Interval]) -> None:
         np.array([getattr(by_rate[rate], end) for rate in rates]) for end in ("low", "high", "mean")
     )
     figure.add_trace(style.band(np.array(rates), low, high, "interval"))
-    figure.add_scatter(
-        x=rates,
-        y=mean,
-        mode="lines",
-        line={"color": style.INK, "width": 2},
-        name="Mean over seeds",
-        hoverinfo="skip",
-        uid="mean",
-    )
+    figure.add_trace(style.line(rates, mean, "Mean over seeds", hoverinfo="skip", uid="mean"))
