@@ -167,8 +167,7 @@ def _models(
             "size": SIZE,
             "symbol": [symbol if trained else f"{symbol}-open" for trained in rows["trained"]],
         },
-        # A click selects a model, and must not fade the others.
-        unselected={"marker": {"opacity": 1}},
+        unselected=style.UNFADED,
         name=family,
         showlegend=True,
         hovertemplate=f"%{{customdata}}<br>{x.replace('_', ' ')} %{{x:.4g}}, "

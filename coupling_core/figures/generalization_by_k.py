@@ -67,8 +67,7 @@ def coupling_by_k(means: Mapping[int, "ModelMeans"], *, source: str = "") -> go.
             mode="lines+markers",
             line={"color": color, "width": 1.5},
             marker={"size": 7, "symbol": symbol if trained else f"{symbol}-open"},
-            # A click selects a model, and must not fade the others.
-            unselected={"marker": {"opacity": 1}},
+            unselected=style.UNFADED,
             name=family,
             legendgroup=family,
             showlegend=family not in named,

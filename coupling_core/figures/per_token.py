@@ -114,8 +114,7 @@ def _dots(
         y=values,
         mode="markers",
         marker={"color": color, "size": 9, "symbol": "circle-open" if hollow else "circle"},
-        # A click selects, and must not fade what is not selected.
-        unselected={"marker": {"opacity": 1}},
+        unselected=style.UNFADED,
         customdata=numbers,
         text=[label(text) for text in result.tokens],
         uid=name,

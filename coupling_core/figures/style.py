@@ -83,6 +83,9 @@ _MAP_AXIS, _MAP_LEGEND = 60, 44
 DOTTED = {"color": INK, "width": 1, "dash": "dot"}
 """A line that marks a place."""
 
+UNFADED = {"marker": {"opacity": 1}}
+"""Of points that are not selected: a click selects one, and must not fade the others."""
+
 GRID = {"showgrid": True, "gridcolor": FAINT, "gridwidth": 1}
 """Faint lines for reading a curve's values."""
 
@@ -253,6 +256,11 @@ def covering(fixed: tuple[float, float], *curves: Float[np.ndarray, " k"]) -> li
     return [low, high + 0.03 * (high - low)]
 
 
+def two_lines(title: str, terms: str) -> str:
+    """A title with its definition, K and unit set smaller under it, where it has any."""
+    return f"{title}<br><span style='font-size: 12px'>{terms}</span>" if terms else title
+
+
 def color_bar(name: str, terms: str, **more: object) -> dict[str, object]:
     """A quiet horizontal colour bar above the plot, flush with its left edge at any width.
 
@@ -264,7 +272,7 @@ def color_bar(name: str, terms: str, **more: object) -> dict[str, object]:
     return {
         "orientation": "h",
         "title": {
-            "text": f"{name}<br><span style='font-size: 12px'>{terms}</span>",
+            "text": two_lines(name, terms),
             "font": {"size": 14},
             "side": "top",
         },
@@ -312,17 +320,22 @@ def place_bar(
     )
 
 
-def fix_margins(figure: go.Figure) -> go.Figure:
-    """Give a square map the margins that its colour bar, labels and legend need.
+def fix_margins(
+    figure: go.Figure,
+    left: int = 70,
+    axis_below: int = _MAP_AXIS,
+    legend: int = _MAP_LEGEND,
+) -> go.Figure:
+    """Give a map the margins that its colour bar, labels and legend need.
 
     Plotly would find them by drawing the figure twice, which doubles the time to the first paint
     and to the answer to a click.
     """
-    below = _MAP_LEGEND * any(trace.showlegend for trace in figure.data)
+    below = axis_below + legend * any(trace.showlegend for trace in figure.data)
     figure.update_xaxes(automargin=False)
     figure.update_yaxes(automargin=False)
     return figure.update_layout(
-        margin={"l": 70, "r": 8, "t": 118, "b": _MAP_AXIS + below, "autoexpand": False}
+        margin={"l": left, "r": 8, "t": 118, "b": below, "autoexpand": False}
     )
 
 

@@ -79,7 +79,7 @@ def by_step(
         {"title": ", ".join(runs), "source": source},
         height=HEIGHT,
         xaxis=step_axis(steps),
-        yaxis=style.axis(_two_lines(curve.title, terms))
+        yaxis=style.axis(style.two_lines(curve.title, terms))
         | (style.log_axis(np.array([getattr(n, curve.field) for n in every])) if curve.log else {}),
     )
     looks = list(zip(runs.items(), cycle(COLORS), cycle(SYMBOLS), strict=False))
@@ -110,10 +110,6 @@ def step_axis(steps: Sequence[int]) -> dict[str, object]:
 def place(steps: Sequence[int]) -> Float[np.ndarray, " step"]:
     """Where steps stand on the axis."""
     return np.where(np.equal(steps, 0), STEP_0, np.asarray(steps, np.float64))
-
-
-def _two_lines(title: str, terms: str) -> str:
-    return f"{title}<br><span style='font-size: 12px'>{terms}</span>" if terms else title
 
 
 def _span(figure: go.Figure, curve: Curve) -> list[float] | None:
@@ -147,8 +143,7 @@ def _line(
         mode="lines+markers",
         line={"color": color, "width": 2.5},
         marker={"size": 7, "symbol": symbol},
-        # A click selects a step, and must not fade the others.
-        unselected={"marker": {"opacity": 1}},
+        unselected=style.UNFADED,
         name=title,
         showlegend=True,
         hovertemplate=f"{title}<br>step %{{customdata}}: %{{y:.4g}}<extra></extra>",

@@ -263,7 +263,7 @@ def vision_runs(
                 "size": [SIZE + 4 * (f"{rate:g}" == chosen) for rate in some["rate"]],
                 "symbol": symbol,
             },
-            unselected={"marker": {"opacity": 1}},
+            unselected=style.UNFADED,
             name=f"{what} {value:g}",
             hovertemplate="%{text}<br>%{x}, %{y}<extra></extra>",
         )

@@ -216,13 +216,8 @@ def outline(
 
 def fix_margins(figure: go.Figure) -> go.Figure:
     """Give a map the margins that its colour bar, labels and legend need."""
-    below = 30 * any(trace.showlegend for trace in figure.data)
-    figure.update_xaxes(automargin=False)
-    figure.update_yaxes(automargin=False)
     figure.layout.meta["below"] = LABELS
-    return figure.update_layout(
-        margin={"l": LABELS + 20, "r": 8, "t": 118, "b": LABELS + 20 + below, "autoexpand": False}
-    )
+    return style.fix_margins(figure, left=LABELS + 20, axis_below=LABELS + 20, legend=30)
 
 
 def values(
