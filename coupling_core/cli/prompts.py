@@ -180,8 +180,10 @@ def write(path: Path, done: list[Measured]) -> None:
         ComputeError: where the disk is full.
     """
     if path.suffix == ".csv":
-        rows = [(m.line, m.prompt, *m.mean.values(), m.key) for m in done]
-        files.write(path, to_csv(("line", "prompt", *MEASURES, "key"), rows))
+        from pandas import DataFrame
+
+        rows = [{"line": m.line, "prompt": m.prompt, **m.mean, "key": m.key} for m in done]
+        files.write(path, to_csv(DataFrame(rows)))
         return
     per_prompt = {f"prompt_{name}": _column(done, name) for name in MEASURES}
     named = mean_matrices(done) | per_prompt

@@ -7,9 +7,12 @@ result can say so.
 
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 
 @dataclass
@@ -31,24 +34,23 @@ _block: ContextVar[int] = ContextVar("block", default=0)
 
 
 @contextmanager
-def noting() -> Iterator[Notes]:
+def setting(variable: ContextVar[Any], value: T) -> Iterator[T]:
+    """While it lasts, a context variable has this value."""
+    token = variable.set(value)
+    try:
+        yield value
+    finally:
+        variable.reset(token)
+
+
+def noting() -> AbstractContextManager[Notes]:
     """While it lasts, what is noted is collected."""
-    found = Notes()
-    token = _notes.set(found)
-    try:
-        yield found
-    finally:
-        _notes.reset(token)
+    return setting(_notes, Notes())
 
 
-@contextmanager
-def at_block(number: int) -> Iterator[None]:
+def at_block(number: int) -> AbstractContextManager[int]:
     """While it lasts, what is noted is of this block, 1..L."""
-    token = _block.set(number)
-    try:
-        yield
-    finally:
-        _block.reset(token)
+    return setting(_block, number)
 
 
 def note(way: str, why_not: str = "") -> None:

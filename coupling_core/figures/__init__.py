@@ -1,6 +1,7 @@
 """Figures of results: a record in, a plotly `Figure` out, and its twin as a table.
 
     style, words, pairs    what all share: colours and ranges, sentences, maps over block pairs
+    cells                  what every map has: colours, grey cells, squares for the mouse
     scores                 the L x L map of scores
     mosaic                 every coupling matrix in one picture
     spectrum               singular values, and the gap at K
@@ -35,6 +36,9 @@
 `figure.layout.meta` holds the alternative text ("alt") and the caption ("caption").
 """
 
+from coupling_core.analysis.exports.compare import differences_table
+from coupling_core.analysis.exports.depth import table as scores_table
+from coupling_core.analysis.exports.graph import edges_table
 from coupling_core.figures.angles import angles
 from coupling_core.figures.by_depth import by_depth
 from coupling_core.figures.by_k import mean_by_k
@@ -73,11 +77,8 @@ from coupling_core.figures.spectrum import spectrum
 from coupling_core.figures.style import steady
 from coupling_core.figures.tables import (
     angles_table,
-    differences_table,
-    edges_table,
     locality_table,
     pair_spectra_table,
-    scores_table,
     spectrum_table,
     steps_table,
 )

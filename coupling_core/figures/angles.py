@@ -40,20 +40,11 @@ def angles(result: DepthResult, block: int, basis: int, view: View) -> go.Figure
             "title": {"text": f"Principal angle, smallest first (K = {k})"},
             "range": [0, k + 1],
         },
-        yaxis={
-            "title": {"text": "Angle (degrees)"},
-            "range": [0, 92],
-            "tickvals": [0, 15, 30, 45, 60, 75, 90],
-        }
-        | style.GRID,
+        yaxis=style.axis("Angle (degrees)", range=[0, 92], tickvals=[0, 15, 30, 45, 60, 75, 90]),
         hovermode="x unified",
     )
-    figure.add_scatter(
-        x=index,
-        y=chance_angles(k, result.width),
-        name="chance",
-        line={"color": style.INK, "dash": "dash", "width": 1.5},
-    )
+    chance = chance_angles(k, result.width)
+    figure.add_trace(style.line(index, chance, "chance", width=1.5, line_dash="dash"))
     for (name, color), degrees in zip(SIDES, sides, strict=True):
-        figure.add_scatter(x=index, y=degrees, name=name, line={"color": color, "width": 2.5})
-    return figure.update_traces(mode="lines", hovertemplate="%{y:.1f}°")
+        figure.add_trace(style.line(index, degrees, name, color, 2.5))
+    return figure.update_traces(hovertemplate="%{y:.1f}°")

@@ -87,9 +87,7 @@ def by_depth(
         path_words.by_depth_caption(result, name),
         height=HEIGHT,
         xaxis={"title": {"text": curve.depth}},
-        yaxis={"title": {"text": curve.title}}
-        | style.GRID
-        | (style.log_axis(values) if curve.log else {}),
+        yaxis=style.axis(curve.title) | (style.log_axis(values) if curve.log else {}),
     )
     depth = np.arange(curve.first, result.n_blocks + 1)
     figure.add_traces(_tokens(depth, values) if values.shape[1] <= MOST else _range(depth, values))
@@ -116,13 +114,11 @@ def selected_line(
 
 
 def _line(depth: np.ndarray, values: np.ndarray, name: str, text: str) -> go.Scatter:
-    return go.Scatter(
-        x=depth,
-        y=values,
-        mode="lines",
-        line={"color": style.INK, "width": 2},
+    return style.line(
+        depth,
+        values,
+        text,
         uid=name,
-        name=text,
         showlegend=True,
         hovertemplate=f"{text}<br>l = %{{x}}: %{{y:.4g}}<extra></extra>",
     )
@@ -131,17 +127,10 @@ def _line(depth: np.ndarray, values: np.ndarray, name: str, text: str) -> go.Sca
 def _tokens(depth: np.ndarray, values: np.ndarray) -> list[go.Scatter]:
     """All tokens as one trace with gaps: many traces would be slow to draw."""
     gap = np.full((1, values.shape[1]), np.nan)
-    line = go.Scatter(
-        x=np.tile(np.r_[depth, np.nan], values.shape[1]),
-        y=np.concatenate([values, gap]).T.ravel(),
-        mode="lines",
-        line={"color": style.FAINT, "width": 1.2},
-        hoverinfo="skip",
-        uid="tokens",
-        name="each token",
-        showlegend=True,
-    )
-    return [line]
+    x = np.tile(np.r_[depth, np.nan], values.shape[1])
+    y = np.concatenate([values, gap]).T.ravel()
+    look = {"hoverinfo": "skip", "uid": "tokens", "showlegend": True}
+    return [style.line(x, y, "each token", style.FAINT, 1.2, **look)]
 
 
 def _range(depth: np.ndarray, values: np.ndarray) -> list[go.Scatter]:

@@ -66,17 +66,14 @@ def draw(
         caption,
         height=380,
         xaxis={"title": {"text": "Number of singular triplets K"}, "range": [0, len(k) + 1]},
-        yaxis={
-            "title": {"text": f"{name} ({definition_name(view)})"},
-            "range": style.covering(fixed, shown, chance),
-        }
-        | style.GRID,
+        yaxis=style.axis(
+            f"{name} ({definition_name(view)})", range=style.covering(fixed, shown, chance)
+        ),
         hovermode="x unified",
     )
-    dashed = {"color": style.INK, "dash": "dash", "width": 1.5}
-    figure.add_scatter(x=k, y=chance, name="chance", line=dashed)
-    figure.add_scatter(x=k, y=shown, name="score", line={"color": style.ACCENT, "width": 2.5})
-    figure.update_traces(mode="lines", hovertemplate="%{y:.3f}")
+    figure.add_trace(style.line(k, chance, "chance", width=1.5, line_dash="dash"))
+    figure.add_trace(style.line(k, shown, "score", style.ACCENT, 2.5))
+    figure.update_traces(hovertemplate="%{y:.3f}")
     return figure.add_scatter(
         x=[view.k],
         y=[shown[view.k - 1]],

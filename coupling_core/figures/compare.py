@@ -9,9 +9,9 @@ from plotly.subplots import make_subplots
 from coupling_core.analysis.compare import Comparison, differences, summarise
 from coupling_core.base.records import View, resolve_block
 from coupling_core.base.results import DepthResult
-from coupling_core.figures import pairs, style, words
-from coupling_core.figures.scores import PLOT_PIXELS, scores
-from coupling_core.figures.spectrum import plot
+from coupling_core.figures import cells, pairs, style, words
+from coupling_core.figures.scores import scores
+from coupling_core.figures.spectrum import line, plot
 
 SIDES = ("A", "B")
 PANELS = ("A", "B", "A - B")
@@ -77,7 +77,7 @@ def difference(found: Comparison, *, selected: tuple[int, int] | None = None) ->
         name="difference",
     )
     if np.isnan(z).any():
-        figure.add_trace(style.grey_cells(at, np.isnan(z), "no score in one of the two"))
+        figure.add_trace(cells.grey(at, at, np.isnan(z), "no score in one of the two"))
     figure.add_trace(_points(found, _hover_texts(found)))
     _outline(figure, found, selected)
     return _told(style.fix_margins(figure), found)
@@ -203,7 +203,7 @@ def _points(found: Comparison, texts: list[str]) -> go.Scatter | go.Scattergl:
     """What takes the clicks of one map, in A's numbers; three such maps share the page."""
     own = found.left_scores
     at = np.arange(len(own.blocks), dtype=np.float64)
-    pixels, most = PLOT_PIXELS / len(at), pairs.SVG_POINTS // len(PANELS)
+    pixels, most = cells.PLOT_PIXELS / len(at), cells.SVG_POINTS // len(PANELS)
     return pairs.points(found.left, own, at, pixels, most).update(text=texts)
 
 
@@ -224,14 +224,8 @@ def _hover_texts(found: Comparison) -> list[str]:
 def _spectrum(found: Comparison, side: str, block: int, part: str) -> go.Scatter:
     result: DepthResult = found.left if side == "A" else found.right
     number = block if side == "A" else found.partner(block)
-    return go.Scatter(
-        x=np.arange(1, result.k_max + 1),
-        y=result.singular_values[number - 1],
-        mode="lines",
-        line={"width": 2.5},
-        name=f"{side}, block {number} ({part})",
-        hovertemplate=f"{side}, block {number}<br>s<sub>%{{x}}</sub> = %{{y:.4g}}<extra></extra>",
-    )
+    drawn = line(result.singular_values[number - 1], f"{side}, block {number}")
+    return drawn.update(line_width=2.5, name=f"{drawn.name} ({part})", showlegend=None)
 
 
 def _axis(letter: str, number: int) -> str:

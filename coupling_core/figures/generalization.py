@@ -101,12 +101,11 @@ def log_where_decades(values: Float[np.ndarray, " point"]) -> dict[str, object]:
 def _fit(found: "Fit") -> list[go.Scatter]:
     return [
         style.band(found.x, found.low, found.high, "band"),
-        go.Scatter(
-            x=found.x,
-            y=found.y,
-            mode="lines",
-            line={"color": style.INK, "width": 2, "dash": DASHES[found.form]},
-            name=generalization_words.fit_name(found),
+        style.line(
+            found.x,
+            found.y,
+            generalization_words.fit_name(found),
+            line_dash=DASHES[found.form],
             uid=found.form,
             legend="legend2",
             hoverinfo="skip",
@@ -148,15 +147,8 @@ def _chance(
 def _joined(
     run: "DataFrame", name: str, x: str, y: str, looks: Mapping[str, tuple[str, str]]
 ) -> go.Scatter:
-    return go.Scatter(
-        x=run[x],
-        y=run[y],
-        mode="lines",
-        line={"color": looks[run["family"].iloc[0]][0], "width": 1},
-        name=f"run {name}",
-        showlegend=False,
-        hoverinfo="skip",
-    )
+    color, _ = looks[run["family"].iloc[0]]
+    return style.line(run[x], run[y], f"run {name}", color, 1, showlegend=False, hoverinfo="skip")
 
 
 def _models(
@@ -175,8 +167,7 @@ def _models(
             "size": SIZE,
             "symbol": [symbol if trained else f"{symbol}-open" for trained in rows["trained"]],
         },
-        # A click selects a model, and must not fade the others.
-        unselected={"marker": {"opacity": 1}},
+        unselected=style.UNFADED,
         name=family,
         showlegend=True,
         hovertemplate=f"%{{customdata}}<br>{x.replace('_', ' ')} %{{x:.4g}}, "

@@ -57,15 +57,8 @@ def coupling_by_k(means: Mapping[int, "ModelMeans"], *, source: str = "") -> go.
         color, symbol = looks[family]
         rows = found.set_index("k").reindex(ks)  # a K at which it was not measured is a gap
         if measure == "coupling":
-            figure.add_scatter(
-                x=ks,
-                y=rows["chance"],
-                mode="lines",
-                line={"color": color, "width": 1, "dash": "dash"},
-                name="chance",
-                showlegend=False,
-                hoverinfo="skip",
-            )
+            floor = style.line(ks, rows["chance"], "chance", color, 1, line_dash="dash")
+            figure.add_trace(floor.update(showlegend=False, hoverinfo="skip"))
         figure.add_scatter(
             x=ks,
             y=rows["coupling"],
@@ -74,8 +67,7 @@ def coupling_by_k(means: Mapping[int, "ModelMeans"], *, source: str = "") -> go.
             mode="lines+markers",
             line={"color": color, "width": 1.5},
             marker={"size": 7, "symbol": symbol if trained else f"{symbol}-open"},
-            # A click selects a model, and must not fade the others.
-            unselected={"marker": {"opacity": 1}},
+            unselected=style.UNFADED,
             name=family,
             legendgroup=family,
             showlegend=family not in named,

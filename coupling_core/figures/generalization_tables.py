@@ -35,18 +35,13 @@ def over_models_table(means: "ModelMeans", x: str, y: str) -> "DataFrame":
     return rows[[*ABOUT, x, y, *of_mean]].reset_index(drop=True)
 
 
-def fits_table(fits: Mapping[str, "Fit"] | Sequence["Fit"]) -> "DataFrame":
-    """Twin of the fits: a row a fit.
-
-    Args:
-        fits: by the name of their subset (Table 4), or those of one figure.
-    """
+def fits_table(fits: Sequence["Fit"]) -> "DataFrame":
+    """Twin of the fits: a row a fit."""
     from pandas import DataFrame
 
-    named = fits.items() if isinstance(fits, Mapping) else ((found.form, found) for found in fits)
     return DataFrame(
         {
-            "fit": name,
+            "fit": found.form,
             "form": found.form,
             "n": found.n,
             "r_squared": found.r_squared,
@@ -59,7 +54,7 @@ def fits_table(fits: Mapping[str, "Fit"] | Sequence["Fit"]) -> "DataFrame":
             **_ends(found.over_clusters, "clustered_"),
             "reason": found.reason,
         }
-        for name, found in named
+        for found in fits
     )
 
 

@@ -16,7 +16,7 @@ from coupling_core.base.records import DEFAULT_THRESHOLD, Layout, NodeColor, Vie
 from coupling_core.base.results import DepthResult
 from coupling_core.base.units import ranges
 from coupling_core.figures import graph_words, layouts, style
-from coupling_core.figures.pairs import SVG_POINTS
+from coupling_core.figures.cells import SVG_POINTS
 
 if TYPE_CHECKING:  # a tenth of a second to import, for graphs only
     import networkx as nx

@@ -27,10 +27,7 @@ def linearised(result: TrajectoryResult, *, token: int) -> go.Figure:
         path_words.linearised_caption(),
         height=HEIGHT,
         xaxis={"title": {"text": "Block l"}},
-        yaxis={
-            "title": {"text": "Distance from x<sup>l</sup>, in units of its norm"},
-        }
-        | style.GRID
+        yaxis=style.axis("Distance from x<sup>l</sup>, in units of its norm")
         | style.log_axis(np.stack([result.one_step[:, at], rest[:, at]])),
     )
     lines = (
@@ -50,13 +47,14 @@ def linearised(result: TrajectoryResult, *, token: int) -> go.Figure:
 def _line(
     values: np.ndarray, name: str, text: str, color: str, width: float, dash: str = "solid"
 ) -> go.Scatter:
-    return go.Scatter(
-        x=np.arange(1, len(values) + 1),
-        y=values,
-        mode="lines",
-        line={"color": color, "width": width, "dash": dash},
+    return style.line(
+        np.arange(1, len(values) + 1),
+        values,
+        text,
+        color,
+        width,
+        line_dash=dash,
         uid=name,
-        name=text,
         showlegend=True,
         hovertemplate=f"{text}<br>block %{{x}}: %{{y:.3g}}<extra></extra>",
     )

@@ -36,21 +36,13 @@ def locality(result: DepthResult, view: View, *, corrected: bool = True) -> go.F
             "title": {"text": "Distance |l - l'| (blocks)"},
             "range": [0, max(found.distance, default=1) + 1],
         },
-        yaxis={
-            "title": {"text": f"Mean {style.score_name(corrected).lower()}"},
-            "range": style.covering(fixed, low, high),
-        }
-        | style.GRID,
+        yaxis=style.axis(
+            f"Mean {style.score_name(corrected).lower()}", range=style.covering(fixed, low, high)
+        ),
         hovermode="x unified",
     )
-    figure.add_scatter(
-        x=found.distance,
-        y=found.chance,
-        name="chance",
-        mode="lines",
-        line={"color": style.INK, "dash": "dash", "width": 1.5},
-        hovertemplate="%{y:.3f}",
-    )
+    chance = style.line(found.distance, found.chance, "chance", width=1.5, line_dash="dash")
+    figure.add_trace(chance.update(hovertemplate="%{y:.3f}"))
     known = ~np.isnan(found.mean)
     figure.add_trace(
         style.band(

@@ -7,7 +7,7 @@ from jaxtyping import Float32
 from coupling_core.analysis.scores import score_pairs
 from coupling_core.base.records import ROLES, View
 from coupling_core.base.results import DepthResult, TokensResult
-from coupling_core.figures import pairs, style, words
+from coupling_core.figures import cells, pairs, style, words
 
 MOST_PIXELS = 600
 """Side of the whole picture: one array cell then has at least a pixel on the screen."""
@@ -45,16 +45,8 @@ def mosaic(
         height=760,
         **pairs.axes(at, found.blocks, pitch),
     )
-    figure.add_heatmap(
-        z=z,
-        **style.matrix_colors(z, magnitude, auto_range=auto_range),
-        colorbar=style.color_bar(
-            style.matrix_name(view, magnitude),
-            words.leading(view.k, side) + "; in units of s₁ of block l" + style.AUTO * auto_range,
-        ),
-        hoverinfo="skip",
-        name="matrices",
-    )
+    shown = words.leading(view.k, side) + "; in units of s₁ of block l"
+    figure.add_trace(cells.matrices(z, view, shown, magnitude=magnitude, auto_range=auto_range))
     grey = pairs.grey_cells(result, found, at)
     if grey:
         figure.add_trace(grey.update(xgap=1, ygap=1))

@@ -16,7 +16,7 @@ from coupling_core.analysis.scores import score_by_k as by_blocks
 from coupling_core.analysis.token_scores import score_positions_by_k as by_tokens
 from coupling_core.base.records import ROLES, View, resolve_block, resolve_token
 from coupling_core.base.results import DepthResult, TokensResult
-from coupling_core.figures import by_k, style
+from coupling_core.figures import by_k, cells, style
 from coupling_core.figures.words import leading, subject
 from coupling_core.sources.tokens import visible
 
@@ -166,7 +166,7 @@ def matrix(
         name="matrix",
     )
     if np.isnan(z).any():
-        figure.add_trace(style.grey_cells(triplets, np.isnan(z), pair.why))
+        figure.add_trace(cells.grey(triplets, triplets, np.isnan(z), pair.why))
     return style.fix_margins(figure)
 
 

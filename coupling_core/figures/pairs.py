@@ -9,12 +9,10 @@ from jaxtyping import Bool, Float
 
 from coupling_core.analysis.scores import Scores
 from coupling_core.base.results import DepthResult
-from coupling_core.figures import style
+from coupling_core.figures import cells, style
 
 ROW_TITLE = "Jacobian of block l"
 COLUMN_TITLE = "Basis of block l'"
-SVG_POINTS = 40 * 40
-"""More points than this are drawn by WebGL, so that a page stays light."""
 
 
 def points(
@@ -22,7 +20,7 @@ def points(
     numbers: Scores,
     at: Float[np.ndarray, " block"],
     cell_pixels: float,
-    most: int = SVG_POINTS,
+    most: int = cells.SVG_POINTS,
 ) -> go.Scatter | go.Scattergl:
     """Invisible squares over the cells: they carry the hover text and can be selected.
 
@@ -36,21 +34,8 @@ def points(
     Returns:
         a trace whose customdata is [l, l'] for each cell, row by row.
     """
-    rows, columns = np.meshgrid(at, at, indexing="ij")
-    blocks = np.array(numbers.blocks)
-    labels = np.stack(np.meshgrid(blocks, blocks, indexing="ij"), -1).reshape(-1, 2)
-    trace = go.Scatter if labels.shape[0] <= most else go.Scattergl
-    return trace(
-        x=columns.ravel(),
-        y=rows.ravel(),
-        customdata=labels,
-        mode="markers",
-        marker={"symbol": "square", "size": cell_pixels, "opacity": 0, "color": style.INK},
-        text=hover_texts(result, numbers),
-        hovertemplate="%{text}<extra></extra>",
-        showlegend=False,
-        name="pairs",
-    )
+    texts = hover_texts(result, numbers)
+    return cells.squares(at, at, numbers.blocks, numbers.blocks, texts, cell_pixels, most)
 
 
 def hover_texts(result: DepthResult, numbers: Scores) -> list[str]:
@@ -66,9 +51,8 @@ def _hover_text(numbers: Scores, cell: tuple[int, int], is_unmeasured: bool) -> 
         return head + "not measured yet"
     if np.isnan(numbers.coupling[cell]):
         return head + "undefined: the rank of the Jacobian is below K"
-    return head + (
-        f"c = {numbers.coupling[cell]:.3f}, chance floor {numbers.chance[cell]:.3f}<br>"
-        f"chance-corrected {numbers.corrected[cell]:.3f}"
+    return head + cells.score_lines(
+        numbers.coupling[cell], numbers.chance[cell], numbers.corrected[cell]
     )
 
 
@@ -88,7 +72,7 @@ def grey_cells(
     waiting = unmeasured(result, numbers)
     reasons = ["not measured yet"] * bool(waiting.any())
     reasons += ["undefined (rank below K)"] * bool((empty & ~waiting).any())
-    return style.grey_cells(at, empty, ", or ".join(reasons))
+    return cells.grey(at, at, empty, ", or ".join(reasons))
 
 
 def outline(
@@ -97,24 +81,9 @@ def outline(
     selected: tuple[int, int],
     side: float,
 ) -> dict[str, object]:
-    """A square of the accent colour round the selected pair, as a plotly shape.
-
-    Args:
-        blocks: the numbers of the blocks drawn.
-        at: their centres on the axes.
-        selected: the pair (l, l').
-        side: of a cell, in the units of the axes.
-    """
+    """A square round the selected pair (l, l'), where `at` are the centres of these blocks."""
     row, column = (at[blocks.index(block)] for block in selected)
-    return {
-        "type": "rect",
-        "x0": column - side / 2,
-        "x1": column + side / 2,
-        "y0": row - side / 2,
-        "y1": row + side / 2,
-        "line": {"color": style.ACCENT, "width": 3},
-        "name": "selected",
-    }
+    return cells.outline(column, row, side)
 
 
 def axes(

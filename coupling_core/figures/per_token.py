@@ -78,9 +78,7 @@ def per_token(
         path_words.per_token_caption(result, name),
         height=HEIGHT,
         xaxis=_texts(result),
-        yaxis={"title": {"text": number.title}}
-        | style.GRID
-        | (style.log_axis(values) if number.log else {}),
+        yaxis=style.axis(number.title) | (style.log_axis(values) if number.log else {}),
     )
     if twin is not None:
         other = number.values(twin)
@@ -116,8 +114,7 @@ def _dots(
         y=values,
         mode="markers",
         marker={"color": color, "size": 9, "symbol": "circle-open" if hollow else "circle"},
-        # A click selects, and must not fade what is not selected.
-        unselected={"marker": {"opacity": 1}},
+        unselected=style.UNFADED,
         customdata=numbers,
         text=[label(text) for text in result.tokens],
         uid=name,

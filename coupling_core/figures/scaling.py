@@ -30,9 +30,7 @@ def scaling(result: DepthResult, *, inverse: bool = False) -> go.Figure:
         path_words.scaling_caption(inverse, lines),
         height=HEIGHT,
         xaxis={"title": {"text": "Block l"}},
-        yaxis={"title": {"text": f"{name} (no unit)"}}
-        | style.GRID
-        | ({} if inverse else style.log_axis(values)),
+        yaxis=style.axis(f"{name} (no unit)") | ({} if inverse else style.log_axis(values)),
     )
     blocks = np.arange(1, len(s) + 1)
     shades = colors.sample_colorscale(list(style.DEPTH), list(np.linspace(0, 1, s.shape[1])))
@@ -53,13 +51,13 @@ def scaling(result: DepthResult, *, inverse: bool = False) -> go.Figure:
     if inverse:
         line = lines[0]
         figure.add_trace(
-            go.Scatter(
-                x=blocks,
-                y=line.intercept + line.slope * blocks,
-                mode="lines",
-                line={"color": style.ACCENT, "width": 2, "dash": "dash"},
+            style.line(
+                blocks,
+                line.intercept + line.slope * blocks,
+                f"line of k = 1: slope {line.slope:.3g} a block, R² = {line.r_squared:.2f}",
+                style.ACCENT,
+                line_dash="dash",
                 uid="fit",
-                name=f"line of k = 1: slope {line.slope:.3g} a block, R² = {line.r_squared:.2f}",
                 showlegend=True,
                 hoverinfo="skip",
             )

@@ -6,10 +6,7 @@ import plotly.graph_objects as go
 from coupling_core.analysis.scores import score_pairs
 from coupling_core.base.records import View
 from coupling_core.base.results import DepthResult
-from coupling_core.figures import pairs, style, words
-
-PLOT_PIXELS = 440
-"""About how large the map is drawn; the points that answer the mouse are sized by it."""
+from coupling_core.figures import cells, pairs, style, words
 
 
 def scores(
@@ -38,7 +35,6 @@ def scores(
     """
     found = score_pairs(result, view)
     z = (found.corrected if corrected else found.coupling).astype(np.float32)
-    low, high = style.score_range(z, corrected, auto_range)
     at = np.arange(len(found.blocks), dtype=np.float64)
     figure = style.new_figure(
         words.scores_alt(result, view, found, corrected),
@@ -46,23 +42,11 @@ def scores(
         height=600,
         **pairs.axes(at, found.blocks, side=1),
     )
-    figure.add_heatmap(
-        x=at,
-        y=at,
-        z=z,
-        zmin=low,
-        zmax=high,
-        colorscale=style.SEQUENTIAL,
-        colorbar=style.color_bar(
-            style.score_name(corrected), style.score_terms(view) + style.AUTO * auto_range
-        ),
-        hoverinfo="skip",
-        name="scores",
-    )
+    figure.add_trace(cells.scores(at, at, z, view, corrected=corrected, auto_range=auto_range))
     grey = pairs.grey_cells(result, found, at)
     if grey:
         figure.add_trace(grey)
-    figure.add_trace(pairs.points(result, found, at, PLOT_PIXELS / len(at)))
+    figure.add_trace(pairs.points(result, found, at, cells.PLOT_PIXELS / len(at)))
     if selected and set(selected) <= set(found.blocks):
         figure.add_shape(pairs.outline(found.blocks, at, selected, side=1))
     return style.fix_margins(figure)

@@ -60,12 +60,9 @@ def plot(alt: str, caption: str, view: View, **layout: object) -> go.Figure:
         caption,
         legend=style.BELOW | {"y": -0.2},
         xaxis={"title": {"text": "Index k of the singular value"}},
-        yaxis={
-            "title": {"text": "Singular value s<sub>k</sub> (no unit)"},
-            "type": "log",
-            "minorloglabels": "complete",
-        }
-        | style.GRID,
+        yaxis=style.axis(
+            "Singular value s<sub>k</sub> (no unit)", type="log", minorloglabels="complete"
+        ),
     )
     figure.add_vline(x=view.k, line=style.DOTTED)
     return figure.update_layout(**layout)
@@ -76,12 +73,11 @@ def line(
 ) -> go.Scatter:
     """The singular values of one Jacobian, shaded by its place, 0..1; None where it stands out."""
     (color,) = colors.sample_colorscale(list(style.DEPTH), [shade or 0])
-    return go.Scatter(
-        x=np.arange(1, len(s) + 1),
-        y=s,
-        mode="lines",
-        line={"color": color, "width": 1.2} if shade else {"color": style.ACCENT, "width": 3},
-        name=name,
+    return style.line(
+        np.arange(1, len(s) + 1),
+        s,
+        name,
+        *((color, 1.2) if shade else (style.ACCENT, 3)),
         showlegend=shade is None,
         hovertemplate=f"{where or name}<br>s<sub>%{{x}}</sub> = %{{y:.4g}}<extra></extra>",
     )

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import numpy as np
 import plotly.colors as colors
 import plotly.graph_objects as go
-from jaxtyping import Bool, Float, Real, Shaped
+from jaxtyping import Float, Real
 
 from coupling_core.analysis.scores import definition_name
 from coupling_core.base.records import View
@@ -82,6 +82,9 @@ _MAP_AXIS, _MAP_LEGEND = 60, 44
 
 DOTTED = {"color": INK, "width": 1, "dash": "dot"}
 """A line that marks a place."""
+
+UNFADED = {"marker": {"opacity": 1}}
+"""Of points that are not selected: a click selects one, and must not fade the others."""
 
 GRID = {"showgrid": True, "gridcolor": FAINT, "gridwidth": 1}
 """Faint lines for reading a curve's values."""
@@ -194,6 +197,19 @@ def span(values: Float[np.ndarray, "*any"]) -> tuple[float, float]:
     return (float(numbers.min()), float(numbers.max())) if numbers.size else (0.0, 1.0)
 
 
+def axis(title: str, **more: object) -> dict[str, object]:
+    """An axis with its title, and faint lines for reading a curve's values."""
+    return {"title": {"text": title}, **GRID, **more}
+
+
+def line(
+    x: object, y: object, name: str, color: str = INK, width: float = 2, **more: object
+) -> go.Scatter:
+    """A curve; `line_dash` and whatever else plotly knows may follow."""
+    look = {"color": color, "width": width}
+    return go.Scatter(x=x, y=y, mode="lines", line=look, name=name, **more)
+
+
 def band(
     x: Real[np.ndarray, " point"],
     low: Float[np.ndarray, " point"],
@@ -240,6 +256,11 @@ def covering(fixed: tuple[float, float], *curves: Float[np.ndarray, " k"]) -> li
     return [low, high + 0.03 * (high - low)]
 
 
+def two_lines(title: str, terms: str) -> str:
+    """A title with its definition, K and unit set smaller under it, where it has any."""
+    return f"{title}<br><span style='font-size: 12px'>{terms}</span>" if terms else title
+
+
 def color_bar(name: str, terms: str, **more: object) -> dict[str, object]:
     """A quiet horizontal colour bar above the plot, flush with its left edge at any width.
 
@@ -251,7 +272,7 @@ def color_bar(name: str, terms: str, **more: object) -> dict[str, object]:
     return {
         "orientation": "h",
         "title": {
-            "text": f"{name}<br><span style='font-size: 12px'>{terms}</span>",
+            "text": two_lines(name, terms),
             "font": {"size": 14},
             "side": "top",
         },
@@ -299,42 +320,25 @@ def place_bar(
     )
 
 
-def fix_margins(figure: go.Figure) -> go.Figure:
-    """Give a square map the margins that its colour bar, labels and legend need.
+def fix_margins(
+    figure: go.Figure,
+    left: int = 70,
+    axis_below: int = _MAP_AXIS,
+    legend: int = _MAP_LEGEND,
+) -> go.Figure:
+    """Give a map the margins that its colour bar, labels and legend need.
 
     Plotly would find them by drawing the figure twice, which doubles the time to the first paint
     and to the answer to a click.
     """
-    below = _MAP_LEGEND * any(trace.showlegend for trace in figure.data)
+    below = axis_below + legend * any(trace.showlegend for trace in figure.data)
     figure.update_xaxes(automargin=False)
     figure.update_yaxes(automargin=False)
     return figure.update_layout(
-        margin={"l": 70, "r": 8, "t": 118, "b": _MAP_AXIS + below, "autoexpand": False}
+        margin={"l": left, "r": 8, "t": 118, "b": below, "autoexpand": False}
     )
 
 
 def steady(figure: go.Figure) -> go.Figure:
     """Give a map the room for its legend whether or not it has one: its plot keeps its place."""
     return figure.update_layout(margin_b=_MAP_AXIS + _MAP_LEGEND)
-
-
-def grey_cells(
-    at: Shaped[np.ndarray, " cell"], which: Bool[np.ndarray, "cell cell"], reason: str
-) -> go.Heatmap:
-    """Flat grey over the cells of a square map that have no value, with the reason in the legend.
-
-    Args:
-        at: centres of the rows and columns on the axes.
-        which: cells to grey.
-        reason: why they have no value.
-    """
-    return go.Heatmap(
-        x=at,
-        y=at,
-        z=np.where(which, np.float32(0), np.float32(np.nan)),
-        colorscale=[(0, NOT_COMPUTED), (1, NOT_COMPUTED)],
-        showscale=False,
-        hoverinfo="skip",
-        showlegend=True,
-        name=reason,
-    )

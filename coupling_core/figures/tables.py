@@ -6,39 +6,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from coupling_core.analysis.by_step import Runs
-from coupling_core.analysis.compare import DIFFERENCE_COLUMNS, Comparison, difference_rows
-from coupling_core.analysis.graph import EDGE_COLUMNS, edge_rows, layer_graph
+from coupling_core.analysis.compare import Comparison
 from coupling_core.analysis.locality import locality
-from coupling_core.analysis.scores import (
-    score_pairs,
-)
 from coupling_core.analysis.subspaces import chance_angles, gaps, stored_angles
-from coupling_core.base.records import DEFAULT_THRESHOLD, View, resolve_block, resolve_blocks
+from coupling_core.base.records import View, resolve_block, resolve_blocks
 from coupling_core.base.results import DepthResult
 
 if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need it
     from pandas import DataFrame
-
-
-def scores_table(result: DepthResult, view: View) -> "DataFrame":
-    """Twin of the score map and of the mosaic: a row a pair.
-
-    Returns:
-        columns block (of the Jacobian), basis, coupling, chance, corrected.
-    """
-    from pandas import DataFrame
-
-    found = score_pairs(result, view)
-    blocks = np.array(found.blocks)
-    return DataFrame(
-        {
-            "block": np.repeat(blocks, len(blocks)),
-            "basis": np.tile(blocks, len(blocks)),
-            "coupling": found.coupling.ravel(),
-            "chance": found.chance.ravel(),
-            "corrected": found.corrected.ravel(),
-        }
-    )
 
 
 def spectrum_table(result: DepthResult, view: View) -> "DataFrame":
@@ -65,29 +40,11 @@ def angles_table(result: DepthResult, block: int, basis: int, view: View) -> "Da
     return DataFrame({"angle": index, "left": left, "right": right, "chance": chance})
 
 
-def edges_table(
-    result: DepthResult, view: View, *, corrected: bool = True, threshold: float = DEFAULT_THRESHOLD
-) -> "DataFrame":
-    """Twin of the layer graph: a row an edge, the heaviest first, with `EDGE_COLUMNS`."""
-    from pandas import DataFrame
-
-    drawn = layer_graph(result, view, corrected=corrected, threshold=threshold)
-    rows = edge_rows(drawn, score_pairs(result, view), corrected=corrected)
-    return DataFrame(rows, columns=list(EDGE_COLUMNS))
-
-
 def locality_table(result: DepthResult, view: View, *, corrected: bool = True) -> "DataFrame":
     """Twin of the locality curve: columns distance, mean, spread, chance, pairs."""
     from pandas import DataFrame
 
     return DataFrame(asdict(locality(result, view, corrected=corrected)))
-
-
-def differences_table(found: Comparison) -> "DataFrame":
-    """Twin of A - B: a row a pair l != l' that both have, with `DIFFERENCE_COLUMNS`."""
-    from pandas import DataFrame
-
-    return DataFrame(difference_rows(found), columns=list(DIFFERENCE_COLUMNS))
 
 
 def pair_spectra_table(found: Comparison, block: int, basis: int) -> "DataFrame":

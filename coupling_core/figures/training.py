@@ -79,8 +79,7 @@ def by_step(
         {"title": ", ".join(runs), "source": source},
         height=HEIGHT,
         xaxis=step_axis(steps),
-        yaxis={"title": {"text": _two_lines(curve.title, terms)}}
-        | style.GRID
+        yaxis=style.axis(style.two_lines(curve.title, terms))
         | (style.log_axis(np.array([getattr(n, curve.field) for n in every])) if curve.log else {}),
     )
     looks = list(zip(runs.items(), cycle(COLORS), cycle(SYMBOLS), strict=False))
@@ -113,10 +112,6 @@ def place(steps: Sequence[int]) -> Float[np.ndarray, " step"]:
     return np.where(np.equal(steps, 0), STEP_0, np.asarray(steps, np.float64))
 
 
-def _two_lines(title: str, terms: str) -> str:
-    return f"{title}<br><span style='font-size: 12px'>{terms}</span>" if terms else title
-
-
 def _span(figure: go.Figure, curve: Curve) -> list[float] | None:
     """Range of what is drawn, in the units of the axis: fixed, so that a mark moves nothing."""
     values = np.concatenate([np.asarray(trace.y, np.float64) for trace in figure.data])
@@ -134,15 +129,8 @@ def _points(run: Sequence[StepNumbers], field: str) -> tuple[list[int], list[flo
 
 
 def _chance(steps: Sequence[int], values: Sequence[float], color: str) -> go.Scatter:
-    return go.Scatter(
-        x=place(steps),
-        y=values,
-        mode="lines",
-        line={"color": color, "width": 1.5, "dash": "dash"},
-        name="chance",
-        showlegend=False,
-        hoverinfo="skip",
-    )
+    look = {"line_dash": "dash", "showlegend": False, "hoverinfo": "skip"}
+    return style.line(place(steps), values, "chance", color, 1.5, **look)
 
 
 def _line(
@@ -155,8 +143,7 @@ def _line(
         mode="lines+markers",
         line={"color": color, "width": 2.5},
         marker={"size": 7, "symbol": symbol},
-        # A click selects a step, and must not fade the others.
-        unselected={"marker": {"opacity": 1}},
+        unselected=style.UNFADED,
         name=title,
         showlegend=True,
         hovertemplate=f"{title}<br>step %{{customdata}}: %{{y:.4g}}<extra></extra>",

@@ -9,12 +9,12 @@ import plotly.graph_objects as go
 from jaxtyping import UInt8
 from plotly.subplots import make_subplots
 
+from coupling_core.analysis.exports.depth import table as scores_table
 from coupling_core.analysis.scores import Interval, mean_off_diagonal, score_pairs
 from coupling_core.base.records import View
 from coupling_core.base.results import DepthResult
 from coupling_core.figures import pairs, style
 from coupling_core.figures.generalization import HEIGHT, SIZE, bars, upright
-from coupling_core.figures.tables import scores_table
 from coupling_core.figures.training import SYMBOLS
 
 if TYPE_CHECKING:  # pandas is slow to import, and pages do without until they need it
@@ -263,7 +263,7 @@ def vision_runs(
                 "size": [SIZE + 4 * (f"{rate:g}" == chosen) for rate in some["rate"]],
                 "symbol": symbol,
             },
-            unselected={"marker": {"opacity": 1}},
+            unselected=style.UNFADED,
             name=f"{what} {value:g}",
             hovertemplate="%{text}<br>%{x}, %{y}<extra></extra>",
         )
@@ -276,12 +276,4 @@ def _means(figure: go.Figure, by_rate: Mapping[float, Interval]) -> None:
         np.array([getattr(by_rate[rate], end) for rate in rates]) for end in ("low", "high", "mean")
     )
     figure.add_trace(style.band(np.array(rates), low, high, "interval"))
-    figure.add_scatter(
-        x=rates,
-        y=mean,
-        mode="lines",
-        line={"color": style.INK, "width": 2},
-        name="Mean over seeds",
-        hoverinfo="skip",
-        uid="mean",
-    )
+    figure.add_trace(style.line(rates, mean, "Mean over seeds", hoverinfo="skip", uid="mean"))

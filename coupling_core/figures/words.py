@@ -68,16 +68,25 @@ def scores_alt(result: DepthResult, view: View, found: Scores, is_corrected: boo
     return text + f" {waiting} cells are grey: they have no value." * (waiting > 0)
 
 
+def zero_words(is_corrected: bool) -> str:
+    """What an unrelated basis scores."""
+    if is_corrected:
+        return "0 is what an unrelated basis gives"
+    return "an unrelated basis gives the chance floor, not 0"
+
+
+def spectrum_words(s: Float[np.ndarray, "line k"], k: int) -> str:
+    """Where singular values run from and to, of the first and of the K-th."""
+    first, at_k = (f"{np.nanmin(s[:, i]):.3g} to {np.nanmax(s[:, i]):.3g}" for i in (0, k - 1))
+    return f" s₁ runs from {first}, the value at K = {k} from {at_k}."
+
+
 def scores_caption(view: View, corrected: bool) -> str:
     """How the map is read."""
-    zero = (
-        "0 is what an unrelated basis gives"
-        if corrected
-        else "an unrelated basis gives the chance floor, not 0"
-    )
     return (
         f"How well the top {view.k} singular vectors of block l' (column) diagonalise the Jacobian "
-        f"of block l (row): 1 is coupled, {zero}. The diagonal is 1 by construction."
+        f"of block l (row): 1 is coupled, {zero_words(corrected)}. The diagonal is 1 by "
+        "construction."
     )
 
 
@@ -125,10 +134,7 @@ def spectrum_alt(result: DepthResult, view: View, blocks: tuple[int, ...]) -> st
     )
     if np.isnan(s).all():
         return text + " No block is measured yet."
-    return text + (
-        f" s₁ runs from {np.nanmin(s[:, 0]):.3g} to {np.nanmax(s[:, 0]):.3g}, the value at "
-        f"K = {view.k} from {np.nanmin(s[:, view.k - 1]):.3g} to {np.nanmax(s[:, view.k - 1]):.3g}."
-    )
+    return text + spectrum_words(s, view.k)
 
 
 def spectrum_caption() -> str:

@@ -8,6 +8,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
+from coupling_core.analysis.exports import to_csv
 from coupling_core.base.records import AnyView
 from coupling_core.base.results import Result
 from coupling_core.figures import render
@@ -104,7 +105,7 @@ def _files(figure: go.Figure, name: str, shown: Shown | None, table: pd.DataFram
     with st.container(horizontal=True):
         st.download_button(
             "CSV",
-            lambda: table.to_csv().encode(),
+            lambda: to_csv(table, index=True),
             f"{name}.csv",
             "text/csv",
             key=f"{name}@csv",

@@ -5,6 +5,7 @@ import io
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 import tiny
 import torch
@@ -223,6 +224,6 @@ def test_the_table_has_a_row_a_token(result):
 
 @pytest.mark.parametrize("text", ["a\rb", "a\nb", "a\r\nb", 'a"b', "a,b", " a ", "", "=1"])
 def test_any_text_comes_back_from_a_csv_file(text):
-    content = to_csv(("token", "text"), [(1, text), (2, "c")])
+    content = to_csv(pd.DataFrame({"token": [1, 2], "text": [text, "c"]}))
     read = list(csv.reader(io.StringIO(content.decode(), newline="")))
     assert read == [["token", "text"], ["1", text], ["2", "c"]]

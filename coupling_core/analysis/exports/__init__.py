@@ -3,28 +3,27 @@
     depth, tokens, trajectory    by kind of result: `arrays` by name, and the `table` of them
     forms                        those as the contents of files
 
-A new kind registers its two functions at the end of this file.
+A new kind is one more line of `_BY_KIND`.
 """
 
-from functools import singledispatch
+from types import ModuleType
 
 import numpy as np
 
 from coupling_core.analysis.exports import depth, tokens, trajectory
 from coupling_core.analysis.exports.forms import to_csv, to_npz
-from coupling_core.base.records import AnyView
-from coupling_core.base.results import (
-    DepthResult,
-    Result,
-    TokenMeansResult,
-    TokensResult,
-    TrajectoryResult,
-)
+from coupling_core.base.records import TOKEN_KINDS, AnyView, Kind
+from coupling_core.base.results import Result
 
 __all__ = ["arrays", "table", "to_csv", "to_npz"]
 
+_BY_KIND: dict[Kind, ModuleType] = {
+    "depth": depth,
+    "trajectory": trajectory,
+    **dict.fromkeys(TOKEN_KINDS, tokens),
+}
 
-@singledispatch
+
 def arrays(result: Result, view: AnyView, k_view: int | None = None) -> dict[str, np.ndarray]:
     """What a result holds, by name, in one view.
 
@@ -36,23 +35,13 @@ def arrays(result: Result, view: AnyView, k_view: int | None = None) -> dict[str
     Raises:
         InputError: where K or a block is not in the result.
     """
-    raise TypeError(f"no arrays are known of a {type(result).__name__}")
+    return _BY_KIND[result.request.kind].arrays(result, view, k_view)
 
 
-@singledispatch
 def table(result: Result, view: AnyView) -> bytes:
     """What a result says in one view, as CSV.
 
     Raises:
         InputError: where K or a block is not in the result.
     """
-    raise TypeError(f"no table is known of a {type(result).__name__}")
-
-
-arrays.register(DepthResult, depth.arrays)
-table.register(DepthResult, depth.table)
-for _kind in (TokensResult, TokenMeansResult):
-    arrays.register(_kind, tokens.arrays)
-    table.register(_kind, tokens.table)
-arrays.register(TrajectoryResult, trajectory.arrays)
-table.register(TrajectoryResult, trajectory.table)
+    return to_csv(_BY_KIND[result.request.kind].table(result, view))

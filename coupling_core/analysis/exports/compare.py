@@ -1,9 +1,14 @@
 """A comparison's numbers in the forms that other programs read."""
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from coupling_core.analysis.compare import DIFFERENCE_COLUMNS, Comparison, difference_rows
 from coupling_core.analysis.exports.forms import to_csv
+
+if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need it
+    from pandas import DataFrame
 
 
 def comparison_arrays(found: Comparison) -> dict[str, np.ndarray]:
@@ -23,5 +28,12 @@ def comparison_arrays(found: Comparison) -> dict[str, np.ndarray]:
 
 
 def comparison_table(found: Comparison) -> bytes:
-    """Every pair l != l' that both have as CSV, the biggest difference first."""
-    return to_csv(DIFFERENCE_COLUMNS, difference_rows(found))
+    """`differences_table` as CSV."""
+    return to_csv(differences_table(found))
+
+
+def differences_table(found: Comparison) -> "DataFrame":
+    """A row a pair l != l' that both have, with `DIFFERENCE_COLUMNS`; the biggest first."""
+    from pandas import DataFrame
+
+    return DataFrame(difference_rows(found), columns=list(DIFFERENCE_COLUMNS))

@@ -1,11 +1,15 @@
 """A depth-wise result's numbers."""
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from coupling_core.analysis.exports.forms import to_csv
 from coupling_core.analysis.scores import score_pairs
 from coupling_core.base.records import ROLES, View
 from coupling_core.base.results import DepthResult
+
+if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need it
+    from pandas import DataFrame
 
 
 def arrays(result: DepthResult, view: View, k_view: int | None = None) -> dict[str, np.ndarray]:
@@ -41,17 +45,25 @@ def arrays(result: DepthResult, view: View, k_view: int | None = None) -> dict[s
     }
 
 
-def table(result: DepthResult, view: View) -> bytes:
-    """The scores of every pair as CSV: block (of the Jacobian), basis, coupling, chance, corrected.
+def table(result: DepthResult, view: View) -> "DataFrame":
+    """The scores of every pair: a row a pair.
+
+    Returns:
+        columns block (of the Jacobian), basis, coupling, chance, corrected.
 
     Raises:
         InputError: where K or a block is not in the result.
     """
+    from pandas import DataFrame
+
     found = score_pairs(result, view)
-    columns = (found.coupling, found.chance, found.corrected)
-    rows = [
-        (block, basis, *(float(values[i, j]) for values in columns))
-        for i, block in enumerate(found.blocks)
-        for j, basis in enumerate(found.blocks)
-    ]
-    return to_csv(("block", "basis", "coupling", "chance", "corrected"), rows)
+    blocks = np.array(found.blocks)
+    return DataFrame(
+        {
+            "block": np.repeat(blocks, len(blocks)),
+            "basis": np.tile(blocks, len(blocks)),
+            "coupling": found.coupling.ravel(),
+            "chance": found.chance.ravel(),
+            "corrected": found.corrected.ravel(),
+        }
+    )

@@ -1,11 +1,13 @@
 """The forms that other programs read: NumPy archives and CSV."""
 
-import csv
 import io
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need it
+    from pandas import DataFrame
 
 
 def to_npz(named: Mapping[str, np.ndarray]) -> bytes:
@@ -15,10 +17,7 @@ def to_npz(named: Mapping[str, np.ndarray]) -> bytes:
     return buffer.getvalue()
 
 
-def to_csv(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:
-    """Rows as the content of a .csv file; a value that does not exist is left empty."""
-    text = io.StringIO()
-    writer = csv.writer(text)  # its line ends, those of RFC 4180, have it quote either of them
-    writer.writerow(header)
-    writer.writerows([["" if value != value else value for value in row] for row in rows])
-    return text.getvalue().encode()
+def to_csv(table: "DataFrame", *, index: bool = False) -> bytes:
+    """A table as the content of a .csv file; a value that does not exist is left empty."""
+    # The line ends of RFC 4180 have either of their characters quoted.
+    return table.to_csv(index=index, lineterminator="\r\n").encode()

@@ -15,11 +15,12 @@ from coupling_core.analysis.graph import (
 )
 from coupling_core.analysis.locality import locality
 from coupling_core.analysis.scores import score_pairs
-from coupling_core.base.records import View
+from coupling_core.base.records import DEFAULT_THRESHOLD, View
 from coupling_core.base.results import DepthResult
 
 if TYPE_CHECKING:  # a tenth of a second to import, for graphs only
     import networkx as nx
+    from pandas import DataFrame
 
 ENDINGS = (".graphml", ".csv", ".npz")
 
@@ -45,10 +46,24 @@ def graph_file(
         case ".graphml":
             return to_graphml(directed(drawn, result, view))
         case ".csv":
-            found = score_pairs(result, view)
-            return to_csv(EDGE_COLUMNS, edge_rows(drawn, found, corrected=corrected))
+            return to_csv(_edges(drawn, result, view, corrected=corrected))
         case _:
             return to_npz(graph_arrays(drawn, result, view, corrected=corrected))
+
+
+def edges_table(
+    result: DepthResult, view: View, *, corrected: bool = True, threshold: float = DEFAULT_THRESHOLD
+) -> "DataFrame":
+    """Twin of the layer graph: a row an edge, the heaviest first, with `EDGE_COLUMNS`."""
+    drawn = layer_graph(result, view, corrected=corrected, threshold=threshold)
+    return _edges(drawn, result, view, corrected=corrected)
+
+
+def _edges(drawn: "nx.Graph", result: DepthResult, view: View, *, corrected: bool) -> "DataFrame":
+    from pandas import DataFrame
+
+    rows = edge_rows(drawn, score_pairs(result, view), corrected=corrected)
+    return DataFrame(rows, columns=list(EDGE_COLUMNS))
 
 
 def graph_arrays(

@@ -1,11 +1,15 @@
 """The numbers of a comparison of tokens."""
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from coupling_core.analysis.exports.forms import to_csv
 from coupling_core.analysis.token_scores import PositionScores, score_positions
 from coupling_core.base.records import ROLES, View
 from coupling_core.base.results import TokenMeansResult, TokensResult
+
+if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need it
+    from pandas import DataFrame
 
 
 def arrays(
@@ -53,24 +57,33 @@ def arrays(
     }
 
 
-def table(result: TokensResult | TokenMeansResult, view: View) -> bytes:
-    """The scores of every pair of tokens as CSV, those without a score left empty.
+def table(result: TokensResult | TokenMeansResult, view: View) -> "DataFrame":
+    """The scores of every pair of tokens of the whole prompt: a row a pair.
 
-    Columns: token (of the Jacobian), other_token (of the basis), their texts, coupling, chance,
-    corrected.
+    Returns:
+        columns token (of the Jacobian), other_token (of the basis), text, other_text, coupling,
+        chance, corrected; a pair without a score has none of the three.
 
     Raises:
         InputError: where K is not in the result.
     """
+    from pandas import DataFrame
+
     found = score_positions(result, view)
-    columns = (found.coupling, _chance(found), found.corrected)
-    rows = [
-        (i + 1, j + 1, text, other, *(float(values[i, j]) for values in columns))
-        for i, text in enumerate(result.tokens)
-        for j, other in enumerate(result.tokens)
-    ]
-    header = ("token", "other_token", "text", "other_text", "coupling", "chance", "corrected")
-    return to_csv(header, rows)
+    n = len(result.tokens)
+    texts = np.array(result.tokens, object)
+    number = np.arange(1, n + 1)
+    return DataFrame(
+        {
+            "token": np.repeat(number, n),
+            "other_token": np.tile(number, n),
+            "text": np.repeat(texts, n),
+            "other_text": np.tile(texts, n),
+            "coupling": found.coupling.ravel(),
+            "chance": _chance(found).ravel(),
+            "corrected": found.corrected.ravel(),
+        }
+    )
 
 
 def _chance(found: PositionScores) -> np.ndarray:

@@ -1,7 +1,7 @@
 """The numbers of training runs in the forms that other programs read."""
 
 from collections.abc import Sequence
-from dataclasses import astuple, fields
+from dataclasses import asdict, fields
 
 import numpy as np
 
@@ -21,12 +21,14 @@ def steps_table(courses: Sequence[Course], view: View) -> bytes:
     Raises:
         InputError: where K or a block is not in a result.
     """
+    from pandas import DataFrame
+
     rows = [
-        (course.suite.name, *astuple(found))
+        {"suite": course.suite.name} | asdict(found)
         for course in courses
         for found in numbers(course, view)
     ]
-    return to_csv(("suite", *COLUMNS), rows)
+    return to_csv(DataFrame(rows, columns=["suite", *COLUMNS]))
 
 
 def steps_arrays(courses: Sequence[Course], view: View) -> dict[str, np.ndarray]:

@@ -1,12 +1,16 @@
 """A trajectory's numbers."""
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from coupling_core.analysis import trajectory
-from coupling_core.analysis.exports.forms import to_csv
 from coupling_core.analysis.projection import project_paths
 from coupling_core.base.records import PathView
 from coupling_core.base.results import TrajectoryResult
+
+if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need it
+    from pandas import DataFrame
 
 
 def arrays(
@@ -46,19 +50,20 @@ def arrays(
     }
 
 
-def table(result: TrajectoryResult, view: PathView) -> bytes:
-    """What each token's path is like, as CSV: a row a token."""
-    rows = zip(
-        range(1, len(result.tokens) + 1),
-        result.tokens,
-        result.line_shape,
-        trajectory.growth_rates(result.norms).mean(0),
-        trajectory.expodistance(result.norms),
-        trajectory.equidistance(result.step_lengths),
-        result.norms[0],
-        result.norms[-1],
-        result.entropy[-1],
-        strict=True,
+def table(result: TrajectoryResult, view: PathView) -> "DataFrame":
+    """What each token's path is like: a row a token."""
+    from pandas import DataFrame
+
+    return DataFrame(
+        {
+            "token": range(1, len(result.tokens) + 1),
+            "text": result.tokens,
+            "line_shape": result.line_shape,
+            "growth": trajectory.growth_rates(result.norms).mean(0),
+            "expodistance": trajectory.expodistance(result.norms),
+            "equidistance": trajectory.equidistance(result.step_lengths),
+            "first_norm": result.norms[0],
+            "last_norm": result.norms[-1],
+            "last_entropy": result.entropy[-1],
+        }
     )
-    names = ("line_shape", "growth", "expodistance", "equidistance")
-    return to_csv(("token", "text", *names, "first_norm", "last_norm", "last_entropy"), rows)

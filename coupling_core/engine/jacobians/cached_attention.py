@@ -5,14 +5,16 @@ token's own behind them. Differentiated as one tensor, each direction would carr
 token of the past; kept apart, the cost of a direction is that of the measured token alone.
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
+
+from coupling_core.engine import ways_taken
 
 
 class Joined:
@@ -137,14 +139,9 @@ Join = Callable[[Any, Any, Any], tuple[Any, Any, "Tensor | None"]]
 _join: ContextVar[Join | None] = ContextVar("join", default=None)
 
 
-@contextmanager
-def among(join: Join) -> Iterator[None]:
+def among(join: Join) -> AbstractContextManager[Join]:
     """While it lasts, attention of one token takes the keys, values and mask that `join` makes."""
-    token = _join.set(join)
-    try:
-        yield
-    finally:
-        _join.reset(token)
+    return ways_taken.setting(_join, join)
 
 
 def attention(

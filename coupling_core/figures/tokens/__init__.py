@@ -11,6 +11,7 @@
 `layout.meta` is that of the other figures.
 """
 
+from coupling_core.analysis.exports.tokens import table as grid_table
 from coupling_core.figures.pair import matrix, matrix_table, score_by_k, score_by_k_table
 from coupling_core.figures.tokens.axes import MOST_SHOWN
 from coupling_core.figures.tokens.distance import distance
@@ -19,7 +20,6 @@ from coupling_core.figures.tokens.mosaic import mosaic
 from coupling_core.figures.tokens.spectrum import spectrum
 from coupling_core.figures.tokens.tables import (
     distance_table,
-    grid_table,
     spectrum_table,
 )
 from coupling_core.figures.tokens.words import cell_words

@@ -11,7 +11,7 @@ from jaxtyping import Bool, Float
 
 from coupling_core.analysis.token_scores import PositionScores
 from coupling_core.base.results import TokenMeansResult, TokenResult, TokensResult
-from coupling_core.figures import style
+from coupling_core.figures import cells, style
 from coupling_core.figures.token_labels import short
 from coupling_core.sources.tokens import visible
 
@@ -19,8 +19,6 @@ MOST_SHOWN = 32
 """Tokens a side of one map; a longer prompt is looked at in windows of so many."""
 LABEL = 10
 """Characters of a token on an axis; hovering tells the whole of it."""
-SVG_POINTS = 40 * 40
-"""More points than this are drawn by WebGL, so that a page stays light."""
 LABELS = 96
 """Pixels that the tokens' texts take beside an axis, with its title."""
 LEGEND = {"orientation": "h", "x": 0, "y": 0, "yref": "container", "yanchor": "bottom"}
@@ -110,7 +108,9 @@ def empty_cells(
         drawn.append(_hatched(forbidden, pitch, offset))
     empty = np.isnan(found.coupling)[at] & ~forbidden
     if empty.any():
-        drawn.append(_grey(empty, reasons(result)[at][empty], pitch, offset))
+        why = ", or ".join(sorted(set(reasons(result)[at][empty])))
+        x, y = (offset + pitch * np.arange(n) for n in empty.shape[::-1])
+        drawn.append(cells.grey(x, y, empty, why))
     return drawn
 
 
@@ -135,8 +135,8 @@ def _hatched(which: Bool[np.ndarray, "row column"], pitch: int, offset: float) -
     x: list[float | None] = []
     y: list[float | None] = []
     half = pitch / 2
-    for row, cells in enumerate(which):
-        edges = np.flatnonzero(np.diff(np.concatenate([[False], cells, [False]]).astype(int)))
+    for row, one in enumerate(which):
+        edges = np.flatnonzero(np.diff(np.concatenate([[False], one, [False]]).astype(int)))
         middle = offset + pitch * row
         for start, stop in edges.reshape(-1, 2):
             left, right = (offset + pitch * edge - half for edge in (start, stop))
@@ -160,21 +160,6 @@ def _hatched(which: Bool[np.ndarray, "row column"], pitch: int, offset: float) -
     )
 
 
-def _grey(
-    which: Bool[np.ndarray, "row column"], why: np.ndarray, pitch: int, offset: float
-) -> go.Heatmap:
-    return go.Heatmap(
-        x=offset + pitch * np.arange(which.shape[1]),
-        y=offset + pitch * np.arange(which.shape[0]),
-        z=np.where(which, np.float32(0), np.float32(np.nan)),
-        colorscale=[(0, style.NOT_COMPUTED), (1, style.NOT_COMPUTED)],
-        showscale=False,
-        hoverinfo="skip",
-        showlegend=True,
-        name=", or ".join(sorted(set(why))),
-    )
-
-
 def points(
     result: TokensResult | TokenMeansResult,
     found: PositionScores,
@@ -189,21 +174,10 @@ def points(
     Returns:
         a trace whose customdata is [t, t'] for each cell, row by row.
     """
-    labels = np.stack(np.meshgrid(rows, columns, indexing="ij"), -1).reshape(-1, 2)
-    y, x = np.meshgrid(np.arange(len(rows)), np.arange(len(columns)), indexing="ij")
     why = reasons(result)
-    trace = go.Scatter if len(labels) <= SVG_POINTS else go.Scattergl
-    return trace(
-        x=offset + pitch * x.ravel(),
-        y=offset + pitch * y.ravel(),
-        customdata=labels,
-        mode="markers",
-        marker={"symbol": "square", "size": cell_pixels, "opacity": 0, "color": style.INK},
-        text=[_hover(result, found, int(t), int(other), why) for t, other in labels],
-        hovertemplate="%{text}<extra></extra>",
-        showlegend=False,
-        name="pairs",
-    )
+    texts = [_hover(result, found, t, other, why) for t in rows for other in columns]
+    x, y = (offset + pitch * np.arange(len(numbers)) for numbers in (columns, rows))
+    return cells.squares(x, y, rows, columns, texts, cell_pixels)
 
 
 def _hover(
@@ -218,12 +192,9 @@ def _hover(
         return head + "forbidden by causality"
     if np.isnan(found.coupling[cell]):
         return head + str(why[cell])
-    return head + (
-        f"c = {found.coupling[cell]:.3f}, chance floor {found.chance[cell]:.3f}<br>"
-        f"chance-corrected {found.corrected[cell]:.3f}"
-        + "<br>a Jacobian with itself: 1 by construction"
-        * bool(found.itself[cell])
-    )
+    lines = cells.score_lines(found.coupling[cell], found.chance[cell], found.corrected[cell])
+    itself = "<br>a Jacobian with itself: 1 by construction" * bool(found.itself[cell])
+    return head + lines + itself
 
 
 def outline(
@@ -240,29 +211,13 @@ def outline(
         offset + pitch * numbers.index(number)
         for numbers, number in zip((rows, columns), selected, strict=True)
     )
-    half = pitch / 2
-    return [
-        {
-            "type": "rect",
-            "x0": x - half,
-            "x1": x + half,
-            "y0": y - half,
-            "y1": y + half,
-            "line": {"color": style.ACCENT, "width": 3},
-            "name": "selected",
-        }
-    ]
+    return [cells.outline(x, y, pitch)]
 
 
 def fix_margins(figure: go.Figure) -> go.Figure:
     """Give a map the margins that its colour bar, labels and legend need."""
-    below = 30 * any(trace.showlegend for trace in figure.data)
-    figure.update_xaxes(automargin=False)
-    figure.update_yaxes(automargin=False)
     figure.layout.meta["below"] = LABELS
-    return figure.update_layout(
-        margin={"l": LABELS + 20, "r": 8, "t": 118, "b": LABELS + 20 + below, "autoexpand": False}
-    )
+    return style.fix_margins(figure, left=LABELS + 20, axis_below=LABELS + 20, legend=30)
 
 
 def values(

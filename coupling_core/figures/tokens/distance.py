@@ -36,26 +36,18 @@ def distance(
         words.distance_caption(corrected),
         height=440,
         xaxis={"title": {"text": "Distance |t - t'| in tokens"}, "rangemode": "tozero"},
-        yaxis={
-            "title": {"text": f"{style.score_name(corrected)} ({definition_name(view)})"},
-            "range": style.covering(fixed, found.low, found.high),
-        }
-        | style.GRID,
+        yaxis=style.axis(
+            f"{style.score_name(corrected)} ({definition_name(view)})",
+            range=style.covering(fixed, found.low, found.high),
+        ),
         hovermode="x unified",
     )
     figure.add_trace(
         style.band(at, low, high, "one standard deviation", color=style.ACCENTED_BAND, listed=True)
     )
     for values, shown in ((found.low, True), (found.high, False)):
-        figure.add_scatter(
-            x=at,
-            y=values,
-            mode="lines",
-            line=style.DOTTED,
-            hoverinfo="skip",
-            name="lowest and highest",
-            showlegend=shown,
-        )
+        edge = style.line(at, values, "lowest and highest", width=1, line_dash="dot")
+        figure.add_trace(edge.update(hoverinfo="skip", showlegend=shown))
     return figure.add_scatter(
         x=at,
         y=mean,

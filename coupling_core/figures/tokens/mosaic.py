@@ -5,7 +5,7 @@ import plotly.graph_objects as go
 from coupling_core.analysis.token_scores import score_positions
 from coupling_core.base.records import View
 from coupling_core.base.results import TokensResult
-from coupling_core.figures import style
+from coupling_core.figures import cells, style
 from coupling_core.figures.mosaic import GAP, MOST_PIXELS, cell_side, stitch
 from coupling_core.figures.tokens import axes, words
 from coupling_core.figures.words import leading
@@ -51,16 +51,8 @@ def mosaic(
         height=640,
         **axes.axes(result.tokens, rows, columns, axes.titles(result), pitch, offset),
     )
-    figure.add_heatmap(
-        z=z,
-        **style.matrix_colors(z, magnitude, auto_range=auto_range),
-        colorbar=style.color_bar(
-            style.matrix_name(view, magnitude),
-            leading(view.k, side) + "; in units of s₁ of the row" + style.AUTO * auto_range,
-        ),
-        hoverinfo="skip",
-        name="matrices",
-    )
+    shown = leading(view.k, side) + "; in units of s₁ of the row"
+    figure.add_trace(cells.matrices(z, view, shown, magnitude=magnitude, auto_range=auto_range))
     figure.add_traces(axes.empty_cells(result, found, rows, columns, pitch, offset))
     cell = MOST_PIXELS / count
     figure.add_trace(axes.points(result, found, rows, columns, cell, pitch, offset))

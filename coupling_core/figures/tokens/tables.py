@@ -3,8 +3,6 @@
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from coupling_core.analysis.token_scores import (
     by_distance,
     score_positions,
@@ -15,32 +13,6 @@ from coupling_core.figures.tokens.axes import label
 
 if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need it
     from pandas import DataFrame
-
-
-def grid_table(result: TokensResult | TokenMeansResult, view: View) -> "DataFrame":
-    """Twin of the grid and of the mosaic: a row a pair of tokens of the whole prompt.
-
-    Returns:
-        columns token (of the Jacobian), other_token (of the basis), text, other_text, coupling,
-        chance, corrected.
-    """
-    from pandas import DataFrame
-
-    found = score_positions(result, view)
-    n = len(result.tokens)
-    texts = np.array(result.tokens, object)
-    number = np.arange(1, n + 1)
-    return DataFrame(
-        {
-            "token": np.repeat(number, n),
-            "other_token": np.tile(number, n),
-            "text": np.repeat(texts, n),
-            "other_text": np.tile(texts, n),
-            "coupling": found.coupling.ravel(),
-            "chance": np.where(np.isnan(found.coupling), np.nan, found.chance).ravel(),
-            "corrected": found.corrected.ravel(),
-        }
-    )
 
 
 def distance_table(

@@ -10,7 +10,7 @@ from coupling_core.analysis.token_scores import (
 from coupling_core.base.records import TokenKind, View
 from coupling_core.base.results import TokenMeansResult, TokensResult
 from coupling_core.figures import style
-from coupling_core.figures.words import leading, subject
+from coupling_core.figures.words import leading, spectrum_words, subject, zero_words
 
 Compared = TokensResult | TokenMeansResult
 
@@ -62,11 +62,7 @@ def mean_words(found: PositionScores) -> str:
 
 def grid_caption(result: Compared, view: View, is_corrected: bool) -> str:
     """How the map is read."""
-    zero = (
-        "0 is what an unrelated basis gives"
-        if is_corrected
-        else "an unrelated basis gives the chance floor, not 0"
-    )
+    zero = zero_words(is_corrected)
     mean = (
         " Each cell is the mean over all pairs of blocks."
         if isinstance(result, TokenMeansResult)
@@ -132,10 +128,7 @@ def spectrum_alt(result: TokensResult, view: View) -> str:
     )
     if np.isnan(s).all():
         return text + " None is measured yet."
-    return text + (
-        f" s₁ runs from {np.nanmin(s[:, 0]):.3g} to {np.nanmax(s[:, 0]):.3g}, the value at "
-        f"K = {view.k} from {np.nanmin(s[:, view.k - 1]):.3g} to {np.nanmax(s[:, view.k - 1]):.3g}."
-    )
+    return text + spectrum_words(s, view.k)
 
 
 def spectrum_caption(result: TokensResult, lines: int) -> str:
