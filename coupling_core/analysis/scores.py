@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Float, Int
 
 from coupling_core.base.definitions import DEFINITIONS
 from coupling_core.base.errors import InputError
@@ -87,20 +87,15 @@ def score(
 
 
 def chance_floor(
-    result: DepthResult, definition: str, p: float = 1.0
-) -> Float[np.ndarray, "block k"]:
-    """The score of independent Haar-random K-frames, for every block of the Jacobian and every K.
+    result: DepthResult | PositionCoupling, definition: str, p: float = 1.0
+) -> Float[np.ndarray, "row k"]:
+    """The score of independent Haar-random K-frames, for every row and every K.
 
     Raises:
         InputError: where it is sampled, and was not when the Jacobians were at hand.
     """
-    s, norm, sampled = result.singular_values, result.jacobian_norm, by_definition(result)
-    return floor_by_k(s, norm, result.width, sampled, definition, p)
-
-
-def by_definition(result: DepthResult | PositionCoupling) -> dict[str, np.ndarray]:
-    """The sampled chance floors of a result by the names of their definitions."""
-    return dict(zip(result.sampled, result.chance, strict=True))
+    s, sampled = _spectrum(result), dict(zip(result.sampled, result.chance, strict=True))
+    return floor_by_k(s, result.jacobian_norm, result.width, sampled, definition, p)
 
 
 def floor_by_k(
@@ -120,7 +115,47 @@ def floor_by_k(
             "Jacobians are at hand, and was not when they were: choose another definition, or "
             "remove the result and measure it again"
         )
-    return sampled[definition].astype(np.float64)
+    return np.where(np.isnan(s), np.nan, sampled[definition]).astype(np.float64)
+
+
+def score_square(
+    result: DepthResult | PositionCoupling, view: View
+) -> tuple[Float[np.ndarray, "row column"], Float[np.ndarray, "row column"]]:
+    """Raw score of all pairs at one K, NaN where a rank is below it, and its chance floor."""
+    role, k = ROLES.index(view.role), view.k
+    coupling = score(
+        result.diagonal[role][..., :k],
+        result.off_diagonal[role][..., :k],
+        _spectrum(result)[:, None, :k],
+        view.definition,
+        view.p,
+    )[..., -1]
+    coupling = np.where(np.minimum.outer(*_ranks(result)) >= k, coupling, np.nan)
+    floor = chance_floor(result, view.definition, view.p)[:, k - 1, None]
+    return coupling, np.broadcast_to(floor, coupling.shape)
+
+
+def score_cell(
+    result: DepthResult | PositionCoupling, row: int, column: int, view: View
+) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:
+    """Score of one pair (from 0), NaN past a rank, and its chance floor for K = 1..Kmax."""
+    pair, s = (ROLES.index(view.role), row, column), _spectrum(result)[row]
+    by_k = score(result.diagonal[pair], result.off_diagonal[pair], s, view.definition, view.p)
+    by_k[min(_ranks(result)[0, row], _ranks(result)[1, column]) :] = np.nan
+    return by_k, chance_floor(result, view.definition, view.p)[row]
+
+
+def _spectrum(result: DepthResult | PositionCoupling) -> Float[np.ndarray, "row k"]:
+    """Singular values of the Jacobian of each row; of a token, NaN past its rank."""
+    if not isinstance(result, PositionCoupling):
+        return result.singular_values
+    exists = np.arange(result.k_max) < result.rank[0][:, None]
+    return np.where(exists, result.singular_values[0], np.nan)
+
+
+def _ranks(result: DepthResult | PositionCoupling) -> Int[np.ndarray, "2 row"]:
+    """Those of the rows and of the columns."""
+    return np.broadcast_to(result.rank, (2, result.rank.shape[-1]))
 
 
 def score_pairs(result: DepthResult, view: View) -> Scores:
@@ -131,20 +166,8 @@ def score_pairs(result: DepthResult, view: View) -> Scores:
     """
     require_k(result, view.k)
     blocks = resolve_blocks(view.blocks, result.n_blocks)
-    at = np.array(blocks) - 1
-    rows, k = np.ix_(at, at), view.k
-    role = ROLES.index(view.role)
-    coupling = score(
-        result.diagonal[role][rows][..., :k],
-        result.off_diagonal[role][rows][..., :k],
-        result.singular_values[at, None, :k],
-        view.definition,
-        view.p,
-    )[..., -1]
-    coupling = np.where(_has_rank(result, k)[rows], coupling, np.nan)
-    floor = np.broadcast_to(
-        chance_floor(result, view.definition, view.p)[at, k - 1, None], coupling.shape
-    )
+    shown = np.ix_(np.array(blocks) - 1, np.array(blocks) - 1)
+    coupling, floor = (values[shown] for values in score_square(result, view))
     return Scores(coupling, floor, corrected(coupling, floor), blocks)
 
 
@@ -157,11 +180,7 @@ def score_by_k(
         InputError: where a block is out of range.
     """
     row, column = (resolve_block(each, result.n_blocks) - 1 for each in (block, basis))
-    pair = ROLES.index(view.role), row, column
-    s = result.singular_values[row]
-    by_k = score(result.diagonal[pair], result.off_diagonal[pair], s, view.definition, view.p)
-    by_k[min(result.rank[row], result.rank[column]) :] = np.nan
-    return by_k, chance_floor(result, view.definition, view.p)[row]
+    return score_cell(result, row, column, view)
 
 
 def mean_by_k(
@@ -273,10 +292,6 @@ def require_k(result: Result, k: int) -> None:
             else "what was measured; ask for it when computing"
         )
         raise InputError(f"K must lie in 1..{result.k_max} ({why}), and {k} was asked for")
-
-
-def _has_rank(result: DepthResult, k: int) -> Bool[np.ndarray, "block block"]:
-    return np.minimum.outer(result.rank, result.rank) >= k
 
 
 def nan_mean(values: Float[np.ndarray, "a b"], axis: int) -> Float[np.ndarray, " c"]:

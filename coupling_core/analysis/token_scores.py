@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from coupling_core.analysis.scores import by_definition, corrected, floor_by_k, score
+from coupling_core.analysis.scores import corrected, score_cell, score_square
 from coupling_core.base.definitions import DEFINITIONS
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import ROLES, View, resolve_token
@@ -68,14 +68,7 @@ def score_positions(result: PositionCoupling | TokenMeansResult, view: View) -> 
     k_max = result.k_max
     if view.k > k_max:
         raise InputError(f"K must lie in 1..{k_max}, what was measured, and {view.k} was asked for")
-    role, k = ROLES.index(view.role), view.k
-    enough = result.rank >= k
-    coupling = score(
-        result.diagonal[role][..., :k], result.off_diagonal[role][..., :k],
-        _spectrum(result, k)[:, None], view.definition, view.p,
-    )[..., -1]  # fmt: skip
-    coupling = np.where(enough[0][:, None] & enough[1], coupling, np.nan)
-    floor = np.broadcast_to(_floors(result, view)[:, k - 1 : k], coupling.shape)
+    coupling, floor = score_square(result, view)
     above = corrected(coupling, floor)
     itself = np.eye(len(above), dtype=bool) & (result.blocks[0] == result.blocks[1])
     others = above[~itself & ~np.isnan(above)]
@@ -132,11 +125,7 @@ def score_positions_by_k(
     """
     _require_no_blocks(view)
     row, column = (resolve_token(each, result.jacobian_norm.size) - 1 for each in (token, other))
-    pair = ROLES.index(view.role), row, column
-    s = _spectrum(result, result.k_max)[row]
-    by_k = score(result.diagonal[pair], result.off_diagonal[pair], s, view.definition, view.p)
-    by_k[min(result.rank[0, row], result.rank[1, column]) :] = np.nan
-    return by_k, _floors(result, view)[row]
+    return score_cell(result, row, column, view)
 
 
 def by_distance(found: PositionScores, *, above_chance: bool = True) -> ByDistance:
@@ -166,17 +155,3 @@ def _require_no_blocks(view: View) -> None:
             f"for blocks {', '.join(map(str, view.blocks))}: leave them out, or name a block in "
             "the request"
         )
-
-
-def _spectrum(result: PositionCoupling, k: int) -> Float[np.ndarray, "position k"]:
-    """Singular values of the rows, NaN where none of them is left."""
-    return np.where(result.rank[0][:, None] > 0, result.singular_values[0], np.nan)[:, :k]
-
-
-def _floors(result: PositionCoupling, view: View) -> Float[np.ndarray, "position k"]:
-    found = floor_by_k(
-        _spectrum(result, result.k_max), result.jacobian_norm, result.width, by_definition(result),
-        view.definition, view.p,
-    )  # fmt: skip
-    past = np.arange(1, result.k_max + 1) > result.rank[0][:, None]
-    return np.where(past, np.nan, found)
