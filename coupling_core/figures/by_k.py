@@ -34,10 +34,9 @@ def score_by_k(
     require_k(result, view.k)
     block, basis = (resolve_block(each, result.n_blocks) for each in (block, basis))
     raw, floor = curves(result, block, basis, view)
-    shown = correct(raw, floor) if corrected else raw
     return draw(
-        shown,
-        np.where(np.isnan(floor), np.nan, 0.0) if corrected else floor,
+        correct(raw, floor) if corrected else raw,
+        floor,
         view,
         corrected,
         style.score_name(corrected),
@@ -56,7 +55,7 @@ def mean_by_k(result: DepthResult, view: View, *, corrected: bool = False) -> go
     raw, floor, above = mean_curves(result, view)
     return draw(
         above if corrected else raw,
-        np.where(np.isnan(floor), np.nan, 0.0) if corrected else floor,
+        floor,
         view,
         corrected,
         f"Mean {style.score_name(corrected).lower()}",
@@ -67,7 +66,7 @@ def mean_by_k(result: DepthResult, view: View, *, corrected: bool = False) -> go
 
 def draw(
     shown: Float[np.ndarray, " k"],
-    chance: Float[np.ndarray, " k"],
+    floor: Float[np.ndarray, " k"],
     view: View,
     corrected: bool,
     name: str,
@@ -78,7 +77,7 @@ def draw(
 
     Args:
         shown: the score, NaN where it is undefined.
-        chance: its floor.
+        floor: what chance gives of the raw score.
         view: K and definition.
         corrected: whether the score is chance-corrected.
         name: of the score.
@@ -86,6 +85,7 @@ def draw(
         caption: the caption.
     """
     fixed = style.CORRECTED_RANGE if corrected else style.RAW_RANGE
+    chance = np.where(np.isnan(floor), np.nan, 0.0) if corrected else floor
     k = np.arange(1, len(shown) + 1)
     figure = style.new_figure(
         alt,

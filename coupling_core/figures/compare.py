@@ -11,6 +11,7 @@ from coupling_core.base.records import View, resolve_block
 from coupling_core.base.results import DepthResult
 from coupling_core.figures import pairs, style, words
 from coupling_core.figures.scores import PLOT_PIXELS, scores
+from coupling_core.figures.spectrum import new_spectrum
 
 SIDES = ("A", "B")
 PANELS = ("A", "B", "A - B")
@@ -121,22 +122,14 @@ def spectra(found: Comparison, block: int, basis: int) -> go.Figure:
         InputError: where a block is none of those compared.
     """
     block, basis = (resolve_block(each, found.left.n_blocks) for each in (block, basis))
-    figure = style.new_figure(
+    figure = new_spectrum(
         spectra_alt(found, block, basis),
         "Singular values of the Jacobians of the pair on a log axis. A steeper line has its "
         "action in fewer directions; coupling does not depend on their scale.",
-        height=480,
-        legend=style.BELOW | {"y": -0.2},
-        xaxis={"title": {"text": "Index k of the singular value"}},
-        yaxis={
-            "title": {"text": "Singular value s<sub>k</sub> (no unit)"},
-            "type": "log",
-            "dtick": "D2",
-            "minorloglabels": "complete",
-        }
-        | style.GRID,
+        found.view,
+        480,
+        dtick="D2",
     )
-    figure.add_vline(x=found.view.k, line={"color": style.INK, "width": 1, "dash": "dot"})
     for side, color in zip(SIDES, (style.ACCENT, style.SECOND), strict=True):
         for number, dash, part in ((block, "solid", "Jacobian"), (basis, "dot", "basis")):
             figure.add_trace(_spectrum(found, side, number, part).update(line_color=color))

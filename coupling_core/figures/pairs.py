@@ -1,13 +1,18 @@
-"""What every map over block pairs shares: the grey cells, the points that answer the mouse.
+"""What maps over pairs share: scores, grey cells, the points that answer the mouse.
 
-Rows are the block l of the Jacobian, row 1 at the top; columns are the block l' of the basis.
+Rows are the block l of the Jacobian, row 1 at the top; columns are the block l' of the basis. Maps
+over tokens (`tokens.axes`) take what is no matter of blocks from here.
 """
+
+from collections.abc import Sequence
 
 import numpy as np
 import plotly.graph_objects as go
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Float32
 
 from coupling_core.analysis.scores import Scores
+from coupling_core.analysis.token_scores import PositionScores
+from coupling_core.base.records import View
 from coupling_core.base.results import DepthResult
 from coupling_core.figures import style
 
@@ -36,17 +41,28 @@ def points(
     Returns:
         a trace whose customdata is [l, l'] for each cell, row by row.
     """
-    rows, columns = np.meshgrid(at, at, indexing="ij")
-    blocks = np.array(numbers.blocks)
-    labels = np.stack(np.meshgrid(blocks, blocks, indexing="ij"), -1).reshape(-1, 2)
-    trace = go.Scatter if labels.shape[0] <= most else go.Scattergl
+    texts = hover_texts(result, numbers)
+    return point_trace(at, at, (numbers.blocks,) * 2, texts, cell_pixels, most)
+
+
+def point_trace(
+    x: Float[np.ndarray, " column"],
+    y: Float[np.ndarray, " row"],
+    numbers: tuple[Sequence[int], Sequence[int]],
+    texts: Sequence[str],
+    cell_pixels: float,
+    most: int = SVG_POINTS,
+) -> go.Scatter | go.Scattergl:
+    """Invisible squares over cells, whose customdata are the numbers of row and column."""
+    rows, columns = np.meshgrid(y, x, indexing="ij")
+    trace = go.Scatter if rows.size <= most else go.Scattergl
     return trace(
         x=columns.ravel(),
         y=rows.ravel(),
-        customdata=labels,
+        customdata=np.stack(np.meshgrid(*numbers, indexing="ij"), -1).reshape(-1, 2),
         mode="markers",
         marker={"symbol": "square", "size": cell_pixels, "opacity": 0, "color": style.INK},
-        text=hover_texts(result, numbers),
+        text=texts,
         hovertemplate="%{text}<extra></extra>",
         showlegend=False,
         name="pairs",
@@ -66,7 +82,12 @@ def _hover_text(numbers: Scores, cell: tuple[int, int], is_unmeasured: bool) -> 
         return head + "not measured yet"
     if np.isnan(numbers.coupling[cell]):
         return head + "undefined: the rank of the Jacobian is below K"
-    return head + (
+    return head + score_lines(numbers, cell)
+
+
+def score_lines(numbers: Scores | PositionScores, cell: tuple[int, int]) -> str:
+    """What a hover text says of a score."""
+    return (
         f"c = {numbers.coupling[cell]:.3f}, chance floor {numbers.chance[cell]:.3f}<br>"
         f"chance-corrected {numbers.corrected[cell]:.3f}"
     )
@@ -91,6 +112,32 @@ def grey_cells(
     return style.grey_cells(at, empty, ", or ".join(reasons))
 
 
+def score_map(
+    figure: go.Figure,
+    x: Sequence[float] | Float[np.ndarray, " column"],
+    y: Sequence[float] | Float[np.ndarray, " row"],
+    z: Float32[np.ndarray, "row column"],
+    view: View,
+    corrected: bool,
+    auto_range: bool,
+) -> None:
+    """Add the colours of scores, with their bar."""
+    low, high = style.score_range(z, corrected, auto_range)
+    figure.add_heatmap(
+        x=x,
+        y=y,
+        z=z,
+        zmin=low,
+        zmax=high,
+        colorscale=style.SEQUENTIAL,
+        colorbar=style.color_bar(
+            style.score_name(corrected), style.score_terms(view) + style.AUTO * auto_range
+        ),
+        hoverinfo="skip",
+        name="scores",
+    )
+
+
 def outline(
     blocks: tuple[int, ...],
     at: Float[np.ndarray, " block"],
@@ -106,6 +153,11 @@ def outline(
         side: of a cell, in the units of the axes.
     """
     row, column = (at[blocks.index(block)] for block in selected)
+    return square(row, column, side)
+
+
+def square(row: float, column: float, side: float) -> dict[str, object]:
+    """The outline of a cell, by its centre."""
     return {
         "type": "rect",
         "x0": column - side / 2,

@@ -38,7 +38,6 @@ def scores(
     """
     found = score_pairs(result, view)
     z = (found.corrected if corrected else found.coupling).astype(np.float32)
-    low, high = style.score_range(z, corrected, auto_range)
     at = np.arange(len(found.blocks), dtype=np.float64)
     figure = style.new_figure(
         words.scores_alt(result, view, found, corrected),
@@ -46,19 +45,7 @@ def scores(
         height=600,
         **pairs.axes(at, found.blocks, side=1),
     )
-    figure.add_heatmap(
-        x=at,
-        y=at,
-        z=z,
-        zmin=low,
-        zmax=high,
-        colorscale=style.SEQUENTIAL,
-        colorbar=style.color_bar(
-            style.score_name(corrected), style.score_terms(view) + style.AUTO * auto_range
-        ),
-        hoverinfo="skip",
-        name="scores",
-    )
+    pairs.score_map(figure, at, at, z, view, corrected, auto_range)
     grey = pairs.grey_cells(result, found, at)
     if grey:
         figure.add_trace(grey)

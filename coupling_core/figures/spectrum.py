@@ -33,20 +33,9 @@ def spectrum(
     if selected:
         row, column = (resolve_block(each, result.n_blocks) for each in selected)
         selected = row, column
-    figure = style.new_figure(
-        words.spectrum_alt(result, view, blocks),
-        words.spectrum_caption(),
-        height=480,
-        legend=style.BELOW | {"y": -0.2},
-        xaxis={"title": {"text": "Index k of the singular value"}, "range": [0, result.k_max + 1]},
-        yaxis={
-            "title": {"text": "Singular value s<sub>k</sub> (no unit)"},
-            "type": "log",
-            "dtick": "D2",
-            "minorloglabels": "complete",
-        }
-        | style.GRID,
-    )
+    alt, caption = words.spectrum_alt(result, view, blocks), words.spectrum_caption()
+    figure = new_spectrum(alt, caption, view, 480, dtick="D2")
+    figure.update_xaxes(range=[0, result.k_max + 1])
     depth = [block / result.n_blocks for block in blocks]
     for block, color in zip(
         blocks, colors.sample_colorscale(list(style.DEPTH), depth), strict=True
@@ -58,6 +47,25 @@ def spectrum(
         figure.add_trace(line.update(name=f"block {block}, {part}", showlegend=True))
     _mark_k(figure, result, view, (selected[0],) if selected else blocks)
     return figure
+
+
+def new_spectrum(alt: str, caption: str, view: View, height: int, **scale: object) -> go.Figure:
+    """A figure for singular values by index on a log axis, with K marked."""
+    figure = style.new_figure(
+        alt,
+        caption,
+        height=height,
+        legend=style.BELOW | {"y": -0.2},
+        xaxis={"title": {"text": "Index k of the singular value"}},
+        yaxis={
+            "title": {"text": "Singular value s<sub>k</sub> (no unit)"},
+            "type": "log",
+            "minorloglabels": "complete",
+        }
+        | scale
+        | style.GRID,
+    )
+    return figure.add_vline(x=view.k, line={"color": style.INK, "width": 1, "dash": "dot"})
 
 
 def _line(result: DepthResult, block: int, color: str, width: float) -> go.Scatter:
@@ -82,7 +90,6 @@ def _highlights(selected: tuple[int, int] | None) -> list[tuple[int, str, str]]:
 
 
 def _mark_k(figure: go.Figure, result: DepthResult, view: View, blocks: tuple[int, ...]) -> None:
-    figure.add_vline(x=view.k, line={"color": style.INK, "width": 1, "dash": "dot"})
     figure.add_annotation(
         x=view.k,
         y=1,

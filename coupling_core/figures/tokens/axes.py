@@ -11,7 +11,7 @@ from jaxtyping import Bool, Float
 
 from coupling_core.analysis.token_scores import PositionScores
 from coupling_core.base.results import TokenMeansResult, TokenResult, TokensResult
-from coupling_core.figures import style
+from coupling_core.figures import pairs, style
 from coupling_core.figures.token_labels import short
 from coupling_core.sources.tokens import visible
 
@@ -19,8 +19,6 @@ MOST_SHOWN = 32
 """Tokens a side of one map; a longer prompt is looked at in windows of so many."""
 LABEL = 10
 """Characters of a token on an axis; hovering tells the whole of it."""
-SVG_POINTS = 40 * 40
-"""More points than this are drawn by WebGL, so that a page stays light."""
 LABELS = 96
 """Pixels that the tokens' texts take beside an axis, with its title."""
 LEGEND = {"orientation": "h", "x": 0, "y": 0, "yref": "container", "yanchor": "bottom"}
@@ -189,21 +187,10 @@ def points(
     Returns:
         a trace whose customdata is [t, t'] for each cell, row by row.
     """
-    labels = np.stack(np.meshgrid(rows, columns, indexing="ij"), -1).reshape(-1, 2)
-    y, x = np.meshgrid(np.arange(len(rows)), np.arange(len(columns)), indexing="ij")
     why = reasons(result)
-    trace = go.Scatter if len(labels) <= SVG_POINTS else go.Scattergl
-    return trace(
-        x=offset + pitch * x.ravel(),
-        y=offset + pitch * y.ravel(),
-        customdata=labels,
-        mode="markers",
-        marker={"symbol": "square", "size": cell_pixels, "opacity": 0, "color": style.INK},
-        text=[_hover(result, found, int(t), int(other), why) for t, other in labels],
-        hovertemplate="%{text}<extra></extra>",
-        showlegend=False,
-        name="pairs",
-    )
+    texts = [_hover(result, found, t, other, why) for t in rows for other in columns]
+    y, x = (offset + pitch * np.arange(len(numbers)) for numbers in (rows, columns))
+    return pairs.point_trace(x, y, (rows, columns), texts, cell_pixels)
 
 
 def _hover(
@@ -218,12 +205,8 @@ def _hover(
         return head + "forbidden by causality"
     if np.isnan(found.coupling[cell]):
         return head + str(why[cell])
-    return head + (
-        f"c = {found.coupling[cell]:.3f}, chance floor {found.chance[cell]:.3f}<br>"
-        f"chance-corrected {found.corrected[cell]:.3f}"
-        + "<br>a Jacobian with itself: 1 by construction"
-        * bool(found.itself[cell])
-    )
+    itself = "<br>a Jacobian with itself: 1 by construction" * bool(found.itself[cell])
+    return head + pairs.score_lines(found, cell) + itself
 
 
 def outline(
@@ -240,18 +223,7 @@ def outline(
         offset + pitch * numbers.index(number)
         for numbers, number in zip((rows, columns), selected, strict=True)
     )
-    half = pitch / 2
-    return [
-        {
-            "type": "rect",
-            "x0": x - half,
-            "x1": x + half,
-            "y0": y - half,
-            "y1": y + half,
-            "line": {"color": style.ACCENT, "width": 3},
-            "name": "selected",
-        }
-    ]
+    return [pairs.square(y, x, pitch)]
 
 
 def fix_margins(figure: go.Figure) -> go.Figure:

@@ -5,7 +5,7 @@ import plotly.graph_objects as go
 from coupling_core.analysis.token_scores import score_positions
 from coupling_core.base.records import View
 from coupling_core.base.results import TokenMeansResult, TokensResult
-from coupling_core.figures import style
+from coupling_core.figures import pairs, style
 from coupling_core.figures.tokens import axes, words
 
 PLOT_PIXELS = 440
@@ -43,26 +43,14 @@ def grid(
     rows, columns = axes.window(result, rows), axes.window(result, columns)
     found = score_positions(result, view)
     z = axes.values(found, corrected, rows, columns)
-    low, high = style.score_range(z, corrected, auto_range)
     figure = style.new_figure(
         words.grid_alt(result, view, found, corrected, (rows, columns)),
         words.grid_caption(result, view, corrected),
         height=640,
         **axes.axes(result.tokens, rows, columns, axes.titles(result)),
     )
-    figure.add_heatmap(
-        x=list(range(len(columns))),
-        y=list(range(len(rows))),
-        z=z,
-        zmin=low,
-        zmax=high,
-        colorscale=style.SEQUENTIAL,
-        colorbar=style.color_bar(
-            style.score_name(corrected), style.score_terms(view) + style.AUTO * auto_range
-        ),
-        hoverinfo="skip",
-        name="scores",
-    )
+    x, y = (list(range(len(numbers))) for numbers in (columns, rows))
+    pairs.score_map(figure, x, y, z, view, corrected, auto_range)
     figure.add_traces(axes.empty_cells(result, found, rows, columns))
     cell = PLOT_PIXELS / max(len(rows), len(columns))
     figure.add_trace(axes.points(result, found, rows, columns, cell))

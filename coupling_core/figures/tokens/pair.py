@@ -10,6 +10,7 @@ from coupling_core.analysis.token_scores import score_positions_by_k
 from coupling_core.base.records import ROLES, View, resolve_token
 from coupling_core.base.results import TokensResult
 from coupling_core.figures import by_k, matrix_map, style
+from coupling_core.figures.spectrum import new_spectrum
 from coupling_core.figures.tokens import words
 
 MOST_LINES = 48
@@ -64,10 +65,9 @@ def score_by_k(
     require_k(result, view.k)
     token, other = (resolve_token(each, len(result.tokens)) for each in (token, other))
     raw, floor = score_positions_by_k(result, token, other, view)
-    shown = correct(raw, floor) if corrected else raw
     return by_k.draw(
-        shown,
-        np.where(np.isnan(floor), np.nan, 0.0) if corrected else floor,
+        correct(raw, floor) if corrected else raw,
+        floor,
         view,
         corrected,
         style.score_name(corrected),
@@ -97,20 +97,12 @@ def spectrum(
     if selected:
         row, column = (resolve_token(each, n) for each in selected)
         selected = row, column
-    figure = style.new_figure(
+    alt, caption = (
         words.spectrum_alt(result, view),
         words.spectrum_caption(result, len(drawn(result))),
-        height=440,
-        legend=style.BELOW | {"y": -0.2},
-        xaxis={"title": {"text": "Index k of the singular value"}, "range": [0, result.k_max + 1]},
-        yaxis={
-            "title": {"text": "Singular value s<sub>k</sub> (no unit)"},
-            "type": "log",
-            "minorloglabels": "complete",
-            "exponentformat": "power",
-        }
-        | style.GRID,
     )
+    figure = new_spectrum(alt, caption, view, 440, exponentformat="power")
+    figure.update_xaxes(range=[0, result.k_max + 1])
     for token in drawn(result):
         (shade,) = colors.sample_colorscale(list(style.DEPTH), [token / n])
         figure.add_trace(_line(result, 0, token, shade, 1.2))
@@ -118,7 +110,6 @@ def spectrum(
     for side, token, dash, part in _highlights(result, selected):
         line = _line(result, side, token, style.ACCENT, 3).update(line_dash=dash)
         figure.add_trace(line.update(name=f"token {token}, {part}", showlegend=True))
-    figure.add_vline(x=view.k, line={"color": style.INK, "width": 1, "dash": "dot"})
     return figure
 
 
