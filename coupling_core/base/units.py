@@ -20,6 +20,11 @@ def duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
 
 
+def rounded(value: float, digits: int = 3) -> str:
+    """A number with so many decimals; a zero has no sign."""
+    return f"{round(value, digits) + 0.0:.{digits}f}"
+
+
 def ordinal_place(place: int) -> str:
     """Place in a queue: next, 2nd, 3rd, 4th, ..."""
     if place == 1:

@@ -14,6 +14,7 @@ from scipy.stats import spearmanr
 
 from coupling_core.analysis.scores import Interval, mean_interval, nan_mean
 from coupling_core.analysis.statistics import LEVEL, above_p, fall
+from coupling_core.base.units import rounded
 from coupling_core.experiments.pretraining.plans import PLANS, Plan
 from coupling_core.experiments.pretraining.windows import COUNT, LENGTH, NAME, VIEW
 from coupling_core.sources import hub
@@ -107,7 +108,7 @@ def _table(runs: Runs) -> str:
         corrected, *others = (_shown(runs.interval(name, step)) for name in _INTERVALS)
         seeds = np.nanmean(runs.numbers["corrected"][:, at], axis=1)
         means = (f"{runs.mean(name)[at]:.3f}" for name in _MEANS)
-        by_seed = " / ".join(map(_number, seeds))
+        by_seed = " / ".join(map(rounded, seeds))
         lines.append(
             _row(
                 [str(step), f"{runs.losses[:, at].mean():.3f}", *means, corrected, by_seed, *others]
@@ -124,12 +125,8 @@ def _shown(found: Interval) -> str:
     if not found.n:
         return "none"
     digits = 3 if abs(found.mean) < 10 else 1
-    mean, low, high = (_number(x, digits) for x in (found.mean, found.low, found.high))
+    mean, low, high = (rounded(x, digits) for x in (found.mean, found.low, found.high))
     return f"{mean} [{low}, {high}]"
-
-
-def _number(value: float, digits: int = 3) -> str:
-    return f"{round(value, digits) + 0.0:.{digits}f}"  # 0.0 takes the sign off a zero
 
 
 def _findings(runs: Runs) -> str:

@@ -22,6 +22,7 @@ from coupling_core.analysis.statistics import (
 )
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import Measure, VisionKind
+from coupling_core.base.units import rounded
 from coupling_core.experiments.vision.rates import RateEffect, rate_effect
 from coupling_core.experiments.vision.suite import SUITE, VisionSuite
 
@@ -154,7 +155,7 @@ class VisionFindings:
 
     def _means(self, column: str) -> str:
         means = self.by_rate(column)
-        told = ", ".join(f"{_number(one.mean)} at {rate:g}" for rate, one in means.items())
+        told = ", ".join(f"{rounded(one.mean)} at {rate:g}" for rate, one in means.items())
         return f"Mean over seeds by rate: {told}"
 
     @property
@@ -181,18 +182,14 @@ def _goes(over_runs: Correlation, within: ResidualCorrelation, over_seeds: Range
     if over_runs.reason:
         return over_runs.reason
     told = (
-        f"r = {_number(over_runs.estimate, 2)} over all {over_runs.n} runs, which the rate may "
+        f"r = {rounded(over_runs.estimate, 2)} over all {over_runs.n} runs, which the rate may "
         "make by moving both. Among runs of one rate"
     )
     if within.reason:
         return f"{told}: {within.reason}"
-    told = f"{told} r = {_number(within.estimate, 2)} ({over_seeds.told})"
+    told = f"{told} r = {rounded(within.estimate, 2)} ({over_seeds.told})"
     if over_seeds.reason:
         return told
     if over_seeds.p >= LEVEL:
         return f"{told}: not beyond chance"
     return f"{told}: accuracy {'rises' if within.estimate > 0 else 'falls'} with coupling"
-
-
-def _number(value: float, digits: int = 3) -> str:
-    return f"{round(value, digits) + 0.0:.{digits}f}"
