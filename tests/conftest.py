@@ -7,9 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import annotations
 import pytest
 from hypothesis import settings
-from jaxtyping import install_import_hook
 
 # Before torch is imported: servers and browsers that tests start compete for the cores.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
@@ -18,11 +18,7 @@ if "PYTEST_XDIST_WORKER" in os.environ:  # one core a worker
 
 settings.register_profile("fuzz", max_examples=10_000, print_blob=True)  # `make fuzz`
 
-# Before anything of the package is imported, or its annotations would go unchecked. An integer is
-# a float here, as it is everywhere in Python's typing.
-install_import_hook(
-    "coupling_core", "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))"
-)
+annotations.install("coupling_core")  # before anything of it is imported
 
 
 @pytest.fixture(autouse=True)
