@@ -7,9 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import annotations
 import pytest
 from hypothesis import settings
-from jaxtyping import install_import_hook
 
 from coupling_core.sources.resolved import resolve
 
@@ -20,11 +20,7 @@ if "PYTEST_XDIST_WORKER" in os.environ:  # one core a worker
 
 settings.register_profile("fuzz", max_examples=10_000, print_blob=True)  # `make fuzz`
 
-# Before anything of the package is imported, or its annotations would go unchecked. An integer is
-# a float here, as it is everywhere in Python's typing.
-install_import_hook(
-    "coupling_core", "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))"
-)
+annotations.install("coupling_core")  # before anything of it is imported
 
 
 @pytest.fixture(autouse=True)
