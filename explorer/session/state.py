@@ -8,6 +8,7 @@ from typing import Annotated, Self
 
 from pydantic import AfterValidator
 
+from coupling_core.base.definitions import DEFINITIONS
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import (
     DEFAULT_K,
@@ -32,9 +33,14 @@ from explorer.session.link import Count, Flag, Natural, Parameter, Text, expect
 DEFAULT_PROMPT = "What is the capital of France? The capital is"
 
 Token = Annotated[int, AfterValidator(lambda token: Request("any", token=token).token)]
-_Definition = Annotated[str, AfterValidator(lambda name: View(definition=name).definition)]
 _Order = Annotated[float, AfterValidator(lambda p: View(p=p).p)]
 _Threshold = Annotated[float, expect(lambda least: 0 <= least <= 1, "a number from 0 to 1")]
+
+
+def _known(definition: str) -> str:
+    if definition not in DEFINITIONS:
+        raise InputError(f"one of {', '.join(DEFINITIONS)} is expected")
+    return definition
 
 
 @dataclass(frozen=True)
@@ -79,7 +85,7 @@ class State:
     stack: Stack | None = None
     final_norm: Annotated[FinalNorm, Parameter("norm")] = "include"
     k: Count = DEFAULT_K
-    definition: Annotated[_Definition, Parameter("def")] = "paper"
+    definition: Annotated[str, AfterValidator(_known), Parameter("def")] = "paper"
     p: _Order = 1.0
     role: Role = "A"
     blocks: Text = ""

@@ -103,9 +103,11 @@ def test_the_queue_asks_before_it_takes_a_job_on(demo: pytest.MonkeyPatch) -> No
 
 
 def test_paths_have_no_k_to_be_limited(demo: pytest.MonkeyPatch) -> None:
-    admission.require(Request(PROMPT, MINI, kind="trajectory", revision="step256"))
+    admission.require(
+        backend.resolved(Request(PROMPT, MINI, kind="trajectory", revision="step256"))
+    )
     with pytest.raises(InputError, match="at most 20"):
-        admission.require(Request(PROMPT, MINI, kind="self", revision="step256"))
+        admission.require(backend.resolved(Request(PROMPT, MINI, kind="self", revision="step256")))
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from coupling_core import InputError, Request, Store, View, measure, score_pairs
 from coupling_core.base.definitions import DEFINITIONS
 from coupling_core.engine import reference
 from coupling_core.experiments.gallery import EXAMPLES, requests, token_requests
-from coupling_core.sources.identity import identify
+from coupling_core.sources.resolved import resolve
 from coupling_core.store.archive import decode, encode, load
 from coupling_core.store.soundness import require_sound
 
@@ -57,7 +57,7 @@ def sampled(monkeypatch, sixth):
 
 def stored(request: Request):
     """A result that ships."""
-    found = Store().find(request, identify(request))
+    found = Store().find(request, resolve(request).identity)
     assert found is not None
     return found
 

@@ -19,7 +19,11 @@ check = beartype(conf=BeartypeConf(is_pep484_tower=True))
 
 def install(package: str) -> None:
     """Have a package checked that is not imported yet."""
-    jaxtyping.jaxtyped = lambda *, typechecker: lambda it: checked(it, typechecker)
+
+    def jaxtyped(*context: str, **given: Any) -> Any:
+        return whole(*context, **given) if context else lambda it: checked(it, **given)
+
+    jaxtyping.jaxtyped = jaxtyped
     jaxtyping.install_import_hook(package, "annotations.check")
 
 
