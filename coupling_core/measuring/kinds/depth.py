@@ -7,7 +7,6 @@ import numpy as np
 
 from coupling_core.base.records import Request
 from coupling_core.base.results import DepthResult, Progress
-from coupling_core.engine.hardware import algebra_device
 from coupling_core.engine.jacobians.derivative_check import checked_jacobian
 from coupling_core.engine.jacobians.trace import Trace, trace_of
 from coupling_core.engine.loading import LoadedModel
@@ -40,7 +39,7 @@ def _begin(
     traced = trace_of(reader, request.token)
     n, d = len(traced.blocks), traced.blocks[0].state.numel()
     k = kept_k(request, d)
-    pairs = Pairs(n, d, k, min(request.corner, k), algebra_device(loaded.device))
+    pairs = Pairs(n, d, k, min(request.corner, k), loaded.device)
     result = DepthResult(
         key="",
         request=canonical(request, traced.kind),
