@@ -50,7 +50,7 @@ from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.base.records import FinalNorm, Request
 from coupling_core.base.results import DepthResult, Progress
 from coupling_core.base.writing import write_whole, writing
-from coupling_core.engine.hardware import algebra_device, choose_device
+from coupling_core.engine.hardware import choose_device
 from coupling_core.engine.pairs.coupling import Pairs
 from coupling_core.engine.pairs.svd import top_svd
 from coupling_core.measuring.measure import measure
@@ -179,7 +179,7 @@ def coupling_from_hooks(
     _require_device(device, first.device)
     width = first.shape[-1]
     ks = _within(num_sing_vecs, width)
-    pairs = Pairs(len(hooks), width, max(ks), 1, algebra_device(first.device))
+    pairs = Pairs(len(hooks), width, max(ks), 1, first.device)
     report = _reporter("hooks", verbose)
     for done, (name, states) in enumerate(hooks.items(), 1):
         before, after = states[0], states[1]

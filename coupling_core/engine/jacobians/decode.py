@@ -81,6 +81,11 @@ class Reader:
         return self.run.calls[0].hidden.shape[-1]
 
     @property
+    def device(self) -> torch.device:
+        """Where the model computes."""
+        return self.run.calls[0].hidden.device
+
+    @property
     def _is_read(self) -> bool:
         return self.kind.causal and not self._why_whole
 

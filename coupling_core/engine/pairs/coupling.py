@@ -30,7 +30,7 @@ class Pairs(Numerators):
         width: d.
         k: Kmax.
         k_view: side of the stored corner of A and B.
-        device: where the products run.
+        device: where the Jacobians are from.
     """
 
     def __init__(

@@ -19,6 +19,7 @@ from torch import Tensor
 
 from coupling_core.base.definitions import sampled_definitions
 from coupling_core.base.records import Certificate
+from coupling_core.engine.hardware import algebra_device
 from coupling_core.engine.out_of_memory import Chunks
 from coupling_core.engine.pairs.products import nested, random_frames, row, sample_chance
 from coupling_core.engine.pairs.svd import SVD, top_svd
@@ -41,7 +42,7 @@ class Square(ABC):
         count: how many Jacobians will come.
         width: d.
         k: Kmax.
-        device: where the products run.
+        device: where the Jacobians are from; the products run there, if it has float64.
         at_once: bases with which a Jacobian is compared at a time.
     """
 
@@ -54,7 +55,8 @@ class Square(ABC):
         device: torch.device,
         at_once: int,
     ) -> None:
-        self.count, self.width, self.k, self.device = count, width, k, device
+        self.count, self.width, self.k = count, width, k
+        self.device = device = algebra_device(device)
         self.columns = Chunks(at_once)
         self.places: list[tuple[int, ...]] = []
         self.compared: list[int] = []  # with how many bases each Jacobian is
@@ -120,7 +122,7 @@ class Numerators(Square):
         width: d.
         k: Kmax.
         k_view: side of the stored corner of A and B.
-        device: where the products run.
+        device: where the Jacobians are from.
         group: Jacobians that become columns together.
     """
 

@@ -66,21 +66,12 @@ def couple_positions(
         told = "needs the token to fix" if token is None else "fixes no token, and one was given"
         raise InputError(f"mode {mode!r} {told}")
     fixed = None if token is None else resolve_token(token, reader.n_tokens)
-    found: Positions | None = None
+    if not 1 <= k <= reader.width:
+        raise InputError(f"K must lie in 1..{reader.width} (the model's width), and {k} came")
+    found = Positions(reader, mode, fixed, k, TOKEN_K_VIEW)
     for position, pair in pairs(reader, mode, (block, other_block), fixed, final_norm):
-        if found is None:
-            count = count_positions(reader, mode, fixed)
-            k = _checked(k, pair[0])
-            found = Positions(reader.n_tokens, count, k, TOKEN_K_VIEW, pair[0])
         found.add(position - 1, *pair)
-    assert found is not None  # the fixed token itself is always allowed
     return PositionCoupling(blocks=(block, other_block), width=found.width, **found.arrays())
-
-
-def _checked(k: int, jacobian: Float[Tensor, "d d"]) -> int:
-    if not 1 <= k <= len(jacobian):
-        raise InputError(f"K must lie in 1..{len(jacobian)} (the model's width), and {k} came")
-    return k
 
 
 def count_positions(reader: Reader, mode: str, token: int | None) -> int:
@@ -137,23 +128,26 @@ class Positions(Numerators):
     """What is known of the positions so far; NaN for one that has not come, or that has none.
 
     Args:
-        n: how many there are.
-        count: how many of them have a Jacobian.
+        reader: a model with its prompt.
+        mode: which tokens a Jacobian joins.
+        token: the fixed one, 1..n.
         k: Kmax.
         k_view: side of the corner of each matrix that is kept, where so many fit.
-        like: one of the Jacobians.
     """
 
-    def __init__(self, n: int, count: int, k: int, k_view: int, like: Float[Tensor, "d d"]) -> None:
-        view = kept_corner(n, min(k, k_view))
-        super().__init__(n, count, len(like), k, view, like.device, group=-(-n // BATCHES))
+    def __init__(self, reader: Reader, mode: str, token: int | None, k: int, k_view: int) -> None:
+        n, count = reader.n_tokens, count_positions(reader, mode, token)
+        view, group = kept_corner(n, min(k, k_view)), -(-n // BATCHES)
+        super().__init__(n, count, reader.width, k, view, reader.device, group)
         self.itself = np.zeros(n, bool)
 
     def add(self, at: int, J: Float[Tensor, "d d"], other: Float[Tensor, "d d"]) -> None:
         """Take in the Jacobians of both blocks at one position."""
         self.itself[at] = other is J
+        J = J.to(self.device)
         svd = svd_or_nothing(J, self.k)
-        self.take((at,), J, svd, svd if other is J else svd_or_nothing(other, self.k))
+        basis = svd if self.itself[at] else svd_or_nothing(other.to(self.device), self.k)
+        self.take((at,), J, svd, basis)
 
     def keep(self, at: int, columns: slice, found: Any) -> None:
         """Put what was found in its place; a Jacobian in its own basis is diag(s) to the digit."""

@@ -14,8 +14,10 @@ from torch import Tensor
 from coupling_core.analysis.scores import corrected, floor_by_k, score
 from coupling_core.base.definitions import DEFINITIONS
 from coupling_core.base.records import ROLES
+from coupling_core.engine.jacobians.decode import Reader
 from coupling_core.engine.pairs.products import nested
 from coupling_core.engine.pairs.square import Square, svd_or_nothing
+from coupling_core.engine.pairs.token_coupling import count_positions
 
 AT_ONCE = 512
 """Bases with which a Jacobian is compared at a time, so that memory stays bounded."""
@@ -25,24 +27,24 @@ class Means(Square):
     """The Jacobians so far, and the sums over their pairs; blocks and positions count from 0.
 
     Args:
-        n_blocks: L.
-        n: how many positions the prompt has.
-        count: how many Jacobians will come.
+        reader: a model with its prompt.
+        mode: which tokens a Jacobian joins.
+        token: the fixed one, 1..n.
         k: Kmax.
         k_grid: the K at which the means are kept.
-        like: one of the Jacobians.
     """
 
     def __init__(
         self,
-        n_blocks: int,
-        n: int,
-        count: int,
+        reader: Reader,
+        mode: str,
+        token: int | None,
         k: int,
         k_grid: Int[np.ndarray, " grid"],
-        like: Float[Tensor, "d d"],
     ) -> None:
-        super().__init__((n_blocks, n), count, len(like), k, like.device, AT_ONCE)
+        L, n = reader.n_blocks, reader.n_tokens
+        count = L * count_positions(reader, mode, token)
+        super().__init__((L, n), count, reader.width, k, reader.device, AT_ONCE)
         self.k_grid = k_grid
         self.definitions = tuple(DEFINITIONS)
         self.sums = np.zeros((3, len(self.definitions), len(ROLES), n, n, len(k_grid)))
@@ -51,6 +53,7 @@ class Means(Square):
 
     def add(self, block: int, position: int, J: Float[Tensor, "d d"]) -> None:
         """Take in one Jacobian."""
+        J = J.to(self.device)
         svd = svd_or_nothing(J, self.k)
         self.take((block, position), J, svd, svd)
 

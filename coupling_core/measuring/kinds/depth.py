@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 from coupling_core.base.results import DepthResult, Progress
-from coupling_core.engine.hardware import algebra_device
 from coupling_core.engine.jacobians.derivative_check import checked_jacobian
 from coupling_core.engine.jacobians.trace import Trace, trace_of
 from coupling_core.engine.loading import LoadedModel
@@ -33,7 +32,7 @@ def _begin(asked: Resolved, loaded: LoadedModel) -> tuple[Trace, Pairs, DepthRes
     traced = trace_of(reader, request.token)
     n, d = reader.n_blocks, reader.width
     k = kept_k(request, d)
-    pairs = Pairs(n, d, k, min(request.corner, k), algebra_device(loaded.device))
+    pairs = Pairs(n, d, k, min(request.corner, k), loaded.device)
     result = DepthResult(
         **about,
         token=traced.token,

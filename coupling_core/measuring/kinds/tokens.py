@@ -7,12 +7,10 @@ import numpy as np
 from coupling_core.base.records import Request, resolve_block, resolve_token
 from coupling_core.base.results import Progress, TokenMeansResult, TokenResult, TokensResult
 from coupling_core.base.results.token_means import GRID
-from coupling_core.engine.hardware import algebra_device
 from coupling_core.engine.jacobians.decode import Reader
 from coupling_core.engine.loading import LoadedModel
 from coupling_core.engine.pairs.token_coupling import (
     Positions,
-    count_positions,
     every_jacobian,
     pairs,
 )
@@ -45,28 +43,18 @@ def _pair(
     about: dict[str, Any],
     report: Report,
 ) -> TokensResult:
-    k, n = kept_k(request, about["width"]), reader.n_tokens
-    count = count_positions(reader, request.kind, fixed)
-    norm = request.final_norm == "include"
-    found: Positions | None = None
+    found = Positions(reader, request.kind, fixed, kept_k(request, reader.width), request.corner)
     so_far: TokensResult | None = None
-    for position, (J, other) in pairs(reader, request.kind, blocks, fixed, norm):
-        J, other = _to_algebra(J, other)
-        found = found or Positions(n, count, k, request.corner, J)
-        found.add(position - 1, J, other)
+    norm = request.final_norm == "include"
+    for position, pair in pairs(reader, request.kind, blocks, fixed, norm):
+        found.add(position - 1, *pair)
         done = len(found.places)
         if found.is_compared:
             arrays = found.arrays()
             so_far = TokensResult(blocks=blocks, positions_done=done, **about, **arrays)
-        report(Progress("tokens", done, count, so_far))
+        report(Progress("tokens", done, found.count, so_far))
     assert so_far is not None  # the fixed token itself is always allowed
     return so_far
-
-
-def _to_algebra(*jacobians: Any) -> tuple[Any, ...]:
-    """Where they are decomposed; one that came twice stays one."""
-    moved = {id(J): J.to(algebra_device(J.device)) for J in jacobians}
-    return tuple(moved[id(J)] for J in jacobians)
 
 
 def _means(
@@ -76,20 +64,15 @@ def _means(
     about: dict[str, Any],
     report: Report,
 ) -> TokenMeansResult:
-    k, L, n = kept_k(request, about["width"]), reader.n_blocks, reader.n_tokens
-    positions = count_positions(reader, request.kind, fixed)
+    k, L = kept_k(request, reader.width), reader.n_blocks
     grid = np.array(sorted({*(g for g in GRID if g <= k), min(request.k, k), k}))
-    norm = request.final_norm == "include"
-    found: Means | None = None
-    for block, position, jacobian in every_jacobian(
-        reader, request.kind, range(1, L + 1), fixed, norm
-    ):
-        (J,) = _to_algebra(jacobian)
-        found = found or Means(L, n, L * positions, k, grid, J)
-        found.add(block - 1, position - 1, J)
+    found = Means(reader, request.kind, fixed, k, grid)
+    positions = found.count // L
+    every = range(1, L + 1), fixed, request.final_norm == "include"
+    for block, position, jacobian in every_jacobian(reader, request.kind, *every):
+        found.add(block - 1, position - 1, jacobian)
         report(Progress("tokens", len(found.places) // L, positions))
-    assert found is not None
-    so_far = None
+    so_far: TokenMeansResult | None = None
     for done, position in enumerate(sorted({of for _, of in found.places}), 1):
         found.compare_position(position)
         so_far = TokenMeansResult(**about, **found.arrays())
