@@ -11,8 +11,6 @@ import annotations
 import pytest
 from hypothesis import settings
 
-from coupling_core.sources.resolved import resolve
-
 # Before torch is imported: servers and browsers that tests start compete for the cores.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 if "PYTEST_XDIST_WORKER" in os.environ:  # one core a worker
@@ -68,6 +66,7 @@ def one_thread() -> Iterator[None]:
 def loaded(request: pytest.FixtureRequest) -> Any:
     """The model of the file's `REQUEST`."""
     from coupling_core.engine.loading import load
+    from coupling_core.sources.resolved import resolve
 
     return load(resolve(request.module.REQUEST), "cpu")
 
