@@ -46,7 +46,7 @@ def coupling() -> None:
     )
     st.markdown(
         "Where both blocks act in one basis, *A* is diagonal and its diagonal is that of "
-        "$S_{l,K}$, the top *K* singular values $s$ of $J^l$. The matrix of *K* is a corner of "
+        "$S_{l,K}$, the top *K* singular values *s* of $J^l$. The matrix of *K* is a corner of "
         "the matrix of every larger *K*, which is why changing *K* computes nothing."
     )
 
@@ -184,15 +184,15 @@ def generalization() -> None:
     )
     st.latex(r"R^2 = 1 - \frac{\sum_i (y_i - \hat y_i)^2}{\sum_i (y_i - \bar y)^2}")
     st.markdown(
-        "**Correlations** are Pearson's *r*, of straight lines, and Spearman's $\\rho$, which is "
+        "**Correlations** are Pearson's *r*, of straight lines, and Spearman's *rho*, which is "
         "*r* of the ranks.\n\n"
         "**Within training runs** coupling is said to fall where the checkpoints after its highest "
-        "one fall so steadily as chance does not order them (Kendall's $\\tau$, exact) and the "
+        "one fall so steadily as chance does not order them (Kendall's *tau*, exact) and the "
         "same prompts score lower at the last one; no straight line describes a run where "
         "coupling against performance is curved beyond its checkpoints' scatter. A highest "
         "checkpoint before the last is not enough for either.\n\n"
         "**Without each family** the correlation is taken again. **Within families** each family's "
-        "mean is subtracted first (from the ranks for $\\rho$), "
+        "mean is subtracted first (from the ranks for *rho*), "
         "over families of two models or more:"
     )
     st.latex(
@@ -201,7 +201,7 @@ def generalization() -> None:
     st.markdown(
         "A correlation that is not seen within families may be one of families: those that are "
         "coupled more may be better for another reason.\n\n"
-        "**Given the sizes.** Parameters, depth, width and training tokens $z$, as logarithms "
+        "**Given the sizes.** Parameters, depth, width and training tokens *z*, as logarithms "
         "where they span a factor of 10, are regressed out of both, and what is left is "
         "correlated:"
     )
@@ -209,7 +209,7 @@ def generalization() -> None:
     st.markdown(
         "A size that is unknown of a model, the same for all, or follows from those before it is "
         "left out, and named. Both have their *p* and interval over whole families, too.\n\n"
-        "**By prompt** Spearman's $\\rho$ is that of coupling and length, or difficulty, over the "
+        "**By prompt** Spearman's *rho* is that of coupling and length, or difficulty, over the "
         "prompts of one model. The interval of the mean over models leaves out each prompt, for "
         "all models at once: it is about these models, and not about others."
     )
@@ -281,7 +281,7 @@ def trajectories() -> None:
     )
     st.markdown(
         "This is a line through 0, not through the state: attention reads its input through a norm "
-        "that takes its length out, so that along $x$ itself its Jacobian gives nothing. In "
+        "that takes its length out, so that along *x* itself its Jacobian gives nothing. In "
         "SmolLM2 the error of one step is about that of a state which stays where it is, which is "
         "drawn beside it."
     )
