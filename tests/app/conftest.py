@@ -49,8 +49,7 @@ def open_page(monkeypatch: pytest.MonkeyPatch) -> Open:
         settings.cache_clear()  # a test may have set some
         app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=SECONDS)
         app.query_params.update(query)
-        app.run()
-        return app if title == "Start" else app.switch_page(PAGES[title]).run()
+        return (app if title == "Start" else app.switch_page(PAGES[title])).run()
 
     return open_it
 
