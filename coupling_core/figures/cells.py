@@ -116,12 +116,16 @@ def score_lines(coupling: float, chance: float, corrected: float) -> str:
 
 def outline(x: float, y: float, side: float) -> dict[str, object]:
     """A square of the accent colour round the selected cell, as a plotly shape."""
+    looks = {"line": {"color": style.ACCENT, "width": 3}, "name": "selected"}
+    return rectangle(x, y, side, side) | looks
+
+
+def rectangle(x: float, y: float, width: float, height: float) -> dict[str, object]:
+    """A rectangle by its centre, as a plotly shape."""
     return {
         "type": "rect",
-        "x0": x - side / 2,
-        "x1": x + side / 2,
-        "y0": y - side / 2,
-        "y1": y + side / 2,
-        "line": {"color": style.ACCENT, "width": 3},
-        "name": "selected",
+        "x0": x - width / 2,
+        "x1": x + width / 2,
+        "y0": y - height / 2,
+        "y1": y + height / 2,
     }

@@ -13,7 +13,7 @@ from coupling_core.analysis.exports.depth import table as scores_table
 from coupling_core.analysis.scores import Interval, mean_off_diagonal, score_pairs
 from coupling_core.base.records import View
 from coupling_core.base.results import DepthResult
-from coupling_core.figures import pairs, style
+from coupling_core.figures import cells, pairs, style
 from coupling_core.figures.generalization import HEIGHT, SIZE, bars, upright
 from coupling_core.figures.training import SYMBOLS
 
@@ -79,7 +79,7 @@ def picture(
     x += [(c + 0.5) * step_x - 0.5 for _ in range(rows) for c in range(columns)]
     y += [(r + 0.5) * step_y - 0.5 for r in range(rows) for _ in range(columns)]
     faint = {"color": style.INK, "width": 1}
-    squares = [_square(*centre, step_x, step_y) for centre in zip(x, y, strict=True)]
+    squares = [cells.rectangle(*centre, step_x, step_y) for centre in zip(x, y, strict=True)]
     for square in squares:
         figure.add_shape(**square, line=faint)
     accent = {"color": style.ACCENT, "width": 3}
@@ -98,16 +98,6 @@ def picture(
     for number, name in enumerate(tokens[:before]):
         figure.add_annotation(x=x[number], y=y[number], text=name, showarrow=False)
     return figure.update_layout(margin={"l": 0, "r": 0, "t": 4, "b": 4})
-
-
-def _square(x: float, y: float, width: float, height: float) -> dict[str, object]:
-    return {
-        "type": "rect",
-        "x0": x - width / 2,
-        "x1": x + width / 2,
-        "y0": y - height / 2,
-        "y1": y + height / 2,
-    }
 
 
 def rate_maps(

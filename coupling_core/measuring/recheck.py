@@ -116,7 +116,7 @@ def _again(
 ) -> tuple[list[int], Mapping[str, Any], dict[str, Any]]:
     """What the model reads now, who it is, and the provenance of what it gives."""
     request = _of_that_commit(result)
-    asked = None if model else resolve(request)
+    asked = resolve(request) if model is None else None
     if asked:
         _require_here(asked.files)
     with startup.importing(asked):
