@@ -17,6 +17,8 @@ from coupling_core.base.results.tokens import FAINT
 from coupling_core.engine.jacobians.captured_calls import Call
 from coupling_core.engine.jacobians.decode import Capture, Reader, decode, with_context
 from coupling_core.engine.jacobians.derivative_check import (
+    SMALL,
+    SMALL_TOLERANCE,
     check_between,
     checked_jacobian,
     doubled,
@@ -31,10 +33,8 @@ ROWS_TIMES_TOKENS = 4096
 """Of a differentiation through the whole sequence at a time, so that memory stays bounded."""
 _ByToken = dict[int, Float[Tensor, "d d"]]
 
-TOLERANCE = 1e-5
-"""How far a faint one may be off in float32, relative to its norm."""
 UNSEEN = 1e-12
-"""The same of what float64 leaves, so that four digits of anything larger are right."""
+"""Of the largest one's norm, or the identity's: so that float64 leaves four digits of any other."""
 
 
 def self_jacobians(
@@ -152,15 +152,19 @@ def _checked(
     float64 does not resolve either is zero, as that of a token that is not seen at all.
     """
     given = (output_token, final_norm)
-    bright, faint = _parted(found)
+    bright, faint = _parted(found, FAINT)
+    small = _parted(found, SMALL)[1]
     try:
         check_between(call, number, output_token, bright, final_norm)
-        if not faint or exact_error(call, output_token, faint, final_norm) <= TOLERANCE:
+        if not small or exact_error(call, output_token, small, final_norm) <= SMALL_TOLERANCE:
             return found
         failed = None
     except ComputeError as error:
         failed = error
     with doubled(call, *given) as double:
+        if double is None and not failed and not faint:
+            note("small Jacobians in float32", "the block does not run in float64")
+            return found
         if double is None:
             raise failed or ComputeError(
                 f"block {number} hands so little from token {min(faint)} to token {output_token} "
@@ -168,20 +172,20 @@ def _checked(
             )
         J = through_all(double, *given)
         fine = {t1: J[t1 - 1] for t1 in found}
-        check_between(double, number, output_token, _parted(fine)[0], final_norm)
+        check_between(double, number, output_token, _parted(fine, FAINT)[0], final_norm)
     note("between tokens in float64", "float32 was too coarse")
     return {t1: J.to(call.hidden.dtype) for t1, J in _seen(fine).items()}
 
 
-def _parted(jacobians: _ByToken) -> tuple[_ByToken, _ByToken]:
-    """Those that differences can tell from rounding, zeros among them; and the faint ones.
+def _parted(jacobians: _ByToken, least: float) -> tuple[_ByToken, _ByToken]:
+    """Those of no less than this part of the largest, or of the identity, and zeros; the others.
 
-    Rounding in float32 leaves 1e-8 of the largest, or of the identity, in each.
+    Rounding in float32 leaves 1e-8 of either in each.
     """
     norms = _norms(jacobians)
-    least = FAINT * _scale(jacobians, norms)
-    faint = {t1: jacobians[t1] for t1, norm in norms.items() if 0 < norm < least}
-    return {t1: J for t1, J in jacobians.items() if t1 not in faint}, faint
+    limit = least * _scale(jacobians, norms)
+    below = {t1: jacobians[t1] for t1, norm in norms.items() if 0 < norm < limit}
+    return {t1: J for t1, J in jacobians.items() if t1 not in below}, below
 
 
 def _seen(jacobians: _ByToken) -> _ByToken:

@@ -54,9 +54,9 @@ class Call:
         return args, kwargs | {"hidden_states": hidden}
 
     def double(self) -> "Call":
-        """The same call with all its numbers in float64."""
+        """The same call with all that it is given in float64; its output is as exact as it was."""
         args, kwargs = _doubled(frozen(self.args)), _doubled(frozen(self.kwargs))
-        return Call(self.module, args, kwargs, self.output.double())
+        return Call(self.module, args, kwargs, self.output)
 
     def replay(self, hidden: Float[Tensor, "1 token d"]) -> Float[Tensor, "1 token d_out"]:
         """What the block gives for other states, all else as it was."""

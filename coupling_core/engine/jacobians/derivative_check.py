@@ -31,6 +31,12 @@ GRADIENT_TOLERANCE = 1e-4
 ROUNDING = 8 * torch.finfo(torch.float32).eps
 """What float32 leaves of a row of I + J, whose largest entry is 1 and may be large beside J."""
 
+SMALL = 0.02
+"""Of the norm of the identity. Of a smaller J, what float32 leaves of the entries of I + J may be
+more than `SMALL_TOLERANCE`: most ways to J add 1 and take it away again."""
+SMALL_TOLERANCE = 5e-6
+"""How far a small J may be from its block's gradients in float64, relative to its norm."""
+
 DIFFERENCE_TOLERANCE = 2e-3
 """How far J v may be off from a difference, relative to its norm: a Jacobian that is 1 % wrong must
 not pass, whether it is so all over or along a few directions."""
@@ -86,22 +92,42 @@ def _checked_jacobian(block: Block, final_norm: nn.Module | None) -> Float[Tenso
         block = replace(block, fast=False)
         jacobian = block_jacobian(block, final_norm)
         off = gradient_error(block, jacobian, final_norm)
+    refused = None
     try:
         _require_right(block, jacobian, final_norm, off)
-    except ComputeError as refused:
-        with _doubled(_of_block(block, final_norm)) as double:
-            if double is None or block.doubled is None:
-                raise
-            fine = replace(block.doubled(), fast=False)
-            try:
-                jacobian = block_jacobian(fine, final_norm)
-            except InputError:  # it rounds to float32 inside, which is not what is the matter
-                raise refused from None
-            off = gradient_error(fine, jacobian, final_norm)
-            _require_right(fine, jacobian, final_norm, off)
-        note("a Jacobian in float64", "float32 was too coarse")
-        return jacobian.to(block.state.dtype)
-    return jacobian
+    except ComputeError as error:
+        refused = error
+    if not refused and jacobian.norm() >= SMALL * len(jacobian) ** 0.5:
+        return jacobian
+    fine = _in_float64(block, final_norm, None if refused else jacobian)
+    if fine is None and refused:
+        raise refused
+    if fine is None:
+        note("a small Jacobian in float32", "its block does not run in float64")
+    return jacobian if fine is None else fine
+
+
+def _in_float64(
+    block: Block, final_norm: nn.Module | None, found: Float[Tensor, "d d"] | None
+) -> Float[Tensor, "d d"] | None:
+    """J as true float64 gives it, or as it was found where that is as good.
+
+    None where the block does not run in float64, or rounds to float32 inside.
+    """
+    with _doubled(_of_block(block, final_norm)) as double:
+        if double is None or block.doubled is None:
+            return None
+        if found is not None and _gradient_error(double, found.double()) <= SMALL_TOLERANCE:
+            return found
+        fine = replace(block.doubled(), fast=False)
+        try:
+            jacobian = block_jacobian(fine, final_norm)
+        except InputError:
+            return None
+        off = gradient_error(fine, jacobian, final_norm)
+        _require_right(fine, jacobian, final_norm, off)
+    note("a Jacobian in float64", "float32 was too coarse")
+    return jacobian.to(block.state.dtype)
 
 
 def _require_right(

@@ -131,11 +131,11 @@ def check_replay(block: Block, y: Float[Tensor, " d_out"]) -> None:
             "coupling needs blocks that keep the width of the residual stream"
         )
     error = float((y.detach() - block.output).norm() / block.output.norm())
-    if not error <= REPLAY_TOLERANCE.get(y.dtype, 0.0):
+    if not error <= REPLAY_TOLERANCE.get(block.output.dtype, 0.0):
         raise InputError(
             f"block {block.number} does not replay: its output differs by {error:.1e} (relative) "
-            f"from what the model computed in {y.dtype}; the block keeps a state of its own, "
-            "or the model is not float32 in evaluation mode"
+            f"from what the model computed in {block.output.dtype}; the block keeps a state of its "
+            "own, or the model is not float32 in evaluation mode"
         )
 
 

@@ -8,6 +8,7 @@ import os
 
 import pytest
 import torch
+from checks import relative
 
 from benchmarks import architectures, matrix
 from benchmarks.definition import Definition
@@ -53,6 +54,21 @@ def test_a_death_is_told(monkeypatch):
     monkeypatch.setattr(matrix, "multiprocessing", multiprocessing.get_context("fork"))
     (row,) = matrix.isolated(named("llama"), SCALE)
     assert (row.verdict, row.told) == ("FATAL", "the process ended with -6")
+
+
+@pytest.mark.parametrize("name", ["rwkv", "modernbert"])
+def test_a_jacobian_that_is_small_beside_the_identity_has_no_rounding_of_it(name):
+    rows = matrix.judge(named(name), 0.2)
+    assert all(row.error <= matrix.TOLERANCE for row in rows if row.verdict == "right"), rows
+    model = architectures.build(named(name), scale=0.2)
+    coarse, exact = (
+        Definition(model, architectures.inputs_of(model), dtype=dtype).jacobian(2, 5, 5)
+        for dtype in (torch.float32, torch.float64)
+    )
+    assert relative(coarse.double(), exact) > matrix.TOLERANCE  # or there is nothing to be found
+    result = measure(Request(architectures.IDS, token=5, k=4), model=model, device="cpu")
+    ways = result.provenance["ways"]
+    assert ways["a Jacobian in float64 (float32 was too coarse)"]["2"] == 1
 
 
 def test_what_is_lost_in_rounding_is_found_in_float64_or_told_as_not_seen():

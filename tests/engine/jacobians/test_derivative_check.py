@@ -1,5 +1,7 @@
 """A Jacobian that is 1 % wrong is refused, wherever it is wrong; one that is right passes."""
 
+from dataclasses import replace
+
 import pytest
 import tiny
 import torch
@@ -19,6 +21,7 @@ from coupling_core.engine.jacobians.derivative_check import (
     gradient_error,
 )
 from coupling_core.engine.jacobians.same_token import block_jacobian
+from coupling_core.engine.ways_taken import noting
 
 D = 64
 IDS = [5, 17, 42, 8, 99, 17, 3]
@@ -68,7 +71,14 @@ def test_a_right_jacobian_passes_however_large_the_states(size):
     J = block_jacobian(right)
     assert gradient_error(right, J) <= GRADIENT_TOLERANCE
     assert check_derivative(right, J) < 2e-3
-    assert torch.equal(checked_jacobian(right), J)
+    assert relative(checked_jacobian(right).double(), block_jacobian(right.doubled())) < 1e-5
+
+
+def test_a_small_jacobian_that_cannot_be_held_against_float64_is_told():
+    here = replace(block(100.0), doubled=None)
+    with noting() as notes:
+        assert torch.equal(checked_jacobian(here), block_jacobian(here))
+    assert "a small Jacobian in float32 (its block does not run in float64)" in notes.ways
 
 
 @pytest.mark.parametrize("where", WHERE)
