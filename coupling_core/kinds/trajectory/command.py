@@ -30,7 +30,7 @@ FigureName = Literal[
 ]
 
 
-def trajectory(
+def command(
     prompt: options.Prompt = None,
     image: options.Image = None,
     model: options.Model = DEFAULT_MODEL,

@@ -21,7 +21,7 @@ FigureName = Literal["grid", "mosaic", "distance", "spectrum"]
 FIRST, LAST = 1, -1
 
 
-def tokens(
+def command(
     prompt: options.Prompt = None,
     image: options.Image = None,
     mode: Annotated[

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 
 from coupling_core.analysis import trajectory
-from coupling_core.analysis.exports.trajectory import arrays
 from coupling_core.base.records import PathView
 from coupling_core.base.results import TrajectoryResult
-from coupling_core.cli.reports import common
+from coupling_core.cli import reports
 from coupling_core.cli.terminal import print_lines, print_table
+from coupling_core.kinds.trajectory.export import arrays
 
 _LEFT_OUT = ("tokens", "pca")
 
@@ -24,7 +24,7 @@ def summary(result: TrajectoryResult, view: PathView, *, stored: bool) -> dict[s
         stored: whether it came from the store.
     """
     named = {name: value for name, value in arrays(result, view).items() if name not in _LEFT_OUT}
-    return common.summary(result, stored=stored) | {
+    return reports.about(result, stored=stored) | {
         "fit": view.fit,
         "part": view.part,
         "first": view.first,
@@ -62,7 +62,7 @@ def show(
     shares = ", ".join(f"{share:.3f}" for share in explained if np.isfinite(share))
     n, kept = len(result.tokens), len(result.kept)
     print_lines(
-        *common.head(result),
+        *reports.head(result),
         f"paths       {n} tokens through {result.n_blocks} blocks, {result.final_norm_words}",
         f"mean        line-shape score {mean['line_shape']:.4f}, expodistance "
         f"{mean['expodistance']:.4g}, equidistance {mean['equidistance']:.4g}",
@@ -72,7 +72,7 @@ def show(
         "",
     )
     _show_tokens(result)
-    print_lines("", *common.foot(result, (), stored=stored, out=out))
+    print_lines("", *reports.foot(result, (), stored=stored, out=out))
 
 
 def _fitted(view: PathView) -> str:

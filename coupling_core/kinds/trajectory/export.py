@@ -67,3 +67,11 @@ def table(result: TrajectoryResult, view: PathView) -> "DataFrame":
             "last_entropy": result.entropy[-1],
         }
     )
+
+
+def row(result: TrajectoryResult, view: PathView) -> dict[str, float]:
+    """Its columns of a sweep's table: means over the tokens."""
+    return {
+        "line_shape": trajectory.mean(result.line_shape),
+        "expodistance": trajectory.mean(trajectory.expodistance(result.norms)),
+    }

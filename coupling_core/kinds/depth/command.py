@@ -10,8 +10,9 @@ import typer
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import DEFAULT_K, DEFAULT_MODEL, Request, View, parse_blocks
 from coupling_core.base.results import DepthResult
-from coupling_core.cli import files, options, prompts, reports
+from coupling_core.cli import files, options, reports
 from coupling_core.cli.terminal import ProgressBar, print_json
+from coupling_core.kinds.depth import prompts
 from coupling_core.measuring.measure import measure
 from coupling_core.sources.prompts import read_file
 from coupling_core.store.disk import Store
@@ -22,7 +23,7 @@ if TYPE_CHECKING:  # plotly is slow to import, and only files of figures need it
 FigureName = Literal["mosaic", "scores", "spectrum", "k", "scaling", "inverse-scaling"]
 
 
-def depth(
+def command(
     model: options.Model = DEFAULT_MODEL,
     prompt: options.Prompt = None,
     image: options.Image = None,
