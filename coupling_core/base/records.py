@@ -27,7 +27,7 @@ somebody's own was measured; its class follows."""
 
 DEFAULT_K = 50
 TOKEN_K_VIEW = 16
-"""Side of the corner kept between tokens: a prompt may have more of them than a model has blocks."""
+"""Side of the corner kept between tokens, of which a prompt may have more than there are blocks."""
 
 DEFAULT_THRESHOLD = 0.05
 """Edges of a layer graph below this are left out. In units of the chance-corrected score it is more

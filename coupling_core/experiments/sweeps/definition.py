@@ -177,9 +177,9 @@ class Sweep(_Table):
     title: str = ""
     models: Annotated[tuple[Models, ...], Field(min_length=1)]
     prompts: Annotated[tuple[PromptSource, ...], Field(min_length=1)]
-    kinds: Annotated[
-        tuple[Annotated[str, AfterValidator(_measured)], ...], Field(min_length=1)
-    ] = ("depth",)
+    kinds: Annotated[tuple[Annotated[str, AfterValidator(_measured)], ...], Field(min_length=1)] = (
+        "depth",
+    )
     k: Annotated[tuple[HowMany, ...], Field(min_length=1), BeforeValidator(_listed)] = (DEFAULT_K,)
     k_view: PositiveInt = 4
     token: int = -1

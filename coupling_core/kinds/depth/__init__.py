@@ -13,7 +13,5 @@ from coupling_core.base.records import View
 from coupling_core.base.results import DepthResult
 
 KINDS = (
-    KindOfResult(
-        "depth", __name__, DepthResult, View, grows=0, token="measured", in_sweeps=True
-    ),
-)  # fmt: skip
+    KindOfResult("depth", __name__, DepthResult, View, grows=0, token="measured", in_sweeps=True),
+)

@@ -15,4 +15,4 @@ KINDS = (
     KindOfResult(
         "trajectory", __name__, TrajectoryResult, PathView, grows=1, has_k=False, in_sweeps=True
     ),
-)  # fmt: skip
+)

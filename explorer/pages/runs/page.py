@@ -101,7 +101,9 @@ def _weights(request: Request) -> str:
 def _actions(entry: Entry, page: Page | None) -> None:
     obstacle = _obstacle(entry, page)
     with st.container(horizontal=True, gap="small"):
-        if st.button("Open on Depth", disabled=bool(obstacle), type="primary"):
+        if st.button(
+            f"Open on {page.title}" if page else "Open", disabled=bool(obstacle), type="primary"
+        ):
             _open(entry, page)
         st.download_button(
             "Download",

@@ -41,7 +41,7 @@ KINDS = (
     kinds.KindOfResult(
         "toy", __name__, NormsResult, AnyView, grows=1, token="measured", has_k=False
     ),
-)  # fmt: skip
+)
 
 
 def add() -> None:

@@ -1,7 +1,6 @@
 """What measures it."""
 
 import torch
-from toy import NormsResult
 
 from coupling_core.base.records import resolve_token
 from coupling_core.base.results import Progress
@@ -10,6 +9,7 @@ from coupling_core.engine.token_paths import normed, raw_states
 from coupling_core.measuring.composing import begin
 from coupling_core.measuring.measure import Report
 from coupling_core.sources.resolved import Resolved
+from toy import NormsResult
 
 
 def compose(asked: Resolved, loaded: LoadedModel, report: Report) -> NormsResult:

@@ -2,14 +2,12 @@
 
 import numpy as np
 from pandas import DataFrame
-from toy import NormsResult
 
 from coupling_core.base.records import AnyView
+from toy import NormsResult
 
 
-def arrays(
-    result: NormsResult, view: AnyView, k_view: int | None = None
-) -> dict[str, np.ndarray]:
+def arrays(result: NormsResult, view: AnyView, k_view: int | None = None) -> dict[str, np.ndarray]:
     return {"norms": result.norms, "tokens": np.array(result.tokens)}
 
 

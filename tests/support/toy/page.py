@@ -3,8 +3,6 @@
 from dataclasses import dataclass
 from functools import partial
 
-from toy import NormsResult
-
 from coupling_core.analysis.exports import frame
 from coupling_core.base.records import AnyView, Request
 from coupling_core.figures.style import new_figure
@@ -13,6 +11,7 @@ from explorer.panels.page import Page
 from explorer.panels.recipes import Recipes, call, measuring
 from explorer.panels.strip import strip
 from explorer.session.state import State
+from toy import NormsResult
 
 
 @dataclass(frozen=True)

@@ -3,11 +3,10 @@
 from pathlib import Path
 from typing import Any
 
-from toy import NormsResult
-
 from coupling_core.base.records import AnyView
 from coupling_core.cli import reports
 from coupling_core.cli.terminal import print_lines
+from toy import NormsResult
 
 
 def summary(result: NormsResult, view: AnyView, *, stored: bool) -> dict[str, Any]:
