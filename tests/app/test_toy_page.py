@@ -62,9 +62,15 @@ def test_a_link_opens_it(app, result) -> None:
     assert 'title="token 2, measured"' in chips(app)
 
 
-def test_the_list_of_runs_leads_to_it(app, result, monkeypatch) -> None:
+def test_the_list_of_runs_leads_to_it(app, result) -> None:
     app.switch_page("pages/9_Runs.py").run()
-    row = list(app.dataframe[0].value["Kind"]).index("toy")
-    assert app.dataframe[0].value["Key"][row] == result.key
-    state = contents.PAGE_OF_KIND["toy"].state().of_request(result.request, result.k_max)
-    assert state.toy_request() == result.request
+    listed = app.dataframe[0].value
+    row = list(listed["Kind"]).index("toy")
+    assert listed["Key"][row] == result.key
+    key = app.dataframe[0].proto.id.split("-", 2)[2]
+    app.session_state[key] = {"selection": {"rows": [row], "columns": [], "cells": []}}
+    app.run()
+    (there,) = [button for button in app.button if button.label == "Open on Toy"]
+    there.click().run()
+    np.testing.assert_allclose(drawn(app), result.norms, rtol=1e-6)
+    assert app.query_params["token"] == "2"

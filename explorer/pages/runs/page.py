@@ -100,10 +100,9 @@ def _weights(request: Request) -> str:
 
 def _actions(entry: Entry, page: Page | None) -> None:
     obstacle = _obstacle(entry, page)
+    there = f"Open on {page.title}" if page else "Open"
     with st.container(horizontal=True, gap="small"):
-        if st.button(
-            f"Open on {page.title}" if page else "Open", disabled=bool(obstacle), type="primary"
-        ):
+        if st.button(there, disabled=bool(obstacle), type="primary"):
             _open(entry, page)
         st.download_button(
             "Download",
