@@ -9,35 +9,29 @@ from coupling_core.analysis.ways import ways
 from coupling_core.base.kinds import kind_of
 from coupling_core.base.records import AnyView, Certificate, View
 from coupling_core.base.results import Result
+from coupling_core.cli.terminal import print_json
 
 
-def summary(result: Result, view: AnyView, *, stored: bool) -> dict[str, Any]:
-    """Every number of one view, ready for JSON.
-
-    Args:
-        result: the result.
-        view: how it is looked at: the view of its kind.
-        stored: whether it came from the store.
-
-    Raises:
-        InputError: where K or a block is not in the result.
-    """
-    return kind_of(result.request.kind).part("report").summary(result, view, stored=stored)
-
-
-def show(result: Result, view: AnyView, *, stored: bool, out: Path | None = None) -> None:
+def tell(
+    result: Result, view: AnyView, *, stored: bool, as_json: bool, out: Path | None = None
+) -> None:
     """Print one result: whose it is, its numbers in one view, and its key.
 
     Args:
         result: the result.
         view: how it is looked at: the view of its kind.
         stored: whether it came from the store.
+        as_json: print every number of the view, for machines.
         out: the file that was written.
 
     Raises:
         InputError: where K or a block is not in the result.
     """
-    kind_of(result.request.kind).part("report").show(result, view, stored=stored, out=out)
+    report = kind_of(result.request.kind).part("report")
+    if as_json:
+        print_json(report.summary(result, view, stored=stored))
+    else:
+        report.show(result, view, stored=stored, out=out)
 
 
 # ---- what is said of a result of any kind

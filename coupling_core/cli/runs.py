@@ -55,10 +55,7 @@ def show(
     view: AnyView = kind.view()
     if kind.has_k:
         view = View(min(DEFAULT_K, result.k_max) if k is None else k, definition)
-    if as_json:
-        print_json(reports.summary(result, view, stored=True))
-    else:
-        reports.show(result, view, stored=True)
+    reports.tell(result, view, stored=True, as_json=as_json)
 
 
 @app.command()

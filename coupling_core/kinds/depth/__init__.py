@@ -1,11 +1,6 @@
 """Depth-wise coupling: the blocks of a model, compared at one token.
 
-compose    what measures it
-cost       what that takes
-export     its numbers for other programs, and in a sweep
-report     what is said of it
-command    `coupling depth`
-prompts    the same of many prompts, and its means
+Of many prompts, `prompts` has the means.
 """
 
 from coupling_core.base.kinds import KindOfResult

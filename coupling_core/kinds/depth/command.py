@@ -11,7 +11,7 @@ from coupling_core.base.errors import InputError
 from coupling_core.base.records import DEFAULT_K, DEFAULT_MODEL, Request, View, parse_blocks
 from coupling_core.base.results import DepthResult
 from coupling_core.cli import files, options, reports
-from coupling_core.cli.terminal import ProgressBar, print_json
+from coupling_core.cli.terminal import ProgressBar
 from coupling_core.kinds.depth import prompts
 from coupling_core.measuring.measure import measure
 from coupling_core.sources.prompts import read_file
@@ -107,10 +107,7 @@ def command(
     if out is not None:
         draw = partial(_draw, result, view, figure, corrected)
         files.write_result(out, result, view, draw, k_view=k_view)
-    if as_json:
-        print_json(reports.summary(result, view, stored=not bar.used))
-    else:
-        reports.show(result, view, stored=not bar.used, out=out)
+    reports.tell(result, view, stored=not bar.used, as_json=as_json, out=out)
 
 
 def _draw(result: DepthResult, view: View, figure: FigureName, corrected: bool) -> "go.Figure":

@@ -1,11 +1,4 @@
-"""Coupling between the tokens of a prompt, in two blocks or on average over all pairs of blocks.
-
-compose    what measures it
-cost       what that takes
-export     its numbers for other programs, and in a sweep
-report     what is said of it
-command    `coupling tokens`
-"""
+"""Coupling between the tokens of a prompt, in two blocks or on average over all pairs of blocks."""
 
 from functools import partial
 

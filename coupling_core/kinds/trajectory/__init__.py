@@ -1,11 +1,4 @@
-"""Trajectories: the path of every token through the blocks.
-
-compose    what measures it
-cost       what that takes
-export     its numbers for other programs, and in a sweep
-report     what is said of it
-command    `coupling trajectory`
-"""
+"""Trajectories: the path of every token through the blocks."""
 
 from coupling_core.base.kinds import KindOfResult
 from coupling_core.base.records import PathView

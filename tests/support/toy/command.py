@@ -1,9 +1,8 @@
 """Its command."""
 
-from coupling_core.base.kinds import kind_of
-from coupling_core.base.records import DEFAULT_MODEL, Request
+from coupling_core.base.records import DEFAULT_MODEL, AnyView, Request
 from coupling_core.cli import options, reports
-from coupling_core.cli.terminal import ProgressBar, print_json
+from coupling_core.cli.terminal import ProgressBar
 from coupling_core.measuring.measure import measure
 from coupling_core.store.disk import Store
 
@@ -19,8 +18,4 @@ def command(
     request = Request(prompt, model=model, token=token, kind="toy")
     with ProgressBar() as bar:
         result = measure(request, Store(store), progress=bar)
-    view, stored = kind_of("toy").view(), not bar.used
-    if as_json:
-        print_json(reports.summary(result, view, stored=stored))
-    else:
-        reports.show(result, view, stored=stored)
+    reports.tell(result, AnyView(), stored=not bar.used, as_json=as_json)
