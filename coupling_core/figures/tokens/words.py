@@ -94,8 +94,8 @@ def mosaic_caption(result: TokensResult, side: int) -> str:
     """How the mosaic is read."""
     return (
         f"{_COMPARED[result.request.kind]}. Each square is the Jacobian of token t (row) in the "
-        f"leading {side} singular vectors of token t' (column): a visible diagonal on a quiet square means "
-        "that the two are coupled. Larger entries take the last colour."
+        f"leading {side} singular vectors of token t' (column): a visible diagonal on a quiet "
+        "square means that the two are coupled. Larger entries take the last colour."
     )
 
 
