@@ -171,7 +171,7 @@ def _counted(result: Result) -> Row:
 
 
 def _numbers(result: Result, sweep: Sweep) -> Iterator[Row]:
-    """The numbers of a result, at each K where it has one."""
+    """The numbers of a result, at each K where it has one; `COLUMNS` are taken of them."""
     kind = kind_of(result.request.kind)
     row = kind.part("export").row
     if not kind.has_k:

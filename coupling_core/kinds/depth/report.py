@@ -21,11 +21,6 @@ from coupling_core.cli.terminal import print_lines, print_table
 def summary(result: DepthResult, view: View, *, stored: bool) -> dict[str, Any]:
     """Every number of one view, ready for JSON.
 
-    Args:
-        result: the result.
-        view: K, definition, role and blocks.
-        stored: whether it came from the store.
-
     Raises:
         InputError: where K or a block is not in the result.
     """
@@ -45,12 +40,6 @@ def summary(result: DepthResult, view: View, *, stored: bool) -> dict[str, Any]:
 
 def show(result: DepthResult, view: View, *, stored: bool, out: Path | None = None) -> None:
     """Print one result: whose it is, its mean scores, a line a block, and its key.
-
-    Args:
-        result: the result.
-        view: K, definition, role and blocks.
-        stored: whether it came from the store.
-        out: the file that was written.
 
     Raises:
         InputError: where K or a block is not in the result.

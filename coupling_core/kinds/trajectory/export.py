@@ -70,8 +70,10 @@ def table(result: TrajectoryResult, view: PathView) -> "DataFrame":
 
 
 def row(result: TrajectoryResult, view: PathView) -> dict[str, float]:
-    """Its columns of a sweep's table: means over the tokens."""
-    return {
-        "line_shape": trajectory.mean(result.line_shape),
-        "expodistance": trajectory.mean(trajectory.expodistance(result.norms)),
+    """Means over the tokens that have the number; NaN where none has."""
+    numbers = {
+        "line_shape": result.line_shape,
+        "expodistance": trajectory.expodistance(result.norms),
+        "equidistance": trajectory.equidistance(result.step_lengths),
     }
+    return {name: trajectory.mean(values) for name, values in numbers.items()}
