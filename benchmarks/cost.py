@@ -23,7 +23,8 @@ from transformers import GPT2Config, GPT2LMHeadModel, GPTNeoXConfig, GPTNeoXForC
 
 from benchmarks import common
 from coupling_core import Request, measure
-from coupling_core.measuring.cost import COUNTED, FITTED, parts, product_rate, sort_of
+from coupling_core.base.kinds import kind_of, kinds
+from coupling_core.measuring.cost import COUNTED, FITTED, parts, product_rate
 from coupling_core.measuring.probe import Probe
 
 SHAPES = {"depth": 48, "trajectory": 24}
@@ -42,10 +43,8 @@ VOCABULARIES = (1000, 8000, 32000)
 """The first one where no state is turned into logits but the last."""
 
 SORTS: tuple[dict[str, Any], ...] = (
-    {"kind": "depth"},
-    {"kind": "trajectory"},
-    *({"kind": kind, "block": 1} for kind in ("self", "fixed-input", "fixed-output")),
-    *({"kind": kind} for kind in ("self", "fixed-input", "fixed-output")),
+    *({"kind": kind} for kind in kinds()),
+    *({"kind": name, "block": 1} for name, kind in kinds().items() if kind.means),
 )
 
 
@@ -56,7 +55,7 @@ def shapes(sort: dict[str, Any], count: int, quick: bool) -> Iterator[tuple[str,
     while count:
         d, L, n = chosen.choice(widths), chosen.choice(BLOCKS), chosen.choice(lengths)
         ids, family = tuple(range(1, n + 1)), chosen.choice(tuple(FAMILIES))
-        k = {} if sort["kind"] == "trajectory" else {"k": min(d, chosen.choice(KS))}
+        k = {"k": min(d, chosen.choice(KS))} if kind_of(sort["kind"]).has_k else {}
         tokens = {"token": 1} if sort["kind"] == "fixed-input" else {}
         request = Request(ids, **sort, **k, **tokens)
         entropies = sort["kind"] == "trajectory"
@@ -111,7 +110,7 @@ def point(family: str, request: Request, found: Probe) -> common.Results:
     _, cpu = common.timed(partial(measure, request, model=model))
     shape = {name: asdict(found)[name] for name in ("blocks", "width")}
     return {
-        "sort": sort_of(request),
+        "sort": request.sort,
         "family": family,
         **shape,
         "tokens": len(request.prompt),

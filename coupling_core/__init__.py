@@ -13,6 +13,8 @@ The rooms, from the ground up; a room imports those above it in this list, and `
     experiments     many measurements, or the training of models to be measured
     serving         several people and one machine
     cli             the command line
+    kinds           what is special to a kind of result, a folder each; the rooms above know of it
+                    by `base.kinds` alone
 
 A measurement passes through them so:
 

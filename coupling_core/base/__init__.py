@@ -2,6 +2,7 @@
 
 errors          what can go wrong, in three kinds
 definitions     every score: its name, formula, function and chance floor
+kinds           which kinds of results there are, and what is known of each
 records         what is asked for and how it is looked at, frozen
 results         what is stored of a measurement, one class a file
 images          a picture as a prompt

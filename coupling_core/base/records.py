@@ -15,6 +15,7 @@ from typing import Literal, get_args
 from coupling_core.base.definitions import DEFINITIONS
 from coupling_core.base.errors import InputError
 from coupling_core.base.images import shown
+from coupling_core.base.kinds import kind_of, kinds
 
 SCHEMA = 1
 """Version of the stored form. Every change that moves a number raises it."""
@@ -25,9 +26,8 @@ OWN = "module:"
 somebody's own was measured; its class follows."""
 
 DEFAULT_K = 50
-DEFAULT_K_VIEW = 32
 TOKEN_K_VIEW = 16
-"""Its twin between tokens, of which a prompt may have more than a model has blocks."""
+"""Side of the corner kept between tokens, of which a prompt may have more than there are blocks."""
 
 DEFAULT_THRESHOLD = 0.05
 """Edges of a layer graph below this are left out. In units of the chance-corrected score it is more
@@ -39,7 +39,6 @@ Dtype = Literal["float32", "bfloat16", "float16"]
 Quantisation = Literal["nf4", "int8"]
 Stack = Literal["encoder", "decoder"]
 TokenKind = Literal["self", "fixed-input", "fixed-output"]
-Kind = Literal["depth", TokenKind, "trajectory"]
 Fit = Literal["last", "all"]
 Part = Literal["all", "shallower", "deeper"]
 Layout = Literal["line", "circle", "spring"]
@@ -57,7 +56,6 @@ DTYPES: tuple[Dtype, ...] = get_args(Dtype)
 QUANTISATIONS: tuple[Quantisation, ...] = get_args(Quantisation)
 STACKS: tuple[Stack, ...] = get_args(Stack)
 TOKEN_KINDS: tuple[TokenKind, ...] = get_args(TokenKind)
-KINDS: tuple[Kind, ...] = get_args(Kind)
 FITS: tuple[Fit, ...] = get_args(Fit)
 PARTS: tuple[Part, ...] = get_args(Part)
 LAYOUTS: tuple[Layout, ...] = get_args(Layout)
@@ -75,9 +73,10 @@ MODEL_SUBSETS: tuple[ModelSubset, ...] = get_args(ModelSubset)
 class Request:
     """What determines a result.
 
-    Kinds: `depth` compares the blocks at one token. `self`, `fixed-input` and `fixed-output`
-    compare the tokens of a prompt: J^l_tt with J^l'_t't', J_{t1 t2} with J_{t1 t2'}, and J_{t1 t2}
-    with J_{t1' t2}. `trajectory` follows every token through the blocks.
+    Of the kinds (see `coupling_core.base.kinds`), `depth` compares the blocks at one token. `self`,
+    `fixed-input` and `fixed-output` compare the tokens of a prompt: J^l_tt with J^l'_t't',
+    J_{t1 t2} with J_{t1 t2'}, and J_{t1 t2} with J_{t1' t2}. `trajectory` follows every token
+    through the blocks.
 
     Args:
         prompt: the text, or the token ids themselves, or an image as a data URI (see
@@ -117,7 +116,7 @@ class Request:
     dtype: Dtype = "float32"
     quantize: Quantisation | None = None
     stack: Stack | None = None
-    kind: Kind = "depth"
+    kind: str = "depth"
     block: int | None = None
     other_block: int | None = None
 
@@ -161,20 +160,19 @@ class Request:
             )
 
     def _check_kind(self) -> None:
-        if self.kind not in KINDS:
-            raise InputError(f"the kind must be one of {', '.join(KINDS)}, and {self.kind!r} came")
-        if self.kind in ("self", "trajectory") and self.token != Request.token:
+        kind = kind_of(self.kind)
+        if not kind.token and self.token != Request.token:
             raise InputError(
                 f"{self.kind!r} takes all tokens of the prompt: leave out token {self.token}, or "
                 "choose a kind that has one"
             )
-        if self.kind == "trajectory" and (self.k, self.k_view) != (Request.k, Request.k_view):
-            raise InputError("paths have no singular triplets: leave out K and k-view")
+        if not kind.has_k and (self.k, self.k_view) != (Request.k, Request.k_view):
+            raise InputError(f"{self.kind!r} has no singular triplets: leave out K and k-view")
         blocks = (self.block, self.other_block)
-        if blocks != (None, None) and self.kind not in TOKEN_KINDS:
+        if blocks != (None, None) and kind.means is None:
+            others = ", ".join(name for name, one in kinds().items() if one.means)
             raise InputError(
-                f"{self.kind!r} is measured at every block: one is chosen only in "
-                f"{', '.join(TOKEN_KINDS)}"
+                f"{self.kind!r} is measured at every block: one is chosen only in {others}"
             )
         if 0 in blocks:
             raise InputError("block 0 does not exist: blocks are numbered 1..L, and -1 is the last")
@@ -196,11 +194,21 @@ class Request:
     @property
     def kind_words(self) -> str:
         """What is compared, with the blocks that are."""
-        if self.kind not in TOKEN_KINDS:
-            return self.kind
-        if self.block is None:
+        if self.is_mean:
             return f"{self.kind}, all pairs of blocks"
+        if self.block is None:
+            return self.kind
         return f"{self.kind}, blocks {self.block} and {self.other_block}"
+
+    @property
+    def is_mean(self) -> bool:
+        """Whether it is the mean over all pairs of blocks, of a kind that could be of one pair."""
+        return self.block is None and kind_of(self.kind).means is not None
+
+    @property
+    def sort(self) -> str:
+        """Name of the measurements that cost alike."""
+        return f"{self.kind} means" if self.is_mean else self.kind
 
     @property
     def k_max(self) -> int:
@@ -210,13 +218,20 @@ class Request:
     @property
     def corner(self) -> int:
         """Side of the leading corner of each coupling matrix to keep."""
-        most = TOKEN_K_VIEW if self.kind in TOKEN_KINDS else DEFAULT_K_VIEW
-        return self.k_view or min(self.k, most)
+        return self.k_view or min(self.k, kind_of(self.kind).k_view)
 
 
 @dataclass(frozen=True)
-class View:
+class AnyView:
     """How a stored result is looked at: none of this ever starts a computation.
+
+    Each kind has its own; where there is nothing to choose, it is this.
+    """
+
+
+@dataclass(frozen=True)
+class View(AnyView):
+    """How scores are looked at.
 
     Args:
         k: number of leading triplets, 1..Kmax of the result.
@@ -254,7 +269,7 @@ class View:
 
 
 @dataclass(frozen=True)
-class PathView:
+class PathView(AnyView):
     """How the paths of a trajectory are looked at in principal components.
 
     Args:
@@ -275,9 +290,6 @@ class PathView:
         for name, value, values in (("fit", self.fit, FITS), ("part", self.part, PARTS)):
             if value not in values:
                 raise InputError(f"{name} must be one of {', '.join(values)}, and {value!r} came")
-
-
-AnyView = View | PathView
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
 """The command line: `python -m coupling_core`, also installed as `coupling`.
 
-    depth      measure one prompt, or many           (options in `depth`, many in `prompts`)
-    tokens     compare the tokens of a prompt        trajectory follow them through the blocks
+    depth, tokens, trajectory    one for each folder of `coupling_core.kinds`, which has it
     graph      the blocks as a graph                 compare    two stored results
     training   one prompt over training runs         (step by step in `checkpoints`)
     models     which models are at hand
@@ -16,8 +15,8 @@
     bench      how fast and how exact the engine is here
 
     options    what the commands share of them        terminal    progress bar, tables, JSON
-    reports    what is printed, by kind of result     files       what --out writes
-    stored     stored results by what people type
+    reports    what is printed of a result            files       what --out writes
+    stored     stored results by what people type     commands    all of them together
 
 Exit status: 0 done, 2 the input is wrong, 1 the computing failed; each failure is one line on
 stderr. What takes long to import is imported where it is used, since a stored answer needs none of
@@ -34,52 +33,15 @@ import typer
 
 from coupling_core.base import logs
 from coupling_core.base.errors import ComputeError, InputError
-from coupling_core.cli.bench import bench
-from coupling_core.cli.compare import compare
-from coupling_core.cli.depth import depth
-from coupling_core.cli.doctor import doctor
-from coupling_core.cli.graph import graph
-from coupling_core.cli.health import health
-from coupling_core.cli.models import models
-from coupling_core.cli.runs import app as runs
-from coupling_core.cli.serve import serve
-from coupling_core.cli.sources import show_prompts
-from coupling_core.cli.suite import app as suite
-from coupling_core.cli.sweep import app as sweep
 from coupling_core.cli.terminal import say
-from coupling_core.cli.tokens import tokens
-from coupling_core.cli.training import training
-from coupling_core.cli.trajectory import trajectory
-from coupling_core.cli.vision import app as vision
 
-__all__ = ["app", "main"]
-
-app = typer.Typer(
-    help="Measure transformer block coupling.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-)
-app.command()(depth)
-app.command()(tokens)
-app.command()(trajectory)
-app.command()(graph)
-app.command()(compare)
-app.command()(training)
-app.command()(models)
-app.command("prompts")(show_prompts)
-app.command("app")(serve)
-app.command()(doctor)
-app.command()(health)
-app.command()(bench)
-app.add_typer(runs, name="runs")
-app.add_typer(suite, name="suite")
-app.add_typer(sweep, name="sweep")
-app.add_typer(vision, name="vision")
+__all__ = ["main"]
 
 
 def main() -> None:
     """Run the command line and leave with its exit status."""
+    from coupling_core.cli.commands import app  # which imports kinds, and they this package
+
     if isinstance(sys.stdout, TextIOWrapper):  # the name of a file may be no text
         sys.stdout.reconfigure(errors="backslashreplace")
     try:

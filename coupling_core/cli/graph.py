@@ -29,9 +29,7 @@ from coupling_core.base.records import (
     parse_blocks,
 )
 from coupling_core.base.results import DepthResult
-from coupling_core.cli import files, options
-from coupling_core.cli.reports import common
-from coupling_core.cli.reports.depth import uncertified
+from coupling_core.cli import files, options, reports
 from coupling_core.cli.terminal import ProgressBar, print_json, print_lines, print_table
 from coupling_core.measuring.measure import measure
 from coupling_core.store.disk import Store
@@ -132,7 +130,8 @@ def graph(
         print_json(_summary(drawn, result, view, corrected, stored=not bar.used))
     else:
         _show(drawn, result, view, corrected)
-        print_lines("", *common.foot(result, uncertified(result), stored=not bar.used, out=out))
+        failed = reports.uncertified(result.certificates)
+        print_lines("", *reports.foot(result, failed, stored=not bar.used, out=out))
 
 
 def _summary(
@@ -140,9 +139,9 @@ def _summary(
 ) -> dict[str, Any]:
     rows = edge_rows(drawn, score_pairs(result, view), corrected=corrected)
     return (
-        common.summary(result, stored=stored)
+        reports.about(result, stored=stored)
         | {"token": result.token}
-        | common.of_view(result, view)
+        | reports.of_view(result, view)
         | {
             "blocks": view.blocks,
             "score": "corrected" if corrected else "coupling",
@@ -162,7 +161,7 @@ def _show(drawn: "nx.Graph", result: DepthResult, view: View, corrected: bool) -
     missing = drawn.graph["pairs_without_score"]
     near = locality(result, view, corrected=corrected)
     print_lines(
-        *common.head(result),
+        *reports.head(result),
         f"token       {result.token_words(result.token)}",
         f"score       {score}, {definition_name(view)}, K = {view.k}, {result.final_norm_words}",
         f"edges       {drawn.number_of_edges()} of {drawn.graph['pairs']} pairs at "

@@ -9,7 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from coupling_core.base.errors import ComputeError, InputError
-from coupling_core.base.records import DEFAULT_K, AnyView, PathView, View
+from coupling_core.base.kinds import kind_of
+from coupling_core.base.records import DEFAULT_K, AnyView, View
 from coupling_core.base.writing import writing
 from coupling_core.cli import files, options, reports
 from coupling_core.cli.stored import resolve
@@ -50,13 +51,11 @@ def show(
     """Show one stored result."""
     shelf = Store(store)
     result = shelf.get(resolve(shelf, key))
-    view: AnyView = PathView()
-    if result.k_max:
+    kind = kind_of(result.request.kind)
+    view: AnyView = kind.view()
+    if kind.has_k:
         view = View(min(DEFAULT_K, result.k_max) if k is None else k, definition)
-    if as_json:
-        print_json(reports.summary(result, view, stored=True))
-    else:
-        reports.show(result, view, stored=True)
+    reports.tell(result, view, stored=True, as_json=as_json)
 
 
 @app.command()

@@ -36,8 +36,8 @@
 `figure.layout.meta` holds the alternative text ("alt") and the caption ("caption").
 """
 
+from coupling_core.analysis.exports import frame as scores_table
 from coupling_core.analysis.exports.compare import differences_table
-from coupling_core.analysis.exports.depth import table as scores_table
 from coupling_core.analysis.exports.graph import edges_table
 from coupling_core.figures.angles import angles
 from coupling_core.figures.by_depth import by_depth

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 from jaxtyping import UInt8
 from plotly.subplots import make_subplots
 
-from coupling_core.analysis.exports.depth import table as scores_table
+from coupling_core.analysis.exports import frame as scores_table
 from coupling_core.analysis.scores import Interval, mean_off_diagonal, score_pairs
 from coupling_core.base.records import View
 from coupling_core.base.results import DepthResult

@@ -1,7 +1,7 @@
 """The front door: a request in, a result out; and what it will cost, said before.
 
 measure         from the store, or by the composition of the request's kind
-kinds           the compositions of the stages, one a kind of result
+composing       what the composition of any kind begins with
 probe           what a model is, before any of its weights are loaded
 forecast        what is known of a measurement before it runs
 cost            how long it takes

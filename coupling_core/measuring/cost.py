@@ -17,7 +17,8 @@ from pathlib import Path
 
 import torch
 
-from coupling_core.base.records import DEFAULT_K, TOKEN_KINDS, Request
+from coupling_core.base.kinds import kind_of
+from coupling_core.base.records import DEFAULT_K, Request
 from coupling_core.engine.matrix_products import product
 from coupling_core.engine.pairs.square import CHANCE_FRAMES
 from coupling_core.engine.pairs.svd import DENSE_FRACTION
@@ -34,14 +35,8 @@ PRODUCT = 1024
 TRIES = 5
 
 
-def sort_of(request: Request) -> str:
-    """Measurements that cost alike; between tokens, the mean over all blocks is one of its own."""
-    is_mean = request.kind in TOKEN_KINDS and request.block is None
-    return f"{request.kind} means" if is_mean else request.kind
-
-
-def predict_seconds(request: Request, found: Probe, tokens: int, rate: float) -> float:
-    """Seconds of computing, the model's load apart.
+def predict_seconds(request: Request, found: Probe, tokens: int, rate: float) -> float | None:
+    """Seconds of computing, the model's load apart; None for a sort that was not fitted.
 
     Args:
         request: what is to be measured.
@@ -49,7 +44,9 @@ def predict_seconds(request: Request, found: Probe, tokens: int, rate: float) ->
         tokens: length of the prompt.
         rate: of the machine, as `product_rate` gives it.
     """
-    fitted = coefficients()[sort_of(request)]
+    fitted = coefficients().get(request.sort)
+    if fitted is None:
+        return None
     return sum(
         fitted[name] * (amount if name in COUNTED else amount / rate)
         for name, amount in parts(request, found, tokens).items()
@@ -67,7 +64,8 @@ def shorter(
     """
 
     def fits(asked: Request, n: int) -> bool:
-        return predict_seconds(asked, found, n, rate) <= longest
+        seconds = predict_seconds(asked, found, n, rate)
+        return seconds is not None and seconds <= longest
 
     if request.k > DEFAULT_K and fits(replace(request, k=DEFAULT_K), tokens):
         return {"k": DEFAULT_K}, 0
@@ -105,32 +103,21 @@ def parts(request: Request, found: Probe, tokens: int) -> dict[str, float]:
         found: what its model is; its blocks and width are known.
         tokens: length of the prompt.
     """
-    L, n, weights = found.blocks or 0, tokens, found.block_parameters
-    again = n if found.causal is False else 1  # every token's block runs over the whole prompt
-    counted = {"measurement": 1.0, "block": float(L)}
-    forward = 2.0 * n * found.parameters
-    if request.kind == "trajectory":
-        outside = max(0, found.parameters - L * weights)
-        return counted | {
-            "forward": forward * again,
-            "logits": 2.0 * n * L * outside,
-            "products": 2.0 * n * L * weights * again,
-            "step": float(n * L),
-        }
-    if request.kind == "depth":
-        return counted | {"forward": forward} | _jacobians(request, found, n, L, L, L * L, L)
-    if request.block is None:
-        blocks, pairs, rows = L, (L * n) ** 2, L * n
-    else:
-        blocks = len({request.block, request.other_block})
-        pairs, rows = n * n, n
-    # All inputs of one output come with one Jacobian.
-    differentiated = blocks if request.kind == "fixed-output" else blocks * n
-    own = _jacobians(request, found, n, differentiated, blocks * n, pairs, rows)
-    return counted | {"forward": forward * (1 + again), "step": float(n * L)} | own
+    counted = {"measurement": 1.0, "block": float(found.blocks or 0)}
+    return counted | kind_of(request.kind).part("cost").operations(request, found, tokens)
 
 
-def _jacobians(
+def forward(found: Probe, tokens: int) -> float:
+    """Operations of the model's forward pass."""
+    return 2.0 * tokens * found.parameters
+
+
+def runs_of_a_token(found: Probe, tokens: int) -> int:
+    """Tokens over which a block runs for the sake of one: unless it is causal, the whole prompt."""
+    return tokens if found.causal is False else 1
+
+
+def jacobians(
     request: Request, found: Probe, n: int, differentiated: int, count: int, pairs: int, rows: int
 ) -> dict[str, float]:
     """What Jacobians take: their making, their decompositions, and their pairs.
@@ -144,23 +131,21 @@ def _jacobians(
         pairs: products of a Jacobian with a basis, in both roles.
         rows: Jacobians that are multiplied with bases.
     """
-    d = found.width or 0
+    d, again = found.width or 0, runs_of_a_token(found, n)
     k = min(request.k_max, d)
-    again = n if found.causal is False else 1
     is_dense = (min(k + 1, d)) * DENSE_FRACTION > d
     product = 2.0 * (d * d * k + d * k * k)
-    of_depth = request.kind == "depth"
     return {
         "gradients": 2.0 * d * found.block_parameters * differentiated * again,
         "attention": 2.0 * d * d * n * differentiated,
-        "context": 0.0 if of_depth else 2.0 * d * d * (found.heads or 1) * count,
+        "context": 2.0 * d * d * (found.heads or 1) * count,
         "gram": 2.0 * d**3 * count,
         "arpack": 0.0 if is_dense else 2.0 * d * d * k * count,
         "svd": 2.0 * d**3 * count if is_dense else 0.0,
         "frames": CHANCE_FRAMES * product * count,
         "pairs": 2.0 * product * pairs,
         "entries": float(k * k * pairs),
-        "angles": float(k**3 * pairs) if of_depth else 0.0,
+        "angles": float(k**3 * pairs),
         "jacobian": float(count),
         "row": float(rows),
     }

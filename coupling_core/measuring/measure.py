@@ -9,8 +9,9 @@ from typing import Any
 
 from coupling_core.analysis.scores import require_k
 from coupling_core.base.errors import ComputeError, CouplingError, InputError
+from coupling_core.base.kinds import kind_of
 from coupling_core.base.records import Request
-from coupling_core.base.results import Progress, Result, TokenResult
+from coupling_core.base.results import Progress, Result
 from coupling_core.base.units import size
 from coupling_core.measuring import deaths, startup
 from coupling_core.sources.identity import Source, digest_now, identity_of
@@ -136,7 +137,7 @@ def find_stored(asked: Resolved, store: Store) -> Result | None:
         # A model without a final norm has one result for both conventions.
         other = store.find(replace(request, final_norm="include"), identity)
         found = other if other and not other.provenance.get("final_norm", True) else None
-    if isinstance(found, TokenResult) and found.faint and not _tells_ways_by_block(found):
+    if found and found.faint and not _tells_ways_by_block(found):
         return None
     if found is not None and found.k_max:
         require_k(found, request.k)
@@ -159,8 +160,8 @@ def _compute(
     report(Progress("loading"))
     with startup.importing(None if own else asked):
         from coupling_core.engine import hardware, loading, ways_taken
-        from coupling_core.measuring import kinds
 
+        composition = kind_of(asked.request.kind).part("compose")
     loaded = replace(own or loading.load(asked, device, report), fast=fast)
     # Even a model that is named runs what somebody put into its classes, or hooked onto it.
     foreign = "" if own else loading.own_code(loaded.model)
@@ -172,7 +173,7 @@ def _compute(
     ):
         report(Progress("tracing"))
         with ways_taken.noting() as notes:
-            result = kinds.compose(asked, loaded, report)
+            result = composition.compose(asked, loaded, report)
     cost: dict[str, Any] = {
         "derivative_error": notes.derivative_error,
         "ways": {

@@ -7,15 +7,12 @@ were fitted to measured peaks, and `tests/measuring/test_memory.py` holds them a
 from dataclasses import replace
 from typing import Any
 
-from coupling_core.base.definitions import DEFINITIONS
-from coupling_core.base.records import DEFAULT_K, TOKEN_KINDS, Request
-from coupling_core.base.results.token_means import GRID
+from coupling_core.base.kinds import kind_of
+from coupling_core.base.records import DEFAULT_K, Request
 from coupling_core.engine.hardware import choose_device
 from coupling_core.engine.jacobians.attention_heads import CHUNK
 from coupling_core.engine.loading import FLOAT32_BYTES, SPARE, within_reach
 from coupling_core.engine.pairs.square import IN_MEMORY
-from coupling_core.engine.pairs.token_coupling import kept_corner
-from coupling_core.engine.pairs.token_means import AT_ONCE
 from coupling_core.measuring.forecast import Fit, Memory, Probe
 
 LIBRARIES = 100_000_000
@@ -60,7 +57,9 @@ def estimate_memory(
         on_cpu: whether that is main memory, where Jacobians that are too large go to the disk.
     """
     block = FLOAT32_BYTES * found.block_parameters
-    work = _work(request, found, tokens, on_cpu=on_cpu)
+    work = LIBRARIES + kind_of(request.kind).part("cost").memory(
+        request, found, tokens, on_cpu=on_cpu
+    )
     if request.quantize is not None:
         inside = (found.blocks or 0) * found.block_parameters
         outside = max(0, found.parameters - inside)
@@ -105,45 +104,18 @@ def longest_prompt(
     return low
 
 
-def _work(request: Request, found: Probe, tokens: int, *, on_cpu: bool) -> int:
-    if request.kind in TOKEN_KINDS:
-        return _between_tokens(request, found, tokens, on_cpu=on_cpu)
-    L, d = found.blocks or 0, found.width or 0
-    k, view = min(request.k_max, d), min(request.corner, d)
-    jacobians = FLOAT32_BYTES * L * d * d
-    if on_cpu and jacobians > IN_MEMORY:
-        jacobians = 0
-    bases = 2 * FLOAT32_BYTES * L * d * k
-    results = 8 * L * L * (4 * k + view * view)  # diagonals and corners, and a copy of them
-    certificate = 8 * FLOAT64_BYTES * d * d  # J, its projections and their products
-    one_block = certificate + _gradients(found, tokens)
-    return LIBRARIES + jacobians + bases + results + max(_products(L, d, k), one_block)
+def in_memory(count: int, width: int, *, on_cpu: bool) -> int:
+    """Bytes of so many Jacobians; 0 where they go to the disk."""
+    size = FLOAT32_BYTES * count * width**2
+    return 0 if on_cpu and size > IN_MEMORY else size
 
 
-def _between_tokens(request: Request, found: Probe, tokens: int, *, on_cpu: bool) -> int:
-    """The same where tokens are compared: n Jacobians of each of two blocks, or of all."""
-    L, d, n = found.blocks or 0, found.width or 0, tokens
-    k, side = min(request.k_max, d), kept_corner(n, min(request.corner, d))
-    blocks = L if request.block is None else 1  # of two, the other's bases are kept alone
-    jacobians = FLOAT32_BYTES * blocks * n * d * d
-    if on_cpu and jacobians > IN_MEMORY:
-        jacobians = 0
-    bases = 2 * FLOAT32_BYTES * blocks * n * k * d
-    if request.block is None:
-        results = 2 * FLOAT64_BYTES * n * n * 3 * 2 * len(DEFINITIONS) * (len(GRID) + 1)
-        columns = min(AT_ONCE, L * n)
-    else:
-        results = 2 * n * n * (2 * 2 * FLOAT32_BYTES * k + 2 * 2 * side * side)  # and a copy
-        columns = n
-    at_once = 2 if request.kind == "fixed-output" else 0  # all inputs' Jacobians come together
-    inputs = at_once * FLOAT32_BYTES * n * d * d
-    one_block = 8 * FLOAT64_BYTES * d * d + _gradients(found, n)
-    return (
-        LIBRARIES + jacobians + bases + results + inputs + max(_products(columns, d, k), one_block)
-    )
+def one_jacobian(found: Probe, tokens: int) -> int:
+    """Of taking a Jacobian and certifying its SVD: it, its projections and their products."""
+    return 8 * FLOAT64_BYTES * (found.width or 0) ** 2 + _gradients(found, tokens)
 
 
-def _products(columns: int, d: int, k: int) -> int:
+def products(columns: int, d: int, k: int) -> int:
     """Of one Jacobian with so many bases, in both roles, and what is made of them."""
     return 2 * columns * k * (d * FLOAT32_BYTES + k * (FLOAT32_BYTES + 3 * FLOAT64_BYTES))
 

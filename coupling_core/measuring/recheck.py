@@ -121,7 +121,7 @@ def _again(
         _require_here(asked.files)
     with startup.importing(asked):
         from coupling_core.engine import hardware, loading, out_of_memory
-        from coupling_core.measuring.kinds.common import forward
+        from coupling_core.measuring.composing import forward
 
     try:
         if asked:

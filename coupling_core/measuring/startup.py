@@ -17,7 +17,7 @@ import psutil
 
 from coupling_core.sources.resolved import Resolved
 
-_ENGINE = "coupling_core.measuring.kinds"
+_ENGINE = "coupling_core.measuring.composing"
 _SHARE = 0.5
 """Of the free memory: larger weights would push themselves out of it before they are used."""
 _AT_ONCE = 2**20

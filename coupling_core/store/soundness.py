@@ -18,20 +18,10 @@ from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, TypeAdapter, 
 
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import ROLES
-from coupling_core.base.results import (
-    DepthResult,
-    Result,
-    TokenMeansResult,
-    TokenResult,
-    TokensResult,
-    TrajectoryResult,
-)
+from coupling_core.base.results import Result
 
 _STRICT = ConfigDict(strict=True)
 _Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-_FINITE = ("singular_values", "jacobian_norm", "norms", "step_lengths", "states")
-_INFINITE = ("line_shape", "windowed_line_shape")
-"""A path whose unit steps sum to nothing has an infinite line-shape score."""
 
 
 class _Provenance(BaseModel):
@@ -130,28 +120,17 @@ def _sizes(result: Result) -> dict[str, int]:
         "token": n,
         "position": n,
         "block": result.n_blocks,
-    } | {axis: len(names) for axis, names in _definitions(result).items()}
+    } | {axis: len(names) for axis, names in result.named_axes.items()}
 
 
-def _definitions(result: Result) -> dict[str, tuple[str, ...]]:
-    """The names along an axis of definitions."""
-    if isinstance(result, TokenMeansResult):
-        return {"definition": result.definitions}
-    if isinstance(result, DepthResult | TokensResult):
-        return {"sampled": result.sampled}
-    return {}
-
-
-def _require_finite(result: Result, item: Any, value: np.ndarray) -> None:
+def _require_finite(result: Any, item: Any, value: np.ndarray) -> None:
     if value.dtype.kind != "f":
         return
-    axes = item.type.dim_str.split()
-    if isinstance(result, TokenResult) and "position" in axes:  # NaN where causality forbids
+    axes, here = item.type.dim_str.split(), value
+    if "position" in axes:  # NaN where causality forbids
         here = value.compress(result.allowed, axis=axes.index("position"))
-    else:
-        here = value
-    infinite = np.isinf(value).any() and item.name not in _INFINITE
-    if infinite or (item.name in _FINITE and not np.isfinite(here).all()):
+    infinite = np.isinf(value).any() and item.name not in result.infinite
+    if infinite or (item.name in result.finite and not np.isfinite(here).all()):
         raise InputError(f"is no sound result: its {item.name} has numbers that are not finite")
 
 
@@ -164,42 +143,8 @@ def _contradiction(result: Result) -> str:
         "its matrices are larger than its triplets are many": result.k_view <= result.k_max,
         "it is not measured to its end": result.complete,
         "it names a definition twice": all(
-            len(set(names)) == len(names) for names in _definitions(result).values()
+            len(set(names)) == len(names) for names in result.named_axes.values()
         ),
     }
-    if isinstance(result, DepthResult):
-        most = result.angles.shape[-1]
-        checks |= {
-            "its token is none of the prompt": 1 <= result.token <= n,
-            "its certificates are not one a block": len(result.certificates) == blocks,
-            "its ranks lie outside 0..K": _within(result.rank, 0, result.k_max),
-            "its angles are of another K": _within(result.angle_k, 1, most),
-        }
-    if isinstance(result, TokenResult):
-        checks |= {"its token is none of the prompt": 0 <= result.token <= n}
-    if isinstance(result, TokensResult):
-        checks |= {
-            "its blocks are none of the model": _within(np.array(result.blocks), 1, blocks),
-            "its ranks lie outside 0..K": _within(result.rank, 0, result.k_max),
-            "its certificates are not one a Jacobian": _lengths(result.certificates) == [n] * 2,
-        }
-    if isinstance(result, TokenMeansResult):
-        checks |= {
-            "its means are of another K": _within(result.k_grid, 1, result.k_max),
-            "its certificates are not one a Jacobian": _lengths(result.certificates)
-            == [n] * blocks,
-        }
-    if isinstance(result, TrajectoryResult):
-        checks |= {
-            "it has not one state more than blocks": len(result.norms) == blocks + 1,
-            "it keeps states of tokens that it has not": _within(result.kept, 1, n),
-        }
-    return next((problem for problem, holds in checks.items() if not holds), "")
-
-
-def _within(values: np.ndarray, least: int, most: int) -> bool:
-    return bool(((values >= least) & (values <= most)).all())
-
-
-def _lengths(rows: tuple[tuple[Any, ...], ...]) -> list[int]:
-    return [len(row) for row in rows]
+    every = checks | dict(result.consistency())
+    return next((problem for problem, holds in every.items() if not holds), "")

@@ -7,6 +7,7 @@ import streamlit as st
 
 from coupling_core.base.errors import InputError
 from coupling_core.base.images import is_image, to_pixels
+from coupling_core.base.kinds import kind_of
 from coupling_core.base.records import DEFAULT_K, Request
 from coupling_core.base.results import Result
 from coupling_core.base.units import duration, size
@@ -16,7 +17,6 @@ from explorer.asking.queue import is_active, queue
 from explorer.asking.watch import loads, watch
 from explorer.server import admission, backend
 from explorer.server.estimate import Estimate
-from explorer.server.kinds import KINDS
 from explorer.session import chips
 from explorer.session.plain_text import sentence
 from explorer.session.session import change, device
@@ -95,7 +95,7 @@ def _prompt(request: Request) -> int | None:
     measured = request.token + n + 1 if request.token < 0 else request.token
     if not 1 <= measured <= n:
         raise InputError(f"token {request.token} does not exist: this prompt has tokens 1..{n}")
-    if becomes := KINDS[request.kind].token:
+    if becomes := kind_of(request.kind).token:
         what = f"token {measured} is {becomes}"
     else:
         measured, what = 0, "all of them are measured"

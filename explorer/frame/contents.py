@@ -1,6 +1,5 @@
 """Which pages there are; what the frame knows of one, it knows from its record."""
 
-from coupling_core.base.records import Kind
 from explorer.pages import compare, depth, layer_graph, start, trajectories
 from explorer.pages.generalization import page as generalization
 from explorer.pages.runs import page as runs
@@ -25,7 +24,7 @@ _PAGES = (
 )
 PAGES = {page.title: page for page in _PAGES}
 """Every page by its title, in the order of the navigation."""
-PAGE_OF_KIND: dict[Kind, Page] = {kind: page for page in _PAGES for kind in page.kinds}
+PAGE_OF_KIND: dict[str, Page] = {kind: page for page in _PAGES for kind in page.kinds}
 """The page that shows a result of this kind."""
 LINKS = Links(page.state for page in _PAGES)
 """What links carry."""

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from coupling_core.base.records import Kind
 from explorer.asking.picker import picker
 from explorer.session.state import State
 
@@ -26,7 +25,7 @@ class Page:
     title: str
     file: str
     state: type[State] = State
-    kinds: tuple[Kind, ...] = ()
+    kinds: tuple[str, ...] = ()
     guide: str = ""
     picker: Callable[[], None] | None = picker
     asks_k: bool = True

@@ -6,5 +6,4 @@ backend     the store, and what may be asked of it
 admission   what this app takes on
 needs       what a measurement needs, found out before it runs
 estimate    how long it will take, from what earlier ones took
-kinds       the kinds of results, as the app takes them on
 """

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.base.images import is_image
+from coupling_core.base.kinds import kind_of
 from coupling_core.base.records import Request
 from coupling_core.base.results import Result
 from coupling_core.base.settings import settings
@@ -19,7 +20,6 @@ from coupling_core.sources.resolved import Resolved, resolve
 from coupling_core.store.disk import Entry, Store
 from explorer.server import needs
 from explorer.server.estimate import Estimate
-from explorer.server.kinds import KINDS
 
 MAIN = "main"
 """The branch of the hub that is meant where none is named."""
@@ -92,7 +92,7 @@ def require(asked: Resolved) -> None:
     found = settings()
     if found.read_only:
         raise InputError("nothing is computed here: what is stored can be looked at")
-    if KINDS[request.kind].has_k and found.largest_k is not None and request.k > found.largest_k:
+    if kind_of(request.kind).has_k and found.largest_k is not None and request.k > found.largest_k:
         raise InputError(
             f"K = {request.k} is more than is measured here: at most {found.largest_k}; give that"
         )

@@ -4,12 +4,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from statistics import median
 
-from coupling_core.base.records import TOKEN_KINDS, Request
+from coupling_core.base.kinds import kind_of
+from coupling_core.base.records import Request
 from coupling_core.store.disk import Entry
-from explorer.server.kinds import KINDS
-
-MEANS = "means"
-"""Between tokens, over all pairs of blocks: every pair of tokens is then compared."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +46,8 @@ def estimate(
         for entry in entries
         if not entry.problem
         and entry.identity.get("digest") == digest
-        and _sort(entry.request) == _sort(request)
+        and entry.request is not None
+        and entry.request.sort == request.sort
     ]
     here = [entry for entry in found if not entry.read_only]
     chosen = here or found
@@ -57,7 +55,8 @@ def estimate(
         return None
     # A model that was in memory already took none.
     loads = [took for entry in chosen if (took := entry.provenance["load_seconds"])]
-    power = 2 if _sort(request) == MEANS else KINDS[request.kind].grows
+    # A mean compares each Jacobian with every other, and that takes the most.
+    power = kind_of(request.kind).grows + request.is_mean
     return Estimate(
         seconds=median(_scaled(entry, tokens, power) for entry in chosen),
         load_seconds=median(loads or [0.0]),
@@ -65,13 +64,6 @@ def estimate(
         runs=len(chosen),
         here=bool(here),
     )
-
-
-def _sort(request: Request | None) -> str:
-    """Measurements that cost alike."""
-    if request is None or request.kind not in TOKEN_KINDS:
-        return request.kind if request else "depth"
-    return MEANS if request.block is None else request.kind
 
 
 def _scaled(entry: Entry, tokens: int | None, power: int) -> float:

@@ -1,11 +1,13 @@
 """A prompt as its tokens: their texts in a row, special ones and the measured one marked."""
 
 from html import escape
+from typing import Any
 
 import streamlit as st
 
 from coupling_core.base.images import is_image
-from coupling_core.base.results import DepthResult, Result
+from coupling_core.base.kinds import kind_of
+from coupling_core.base.results import Result
 from coupling_core.sources.tokens import visible
 from explorer.server import backend
 from explorer.session.plain_text import plain
@@ -58,16 +60,15 @@ def tokens(
     st.html(_STYLE + f'<div class="tokens">{"".join(shown)}</div>')
 
 
-def of_result(result: Result) -> None:
+def of_result(result: Any) -> None:
     """Show the tokens of a result, and which of them it is of."""
     found = backend.tokens(result.request)
     same = found is not None and found.ids == tuple(result.token_ids)
     special = found.special if found and same else ()
-    if isinstance(result, DepthResult):
-        lead = "seen as" if is_image(result.request.prompt) else "then most likely"
-        tokens(result.tokens, result.token, special, result.next_tokens, lead)
-    else:
-        tokens(result.tokens, 0, special)
+    is_of_one = kind_of(result.request.kind).token == "measured"
+    measured, likely = result.token if is_of_one else 0, getattr(result, "next_tokens", ())
+    lead = "seen as" if is_image(result.request.prompt) else "then most likely"
+    tokens(result.tokens, measured, special, likely, lead)
 
 
 def pick(result: Result, token: int) -> None:

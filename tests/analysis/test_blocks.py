@@ -8,7 +8,7 @@ import tiny
 from cases import random_result
 
 from coupling_core import InputError, Request, View, compare, figures, layer_graph, measure
-from coupling_core.analysis.exports.depth import arrays as depth_arrays
+from coupling_core.analysis.exports import arrays as depth_arrays
 from coupling_core.analysis.locality import locality
 from coupling_core.analysis.scores import mean_by_k, score_by_k, score_pairs
 from coupling_core.analysis.subspaces import stored_angles

@@ -16,7 +16,7 @@ from coupling_core.analysis.scores import score_pairs
 from coupling_core.base.records import OWN, Request, View
 from coupling_core.base.results import Progress
 from coupling_core.base.units import duration, ordinal_place, size
-from coupling_core.cli import app
+from coupling_core.cli.commands import app
 from coupling_core.experiments.gallery import EXAMPLES
 from coupling_core.serving.jobs import JobStatus
 from coupling_core.store.disk import Entry, Store
@@ -100,7 +100,11 @@ def test_a_cost_is_the_median_of_what_the_model_did_cost_here() -> None:
         provenance = {"seconds": seconds, "load_seconds": 1.0, "peak_memory_bytes": int(seconds)}
         identity = {"digest": digest}
         path = Path("unused")
-        return Entry("key", path, 1, gallery, 0.0, identity=identity, provenance=provenance, **more)
+        asked = Request("text")
+        return Entry(
+            "key", path, 1, gallery, 0.0,
+            request=asked, identity=identity, provenance=provenance, **more,
+        )  # fmt: skip
 
     entries = [
         entry(2.0),

@@ -53,7 +53,12 @@ def test_a_view_out_of_range_is_refused(changes):
 
 @pytest.mark.parametrize(
     "call",
-    ["View(definition='mine')", "View(role='C')", "Request('x', final_norm='maybe')"],
+    [
+        "View(definition='mine')",
+        "View(role='C')",
+        "Request('x', final_norm='maybe')",
+        "Request('x', kind='mine')",
+    ],
 )
 def test_words_that_are_no_choice_are_refused(call):
     # In a process of its own, where annotations are not checked before the record's own test.

@@ -30,10 +30,10 @@ from coupling_core import Request, Store, measure
 from coupling_core.analysis.findings import Question, find
 from coupling_core.base.definitions import DEFINITIONS
 from coupling_core.base.errors import CouplingError, InputError
+from coupling_core.base.kinds import kinds
 from coupling_core.base.records import (
     DTYPES,
     FINAL_NORMS,
-    KINDS,
     LAYOUTS,
     MEASURES,
     METHODS,
@@ -45,7 +45,8 @@ from coupling_core.base.records import (
     SCHEMA,
     TOKEN_KINDS,
 )
-from coupling_core.cli import app, main
+from coupling_core.cli import main
+from coupling_core.cli.commands import app
 from coupling_core.experiments.gallery import EXAMPLES
 from coupling_core.experiments.sweeps import make, read, read_table, write_table
 from coupling_core.experiments.sweeps.definition import parse
@@ -538,7 +539,7 @@ def spoilt(draw: Any, whole: Any) -> Any:
     elif change == "new" and isinstance(part, dict):
         part[draw(TEXTS)] = draw(JSON)
     else:
-        words = TEXTS | st.sampled_from((*WORDS, *KINDS, "own.txt", "smollm2-135m", "aqua_rat"))
+        words = TEXTS | st.sampled_from((*WORDS, *kinds(), "own.txt", "smollm2-135m", "aqua_rat"))
         part[at] = draw(JSON | st.integers(-3, 70) if change == "value" else words)
 
 

@@ -17,8 +17,8 @@ from coupling_core.base.results import TrajectoryResult
 from coupling_core.engine.jacobians.decode import decode as captures_of
 from coupling_core.engine.jacobians.decode import read
 from coupling_core.engine.jacobians.linearised_path import linearised_errors
-from coupling_core.measuring.kinds import trajectory as measuring
-from coupling_core.measuring.kinds.trajectory import kept_tokens
+from coupling_core.kinds.trajectory import compose as measuring
+from coupling_core.kinds.trajectory.compose import kept_tokens
 from coupling_core.store.archive import decode, encode
 
 IDS = (5, 9, 2, 7, 11, 3, 8)

@@ -312,7 +312,7 @@ def test_whether_paths_become_straighter_is_told_where_it_can_be(slope, expected
 
 
 def test_the_command_trains_stops_and_goes_on(text, home, tmp_path, monkeypatch, capsys):
-    from coupling_core.cli import app
+    from coupling_core.cli.commands import app
 
     plan = replace(PLAN, name="mini-64")
     stops = iter([11, None])
@@ -351,7 +351,7 @@ def test_the_command_trains_stops_and_goes_on(text, home, tmp_path, monkeypatch,
 
 
 def test_the_command_refuses_what_it_cannot_train(capsys):
-    from coupling_core.cli import app
+    from coupling_core.cli.commands import app
 
     with pytest.raises(InputError, match="suite 'pythia-70m' has no recipe"):
         app(["suite", "train", "pythia-70m"], standalone_mode=False)

@@ -119,7 +119,7 @@ def test_a_model_that_is_out_of_reach_leaves_the_others(lay_out):
         ("k = [4, 8]", "k = [0]", "k"),
         ("k = [4, 8]", "k = []", "k"),
         ("k = [4, 8]", "k = [4, 7]\nkinds = ['self']", "K = 4 is not kept of 'self'"),
-        ("k = [4, 8]", "kinds = ['sideways']", "kinds 1"),
+        ("k = [4, 8]", "kinds = ['sideways']", "kinds 1: expected one of depth, self"),
         ("k = [4, 8]", "kind = ['depth']", "kind: Extra inputs are not permitted"),
         ("k = [4, 8]", "definition = 'mine'", "definition: expected one of paper, released"),
         ("k = [4, 8]", "timeout = 0", "timeout"),

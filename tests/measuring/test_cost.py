@@ -15,7 +15,6 @@ from coupling_core.measuring.cost import (
     predict_seconds,
     product_rate,
     shorter,
-    sort_of,
 )
 from coupling_core.measuring.probe import Probe
 
@@ -29,16 +28,16 @@ COMMITTED = json.loads(
 )["results"]
 
 
-@pytest.mark.parametrize("sort", benchmark.SORTS, ids=lambda sort: sort_of(Request("-", **sort)))
+@pytest.mark.parametrize("sort", benchmark.SORTS, ids=lambda sort: Request("-", **sort).sort)
 def test_every_sort_has_all_its_coefficients(sort):
     request = Request("-", **sort)
-    fitted = coefficients()[sort_of(request)]
+    fitted = coefficients()[request.sort]
     assert list(fitted) == list(parts(request, SMALL, 10))
     assert min(fitted.values()) >= 0
     assert max(fitted.values()) > 0
 
 
-@pytest.mark.parametrize("sort", benchmark.SORTS, ids=lambda sort: sort_of(Request("-", **sort)))
+@pytest.mark.parametrize("sort", benchmark.SORTS, ids=lambda sort: Request("-", **sort).sort)
 def test_more_takes_longer(sort):
     request = Request("-", **sort)
     once = predict_seconds(request, SMALL, 10, RATE)

@@ -12,7 +12,7 @@ import pytest
 import tiny
 
 from coupling_core import Request
-from coupling_core.measuring import kinds, startup
+from coupling_core.measuring import composing, startup
 from coupling_core.sources.resolved import resolve
 
 MEASURES = """
@@ -63,7 +63,7 @@ def test_what_a_fresh_process_imported_is_not_collected_again(folder):
 
 
 def test_a_process_that_has_imported_it_goes_on_collecting(folder):
-    assert kinds.__name__ in sys.modules
+    assert composing.__name__ in sys.modules
     before = gc.get_freeze_count()
     with startup.importing(resolve(Request("a", model=str(folder)))):
         assert gc.isenabled()

@@ -12,7 +12,7 @@ import pytest
 from cases import content, random_result
 
 from coupling_core.base.errors import ComputeError, InputError
-from coupling_core.cli import app
+from coupling_core.cli.commands import app
 from coupling_core.store import packs
 from coupling_core.store.archive import encode
 from coupling_core.store.disk import Store

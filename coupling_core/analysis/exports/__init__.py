@@ -1,27 +1,24 @@
 """A result's numbers in the forms that other programs read: NumPy archives and CSV.
 
-    depth, tokens, trajectory    by kind of result: `arrays` by name, and the `table` of them
-    forms                        those as the contents of files
+    forms                       both as the contents of files
+    compare, graph, training    of what is no one result
 
-A new kind is one more line of `_BY_KIND`.
+Those of a result are in the folder of its kind.
 """
 
-from types import ModuleType
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coupling_core.analysis.exports import depth, tokens, trajectory
 from coupling_core.analysis.exports.forms import to_csv, to_npz
-from coupling_core.base.records import TOKEN_KINDS, AnyView, Kind
+from coupling_core.base.kinds import kind_of
+from coupling_core.base.records import AnyView
 from coupling_core.base.results import Result
 
-__all__ = ["arrays", "table", "to_csv", "to_npz"]
+if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need it
+    from pandas import DataFrame
 
-_BY_KIND: dict[Kind, ModuleType] = {
-    "depth": depth,
-    "trajectory": trajectory,
-    **dict.fromkeys(TOKEN_KINDS, tokens),
-}
+__all__ = ["arrays", "frame", "table", "to_csv", "to_npz"]
 
 
 def arrays(result: Result, view: AnyView, k_view: int | None = None) -> dict[str, np.ndarray]:
@@ -35,13 +32,18 @@ def arrays(result: Result, view: AnyView, k_view: int | None = None) -> dict[str
     Raises:
         InputError: where K or a block is not in the result.
     """
-    return _BY_KIND[result.request.kind].arrays(result, view, k_view)
+    return kind_of(result.request.kind).part("export").arrays(result, view, k_view)
 
 
-def table(result: Result, view: AnyView) -> bytes:
-    """What a result says in one view, as CSV.
+def frame(result: Result, view: AnyView) -> "DataFrame":
+    """What a result says in one view, as a table.
 
     Raises:
         InputError: where K or a block is not in the result.
     """
-    return to_csv(_BY_KIND[result.request.kind].table(result, view))
+    return kind_of(result.request.kind).part("export").table(result, view)
+
+
+def table(result: Result, view: AnyView) -> bytes:
+    """The same as CSV."""
+    return to_csv(frame(result, view))

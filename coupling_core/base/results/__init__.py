@@ -7,13 +7,12 @@
     trajectory     the path of every token through the blocks
     progress       where a running measurement stands, with the result so far
 
-A new kind of result is a class here, a composition in `measuring.kinds`, its numbers in
-`analysis.exports`, its words in `cli.reports`, and a page in `explorer.frame.shell.PAGE_OF_KIND`
-with a recipe in `explorer.panels.recipes`; the archive, the store, the queue and the list of runs
-know only `Result`.
+A class is here if more than its own kind's folder needs it, such as figures. The archive, the
+store, the queue and the list of runs know only `Result`.
 """
 
-from coupling_core.base.records import TOKEN_KINDS, Kind, Request
+from coupling_core.base.kinds import kind_of
+from coupling_core.base.records import Request
 from coupling_core.base.results.base import Result, Sizes
 from coupling_core.base.results.depth import DepthResult
 from coupling_core.base.results.progress import Progress
@@ -34,13 +33,8 @@ __all__ = [
     "result_type",
 ]
 
-_BY_KIND: dict[Kind, type[Result]] = {
-    kind: of for of in (DepthResult, TokensResult, TrajectoryResult) for kind in of.kinds
-}
-
 
 def result_type(request: Request) -> type[Result]:
     """The class of a request's result; the archive reads by it."""
-    if request.kind in TOKEN_KINDS and request.block is None:
-        return TokenMeansResult
-    return _BY_KIND[request.kind]
+    kind = kind_of(request.kind)
+    return kind.means if kind.means and request.is_mean else kind.result

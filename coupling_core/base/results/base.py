@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from jaxtyping import Int
 
-from coupling_core.base.records import Certificate, Kind, Request
+from coupling_core.base.records import Certificate, Request
 
 
 @dataclass(frozen=True)
@@ -42,8 +42,10 @@ class Result(ABC):
         provenance: library versions, device, seconds, ...; never part of the key.
     """
 
-    kinds: ClassVar[tuple[Kind, ...]]
-    """The kinds of requests that it answers."""
+    finite: ClassVar[tuple[str, ...]] = ()
+    """Arrays whose every number is finite."""
+    infinite: ClassVar[tuple[str, ...]] = ()
+    """Arrays that may hold infinity; of all others, a number is at worst NaN."""
 
     key: str
     request: Request
@@ -80,6 +82,20 @@ class Result(ABC):
     def each_certificate(cls, fields: Mapping[str, Any]) -> Iterator[Certificate]:
         """The certificates among the fields of a header; none where nothing is decomposed."""
         yield from ()
+
+    @property
+    def named_axes(self) -> Mapping[str, tuple[str, ...]]:
+        """The names along those axes of its arrays that have some."""
+        return {}
+
+    @property
+    def faint(self) -> bool:
+        """Whether float32 may hold rounding alone in part of it."""
+        return False
+
+    def consistency(self) -> Mapping[str, bool]:
+        """What a result of its kind can contradict itself in, as sentences; whether it does not."""
+        return {}
 
     @property
     def sizes(self) -> Sizes:
@@ -138,3 +154,8 @@ class Result(ABC):
     def token_words(self, token: int) -> str:
         """Which token (1..n) that is: its number, and its text."""
         return f"{token} of {len(self.tokens)}, {self.tokens[token - 1]!r}"
+
+
+def within(values: np.ndarray, least: int, most: int) -> bool:
+    """Whether all of them lie in least..most."""
+    return bool(((values >= least) & (values <= most)).all())

@@ -9,7 +9,7 @@ from jaxtyping import Float, Int
 
 from coupling_core.base.definitions import UNNAMED_SAMPLED
 from coupling_core.base.records import ROLES, Certificate, Role, resolve_block
-from coupling_core.base.results.base import Result, Sizes
+from coupling_core.base.results.base import Result, Sizes, within
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +57,7 @@ class DepthResult(Result):
     certificates: tuple[Certificate, ...]
     next_tokens: tuple[tuple[str, float], ...] = ()
 
-    kinds = ("depth",)
+    finite = ("singular_values", "jacobian_norm")
 
     @classmethod
     def sizes_of(cls, fields: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]) -> Sizes:
@@ -89,6 +89,20 @@ class DepthResult(Result):
     def each_certificate(cls, fields: Mapping[str, Any]) -> Iterator[Certificate]:
         """One a block."""
         yield from fields["certificates"]
+
+    @property
+    def named_axes(self) -> Mapping[str, tuple[str, ...]]:
+        """The sampled definitions."""
+        return {"sampled": self.sampled}
+
+    def consistency(self) -> Mapping[str, bool]:
+        """What it could contradict itself in."""
+        return {
+            "its token is none of the prompt": 1 <= self.token <= len(self.tokens),
+            "its certificates are not one a block": len(self.certificates) == self.n_blocks,
+            "its ranks lie outside 0..K": within(self.rank, 0, self.k_max),
+            "its angles are of another K": within(self.angle_k, 1, self.angles.shape[-1]),
+        }
 
     def matrix(
         self, block: int, basis: int, role: Role = "A"

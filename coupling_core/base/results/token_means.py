@@ -9,7 +9,7 @@ from jaxtyping import Float, Int
 
 from coupling_core.base.definitions import UNNAMED
 from coupling_core.base.records import Certificate
-from coupling_core.base.results.base import Sizes
+from coupling_core.base.results.base import Sizes, within
 from coupling_core.base.results.tokens import TokenResult
 
 GRID = (1, 2, 3, 5, 7, 10, 15, 20, 25, 30, 40, 50)
@@ -79,3 +79,17 @@ class TokenMeansResult(TokenResult):
         """One a Jacobian."""
         for of_block in fields["certificates"]:
             yield from filter(None, of_block)
+
+    @property
+    def named_axes(self) -> Mapping[str, tuple[str, ...]]:
+        """The definitions."""
+        return {"definition": self.definitions}
+
+    def consistency(self) -> Mapping[str, bool]:
+        """What it could contradict itself in."""
+        n = len(self.tokens)
+        return dict(super().consistency()) | {
+            "its means are of another K": within(self.k_grid, 1, self.k_max),
+            "its certificates are not one a Jacobian": [len(c) for c in self.certificates]
+            == [n] * self.block_count,
+        }

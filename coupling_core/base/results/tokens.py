@@ -8,8 +8,8 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from coupling_core.base.definitions import UNNAMED_SAMPLED
-from coupling_core.base.records import ROLES, TOKEN_KINDS, Certificate, Role, resolve_token
-from coupling_core.base.results.base import Result, Sizes
+from coupling_core.base.records import ROLES, Certificate, Role, resolve_token
+from coupling_core.base.results.base import Result, Sizes, within
 
 FAINT = 1e-4
 """Below this part of the largest Jacobian's norm, or the identity's, J between tokens is faint."""
@@ -78,7 +78,7 @@ class TokenResult(Result):
     block_count: int
     singular_values: Float[np.ndarray, "side position k"]
 
-    kinds = TOKEN_KINDS
+    finite = ("singular_values", "jacobian_norm")
 
     @property
     def allowed(self) -> Bool[np.ndarray, " position"]:
@@ -103,6 +103,10 @@ class TokenResult(Result):
         norms = np.linalg.norm(self.singular_values, axis=-1)
         largest = np.nanmax(norms, axis=-1, keepdims=True, initial=self.width**0.5)
         return bool(((norms > 0) & (norms < FAINT * largest)).any())
+
+    def consistency(self) -> Mapping[str, bool]:
+        """What it could contradict itself in."""
+        return {"its token is none of the prompt": 0 <= self.token <= len(self.tokens)}
 
     @property
     def fixed_words(self) -> str:
@@ -161,6 +165,21 @@ class TokensResult(PositionCoupling, TokenResult):
         distinct = 1 if len(set(fields["blocks"])) == 1 else 2
         for side in fields["certificates"][:distinct]:
             yield from filter(None, side)
+
+    @property
+    def named_axes(self) -> Mapping[str, tuple[str, ...]]:
+        """The sampled definitions."""
+        return {"sampled": self.sampled}
+
+    def consistency(self) -> Mapping[str, bool]:
+        """What it could contradict itself in."""
+        n = len(self.tokens)
+        return dict(super().consistency()) | {
+            "its blocks are none of the model": within(np.array(self.blocks), 1, self.n_blocks),
+            "its ranks lie outside 0..K": within(self.rank, 0, self.k_max),
+            "its certificates are not one a Jacobian": [len(c) for c in self.certificates]
+            == [n] * 2,
+        }
 
     def matrix(
         self, token: int, other: int, role: Role = "A"

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from coupling_core.base.results.base import Result, Sizes
+from coupling_core.base.results.base import Result, Sizes, within
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +43,8 @@ class TrajectoryResult(Result):
     states: Float[np.ndarray, "state kept d"]
     kept: Int[np.ndarray, " kept"]
 
-    kinds = ("trajectory",)
+    finite = ("norms", "step_lengths", "states")
+    infinite = ("line_shape", "windowed_line_shape")  # of unit steps that sum to nothing
 
     @classmethod
     def sizes_of(cls, fields: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]) -> Sizes:
@@ -59,3 +60,10 @@ class TrajectoryResult(Result):
     def measured(self) -> str:
         """That all tokens were measured."""
         return f"along the paths of {len(self.tokens)} tokens"
+
+    def consistency(self) -> Mapping[str, bool]:
+        """What it could contradict itself in."""
+        return {
+            "it has not one state more than blocks": len(self.norms) == self.n_blocks + 1,
+            "it keeps states of tokens that it has not": within(self.kept, 1, len(self.tokens)),
+        }

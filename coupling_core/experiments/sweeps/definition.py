@@ -36,12 +36,11 @@ from pydantic import (
 from coupling_core.analysis.scores import k_of
 from coupling_core.base.definitions import DEFINITIONS
 from coupling_core.base.errors import InputError
+from coupling_core.base.kinds import kind_of, kinds
 from coupling_core.base.records import (
     DEFAULT_K,
-    TOKEN_KINDS,
     Dtype,
     FinalNorm,
-    Kind,
     Quantisation,
     Role,
     Stack,
@@ -59,6 +58,13 @@ def _known(definition: str) -> str:
     if definition not in DEFINITIONS:
         raise ValueError(f"expected one of {', '.join(DEFINITIONS)}")
     return definition
+
+
+def _measured(kind: str) -> str:
+    offered = [name for name, one in kinds().items() if one.in_sweeps]
+    if kind not in offered:
+        raise ValueError(f"expected one of {', '.join(offered)}")
+    return kind
 
 
 HowMany = PositiveInt | Annotated[float, Field(gt=0, lt=1)]
@@ -171,7 +177,9 @@ class Sweep(_Table):
     title: str = ""
     models: Annotated[tuple[Models, ...], Field(min_length=1)]
     prompts: Annotated[tuple[PromptSource, ...], Field(min_length=1)]
-    kinds: Annotated[tuple[Kind, ...], Field(min_length=1)] = ("depth",)
+    kinds: Annotated[tuple[Annotated[str, AfterValidator(_measured)], ...], Field(min_length=1)] = (
+        "depth",
+    )
     k: Annotated[tuple[HowMany, ...], Field(min_length=1), BeforeValidator(_listed)] = (DEFAULT_K,)
     k_view: PositiveInt = 4
     token: int = -1
@@ -184,7 +192,7 @@ class Sweep(_Table):
 
     @model_validator(mode="after")
     def _measurable(self) -> "Sweep":
-        between_tokens = [kind for kind in self.kinds if kind in TOKEN_KINDS]
+        between_tokens = [kind for kind in self.kinds if kind_of(kind).means]
         lost = [k for k in self.k if k not in GRID and k != max(self.k)]
         if between_tokens and lost:
             raise ValueError(

@@ -10,7 +10,8 @@ from typing import Any
 
 from coupling_core.base.errors import ComputeError
 from coupling_core.base.images import is_image
-from coupling_core.base.records import DEFAULT_K, Kind, Request
+from coupling_core.base.kinds import kind_of
+from coupling_core.base.records import DEFAULT_K, Request
 from coupling_core.experiments.sweeps.definition import Models, Sweep
 from coupling_core.sources.catalogue import CatalogueModel, catalogue
 from coupling_core.sources.prompts import Origin, Prompt, load
@@ -134,14 +135,12 @@ class Plan:
                 for kind in self.sweep.kinds:
                     yield Item(number, prompt, self.request(number, prompt, kind))
 
-    def request(self, weights: int, prompt: int, kind: Kind) -> Request:
+    def request(self, weights: int, prompt: int, kind: str) -> Request:
         """What one measurement asks for."""
         sweep, named = self.sweep, self.weights[weights].request
         k = max(sweep.every_k(self.weights[weights].width))
-        sized = (
-            {} if kind == "trajectory" else {"k": k, "k_view": min(sweep.k_view, max(k, DEFAULT_K))}
-        )
-        one_token = kind not in ("self", "trajectory")
+        asked = kind_of(kind)
+        sized = {"k": k, "k_view": min(sweep.k_view, max(k, DEFAULT_K))} if asked.has_k else {}
         return Request(
             self.prompts[prompt].text,
             model=named.model,
@@ -150,7 +149,7 @@ class Plan:
             dtype=named.dtype,
             quantize=named.quantize,
             stack=named.stack,
-            token=sweep.token if one_token else Request.token,
+            token=sweep.token if asked.token else Request.token,
             final_norm=sweep.final_norm,
             kind=kind,
             **sized,

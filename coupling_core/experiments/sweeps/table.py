@@ -7,18 +7,14 @@ known is left empty. Rows are in the order of the sweep, so that two runs give t
 from collections.abc import Iterator
 from io import StringIO
 from pathlib import Path
-from typing import cast
 
 import numpy as np
 import pandas as pd
 
-from coupling_core.analysis import trajectory
-from coupling_core.analysis.scores import means, nan_mean, score_pairs
-from coupling_core.analysis.token_scores import score_positions
 from coupling_core.base.errors import ComputeError, InputError
-from coupling_core.base.records import TOKEN_KINDS, View
-from coupling_core.base.results import DepthResult, PositionCoupling, Result, TrajectoryResult
-from coupling_core.base.results.token_means import TokenMeansResult
+from coupling_core.base.kinds import kind_of, kinds
+from coupling_core.base.records import View
+from coupling_core.base.results import Result
 from coupling_core.base.writing import write_whole, writing
 from coupling_core.experiments.sweeps.definition import Sweep
 from coupling_core.experiments.sweeps.plan import Item, Plan, Weights, published
@@ -36,7 +32,6 @@ COLUMNS = (
 _DIGITS = "%.6g"
 
 Row = dict[str, object]
-_NONE: Row = dict.fromkeys(("coupling", "chance", "corrected", "alignment"), np.nan)
 
 
 def make_table(plan: Plan, store: Store) -> tuple[pd.DataFrame, list[str]]:
@@ -105,7 +100,8 @@ def read_table(path: Path) -> pd.DataFrame:
     except ValueError as error:
         raise InputError(f"the table {path} has a text where a number belongs: {error}") from error
     table = table.replace([np.inf, -np.inf], np.nan)
-    scored, counted = table["kind"] != "trajectory", table[["k", "width"]]
+    without_k = [name for name, kind in kinds().items() if not kind.has_k]
+    scored, counted = ~table["kind"].isin(without_k), table[["k", "width"]]
     if not ((counted >= 1) & (counted % 1 == 0))[scored].all(axis=None):
         raise InputError(f"the table {path} has a K or a width that is no whole number from 1")
     flags = table["trained"].astype(str)
@@ -175,36 +171,14 @@ def _counted(result: Result) -> Row:
 
 
 def _numbers(result: Result, sweep: Sweep) -> Iterator[Row]:
-    """The numbers of a result, at each K where it has one."""
-    if isinstance(result, TrajectoryResult):
-        line, growth = (
-            trajectory.mean(values)
-            for values in (result.line_shape, trajectory.expodistance(result.norms))
-        )
-        yield _NONE | {"k": np.nan, "line_shape": line, "expodistance": growth}
+    """The numbers of a result, at each K where it has one; `COLUMNS` are taken of them."""
+    kind = kind_of(result.request.kind)
+    row = kind.part("export").row
+    if not kind.has_k:
+        yield row(result, kind.view())
         return
-    scored = _of_tokens if result.request.kind in TOKEN_KINDS else _of_blocks
     for k in sweep.every_k(result.width):
         if k <= result.k_max:
-            found = scored(result, View(k, sweep.definition, role=sweep.role))
-            aligned = scored(result, View(k, "alignment", role=sweep.role))
-            yield found | {
-                "k": k,
-                "alignment": aligned["coupling"],
-                "line_shape": np.nan,
-                "expodistance": np.nan,
-            }
-
-
-def _of_blocks(result: Result, view: View) -> Row:
-    return dict(means(score_pairs(cast(DepthResult, result), view)))
-
-
-def _of_tokens(result: Result, view: View) -> Row:
-    found = score_positions(cast(PositionCoupling | TokenMeansResult, result), view)
-    counted = ~(np.isnan(found.coupling) | found.itself)
-    raw, floor = (
-        float(nan_mean(np.where(counted, values, np.nan).reshape(1, -1), 1)[0])
-        for values in (found.coupling, found.chance)
-    )
-    return {"coupling": raw, "chance": floor, "corrected": found.mean}
+            found = row(result, View(k, sweep.definition, role=sweep.role))
+            aligned = row(result, View(k, "alignment", role=sweep.role))
+            yield found | {"k": k, "alignment": aligned["coupling"]}

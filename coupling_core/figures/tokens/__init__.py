@@ -11,7 +11,7 @@
 `layout.meta` is that of the other figures.
 """
 
-from coupling_core.analysis.exports.tokens import table as grid_table
+from coupling_core.analysis.exports import frame as grid_table
 from coupling_core.figures.pair import matrix, matrix_table, score_by_k, score_by_k_table
 from coupling_core.figures.tokens.axes import MOST_SHOWN
 from coupling_core.figures.tokens.distance import distance

@@ -7,14 +7,14 @@ from coupling_core.analysis.token_scores import (
     PositionScores,
     score_positions,
 )
-from coupling_core.base.records import TokenKind, View
+from coupling_core.base.records import View
 from coupling_core.base.results import TokenMeansResult, TokensResult
 from coupling_core.figures import style
 from coupling_core.figures.words import leading, spectrum_words, subject, zero_words
 
 Compared = TokensResult | TokenMeansResult
 
-_COMPARED: dict[TokenKind, str] = {
+_COMPARED = {
     "self": "A token's Jacobian joins it with itself",
     "fixed-input": "A token's Jacobian joins the fixed input with it as the output",
     "fixed-output": "A token's Jacobian joins it as the input with the fixed output",
@@ -74,16 +74,9 @@ def grid_caption(result: Compared, view: View, is_corrected: bool) -> str:
         else ""
     )
     return (
-        f"{_COMPARED[_mode(result)]}. How well the top {view.k} singular vectors of token t' "
+        f"{_COMPARED[result.request.kind]}. How well the top {view.k} singular vectors of token t' "
         f"(column) diagonalise the Jacobian of token t (row): 1 is coupled, {zero}.{mean}{itself}"
     )
-
-
-def _mode(result: Compared) -> TokenKind:
-    kind = result.request.kind
-    assert kind != "depth"
-    assert kind != "trajectory"
-    return kind
 
 
 def mosaic_alt(
@@ -100,9 +93,9 @@ def mosaic_alt(
 def mosaic_caption(result: TokensResult, side: int) -> str:
     """How the mosaic is read."""
     return (
-        f"{_COMPARED[_mode(result)]}. Each square is the Jacobian of token t (row) in the leading "
-        f"{side} singular vectors of token t' (column): a visible diagonal on a quiet square means "
-        "that the two are coupled. Larger entries take the last colour."
+        f"{_COMPARED[result.request.kind]}. Each square is the Jacobian of token t (row) in the "
+        f"leading {side} singular vectors of token t' (column): a visible diagonal on a quiet "
+        "square means that the two are coupled. Larger entries take the last colour."
     )
 
 

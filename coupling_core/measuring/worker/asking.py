@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from coupling_core.base.errors import ComputeError
+from coupling_core.base.kinds import FOLDERS
 from coupling_core.base.records import Request
 from coupling_core.base.results import Progress, Result
 from coupling_core.measuring import deaths
@@ -18,7 +19,7 @@ from coupling_core.sources import hub
 from coupling_core.sources.resolved import resolve
 from coupling_core.store.disk import Store
 
-ENGINE = ("coupling_core.measuring.kinds", "coupling_core.measuring.cost")
+ENGINE = tuple(f"{folder}.{part}" for folder in FOLDERS for part in ("compose", "cost"))
 """What a worker imports before it runs anything: torch, and all of ours that needs it."""
 
 GRACE = 10.0

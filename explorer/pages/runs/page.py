@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from coupling_core.base.errors import CouplingError
-from coupling_core.base.records import Kind, Request
+from coupling_core.base.records import Request
 from coupling_core.base.units import duration, size
 from coupling_core.store.archive import SUFFIX
 from coupling_core.store.disk import Entry
@@ -25,7 +25,7 @@ _TOLD = "_told"
 """Where the session keeps what the last action did, until it is told."""
 
 
-def show(page_of: Mapping[Kind, Page]) -> None:
+def show(page_of: Mapping[str, Page]) -> None:
     """Draw the list and, for the chosen result, its actions.
 
     Args:
@@ -100,8 +100,9 @@ def _weights(request: Request) -> str:
 
 def _actions(entry: Entry, page: Page | None) -> None:
     obstacle = _obstacle(entry, page)
+    there = f"Open on {page.title}" if page else "Open"
     with st.container(horizontal=True, gap="small"):
-        if st.button("Open on Depth", disabled=bool(obstacle), type="primary"):
+        if st.button(there, disabled=bool(obstacle), type="primary"):
             _open(entry, page)
         st.download_button(
             "Download",

@@ -8,7 +8,7 @@ import typer
 from coupling_core.base.records import DEFAULT_MODEL, Fit, Part, PathView, Request, resolve_token
 from coupling_core.base.results import TrajectoryResult
 from coupling_core.cli import files, options, reports
-from coupling_core.cli.terminal import ProgressBar, print_json
+from coupling_core.cli.terminal import ProgressBar
 from coupling_core.measuring.measure import measure
 from coupling_core.store.disk import Store
 
@@ -30,7 +30,7 @@ FigureName = Literal[
 ]
 
 
-def trajectory(
+def command(
     prompt: options.Prompt = None,
     image: options.Image = None,
     model: options.Model = DEFAULT_MODEL,
@@ -81,10 +81,7 @@ def trajectory(
     number = resolve_token(token, len(result.tokens))
     if out is not None:
         files.write_result(out, result, view, partial(_draw, result, view, figure, number))
-    if as_json:
-        print_json(reports.summary(result, view, stored=not bar.used))
-    else:
-        reports.show(result, view, stored=not bar.used, out=out)
+    reports.tell(result, view, stored=not bar.used, as_json=as_json, out=out)
 
 
 def _draw(result: TrajectoryResult, view: PathView, figure: FigureName, token: int) -> "go.Figure":

@@ -1,6 +1,5 @@
-"""What every composition says of how a result was made."""
+"""What the composition of any kind begins with, and says of how a result was made."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -11,15 +10,12 @@ from torch import Tensor
 
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import Request, Stack
-from coupling_core.base.results import Progress
 from coupling_core.engine import hardware, matrix_products
 from coupling_core.engine.jacobians.decode import Reader, read
 from coupling_core.engine.jacobians.stack_properties import Kind
 from coupling_core.engine.loading import LoadedModel
 from coupling_core.engine.passport import Passport, Sketch, plain, sketch
 from coupling_core.sources.resolved import Resolved
-
-Report = Callable[[Progress], None]
 
 
 def begin(asked: Resolved, loaded: LoadedModel) -> tuple[Reader, dict[str, Any]]:

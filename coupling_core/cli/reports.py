@@ -1,4 +1,4 @@
-"""What is said of every result, whatever was measured."""
+"""What is said of one result: a table for people, a summary for machines."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -6,11 +6,38 @@ from pathlib import Path
 from typing import Any
 
 from coupling_core.analysis.ways import ways
-from coupling_core.base.records import View
+from coupling_core.base.kinds import kind_of
+from coupling_core.base.records import AnyView, Certificate, View
 from coupling_core.base.results import Result
+from coupling_core.cli.terminal import print_json
 
 
-def summary(result: Result, *, stored: bool) -> dict[str, Any]:
+def tell(
+    result: Result, view: AnyView, *, stored: bool, as_json: bool, out: Path | None = None
+) -> None:
+    """Print one result: whose it is, its numbers in one view, and its key.
+
+    Args:
+        result: the result.
+        view: how it is looked at: the view of its kind.
+        stored: whether it came from the store.
+        as_json: print every number of the view, for machines.
+        out: the file that was written.
+
+    Raises:
+        InputError: where K or a block is not in the result.
+    """
+    report = kind_of(result.request.kind).part("report")
+    if as_json:
+        print_json(report.summary(result, view, stored=stored))
+    else:
+        report.show(result, view, stored=stored, out=out)
+
+
+# ---- what is said of a result of any kind
+
+
+def about(result: Result, *, stored: bool) -> dict[str, Any]:
     """Where a result comes from, ready for JSON.
 
     Args:
@@ -69,6 +96,13 @@ def foot(
         f"key         {result.key}",
         f"origin      {_origin(result, stored)}",
         *([f"written     {out}"] if out else []),
+    ]
+
+
+def uncertified(certificates: Sequence[Certificate]) -> list[str]:
+    """The blocks whose SVDs are not certified, and why."""
+    return [
+        f"block {number}: {c.reason}" for number, c in enumerate(certificates, 1) if not c.certified
     ]
 
 

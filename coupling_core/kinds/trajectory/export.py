@@ -67,3 +67,13 @@ def table(result: TrajectoryResult, view: PathView) -> "DataFrame":
             "last_entropy": result.entropy[-1],
         }
     )
+
+
+def row(result: TrajectoryResult, view: PathView) -> dict[str, float]:
+    """Means over the tokens that have the number; NaN where none has."""
+    numbers = {
+        "line_shape": result.line_shape,
+        "expodistance": trajectory.expodistance(result.norms),
+        "equidistance": trajectory.equidistance(result.step_lengths),
+    }
+    return {name: trajectory.mean(values) for name, values in numbers.items()}

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coupling_core.analysis.scores import score_pairs
+from coupling_core.analysis.scores import means, score_pairs
 from coupling_core.base.records import ROLES, View
 from coupling_core.base.results import DepthResult
 
@@ -67,3 +67,8 @@ def table(result: DepthResult, view: View) -> "DataFrame":
             "corrected": found.corrected.ravel(),
         }
     )
+
+
+def row(result: DepthResult, view: View) -> dict[str, float]:
+    """Its columns of a sweep's table: means over all pairs of blocks."""
+    return dict(means(score_pairs(result, view)))

@@ -6,29 +6,23 @@ from typing import Any
 import numpy as np
 
 from coupling_core.analysis import trajectory
-from coupling_core.analysis.exports.trajectory import arrays
 from coupling_core.base.records import PathView
 from coupling_core.base.results import TrajectoryResult
-from coupling_core.cli.reports import common
+from coupling_core.cli import reports
 from coupling_core.cli.terminal import print_lines, print_table
+from coupling_core.kinds.trajectory.export import arrays, row
 
 _LEFT_OUT = ("tokens", "pca")
 
 
 def summary(result: TrajectoryResult, view: PathView, *, stored: bool) -> dict[str, Any]:
-    """Every number of one view, ready for JSON.
-
-    Args:
-        result: the result.
-        view: of which states and tokens the principal components are taken.
-        stored: whether it came from the store.
-    """
+    """Every number of one view, ready for JSON."""
     named = {name: value for name, value in arrays(result, view).items() if name not in _LEFT_OUT}
-    return common.summary(result, stored=stored) | {
+    return reports.about(result, stored=stored) | {
         "fit": view.fit,
         "part": view.part,
         "first": view.first,
-        "mean": means(result),
+        "mean": row(result, view),
         **named,
         "no_expodistance": trajectory.why_no_expodistance(result.norms),
         "no_entropy": result.no_entropy,
@@ -36,33 +30,16 @@ def summary(result: TrajectoryResult, view: PathView, *, stored: bool) -> dict[s
     }
 
 
-def means(result: TrajectoryResult) -> dict[str, float]:
-    """Means over the tokens that have the number; NaN where none has."""
-    numbers = {
-        "line_shape": result.line_shape,
-        "expodistance": trajectory.expodistance(result.norms),
-        "equidistance": trajectory.equidistance(result.step_lengths),
-    }
-    return {name: trajectory.mean(values) for name, values in numbers.items()}
-
-
 def show(
     result: TrajectoryResult, view: PathView, *, stored: bool, out: Path | None = None
 ) -> None:
-    """Print one result: its means over the prompt, a line a token, and its key.
-
-    Args:
-        result: the result.
-        view: of which states and tokens the principal components are taken.
-        stored: whether it came from the store.
-        out: the file that was written.
-    """
-    mean = means(result)
+    """Print one result: its means over the prompt, a line a token, and its key."""
+    mean = row(result, view)
     explained = arrays(result, view)["explained"]
     shares = ", ".join(f"{share:.3f}" for share in explained if np.isfinite(share))
     n, kept = len(result.tokens), len(result.kept)
     print_lines(
-        *common.head(result),
+        *reports.head(result),
         f"paths       {n} tokens through {result.n_blocks} blocks, {result.final_norm_words}",
         f"mean        line-shape score {mean['line_shape']:.4f}, expodistance "
         f"{mean['expodistance']:.4g}, equidistance {mean['equidistance']:.4g}",
@@ -72,7 +49,7 @@ def show(
         "",
     )
     _show_tokens(result)
-    print_lines("", *common.foot(result, (), stored=stored, out=out))
+    print_lines("", *reports.foot(result, (), stored=stored, out=out))
 
 
 def _fitted(view: PathView) -> str:

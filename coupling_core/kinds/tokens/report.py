@@ -10,7 +10,7 @@ from coupling_core.analysis.scores import definition_name, nan_mean
 from coupling_core.analysis.token_scores import PositionScores, by_distance, score_positions
 from coupling_core.base.records import View
 from coupling_core.base.results import TokenMeansResult, TokensResult
-from coupling_core.cli.reports import common
+from coupling_core.cli import reports
 from coupling_core.cli.terminal import print_lines, print_table
 from coupling_core.sources.tokens import visible
 
@@ -27,11 +27,11 @@ def summary(result: Compared, view: View, *, stored: bool) -> dict[str, Any]:
         InputError: where K is not in the result.
     """
     found = score_positions(result, view)
-    return common.summary(result, stored=stored) | {
+    return reports.about(result, stored=stored) | {
         "mode": result.request.kind,
         "token": result.token or None,
         "blocks": result.blocks if isinstance(result, TokensResult) else None,
-        **common.of_view(result, view),
+        **reports.of_view(result, view),
         "positions": list(range(1, len(result.tokens) + 1)),
         "mean": found.mean,
         "coupling": found.coupling,
@@ -54,7 +54,7 @@ def show(result: Compared, view: View, *, stored: bool, out: Path | None = None)
     raw = np.where(found.itself, np.nan, found.coupling)
     without = ", without any Jacobian against itself" if found.itself.any() else ""
     print_lines(
-        *common.head(result),
+        *reports.head(result),
         f"compared    {result.request.kind}, {result.measured}",
         f"score       {definition_name(view)}, K = {view.k}, {result.final_norm_words}",
         f"mean        chance-corrected {found.mean:.4f}, c {_mean(raw):.4f}, "
@@ -65,7 +65,7 @@ def show(result: Compared, view: View, *, stored: bool, out: Path | None = None)
     _show_tokens(result, found, raw, floor)
     print_lines("", "By distance of the two tokens, chance-corrected:")
     _show_distances(found)
-    print_lines("", *common.foot(result, _failed(result), stored=stored, out=out))
+    print_lines("", *reports.foot(result, _failed(result), stored=stored, out=out))
 
 
 def _mean(values: np.ndarray) -> float:

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from coupling_core.analysis.scores import nan_mean
 from coupling_core.analysis.token_scores import PositionScores, score_positions
 from coupling_core.base.records import ROLES, View
 from coupling_core.base.results import TokenMeansResult, TokensResult
@@ -84,6 +85,17 @@ def table(result: TokensResult | TokenMeansResult, view: View) -> "DataFrame":
             "corrected": found.corrected.ravel(),
         }
     )
+
+
+def row(result: TokensResult | TokenMeansResult, view: View) -> dict[str, float]:
+    """Its columns of a sweep's table: means over all pairs of tokens."""
+    found = score_positions(result, view)
+    counted = ~(np.isnan(found.coupling) | found.itself)
+    raw, floor = (
+        float(nan_mean(np.where(counted, values, np.nan).reshape(1, -1), 1)[0])
+        for values in (found.coupling, found.chance)
+    )
+    return {"coupling": raw, "chance": floor, "corrected": found.mean}
 
 
 def _chance(found: PositionScores) -> np.ndarray:

@@ -14,26 +14,21 @@ from coupling_core.analysis.subspaces import gaps
 from coupling_core.base.images import is_image
 from coupling_core.base.records import View
 from coupling_core.base.results import DepthResult
-from coupling_core.cli.reports import common
+from coupling_core.cli import reports
 from coupling_core.cli.terminal import print_lines, print_table
 
 
 def summary(result: DepthResult, view: View, *, stored: bool) -> dict[str, Any]:
     """Every number of one view, ready for JSON.
 
-    Args:
-        result: the result.
-        view: K, definition, role and blocks.
-        stored: whether it came from the store.
-
     Raises:
         InputError: where K or a block is not in the result.
     """
     found = score_pairs(result, view)
-    return common.summary(result, stored=stored) | {
+    return reports.about(result, stored=stored) | {
         "token": result.token,
         "next_tokens": result.next_tokens,
-        **common.of_view(result, view),
+        **reports.of_view(result, view),
         "blocks": found.blocks,
         "mean": means(found),
         "coupling": found.coupling,
@@ -46,12 +41,6 @@ def summary(result: DepthResult, view: View, *, stored: bool) -> dict[str, Any]:
 def show(result: DepthResult, view: View, *, stored: bool, out: Path | None = None) -> None:
     """Print one result: whose it is, its mean scores, a line a block, and its key.
 
-    Args:
-        result: the result.
-        view: K, definition, role and blocks.
-        stored: whether it came from the store.
-        out: the file that was written.
-
     Raises:
         InputError: where K or a block is not in the result.
     """
@@ -60,7 +49,7 @@ def show(result: DepthResult, view: View, *, stored: bool, out: Path | None = No
     lead = "seen as" if is_image(result.request.prompt) else "next"
     likely = ", ".join(f"{text!r} {share:.2f}" for text, share in result.next_tokens)
     print_lines(
-        *common.head(result),
+        *reports.head(result),
         f"token       {result.token_words(result.token)}" + f"; {lead} {likely}" * bool(likely),
         f"score       {definition_name(view)}, K = {view.k}, {result.final_norm_words}",
         f"mean        chance-corrected {mean['corrected']:.4f}, c {mean['coupling']:.4f}, "
@@ -68,16 +57,8 @@ def show(result: DepthResult, view: View, *, stored: bool, out: Path | None = No
         "",
     )
     _show_blocks(result, view, found)
-    print_lines("", *common.foot(result, uncertified(result), stored=stored, out=out))
-
-
-def uncertified(result: DepthResult) -> list[str]:
-    """The blocks whose SVDs are not certified, and why."""
-    return [
-        f"block {number}: {c.reason}"
-        for number, c in enumerate(result.certificates, 1)
-        if not c.certified
-    ]
+    failed = reports.uncertified(result.certificates)
+    print_lines("", *reports.foot(result, failed, stored=stored, out=out))
 
 
 def _show_blocks(result: DepthResult, view: View, found: Scores) -> None:

@@ -8,7 +8,8 @@ from coupling_core.engine.jacobians.trace import Trace, trace_of
 from coupling_core.engine.loading import LoadedModel
 from coupling_core.engine.pairs.coupling import Pairs
 from coupling_core.engine.pairs.svd import top_svd
-from coupling_core.measuring.kinds.common import Report, begin, kept_k
+from coupling_core.measuring.composing import begin, kept_k
+from coupling_core.measuring.measure import Report
 from coupling_core.sources.resolved import Resolved
 
 

@@ -10,7 +10,7 @@ from coupling_core.base.errors import InputError
 from coupling_core.base.records import DEFAULT_K, DEFAULT_MODEL, Request, TokenKind, View
 from coupling_core.base.results import TokenMeansResult, TokensResult
 from coupling_core.cli import files, options, reports
-from coupling_core.cli.terminal import ProgressBar, print_json
+from coupling_core.cli.terminal import ProgressBar
 from coupling_core.measuring.measure import measure
 from coupling_core.store.disk import Store
 
@@ -21,7 +21,7 @@ FigureName = Literal["grid", "mosaic", "distance", "spectrum"]
 FIRST, LAST = 1, -1
 
 
-def tokens(
+def command(
     prompt: options.Prompt = None,
     image: options.Image = None,
     mode: Annotated[
@@ -96,10 +96,7 @@ def tokens(
     if out is not None:
         draw = partial(_draw, result, view, figure, corrected)
         files.write_result(out, result, view, draw, k_view=k_view)
-    if as_json:
-        print_json(reports.summary(result, view, stored=not bar.used))
-    else:
-        reports.show(result, view, stored=not bar.used, out=out)
+    reports.tell(result, view, stored=not bar.used, as_json=as_json, out=out)
 
 
 def _fixed(mode: TokenKind, token: int | None) -> int:

@@ -10,8 +10,9 @@ import typer
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import DEFAULT_K, DEFAULT_MODEL, Request, View, parse_blocks
 from coupling_core.base.results import DepthResult
-from coupling_core.cli import files, options, prompts, reports
-from coupling_core.cli.terminal import ProgressBar, print_json
+from coupling_core.cli import files, options, reports
+from coupling_core.cli.terminal import ProgressBar
+from coupling_core.kinds.depth import prompts
 from coupling_core.measuring.measure import measure
 from coupling_core.sources.prompts import read_file
 from coupling_core.store.disk import Store
@@ -22,7 +23,7 @@ if TYPE_CHECKING:  # plotly is slow to import, and only files of figures need it
 FigureName = Literal["mosaic", "scores", "spectrum", "k", "scaling", "inverse-scaling"]
 
 
-def depth(
+def command(
     model: options.Model = DEFAULT_MODEL,
     prompt: options.Prompt = None,
     image: options.Image = None,
@@ -106,10 +107,7 @@ def depth(
     if out is not None:
         draw = partial(_draw, result, view, figure, corrected)
         files.write_result(out, result, view, draw, k_view=k_view)
-    if as_json:
-        print_json(reports.summary(result, view, stored=not bar.used))
-    else:
-        reports.show(result, view, stored=not bar.used, out=out)
+    reports.tell(result, view, stored=not bar.used, as_json=as_json, out=out)
 
 
 def _draw(result: DepthResult, view: View, figure: FigureName, corrected: bool) -> "go.Figure":

@@ -11,7 +11,8 @@ from coupling_core.analysis import trajectory
 from coupling_core.base.results import Progress, TrajectoryResult
 from coupling_core.engine.loading import LoadedModel
 from coupling_core.engine.token_paths import Paths, linearise, walk
-from coupling_core.measuring.kinds.common import Report, begin
+from coupling_core.measuring.composing import begin
+from coupling_core.measuring.measure import Report
 from coupling_core.sources.resolved import Resolved
 
 STATES_BYTES = 2**26

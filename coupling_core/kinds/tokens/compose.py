@@ -9,13 +9,10 @@ from coupling_core.base.results import Progress, TokenMeansResult, TokenResult, 
 from coupling_core.base.results.token_means import GRID
 from coupling_core.engine.jacobians.decode import Reader
 from coupling_core.engine.loading import LoadedModel
-from coupling_core.engine.pairs.token_coupling import (
-    Positions,
-    every_jacobian,
-    pairs,
-)
+from coupling_core.engine.pairs.token_coupling import Positions, every_jacobian, pairs
 from coupling_core.engine.pairs.token_means import Means
-from coupling_core.measuring.kinds.common import Report, begin, kept_k
+from coupling_core.measuring.composing import begin, kept_k
+from coupling_core.measuring.measure import Report
 from coupling_core.sources.resolved import Resolved
 
 

@@ -1,0 +1,78 @@
+"""Which kinds of results there are, and what is known of one before anything is measured.
+
+A kind is a folder. This registry has the folders by name; their records are read when a request is
+made, and the parts of a folder (`compose`, `cost`, `export`, `report`, `command`) are imported when
+they are needed. So no room imports a kind, and a stored result is read without torch.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from typing import Any, Literal
+
+from coupling_core.base.errors import InputError
+
+FOLDERS = (
+    "coupling_core.kinds.depth",
+    "coupling_core.kinds.tokens",
+    "coupling_core.kinds.trajectory",
+)
+"""The packages that have the kinds, each in its `KINDS`; this order is that of messages."""
+
+DEFAULT_K_VIEW = 32
+
+
+@dataclass(frozen=True)
+class KindOfResult:
+    """A kind of result.
+
+    Args:
+        name: what requests, links, sweeps and files call it.
+        folder: the package that has its parts.
+        result: the class of its results.
+        view: how they are looked at, a class of which every field has a default.
+        grows: with which power of the prompt's length the seconds grow.
+        token: what becomes of the request's one token; empty where all tokens are taken.
+        has_k: whether singular triplets are counted; the view is then `View`.
+        means: the class of its mean over all pairs of blocks, where a request may choose one pair;
+            None where every block is measured in any case.
+        k_view: largest side of the corner of each matrix that is kept, unless told.
+        in_sweeps: whether sweeps measure it; its `export` then has `row`.
+    """
+
+    name: str
+    folder: str
+    result: type[Any]
+    view: type[Any]
+    grows: int
+    token: Literal["", "measured", "fixed"] = ""
+    has_k: bool = True
+    means: type[Any] | None = None
+    k_view: int = DEFAULT_K_VIEW
+    in_sweeps: bool = False
+
+    def part(self, name: str) -> Any:
+        """A module of its folder."""
+        return import_module(f"{self.folder}.{name}")
+
+
+def kinds() -> Mapping[str, KindOfResult]:
+    """All of them by name."""
+    return _of(FOLDERS)
+
+
+def kind_of(name: str) -> KindOfResult:
+    """The kind of this name.
+
+    Raises:
+        InputError: where there is none.
+    """
+    if name not in tuple(kinds()):
+        raise InputError(f"the kind must be one of {', '.join(kinds())}, and {name!r} came")
+    return kinds()[name]
+
+
+@cache
+def _of(folders: tuple[str, ...]) -> Mapping[str, KindOfResult]:
+    return {kind.name: kind for folder in folders for kind in import_module(folder).KINDS}

@@ -1,0 +1,14 @@
+"""The kinds of results: all that is special to one, a folder a kind, or a group that shares it.
+
+    compose    what measures it
+    cost       what that takes, of time and of memory
+    export     its numbers for other programs, and in a sweep's table
+    report     what is said of it
+    command    its command
+
+Those are the parts of each folder, and its `KINDS` are the records by which other rooms know it.
+
+depth         the blocks at one token
+tokens        the tokens, in two blocks or on average over all pairs
+trajectory    the path of every token through the blocks
+"""

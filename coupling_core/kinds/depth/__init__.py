@@ -1,0 +1,12 @@
+"""Depth-wise coupling: the blocks of a model, compared at one token.
+
+Of many prompts, `prompts` has the means.
+"""
+
+from coupling_core.base.kinds import KindOfResult
+from coupling_core.base.records import View
+from coupling_core.base.results import DepthResult
+
+KINDS = (
+    KindOfResult("depth", __name__, DepthResult, View, grows=0, token="measured", in_sweeps=True),
+)

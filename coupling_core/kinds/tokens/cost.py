@@ -1,0 +1,42 @@
+"""What a comparison of tokens takes: n Jacobians of each of two blocks, or of all."""
+
+from coupling_core.base.definitions import DEFINITIONS
+from coupling_core.base.records import Request
+from coupling_core.base.results.token_means import GRID
+from coupling_core.engine.loading import FLOAT32_BYTES
+from coupling_core.engine.pairs.token_coupling import kept_corner
+from coupling_core.engine.pairs.token_means import AT_ONCE
+from coupling_core.measuring.cost import forward, jacobians, runs_of_a_token
+from coupling_core.measuring.forecast import Probe
+from coupling_core.measuring.memory import FLOAT64_BYTES, in_memory, one_jacobian, products
+
+
+def operations(request: Request, found: Probe, n: int) -> dict[str, float]:
+    """Operations of each part, and how often things are done, with a prompt of n tokens."""
+    L = found.blocks or 0
+    blocks = L if request.is_mean else len({request.block, request.other_block})
+    rows = L * n if request.is_mean else n
+    # All inputs of one output come with one Jacobian.
+    differentiated = blocks if request.kind == "fixed-output" else blocks * n
+    own = jacobians(request, found, n, differentiated, blocks * n, rows**2, rows)
+    passes = 1 + runs_of_a_token(found, n)
+    shared = {"forward": forward(found, n) * passes, "step": float(n * L)}
+    return shared | own | {"angles": 0.0}
+
+
+def memory(request: Request, found: Probe, n: int, *, on_cpu: bool) -> int:
+    """Bytes at the peak, above the libraries and the weights."""
+    L, d = found.blocks or 0, found.width or 0
+    k, side = min(request.k_max, d), kept_corner(n, min(request.corner, d))
+    blocks = L if request.is_mean else 1  # of two, the other's bases are kept alone
+    bases = 2 * FLOAT32_BYTES * blocks * n * k * d
+    if request.is_mean:
+        results = 2 * FLOAT64_BYTES * n * n * 3 * 2 * len(DEFINITIONS) * (len(GRID) + 1)
+        columns = min(AT_ONCE, L * n)
+    else:
+        results = 2 * n * n * (2 * 2 * FLOAT32_BYTES * k + 2 * 2 * side * side)  # and a copy
+        columns = n
+    together = 2 if request.kind == "fixed-output" else 0  # all inputs' Jacobians come at once
+    inputs = together * FLOAT32_BYTES * n * d * d
+    at_once = max(products(columns, d, k), one_jacobian(found, n))
+    return in_memory(blocks * n, d, on_cpu=on_cpu) + bases + results + inputs + at_once

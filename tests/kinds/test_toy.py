@@ -1,0 +1,124 @@
+"""One more kind of result is one more folder, and one line that registers it."""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tiny
+import toy
+
+from coupling_core import InputError, Request, Store, measure
+from coupling_core.analysis.exports import arrays, table
+from coupling_core.base import kinds
+from coupling_core.base.records import AnyView
+from coupling_core.experiments.sweeps.definition import parse
+from coupling_core.measuring.cost import predict_seconds
+from coupling_core.measuring.memory import estimate_memory
+from coupling_core.measuring.probe import probe
+from coupling_core.sources.resolved import resolve
+from coupling_core.store.archive import decode, encode
+from coupling_core.store.packs import pack, unpack
+from coupling_core.store.soundness import require_sound
+
+SUPPORT = Path(__file__).parents[1] / "support"
+PROMPT = "The cat sat"
+COMMANDS = "import sys, toy; toy.add(); from coupling_core.cli import main; main()"
+SWEEP = {"name": "few", "models": [{"model": "smollm2-135m"}], "prompts": [{"text": PROMPT}]}
+
+
+@pytest.fixture(autouse=True)
+def registered(monkeypatch):
+    monkeypatch.setattr(kinds, "FOLDERS", (*kinds.FOLDERS, "toy"))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return str(tiny.folder(tmp_path_factory.mktemp("model") / "tiny"))
+
+
+@pytest.fixture
+def asked(folder):
+    return Request(PROMPT, model=folder, token=2, kind="toy")
+
+
+def run(*words):
+    """A command line in a process that knows the kind."""
+    done = subprocess.run(
+        [sys.executable, "-c", COMMANDS, *map(str, words)], capture_output=True, text=True,
+        env=os.environ | {"PYTHONPATH": f"{SUPPORT}:{SUPPORT.parents[1]}", "COLUMNS": "200"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_it_is_measured_stored_and_found_again(asked):
+    found = measure(asked, Store())
+    assert type(found) is toy.NormsResult
+    paths = measure(replace(asked, kind="trajectory", token=-1), Store())
+    np.testing.assert_allclose(found.norms, paths.norms[:, 1], rtol=1e-6)
+    again = measure(asked, Store(), progress=lambda _: pytest.fail("it was measured again"))
+    np.testing.assert_array_equal(again.norms, found.norms)
+    (entry,) = [one for one in Store().entries() if one.key == found.key]
+    assert (entry.request, entry.token, entry.n_blocks) == (asked, 2, found.n_blocks)
+    assert entry.request.kind_words == "toy"
+    assert not Store().verify(found.key)
+
+
+def test_a_request_for_it_is_checked_by_its_record(asked):
+    with pytest.raises(InputError, match="'toy' has no singular triplets"):
+        replace(asked, k=8)
+    with pytest.raises(InputError, match="chosen only in self, fixed-input, fixed-output"):
+        replace(asked, block=1)
+
+
+def test_it_is_handed_on_and_let_in_again(asked, tmp_path):
+    found = measure(asked, Store())
+    pack(Store(), [found.key], tmp_path / "pack.zip")
+    other = Store(tmp_path / "other", layers=(), gallery=tmp_path / "none")
+    assert [one.state for one in unpack(tmp_path / "pack.zip", other)] == ["new"]
+    np.testing.assert_array_equal(other.get(found.key).norms, found.norms)
+
+
+@pytest.mark.parametrize("changes", [{"token": 9}, {"norms": np.array([1, np.nan, 1], "f4")}])
+def test_what_it_could_not_hold_is_refused(asked, changes):
+    result = decode(encode(measure(asked, Store())))
+    require_sound(result)
+    with pytest.raises(InputError, match="is no sound result"):
+        require_sound(replace(result, **changes))
+
+
+def test_other_programs_read_its_numbers(asked):
+    found = measure(asked)
+    np.testing.assert_array_equal(arrays(found, AnyView())["norms"], found.norms)
+    assert table(found, AnyView()).startswith(b"state,norm\r\n0,")
+
+
+def test_what_it_takes_is_told_where_it_is_known(asked):
+    model = probe(resolve(asked))
+    assert predict_seconds(asked, model, 3, 1e9) is None  # until its times are fitted
+    longer, shorter = (estimate_memory(asked, model, n, 10**9).work for n in (4, 3))
+    assert longer - shorter == 4 * (model.blocks + 1) * model.width
+
+
+def test_commands_measure_list_and_show_it(asked, folder, tmp_path):
+    words = ("--store", tmp_path / "store")
+    said = json.loads(run("toy", "--prompt", PROMPT, "--model", folder, "--json", *words))
+    expected = measure(replace(asked, token=-1))
+    np.testing.assert_allclose(said["norms"], expected.norms, rtol=1e-6)
+    assert not said["stored"]
+    assert "toy" in run("runs", "ls", *words)
+    shown = json.loads(run("runs", "show", said["key"], "--json", *words))
+    assert (shown["stored"], shown["norms"]) == (True, said["norms"])
+    assert f"norms       {expected.norms[0]:.4f}" in run("runs", "show", said["key"], *words)
+    assert run("runs", "verify", said["key"], *words) == f"{said['key']}  sound\n"
+    assert "The norm of every state at one token." in run("--help")
+
+
+def test_a_sweep_says_that_it_does_not_measure_it():
+    with pytest.raises(InputError, match="kinds 1: expected one of depth, self"):
+        parse(SWEEP | {"kinds": ["toy"]}, Path("few.toml"))
