@@ -283,7 +283,7 @@ def k_of(k: int | float, width: float) -> int:
     raise InputError(f"K must be an integer from 1 on or a share of the width below 1, not {k}")
 
 
-def require_k(result: Result, k: int) -> None:
+def require_k(result: Result | PositionCoupling, k: int) -> None:
     """Refuse a K that the result does not hold."""
     if not 1 <= k <= result.k_max:
         why = (
