@@ -4,7 +4,7 @@ import json
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -30,7 +30,7 @@ class LoadedModel:
         seconds: how long loading took.
         dtype: what its weights were rounded to.
         fast: whether the fast ways of differentiation are tried.
-        kinds: what its stacks turned out to be (see `trace.Kind`), so that it is found out once.
+        own: whether it is a module of the user's own, who may change it between measurements.
     """
 
     model: Any
@@ -39,7 +39,7 @@ class LoadedModel:
     seconds: float = 0.0
     dtype: str = "float32"
     fast: bool = True
-    kinds: dict[Any, Any] = field(default_factory=dict)
+    own: bool = False
 
     @property
     def parameters(self) -> int:
