@@ -7,4 +7,5 @@ admission   what this app takes on
 needs       what a measurement needs, found out before it runs
 estimate    how long it will take, from what earlier ones took
 kinds       the kinds of results, as the app takes them on
+sign_in     who may use the app, and what it needs to know of their provider
 """
