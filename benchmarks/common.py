@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from importlib import import_module
@@ -18,8 +18,7 @@ from typing import Any
 import psutil
 import torch
 from threadpoolctl import threadpool_limits
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils.flop_counter import flop_registry
+from torch.utils.flop_counter import FlopCounterMode
 from transformers import LlamaConfig, LlamaForCausalLM
 
 from coupling_core import Request
@@ -29,6 +28,7 @@ from coupling_core.engine.matrix_products import ONEDNN, choice, product
 from coupling_core.sources.resolved import resolve
 
 ROOT = Path(__file__).parents[1]
+CLOCKS = ("wall", "cpu")
 GEMM_SIZE = {"cpu": 2048, "cuda": 8192}
 SAMPLING = 0.002  # seconds between two looks at the memory
 
@@ -131,10 +131,27 @@ def interleaved(
     return found | {"gemm": rates | {"threads": torch.get_num_threads()} | library}
 
 
-def medians(samples: list[tuple[float, float]]) -> Results:
-    """Medians of wall and CPU seconds, with the samples."""
-    walls, cpus = zip(*samples, strict=True)
-    return {"wall": median(walls), "cpu": median(cpus), "walls": walls, "cpus": cpus}
+def medians(samples: Sequence[tuple[float, ...]], names: tuple[str, ...] = CLOCKS) -> Results:
+    """Medians of seconds, such as `wall`, with the samples of each, such as `walls`."""
+    columns = dict(zip(names, zip(*samples, strict=True), strict=True))
+    found = {name: median(each) for name, each in columns.items()}
+    return found | {f"{name}s": each for name, each in columns.items()}
+
+
+def median_of(runs: Iterable[Results]) -> Results:
+    """Over several runs, by clock."""
+    found = list(runs)
+    return {clock: median(one[clock] for one in found) for clock in CLOCKS}
+
+
+def ratio(of: Results, to: Results) -> Results:
+    """How many times as long one took as the other, by clock."""
+    return {clock: of[clock] / to[clock] for clock in CLOCKS}
+
+
+def this_machine(rounds: int = 1) -> Results:
+    """What is told of the machine beside what was measured on it: its peak, and its load."""
+    return {"gemm": interleaved({}, rounds)["gemm"], "load": os.getloadavg()[0]}
 
 
 def products_by() -> Results:
@@ -221,28 +238,37 @@ def _anonymous() -> int | None:
     return int(line.split()[1]) * 1024
 
 
-def plural(word: str, count: int) -> str:
-    """The word, with an s where there are several."""
-    return word if count == 1 else f"{word}s"
+def thread_words(gemm: Results) -> str:
+    """How many threads there were."""
+    return f"{gemm['threads']} thread" + "s" * (gemm["threads"] > 1)
 
 
-class Operations(TorchDispatchMode):
-    """Counts the floating-point operations of every matrix product while it is entered."""
+def multiplied(run: Run) -> int:
+    """Floating-point operations of all matrix products of a run."""
+    linear = {ONEDNN: lambda x, weight, *_, **__: 2 * x.numel() * weight[0]}
+    unknown = {} if ONEDNN is None else linear
+    with FlopCounterMode(display=False, custom_mapping=unknown) as counted:
+        run()
+    return counted.get_total_flops()
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.total = 0
 
-    def __torch_dispatch__(
-        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
-    ) -> Any:
-        """Run an operation, and add what it costs if it is a product."""
-        output = func(*args, **(kwargs or {}))
-        if func._overloadpacket is ONEDNN:  # no entry of the registry
-            self.total += 2 * args[0].numel() * args[1].shape[0]
-        elif (cost := flop_registry.get(func._overloadpacket)) is not None:
-            self.total += cost(*args, **(kwargs or {}), out_val=output)
-        return output
+@contextmanager
+def chromium(what: str) -> Iterator[Any]:
+    """A headless Chromium; None, after a line on what is left out, where there is none."""
+    try:
+        from playwright.sync_api import sync_playwright
+
+        from tests.support.driving import SWITCHES, browser_path
+
+        path = browser_path()
+    except (ImportError, RuntimeError) as error:
+        sys.stdout.write(f"{what} is left out: {error}\n")
+        yield None
+        return
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=list(SWITCHES))
+        yield browser
+        browser.close()
 
 
 def environment() -> Results:

@@ -57,7 +57,7 @@ def compare(quick: bool, length: int, blocks: int, rounds: int) -> common.Result
     times = common.interleaved(runs, rounds, warm_up=False)
     found: common.Results = {"tokens": length, "rounds": rounds, "gemm": times.pop("gemm"), "k": {}}
     for k in ks:
-        found["k"][k] = {"ours": {c: times[f"ours {k}"][c] for c in ("wall", "cpu")}}
+        found["k"][k] = {"ours": {c: times[f"ours {k}"][c] for c in common.CLOCKS}}
         if blocks:
             for name, of, count in (("released", "jacobians", blocks), ("fastest", "fastest", few)):
                 parts = (times["states"], times[of], times[f"scores {k}"])
@@ -67,8 +67,8 @@ def compare(quick: bool, length: int, blocks: int, rounds: int) -> common.Result
 
 def _peer(parts: tuple[Any, Any, Any], scale: float, ours: common.Results) -> common.Results:
     states, jacobians, scores = parts
-    peer = {c: states[c] + scale * jacobians[c] + scores[c] for c in ("wall", "cpu")}
-    return peer | {"ratio": {c: peer[c] / ours[c] for c in peer}}
+    peer = {c: states[c] + scale * jacobians[c] + scores[c] for c in common.CLOCKS}
+    return peer | {"ratio": common.ratio(peer, ours)}
 
 
 def ours(quick: bool, ids: list[int], k: int) -> None:
@@ -126,14 +126,12 @@ def summary(results: common.Results) -> common.Rows:
 
 
 def _choice(row: common.Results) -> tuple[str, str]:
-    count = row["gemm"]["threads"]
-    what = f"library of large products, {count} {common.plural('thread', count)}"
+    what = f"library of large products, {common.thread_words(row['gemm'])}"
     return what, common.choice_words(row["gemm"])
 
 
 def _row(row: common.Results, k: int, found: common.Results) -> tuple[str, str]:
-    count = row["gemm"]["threads"]
-    what = f"all pairs, K = {k}, {row['tokens']} tokens, {count} {common.plural('thread', count)}"
+    what = f"all pairs, K = {k}, {row['tokens']} tokens, {common.thread_words(row['gemm'])}"
     said = f"{found['ours']['wall']:.2f} s (CPU {found['ours']['cpu']:.2f} s)"
     if "released" in found:
         scaled = ", extrapolated" if row["extrapolated"] else ""

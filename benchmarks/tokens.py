@@ -54,10 +54,10 @@ def compare(quick: bool, rounds: int) -> common.Results:
 
 
 def _mode(times: dict[str, common.Results], mode: str, scale: float) -> common.Results:
-    clocks = ("wall", "cpu")
-    ours = {c: times[f"{mode} ours"][c] for c in clocks}
-    peer = {c: times["states"][c] + scale * times[f"{mode} definition"][c] for c in clocks}
-    ratio = {c: peer[c] / ours[c] for c in clocks}
+    states, taken = times["states"], times[f"{mode} definition"]
+    ours = {c: times[f"{mode} ours"][c] for c in common.CLOCKS}
+    peer = {c: states[c] + scale * taken[c] for c in common.CLOCKS}
+    ratio = common.ratio(peer, ours)
     return {"ours": ours, "definition": peer, "ratio": ratio, "extrapolated": scale > 1}
 
 
@@ -141,11 +141,11 @@ def summary(results: common.Results) -> common.Rows:
 
 
 def _row(row: common.Results, mode: str) -> tuple[str, str]:
-    found, count = row["modes"][mode], row["gemm"]["threads"]
+    found = row["modes"][mode]
     which = {"output": "every token to the last", "self": "every token with itself"}[mode]
     what = (
         f"Jacobians of {row['blocks']} blocks, {which}, {row['tokens']} tokens, "
-        f"{count} {common.plural('thread', count)}"
+        f"{common.thread_words(row['gemm'])}"
     )
     scaled = ", extrapolated" if found["extrapolated"] else ""
     apart = row["differences"][mode]

@@ -98,8 +98,7 @@ def summary(results: common.Results) -> common.Rows:
     """Seconds by threads, memory, and the ratio to the whole sequence."""
     name = f"ViT-B/16, class token, {results['blocks']} blocks of {results['tokens']} tokens"
     said = [
-        f"{row['seconds']['wall']:.1f} s on {row['gemm']['threads']} "
-        f"{common.plural('thread', row['gemm']['threads'])}"
+        f"{row['seconds']['wall']:.1f} s on {common.thread_words(row['gemm'])}"
         for row in results["rows"]
     ]
     memory = results["memory"]
