@@ -86,9 +86,11 @@ def threads(count: int) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def thread_counts() -> list[int]:
-    """One, and two where there are two."""
-    return sorted({1, min(2, os.cpu_count() or 1)})
+def on_threads() -> Iterator[int]:
+    """One thread, and two where there are two: what the loop does, it does with so many."""
+    for count in sorted({1, min(2, os.cpu_count() or 1)}):
+        with threads(count):
+            yield count
 
 
 def timed(run: Run) -> tuple[float, float]:

@@ -97,11 +97,10 @@ def run_released(quick: bool, length: int) -> common.Run:
 def collect(quick: bool) -> common.Results:
     """Every length, on one thread and on two; memory on one."""
     rows = []
-    for count in common.thread_counts():
-        with common.threads(count):
-            compare(quick, 4, 1, 1)  # warm-up
-            for length, (blocks, rounds) in (QUICK if quick else LENGTHS)[count].items():
-                rows.append(compare(quick, length, blocks, rounds))
+    for count in common.on_threads():
+        compare(quick, 4, 1, 1)  # warm-up
+        for length, (blocks, rounds) in (QUICK if quick else LENGTHS)[count].items():
+            rows.append(compare(quick, length, blocks, rounds))
     memory = {
         name: {
             length: common.fresh_process_peak(__name__, name, quick=quick, length=length)

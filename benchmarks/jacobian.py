@@ -95,10 +95,9 @@ def func_jacobian(model: Any, ids: list[int], at: int) -> torch.Tensor:
 def collect(quick: bool) -> common.Results:
     """Every length, on one thread and on two."""
     rows = []
-    for threads in common.thread_counts():
-        with common.threads(threads):
-            for length, peers in (QUICK if quick else LENGTHS).items():
-                rows.append(compare(quick, length, peers if threads == 1 else 0))
+    for threads in common.on_threads():
+        for length, peers in (QUICK if quick else LENGTHS).items():
+            rows.append(compare(quick, length, peers if threads == 1 else 0))
     return {"rows": rows}
 
 

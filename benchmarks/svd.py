@@ -98,9 +98,8 @@ def collect(quick: bool) -> common.Results:
     taken = [J for found in prompts for J in found]
     pairs = [(J, torch.linalg.svdvals(J.double())) for J in taken]
     timed = []
-    for count in common.thread_counts():
-        with common.threads(count):
-            timed += [times(prompts[1], k, 1 if quick else ROUNDS) for k in ks]
+    for _ in common.on_threads():
+        timed += [times(prompts[1], k, 1 if quick else ROUNDS) for k in ks]
     return {
         "prompts": len(ends),
         "times": timed,

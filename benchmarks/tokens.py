@@ -128,10 +128,9 @@ def worst(found: list[Tensor], expected: list[Tensor]) -> float:
 def collect(quick: bool) -> common.Results:
     """On one thread and on two."""
     rows = []
-    for count in common.thread_counts():
-        with common.threads(count):
-            compare(quick=True, rounds=1)  # warm-up
-            rows.append(compare(quick, 1 if quick else ROUNDS))
+    for _ in common.on_threads():
+        compare(quick=True, rounds=1)  # warm-up
+        rows.append(compare(quick, 1 if quick else ROUNDS))
     return {"rows": rows}
 
 

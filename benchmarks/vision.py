@@ -76,10 +76,9 @@ def collect(quick: bool) -> common.Results:
     """Seconds on one thread and on two, the peer on all of them, and the peak of the memory."""
     rounds = 1 if quick else ROUNDS
     rows = []
-    for threads in common.thread_counts():
-        with common.threads(threads):
-            found = common.interleaved({"ours": whole(quick)}, rounds)
-            rows.append({"seconds": found["ours"], "gemm": found["gemm"]})
+    for _ in common.on_threads():
+        found = common.interleaved({"ours": whole(quick)}, rounds)
+        rows.append({"seconds": found["ours"], "gemm": found["gemm"]})
     built = model(quick)
     call = read(built, Unchanged(built.config.image_size).pixels).whole[0]
     blocks = {"ours": partial(one_block, call, Rows), "whole": partial(one_block, call, OverAll)}
