@@ -265,6 +265,12 @@ def mean_interval(values: Float[np.ndarray, " n"]) -> Interval:
     return Interval(mean, float(np.median(values)), mean - half, mean + half, n)
 
 
+def known_interval(values: Float[np.ndarray, " n"]) -> Interval:
+    """The same of those that are finite; n = 0, and NaN, where none is."""
+    known = values[np.isfinite(values)]
+    return mean_interval(known) if known.size else Interval(np.nan, np.nan, np.nan, np.nan, 0)
+
+
 def k_of(k: int | float, width: float) -> int:
     """K of a model of this width.
 
