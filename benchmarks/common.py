@@ -63,10 +63,14 @@ def llama(d: int = 32, blocks: int = 4, **changes: Any) -> Any:
     config = LlamaConfig(
         hidden_size=d, num_hidden_layers=blocks, **{"vocab_size": 1000} | shape | changes
     )
+    return drawn(lambda: LlamaForCausalLM._from_config(config, dtype=torch.float32))
+
+
+def drawn(build: Callable[[], Any]) -> Any:
+    """A model with random weights, which are always the same."""
     with torch.random.fork_rng():
         torch.manual_seed(0)
-        model = LlamaForCausalLM._from_config(config, dtype=torch.float32)
-    return model.eval().requires_grad_(False)
+        return build().eval().requires_grad_(False)
 
 
 def model_and_ids(quick: bool, length: int) -> tuple[Any, list[int]]:

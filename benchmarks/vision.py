@@ -45,9 +45,7 @@ class Unchanged:
 
 def model(quick: bool) -> Any:
     """ViT-B/16, or something tiny, with random weights."""
-    with torch.random.fork_rng():
-        torch.manual_seed(0)
-        return ViTModel(ViTConfig(**SMALL if quick else {})).eval().requires_grad_(False)
+    return common.drawn(lambda: ViTModel(ViTConfig(**SMALL if quick else {})))
 
 
 def whole(quick: bool) -> common.Run:
