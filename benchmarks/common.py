@@ -18,7 +18,8 @@ from typing import Any
 import psutil
 import torch
 from threadpoolctl import threadpool_limits
-from torch.utils.flop_counter import FlopCounterMode
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils.flop_counter import flop_registry
 from transformers import LlamaConfig, LlamaForCausalLM
 
 from coupling_core import Request
@@ -249,13 +250,26 @@ def thread_words(gemm: Results) -> str:
     return f"{gemm['threads']} thread" + "s" * (gemm["threads"] > 1)
 
 
-def multiplied(run: Run) -> int:
-    """Floating-point operations of all matrix products of a run."""
-    linear = {ONEDNN: lambda x, weight, *_, **__: 2 * x.numel() * weight[0]}
-    unknown = {} if ONEDNN is None else linear
-    with FlopCounterMode(display=False, custom_mapping=unknown) as counted:
-        run()
-    return counted.get_total_flops()
+class Operations(TorchDispatchMode):
+    """Counts the floating-point operations of every matrix product while it is entered.
+
+    torch's own counter follows the modules too, by hooks that gradients by a leaf do not bear.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.total = 0
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        """Run an operation, and add what it costs if it is a product."""
+        output = func(*args, **(kwargs or {}))
+        if func._overloadpacket is ONEDNN:  # no entry of the registry
+            self.total += 2 * args[0].numel() * args[1].shape[0]
+        elif (cost := flop_registry.get(func._overloadpacket)) is not None:
+            self.total += cost(*args, **(kwargs or {}), out_val=output)
+        return output
 
 
 @contextmanager

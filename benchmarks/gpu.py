@@ -96,7 +96,8 @@ def one_block(model: Any, device: str, ids: list[int]) -> common.Results:
     times = common.interleaved(runs, ROUNDS, device=device)
     seconds = median(times[name]["wall"] for name in runs)
     count, peak = jacobian.operations(blocks[0]), times["gemm"]["gflops"] * 1e9
-    multiplied = common.multiplied(partial(block_jacobian, blocks[0]))
+    with common.Operations() as multiplied:
+        block_jacobian(blocks[0])
     released = []
     for before, after in itertools.pairwise(reference.released_states(model, ids)):
         run = partial(reference.released_jacobian, before, after, PEER_BATCH)
@@ -108,8 +109,8 @@ def one_block(model: Any, device: str, ids: list[int]) -> common.Results:
         "gemm": times["gemm"],
         "operations": count,
         "fraction": count / seconds / peak,
-        "multiplied": multiplied,
-        "fraction_multiplied": multiplied / seconds / peak,
+        "multiplied": multiplied.total,
+        "fraction_multiplied": multiplied.total / seconds / peak,
         "released_seconds": median(released),
         "released_blocks": len(released),
     }
