@@ -13,6 +13,9 @@ from coupling_core.analysis import sentences, statistics
 from coupling_core.base.records import METHODS
 from coupling_core.experiments.vision.rates import rate_effect
 
+RUNS = 4
+"""Training runs that a sentence on them is about."""
+
 Judged = tuple[bool, bool]
 """Whether a sentence is said, and whether it is false."""
 Judge = Callable[[Draw], Judged]
@@ -37,9 +40,9 @@ class Case:
     allowed: float = 0.05
     spoken: float = 0.0
 
-    def count(self, draws: int, seed: int = 0) -> tuple[int, int]:
+    def count(self, draws: int) -> tuple[int, int]:
         """In how many draws it is said, and in how many false."""
-        rng = np.random.default_rng(seed)
+        rng = np.random.default_rng(0)
         judged = np.array([self.judge(rng) for _ in range(draws)])
         return int(judged[:, 0].sum()), int(judged[:, 1].sum())
 
@@ -103,22 +106,22 @@ def given_sizes(world: Models, sizes: Sequence[int], truth: float) -> Judge:
 # ---- training runs
 
 
-def falls(world: Course, is_true: bool, runs: int = 4) -> Judge:
+def falls(world: Course, is_true: bool) -> Judge:
     """Is it said of any run that it falls, where it does?"""
 
     def judge(rng: Draw) -> Judged:
-        found = {f"run {i}": statistics.fall(world.draw(rng), worlds.STEPS) for i in range(runs)}
+        found = {f"run {i}": statistics.fall(world.draw(rng), worlds.STEPS) for i in range(RUNS)}
         said = "coupling falls" in sentences.course(found, {}, "loss")
         return said, said and not is_true
 
     return judge
 
 
-def bends(world: Course, is_true: bool, runs: int = 4) -> Judge:
+def bends(world: Course, is_true: bool) -> Judge:
     """Is it said of any run that no line describes it, where none does?"""
 
     def judge(rng: Draw) -> Judged:
-        means = {f"run {i}": world.draw(rng).mean(0) for i in range(runs)}
+        means = {f"run {i}": world.draw(rng).mean(0) for i in range(RUNS)}
         found = {name: statistics.bend_p(mean, worlds.LOSSES) for name, mean in means.items()}
         said = "no straight line" in sentences.course({}, found, "loss")
         return said, said and not is_true

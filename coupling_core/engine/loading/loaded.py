@@ -17,6 +17,9 @@ from coupling_core.engine.loading.pictures import class_names, reads_images, to_
 from coupling_core.engine.loading.pictures import token_names as image_token_names
 from coupling_core.sources.tokens import is_byte_level, readable
 
+LIKELY = 5
+"""Next tokens, or classes, that are named."""
+
 
 @dataclass(frozen=True)
 class LoadedModel:
@@ -120,14 +123,14 @@ class LoadedModel:
         backend = getattr(self.tokenizer, "backend_tokenizer", None)
         return backend is not None and is_byte_level(backend)
 
-    def likely(self, logits: Tensor | None, count: int = 5) -> tuple[tuple[str, float], ...]:
+    def likely(self, logits: Tensor | None) -> tuple[tuple[str, float], ...]:
         """The most probable next tokens as texts with probabilities; none without logits.
 
         Of an image, the most probable classes.
         """
         if logits is None:
             return ()
-        probabilities, found = logits.float().softmax(-1).topk(min(count, logits.shape[-1]))
+        probabilities, found = logits.float().softmax(-1).topk(min(LIKELY, logits.shape[-1]))
         ids = found.tolist()
         if reads_images(self.model):
             classes = class_names(self.model.config, logits.shape[-1])
