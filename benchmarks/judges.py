@@ -10,6 +10,7 @@ from benchmarks import worlds
 from benchmarks.worlds import Course, Draw, Models, Runs
 from coupling_core import mean_interval
 from coupling_core.analysis import sentences, statistics
+from coupling_core.analysis.statistics import Range
 from coupling_core.base.records import METHODS
 from coupling_core.experiments.vision.rates import rate_effect
 
@@ -47,6 +48,11 @@ class Case:
         return int(judged[:, 0].sum()), int(judged[:, 1].sum())
 
 
+def _has(found: Range, truth: float) -> Judged:
+    """Whether there is an interval, and whether it misses the truth."""
+    return not found.reason, not found.reason and not found.low <= truth <= found.high
+
+
 # ---- over models
 
 
@@ -54,8 +60,8 @@ def interval(world: Models, sizes: Sequence[int], truth: float, method: str = "p
     """Does the interval over whole families have the correlation that is there?"""
 
     def judge(rng: Draw) -> Judged:
-        found = statistics.correlate(worlds.points(world.draw(rng, sizes)), method).over_clusters
-        return not found.reason, not found.reason and not found.low <= truth <= found.high
+        found = statistics.correlate(worlds.points(world.draw(rng, sizes)), method)
+        return _has(found.over_clusters, truth)
 
     return judge
 
@@ -64,8 +70,7 @@ def slope(world: Models, sizes: Sequence[int], truth: float) -> Judge:
     """Does the interval of the line's slope have the slope that is there?"""
 
     def judge(rng: Draw) -> Judged:
-        found = statistics.fit(worlds.points(world.draw(rng, sizes))).over_clusters
-        return not found.reason, not found.reason and not found.low <= truth <= found.high
+        return _has(statistics.fit(worlds.points(world.draw(rng, sizes))).over_clusters, truth)
 
     return judge
 
@@ -97,8 +102,8 @@ def given_sizes(world: Models, sizes: Sequence[int], truth: float) -> Judge:
     """Does the interval given the sizes have the correlation that is left?"""
 
     def judge(rng: Draw) -> Judged:
-        found = statistics.partial_correlation(world.draw(rng, sizes), "loss").over_clusters
-        return not found.reason, not found.reason and not found.low <= truth <= found.high
+        found = statistics.partial_correlation(world.draw(rng, sizes), "loss")
+        return _has(found.over_clusters, truth)
 
     return judge
 
@@ -154,8 +159,7 @@ def within_rates(seeds: int) -> Judge:
         (rate, seed, x), (_, _, y) = world.draw(rng), world.draw(rng)
         each = (rate[:, None] == worlds.RATES).astype(float)
         left = statistics.residual_correlation(x, y, each)
-        found = statistics.over_clusters(left, x, y, each, seed.astype(int), "seeds")
-        return not found.reason, not found.reason and not found.low <= 0 <= found.high
+        return _has(statistics.over_clusters(left, x, y, each, seed.astype(int), "seeds"), 0)
 
     return judge
 
@@ -170,8 +174,7 @@ def over_prompts(n: int, rho: float, *, is_mean: bool) -> Judge:
     def judge(rng: Draw) -> Judged:
         table = worlds.prompts_table(rng, n, rho, models=3 if is_mean else 1)
         trends = statistics.prompt_trends(table, "tokens", 8)
-        found = trends.interval if is_mean else trends.models[0].interval
-        return not found.reason, not found.reason and not found.low <= truth <= found.high
+        return _has(trends.interval if is_mean else trends.models[0].interval, truth)
 
     return judge
 
