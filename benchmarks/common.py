@@ -204,7 +204,7 @@ def fresh_process_peak(module: str, function: str, **arguments: Any) -> Results:
 
     Returns:
         bytes `before` the run (model and libraries) and at the `peak`; None where the system does
-        not tell (it is read from /proc).
+        not tell.
     """
     call = json.dumps([module, function, arguments])
     command = [sys.executable, "-c", f"from benchmarks import common; common._watch({call!r})"]
@@ -237,12 +237,8 @@ def _watch(call: str) -> None:
 
 def _anonymous() -> int | None:
     """Bytes of this process that no file holds: what the weights' mapped file takes is left out."""
-    try:
-        status = Path("/proc/self/status").read_text()
-    except OSError:
-        return None
-    line = next(line for line in status.splitlines() if line.startswith("RssAnon:"))
-    return int(line.split()[1]) * 1024
+    held = psutil.Process().memory_info()
+    return held.rss - held.shared if hasattr(held, "shared") else None
 
 
 def thread_words(gemm: Results) -> str:
