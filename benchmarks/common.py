@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from importlib import import_module
@@ -29,6 +29,7 @@ from coupling_core.engine.matrix_products import ONEDNN, choice, product
 from coupling_core.sources.resolved import resolve
 
 ROOT = Path(__file__).parents[1]
+CLOCKS = ("wall", "cpu")
 GEMM_SIZE = {"cpu": 2048, "cuda": 8192}
 SAMPLING = 0.002  # seconds between two looks at the memory
 
@@ -63,10 +64,14 @@ def llama(d: int = 32, blocks: int = 4, **changes: Any) -> Any:
     config = LlamaConfig(
         hidden_size=d, num_hidden_layers=blocks, **{"vocab_size": 1000} | shape | changes
     )
+    return drawn(lambda: LlamaForCausalLM._from_config(config, dtype=torch.float32))
+
+
+def drawn(build: Callable[[], Any]) -> Any:
+    """A model with random weights, which are always the same."""
     with torch.random.fork_rng():
         torch.manual_seed(0)
-        model = LlamaForCausalLM._from_config(config, dtype=torch.float32)
-    return model.eval().requires_grad_(False)
+        return build().eval().requires_grad_(False)
 
 
 def model_and_ids(quick: bool, length: int) -> tuple[Any, list[int]]:
@@ -86,9 +91,11 @@ def threads(count: int) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def thread_counts() -> list[int]:
-    """One, and two where there are two."""
-    return sorted({1, min(2, os.cpu_count() or 1)})
+def on_threads() -> Iterator[int]:
+    """One thread, and two where there are two: what the loop does, it does with so many."""
+    for count in sorted({1, min(2, os.cpu_count() or 1)}):
+        with threads(count):
+            yield count
 
 
 def timed(run: Run) -> tuple[float, float]:
@@ -131,10 +138,27 @@ def interleaved(
     return found | {"gemm": rates | {"threads": torch.get_num_threads()} | library}
 
 
-def medians(samples: list[tuple[float, float]]) -> Results:
-    """Medians of wall and CPU seconds, with the samples."""
-    walls, cpus = zip(*samples, strict=True)
-    return {"wall": median(walls), "cpu": median(cpus), "walls": walls, "cpus": cpus}
+def medians(samples: Sequence[tuple[float, ...]], names: tuple[str, ...] = CLOCKS) -> Results:
+    """Medians of seconds, such as `wall`, with the samples of each, such as `walls`."""
+    columns = dict(zip(names, zip(*samples, strict=True), strict=True))
+    found = {name: median(each) for name, each in columns.items()}
+    return found | {f"{name}s": each for name, each in columns.items()}
+
+
+def median_of(runs: Iterable[Results]) -> Results:
+    """Over several runs, by clock."""
+    found = list(runs)
+    return {clock: median(one[clock] for one in found) for clock in CLOCKS}
+
+
+def ratio(of: Results, to: Results) -> Results:
+    """How many times as long one took as the other, by clock."""
+    return {clock: of[clock] / to[clock] for clock in CLOCKS}
+
+
+def this_machine(rounds: int = 1) -> Results:
+    """What is told of the machine beside what was measured on it: its peak, and its load."""
+    return {"gemm": interleaved({}, rounds)["gemm"], "load": os.getloadavg()[0]}
 
 
 def products_by() -> Results:
@@ -180,7 +204,7 @@ def fresh_process_peak(module: str, function: str, **arguments: Any) -> Results:
 
     Returns:
         bytes `before` the run (model and libraries) and at the `peak`; None where the system does
-        not tell (it is read from /proc).
+        not tell.
     """
     call = json.dumps([module, function, arguments])
     command = [sys.executable, "-c", f"from benchmarks import common; common._watch({call!r})"]
@@ -213,21 +237,20 @@ def _watch(call: str) -> None:
 
 def _anonymous() -> int | None:
     """Bytes of this process that no file holds: what the weights' mapped file takes is left out."""
-    try:
-        status = Path("/proc/self/status").read_text()
-    except OSError:
-        return None
-    line = next(line for line in status.splitlines() if line.startswith("RssAnon:"))
-    return int(line.split()[1]) * 1024
+    held = psutil.Process().memory_info()
+    return held.rss - held.shared if hasattr(held, "shared") else None
 
 
-def plural(word: str, count: int) -> str:
-    """The word, with an s where there are several."""
-    return word if count == 1 else f"{word}s"
+def thread_words(gemm: Results) -> str:
+    """How many threads there were."""
+    return f"{gemm['threads']} thread" + "s" * (gemm["threads"] > 1)
 
 
 class Operations(TorchDispatchMode):
-    """Counts the floating-point operations of every matrix product while it is entered."""
+    """Counts the floating-point operations of every matrix product while it is entered.
+
+    torch's own counter follows the modules too, by hooks that gradients by a leaf do not bear.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -243,6 +266,25 @@ class Operations(TorchDispatchMode):
         elif (cost := flop_registry.get(func._overloadpacket)) is not None:
             self.total += cost(*args, **(kwargs or {}), out_val=output)
         return output
+
+
+@contextmanager
+def chromium(what: str) -> Iterator[Any]:
+    """A headless Chromium; None, after a line on what is left out, where there is none."""
+    try:
+        from playwright.sync_api import sync_playwright
+
+        from tests.support.driving import SWITCHES, browser_path
+
+        path = browser_path()
+    except (ImportError, RuntimeError) as error:
+        sys.stdout.write(f"{what} is left out: {error}\n")
+        yield None
+        return
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=list(SWITCHES))
+        yield browser
+        browser.close()
 
 
 def environment() -> Results:

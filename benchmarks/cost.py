@@ -97,9 +97,7 @@ FAMILIES = {"llama": llama, "gpt2": gpt2, "neox": neox}
 
 
 def _random(kind: Any, config: Any) -> Any:
-    with torch.random.fork_rng():
-        torch.manual_seed(0)
-        return kind._from_config(config, dtype=torch.float32).eval().requires_grad_(False)
+    return common.drawn(lambda: kind._from_config(config, dtype=torch.float32))
 
 
 def point(family: str, request: Request, found: Probe) -> common.Results:

@@ -57,7 +57,7 @@ def compare(quick: bool, length: int, blocks: int, rounds: int) -> common.Result
     times = common.interleaved(runs, rounds, warm_up=False)
     found: common.Results = {"tokens": length, "rounds": rounds, "gemm": times.pop("gemm"), "k": {}}
     for k in ks:
-        found["k"][k] = {"ours": {c: times[f"ours {k}"][c] for c in ("wall", "cpu")}}
+        found["k"][k] = {"ours": {c: times[f"ours {k}"][c] for c in common.CLOCKS}}
         if blocks:
             for name, of, count in (("released", "jacobians", blocks), ("fastest", "fastest", few)):
                 parts = (times["states"], times[of], times[f"scores {k}"])
@@ -67,8 +67,8 @@ def compare(quick: bool, length: int, blocks: int, rounds: int) -> common.Result
 
 def _peer(parts: tuple[Any, Any, Any], scale: float, ours: common.Results) -> common.Results:
     states, jacobians, scores = parts
-    peer = {c: states[c] + scale * jacobians[c] + scores[c] for c in ("wall", "cpu")}
-    return peer | {"ratio": {c: peer[c] / ours[c] for c in peer}}
+    peer = {c: states[c] + scale * jacobians[c] + scores[c] for c in common.CLOCKS}
+    return peer | {"ratio": common.ratio(peer, ours)}
 
 
 def ours(quick: bool, ids: list[int], k: int) -> None:
@@ -97,11 +97,10 @@ def run_released(quick: bool, length: int) -> common.Run:
 def collect(quick: bool) -> common.Results:
     """Every length, on one thread and on two; memory on one."""
     rows = []
-    for count in common.thread_counts():
-        with common.threads(count):
-            compare(quick, 4, 1, 1)  # warm-up
-            for length, (blocks, rounds) in (QUICK if quick else LENGTHS)[count].items():
-                rows.append(compare(quick, length, blocks, rounds))
+    for count in common.on_threads():
+        compare(quick, 4, 1, 1)  # warm-up
+        for length, (blocks, rounds) in (QUICK if quick else LENGTHS)[count].items():
+            rows.append(compare(quick, length, blocks, rounds))
     memory = {
         name: {
             length: common.fresh_process_peak(__name__, name, quick=quick, length=length)
@@ -126,14 +125,12 @@ def summary(results: common.Results) -> common.Rows:
 
 
 def _choice(row: common.Results) -> tuple[str, str]:
-    count = row["gemm"]["threads"]
-    what = f"library of large products, {count} {common.plural('thread', count)}"
+    what = f"library of large products, {common.thread_words(row['gemm'])}"
     return what, common.choice_words(row["gemm"])
 
 
 def _row(row: common.Results, k: int, found: common.Results) -> tuple[str, str]:
-    count = row["gemm"]["threads"]
-    what = f"all pairs, K = {k}, {row['tokens']} tokens, {count} {common.plural('thread', count)}"
+    what = f"all pairs, K = {k}, {row['tokens']} tokens, {common.thread_words(row['gemm'])}"
     said = f"{found['ours']['wall']:.2f} s (CPU {found['ours']['cpu']:.2f} s)"
     if "released" in found:
         scaled = ", extrapolated" if row["extrapolated"] else ""

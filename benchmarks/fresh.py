@@ -16,7 +16,6 @@ import tempfile
 import time
 from io import BytesIO
 from pathlib import Path
-from statistics import median
 
 from benchmarks import common
 from coupling_core.base.records import DEFAULT_MODEL
@@ -27,6 +26,7 @@ PROMPT = "The cat sat on the mat because it was"
 ROUNDS, QUICK_ROUNDS = 7, 1
 THREADS = 1
 
+CLOCKS = ("wall", "cpu", "measuring")
 Sample = tuple[float, float, float]
 """Wall and CPU seconds of a command, and those that it says it has measured for."""
 
@@ -90,11 +90,10 @@ def collect(quick: bool) -> common.Results:
                 if forget(weights):
                     samples.setdefault(f"{name}, weights on disk", []).append(fresh(code))
     return {
-        "gemm": common.interleaved({}, 1)["gemm"],
-        "load": os.getloadavg()[0],
+        **common.this_machine(),
         "threads": THREADS,
         "before": BEFORE,
-        "commands": {name: _medians(of) for name, of in samples.items()},
+        "commands": {name: common.medians(of, CLOCKS) for name, of in samples.items()},
     }
 
 
@@ -108,13 +107,6 @@ def summary(results: common.Results) -> common.Rows:
             said = "; ".join(f"{name} {_said(of)}" for name, of in told.items())
             rows.append((f"a fresh `coupling depth`, K = 50, 1 thread{where}", f"{said}; {on}"))
     return rows
-
-
-def _medians(samples: list[Sample]) -> common.Results:
-    columns = zip(*samples, strict=True)
-    names = ("wall", "cpu", "measuring")
-    found = dict(zip(names, columns, strict=True))
-    return {n: median(each) for n, each in found.items()} | {f"{n}s": s for n, s in found.items()}
 
 
 def _said(of: common.Results) -> str:

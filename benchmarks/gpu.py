@@ -63,10 +63,9 @@ def build(
     """A model of a shape with random weights, on the device."""
     family, options = shape
     config = getattr(transformers, f"{family}Config")(**options | changes)
-    torch.manual_seed(0)
+    kind = getattr(transformers, f"{family}ForCausalLM")
     with torch.device(device):
-        model = getattr(transformers, f"{family}ForCausalLM")._from_config(config, dtype=dtype)
-    return model.eval().requires_grad_(False)
+        return common.drawn(lambda: kind._from_config(config, dtype=dtype))
 
 
 def accuracy(shape: tuple[str, dict[str, Any]], device: str, ids: list[int]) -> common.Results:

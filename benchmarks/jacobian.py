@@ -7,7 +7,6 @@ does multiply is counted too, product by product, as `multiplied`.
 """
 
 from functools import partial
-from statistics import median
 from typing import Any
 
 import torch
@@ -35,19 +34,19 @@ def compare(quick: bool, length: int, peers: int) -> common.Results:
     runs = {str(block.number): partial(block_jacobian, block) for block in blocks}
     times = common.interleaved(runs, rounds)
     gemm = times.pop("gemm")
-    count = operations(blocks[0])
+    count, peak = operations(blocks[0]), gemm["gflops"] * 1e9
     with common.Operations() as multiplied:
         block_jacobian(blocks[0])
-    wall, cpu = (median(times[name][clock] for name in runs) for clock in ("wall", "cpu"))
+    ours = common.median_of(times.values())
     return {
         "tokens": length,
         "gemm": gemm,
-        "ours": {"wall": wall, "cpu": cpu},
+        "ours": ours,
         "prefill": prefill,
         "operations": count,
         "multiplied": multiplied.total,
-        "fraction": count / wall / (gemm["gflops"] * 1e9),
-        "fraction_multiplied": multiplied.total / wall / (gemm["gflops"] * 1e9),
+        "fraction": count / ours["wall"] / peak,
+        "fraction_multiplied": multiplied.total / ours["wall"] / peak,
         "peers": _peers(model, ids, blocks, peers, 1 if quick else PEER_ROUNDS) if peers else None,
     }
 
@@ -73,16 +72,10 @@ def _peers(
         )
     times = common.interleaved(runs, rounds, warm_up=False)
     found = {
-        name: {
-            clock: median(times[run][clock] for run in runs if run.startswith(name))
-            for clock in ("wall", "cpu")
-        }
+        name: common.median_of(times[run] for run in runs if run.startswith(name))
         for name in ("ours", "func", "released")
     }
-    ratios = {
-        name: {clock: found[name][clock] / found["ours"][clock] for clock in ("wall", "cpu")}
-        for name in ("func", "released")
-    }
+    ratios = {name: common.ratio(found[name], found["ours"]) for name in ("func", "released")}
     return found | {"blocks": count, "ratio": ratios, "gemm": times["gemm"]}
 
 
@@ -103,10 +96,9 @@ def func_jacobian(model: Any, ids: list[int], at: int) -> torch.Tensor:
 def collect(quick: bool) -> common.Results:
     """Every length, on one thread and on two."""
     rows = []
-    for threads in common.thread_counts():
-        with common.threads(threads):
-            for length, peers in (QUICK if quick else LENGTHS).items():
-                rows.append(compare(quick, length, peers if threads == 1 else 0))
+    for threads in common.on_threads():
+        for length, peers in (QUICK if quick else LENGTHS).items():
+            rows.append(compare(quick, length, peers if threads == 1 else 0))
     return {"rows": rows}
 
 

@@ -10,8 +10,12 @@ from benchmarks import worlds
 from benchmarks.worlds import Course, Draw, Models, Runs
 from coupling_core import mean_interval
 from coupling_core.analysis import sentences, statistics
+from coupling_core.analysis.statistics import Range
 from coupling_core.base.records import METHODS
 from coupling_core.experiments.vision.rates import rate_effect
+
+RUNS = 4
+"""Training runs that a sentence on them is about."""
 
 Judged = tuple[bool, bool]
 """Whether a sentence is said, and whether it is false."""
@@ -37,11 +41,16 @@ class Case:
     allowed: float = 0.05
     spoken: float = 0.0
 
-    def count(self, draws: int, seed: int = 0) -> tuple[int, int]:
+    def count(self, draws: int) -> tuple[int, int]:
         """In how many draws it is said, and in how many false."""
-        rng = np.random.default_rng(seed)
+        rng = np.random.default_rng(0)
         judged = np.array([self.judge(rng) for _ in range(draws)])
         return int(judged[:, 0].sum()), int(judged[:, 1].sum())
+
+
+def _has(found: Range, truth: float) -> Judged:
+    """Whether there is an interval, and whether it misses the truth."""
+    return not found.reason, not found.reason and not found.low <= truth <= found.high
 
 
 # ---- over models
@@ -51,8 +60,8 @@ def interval(world: Models, sizes: Sequence[int], truth: float, method: str = "p
     """Does the interval over whole families have the correlation that is there?"""
 
     def judge(rng: Draw) -> Judged:
-        found = statistics.correlate(worlds.points(world.draw(rng, sizes)), method).over_clusters
-        return not found.reason, not found.reason and not found.low <= truth <= found.high
+        found = statistics.correlate(worlds.points(world.draw(rng, sizes)), method)
+        return _has(found.over_clusters, truth)
 
     return judge
 
@@ -61,8 +70,7 @@ def slope(world: Models, sizes: Sequence[int], truth: float) -> Judge:
     """Does the interval of the line's slope have the slope that is there?"""
 
     def judge(rng: Draw) -> Judged:
-        found = statistics.fit(worlds.points(world.draw(rng, sizes))).over_clusters
-        return not found.reason, not found.reason and not found.low <= truth <= found.high
+        return _has(statistics.fit(worlds.points(world.draw(rng, sizes))).over_clusters, truth)
 
     return judge
 
@@ -94,8 +102,8 @@ def given_sizes(world: Models, sizes: Sequence[int], truth: float) -> Judge:
     """Does the interval given the sizes have the correlation that is left?"""
 
     def judge(rng: Draw) -> Judged:
-        found = statistics.partial_correlation(world.draw(rng, sizes), "loss").over_clusters
-        return not found.reason, not found.reason and not found.low <= truth <= found.high
+        found = statistics.partial_correlation(world.draw(rng, sizes), "loss")
+        return _has(found.over_clusters, truth)
 
     return judge
 
@@ -103,22 +111,22 @@ def given_sizes(world: Models, sizes: Sequence[int], truth: float) -> Judge:
 # ---- training runs
 
 
-def falls(world: Course, is_true: bool, runs: int = 4) -> Judge:
+def falls(world: Course, is_true: bool) -> Judge:
     """Is it said of any run that it falls, where it does?"""
 
     def judge(rng: Draw) -> Judged:
-        found = {f"run {i}": statistics.fall(world.draw(rng), worlds.STEPS) for i in range(runs)}
+        found = {f"run {i}": statistics.fall(world.draw(rng), worlds.STEPS) for i in range(RUNS)}
         said = "coupling falls" in sentences.course(found, {}, "loss")
         return said, said and not is_true
 
     return judge
 
 
-def bends(world: Course, is_true: bool, runs: int = 4) -> Judge:
+def bends(world: Course, is_true: bool) -> Judge:
     """Is it said of any run that no line describes it, where none does?"""
 
     def judge(rng: Draw) -> Judged:
-        means = {f"run {i}": world.draw(rng).mean(0) for i in range(runs)}
+        means = {f"run {i}": world.draw(rng).mean(0) for i in range(RUNS)}
         found = {name: statistics.bend_p(mean, worlds.LOSSES) for name, mean in means.items()}
         said = "no straight line" in sentences.course({}, found, "loss")
         return said, said and not is_true
@@ -151,8 +159,7 @@ def within_rates(seeds: int) -> Judge:
         (rate, seed, x), (_, _, y) = world.draw(rng), world.draw(rng)
         each = (rate[:, None] == worlds.RATES).astype(float)
         left = statistics.residual_correlation(x, y, each)
-        found = statistics.over_clusters(left, x, y, each, seed.astype(int), "seeds")
-        return not found.reason, not found.reason and not found.low <= 0 <= found.high
+        return _has(statistics.over_clusters(left, x, y, each, seed.astype(int), "seeds"), 0)
 
     return judge
 
@@ -167,8 +174,7 @@ def over_prompts(n: int, rho: float, *, is_mean: bool) -> Judge:
     def judge(rng: Draw) -> Judged:
         table = worlds.prompts_table(rng, n, rho, models=3 if is_mean else 1)
         trends = statistics.prompt_trends(table, "tokens", 8)
-        found = trends.interval if is_mean else trends.models[0].interval
-        return not found.reason, not found.reason and not found.low <= truth <= found.high
+        return _has(trends.interval if is_mean else trends.models[0].interval, truth)
 
     return judge
 

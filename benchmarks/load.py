@@ -5,7 +5,6 @@ speak Streamlit's own messages over websockets (`tests/support/wire.py`): what t
 take to draw is left out, and what the server sends is read to the end of each page.
 """
 
-import os
 import sys
 import tempfile
 import time
@@ -131,20 +130,14 @@ def collect(quick: bool) -> common.Results | None:
     except ImportError as error:
         sys.stdout.write(f"visitors are left out: {error}\n")
         return None
-    gemm = common.interleaved({}, 1)["gemm"]
+    machine = common.this_machine()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         with serving(folder / "store", folder / "log.txt") as app:
             looked = looking(app.url, AT_ONCE if quick else VISITORS)
             asked = asking(app.url, app.store, AT_ONCE if quick else ASKING)
             done = jobs(app.url, psutil.Process(app.pid), QUICK_JOBS if quick else JOBS)
-    return {
-        "gemm": gemm,
-        "load": os.getloadavg()[0],
-        "looking": looked,
-        "asking": asked,
-        "jobs": done,
-    }
+    return machine | {"looking": looked, "asking": asked, "jobs": done}
 
 
 def summary(results: common.Results) -> common.Rows:

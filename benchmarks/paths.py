@@ -7,6 +7,7 @@ final norm in the last block (`include`) and without it.
 """
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from pydoc_data.topics import topics
 
 import numpy as np
@@ -55,13 +56,10 @@ def measured(quick: bool, seed: int | None, final_norm: bool) -> common.Results:
         found["expodistance"].append(float(np.nanmedian(growth)))
         steps = trajectory.equidistance(trajectory.step_lengths(states))
         found["equidistance"].append(float(np.nanmedian(steps)))
-    return {name: interval(values) | {"prompts": values} for name, values in found.items()}
-
-
-def interval(values: list[float]) -> common.Results:
-    """Mean, median and interval over prompts."""
-    over = mean_interval(np.array(values))
-    return {"mean": over.mean, "median": over.median, "low": over.low, "high": over.high}
+    return {
+        name: asdict(mean_interval(np.array(values))) | {"prompts": values}
+        for name, values in found.items()
+    }
 
 
 def collect(quick: bool) -> common.Results:

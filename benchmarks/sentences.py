@@ -5,13 +5,13 @@
 """
 
 import sys
-from collections.abc import Iterable
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from benchmarks import common, judges, worlds
-from benchmarks.judges import Case, Judge
+from benchmarks.judges import Case
 from benchmarks.worlds import Course, Models, Runs
 
 DRAWS = 1000
@@ -37,14 +37,9 @@ QUIET, SCATTER = {"checkpoints": 1e-6}, {"checkpoints": 0.003, "prompts": 0.02}
 UNEQUAL = (0.2, 0.2, 0.2, 1.0)
 
 
-def _cases(sentence: str, rows: Iterable[tuple[str, Judge, float, float]]) -> list[Case]:
-    """Of one sentence: world, judge, how often it may be false, how often it must be said."""
+def _cases(sentence: str, *rows: tuple[Any, ...]) -> list[Case]:
+    """Of one sentence, what else a `Case` has: world, judge, and how often, where it is not 5 %."""
     return [Case(sentence, *row) for row in rows]
-
-
-def _never(sentence: str, rows: Iterable[tuple[str, Judge]]) -> list[Case]:
-    """Those that may be false in 5 %, and need not be said."""
-    return _cases(sentence, ((*row, 0.05, 0.0) for row in rows))
 
 
 def over_models() -> list[Case]:
@@ -52,46 +47,35 @@ def over_models() -> list[Case]:
     found = []
     for layout, sizes in LAYOUTS.items():
         of = partial(judges.interval, sizes=sizes)
-        found += _never(
+        found += _cases(
             f"interval of a correlation, {layout}",
-            (
-                ("nothing goes together", of(NOTHING, truth=0)),
-                ("families alone differ", of(FAMILY, truth=0)),
-                ("families alone differ, by ranks", of(FAMILY, truth=0, method="spearman")),
-                ("a correlation of -0.8", of(REAL, truth=-0.8)),
-            ),
+            ("nothing goes together", of(NOTHING, truth=0)),
+            ("families alone differ", of(FAMILY, truth=0)),
+            ("families alone differ, by ranks", of(FAMILY, truth=0, method="spearman")),
+            ("a correlation of -0.8", of(REAL, truth=-0.8)),
         )
     of = partial(judges.interval, sizes=CATALOGUE)
     found += _cases(
         "interval of a correlation, the catalogue's 15 families",
-        (
-            ("members of a family are nearly alike", of(TWINS, truth=0), 0.05, 0),
-            ("size alone moves both", of(SIZE, truth=-0.5), 0.05, 0),
-            ("each family goes its own way", of(OWN_WAYS, truth=0), 0.1, 0),
-            ("loss is the square of coupling", of(CURVED, truth=0), 0.1, 0),
-            ("loss is the square, by ranks", of(CURVED, truth=0, method="spearman"), 0.05, 0),
-        ),
+        ("members of a family are nearly alike", of(TWINS, truth=0)),
+        ("size alone moves both", of(SIZE, truth=-0.5)),
+        ("each family goes its own way", of(OWN_WAYS, truth=0), 0.1),
+        ("loss is the square of coupling", of(CURVED, truth=0), 0.1),
+        ("loss is the square, by ranks", of(CURVED, truth=0, method="spearman")),
     )
     of, positive = partial(judges.agreement, sizes=CATALOGUE), Models(r=0.8, shared=0.8)
     found += _cases(
         "“Its sign agrees with the claim”, or “goes against” it",
-        (
-            ("nothing goes together", of(NOTHING, truth=""), 0.05, 0),
-            ("families alone differ", of(FAMILY, truth=""), 0.05, 0),
-            ("members of a family are nearly alike", of(TWINS, truth=""), 0.05, 0),
-            ("each family goes its own way", of(OWN_WAYS, truth=""), 0.05, 0),
-            ("loss is the square of coupling", of(CURVED, truth=""), 0.05, 0),
-            (
-                "families alone differ, 6 of them",
-                of(FAMILY, sizes=worlds.DIFFICULTY, truth=""),
-                0.05,
-                0,
-            ),
-            ("families alone differ, 3 of them", of(FAMILY, sizes=worlds.FEW, truth=""), 0, 0),
-            ("size alone moves both", of(SIZE, truth="agrees with"), 0.05, 0.6),
-            ("a correlation of -0.8", of(REAL, truth="agrees with"), 0.05, 0.75),
-            ("a correlation of 0.8", of(positive, truth="goes against"), 0.05, 0.75),
-        ),
+        ("nothing goes together", of(NOTHING, truth="")),
+        ("families alone differ", of(FAMILY, truth="")),
+        ("members of a family are nearly alike", of(TWINS, truth="")),
+        ("each family goes its own way", of(OWN_WAYS, truth="")),
+        ("loss is the square of coupling", of(CURVED, truth="")),
+        ("families alone differ, 6 of them", of(FAMILY, sizes=worlds.DIFFICULTY, truth="")),
+        ("families alone differ, 3 of them", of(FAMILY, sizes=worlds.FEW, truth=""), 0),
+        ("size alone moves both", of(SIZE, truth="agrees with"), 0.05, 0.6),
+        ("a correlation of -0.8", of(REAL, truth="agrees with"), 0.05, 0.75),
+        ("a correlation of 0.8", of(positive, truth="goes against"), 0.05, 0.75),
     )
     return found
 
@@ -103,38 +87,29 @@ def on_families() -> list[Case]:
     may = partial(judges.verdict, sizes=CATALOGUE, words="may be all that it rests on")
     beside = Models(r=-0.8, slope=1.0)
     return [
-        *_never(
+        *_cases(
             "interval of a line's slope",
-            (
-                ("nothing goes together", line(NOTHING, truth=0)),
-                ("families alone differ", line(FAMILY, truth=0)),
-                (
-                    "families alone differ, 6 of them",
-                    line(FAMILY, sizes=worlds.DIFFICULTY, truth=0),
-                ),
-                ("a slope of -0.8", line(REAL, truth=-0.8)),
-            ),
+            ("nothing goes together", line(NOTHING, truth=0)),
+            ("families alone differ", line(FAMILY, truth=0)),
+            ("families alone differ, 6 of them", line(FAMILY, sizes=worlds.DIFFICULTY, truth=0)),
+            ("a slope of -0.8", line(REAL, truth=-0.8)),
         ),
         *_cases(
             "“It stays significant whichever family is left out”",
-            (
-                ("families alone differ", stays(FAMILY, is_true=False), 0.05, 0),
-                ("a correlation of -0.8", stays(REAL, is_true=True), 0.05, 0.6),
-            ),
+            ("families alone differ", stays(FAMILY, is_true=False)),
+            ("a correlation of -0.8", stays(REAL, is_true=True), 0.05, 0.6),
         ),
-        *_never(
+        *_cases(
             "“differences between families may be all that it rests on”",
-            (("-0.8 between families, and within them", may(REAL, is_true=False)),),
+            ("-0.8 between families, and within them", may(REAL, is_true=False)),
         ),
-        *_never(
+        *_cases(
             "interval of the correlation given the sizes",
-            (
-                ("families alone differ", left(FAMILY, truth=0)),
-                ("size alone moves both", left(SIZE, truth=0)),
-                ("size alone, and only between families", left(SIZE_OF_FAMILY, truth=0)),
-                ("size alone moves both, 6 families", left(SIZE, sizes=worlds.DIFFICULTY, truth=0)),
-                ("a correlation of -0.8 beside the size", left(beside, truth=-0.8)),
-            ),
+            ("families alone differ", left(FAMILY, truth=0)),
+            ("size alone moves both", left(SIZE, truth=0)),
+            ("size alone, and only between families", left(SIZE_OF_FAMILY, truth=0)),
+            ("size alone moves both, 6 families", left(SIZE, sizes=worlds.DIFFICULTY, truth=0)),
+            ("a correlation of -0.8 beside the size", left(beside, truth=-0.8)),
         ),
     ]
 
@@ -148,28 +123,23 @@ def of_runs() -> list[Case]:
     return [
         *_cases(
             "“coupling falls after its highest checkpoint”",
-            (
-                ("flat, but for 1e-6", falls(flat, is_true=False), 0.05, 0),
-                ("flat, with scatter", falls(noisy, is_true=False), 0.05, 0),
-                ("flat, and each prompt goes its own way",
-                 falls(Course(worlds.FLAT, drift=0.1), is_true=False), 0.05, 0),
-                ("a plateau, but for 1e-6",
-                 falls(Course(worlds.PLATEAU, **QUIET), is_true=False), 0.05, 0),
-                ("a plateau, with scatter", falls(plateau, is_true=False), 0.05, 0),
-                ("it rises, with scatter", falls(rises, is_true=False), 0.05, 0),
-                ("it peaks and falls, with scatter", falls(peak, is_true=True), 0.05, 0.8),
-            ),
+            ("flat, but for 1e-6", falls(flat, is_true=False)),
+            ("flat, with scatter", falls(noisy, is_true=False)),
+            ("flat, and each prompt goes its own way",
+             falls(Course(worlds.FLAT, drift=0.1), is_true=False)),
+            ("a plateau, but for 1e-6", falls(Course(worlds.PLATEAU, **QUIET), is_true=False)),
+            ("a plateau, with scatter", falls(plateau, is_true=False)),
+            ("it rises, with scatter", falls(rises, is_true=False)),
+            ("it peaks and falls, with scatter", falls(peak, is_true=True), 0.05, 0.8),
         ),
         *_cases(
             "“no straight line describes it”",
-            (
-                ("flat, but for 1e-6", bends(flat, is_true=False), 0.05, 0),
-                ("flat, with scatter", bends(noisy, is_true=False), 0.05, 0),
-                ("a line, but for 1e-6", bends(straight, is_true=False), 0.05, 0),
-                ("a line, with scatter", bends(rises, is_true=False), 0.05, 0),
-                ("a plateau, with scatter", bends(plateau, is_true=True), 0.05, 0.8),
-                ("it peaks and falls, with scatter", bends(peak, is_true=True), 0.05, 0.8),
-            ),
+            ("flat, but for 1e-6", bends(flat, is_true=False)),
+            ("flat, with scatter", bends(noisy, is_true=False)),
+            ("a line, but for 1e-6", bends(straight, is_true=False)),
+            ("a line, with scatter", bends(rises, is_true=False)),
+            ("a plateau, with scatter", bends(plateau, is_true=True), 0.05, 0.8),
+            ("it peaks and falls, with scatter", bends(peak, is_true=True), 0.05, 0.8),
         ),
     ]  # fmt: skip
 
@@ -182,23 +152,21 @@ def of_rates() -> list[Case]:
     return [
         *_cases(
             "what the rate of stochastic depth does",
-            (
-                ("nothing", of(nothing(seed=0)), 0.05, 0),
-                ("nothing, and seeds do much at every rate", of(nothing(seed=5)), 0.05, 0),
-                ("nothing, and runs of the last rate scatter more",
-                 of(nothing(scatter=UNEQUAL)), 0.06, 0),
-                ("nothing, and runs of the first rate scatter more",
-                 of(nothing(scatter=UNEQUAL[::-1])), 0.06, 0),
-                ("a line, and seeds do much", of(line, "rises"), 0.05, 0.6),
-                ("highest in the middle, and seeds do much",
-                 of(middle, "goes .* curve", (0.1, 0.2)), 0.05, 0.9),
-                ("it rises, and ever less",
-                 of(ever_less, "rises|goes .* curve", (0.2, 0.4)), 0.05, 0.6),
-            ),
+            ("nothing", of(nothing(seed=0))),
+            ("nothing, and seeds do much at every rate", of(nothing(seed=5))),
+            ("nothing, and runs of the last rate scatter more",
+             of(nothing(scatter=UNEQUAL)), 0.06),
+            ("nothing, and runs of the first rate scatter more",
+             of(nothing(scatter=UNEQUAL[::-1])), 0.06),
+            ("a line, and seeds do much", of(line, "rises"), 0.05, 0.6),
+            ("highest in the middle, and seeds do much",
+             of(middle, "goes .* curve", (0.1, 0.2)), 0.05, 0.9),
+            ("it rises, and ever less",
+             of(ever_less, "rises|goes .* curve", (0.2, 0.4)), 0.05, 0.6),
         ),
-        *_never(
+        *_cases(
             "interval of accuracy with coupling among runs of one rate",
-            (
+            *(
                 (f"seeds move both, each its own way; {n} seeds", judges.within_rates(n))
                 for n in (3, 5, 10)
             ),
@@ -212,24 +180,20 @@ def over_prompts() -> list[Case]:
     skewed = partial(judges.mean_of, draw=lambda rng, n: rng.exponential(size=n), truth=1)
     of, sizes = judges.over_prompts, (5, 12, 60)
     return [
-        *_never(
+        *_cases(
             "interval of a correlation over prompts, of one model",
-            (
-                *((f"nothing; {n} prompts", of(n, 0, is_mean=False)) for n in sizes),
-                *((f"0.6; {n} prompts", of(n, 0.6, is_mean=False)) for n in sizes[1:]),
-            ),
+            *((f"nothing; {n} prompts", of(n, 0, is_mean=False)) for n in sizes),
+            *((f"0.6; {n} prompts", of(n, 0.6, is_mean=False)) for n in sizes[1:]),
         ),
-        *_never(
+        *_cases(
             "interval of the mean of three models' correlations over prompts",
-            ((f"nothing; {n} prompts", of(n, 0, is_mean=True)) for n in sizes),
+            *((f"nothing; {n} prompts", of(n, 0, is_mean=True)) for n in sizes),
         ),
         *_cases(
             "interval of a mean over prompts, or seeds",
-            (
-                *((f"a normal number; {n}", normal(n), 0.05, 0) for n in (3, 5, 12, 40)),
-                ("as skewed as an exponential; 5", skewed(5), 0.13, 0),
-                ("as skewed as an exponential; 40", skewed(40), 0.07, 0),
-            ),
+            *((f"a normal number; {n}", normal(n)) for n in (3, 5, 12, 40)),
+            ("as skewed as an exponential; 5", skewed(5), 0.13),
+            ("as skewed as an exponential; 40", skewed(40), 0.07),
         ),
     ]
 

@@ -6,7 +6,6 @@ its start page in fresh contexts, until the first map is painted. Both read resu
 """
 
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -42,7 +41,7 @@ def commands(store: Path) -> dict[str, list[str]]:
 
 def processes(rounds: int) -> common.Results:
     """Median wall seconds of each command, after one run of each to warm up the disk."""
-    seconds: dict[str, list[float]] = {}
+    seconds: dict[str, list[tuple[float]]] = {}
     with tempfile.TemporaryDirectory() as store:
         listed = commands(Path(store))
         for number in range(rounds + 1):
@@ -55,24 +54,18 @@ def processes(rounds: int) -> common.Results:
                 if name.startswith("stored") and not json.loads(said)["stored"]:
                     raise RuntimeError(f"{' '.join(arguments)} was computed, and not stored")
                 if number:
-                    seconds.setdefault(name, []).append(taken)
-    return {name: {"wall": median(walls), "walls": walls} for name, walls in seconds.items()}
+                    seconds.setdefault(name, []).append((taken,))
+    return {name: common.medians(walls, ("wall",)) for name, walls in seconds.items()}
 
 
 def first_paint(rounds: int) -> common.Results | None:
     """Median seconds from the address to the first painted map, and to all of them."""
-    try:
-        from playwright.sync_api import sync_playwright
-
-        from tests.support.driving import SWITCHES, browser_path, serving
-
-        path = browser_path()
-    except (ImportError, RuntimeError) as error:
-        sys.stdout.write(f"first paint is left out: {error}\n")
-        return None
     seconds = []
-    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=list(SWITCHES))
+    with common.chromium("first paint") as browser, tempfile.TemporaryDirectory() as folder:
+        if browser is None:
+            return None
+        from tests.support.driving import serving
+
         with serving(Path(folder) / "store", Path(folder) / "log.txt") as app:
             for _ in range(rounds + 1):
                 context = browser.new_context(viewport={"width": 1400, "height": 900})
@@ -82,7 +75,6 @@ def first_paint(rounds: int) -> common.Results | None:
                 page.wait_for_selector(MAP, state="attached")
                 seconds.append(time.perf_counter() - start)
                 context.close()
-        browser.close()
     return {"first_visit": seconds[0], "wall": median(seconds[1:]), "walls": seconds[1:]}
 
 
@@ -90,8 +82,7 @@ def collect(quick: bool) -> common.Results:
     """Commands and the app; the machine's own speed beside them."""
     rounds = QUICK_ROUNDS if quick else ROUNDS
     return {
-        "gemm": common.interleaved({}, rounds)["gemm"],
-        "load": os.getloadavg()[0],
+        **common.this_machine(rounds),
         "processes": processes(rounds),
         "first_paint": first_paint(rounds),
     }

@@ -8,7 +8,6 @@ gap above its tolerance behind it, every one must be missed.
 
 from collections.abc import Callable
 from functools import partial
-from statistics import median
 from typing import Any
 
 import scipy.sparse.linalg
@@ -24,7 +23,6 @@ PROMPT_ENDS = (10, 64, 200, 500)
 """The prompts: the text up to so many tokens, each seen at its last."""
 OVERSAMPLED = 10
 ROUNDS = 3
-CLOCKS = ("wall", "cpu")
 DROPPED = (0, 0.1, 0.25, 0.5, 0.75, 0.9, 1)
 """Which triplet is left out, as a part of K."""
 
@@ -57,7 +55,7 @@ def times(found: list[Tensor], k: int, rounds: int) -> common.Results:
     }
     timed = common.interleaved(runs, rounds)
     by_name = {
-        name: {c: median(timed[f"{name}/{at}"][c] for at in range(len(found))) for c in CLOCKS}
+        name: common.median_of(timed[f"{name}/{at}"] for at in range(len(found)))
         for name in methods(k)
     }
     return {"k": k, "gemm": timed["gemm"], "seconds": by_name}
@@ -100,9 +98,8 @@ def collect(quick: bool) -> common.Results:
     taken = [J for found in prompts for J in found]
     pairs = [(J, torch.linalg.svdvals(J.double())) for J in taken]
     timed = []
-    for count in common.thread_counts():
-        with common.threads(count):
-            timed += [times(prompts[1], k, 1 if quick else ROUNDS) for k in ks]
+    for _ in common.on_threads():
+        timed += [times(prompts[1], k, 1 if quick else ROUNDS) for k in ks]
     return {
         "prompts": len(ends),
         "times": timed,

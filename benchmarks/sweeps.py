@@ -5,7 +5,6 @@ every model before, on other prompts: that it imports torch and loads a model is
 compared.
 """
 
-import os
 import subprocess
 import sys
 import tempfile
@@ -94,7 +93,7 @@ def collect(quick: bool) -> common.Results:
     models = _MINI.format(steps=list(STEPS[:1] if quick else STEPS)) + _LARGE * (not quick)
     count, repeats = (3, 1) if quick else (PROMPTS, REPEATS)
     found: dict[str, list[common.Results]] = {}
-    gemm = common.interleaved({}, 1)["gemm"]
+    machine = common.this_machine()
     with tempfile.TemporaryDirectory() as name:
         for turn in range(repeats):
             for workers in (1, 2):
@@ -109,7 +108,7 @@ def collect(quick: bool) -> common.Results:
                     }
                 )
         large = planned(Path(name), quick)
-    return {"gemm": gemm, "load": os.getloadavg()[0], "runs": found, "planned": large}
+    return machine | {"runs": found, "planned": large}
 
 
 def summary(results: common.Results) -> common.Rows:

@@ -7,6 +7,7 @@ sample of the tokens, and their time is scaled to all (each costs the same).
 """
 
 import copy
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -33,11 +34,11 @@ def compare(quick: bool, rounds: int) -> common.Results:
     model, ids = common.model_and_ids(quick, length)
     reader = read(model, ids)
     calls = [reader.whole[block - 1] for block in blocks]
-    runs = {
-        "states": reader.whole,
-        "output ours": partial(to_last, reader, blocks),
+    runs = {  # ours with a reader that has read nothing yet
+        "states": lambda: replace(reader).whole,
+        "output ours": lambda: to_last(replace(reader), blocks),
         "output definition": partial(definition, calls, (length,)),
-        "self ours": partial(with_itself, reader, blocks),
+        "self ours": lambda: with_itself(replace(reader), blocks),
         "self definition": partial(definition, calls, sample),
     }
     times = common.interleaved(runs, rounds, warm_up=False)
@@ -54,10 +55,10 @@ def compare(quick: bool, rounds: int) -> common.Results:
 
 
 def _mode(times: dict[str, common.Results], mode: str, scale: float) -> common.Results:
-    clocks = ("wall", "cpu")
-    ours = {c: times[f"{mode} ours"][c] for c in clocks}
-    peer = {c: times["states"][c] + scale * times[f"{mode} definition"][c] for c in clocks}
-    ratio = {c: peer[c] / ours[c] for c in clocks}
+    states, taken = times["states"], times[f"{mode} definition"]
+    ours = {c: times[f"{mode} ours"][c] for c in common.CLOCKS}
+    peer = {c: states[c] + scale * taken[c] for c in common.CLOCKS}
+    ratio = common.ratio(peer, ours)
     return {"ours": ours, "definition": peer, "ratio": ratio, "extrapolated": scale > 1}
 
 
@@ -128,10 +129,9 @@ def worst(found: list[Tensor], expected: list[Tensor]) -> float:
 def collect(quick: bool) -> common.Results:
     """On one thread and on two."""
     rows = []
-    for count in common.thread_counts():
-        with common.threads(count):
-            compare(quick=True, rounds=1)  # warm-up
-            rows.append(compare(quick, 1 if quick else ROUNDS))
+    for _ in common.on_threads():
+        compare(quick=True, rounds=1)  # warm-up
+        rows.append(compare(quick, 1 if quick else ROUNDS))
     return {"rows": rows}
 
 
@@ -141,11 +141,11 @@ def summary(results: common.Results) -> common.Rows:
 
 
 def _row(row: common.Results, mode: str) -> tuple[str, str]:
-    found, count = row["modes"][mode], row["gemm"]["threads"]
+    found = row["modes"][mode]
     which = {"output": "every token to the last", "self": "every token with itself"}[mode]
     what = (
         f"Jacobians of {row['blocks']} blocks, {which}, {row['tokens']} tokens, "
-        f"{count} {common.plural('thread', count)}"
+        f"{common.thread_words(row['gemm'])}"
     )
     scaled = ", extrapolated" if found["extrapolated"] else ""
     apart = row["differences"][mode]

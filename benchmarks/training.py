@@ -8,7 +8,6 @@ measured at all steps, from the page and on the command line, each in a process 
 before.
 """
 
-import os
 import subprocess
 import sys
 import tempfile
@@ -120,28 +119,20 @@ def on_the_command_line(store: Path) -> float:
 
 def collect(quick: bool) -> common.Results | None:
     """All of it; None where there is no browser."""
-    try:
-        from playwright.sync_api import sync_playwright
+    with common.chromium("the Training page") as browser, tempfile.TemporaryDirectory() as name:
+        if browser is None:
+            return None
+        from tests.support.driving import serving
 
-        from tests.support.driving import SWITCHES, browser_path, serving
-
-        path = browser_path()
-    except (ImportError, RuntimeError) as error:
-        sys.stdout.write(f"the Training page is left out: {error}\n")
-        return None
-    with tempfile.TemporaryDirectory() as name, sync_playwright() as playwright:
         folder = Path(name)
         command_line = on_the_command_line(folder / "other")
-        browser = playwright.chromium.launch(executable_path=path, args=list(SWITCHES))
         with serving(folder / "store", folder / "log.txt") as app:
             own = own_prompt(browser, app.url)
             found = on_the_page(
                 browser, app.url, psutil.Process(app.pid), QUICK_MOVES if quick else MOVES
             )
-        browser.close()
     return {
-        "gemm": common.interleaved({}, 1)["gemm"],
-        "load": os.getloadavg()[0],
+        **common.this_machine(),
         "steps": len(find_suite(SUITE).steps),
         "own": {"page": own, "command line": command_line},
         **found,

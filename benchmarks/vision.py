@@ -45,9 +45,7 @@ class Unchanged:
 
 def model(quick: bool) -> Any:
     """ViT-B/16, or something tiny, with random weights."""
-    with torch.random.fork_rng():
-        torch.manual_seed(0)
-        return ViTModel(ViTConfig(**SMALL if quick else {})).eval().requires_grad_(False)
+    return common.drawn(lambda: ViTModel(ViTConfig(**SMALL if quick else {})))
 
 
 def whole(quick: bool) -> common.Run:
@@ -76,10 +74,9 @@ def collect(quick: bool) -> common.Results:
     """Seconds on one thread and on two, the peer on all of them, and the peak of the memory."""
     rounds = 1 if quick else ROUNDS
     rows = []
-    for threads in common.thread_counts():
-        with common.threads(threads):
-            found = common.interleaved({"ours": whole(quick)}, rounds)
-            rows.append({"seconds": found["ours"], "gemm": found["gemm"]})
+    for _ in common.on_threads():
+        found = common.interleaved({"ours": whole(quick)}, rounds)
+        rows.append({"seconds": found["ours"], "gemm": found["gemm"]})
     built = model(quick)
     call = read(built, Unchanged(built.config.image_size).pixels).whole[0]
     blocks = {"ours": partial(one_block, call, Rows), "whole": partial(one_block, call, OverAll)}
@@ -98,8 +95,7 @@ def summary(results: common.Results) -> common.Rows:
     """Seconds by threads, memory, and the ratio to the whole sequence."""
     name = f"ViT-B/16, class token, {results['blocks']} blocks of {results['tokens']} tokens"
     said = [
-        f"{row['seconds']['wall']:.1f} s on {row['gemm']['threads']} "
-        f"{common.plural('thread', row['gemm']['threads'])}"
+        f"{row['seconds']['wall']:.1f} s on {common.thread_words(row['gemm'])}"
         for row in results["rows"]
     ]
     memory = results["memory"]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from coupling_core.analysis.statistics import ModelMeans, Points
+from coupling_core.analysis.statistics import ModelMeans, Points, pair
 
 SCORED = (2, 6, 3, 4, 2, 2, 3, 1, 2, 3, 2, 1, 1, 2, 2)
 """Models with a leaderboard score of each family in `sweeps/models.csv`."""
@@ -70,10 +70,7 @@ class Models:
 
 def points(means: ModelMeans) -> Points:
     """Coupling and loss of each."""
-    rows = means.rows
-    x, y = (rows[name].to_numpy(float) for name in ("coupling", "loss"))
-    names = (tuple(rows[name]) for name in ("model", "family", "run"))
-    return Points("coupling", "loss", x, y, *names)
+    return pair(means, "coupling", "loss")
 
 
 def _mixed(rng: Draw, family: np.ndarray, shared: float) -> np.ndarray:

@@ -265,6 +265,12 @@ def mean_interval(values: Float[np.ndarray, " n"]) -> Interval:
     return Interval(mean, float(np.median(values)), mean - half, mean + half, n)
 
 
+def known_interval(values: Float[np.ndarray, " n"]) -> Interval:
+    """The same of those that are finite; n = 0, and NaN, where none is."""
+    known = values[np.isfinite(values)]
+    return mean_interval(known) if known.size else Interval(np.nan, np.nan, np.nan, np.nan, 0)
+
+
 def k_of(k: int | float, width: float) -> int:
     """K of a model of this width.
 
@@ -283,7 +289,7 @@ def k_of(k: int | float, width: float) -> int:
     raise InputError(f"K must be an integer from 1 on or a share of the width below 1, not {k}")
 
 
-def require_k(result: Result, k: int) -> None:
+def require_k(result: Result | PositionCoupling, k: int) -> None:
     """Refuse a K that the result does not hold."""
     if not 1 <= k <= result.k_max:
         why = (

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from coupling_core.analysis.scores import corrected, score_cell, score_square
+from coupling_core.analysis.scores import corrected, require_k, score_cell, score_square
 from coupling_core.base.definitions import DEFINITIONS
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import ROLES, View, resolve_token
@@ -65,9 +65,7 @@ def score_positions(result: PositionCoupling | TokenMeansResult, view: View) -> 
     _require_no_blocks(view)
     if isinstance(result, TokenMeansResult):
         return _mean_scores(result, view)
-    k_max = result.k_max
-    if view.k > k_max:
-        raise InputError(f"K must lie in 1..{k_max}, what was measured, and {view.k} was asked for")
+    require_k(result, view.k)
     coupling, floor = score_square(result, view)
     above = corrected(coupling, floor)
     itself = np.eye(len(above), dtype=bool) & (result.blocks[0] == result.blocks[1])

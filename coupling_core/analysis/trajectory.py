@@ -40,17 +40,16 @@ def line_shape(states: States) -> Float[np.ndarray, " token"]:
     return _straightness(directions.sum(0), len(directions))
 
 
-def windowed_line_shape(states: States, window: int = WINDOW) -> Float[np.ndarray, "state token"]:
-    """Line-shape score of the `window` states centred at each state (preprint, Figure 25).
+def windowed_line_shape(states: States) -> Float[np.ndarray, "state token"]:
+    """Line-shape score of the `WINDOW` states centred at each state (preprint, Figure 25).
 
     Args:
         states: x^0 .. x^L of every token.
-        window: an odd number of states, three at least.
 
     Returns:
         NaN where the window does not fit.
     """
-    half = window // 2
+    half = WINDOW // 2
     directions = _directions(states)
     found = np.full(states.shape[:2], np.nan)
     for centre in range(half, len(states) - half):

@@ -50,8 +50,7 @@ def compare(
     store: options.StoreFolder = None,
 ) -> None:
     """Compare two stored results: R1, R2 and R1 - R2 of every pair of blocks."""
-    if out is not None:
-        files.require_writable(out, FORMATS)
+    files.require_writable(out, FORMATS)
     shelf = Store(store)
     a, b = (open_result(shelf, text) for text in (left, right))
     most = min(a.k_max, b.k_max) or DEFAULT_K

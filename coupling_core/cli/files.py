@@ -19,12 +19,14 @@ FORMATS = (".npz", ".safetensors", ".csv", ".html", ".svg", ".png")
 AGGREGATE_FORMATS = (".npz", ".csv")
 
 
-def require_writable(path: Path, formats: tuple[str, ...]) -> None:
-    """Try out whether a file of this kind can be written here.
+def require_writable(path: Path | None, formats: tuple[str, ...]) -> None:
+    """Try out whether a file of this kind can be written here, where one is to be written.
 
     Raises:
         InputError: on another ending, a missing folder, or one that is closed to us.
     """
+    if path is None:
+        return
     if path.suffix not in formats:
         raise InputError(f"--out ends in {', '.join(formats)}, and {path.name!r} came")
     with writing(path):

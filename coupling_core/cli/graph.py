@@ -87,8 +87,7 @@ def graph(
     """Draw the blocks as a graph whose edges are as strong as two blocks are coupled."""
     require_threshold(threshold)
     view = View(k, definition, p, role)
-    if out is not None:
-        files.require_writable(out, FORMATS)
+    files.require_writable(out, FORMATS)
     text = options.one_prompt(prompt, image)
     request = Request(
         text,

@@ -60,8 +60,7 @@ def run(
 ) -> None:
     """Measure what the store lacks of a sweep; stopped, the same command goes on."""
     _require_one_place(workers, scheduler, slurm, jobs)
-    if out is not None:
-        files.require_writable(out, (".csv",))
+    files.require_writable(out, (".csv",))
     from coupling_core.experiments import sweeps
 
     plan, shelf = sweeps.make(sweeps.read(file)), Store(store)

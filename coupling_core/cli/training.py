@@ -71,8 +71,7 @@ def training(
     request = Request(prompt, token=token, k=k, final_norm=final_norm, dtype=dtype)
     suites = [find_suite(name) for name in dict.fromkeys(names or [DEFAULT_SUITE])]
     wanted = [parse_steps(suite, steps) for suite in suites]
-    if out is not None:
-        files.require_writable(out, FORMATS)
+    files.require_writable(out, FORMATS)
     for suite in suites:
         if suite.caution:
             warn(f"{suite.name}: {suite.caution}")

@@ -1,6 +1,7 @@
 """`coupling vision`: vision transformers by their rate of stochastic depth."""
 
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Annotated
 
 import typer
@@ -18,27 +19,6 @@ from coupling_core.experiments.vision.plans import DATA, DEFAULT_PRESET, PRESETS
 from coupling_core.experiments.vision.suite import SUITE, VisionRun
 
 app = typer.Typer(help="Train and list vision transformers.", no_args_is_help=True)
-
-
-@dataclass(frozen=True)
-class Listed:
-    """A run, and what there is of it.
-
-    Args:
-        repo: what `--model` takes.
-        rate: of stochastic depth.
-        seed: of all that was drawn.
-        accuracy: on what was held out; None where that was not recorded.
-        learned_accuracy: on what was learned; likewise.
-        weights: whether they are on this disk.
-    """
-
-    repo: str
-    rate: float
-    seed: int
-    accuracy: float | None
-    learned_accuracy: float | None
-    weights: bool
 
 
 @app.command()
@@ -84,37 +64,38 @@ def train(
             bar(done, told, f"{done} of {total} {told}")
 
         train_all(plans, report, say, device, threads, workers)
-    _show([_listed(VisionRun(plan.repo, plan.drop_path, plan.seed)) for plan in plans])
+    _show([VisionRun(plan.repo, plan.drop_path, plan.seed) for plan in plans])
 
 
 @app.command("list")
 def list_(as_json: options.Json = False) -> None:
     """List the runs that come with the program, with their accuracies."""
-    listed = [_listed(run) for run in SUITE.runs]
     if as_json:
-        print_json([asdict(one) for one in listed])
+        print_json([asdict(run) | _noted(run) for run in SUITE.runs])
         return
     print_lines(f"{SUITE.name}: {SUITE.title}")
-    _show(listed)
+    _show(SUITE.runs)
 
 
-def _listed(run: VisionRun) -> Listed:
-    return Listed(run.repo, run.rate, run.seed, run.accuracy(), run.learned_accuracy(), run.here())
+def _noted(run: VisionRun) -> dict[str, float | None]:
+    """What this disk has of a run: its accuracies, None where not recorded; and its weights?"""
+    learned = run.learned_accuracy()
+    return {"accuracy": run.accuracy(), "learned_accuracy": learned, "weights": run.here()}
 
 
-def _show(listed: list[Listed]) -> None:
+def _show(runs: Sequence[VisionRun]) -> None:
     print_table(
         ("model", "rate", "seed", "accuracy", "on what was learned", "weights"),
         [
             (
-                one.repo,
-                f"{one.rate:g}",
-                str(one.seed),
-                _percent(one.accuracy),
-                _percent(one.learned_accuracy),
-                "here" if one.weights else "not here",
+                run.repo,
+                f"{run.rate:g}",
+                str(run.seed),
+                _percent(run.accuracy()),
+                _percent(run.learned_accuracy()),
+                "here" if run.here() else "not here",
             )
-            for one in listed
+            for run in runs
         ],
     )
 

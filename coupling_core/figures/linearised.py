@@ -2,11 +2,17 @@
 
 import numpy as np
 import plotly.graph_objects as go
+from jaxtyping import Float
 
 from coupling_core.base.results import TrajectoryResult
 from coupling_core.figures import path_words, style
 
 HEIGHT = 440
+
+
+def stays(result: TrajectoryResult) -> Float[np.ndarray, "block token"]:
+    """The error of a state that stays where it is."""
+    return result.step_lengths / result.norms[1:]
 
 
 def linearised(result: TrajectoryResult, *, token: int) -> go.Figure:
@@ -21,7 +27,7 @@ def linearised(result: TrajectoryResult, *, token: int) -> go.Figure:
         stays where it is), and the medians over all tokens of the first two.
     """
     at = token - 1
-    rest = result.step_lengths / result.norms[1:]
+    rest = stays(result)
     figure = style.new_figure(
         path_words.linearised_alt(result, token),
         path_words.linearised_caption(),

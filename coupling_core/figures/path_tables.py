@@ -9,6 +9,7 @@ from coupling_core.analysis.scaling import TOP, inverse_fits
 from coupling_core.base.records import PathView
 from coupling_core.base.results import DepthResult, TrajectoryResult
 from coupling_core.figures.by_depth import CURVES, CurveName
+from coupling_core.figures.linearised import stays
 from coupling_core.figures.per_token import NUMBERS
 
 if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need it
@@ -58,7 +59,7 @@ def linearised_table(result: TrajectoryResult, token: int) -> "DataFrame":
         {
             "one_step": result.one_step[:, at],
             "rolled_out": result.rolled_out[:, at],
-            "stays": (result.step_lengths / result.norms[1:])[:, at],
+            "stays": stays(result)[:, at],
         },
         index=RangeIndex(1, result.n_blocks + 1, name="block"),
     )

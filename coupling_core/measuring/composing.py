@@ -12,7 +12,7 @@ from coupling_core.base.errors import InputError
 from coupling_core.base.records import Request, Stack
 from coupling_core.engine import hardware, matrix_products
 from coupling_core.engine.jacobians.decode import Reader, read
-from coupling_core.engine.jacobians.stack_properties import Kind
+from coupling_core.engine.jacobians.stack_properties import Kind, known_kinds
 from coupling_core.engine.loading import LoadedModel
 from coupling_core.engine.passport import Passport, Sketch, plain, sketch
 from coupling_core.sources.resolved import Resolved
@@ -40,13 +40,14 @@ def forward(request: Request, loaded: LoadedModel) -> tuple[list[int], dict[str,
 
 
 def _reading(stack: Stack | None, loaded: LoadedModel, reads: list[int] | Tensor) -> Reader:
-    """Of what kind the stack is, is found out once."""
-    known = loaded.kinds.get(stack)
+    """Of what kind the stack is, is found out once, unless somebody may change the model."""
+    known = {} if loaded.own else known_kinds(loaded.model)
+    kind = known.get(stack)
     reader = read(
-        loaded.model, reads, stack=stack, device=loaded.device, kind=known, fast=loaded.fast
+        loaded.model, reads, stack=stack, device=loaded.device, kind=kind, fast=loaded.fast
     )
     if len(reads) > 1 or not reader.runner.reads_tokens:  # one token alone does not tell
-        loaded.kinds[stack] = reader.kind
+        known[stack] = reader.kind
     return reader
 
 

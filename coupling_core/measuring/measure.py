@@ -71,10 +71,15 @@ def measure(
     request = loading.request_of(request, model, variant)
     own = loading.wrap(model, tokenizer)
     identity, unkeyed = loading.describe(own, request, variant, hashed=store is not None)
-    return answer(
-        Resolved(request, identity, None), store,
-        own=own, unkeyed=unkeyed, device=device, fast=fast, progress=progress,
-    )  # fmt: skip
+    asked, keeping = Resolved(request, identity, None), None if unkeyed else store
+    result = answer(asked, keeping, own=own, device=device, fast=fast, progress=progress)
+    if not unkeyed:
+        return result
+    return _not_stored(
+        result,
+        f"code of your own runs in the module, which no key tells from other code: {unkeyed}. "
+        'To store it, name what you did: measure(..., variant="...")',
+    )
 
 
 def answer(
@@ -82,7 +87,6 @@ def answer(
     store: Store | None = None,
     *,
     own: Any = None,
-    unkeyed: str = "",
     device: str | None = None,
     fast: bool = True,
     progress: Report | None = None,
@@ -93,13 +97,12 @@ def answer(
         asked: what to measure.
         store: where results are kept; None keeps nothing.
         own: a module of the user's own, loaded.
-        unkeyed: what runs in it that no key tells; "" for nothing.
         device: where to compute.
         fast: whether the fast ways are taken.
         progress: told at each step.
     """
     report = progress or (lambda _: None)
-    if store is not None and not unkeyed:
+    if store is not None:
         found = find_stored(asked, store)
         if found and (fast or not found.provenance.get("fast", True)):
             return found
@@ -122,7 +125,7 @@ def answer(
     if not fast:
         told = {"fast": False, "why_not_fast": why_not or "that was asked for"}
         result = replace(result, provenance=dict(result.provenance) | told)
-    return result if store is None else _put(result, store, unkeyed, report)
+    return result if store is None else _put(result, store, report)
 
 
 def find_stored(asked: Resolved, store: Store) -> Result | None:
@@ -188,21 +191,20 @@ def _compute(
     return replace(result, provenance=dict(result.provenance) | cost)
 
 
-def _put(result: Result, store: Store, unkeyed: str, report: Report) -> Result:
-    """Store a result, or say in it why it is not."""
-    made = dict(result.provenance)
-    if unkeyed:
-        made["not_stored"] = (
-            f"code of your own runs in the module, which no key tells from other code: {unkeyed}. "
-            'To store it, name what you did: measure(..., variant="...")'
-        )
-    if "not_stored" in made:
-        _log.warning("the result is not stored: %s", made["not_stored"])
-        return replace(result, provenance=made)
+def _put(result: Result, store: Store, report: Report) -> Result:
+    """Store a result; where code that no key tells ran in the model, say why it is not."""
+    if "not_stored" in result.provenance:
+        return _not_stored(result, result.provenance["not_stored"])
     report(Progress("saving", 1, 1, result))
     result = replace(result, key=store.key(result.request, result.identity))
     store.put(result)
     return result
+
+
+def _not_stored(result: Result, why: str) -> Result:
+    """The result, which says why it is not stored."""
+    _log.warning("the result is not stored: %s", why)
+    return replace(result, provenance=dict(result.provenance) | {"not_stored": why})
 
 
 def _require_module(tokenizer: Any, variant: str) -> None:

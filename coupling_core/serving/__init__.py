@@ -3,5 +3,4 @@
 jobs            measurements that run behind whoever asked, one at a time
 heartbeat       a sign of life, for whoever watches from outside
 doctor          what is right and wrong with this installation
-sign_in         who may use the app
 """

@@ -4,7 +4,7 @@ import platform
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, requires, version
+from importlib.metadata import PackageNotFoundError, entry_points, requires, version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal, get_args
@@ -19,13 +19,16 @@ from coupling_core.base.records import Request
 from coupling_core.base.settings import config_file, settings
 from coupling_core.base.units import size
 from coupling_core.measuring import deaths
-from coupling_core.serving import sign_in
 from coupling_core.sources import hub
 from coupling_core.sources.identity import ALIASES, locate
 from coupling_core.sources.suites import suites
 from coupling_core.store.disk import Store
 
 State = Literal["ok", "note", "wrong"]
+
+OTHERS = "coupling.doctor"
+"""Group of entry points to further functions such as those in `_LOOKS`: the app, of which nothing
+is known here, has its sign-in looked at so."""
 
 HUB_SECONDS = 5
 _ENOUGH_DISK = 2 * 10**9
@@ -49,7 +52,8 @@ class Finding:
 
 def examine() -> Iterator[Finding]:
     """Look at everything, one thing after the other; nothing here raises."""
-    for about, look in _LOOKS.items():
+    others = {other.name: other.load() for other in entry_points(group=OTHERS)}
+    for about, look in (_LOOKS | others).items():
         try:
             yield from (Finding(about, state, text) for state, text in look())
         except CouplingError as error:
@@ -187,20 +191,6 @@ def _settings() -> _Found:
     yield "ok", f"from {where}: {text or 'nothing is set'}"
 
 
-def _sign_in() -> _Found:
-    auth, allowed = sign_in.read_auth(), settings().sign_in
-    if allowed is None:
-        unused = "; [auth] of secrets.toml is not used: set sign_in" if auth else ""
-        yield ("note" if auth else "ok"), f"whoever reaches the app may use it{unused}"
-    elif wrong := sign_in.problem(auth):
-        yield "wrong", wrong
-    elif auth:
-        url = auth["server_metadata_url"]
-        yield "ok", f"{', '.join(allowed)} may use the app, by {url}"
-        if wrong := sign_in.provider_problem(url):
-            yield "wrong", wrong
-
-
 def _room(folder: Path) -> _Found:
     free = free_bytes(folder)
     yield ("ok" if free > _ENOUGH_DISK else "wrong"), f"{size(free)} free on the disk of {folder}"
@@ -208,7 +198,6 @@ def _room(folder: Path) -> _Found:
 
 _LOOKS: dict[str, Callable[[], _Found]] = {
     "settings": _settings,
-    "sign-in": _sign_in,
     "python": _python,
     "packages": _packages,
     "devices": _devices,

@@ -20,12 +20,12 @@ ENTRIES: Choice = ("Entries", "signed", {False: "Magnitude", True: "Signed"})
 def switches(choices: Iterable[Choice], place: str) -> None:
     """Draw a switch for each choice; `place` tells apart two for one field."""
     for label, field, words in choices:
-        _switch(label, field, words, place=place)
+        switch(label, field, words, place=place)
 
 
 def twin_switch(label: str, place: str) -> None:
     """Draw a switch between a model and its untrained twin."""
-    _switch(
+    switch(
         label,
         "untrained",
         {False: "Trained", True: "Untrained twin"},
@@ -49,7 +49,8 @@ def threshold(place: str) -> None:
     )
 
 
-def _switch(label: str, field: str, words: Mapping[Any, str], **options: Any) -> None:
+def switch(label: str, field: str, words: Mapping[Any, str], **options: Any) -> None:
+    """Draw one switch; its options are those of `bound`."""
     bound(
         st.segmented_control,
         label,

@@ -6,4 +6,5 @@ backend     the store, and what may be asked of it
 admission   what this app takes on
 needs       what a measurement needs, found out before it runs
 estimate    how long it will take, from what earlier ones took
+sign_in     who may use the app, and what it needs to know of their provider
 """

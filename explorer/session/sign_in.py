@@ -8,7 +8,7 @@ import streamlit as st
 
 from coupling_core.base.errors import InputError
 from coupling_core.base.settings import settings
-from coupling_core.serving.sign_in import ANYONE, admits, problem, provider_problem
+from explorer.server.sign_in import ANYONE, admits, problem, provider_problem
 from explorer.session.plain_text import plain, sentence
 
 # A provider sends everybody back to the Start page: the tab remembers which link was opened.

@@ -4,7 +4,7 @@ Each page's own state extends this one, where the page is; `link` has their form
 """
 
 from dataclasses import dataclass, replace
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator
 
@@ -103,18 +103,7 @@ class State:
 
     def request(self) -> Request:
         """What has to be measured; raises `InputError` where no model could do it."""
-        return Request(
-            prompt=self.prompt,
-            model=self.model,
-            token=self.token,
-            k=self.k,
-            final_norm=self.final_norm,
-            revision=self.revision or None,
-            untrained=self.untrained,
-            dtype=self.dtype,
-            quantize=self.quantize,
-            stack=self.stack,
-        )
+        return Request(**_shared(self), revision=self.revision or None, k=self.k)
 
     def view(self, n_blocks: int | None = None) -> View:
         """How it is looked at; the block range can be read only where L is known."""
@@ -133,16 +122,11 @@ class State:
         """
         if not isinstance(request.prompt, str):
             raise InputError("it was measured from token ids, which no link can carry")
-        return replace(
-            self,
-            model=request.model,
-            revision=request.revision or "",
-            prompt=request.prompt,
-            token=request.token,
-            untrained=request.untrained,
-            dtype=request.dtype,
-            quantize=request.quantize,
-            stack=request.stack,
-            final_norm=request.final_norm,
-            k=min(self.k, k_max or self.k),
-        )
+        k, revision = min(self.k, k_max or self.k), request.revision or ""
+        return replace(self, **_shared(request), revision=revision, k=k)
+
+
+def _shared(of: State | Request) -> dict[str, Any]:
+    """What a state and the request for what it shows have alike."""
+    names = ("model", "prompt", "token", "untrained", "dtype", "quantize", "stack", "final_norm")
+    return {name: getattr(of, name) for name in names}

@@ -128,7 +128,7 @@ def allocate(megabytes):
 
 @pytest.mark.slow
 def test_peak_memory_is_that_of_the_run():
-    found = common.fresh_process_peak("tests.test_benchmarks", "allocate", megabytes=200)
+    found = common.fresh_process_peak("tests.cli.test_benchmarks", "allocate", megabytes=200)
     if found["peak"] is None:
         pytest.skip("this system does not tell anonymous memory")
     assert 200 <= (found["peak"] - found["before"]) / 2**20 <= 240

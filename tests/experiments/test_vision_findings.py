@@ -9,9 +9,10 @@ from sweep_table import model_row, sweep_of
 from vision_models import picture
 
 from coupling_core import Certificate, InputError, View, figures
+from coupling_core.analysis.scores import known_interval
 from coupling_core.base.images import to_pixels
 from coupling_core.experiments.vision import SUITE, VisionRun
-from coupling_core.experiments.vision.findings import VisionFindings, every_k, over_seeds
+from coupling_core.experiments.vision.findings import VisionFindings, every_k
 from coupling_core.experiments.vision.rates import rate_effect
 from coupling_core.sources.resolved import resolve
 
@@ -173,11 +174,11 @@ def test_what_was_not_measured_is_said(monkeypatch):
 
 
 def test_an_interval_over_seeds_is_that_of_student():
-    one, none = over_seeds(np.array([0.5])), over_seeds(np.array([]))
+    one, none = known_interval(np.array([0.5])), known_interval(np.array([]))
     assert (one.mean, one.n, none.n) == (0.5, 1, 0)
     assert np.isnan([one.low, one.high, none.mean]).all()
     rng = np.random.default_rng(0)
-    draws = [over_seeds(rng.normal(2, 1, 3)) for _ in range(2000)]
+    draws = [known_interval(rng.normal(2, 1, 3)) for _ in range(2000)]
     assert 0.935 < np.mean([found.low <= 2 <= found.high for found in draws]) < 0.965
 
 

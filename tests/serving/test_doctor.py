@@ -2,6 +2,7 @@
 
 import json
 from collections import namedtuple
+from importlib.metadata import EntryPoint, entry_points
 
 import pytest
 import tiny
@@ -32,12 +33,14 @@ def found(about):
 def only(monkeypatch, about):
     """Look at one thing alone."""
     monkeypatch.setattr(doctor, "_LOOKS", {about: doctor._LOOKS[about]})
+    monkeypatch.setattr(doctor, "entry_points", lambda group: ())
 
 
 def test_the_command_prints_what_it_found_and_leaves_with_its_status(run):
     status, out, err = run("doctor", "--json")
     listed = json.loads(out)
-    assert {item["about"] for item in listed} == set(doctor._LOOKS)
+    others = {each.name for each in entry_points(group=doctor.OTHERS)}
+    assert {item["about"] for item in listed} == set(doctor._LOOKS) | others
     assert [item for item in listed if item["state"] == "wrong"] == []
     assert status == 0
     assert err.count("looked at") == len(listed)
@@ -136,31 +139,13 @@ def test_settings_that_cannot_be_used_are_told(monkeypatch):
     assert (state, "mode = 'public'" in text) == ("wrong", True)
 
 
-AUTH = """[auth]
-redirect_uri = "https://coupling.example/oauth2callback"
-cookie_secret = "0123456789abcdef0123456789abcdef"
-client_id = "coupling"
-client_secret = "known to the provider"
-server_metadata_url = "http://127.0.0.1:9/.well-known/openid-configuration"
-"""
+def seen_elsewhere():
+    yield "note", "seen by another package"
 
 
-@pytest.mark.parametrize(
-    ("allowed", "secrets", "state", "told"),
-    [
-        (None, "", "ok", "whoever reaches the app may use it"),
-        (None, AUTH, "note", "[auth] of secrets.toml is not used: set sign_in"),
-        ("*@uni.example", "", "wrong", "has no section [auth]"),
-        ("*@uni.example", AUTH.replace("0123", ""), "wrong", "less than 32 characters"),
-        ("*@uni.example", AUTH, "ok", "*@uni.example may use the app, by http://127.0.0.1:9/"),
-        ("*@uni.example", AUTH, "wrong", "does not answer as a provider"),
-    ],
-)
-def test_whether_people_can_sign_in(monkeypatch, tmp_path, allowed, secrets, state, told):
-    only(monkeypatch, "sign-in")
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    (tmp_path / ".streamlit").mkdir()
-    (tmp_path / ".streamlit" / "secrets.toml").write_text(secrets)
-    if allowed:
-        monkeypatch.setenv("COUPLING_SIGN_IN", allowed)
-    assert [text for found_state, text in found("sign-in") if found_state == state and told in text]
+def test_what_another_package_looks_at_is_told_too(monkeypatch):
+    only(monkeypatch, "memory")
+    other = EntryPoint("elsewhere", f"{__name__}:seen_elsewhere", doctor.OTHERS)
+    monkeypatch.setattr(doctor, "entry_points", lambda group: [other] * (group == doctor.OTHERS))
+    assert [each.about for each in examine()] == ["memory", "elsewhere"]
+    assert found("elsewhere") == [("note", "seen by another package")]

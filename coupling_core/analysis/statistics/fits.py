@@ -1,6 +1,6 @@
 """Fits of one number of models against another: straight lines and exponentials."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
@@ -95,12 +95,8 @@ def fit(points: Points, form: Form = "linear", *, by: ClusterBy = "family") -> F
     low, high = curve.conf_int().T
     of_slope = found.conf_int()[1]
     residual = points.y - back(found.fittedvalues)
-    return Fit(
-        form=form,
-        x_name=points.x_name,
-        y_name=points.y_name,
-        log_x=points.log_x,
-        n=len(points),
+    return replace(
+        _no_fit(points, form, by),
         intercept=float(found.params[0]),
         slope=float(found.params[1]),
         r_squared=float(found.rsquared),
@@ -122,7 +118,8 @@ def fit(points: Points, form: Form = "linear", *, by: ClusterBy = "family") -> F
     )
 
 
-def _no_fit(points: Points, form: Form, by: ClusterBy, reason: str) -> Fit:
+def _no_fit(points: Points, form: Form, by: ClusterBy, reason: str = "") -> Fit:
+    """What is known before, or without, a fit."""
     nothing = np.empty(0)
     return Fit(
         form=form,

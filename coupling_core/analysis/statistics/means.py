@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from coupling_core.analysis.scores import k_of, mean_interval
+from coupling_core.analysis.scores import k_of, known_interval
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import Measure
 
@@ -117,11 +117,7 @@ def _mean(rows: pd.DataFrame, measure: Measure) -> dict[str, object]:
     first = rows.iloc[0]
     values = rows[measure].to_numpy(np.float64)
     there = np.isfinite(values)
-    known = values[there]
-    mean, low, high = np.nan, np.nan, np.nan
-    if len(known):
-        found = mean_interval(known)
-        mean, low, high = found.mean, found.low, found.high
+    found = known_interval(values)
     return {
         **{name: first[name] for name in ("model", "id", "family")},
         "run": _run(first),
@@ -130,12 +126,12 @@ def _mean(rows: pd.DataFrame, measure: Measure) -> dict[str, object]:
         **{name: float(first[name]) for name in FACTS},
         "training_tokens": float(first["training_tokens"]) or np.nan,
         "k": int(first["k"]),
-        "coupling": mean,
-        "low": low,
-        "high": high,
+        "coupling": found.mean,
+        "low": found.low,
+        "high": found.high,
         "chance": rows["chance"][there].mean() if measure == "coupling" else 0.0,
-        "prompts": len(known),
-        "without": len(values) - len(known),
+        "prompts": found.n,
+        "without": len(values) - found.n,
     }
 
 

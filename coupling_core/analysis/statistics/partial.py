@@ -75,12 +75,11 @@ class PartialCorrelation:
 def partial_correlation(
     means: ModelMeans,
     y: str,
-    x: str = "coupling",
     given: Sequence[str] = SIZES,
     *,
     by: ClusterBy = "family",
 ) -> PartialCorrelation:
-    """Pearson correlation of x and y given sizes of the models, by residuals of least squares.
+    """Pearson correlation of coupling and y given sizes of the models, by least squares.
 
     A size that is unknown of a model, constant, or a combination of those before it is left out
     and named: no model is dropped for it. To account for training tokens where some are unknown,
@@ -89,7 +88,6 @@ def partial_correlation(
     Args:
         means: a row a model.
         y: column of performance, "loss" or "score".
-        x: column of what is looked at.
         given: columns to account for, the logarithm of those that span orders of magnitude.
         by: what is left out as a whole for `over_clusters`.
 
@@ -97,7 +95,7 @@ def partial_correlation(
         InputError: where there is no such column.
     """
     require_columns(means.rows, *given)
-    points = pair(means, x, y)
+    points = pair(means, "coupling", y)
     rows = means.rows.set_index("model").loc[list(points.model)]
     used: dict[str, Float[np.ndarray, " point"]] = {}
     left_out: dict[str, str] = {}

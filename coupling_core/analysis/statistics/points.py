@@ -1,6 +1,7 @@
 """Two numbers of each model, paired: what a fit or a correlation is over, and what its n counts."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import compress
 from typing import Literal
 
 import numpy as np
@@ -69,20 +70,10 @@ class Points:
     def keep(self, which: np.ndarray) -> "Points":
         """The points where a mask is true."""
         model, family, run = (
-            tuple(name for name, kept in zip(names, which, strict=True) if kept)
-            for names in (self.model, self.family, self.run)
+            tuple(compress(names, which)) for names in (self.model, self.family, self.run)
         )
-        return Points(
-            self.x_name,
-            self.y_name,
-            self.x[which],
-            self.y[which],
-            model,
-            family,
-            run,
-            self.log_x,
-            self.without,
-        )
+        x, y = self.x[which], self.y[which]
+        return replace(self, x=x, y=y, model=model, family=family, run=run)
 
     @property
     def counted(self) -> str:

@@ -9,12 +9,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from math import inf
+from weakref import WeakKeyDictionary
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from coupling_core.base.errors import InputError
+from coupling_core.base.records import Stack
 from coupling_core.engine.jacobians.captured_block import (
     Block,
     at_one_row,
@@ -57,6 +59,14 @@ class Kind:
     causal: bool
     final_norm: nn.Module | None
     why_whole: str = ""
+
+
+_KNOWN: WeakKeyDictionary[nn.Module, dict[Stack | None, Kind]] = WeakKeyDictionary()
+
+
+def known_kinds(model: nn.Module) -> dict[Stack | None, Kind]:
+    """What the stacks of a model turned out to be; whoever finds out one more notes it there."""
+    return _KNOWN.setdefault(model, {})
 
 
 def find_kind(runner: Runner, ids: Reads) -> Kind:

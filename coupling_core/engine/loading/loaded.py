@@ -4,7 +4,7 @@ import json
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -16,6 +16,9 @@ from coupling_core.base.images import is_image
 from coupling_core.engine.loading.pictures import class_names, reads_images, to_tensor
 from coupling_core.engine.loading.pictures import token_names as image_token_names
 from coupling_core.sources.tokens import is_byte_level, readable
+
+LIKELY = 5
+"""Next tokens, or classes, that are named."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +33,7 @@ class LoadedModel:
         seconds: how long loading took.
         dtype: what its weights were rounded to.
         fast: whether the fast ways of differentiation are tried.
-        kinds: what its stacks turned out to be (see `trace.Kind`), so that it is found out once.
+        own: whether it is a module of the user's own, who may change it between measurements.
     """
 
     model: Any
@@ -39,7 +42,7 @@ class LoadedModel:
     seconds: float = 0.0
     dtype: str = "float32"
     fast: bool = True
-    kinds: dict[Any, Any] = field(default_factory=dict)
+    own: bool = False
 
     @property
     def parameters(self) -> int:
@@ -120,14 +123,14 @@ class LoadedModel:
         backend = getattr(self.tokenizer, "backend_tokenizer", None)
         return backend is not None and is_byte_level(backend)
 
-    def likely(self, logits: Tensor | None, count: int = 5) -> tuple[tuple[str, float], ...]:
+    def likely(self, logits: Tensor | None) -> tuple[tuple[str, float], ...]:
         """The most probable next tokens as texts with probabilities; none without logits.
 
         Of an image, the most probable classes.
         """
         if logits is None:
             return ()
-        probabilities, found = logits.float().softmax(-1).topk(min(count, logits.shape[-1]))
+        probabilities, found = logits.float().softmax(-1).topk(min(LIKELY, logits.shape[-1]))
         ids = found.tolist()
         if reads_images(self.model):
             classes = class_names(self.model.config, logits.shape[-1])

@@ -22,7 +22,7 @@ def wrap(model: nn.Module, tokenizer: Any) -> LoadedModel:
     """Take a model of the user's own, in any precision, quantised by bitsandbytes or not."""
     dtypes = {p.dtype for p in model.parameters() if p.is_floating_point()}
     shown = ", ".join(sorted(str(dtype).removeprefix("torch.") for dtype in dtypes))
-    return LoadedModel(model, tokenizer, next(model.parameters()).device, dtype=shown)
+    return LoadedModel(model, tokenizer, next(model.parameters()).device, dtype=shown, own=True)
 
 
 def request_of(request: Request, model: nn.Module, variant: str = "") -> Request:

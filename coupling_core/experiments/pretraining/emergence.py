@@ -3,16 +3,16 @@
 python -m coupling_core.experiments.pretraining.emergence
 """
 
-import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from jaxtyping import Float
 from scipy.stats import spearmanr
 
-from coupling_core.analysis.scores import Interval, mean_interval, nan_mean
+from coupling_core.analysis.scores import Interval, known_interval, nan_mean
 from coupling_core.analysis.statistics import LEVEL, above_p, fall
 from coupling_core.base.units import rounded
 from coupling_core.experiments.pretraining.plans import PLANS, Plan
@@ -50,9 +50,7 @@ class Runs:
 
     def interval(self, name: str, step: int) -> Interval:
         """Mean over windows with its 95 % interval; NaN where none has a number."""
-        known = self.by_window(name)[:, self.steps.index(step)]
-        known = known[np.isfinite(known)]
-        return mean_interval(known) if known.size else Interval(np.nan, np.nan, np.nan, np.nan, 0)
+        return known_interval(self.by_window(name)[:, self.steps.index(step)])
 
     def by_window(self, name: str) -> Float[np.ndarray, "window step"]:
         """The mean of each window over the seeds, which all are looked at with the same windows."""
@@ -76,23 +74,15 @@ def read_runs(plan: Plan) -> Runs | None:
     paths = [hub.cache.repository(suite.repo) / NAME for suite in suites]
     if not all(path.is_file() for path in paths):
         return None
-    tables = [_read(path) for path in paths]
     steps = suites[0].steps
+    read = map(pd.read_csv, paths)
+    tables = [table.pivot(index="step", columns="window").loc[list(steps)] for table in read]
     numbers = {
-        name: np.array([[[row[name] for row in rows[step]] for step in steps] for rows in tables])
+        name: np.array([table[name] for table in tables], np.float64)
         for name in (*_MEANS, *_INTERVALS)
     }
     losses = np.array([[suite.losses()[step] for step in steps] for suite in suites])
     return Runs(plan, suites[0].title, steps, losses, numbers)
-
-
-def _read(path: Path) -> dict[int, list[dict[str, float]]]:
-    """A table's rows by step, in the order of the windows."""
-    found: dict[int, list[dict[str, float]]] = {}
-    with path.open(newline="") as file:
-        for row in csv.DictReader(file):
-            found.setdefault(int(row["step"]), []).append({k: float(v) for k, v in row.items()})
-    return found
 
 
 def page(runs: Sequence[Runs]) -> str:
@@ -177,9 +167,9 @@ def _within(found: Interval, bound: float) -> bool | None:
     return False if found.low > bound or found.high < -bound else None
 
 
-def _above(found: Interval, bound: float = 0.0) -> bool | None:
-    """Whether a mean is above a bound; None where its interval has it inside."""
-    return True if found.low > bound else False if found.high < bound else None
+def _above(found: Interval) -> bool | None:
+    """Whether a mean is above 0; None where its interval has 0 inside."""
+    return True if found.low > 0 else False if found.high < 0 else None
 
 
 def _emerges(runs: Runs) -> bool | None:
@@ -204,10 +194,8 @@ def _becomes_less(runs: Runs, name: str, title: str) -> tuple[bool | None, str]:
     """Whether a number is less at the end than at the beginning, and what it is at both."""
     first, last = runs.steps[0], runs.steps[-1]
     values = runs.by_window(name)
-    change = values[:, 0] - values[:, -1]
-    less = _above(mean_interval(change[np.isfinite(change)]))
     return (
-        less,
+        _above(known_interval(values[:, 0] - values[:, -1])),
         f"{title} {_at(runs, name, first)} at step {first}, {_at(runs, name, last)} at {last}",
     )
 
@@ -243,7 +231,7 @@ def _width_or_data(runs: Sequence[Runs]) -> str:
     peaks = [_shown(run.interval("corrected", run.peak)) for run in (narrow, wide)]
     ends = [run.interval("corrected", run.steps[-1]) for run in (narrow, wide)]
     last = [run.by_window("corrected")[:, -1] for run in (narrow, wide)]
-    more = _above(mean_interval(last[1] - last[0]))
+    more = _above(known_interval(last[1] - last[0]))
     what = {True: "more", False: "less", None: "neither more nor less, as far as they tell"}[more]
     falls = [_grows(run) is False for run in (narrow, wide)]
     told = "The score falls at either width, so width alone does not keep it growing. " * all(falls)

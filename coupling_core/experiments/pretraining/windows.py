@@ -4,7 +4,6 @@
 all here and that has no `windows.csv` yet.
 """
 
-import csv
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any, cast
 
 import numpy as np
 from jaxtyping import UInt16
+from pandas import DataFrame
 
 from coupling_core.analysis import trajectory
 from coupling_core.analysis.by_step import Course, StepNumbers, numbers
@@ -91,13 +91,10 @@ def write(path: Path, rows: list[tuple[int, StepNumbers]]) -> None:
 
     `losses.csv` has it.
     """
-    with path.open("w", newline="") as file:
-        out = csv.writer(file, lineterminator="\n")
-        names = [name for name in asdict(rows[0][1]) if name not in ("step", "loss")]
-        out.writerow(("window", "step", *names))
-        for window, found in rows:
-            values = asdict(found)
-            out.writerow((window, found.step, *(f"{values[name]:.6g}" for name in names)))
+    table = DataFrame([{"window": window} | asdict(found) for window, found in rows])
+    table.drop(columns="loss").to_csv(
+        path, index=False, float_format="%.6g", na_rep="nan", lineterminator="\n"
+    )
 
 
 def main(say: Callable[[str], None]) -> None:

@@ -111,10 +111,7 @@ def read_table(path: Path) -> pd.DataFrame:
 
 
 _TEXTS = ("model", "id", "revision", "family", "prompt", "source", "category", "kind", "key")
-_NUMERIC = (
-    "step", "parameters", "layers", "width", "training_tokens", "loss", "score", "difficulty",
-    "tokens", "k", "coupling", "chance", "corrected", "alignment", "line_shape", "expodistance",
-)  # fmt: skip
+_NUMERIC = tuple(name for name in COLUMNS if name not in (*_TEXTS, "trained", "certified"))
 
 
 def _of_weights(weights: Weights, known: CatalogueModel | None) -> Row:

@@ -76,9 +76,7 @@ def work(request: Request, root: str, witness: str, timeout: float) -> Outcome:
 
     try:
         result = measure(request, _store(root), progress=watch)
-    except TookTooLong as error:
-        return Outcome(error=str(error), busy=after())
-    except InputError as error:
+    except (TookTooLong, InputError) as error:
         return Outcome(error=str(error), busy=after())
     except ComputeError as error:
         return Outcome(error=str(error), trace=traceback.format_exc(), busy=after(), again=True)

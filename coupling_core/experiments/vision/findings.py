@@ -6,9 +6,8 @@ from functools import cached_property
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Float
 
-from coupling_core.analysis.scores import Interval, mean_interval
+from coupling_core.analysis.scores import Interval, known_interval
 from coupling_core.analysis.statistics import (
     LEVEL,
     Correlation,
@@ -85,7 +84,7 @@ class VisionFindings:
         """Mean of a column over the seeds of each rate, with its 95 % interval by Student's t."""
         rows = self.runs
         return {
-            rate: over_seeds(rows[column][rows["rate"] == rate].to_numpy(np.float64))
+            rate: known_interval(rows[column][rows["rate"] == rate].to_numpy(np.float64))
             for rate in rows["rate"].unique().tolist()
         }
 
@@ -93,13 +92,11 @@ class VisionFindings:
     def untrained(self) -> Interval:
         """Coupling of the same architecture before its first step, over seeds; n = 0 for none."""
         rows = self.table[(self.table["kind"] == self.kind) & (self.table["revision"] == "epoch0")]
-        if rows.empty:
-            return over_seeds(np.array([]))
         means = [
             model_means(of_one, self.k, self.measure).rows["coupling"].mean()
             for _, of_one in rows.groupby("id")
         ]
-        return over_seeds(np.array(means))
+        return known_interval(np.array(means))
 
     @cached_property
     def of_coupling(self) -> RateEffect:
@@ -164,12 +161,6 @@ class VisionFindings:
         x, y = (rows[name].to_numpy(np.float64) for name in ("coupling", "accuracy"))
         names, rates = tuple(rows["id"]), tuple(f"{rate:g}" for rate in rows["rate"])
         return Points("coupling", "accuracy", x, y, model=names, family=rates, run=names)
-
-
-def over_seeds(values: Float[np.ndarray, " seed"]) -> Interval:
-    """Mean of what is known with its 95 % interval; n = 0 where nothing is."""
-    known = values[np.isfinite(values)]
-    return mean_interval(known) if known.size else Interval(np.nan, np.nan, np.nan, np.nan, 0)
 
 
 def every_k(table: pd.DataFrame, kinds: Sequence[str] = ("depth",)) -> tuple[int, ...]:

@@ -127,17 +127,13 @@ def _words(error: BaseException) -> str:
     return str(error) if isinstance(error, CouplingError) else repr(error)
 
 
-def _silent(_: object) -> None:
-    return
-
-
 def _train(
     plan: VisionPlan,
     folder: Path,
     device: str | None,
     threads: int | None,
-    say: Say = _silent,
-    report: training.Report = _silent,
+    say: Say = lambda _: None,
+    report: training.Report = lambda _: None,
 ) -> None:
     """One run, in whatever process this is."""
     if threads is not None:

@@ -71,8 +71,7 @@ def command(
         stack=stack,
         kind="trajectory",
     )
-    if out is not None:
-        files.require_writable(out, files.FORMATS)
+    files.require_writable(out, files.FORMATS)
     with ProgressBar() as bar:
         result = cast(
             TrajectoryResult,

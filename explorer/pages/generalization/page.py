@@ -14,6 +14,7 @@ from explorer.panels import sweep_tables, sweep_words
 from explorer.panels.chart import draw
 from explorer.panels.page import Page
 from explorer.panels.sweep_words import said
+from explorer.panels.switches import switch
 from explorer.session.plain_errors import plain_errors
 from explorer.session.plain_text import rounded, sentence
 from explorer.session.session import bound
@@ -195,16 +196,8 @@ def _sizes(answer: "Findings", state: SweepState) -> None:
         st.info("No size of these models is known and varies.")
         return
     size = state.model_size if state.model_size in varied else varied[0]
-    bound(
-        st.segmented_control,
-        "Size",
-        "model_size",
-        varied,
-        place="sizes",
-        write=lambda _: size,
-        format_func=_SIZES.__getitem__,
-        required=True,
-    )
+    words = {each: _SIZES[each] for each in varied}
+    switch("Size", "model_size", words, place="sizes", write=lambda _: size)
     draw(
         figures.over_models(answer.means, size, "coupling"),
         "sizes",
@@ -225,15 +218,9 @@ def _prompts(answer: "Findings", state: SweepState) -> None:
     models = [one.model for one in trends.models]
     model = state.of_model if state.of_model in models else _first(answer, of_last)
     with st.container(horizontal=True, gap="medium"):
-        bound(
-            st.segmented_control,
-            "Number of the prompt",
-            "prompt_number",
-            varied,
-            place="prompts",
-            write=lambda _: number,
-            format_func=_NUMBERS.__getitem__,
-            required=True,
+        words = {each: _NUMBERS[each] for each in varied}
+        switch(
+            "Number of the prompt", "prompt_number", words, place="prompts", write=lambda _: number
         )
         bound(
             st.selectbox,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import streamlit as st
 
 from coupling_core import figures
-from coupling_core.base.records import MEASURES, VISION_KINDS, VisionKind
+from coupling_core.base.records import MEASURES, VisionKind
 from coupling_core.experiments.gallery import VISION_K
 from coupling_core.experiments.vision import SUITE
 from explorer.panels import sweep_tables, sweep_words
@@ -15,6 +15,7 @@ from explorer.panels.chart import draw
 from explorer.panels.recipes import Recipes
 from explorer.panels.strip import take_along
 from explorer.panels.sweep_words import said
+from explorer.panels.switches import switch
 from explorer.session.link import Count, Natural, Parameter, expect
 from explorer.session.plain_text import plain, rounded
 from explorer.session.session import bound
@@ -126,24 +127,10 @@ def show(state: VisionState) -> None:
 
 
 def _questions(state: VisionState, answer: "VisionFindings") -> None:
-    bound(
-        st.segmented_control,
-        "Measured",
-        "vision_kind",
-        VISION_KINDS,
-        place="vision",
-        format_func=_KINDS.__getitem__,
-        required=True,
-    )
-    ks = sweep_tables.vision_ks()
-    bound(
-        st.segmented_control,
-        "K, leading singular triplets",
-        "vision_k",
-        [*ks, *([state.vision_k] if state.vision_k not in ks else [])],
-        place="vision",
-        required=True,
-    )
+    switch("Measured", "vision_kind", _KINDS, place="vision")
+    ks = dict.fromkeys((*sweep_tables.vision_ks(), state.vision_k))
+    offered = {k: str(k) for k in ks}
+    switch("K, leading singular triplets", "vision_k", offered, place="vision")
     bound(
         st.selectbox,
         "Measure of coupling",

@@ -20,7 +20,7 @@ from explorer.pages.vision.experiment import GUIDE, VisionState
 from explorer.panels.chart import draw
 from explorer.panels.drawer import selected
 from explorer.panels.page import Page
-from explorer.panels.switches import SCORE, switches
+from explorer.panels.switches import SCORE, switch, switches
 from explorer.session.plain_errors import plain_errors
 from explorer.session.plain_text import plain, rounded
 from explorer.session.session import bound, change
@@ -112,14 +112,12 @@ def _controls(state: VisionState, name: str) -> None:
         )
         if error := st.session_state.pop("_refused_picture", ""):
             st.error(error)
-    bound(
-        st.segmented_control,
+    switch(
         "Seed of the runs",
         "vision_seed",
-        SUITE.seeds,
+        {seed: str(seed) for seed in SUITE.seeds},
         place="vision",
         write=lambda seed: seed if seed in SUITE.seeds else SUITE.seeds[0],
-        required=True,
     )
 
 
@@ -164,15 +162,8 @@ def _open(found: dict[str, DepthResult], state: VisionState) -> None:
     rates = list(found)
     near = state.rate if state.rate in found else rates[0]
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        bound(
-            st.segmented_control,
-            "Rate",
-            "rate",
-            rates,
-            place="vision",
-            write=lambda _: near,
-            required=True,
-        )
+        words = {rate: rate for rate in rates}
+        switch("Rate", "rate", words, place="vision", write=lambda _: near)
         if st.button("This run on Depth", icon=":material/arrow_forward:"):
             asked = found[near].request
             change(model=asked.model, prompt=asked.prompt, untrained=None, k=asked.k)

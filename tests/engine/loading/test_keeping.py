@@ -1,6 +1,8 @@
 """Models that stay in memory between measurements, and when they go."""
 
 import time
+import weakref
+from dataclasses import replace
 
 import psutil
 import pytest
@@ -8,7 +10,8 @@ import tiny
 import torch
 
 from coupling_core import Request, measure
-from coupling_core.engine.loading import give_way, keeping, load, loading, within_reach
+from coupling_core.engine.jacobians import decode
+from coupling_core.engine.loading import forget, give_way, keeping, load, loading, within_reach
 from coupling_core.engine.loading.keeping import Kept
 from coupling_core.measuring.memory import fit
 from coupling_core.measuring.probe import probe
@@ -48,8 +51,36 @@ def test_a_model_is_loaded_once_for_all_who_ask(folders):
     load(resolve(request(folders[1])), "cpu")
     again = load(resolve(request(f"{folders[0]}/", untrained=None)), "cpu")
     assert again.model is first.model
-    assert again.kinds is first.kinds
     assert first.seconds > 0 == again.seconds
+
+
+@pytest.fixture
+def looked(monkeypatch):
+    """What was looked at to find out what its stack is."""
+    seen, real = [], decode.find_kind
+
+    def find_kind(runner, ids):
+        seen.append(type(runner.model).__name__)
+        return real(runner, ids)
+
+    monkeypatch.setattr(decode, "find_kind", find_kind)
+    return seen
+
+
+def test_what_a_stack_is_is_found_once_and_forgotten_with_its_model(folders, looked):
+    for prompt in ("The cat sat", "Another prompt"):
+        measure(replace(request(folders[0]), prompt=prompt))
+    assert len(looked) == 1
+    gone = weakref.ref(load(resolve(request(folders[0])), "cpu").model)
+    forget()
+    assert gone() is None
+
+
+def test_a_module_of_ones_own_may_have_changed_and_is_looked_at_anew(looked):
+    model = tiny.model("llama")
+    for _ in range(2):
+        measure(Request((1, 2, 3), k=4), model=model)
+    assert len(looked) == 2
 
 
 @pytest.mark.parametrize("change", [{"untrained": 0}, {"dtype": "bfloat16"}], ids=str)

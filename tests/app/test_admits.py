@@ -1,13 +1,18 @@
 """Which addresses a list lets in, and what is said of a provider that lets nobody in."""
 
 import json
+import tomllib
+from importlib.metadata import EntryPoint
+from pathlib import Path
 
 import pytest
 from saying import saying
 
 from coupling_core.base.errors import InputError
-from coupling_core.serving.sign_in import admits, provider_problem, read_auth
+from coupling_core.serving.doctor import OTHERS
+from explorer.server.sign_in import admits, look, provider_problem, read_auth
 
+ROOT = Path(__file__).parents[2]
 ALLOWED = ("*@uni.example", "kim@else.example")
 
 
@@ -66,3 +71,39 @@ def test_a_site_that_is_no_provider_is_told(said, site):
 
 def test_a_provider_out_of_reach_is_told():
     assert "does not answer as a provider" in provider_problem("http://127.0.0.1:9/x")
+
+
+AUTH = """[auth]
+redirect_uri = "https://coupling.example/oauth2callback"
+cookie_secret = "0123456789abcdef0123456789abcdef"
+client_id = "coupling"
+client_secret = "known to the provider"
+server_metadata_url = "http://127.0.0.1:9/.well-known/openid-configuration"
+"""
+
+
+@pytest.mark.parametrize(
+    ("allowed", "secrets", "state", "told"),
+    [
+        (None, "", "ok", "whoever reaches the app may use it"),
+        (None, AUTH, "note", "[auth] of secrets.toml is not used: set sign_in"),
+        ("*@uni.example", "", "wrong", "has no section [auth]"),
+        ("*@uni.example", AUTH.replace("0123", ""), "wrong", "less than 32 characters"),
+        ("*@uni.example", AUTH, "ok", "*@uni.example may use the app, by http://127.0.0.1:9/"),
+        ("*@uni.example", AUTH, "wrong", "does not answer as a provider"),
+    ],
+)
+def test_whether_people_can_sign_in(monkeypatch, tmp_path, allowed, secrets, state, told):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    (tmp_path / ".streamlit").mkdir()
+    (tmp_path / ".streamlit" / "secrets.toml").write_text(secrets)
+    if allowed:
+        monkeypatch.setenv("COUPLING_SIGN_IN", allowed)
+    assert [text for found_state, text in look() if found_state == state and told in text]
+
+
+def test_the_doctor_is_told_of_it():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    (declared,) = project["entry-points"][OTHERS].items()
+    assert EntryPoint(*declared, OTHERS).load() is look

@@ -3,13 +3,14 @@
 import json
 import tomllib
 import urllib.request
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from coupling_core.base.errors import InputError
 from coupling_core.base.extras import remedy
+from coupling_core.base.settings import settings
 
 ANYONE = "*"
 """In place of addresses: whoever the provider lets sign in."""
@@ -20,6 +21,25 @@ SECRET_LENGTH = 32
 SECONDS = 5
 _FILES = (Path("~/.streamlit/secrets.toml"), Path(".streamlit/secrets.toml"))
 _NEEDED = ("redirect_uri", "cookie_secret", "client_id", "client_secret", "server_metadata_url")
+
+
+def look() -> Iterator[tuple[str, str]]:
+    """What `coupling doctor` is told: as it has them, states with what was found.
+
+    Raises:
+        InputError: as `read_auth` does, or where the settings cannot be used.
+    """
+    auth, allowed = read_auth(), settings().sign_in
+    if allowed is None:
+        unused = "; [auth] of secrets.toml is not used: set sign_in" if auth else ""
+        yield ("note" if auth else "ok"), f"whoever reaches the app may use it{unused}"
+    elif wrong := problem(auth):
+        yield "wrong", wrong
+    elif auth:
+        url = auth["server_metadata_url"]
+        yield "ok", f"{', '.join(allowed)} may use the app, by {url}"
+        if wrong := provider_problem(url):
+            yield "wrong", wrong
 
 
 def read_auth() -> Mapping[str, Any] | None:
