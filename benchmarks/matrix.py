@@ -20,7 +20,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -93,8 +93,16 @@ class _Judged:
         self.model, self.stack = model, stack
         self.is_seeing = model.main_input_name == "pixel_values"
         self.inputs = _inputs(model)
-        self.exact = Definition(model, self.inputs, stack)
-        self.rounded = Definition(model, self.inputs, stack, dtype=torch.float32).leaves
+
+    @cached_property
+    def exact(self) -> Definition:
+        """The definition in float64 throughout."""
+        return Definition(self.model, self.inputs, self.stack)
+
+    @cached_property
+    def rounded(self) -> list[Tensor]:
+        """The states in float32, by one pass over the whole sequence."""
+        return Definition(self.model, self.inputs, self.stack, dtype=torch.float32).leaves
 
     def rows(self) -> Iterator[Row]:
         for mode in MODES:
