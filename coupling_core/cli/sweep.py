@@ -87,7 +87,7 @@ def run(
     if out is not None:
         sweeps.write_table(out, table)
     for key in damaged:
-        warn(f"the result {key} cannot be read: `coupling runs rm {key}`, and run the sweep again")
+        warn(f"the result {key} cannot be used: `coupling runs rm {key}`, and run the sweep again")
     failures = journal.failures()
     if as_json:
         print_json(_ended(plan, state, table, failures))

@@ -140,17 +140,11 @@ def find_stored(asked: Resolved, store: Store) -> Result | None:
         # A model without a final norm has one result for both conventions.
         other = store.find(replace(request, final_norm="include"), identity)
         found = other if other and not other.provenance.get("final_norm", True) else None
-    if found and found.faint and not _tells_ways_by_block(found):
+    if found and found.is_doubtful:
         return None
     if found is not None and found.k_max:
         require_k(found, request.k)
     return found
-
-
-def _tells_ways_by_block(result: Result) -> bool:
-    """Whether it is from a version that compares faint Jacobians with float64: none before did."""
-    ways = result.provenance.get("ways")
-    return isinstance(ways, dict) and all(isinstance(of, dict) for of in ways.values())
 
 
 def _compute(

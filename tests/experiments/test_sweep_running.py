@@ -285,6 +285,19 @@ def test_a_damaged_result_has_no_row_and_is_named(client, plan, store):
     assert len(table) == 2
 
 
+def test_a_doubtful_result_has_no_row_and_is_named(client, plan, store):
+    asked = plan(prompts=[{"text": PROMPTS[0]}], kinds=["fixed-output"])
+    run(asked, store, client)
+    found = store.get(store.entries()[0].key)
+    s = found.singular_values.copy()
+    s[0, 1] *= 1e-7
+    unaware = dict(found.provenance) | {"ways": {"one token over a cache": 4}}
+    store.put(replace(found, singular_values=s, provenance=unaware))
+    table, damaged = make_table(asked, store)
+    assert damaged == [found.key]
+    assert found.key not in set(table.key)
+
+
 def test_journals_are_found_and_damaged_notes_pass_for_none(client, plan, store):
     asked = plan(prompts=[{"text": PROMPTS[0]}])
     run(asked, store, client)

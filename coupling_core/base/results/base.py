@@ -89,8 +89,8 @@ class Result(ABC):
         return {}
 
     @property
-    def faint(self) -> bool:
-        """Whether float32 may hold rounding alone in part of it."""
+    def is_doubtful(self) -> bool:
+        """Whether a number of it may be wrong, as we know today, so that it is measured again."""
         return False
 
     def consistency(self) -> Mapping[str, bool]:

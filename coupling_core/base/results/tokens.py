@@ -109,6 +109,16 @@ class TokenResult(Result):
         return {"its token is none of the prompt": 0 <= self.token <= len(self.tokens)}
 
     @property
+    def is_doubtful(self) -> bool:
+        """Whether it is faint, and of a version that did not hold such Jacobians against float64.
+
+        Those that do tell the ways by block.
+        """
+        ways = self.provenance.get("ways")
+        by_block = isinstance(ways, dict) and all(isinstance(of, dict) for of in ways.values())
+        return self.faint and not by_block
+
+    @property
     def fixed_words(self) -> str:
         """Which token is fixed, and at which end; or that every token is taken with itself."""
         if not self.token:

@@ -42,7 +42,7 @@ def make_table(plan: Plan, store: Store) -> tuple[pd.DataFrame, list[str]]:
         store: where its results are.
 
     Returns:
-        the table, and the keys of results that are damaged and so have no row.
+        the table, and the keys of results that are damaged, or doubtful, and so have no row.
     """
     rows: list[Row] = []
     damaged: list[str] = []
@@ -54,6 +54,8 @@ def make_table(plan: Plan, store: Store) -> tuple[pd.DataFrame, list[str]]:
         try:
             result = store.get(key)
         except (InputError, ComputeError):  # evicted since, or damaged
+            result = None
+        if result is None or result.is_doubtful:
             damaged.append(key)
             continue
         shared = known[item.weights] | _of_item(plan, item, result)
