@@ -286,7 +286,7 @@ def test_a_damaged_result_has_no_row_and_is_named(client, plan, store):
 
 
 def test_a_doubtful_result_has_no_row_and_is_named(client, plan, store):
-    asked = plan(prompts=[{"text": PROMPTS[0]}], kinds=["fixed-output"])
+    asked = plan(prompts=[{"text": PROMPTS[0]}], kinds=["fixed-output"], k=[5, 8])
     run(asked, store, client)
     found = store.get(store.entries()[0].key)
     s = found.singular_values.copy()
