@@ -12,7 +12,7 @@ import torch
 from config_mutations import FAMILIES, WAYS, outcomes
 from torch import nn
 
-from coupling_core import ComputeError, InputError, Request, Store, measure
+from coupling_core import CouplingError, InputError, Request, Store, measure
 from coupling_core.analysis.compare import compare, differences
 from coupling_core.base.records import OWN, View
 from coupling_core.engine.loading.content import content
@@ -31,7 +31,7 @@ def numbers(model, store=None, **given):
     """What a measurement comes to; of one that is refused, why."""
     try:
         found = measure(REQUEST, store, model=model, **given)
-    except ComputeError as error:
+    except CouplingError as error:
         return str(error)
     return np.concatenate([found.singular_values[:, :8].ravel(), found.diagonal[..., :8].ravel()])
 
