@@ -19,6 +19,7 @@ from coupling_core import (
     measure,
     score_pairs,
 )
+from coupling_core.base.results.depth import LOOKED_AT
 from coupling_core.engine import reference
 from coupling_core.engine.loading import find_blocks
 
@@ -101,6 +102,17 @@ def test_a_stored_result_is_not_computed_again(folder, store):
     assert stages == []
     assert np.array_equal(first.diagonal, second.diagonal)
     assert len(store.entries()) == 1
+
+
+def test_a_stored_result_with_a_small_jacobian_is_measured_again_if_nobody_looked(folder, store):
+    request = Request(PROMPT, model=folder, k=4)
+    found = measure(request, store)
+    shrunk = replace(found, jacobian_norm=found.jacobian_norm * np.array([1, 1e-4, 1, 1]))
+    store.put(shrunk)
+    assert measure(request, store).jacobian_norm[1] == found.jacobian_norm[1]  # it was stored anew
+    looked = dict(found.provenance) | {"ways": {f"{LOOKED_AT} held against float64": {"2": 1}}}
+    store.put(replace(shrunk, provenance=looked))
+    assert measure(request, store).jacobian_norm[1] == shrunk.jacobian_norm[1]
 
 
 def test_a_stored_result_is_answered_without_torch(folder, store):

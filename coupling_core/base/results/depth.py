@@ -11,6 +11,12 @@ from coupling_core.base.definitions import UNNAMED_SAMPLED
 from coupling_core.base.records import ROLES, Certificate, Role, resolve_block
 from coupling_core.base.results.base import Result, Sizes, within
 
+SMALL = 0.02
+"""Of the norm of the identity. Of a smaller J, what float32 leaves of the entries of I + J may be
+more than 5e-6: most ways to J add 1 and take it away again."""
+LOOKED_AT = "a small Jacobian"
+"""Begins what the provenance says of one that was held against float64, or could not be."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class DepthResult(Result):
@@ -94,6 +100,13 @@ class DepthResult(Result):
     def named_axes(self) -> Mapping[str, tuple[str, ...]]:
         """The sampled definitions."""
         return {"sampled": self.sampled}
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether a Jacobian is small, and of a version that held none against float64."""
+        has_small = bool((self.jacobian_norm < SMALL * self.width**0.5).any())
+        ways = self.provenance.get("ways", {})
+        return has_small and not any(way.startswith(LOOKED_AT) for way in ways)
 
     def consistency(self) -> Mapping[str, bool]:
         """What it could contradict itself in."""

@@ -13,11 +13,11 @@ from torch import Tensor, nn
 
 from coupling_core.base.errors import ComputeError
 from coupling_core.base.records import resolve_token
+from coupling_core.base.results.depth import SMALL
 from coupling_core.base.results.tokens import FAINT
 from coupling_core.engine.jacobians.captured_calls import Call
 from coupling_core.engine.jacobians.decode import Capture, Reader, decode, with_context
 from coupling_core.engine.jacobians.derivative_check import (
-    SMALL,
     SMALL_TOLERANCE,
     check_between,
     checked_jacobian,

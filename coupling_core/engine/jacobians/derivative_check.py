@@ -19,6 +19,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from coupling_core.base.errors import ComputeError, InputError
+from coupling_core.base.results.depth import LOOKED_AT, SMALL
 from coupling_core.engine.jacobians.captured_block import Block, random_directions
 from coupling_core.engine.jacobians.captured_calls import Call
 from coupling_core.engine.jacobians.same_token import batched_gradients, block_jacobian, residual
@@ -31,9 +32,6 @@ GRADIENT_TOLERANCE = 1e-4
 ROUNDING = 8 * torch.finfo(torch.float32).eps
 """What float32 leaves of a row of I + J, whose largest entry is 1 and may be large beside J."""
 
-SMALL = 0.02
-"""Of the norm of the identity. Of a smaller J, what float32 leaves of the entries of I + J may be
-more than `SMALL_TOLERANCE`: most ways to J add 1 and take it away again."""
 SMALL_TOLERANCE = 5e-6
 """How far a small J may be from its block's gradients in float64, relative to its norm."""
 
@@ -103,7 +101,7 @@ def _checked_jacobian(block: Block, final_norm: nn.Module | None) -> Float[Tenso
     if fine is None and refused:
         raise refused
     if fine is None:
-        note("a small Jacobian in float32", "its block does not run in float64")
+        note(f"{LOOKED_AT} in float32", "its block does not run in float64")
     return jacobian if fine is None else fine
 
 
@@ -117,8 +115,10 @@ def _in_float64(
     with _doubled(_of_block(block, final_norm)) as double:
         if double is None or block.doubled is None:
             return None
-        if found is not None and _gradient_error(double, found.double()) <= SMALL_TOLERANCE:
-            return found
+        if found is not None:
+            note(f"{LOOKED_AT} held against float64")
+            if _gradient_error(double, found.double()) <= SMALL_TOLERANCE:
+                return found
         fine = replace(block.doubled(), fast=False)
         try:
             jacobian = block_jacobian(fine, final_norm)
