@@ -7,7 +7,7 @@ states as a leaf, and rows are taken from the graph that its own call left.
 import copy
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import torch
@@ -55,6 +55,7 @@ class Definition:
             or (len(find_stacks(module)) == 1 and find_blocks(module) is self.blocks)
         ]
         self.leaves: list[Tensor] = []
+        self._gradients = cache(self._pulled_back)
         self.states = iter(states or ())
         self.outputs: list[Tensor] = []
         normed: list[Any] = []
@@ -123,12 +124,16 @@ class Definition:
 
     def jacobian(self, block: int, input_token: int, output_token: int) -> Tensor:
         """J^l_{t1 t2}; blocks and tokens from 1."""
+        J = self._gradients(block, output_token)[:, input_token - 1]
+        return J - torch.eye(len(J), dtype=J.dtype) if input_token == output_token else J
+
+    def _pulled_back(self, block: int, output_token: int) -> Tensor:
+        """Those of one output token of a block by all input tokens (d token d)."""
         x, y = self.leaves[block - 1], self.outputs[block - 1][0, output_token - 1]
         unit = torch.eye(len(y), dtype=y.dtype)
         with self._exactly():
             (rows,) = torch.autograd.grad(y, x, unit, retain_graph=True, is_grads_batched=True)
-        J = rows[:, 0, input_token - 1]
-        return J - unit if input_token == output_token else J
+        return rows[:, 0]
 
 
 def _is_norm_of(raw: Tensor, found: Tensor) -> bool:
