@@ -113,7 +113,7 @@ def floor_by_k(
         raise InputError(
             f"this result has no chance floor of {definition!r}, which is sampled while the "
             "Jacobians are at hand, and was not when they were: choose another definition, or "
-            "remove the result and measure it again"
+            "remove the result, unless it came with the program, and measure it again"
         )
     return np.where(np.isnan(s), np.nan, sampled[definition]).astype(np.float64)
 

@@ -104,7 +104,7 @@ def require_kept(view: View, definitions: Collection[str] = DEFINITIONS) -> None
         raise InputError(
             f"this mean over all pairs of blocks was measured without {view.definition!r}, and "
             f"holds {', '.join(definitions)}: choose one of these, or one pair of blocks, or "
-            "remove the result and measure it again"
+            "remove the result, unless it came with the program, and measure it again"
         )
     if DEFINITIONS[view.definition].takes_p and view.p != 1:
         raise InputError(

@@ -25,7 +25,7 @@ UNNAMED_SAMPLED = ("released", "preprint")
 
 @dataclass(frozen=True)
 class Definition:
-    """One score.
+    """One score: 1 where A = S, and less the less two blocks are coupled.
 
     Args:
         name: what commands, links and files call it.

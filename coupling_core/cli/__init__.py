@@ -1,6 +1,6 @@
 """The command line: `python -m coupling_core`, also installed as `coupling`.
 
-    depth, tokens, trajectory    one for each folder of `coupling_core.kinds`, which has it
+    depth, ...    one for each folder of `coupling_core.kinds`, which has it
     graph      the blocks as a graph                 compare    two stored results
     training   one prompt over training runs         (step by step in `checkpoints`)
     models     which models are at hand

@@ -16,7 +16,7 @@ from screen import Open, charts, heat, words
 from sixth import COSINE
 
 from coupling_core import InputError, Request, Store, View, measure, score_pairs, score_positions
-from coupling_core.base.definitions import DEFINITIONS
+from coupling_core.base.definitions import DEFINITIONS, sampled_definitions
 from coupling_core.engine import reference
 from coupling_core.experiments.gallery import EXAMPLES, requests, token_requests
 from coupling_core.sources.resolved import resolve
@@ -99,7 +99,7 @@ def test_the_method_has_its_formula_and_its_floor(open_page: Open, sixth) -> Non
 def test_commands_offer_it_and_show_it(tmp_path) -> None:
     main = "from coupling_core.cli import main; main()"
     told = re.sub(r"[\s│]", "", fresh(main, tmp_path, "depth", "--help"))
-    assert "alignment|cosine" in told
+    assert "|cosine>" in told
     key = stored(requests()[0]).key
     view = ("--definition", "cosine", "--k", 10, "--json")
     said = json.loads(fresh(main, tmp_path, "runs", "show", key, *view))
@@ -143,8 +143,9 @@ def test_what_is_measured_now_holds_it(sampled) -> None:
     depth = measure(Request(ids, k=5), model=model)
     pair = measure(Request(ids, k=5, kind="self", block=1, other_block=3), model=model)
     means = measure(Request(ids, k=5, kind="self"), model=model)
-    assert depth.sampled == pair.sampled == ("released", "preprint", "cosine")
-    assert means.definitions == (*list(DEFINITIONS)[:5], "cosine")
+    assert depth.sampled == pair.sampled == sampled_definitions()
+    assert depth.sampled[-1] == "cosine"
+    assert means.definitions == tuple(DEFINITIONS)
     view = View(k=5, definition="cosine")
     for result, scored in ((depth, score_pairs), (pair, score_positions), (means, score_positions)):
         kept = replace(result, key=Store().key(result.request, result.identity))

@@ -14,6 +14,7 @@ import vision_models
 from cases import content
 
 from coupling_core import Request, Store, measure, recheck
+from coupling_core.base.kinds import kind_of
 from coupling_core.base.results import Result
 
 TEXT = "The cat sat on the mat"
@@ -54,7 +55,7 @@ def measured(folder: Path) -> Result:
 
 
 def asked(folder: Path, **changes: Any) -> Request:
-    k = {} if changes.get("kind") == "trajectory" else {"k": 2}
+    k = {"k": 2} if kind_of(changes.get("kind", "depth")).has_k else {}
     return Request(TEXT, model=str(folder), **k, **changes)
 
 
