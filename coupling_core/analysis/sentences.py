@@ -53,7 +53,7 @@ def agreement(lines: Correlation, ranks: Correlation, against: Performance) -> s
     sign = "negative" if expected < 0 else "positive"
     claim = f"the claim that better models are more coupled, which asks for a {sign} correlation"
     if any(one.reason for one in over):
-        return f"Whether that agrees with {claim}, cannot be said."
+        return f"It cannot be said whether that agrees with {claim}."
     signs = {float(np.sign(one.estimate)) for one in (lines, ranks)}
     if len(signs) > 1 or not all(one.p < LEVEL for one in over):
         return f"That is neither for nor against {claim}."
@@ -108,7 +108,7 @@ def given_sizes(found: PartialCorrelation) -> str:
     left = "; ".join(_spaced(f"{name}: {why}") for name, why in found.left_out.items())
     return (
         f"Given {given}, the correlation (Pearson's) is {found.partial.estimate:.2f} "
-        f"({found.over_clusters.told})." + f" Not accounted for are {left}." * bool(left)
+        f"({found.over_clusters.told})." + f" Not accounted for: {left}." * bool(left)
     )
 
 

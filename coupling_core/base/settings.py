@@ -94,7 +94,7 @@ class Settings(BaseSettings):
         default=50 * 2**20, description="size of a file that is added on the page Runs"
     )
     device: str | None = Field(
-        default=None, description="such as `cuda:0`; the best there is unless told"
+        default=None, description="such as `cuda:0`; the best there is by default"
     )
     memory_reserve: Annotated[int, Field(ge=0)] = Field(
         default=2**30, description="bytes of memory that no measurement may take"
@@ -158,7 +158,7 @@ def _problem(found: Any) -> str:
 
 def table() -> str:
     """The settings as a table in Markdown, for docs/hosting.md."""
-    lines = ["| variable | what it sets | unless told |", "|---|---|---|"]
+    lines = ["| variable | what it sets | default |", "|---|---|---|"]
     for name, field in Settings.model_fields.items():
         lines.append(
             f"| `{PREFIX}{name.upper()}` | {field.description} | {_default(field.default)} |"

@@ -14,14 +14,14 @@ ROOT = Path(__file__).parents[2]
 
 
 def bench(
-    name: Annotated[str | None, typer.Argument(help="One of them; all unless told.")] = None,
+    name: Annotated[str | None, typer.Argument(help="One of them; all by default.")] = None,
     quick: Annotated[
         bool,
         typer.Option("--quick", help="A smoke test on a tiny model: its figures mean nothing."),
     ] = False,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Folder of the results; benchmarks/results unless told."),
+        typer.Option(metavar="DIR", help="Folder of the results; benchmarks/results by default."),
     ] = None,
 ) -> None:
     """Measure how fast and how exact the engine is on this machine."""

@@ -32,10 +32,10 @@ def compare(
     left: Annotated[str, typer.Argument(metavar="R1", help="A: a key, its start, or a file.")],
     right: Annotated[str, typer.Argument(metavar="R2", help="B: a key, its start, or a file.")],
     blocks: Annotated[
-        str | None, typer.Option(help="Blocks of R1: 1-30, 3,7 or 1-30:2; all unless told.")
+        str | None, typer.Option(help="Blocks of R1: 1-30, 3,7 or 1-30:2; all by default.")
     ] = None,
     k: Annotated[
-        int | None, typer.Option(help=f"Singular triplets; {DEFAULT_K}, or all, unless told.")
+        int | None, typer.Option(help=f"Singular triplets; {DEFAULT_K}, or all, by default.")
     ] = None,
     definition: options.ScoreDefinition = "paper",
     p: options.Order = 1.0,

@@ -53,7 +53,7 @@ def graph(
     model: options.Model = DEFAULT_MODEL,
     token: options.Token = None,
     blocks: Annotated[
-        str | None, typer.Option(help="The nodes: 1-30, 3,7 or 1-30:2; all unless told.")
+        str | None, typer.Option(help="The nodes: 1-30, 3,7 or 1-30:2; all by default.")
     ] = None,
     k: options.K = DEFAULT_K,
     definition: options.ScoreDefinition = "paper",

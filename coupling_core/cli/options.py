@@ -24,7 +24,7 @@ Image = Annotated[
 ]
 Token = Annotated[
     int | None,
-    typer.Option(help="Token measured, 1..n; the last unless told, of an image the class token."),
+    typer.Option(help="Token measured, 1..n; the last by default, of an image the class token."),
 ]
 K = Annotated[int, typer.Option(help="Singular triplets counted.")]
 ScoreDefinition = Annotated[_Definition, typer.Option("--definition", help="Which score.")]
@@ -43,7 +43,7 @@ Quantised = Annotated[
     Quantisation | None, typer.Option(help="Measure what bitsandbytes makes of the weights.")
 ]
 OneStack = Annotated[
-    Stack | None, typer.Option(help="Of an encoder-decoder model; the decoder unless told.")
+    Stack | None, typer.Option(help="Of an encoder-decoder model; the decoder by default.")
 ]
 Device = Annotated[str | None, typer.Option(help="Such as cpu or cuda:0.")]
 Plain = Annotated[

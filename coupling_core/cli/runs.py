@@ -60,7 +60,7 @@ def show(
 
 @app.command()
 def verify(
-    keys: Annotated[list[str] | None, typer.Argument(help="Keys; all unless told.")] = None,
+    keys: Annotated[list[str] | None, typer.Argument(help="Keys; all by default.")] = None,
     store: options.StoreFolder = None,
 ) -> None:
     """Read stored results to their last byte, and say which are damaged."""
@@ -124,7 +124,7 @@ def rm(
 @app.command("export")
 def export(
     out: Annotated[Path, typer.Argument(metavar="FILE", help="The new file: a .zip.")],
-    keys: Annotated[list[str] | None, typer.Argument(help="Keys; all unless told.")] = None,
+    keys: Annotated[list[str] | None, typer.Argument(help="Keys; all by default.")] = None,
     store: options.StoreFolder = None,
 ) -> None:
     """Pack stored results into one file."""

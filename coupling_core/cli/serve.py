@@ -11,10 +11,10 @@ from coupling_core.base.folders import ROOT
 
 def serve(
     port: Annotated[
-        int | None, typer.Option(min=1, max=65535, help="To listen on; 8501 unless told.")
+        int | None, typer.Option(min=1, max=65535, help="To listen on; 8501 by default.")
     ] = None,
     address: Annotated[
-        str | None, typer.Option(help="To listen on; localhost unless told, 0.0.0.0 for all.")
+        str | None, typer.Option(help="To listen on; localhost by default, 0.0.0.0 for all.")
     ] = None,
 ) -> None:
     """Serve the app until Ctrl-C."""

@@ -20,7 +20,7 @@ def show_prompts(
     source: Annotated[
         str, typer.Argument(help=f"A file of prompts, or a data set: {', '.join(BENCHMARKS)}.")
     ],
-    sample: Annotated[int | None, typer.Option(help="How many to draw; all unless told.")] = None,
+    sample: Annotated[int | None, typer.Option(help="How many to draw; all by default.")] = None,
     seed: Annotated[int, typer.Option(help="Of the sample.")] = 0,
     config: Annotated[str | None, typer.Option(help="Which part of the data set.")] = None,
     split: Annotated[str | None, typer.Option(help="Which split of it.")] = None,

@@ -71,7 +71,7 @@ class Checkpoint:
 @app.command("list")
 def list_(
     name: Annotated[
-        str | None, typer.Argument(help="A suite, to list its steps; all suites unless told.")
+        str | None, typer.Argument(help="A suite, to list its steps; all suites by default.")
     ] = None,
     as_json: options.Json = False,
     store: options.StoreFolder = None,

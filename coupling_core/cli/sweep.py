@@ -44,7 +44,7 @@ _STOPPED = "stopped; what was measured is stored, and the same command goes on f
 def run(
     file: File,
     workers: Annotated[
-        int | None, typer.Option(min=1, help="On this machine; one a device unless told.")
+        int | None, typer.Option(min=1, help="On this machine; one a device by default.")
     ] = None,
     scheduler: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="A running one: tcp://host:8786.")
@@ -58,7 +58,7 @@ def run(
     as_json: options.Json = False,
     store: options.StoreFolder = None,
 ) -> None:
-    """Measure what the store lacks of a sweep; stopped, the same command goes on."""
+    """Measure what the store lacks of a sweep; if stopped, run it again to go on."""
     _require_one_place(workers, scheduler, slurm, jobs)
     files.require_writable(out, (".csv",))
     from coupling_core.experiments import sweeps
@@ -142,11 +142,11 @@ def report(
         "sweep.html"
     ),
     k: Annotated[
-        float | None, typer.Option(help="One of the sweep's; the smallest unless told.")
+        float | None, typer.Option(help="One of the sweep's; the smallest by default.")
     ] = None,
     measure: Annotated[Measure, typer.Option(help="Of coupling.")] = "corrected",
     against: Annotated[
-        Performance | None, typer.Option(help="Which performance; one that is known unless told.")
+        Performance | None, typer.Option(help="Which performance; one that is known by default.")
     ] = None,
     subset: Annotated[ModelSubset, typer.Option(help="Of the models.")] = "all",
     method: Annotated[Method, typer.Option(help="Of correlation.")] = "pearson",

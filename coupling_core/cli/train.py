@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def train(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Such as mini-128.")],
     threads: Annotated[
-        int | None, typer.Option(min=1, help="Of the processor; as many, and the losses are alike.")
+        int | None, typer.Option(min=1, help="Of the processor; equal numbers, equal losses.")
     ] = None,
     device: options.Device = None,
 ) -> None:

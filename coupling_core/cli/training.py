@@ -44,7 +44,7 @@ def training(
         list[str] | None,
         typer.Option(
             "--suite",
-            help=f"See `coupling suite list`; several times for several; {DEFAULT_SUITE}.",
+            help=f"See `coupling suite list`; repeat it for several; {DEFAULT_SUITE} by default.",
         ),
     ] = None,
     steps: Annotated[str, typer.Option(help="Such as 0,16,512; or all.")] = "all",

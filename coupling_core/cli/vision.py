@@ -35,7 +35,7 @@ def train(
     ] = None,
     rate: Annotated[
         list[float] | None,
-        typer.Option(help="Of stochastic depth, in place of those; more than once for more."),
+        typer.Option(help="Of stochastic depth, in place of those; repeat it for several."),
     ] = None,
     seed: Annotated[
         list[int] | None, typer.Option(min=0, help="In place of those; each rate has each of them.")
@@ -49,7 +49,7 @@ def train(
     ] = None,
     device: options.Device = None,
     workers: Annotated[
-        int | None, typer.Option(min=1, help="Runs at a time; one a device unless told.")
+        int | None, typer.Option(min=1, help="Runs at a time; one a device by default.")
     ] = None,
 ) -> None:
     """Train a preset's runs, or what is left of them."""

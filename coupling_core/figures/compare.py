@@ -124,8 +124,8 @@ def spectra(found: Comparison, block: int, basis: int) -> go.Figure:
     block, basis = (resolve_block(each, found.left.n_blocks) for each in (block, basis))
     figure = plot(
         spectra_alt(found, block, basis),
-        "Singular values of the Jacobians of the pair on a log axis. A steeper line has its "
-        "action in fewer directions; coupling does not depend on their scale.",
+        "Singular values of the Jacobians of the pair on a log axis. The steeper a line, the "
+        "fewer directions its block acts on; coupling does not depend on their scale.",
         found.view,
         height=480,
         yaxis_dtick="D2",
@@ -159,8 +159,8 @@ def difference_caption(found: Comparison) -> str:
         "(l - 1) / (L - 1) of the deeper; numbers are A's."
     )
     return (
-        "A - B of every pair: red where A is coupled more, blue where B is, and nothing where the "
-        f"two agree. Larger differences take the last colour.{matched}"
+        "A - B of every pair: red where A is coupled more, blue where B is, and pale where the "
+        f"two agree. Differences beyond the range have its last colours.{matched}"
     )
 
 

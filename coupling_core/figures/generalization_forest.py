@@ -69,7 +69,8 @@ def _forest(table: "DataFrame", alt: str, caption: str, title: str, source: str)
         caption,
         {"title": title, "source": source},
         height=ROW * len(table) + MARGINS,
-        xaxis={"title": {"text": title}, "range": [-1.08, 1.08]} | style.GRID,
+        xaxis={"title": {"text": title.replace(" of ", "<br>of ")}, "range": [-1.08, 1.08]}
+        | style.GRID,
         yaxis={
             "type": "category",
             "categoryorder": "array",

@@ -94,7 +94,7 @@ def by_k_caption(means: Mapping[int, "ModelMeans"]) -> str:
     raw = any(found.measure == "coupling" for found in means.values())
     floor = "Dashed lines are the chance floors" if raw else "The dotted line is chance"
     return (
-        "A line a model: mean over prompts with its 95 % interval. Colour and symbol are "
+        "Each line is a model: its mean over prompts with its 95 % interval. Colour and symbol are "
         f"the family; an open symbol is a model that is not trained. {floor}. A gap is a K at "
         "which a model was not measured."
     )
@@ -130,8 +130,8 @@ def correlation_by_k_alt(found: Mapping[int, "Correlation"], y: str) -> str:
 def by_prompt_caption(trends: "PromptTrends", model: "PromptTrend") -> str:
     """How coupling against a number of the prompt is read."""
     text = (
-        f"Dots: the prompts of {model.model}; the line through them is least squares. Faint lines: "
-        "those of the other models, over their own prompts. "
+        f"Dots: the prompts of {model.model}; the line is their least-squares fit. Faint lines: "
+        "the fits of the other models, over their own prompts. "
     )
     if model.reason:
         text += f"{model.model} has no line: {model.reason}. "
@@ -238,6 +238,6 @@ def _mean_told(trends: "PromptTrends") -> str:
         return f"No mean over models: {trends.interval.reason}."
     told = sum(not model.reason for model in trends.models)
     return (
-        f"Mean of Spearman's correlation over {told} models: {trends.mean:.2f} "
-        f"({trends.interval.told})."
+        f"Spearman's correlation is {trends.mean:.2f} on average over {told} models, each "
+        f"checkpoint counted ({trends.interval.told})."
     )

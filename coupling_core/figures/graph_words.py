@@ -44,14 +44,15 @@ def graph_summary(drawn: "nx.Graph") -> str:
 def graph_caption(layout: str, corrected: bool, auto_range: bool) -> str:
     """How the layer graph is read."""
     where = {
-        "line": "Blocks lie in order, and an arc is as high as its blocks are apart: its top",
+        "line": "Blocks lie in order, and an arc is as high as its blocks are apart. Its top",
         "circle": "Blocks run clockwise from the top. The middle of an edge",
         "spring": "Blocks that are coupled pull each other close. The middle of an edge",
     }[layout]
     scale = "over what is drawn (auto range)" if auto_range else "on a fixed scale"
     return (
-        f"{where} shows its numbers, and selects it on a click. Width and opacity show the "
-        f"{style.score_name(corrected).lower()}, the mean of both directions, {scale}."
+        f"{where} shows the numbers under the mouse, and selects the pair on a click. "
+        f"Width and opacity show the {style.score_name(corrected).lower()}, the mean of both "
+        f"directions, {scale}."
     )
 
 

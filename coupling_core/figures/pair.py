@@ -143,15 +143,15 @@ def matrix(
     name, shown = style.matrix_name(view, magnitude), leading(view.k, side)
     both = "the two blocks" if pair.noun == "block" else "the two"
     kept = (
-        f" Of {len(result.tokens)} tokens the leading {side} by {side} entries are kept; the score "
-        f"counts all {view.k}."
+        f" With {len(result.tokens)} tokens the leading {side} by {side} entries are kept; the "
+        f"score counts all {view.k}."
         if isinstance(result, TokensResult) and side < view.k
         else ""
     )
     figure = style.new_figure(
         f"Heatmap of {name}, {shown}: {pair.words}, {subject(result)}. {pair.score_words}",
         f"T{pair.words[1:]}: diagonal where {both} are coupled. {pair.score_words}{kept} "
-        "Larger entries take the last colour.",
+        "Entries beyond the range have its last colour.",
         height=560,
         **_axes(f"{pair.noun} {pair.column}", side, view),
     )

@@ -278,7 +278,7 @@ def color_bar(name: str, terms: str, **more: object) -> dict[str, object]:
         },
         "thickness": 10,
         "lenmode": "pixels",
-        "len": 300,
+        "len": 230,
         "x": 0,
         "xanchor": "left",
         "xpad": 0,

@@ -223,7 +223,7 @@ def vision_runs(
             f" At rate {rate:g}: {found.mean:.3f} ({found.low:.3f} to {found.high:.3f})."
             for rate, found in (by_rate or {}).items()
         ),
-        f"A point a run, a symbol a {parts}. "
+        f"Each point is a run, each symbol a {parts}. "
         + (
             "The line joins the means of the seeds, the band is their 95 % interval."
             if by_rate

@@ -121,7 +121,8 @@ def mosaic_caption(side: int) -> str:
     return (
         f"Each square is the Jacobian of block l (row) in the leading {side} singular vectors of "
         "block l' (column). A visible diagonal on a quiet square means that the two blocks are "
-        "coupled; where l = l' it is diagonal by construction. Larger entries take the last colour."
+        "coupled; where l = l' it is diagonal by construction. Entries beyond the range have its "
+        "last colour."
     )
 
 
@@ -141,8 +142,8 @@ def spectrum_caption() -> str:
     """How the singular values are read."""
     return (
         "Singular values of each block's Jacobian, largest first. Where s_K / s_(K+1) "
-        "is next to 1, the K-th singular vector is arbitrary, and only the "
-        "subspaces mean something."
+        "is close to 1, the K-th singular vector is arbitrary, and only the "
+        "subspaces mean anything."
     )
 
 
@@ -183,6 +184,6 @@ def angles_caption(block: int, basis: int, k: int) -> str:
     """How the angles are read."""
     return (
         f"Angles between the top-{k} singular subspaces of blocks {block} and {basis}: 0° is a "
-        "shared direction, 90° a foreign one. Below the chance line the subspaces have more in "
-        "common than two random ones of this size."
+        "shared direction, 90° one at right angles to the other subspace. Below the chance line "
+        "the subspaces have more in common than two random ones of this size."
     )

@@ -34,7 +34,7 @@ def sidebar(page: Page) -> None:
             FINAL_NORMS,
             help="The paper's Eq. 7 counts the model's final norm as part of the last block.",
         )
-        st.caption("How it is looked at (never computes)")
+        st.caption("How it is shown (computes nothing)")
         _score(with_k=page.asks_k)
 
 

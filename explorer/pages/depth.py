@@ -32,7 +32,7 @@ diagonal compares a block with itself; it is 1 by construction and enters no mea
 **Mosaic.** Each square is one coupling matrix. A bright diagonal on a dark square means that the
 singular vectors of block *l'* are nearly those of block *l*, in the same order.
 
-**A pair.** Click a cell. Where the singular values nearly tie at *K* (a gap next to 1), single
+**A pair.** Click a cell. Where the singular values nearly tie at *K* (a gap close to 1), single
 vectors are arbitrary: trust the angles between the subspaces more than any one row of the matrix.
 
 **Colours** span a fixed range, so that two views compare; *auto range* gives that up and says so.

@@ -23,9 +23,9 @@ from explorer.session.state import State
 
 GUIDE = """
 **Graph.** Each node is a block, each edge a pair of blocks whose score reaches the threshold; the
-wider and the darker, the more they are coupled. An edge has no direction: it is the mean of the
-Jacobian of *l* in the basis of *l'* and the other way round, which the line under the figure tells
-apart. Click on an edge, or on a node, which takes its strongest partner along.
+wider and the more opaque it is, the more they are coupled. An edge has no direction: it is the mean
+of the Jacobian of *l* in the basis of *l'* and the other way round, which the numbers of the
+selected pair tell apart. Click on an edge, or on a node, which takes its strongest partner along.
 
 **Communities** (Louvain) are groups of blocks that are coupled more among themselves than at
 random. Even noise has communities, and a modularity above 0: look whether the untrained twin, at

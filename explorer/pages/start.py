@@ -24,7 +24,7 @@ Each block of a transformer moves a token's state a little. Its **Jacobian** is 
 that move, and the Jacobian's top singular vectors are the directions it acts on most. If two blocks
 are **coupled**, the directions of one diagonalise the Jacobian of the other: the matrix of that
 pair then shows a bright diagonal on a dark ground. Training makes this happen; the untrained twin,
-the same network with random weights, shows none.
+the same network with random weights, shows no such diagonal.
 """
 PAGE = Page("Start", "app.py")
 

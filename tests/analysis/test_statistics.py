@@ -241,7 +241,7 @@ def test_three_points_have_a_fit_and_no_interval_by_resampling():
     found = st.correlate(points)
     assert found.estimate == pytest.approx(np.corrcoef(points.x, points.y)[0, 1])
     assert found.over_models.reason == (
-        f"an interval and a p take at least {MIN_UNITS} models, and there are 3"
+        f"an interval and a p need at least {MIN_UNITS} models, and there are 3"
     )
 
 
@@ -399,7 +399,7 @@ def test_of_few_families_it_is_not_said_what_is_significant():
     few = st.leave_one_family_out(artefact(families=2))
     assert not few.is_significant
     assert not few.between_only
-    assert "an interval and a p take at least 5 families, and there are 2" in few.verdict
+    assert "an interval and a p need at least 5 families, and there are 2" in few.verdict
 
 
 def test_a_correlation_within_families_is_no_artefact():
@@ -583,5 +583,5 @@ def test_prompts_without_a_number_do_not_count(table):
 
 def test_few_prompts_have_no_interval():
     found = st.prompt_trends(sweep_of(zoo(), prompts=4), "tokens", 4)
-    assert "an interval and a p take at least 5 prompts" in found.interval.reason
+    assert "an interval and a p need at least 5 prompts" in found.interval.reason
     assert not np.isnan(found.mean)

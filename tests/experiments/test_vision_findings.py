@@ -155,7 +155,7 @@ def test_accuracy_and_coupling_are_compared_among_runs_of_one_rate(monkeypatch, 
     assert over.of == "seeds"
     assert f"r = {found.with_accuracy.estimate:.2f} over all {4 * seeds} runs" in found.shows[2]
     assert ("accuracy falls with coupling" in found.shows[2]) is told
-    assert ("an interval and a p take at least 5 seeds" in found.shows[2]) is not told
+    assert ("an interval and a p need at least 5 seeds" in found.shows[2]) is not told
 
 
 def test_the_beginning_of_training_is_apart(monkeypatch):

@@ -15,9 +15,9 @@ from coupling_core.figures.words import leading, spectrum_words, subject, zero_w
 Compared = TokensResult | TokenMeansResult
 
 _COMPARED = {
-    "self": "A token's Jacobian joins it with itself",
-    "fixed-input": "A token's Jacobian joins the fixed input with it as the output",
-    "fixed-output": "A token's Jacobian joins it as the input with the fixed output",
+    "self": "Token t's Jacobian is from its state to the same token",
+    "fixed-input": "Token t's Jacobian is from the fixed input to token t",
+    "fixed-output": "Token t's Jacobian is from token t to the fixed output",
 }
 
 
@@ -95,7 +95,7 @@ def mosaic_caption(result: TokensResult, side: int) -> str:
     return (
         f"{_COMPARED[result.request.kind]}. Each square is the Jacobian of token t (row) in the "
         f"leading {side} singular vectors of token t' (column): a visible diagonal on a quiet "
-        "square means that the two are coupled. Larger entries take the last colour."
+        "square means that the two are coupled. Entries beyond the range have its last colour."
     )
 
 

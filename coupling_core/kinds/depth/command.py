@@ -39,11 +39,11 @@ def command(
     token: options.Token = None,
     blocks: Annotated[
         str | None,
-        typer.Option(help="Blocks shown: 1-30, 3,7, 1-30:2, or -1 for the last; all unless told."),
+        typer.Option(help="Blocks shown: 1-30, 3,7, 1-30:2, or -1 for the last; all by default."),
     ] = None,
     k: options.K = DEFAULT_K,
     k_view: Annotated[
-        int | None, typer.Option(help="Side of the stored matrices; min(K, 32) unless told.")
+        int | None, typer.Option(help="Side of the stored matrices; min(K, 32) by default.")
     ] = None,
     definition: options.ScoreDefinition = "paper",
     p: options.Order = 1.0,

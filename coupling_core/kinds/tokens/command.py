@@ -34,21 +34,21 @@ def command(
     model: options.Model = DEFAULT_MODEL,
     block: Annotated[
         int | None,
-        typer.Option(help="l, of the Jacobian; the mean over all pairs of blocks unless told."),
+        typer.Option(help="l, of the Jacobian; the mean over all pairs of blocks by default."),
     ] = None,
     other_block: Annotated[
-        int | None, typer.Option(help="l', of the basis; the same unless told.")
+        int | None, typer.Option(help="l', of the basis; the same by default.")
     ] = None,
     token: Annotated[
         int | None,
         typer.Option(
-            help="The fixed one, 1..n or -1 for the last; unless told, the first as input, the "
+            help="The fixed one, 1..n or -1 for the last; by default, the first as input, the "
             "last as output."
         ),
     ] = None,
     k: options.K = DEFAULT_K,
     k_view: Annotated[
-        int | None, typer.Option(help="Side of the stored matrices; min(K, 16) unless told.")
+        int | None, typer.Option(help="Side of the stored matrices; min(K, 16) by default.")
     ] = None,
     definition: options.ScoreDefinition = "paper",
     p: options.Order = 1.0,

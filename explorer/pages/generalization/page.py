@@ -70,7 +70,7 @@ def show(state: SweepState) -> None:
         st.header("By K", anchor=False)
         with plain_errors():
             _by_k(answer)
-    st.header("What is published of models", anchor=False)
+    st.header("Published facts about models", anchor=False)
     catalogue_editor.show()
 
 
@@ -79,7 +79,7 @@ def _sidebar(state: SweepState, found: dict[str, Journal]) -> None:
 
     names = [*found, *([state.sweep] if state.sweep and state.sweep not in found else [])]
     with st.sidebar:
-        st.caption("What is looked at (never computes)")
+        st.caption("What is shown (computes nothing)")
         bound(
             st.selectbox,
             "Sweep",

@@ -21,6 +21,8 @@ MAP = 600
 """Height of the grid in pixels."""
 BESIDE = 470
 """Height of what is beside it."""
+BAR = 200
+"""Length of a colour bar in a narrow column, in pixels."""
 LONGEST_LIST = 256
 """A list of more tokens than this is no help; a number is then typed."""
 GUIDE = """
@@ -252,7 +254,9 @@ def _selection(n: int, token: int, other: int) -> None:
 def _matrix(result: TokensResult, shown: Shown, state: TokensState, pair: tuple[int, int]) -> None:
     figure = figures.matrix(result, *pair, shown.view, magnitude=not state.signed)
     draw(
-        figure.update_layout(height=BESIDE),
+        figure.update_layout(height=BESIDE).update_traces(
+            colorbar_len=BAR, selector={"type": "heatmap", "showscale": None}
+        ),
         "matrix",
         shown,
         lambda: figures.matrix_table(result, *pair, shown.view),
@@ -290,7 +294,9 @@ def _below(result: TokensResult, shown: Shown, state: TokensState, pair: tuple[i
         )
     with right:
         draw(
-            figures.spectrum(result, shown.view, selected=pair),
+            figures.spectrum(result, shown.view, selected=pair).update_traces(
+                marker_colorbar_len=BAR, selector={"name": "places"}
+            ),
             "singular-values",
             shown,
             lambda: figures.spectrum_table(result),
