@@ -73,7 +73,8 @@ def start_token(model: Any) -> int:
 
 
 def _parts(path: str) -> list[Any]:
-    return [stack for stack in STACKS if stack in path.split(".")]
+    names = [name.removeprefix("text_") for name in path.split(".")]
+    return [stack for stack in STACKS if stack in names]
 
 
 def find_stacks(model: nn.Module) -> dict[str, nn.ModuleList]:
