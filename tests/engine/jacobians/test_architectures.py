@@ -30,6 +30,7 @@ CASES = {
     "jamba": "right",  # layers with a state, layers with experts, layers with attention
     "xlstm": "right",  # no attention
     "nllb-moe": "right",  # routers of two experts
+    "seamless_m4t": "right",  # text_encoder and text_decoder
 }
 DEFAULT = ("clip", "mixtral", "switch_transformers", "m2m_100", "dinov2", "prophetnet")
 

@@ -108,6 +108,13 @@ def test_a_module_without_blocks_is_refused():
         find_blocks(torch.nn.Linear(2, 2))
 
 
+def test_stacks_of_texts_are_told_by_their_names():
+    t5, named = tiny.model("t5"), torch.nn.Module()
+    named.text_encoder, named.text_decoder = t5.encoder, t5.decoder
+    assert find_blocks(named, "encoder") is t5.encoder.block
+    assert find_blocks(named) is t5.decoder.block
+
+
 def test_blocks_in_stages_are_refused():
     sizes = {"hidden_sizes": [32, 64], "depths": [2, 2], "num_encoder_blocks": 2, "image_size": 32}
     config = transformers.PvtConfig(**sizes, num_attention_heads=[1, 2])
