@@ -10,9 +10,9 @@ import pytest
 from sweep_places import PROMPTS, STEPS, ended, lay_out, python, start, stored, table, wait
 
 from coupling_core import Store
-from coupling_core.engine import matrix_products
 from coupling_core.experiments.sweeps import journals, make, make_table, read, write_table
-from coupling_core.experiments.sweeps.worker import work
+from coupling_core.experiments.sweeps import worker as working
+from coupling_core.measuring.worker import Worker
 
 TOTAL = len(STEPS) * PROMPTS
 
@@ -44,13 +44,15 @@ def cluster() -> Iterator[tuple[str, subprocess.Popen, list[subprocess.Popen]]]:
 @pytest.fixture
 def sweep(tmp_path, monkeypatch):
     """The sweep's file, the store, and the table that one measurement after another gives."""
-    # What this process chose was before this test had a folder for the workers to read it from.
-    monkeypatch.setattr(matrix_products, "_chosen", {})
     file = lay_out(tmp_path)
     plan, alone = make(read(file)), Store(tmp_path / "alone")
     alone.root.mkdir()
+    # The process of earlier tests chose how it multiplies in another folder, where no worker looks.
+    one = Worker()
+    monkeypatch.setattr(working, "measure", one.measure)
     for item in plan.items():
-        work(item.request, str(alone.root), str(file), 60)
+        working.work(item.request, str(alone.root), str(file), 60)
+    one.close()
     path = alone.root / "sweeps" / "places-alone" / "table.csv"
     path.parent.mkdir(parents=True)
     write_table(path, make_table(plan, alone)[0])
@@ -86,7 +88,7 @@ def test_what_others_have_measured_makes_a_table_without_workers(tmp_path, run):
     file, store = lay_out(tmp_path), tmp_path / "store"
     file.write_text(file.read_text().replace(str(list(STEPS)), "[0]"))
     for item in make(read(file)).items():
-        work(item.request, str(store), str(file), 60)
+        working.work(item.request, str(store), str(file), 60)
     status, printed, told = run("sweep", "run", file, "--store", store)
     assert (status, told) == (0, "")
     assert f"all {PROMPTS} were stored" in printed
