@@ -19,7 +19,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from coupling_core.base.errors import ComputeError, InputError
-from coupling_core.base.results.depth import LOOKED_AT, SMALL
+from coupling_core.base.results.depth import SMALL
 from coupling_core.engine.jacobians.captured_block import Block, random_directions
 from coupling_core.engine.jacobians.captured_calls import Call
 from coupling_core.engine.jacobians.same_token import batched_gradients, block_jacobian, residual
@@ -101,7 +101,7 @@ def _checked_jacobian(block: Block, final_norm: nn.Module | None) -> Float[Tenso
     if fine is None and refused:
         raise refused
     if fine is None:
-        note(f"{LOOKED_AT} in float32", "its block does not run in float64")
+        note("a small Jacobian in float32", "its block does not run in float64")
     return jacobian if fine is None else fine
 
 
@@ -116,7 +116,7 @@ def _in_float64(
         if double is None or block.doubled is None:
             return None
         if found is not None:
-            note(f"{LOOKED_AT} held against float64")
+            note("a small Jacobian held against float64")
             if _gradient_error(double, found.double()) <= SMALL_TOLERANCE:
                 return found
         fine = replace(block.doubled(), fast=False)
