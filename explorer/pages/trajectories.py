@@ -36,8 +36,8 @@ dark page); click on a path to select another. How much of the variance the dire
 is on the axes: what they leave out is not seen.
 
 **Straightness.** A line-shape score of 1 is a straight line; a walk whose steps are at right angles
-to one another has √L, about 5.5 for 30 blocks. SmolLM2 is below it, its untrained
-twin above.
+to one another has √L, about 5.5 for 30 blocks. SmolLM2 is below it, its untrained twin
+above.
 
 **Growth.** Where the norm grows by the same factor in every block, the expodistance is 0. The first
 blocks and the final norm change it most.

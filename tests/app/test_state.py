@@ -1,7 +1,7 @@
 """The states of the pages and their form in a link."""
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, get_args
 
 import pytest
 from hypothesis import given
@@ -26,8 +26,8 @@ from coupling_core.base.records import (
     ROLES,
     STACKS,
     TOKEN_KINDS,
-    VISION_KINDS,
     Request,
+    VisionKind,
 )
 from coupling_core.sources.suites import suites
 from explorer.frame.contents import LINKS, PAGES
@@ -92,7 +92,7 @@ VALUES = {
     "patch": st.integers(1),
     "vision_seed": st.integers(0),
     "rate": st.sampled_from(("", "0", "0.25")),
-    "vision_kind": st.sampled_from(VISION_KINDS),
+    "vision_kind": st.sampled_from(get_args(VisionKind)),
     "vision_k": st.integers(1),
 }
 """Every field of every page, with what it may be."""
