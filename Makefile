@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 LOCKED = $(BIN)/python -m pip install --quiet --require-hashes --requirement requirements
 BANDIT = $(BIN)/bandit --quiet --recursive --configfile pyproject.toml coupling_core explorer pages app.py serve.py hatch_build.py requirements benchmarks
 
-.PHONY: app test test-slow fuzz check audit docs bench families gallery lock
+.PHONY: app test test-slow attack fuzz check audit docs bench families gallery lock
 
 app: $(VENV)/installed
 	$(BIN)/coupling models --prepare smollm2-135m
@@ -21,6 +21,11 @@ test-slow: $(VENV)/installed-dev
 	tests/install-chromium
 	$(BIN)/coupling models --prepare smollm2-135m
 	$(BIN)/pytest --numprocesses 2 --dist loadfile -m slow
+
+# What a stranger, a hostile file or a fault may do, against servers of its own on the loopback.
+attack: $(VENV)/installed-dev
+	$(BIN)/coupling models --prepare smollm2-135m
+	$(BIN)/pytest --timeout 1200 -m "attack or not attack" tests/attack
 
 fuzz: $(VENV)/installed-dev
 	nice $(BIN)/pytest --hypothesis-profile fuzz --timeout 0 tests/cli/test_fuzz.py tests/app/test_fuzz_pages.py
