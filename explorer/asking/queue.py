@@ -7,7 +7,7 @@ Sessions wait, and persons have limits and turns: who has signed in is one perso
 job goes on while any of them waits. Where nobody signs in, every session is a person.
 """
 
-from functools import cache, partial
+from functools import partial
 from threading import Lock
 
 from streamlit.runtime import get_instance
@@ -18,12 +18,12 @@ from coupling_core.base.records import Request
 from coupling_core.serving.jobs import Jobs, JobStatus
 from explorer.server import admission, backend
 from explorer.server.engine import worker
+from explorer.server.single import Single
 from explorer.session import sign_in
 from explorer.session.session import device
 
 ACTIVE = ("queued", "running")
 
-_making = Lock()
 KEPT = 1000
 """How many jobs' sessions are remembered, the latest asked for."""
 
@@ -104,16 +104,13 @@ class Queue:
             self._left.pop(key, None)
 
 
-def queue() -> Queue:
-    """The queue that all sessions share, whatever a client does to Streamlit's caches."""
-    with _making:
-        return _made()
-
-
-@cache
-def _made() -> Queue:
+def _make() -> Queue:
     measure = partial(worker.measure, by=admission.measure_what_fits)
     return Queue(Jobs(backend.store(), measure, admission.limits(), worker.forget))
+
+
+queue = Single(_make)
+"""The queue that all sessions share."""
 
 
 def is_active(status: JobStatus | None) -> bool:

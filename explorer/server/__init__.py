@@ -3,6 +3,7 @@
 serving     what begins and ends with it
 engine      the process that computes
 backend     the store, and what may be asked of it
+single      what there is one of in a process
 admission   what this app takes on
 needs       what a measurement needs, found out before it runs
 estimate    how long it will take, from what earlier ones took

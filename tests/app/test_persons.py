@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-import streamlit as st
 
 from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.base.records import Request
@@ -29,7 +28,7 @@ def go_on() -> threading.Event:
 @pytest.fixture
 def queue(go_on: threading.Event, tmp_path: Path) -> Iterator[Queue]:
     """One job a person, of which none ends by itself."""
-    st.cache_resource.clear()
+    backend.store.forget()
 
     def measure(request: Request, *_: object, progress: Callable[[Progress], None], **__: object):
         assert go_on.wait(30)

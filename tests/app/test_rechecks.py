@@ -12,13 +12,14 @@ from streamlit.testing.v1 import AppTest
 
 from coupling_core import Request, Store, measure
 from explorer.pages.runs import rechecks
+from explorer.server import backend
 
 SECONDS = 60
 
 
 @pytest.fixture(autouse=True)
 def _none_before() -> Iterator[None]:
-    st.cache_resource.clear()  # the store of another test
+    backend.store.forget()  # the store of another test
     rechecks._runs.clear()
     yield
     for run in rechecks._runs.values():
@@ -37,6 +38,7 @@ def page() -> None:
 
     from coupling_core import Store
     from explorer.pages.runs import rechecks
+from explorer.server import backend
 
     for entry in [found for found in Store().entries() if not found.read_only]:
         rechecks.show(entry, st.button(f"Recheck {entry.key}"))
