@@ -9,6 +9,7 @@ import pytest
 from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.base.records import Request
 from coupling_core.base.results import Progress
+from coupling_core.serving.desk import Desk
 from coupling_core.serving.jobs import Jobs, Limits
 from explorer.asking import queue as module
 from explorer.asking.queue import Queue
@@ -35,7 +36,7 @@ def queue(go_on: threading.Event, tmp_path: Path) -> Iterator[Queue]:
         progress(Progress("blocks", 1, 2))
         raise ComputeError("it went on")
 
-    yield Queue(Jobs(backend.store(), measure, Limits(per_owner=1)))
+    yield Queue(Jobs(backend.store(), measure, Limits(per_owner=1)), Desk(tmp_path))
     go_on.set()
     wait_for_the_worker()
 
