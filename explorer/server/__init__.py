@@ -1,5 +1,7 @@
 """What there is one of in a server, whoever visits it.
 
+door        what a client may send before any page has looked at it
+uploads     files that visitors hand over
 serving     what begins and ends with it
 engine      the process that computes
 backend     the store, and what may be asked of it

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import mortal
 import pytest
-import streamlit as st
 import tiny
 from streamlit.testing.v1 import AppTest
 
@@ -38,7 +37,6 @@ def page() -> None:
 
     from coupling_core import Store
     from explorer.pages.runs import rechecks
-from explorer.server import backend
 
     for entry in [found for found in Store().entries() if not found.read_only]:
         rechecks.show(entry, st.button(f"Recheck {entry.key}"))
