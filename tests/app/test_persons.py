@@ -1,6 +1,7 @@
 """Sessions wait, and persons have limits: one who has signed in in two tabs is one person."""
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -97,6 +98,32 @@ def test_a_job_goes_on_while_another_person_waits(queue: Queue, be: Be) -> None:
     assert queue.join(FIRST).owners == 2
     queue.leave(key)
     assert queue.status(key).owners == 1
+
+
+def test_a_job_ends_when_the_last_tab_that_waits_is_closed(
+    queue: Queue, be: Be, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed: set[str] = set()
+    monkeypatch.setattr(module, "EVERY", 0.01)
+    for tab in ("ann 1", "ann 2", "bob 1"):
+        be(tab)
+        monkeypatch.setattr(module, "_is_open", lambda session: session not in closed)
+        key = queue.join(FIRST).key
+    closed.add("ann 1")
+    time.sleep(0.2)
+    assert queue.status(key).owners == 2, "another tab of hers waits"
+    closed.add("ann 2")
+    wait_until(lambda: queue.status(key).owners == 1)
+    closed.add("bob 1")
+    wait_until(lambda: queue.status(key).owners == 0)
+    assert not queue.waits(key)
+
+
+def wait_until(look: Callable[[], bool]) -> None:
+    end = time.monotonic() + 30
+    while not look():
+        assert time.monotonic() < end
+        time.sleep(0.01)
 
 
 def test_only_the_latest_jobs_sessions_are_remembered(

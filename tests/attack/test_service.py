@@ -88,7 +88,7 @@ def crowd(visit: Visit, tabs: int, each: int = 1) -> Counter[str]:
 
 
 def test_tabs_of_one_address_take_turns_as_one(visit: Visit) -> None:
-    crowd(visit, 4)
+    crowd(visit, 3)
     assert "next in line" in ask(visit(OTHER), "A visitor asks")
     assert "2nd in line" in ask(visit(THIRD), "Another visitor asks")
 
@@ -99,20 +99,12 @@ def test_fifty_tabs_that_ask_four_times_keep_nobody_waiting(visit: Visit, demo: 
     taken = sum(count for what, count in said.items() if "Queued" in what or "Loading" in what)
     assert taken == DEMO["queue_length"] // 2 + 1, said  # one of them runs
     place = ask(visit(OTHER), "A visitor asks")
-    print(f"\n200 asked from 50 tabs: {dict(said)}; the visitor: {place}")
     assert "next in line" in place
     assert len(desk.jobs(demo.store)) == taken + 1
 
 
-def test_one_tab_has_a_limit_where_nothing_is_set(visit: Visit) -> None:
-    visitor = visit(STRANGER)
-    told = [ask(visitor, f"Question {number} of one tab") for number in range(5)]
-    assert "4 of your jobs are under way" in told[-1]
-    assert not any("under way" in one for one in told[:-1])
-
-
 def test_what_a_client_says_of_its_own_address_counts_for_nothing(visit: Visit) -> None:
-    for number in range(3):
+    for number in range(2):
         forged = {"X-Forwarded-For": f"192.0.2.{number}"}
         ask(visit(STRANGER, additional_headers=forged), f"A forger asks {number}")
     assert "next in line" in ask(visit(OTHER), "A visitor asks")
@@ -128,17 +120,17 @@ def test_a_closed_tab_ends_what_it_waited_for_and_nobody_needs_to_come(
         ask(stranger, "A job that waits")
         ask(visit(OTHER), "A visitor asks")
         wait_for(lambda: len(desk.jobs(demo.store)) == 3)
-    begin = time.monotonic()
+    closed = time.monotonic()
     wait_for(lambda: len(desk.jobs(demo.store)) == 1)
-    print(f"\nits jobs ended {time.monotonic() - begin:.1f} s after the tab was closed")
+    assert time.monotonic() - closed < 15
     wait_for(lambda: [job["state"] for job in desk.jobs(demo.store)] == ["running"])
 
 
-def test_a_reader_cannot_clear_what_is_one_a_process(visit: Visit, demo: App) -> None:
+def test_one_tab_has_a_limit_and_nobody_clears_it(visit: Visit, demo: App) -> None:
     visitor = visit(STRANGER)
     for number in range(4):
-        ask(visitor, f"Question {number} before the clearing")
-    before = [job["key"] for job in desk.jobs(demo.store)]
+        assert "under way" not in ask(visitor, f"Question {number} before the clearing")
+    before = wait_for(lambda: len(found := desk.jobs(demo.store)) == 4 and found)
     with come(demo, OTHER) as nobody:
         for name in ("clear_cache", "load_git_info"):
             message = BackMsg()
@@ -146,10 +138,8 @@ def test_a_reader_cannot_clear_what_is_one_a_process(visit: Visit, demo: App) ->
             nobody.say(message)
         assert nobody.address_of_upload()  # the connection stands, and says nothing of git
     assert "4 of your jobs are under way" in ask(visitor, "One more")
-    ask(visit(THIRD), "A visitor asks after the clearing")
-    after = wait_for(lambda: [j["key"] for j in desk.jobs(demo.store)][len(before) :] and 1)
-    assert after
-    assert {*before} <= {job["key"] for job in desk.jobs(demo.store)}
+    after = desk.jobs(demo.store)
+    assert [job["key"] for job in after] == [job["key"] for job in before]
 
 
 def test_an_operator_sees_the_jobs_and_ends_any(visit: Visit, demo: App) -> None:
@@ -159,13 +149,12 @@ def test_an_operator_sees_the_jobs_and_ends_any(visit: Visit, demo: App) -> None
     listed = wait_for(lambda: len(found := desk.jobs(demo.store)) == 2 and found)
     assert len({word for job in listed for word in job["whose"]}) == 1
     assert "operator" not in str(listed), "prompts are nobody else's"
-    assert os.stat(demo.store / desk.FOLDER).st_mode & 0o077 == 0
+    assert (demo.store / desk.FOLDER).stat().st_mode & 0o077 == 0
     done = coupling_jobs(demo.store, "--end", listed[1]["key"][:12])
     assert done.stdout == f"{listed[1]['key']}  ended\n"
     assert [job["key"] for job in desk.jobs(demo.store)] == [listed[0]["key"]]
     visitor.open(f"Depth?{urlencode({'prompt': 'Question 1 that an operator ends'})}")
     assert "has ended this measurement" in "".join(visitor.texts())
-    assert "is no job under way" in coupling_jobs(demo.store, "--end", "zzz").stderr
 
 
 def coupling_jobs(store: Path, *more: str) -> subprocess.CompletedProcess[str]:
@@ -215,7 +204,7 @@ def test_files_are_taken_from_pages_that_ask_for_one(visit: Visit, demo: App) ->
     reader.open("Runs")
     path = reader.address_of_upload()
     assert put(demo, path, 2 * MEGABYTE, OTHER) == 204
-    assert put(demo, path, 60 * MEGABYTE, OTHER) == 413
+    assert put(demo, path, 0, OTHER, told=60 * MEGABYTE) == 413
     reader.open("Depth")
     assert put(demo, path, 1000, OTHER) == 403
     assert put(demo, "/_stcore/upload_file/nobody/file", 1000) == 403
@@ -226,18 +215,16 @@ def test_what_is_kept_of_files_is_bounded_and_goes(demo: App) -> None:
     before = server.memory_info().rss
     with ExitStack() as stack:
         paths = []
-        for _ in range(6):
+        for _ in range(3):
             visitor = stack.enter_context(come(demo, STRANGER))
             visitor.open("Runs")
             paths.append(visitor.address_of_upload())
-        statuses = Counter(put(demo, path, 45 * MEGABYTE) for path in paths for _ in range(2))
-        kept = server.memory_info().rss - before
-        print(f"\n12 files of 45 MB: {dict(statuses)}, {kept / 1e6:.0f} MB more in memory")
-        assert statuses == {204: 4, 429: 8}
-        assert kept < 250 * MEGABYTE
+        statuses = [put(demo, path, 45 * MEGABYTE) for path in (*paths, paths[0])]
+        assert statuses == [204, 204, 429, 204], "the last takes the place of the first"
+        assert server.memory_info().rss - before < 200 * MEGABYTE
         other = stack.enter_context(come(demo, OTHER))
         other.open("Runs")
-        assert put(demo, other.address_of_upload(), 45 * MEGABYTE, OTHER) == 204
+        assert put(demo, other.address_of_upload(), MEGABYTE, OTHER) == 204
     wait_for(lambda: server.memory_info().rss - before < 60 * MEGABYTE)
 
 
