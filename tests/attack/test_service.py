@@ -5,15 +5,15 @@ of one machine are told apart by the address that they come from, of which a loo
 """
 
 import http.client
-import os
 import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from urllib.parse import urlencode, urlsplit
 
@@ -23,6 +23,7 @@ from driving import App, serving
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from wire import Visitor, visiting
 
+from coupling_core.base.errors import InputError
 from coupling_core.base.settings import DEMO
 from coupling_core.serving import desk
 
@@ -40,21 +41,33 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
     proxy = {"COUPLING_TRUSTED_PROXIES": PROXY, "FORWARDED_ALLOW_IPS": ""}
     store, log = folder / "store", folder / "log.txt"
     with serving(store, log, COUPLING_MODE="demo", **proxy) as app:
-        hold_still(app)
+        done = threading.Event()
+        threading.Thread(target=hold_still, args=(app, done)).start()
         yield app
+        done.set()
 
 
-def hold_still(app: App) -> None:
-    for worker in wait_for(psutil.Process(app.pid).children):
-        os.kill(worker.pid, signal.SIGSTOP)
+def hold_still(app: App, done: threading.Event) -> None:
+    """Stop every worker that the app starts."""
+    while not done.wait(0.2):
+        signal_workers(app, signal.SIGSTOP)
+
+
+def signal_workers(app: App, which: signal.Signals) -> None:
+    for worker in psutil.Process(app.pid).children():
+        with suppress(psutil.NoSuchProcess):
+            worker.send_signal(which)
 
 
 @pytest.fixture
 def visit(demo: App) -> Iterator[Visit]:
-    """Opens sessions that are closed at the end, after which the jobs are gone."""
+    """Opens sessions that are closed at the end, when their jobs are ended too."""
     with ExitStack() as stack:
         yield lambda address, **more: stack.enter_context(come(demo, address, **more))
-    wait_for(lambda: not desk.jobs(demo.store))
+    while jobs := desk.jobs(demo.store):
+        with suppress(InputError):  # it has ended meanwhile
+            desk.end(demo.store, jobs[0]["key"])
+    signal_workers(demo, signal.SIGKILL)
 
 
 def come(app: App, address: str, **more: object):
