@@ -6,8 +6,9 @@ end of one. What is as old as `SILENT` was left behind by an app that is gone.
 """
 
 import json
+import os
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -63,7 +64,11 @@ class Desk:
 
 
 def jobs(store: Path) -> list[Mapping[str, Any]]:
-    """The jobs of all apps that run with a store, as they were within the last seconds."""
+    """The jobs of all apps that run with a store, as they were within the last seconds.
+
+    Raises:
+        InputError: where the folder is somebody else's.
+    """
     return [row for rows in _shown(store).values() for row in rows]
 
 
@@ -97,8 +102,10 @@ def end(store: Path, key: str) -> None:
 
 def _shown(store: Path) -> dict[str, list[Mapping[str, Any]]]:
     """What each app has written down, by its name."""
-    found = {}
-    for path in _files(store / FOLDER, f"*{_SHOWN}"):
+    folder, found = store / FOLDER, {}
+    if os.access(folder, os.F_OK) and not os.access(folder, os.R_OK | os.X_OK):
+        raise InputError(f"{folder} is for the user that runs the app: be that one, or root")
+    for path in _files(folder, f"*{_SHOWN}"):
         with suppress(OSError, ValueError):
             if time.time() - path.stat().st_mtime < SILENT:
                 with path.open("rb") as file:
@@ -106,9 +113,12 @@ def _shown(store: Path) -> dict[str, list[Mapping[str, Any]]]:
     return found
 
 
-def _files(folder: Path, pattern: str) -> Iterator[Path]:
-    """Files by name, in order; none where there is no folder."""
-    yield from sorted(path for path in folder.glob(pattern) if path.is_file())
+def _files(folder: Path, pattern: str) -> list[Path]:
+    """Files by name, in order; none where there is no such folder."""
+    try:
+        return sorted(path for path in folder.glob(pattern) if path.is_file())
+    except (OSError, ValueError):  # its name is too long, or none
+        return []
 
 
 def _row(status: JobStatus) -> Mapping[str, Any]:

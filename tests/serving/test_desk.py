@@ -86,3 +86,18 @@ def test_a_store_that_cannot_be_written_keeps_no_app_from_measuring(tmp_path: Pa
     app = Desk(tmp_path / "store")
     app.show([RUNNING])
     assert app.asked() == []
+
+
+def test_what_is_no_folder_has_no_jobs(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    for store in (tmp_path / "file", tmp_path / ("x" * 300), tmp_path / "none"):
+        assert desk.jobs(store) == []
+
+
+def test_jobs_of_another_user_are_not_taken_for_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Desk(tmp_path).show([RUNNING])
+    monkeypatch.setattr(desk.os, "access", lambda path, mode: mode == os.F_OK)
+    with pytest.raises(InputError, match="is for the user that runs the app"):
+        desk.jobs(tmp_path)
