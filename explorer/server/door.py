@@ -5,6 +5,7 @@ hosted, those pass that a reader's browser sends, and none by which developers s
 their own, such as the one that empties all caches.
 """
 
+from contextlib import suppress
 from urllib.parse import unquote
 
 from starlette.responses import PlainTextResponse
@@ -40,11 +41,11 @@ class Door:
     """
 
     def __init__(self, app: ASGIApp) -> None:
-        try:
-            trusted = list(settings().trusted_proxies)
-        except InputError:  # every page tells of settings that cannot be used
-            trusted = []
-        self._app = app
+        trusted: list[str] = []
+        self._app, self._hosted = app, True
+        with suppress(InputError):  # every page tells of settings that cannot be used
+            trusted += settings().trusted_proxies
+            self._hosted = is_hosted()
         self._by_proxy = ProxyHeadersMiddleware(self._pass, trusted)  # type: ignore[arg-type]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -52,7 +53,7 @@ class Door:
         await self._by_proxy(scope, receive, send)  # type: ignore[arg-type]
 
     async def _pass(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "websocket":
+        if scope["type"] == "websocket" and self._hosted:
             await self._app(scope, _readers_alone(receive), send)
         elif scope["type"] == "http" and scope["method"] == "PUT" and _UPLOAD in scope["path"]:
             await self._take(scope, receive, send)
@@ -84,12 +85,12 @@ class Door:
 
 
 def _readers_alone(receive: Receive) -> Receive:
-    """Of what comes, what a reader's browser may send; all of it, on a server of one's own."""
+    """Of what comes, what a reader's browser sends."""
 
     async def next_one() -> Message:
         while True:
             message = await receive()
-            if message["type"] != "websocket.receive" or not is_hosted() or _is_readers(message):
+            if message["type"] != "websocket.receive" or _is_readers(message):
                 return message
 
     return next_one
