@@ -12,6 +12,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.runtime import get_instance
+from streamlit.runtime.runtime_util import get_max_widget_state_size_bytes
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from coupling_core.base.errors import InputError
@@ -97,9 +98,11 @@ def _readers_alone(receive: Receive) -> Receive:
 
 
 def _is_readers(message: Message) -> bool:
-    sent = BackMsg()
+    sent, data = BackMsg(), message.get("bytes") or b""
+    if len(data) > get_max_widget_state_size_bytes():  # Streamlit ends the connection
+        return True
     try:
-        sent.ParseFromString(message.get("bytes") or b"")
+        sent.ParseFromString(data)
     except Exception:  # whatever is wrong with it, Streamlit ends the connection
         return True
     return sent.WhichOneof("type") in READERS
