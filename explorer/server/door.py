@@ -5,8 +5,8 @@ hosted, those pass that a reader's browser sends, and none by which developers s
 their own, such as the one that empties all caches.
 """
 
+import asyncio
 from contextlib import suppress
-from urllib.parse import unquote
 
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -30,6 +30,9 @@ READERS = (
     "backend_operation_request",
 )
 """Messages that a reader's browser sends."""
+
+SLOWEST = 300.0
+"""Seconds in which a file has to arrive, since it holds a place."""
 
 _UPLOAD = "/_stcore/upload_file/"
 
@@ -63,7 +66,7 @@ class Door:
 
     async def _take(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a file pass that a page asked for, and for which there is a place."""
-        session = unquote(scope["path"].partition(_UPLOAD)[2].partition("/")[0])
+        session = scope["path"].partition(_UPLOAD)[2].partition("/")[0]
         told = dict(scope["headers"]).get(b"content-length", b"").decode("latin-1")
         if not uploads.is_asked(session):
             refusal = PlainTextResponse("no page asks this session for a file", 403)
@@ -76,12 +79,16 @@ class Door:
             address = household(scope["client"][0]) if scope["client"] else ""
             kept = get_instance().uploaded_file_mgr
             ticket = uploads.begin(session, address, int(told), kept)  # type: ignore[arg-type]
-            if ticket is not None:
+            if ticket is None:
+                refusal = PlainTextResponse("too many files arrive just now: try again soon", 429)
+            else:
                 try:
-                    return await self._app(scope, receive, send)
+                    async with asyncio.timeout(SLOWEST):
+                        return await self._app(scope, receive, send)
+                except TimeoutError:
+                    refusal = PlainTextResponse("the file took too long to arrive", 408)
                 finally:
                     uploads.end(ticket)
-            refusal = PlainTextResponse("too many files arrive just now: try again soon", 429)
         await refusal(scope, receive, send)
 
 

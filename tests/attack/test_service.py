@@ -19,6 +19,7 @@ from urllib.parse import urlencode, urlsplit
 
 import psutil
 import pytest
+from cases import random_result
 from driving import App, serving
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from wire import Visitor, visiting
@@ -26,6 +27,7 @@ from wire import Visitor, visiting
 from coupling_core.base.errors import InputError
 from coupling_core.base.settings import DEMO
 from coupling_core.serving import desk
+from coupling_core.store.archive import encode
 
 STRANGER, OTHER, THIRD, PROXY = "127.0.0.2", "127.0.0.3", "127.0.0.4", "127.0.0.9"
 PATIENCE = 40.0
@@ -178,10 +180,12 @@ def coupling_jobs(store: Path, *more: str) -> subprocess.CompletedProcess[str]:
 # ---- files
 
 
-def put(app: App, path: str, size: int, address: str = STRANGER, told: int | None = None) -> int:
-    """Upload so many bytes; gives the status."""
-    frame = b'--x\r\nContent-Disposition: form-data; name="f"; filename="f.zip"\r\n\r\n'
-    body = frame + bytes(size) + b"\r\n--x--\r\n"
+def put(
+    app: App, path: str, data: int | bytes, address: str = STRANGER, told: int | None = None
+) -> int:
+    """Upload so many bytes, or these; gives the status."""
+    frame = b'--x\r\nContent-Disposition: form-data; name="f"; filename="f.safetensors"\r\n\r\n'
+    body = frame + bytes(data) + b"\r\n--x--\r\n"
     token = xsrf_token(app)
     headers = {
         "Content-Type": "multipart/form-data; boundary=x",
@@ -221,6 +225,27 @@ def test_files_are_taken_from_pages_that_ask_for_one(visit: Visit, demo: App) ->
     reader.open("Depth")
     assert put(demo, path, 1000, OTHER) == 403
     assert put(demo, "/_stcore/upload_file/nobody/file", 1000) == 403
+
+
+def test_a_file_that_was_asked_for_comes_in(visit: Visit, demo: App) -> None:
+    result = random_result(seed=7)
+    reader = visit(OTHER)
+    reader.open("Runs")
+    path = reader.address_of_upload()
+    assert put(demo, path, encode(result), OTHER) == 204
+    (control,) = reader.elements("file_uploader")
+    message = BackMsg()
+    message.rerun_script.page_name = "Runs"
+    state = message.rerun_script.widget_states.widgets.add()
+    state.id = control.id
+    state.file_uploader_state_value.uploaded_file_info.add().file_id = path.rpartition("/")[2]
+    told = []
+    for _ in range(2):  # as a browser says it again at every run
+        reader.say(message)
+        reader._read_to_the_end()
+        assert not reader.errors()
+        told.append(f"Added `{result.key}`." in reader.texts())
+    assert told == [True, False]
 
 
 def test_what_is_kept_of_files_is_bounded_and_goes(demo: App) -> None:
