@@ -34,6 +34,9 @@ READERS = (
 SLOWEST = 300.0
 """Seconds in which a file has to arrive, since it holds a place."""
 
+DIGITS = 16
+"""Of the size of a file, beyond which it is none."""
+
 _UPLOAD = "/_stcore/upload_file/"
 
 
@@ -70,7 +73,7 @@ class Door:
         told = dict(scope["headers"]).get(b"content-length", b"").decode("latin-1")
         if not uploads.is_asked(session):
             refusal = PlainTextResponse("no page asks this session for a file", 403)
-        elif not told.isdecimal():
+        elif not (told.isdecimal() and len(told) < DIGITS):
             refusal = PlainTextResponse("the size of the file has to be told", 411)
         elif int(told) > largest():
             most = in_words(settings().upload_bytes)
