@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import Lock
 from typing import Any
 
 import streamlit as st
@@ -26,6 +27,8 @@ _OWN, _ADDED, _MODELS = "_own_results", "_added_results", "_models"
 """Where a session keeps the keys of what it asked for, the folder of what it added, and where the
 models of the page are, or why they are nowhere."""
 
+
+_looking = Lock()
 
 store = Single(Store)
 """The store that all sessions share."""
@@ -164,7 +167,8 @@ def home(entry: Entry) -> Store:
 
 def entries() -> list[Entry]:
     """What is stored, read again whenever a result came or went."""
-    return _entries(store(), stamp())
+    with _looking:  # one session looks, and the others that ask meanwhile have it from there
+        return _entries(store(), stamp())
 
 
 def listed(entries: Iterable[Entry]) -> list[Entry]:
