@@ -41,6 +41,10 @@ class Desk:
     def __init__(self, store: Path) -> None:
         self._folder = store / FOLDER
         self._name = uuid4().hex  # numbers of processes are the same in every container
+        for path in _files(self._folder, "*"):
+            with suppress(OSError):
+                if not _is_fresh(path):
+                    path.unlink()
 
     def show(self, active: Iterable[JobStatus]) -> None:
         """Write down the jobs under way; nothing where there are none, or it cannot be written."""
@@ -107,10 +111,15 @@ def _shown(store: Path) -> dict[str, list[Mapping[str, Any]]]:
         raise InputError(f"{folder} is for the user that runs the app: be that one, or root")
     for path in _files(folder, f"*{_SHOWN}"):
         with suppress(OSError, ValueError):
-            if time.time() - path.stat().st_mtime < SILENT:
+            if _is_fresh(path):
                 with path.open("rb") as file:
                     found[path.name.removesuffix(_SHOWN)] = json.loads(file.read(LONGEST))
     return found
+
+
+def _is_fresh(path: Path) -> bool:
+    """Whether an app that runs may have written a file, and not one that is gone."""
+    return time.time() - path.stat().st_mtime < SILENT
 
 
 def _files(folder: Path, pattern: str) -> list[Path]:

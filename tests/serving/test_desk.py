@@ -79,6 +79,8 @@ def test_what_an_app_left_behind_is_no_job(what: str, tmp_path: Path) -> None:
         path.unlink()
         path.mkdir()
     assert desk.jobs(tmp_path) == []
+    Desk(tmp_path)
+    assert path.is_file() == (what == "broken"), "it goes with the next app, once it is old"
 
 
 def test_a_store_that_cannot_be_written_keeps_no_app_from_measuring(tmp_path: Path) -> None:
