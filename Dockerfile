@@ -13,6 +13,7 @@ ENV HOME=/home/explorer \
     COUPLING_MODE=demo \
     COUPLING_HOME=/home/explorer/cache \
     COUPLING_STORE=/home/explorer/store \
+    FORWARDED_ALLOW_IPS="" \
     STREAMLIT_CLIENT_SHOW_ERROR_DETAILS=none
 
 # torch without CUDA is a fifth of the size; with a GPU give an empty one, for torch from PyPI.
