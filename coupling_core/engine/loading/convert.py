@@ -12,7 +12,7 @@ from coupling_core.base.extras import needed
 from coupling_core.base.records import Request
 from coupling_core.engine.loading.reading import read_whole
 from coupling_core.engine.loading.words import plain_errors, quiet
-from coupling_core.sources.file_hashes import seal
+from coupling_core.sources.file_hashes import hash_of, seal
 from coupling_core.sources.identity import ALIASES, Source, digest_now, locate
 
 
@@ -94,6 +94,10 @@ def require_shipped(source: Source) -> None:
 
 
 def _require_same(source: Source) -> None:
-    """Refuse what came of a file that was replaced while it was read."""
-    if digest_now(source) != source.digest:
-        raise ComputeError(f"{source.location} changed while it was converted: try again")
+    """Refuse what came of a file that is not, or no more, the one that names the model."""
+    found = hash_of(Path(source.location))
+    if found != source.digest:
+        raise ComputeError(
+            f"{source.location} has sha256 {found[:12]}… instead of {source.digest[:12]}…: it "
+            "changed while it was converted, or is damaged: try again, or copy it anew"
+        )

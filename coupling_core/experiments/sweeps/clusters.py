@@ -29,9 +29,15 @@ _CONFIG = {
     "distributed.worker.memory.spill": False,
     "distributed.worker.memory.pause": False,
     "distributed.worker.memory.terminate": False,
+    # An HTTP server starts in any case: it has nothing to say, of task keys, paths and source.
+    "distributed.scheduler.http.routes": [],
+    "distributed.worker.http.routes": [],
 }
 _POOLS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 _HOST = "127.0.0.1"
+_HTTP = f"{_HOST}:0"
+"""Where the HTTP servers are reached: from this machine alone, at any port."""
+_MUTE = {"dashboard": False, "dashboard_address": _HTTP}
 _REACH = 20.0
 """Seconds within which a scheduler answers."""
 
@@ -77,12 +83,12 @@ def local(workers: int | None = None) -> Iterator[Client]:
     with _environment_kept(), _configured(**{"distributed.nanny.pre-spawn-environ": environ}):
         # Others on this machine could send code to an open port: only who has the key may.
         secret = {"protocol": "tls", "security": Security.temporary()}
-        options = {"host": _HOST, "nthreads": 1, "dashboard": False, **secret}
+        options = {"host": _HOST, "nthreads": 1, **_MUTE, **secret}
         spec = {
             number: {"cls": Nanny, "options": {**options, "env": _device(gpus, number)}}
             for number in range(count)
         }
-        scheduler = {"host": _HOST, "port": 0, "dashboard_address": ":0", **secret}
+        scheduler = {"host": _HOST, "port": 0, **_MUTE, **secret}
         try:
             cluster = SpecCluster(
                 workers=spec,
@@ -152,11 +158,13 @@ def slurm(asked: Slurm, folder: Path, jobs: int | None = None) -> Iterator[Clien
                 cores=asked.cores,
                 processes=1,
                 memory=asked.memory,
-                worker_extra_args=["--nthreads", "1", "--no-dashboard"],
+                worker_extra_args=[
+                    *("--nthreads", "1", "--no-dashboard", "--dashboard-address", _HTTP)
+                ],
                 job_extra_directives=[*gpus, *asked.directives],
                 job_script_prologue=[*_exports(asked.cores), *asked.prologue],
                 log_directory=str(logs),
-                scheduler_options={"dashboard_address": None},
+                scheduler_options=_MUTE,
                 security=True,  # by keys that are made for this run
                 shared_temp_directory=str(logs),
                 silence_logs="critical",
