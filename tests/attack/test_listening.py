@@ -2,6 +2,7 @@
 
 import os
 import re
+import subprocess
 from pathlib import Path
 
 import psutil
@@ -9,8 +10,9 @@ import pytest
 from driving import App
 from listening import Watch, look, watching
 from one_node import NoSlurm, slurm
-from sweep_places import SECONDS, STEPS, ended, lay_out, python, start
+from sweep_places import STEPS, lay_out, python, start
 
+MINUTES = 10
 ONE = str(list(STEPS)), "[0]"
 
 
@@ -23,9 +25,17 @@ def sweep(folder: Path, *options: str) -> Watch:
     file = lay_out(folder)
     file.write_text(file.read_text().replace(*ONE))
     with watching() as watch:
-        status, _, told = ended(start(file, folder / "store", *options))
-    assert status == 0, told
+        finished(start(file, folder / "store", *options))
     return watch
+
+
+def finished(process: subprocess.Popen[str]) -> None:
+    """Wait for a command's end, which shall be a good one."""
+    try:
+        out, err = process.communicate(timeout=MINUTES * 60)
+        assert process.returncode == 0, (out, err)
+    finally:
+        process.kill()
 
 
 def test_a_server_listens_on_its_own_port_alone(demo: App) -> None:
@@ -36,12 +46,17 @@ def test_a_server_listens_on_its_own_port_alone(demo: App) -> None:
 
 
 def test_a_command_listens_nowhere(tmp_path: Path) -> None:
-    command = ("depth", "--model", "coupling-explorer/mini-64", "--revision", "step0")
+    command = (
+        "depth",
+        "--model",
+        "coupling-explorer/mini-64",
+        "--revision",
+        "step0",
+        "--prompt",
+        "The",
+    )
     with watching(0.1) as watch:
-        process = python(
-            "-m", "coupling_core", *command, "--prompt", "The cat", "--store", str(tmp_path)
-        )
-        assert process.wait(SECONDS) == 0, process.communicate()
+        finished(python("-m", "coupling_core", *command, "--store", str(tmp_path)))
     assert not watch.sockets, shown(watch)
 
 
@@ -50,7 +65,7 @@ def test_a_sweep_with_local_workers_listens_on_the_loopback_and_says_nothing(
     tmp_path: Path,
 ) -> None:
     watch = sweep(tmp_path, "--workers", "2")
-    assert watch.sockets  # the scheduler and its workers
+    assert watch.sockets  # of the scheduler and of its workers
     assert not watch.open_to_others, shown(watch)
     assert not watch.answering, shown(watch)
 
@@ -87,10 +102,9 @@ def test_a_sweep_in_jobs_of_slurm_says_nothing_by_http(
             file = lay_out(tmp_path)
             file.write_text(file.read_text().replace(*ONE) + jobs)
             with watching() as watch:
-                status, _, told = ended(start(file, tmp_path / "store", "--slurm"))
+                finished(start(file, tmp_path / "store", "--slurm"))
     except NoSlurm as why:
         pytest.skip(f"Slurm was not started: {why}")
-    assert status == 0, told
     assert not watch.answering, shown(watch)
     # Jobs on other machines reach the scheduler and one another: two encrypted ports, and no more.
     assert len(watch.open_to_others) <= 3, shown(watch)
@@ -104,7 +118,6 @@ def test_the_benchmarks_listen_on_the_loopback_alone(tmp_path: Path) -> None:
             *("-m", "coupling_core", "bench", "sweeps", "--quick", "--out", str(tmp_path)),
             env=os.environ | {"OMP_NUM_THREADS": "1"},
         )
-        out, err = process.communicate(timeout=600)
-    assert process.returncode == 0, (out, err)
+        finished(process)
     assert not watch.open_to_others, shown(watch)
     assert not watch.answering, shown(watch)

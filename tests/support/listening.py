@@ -11,14 +11,8 @@ from dataclasses import dataclass, field
 import psutil
 
 LOOPBACK = ("127.0.0.1", "::1")
-PATHS = (
-    "/",
-    "/health",
-    "/metrics",
-    "/json/identity.json",
-    "/info/main/workers.html",
-    "/sitemap.json",
-)
+PATHS = ("/", "/health", "/metrics", "/json/identity.json", "/info/main/workers.html")
+"""What dask's schedulers and workers answer to unless told; beside a list of what they do."""
 
 Key = tuple[int, str, int]
 
