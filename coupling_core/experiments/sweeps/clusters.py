@@ -4,6 +4,7 @@ import asyncio
 import logging
 import os
 import shutil
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,10 +15,22 @@ from coupling_core.base.extras import needed
 from coupling_core.engine import hardware
 from coupling_core.experiments.sweeps.definition import Slurm
 
-with needed("sweeps"):
+
+@contextmanager
+def _ctrl_c_kept() -> Iterator[None]:
+    """As it was: dask-jobqueue, once imported, has it end a process without a word and with 0."""
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+with needed("sweeps"), _ctrl_c_kept():
     import dask
     from dask.distributed import Client, Nanny, Scheduler, Security, SpecCluster
     from dask_jobqueue import SLURMCluster
+    from distributed.utils import LoopRunner
 
 _CONFIG = {
     # One death of a worker is told at once: who runs the sweep counts the tries.
@@ -45,7 +58,8 @@ _REACH = 20.0
 @contextmanager
 def _configured(**more: object) -> Iterator[None]:
     """Dask as a sweep uses it, and silent: what goes wrong is told by whoever runs the sweep."""
-    names = [name for name in logging.root.manager.loggerDict if name.startswith("distributed")]
+    known = logging.root.manager.loggerDict
+    names = [name for name in known if name.startswith(("distributed", "tornado", "asyncio"))]
     before = {name: logging.getLogger(name).level for name in names}
     for name in names:
         logging.getLogger(name).setLevel(logging.CRITICAL)
@@ -80,7 +94,8 @@ def local(workers: int | None = None) -> Iterator[Client]:
     count = workers or len(gpus) or 1
     threads = str(max(1, hardware.threads() // count))
     environ = dict.fromkeys(_POOLS, threads) | {"DASK_LOGGING__DISTRIBUTED": "critical"}
-    with _environment_kept(), _configured(**{"distributed.nanny.pre-spawn-environ": environ}):
+    configured = _configured(**{"distributed.nanny.pre-spawn-environ": environ})
+    with _environment_kept(), configured, _deaf_loop() as loop:
         # Others on this machine could send code to an open port: only who has the key may.
         secret = {"protocol": "tls", "security": Security.temporary()}
         options = {"host": _HOST, "nthreads": 1, **_MUTE, **secret}
@@ -95,6 +110,7 @@ def local(workers: int | None = None) -> Iterator[Client]:
                 scheduler={"cls": Scheduler, "options": scheduler},
                 security=secret["security"],
                 silence_logs=logging.CRITICAL,
+                loop=loop,
             )
         except (OSError, RuntimeError, TimeoutError) as error:
             raise ComputeError(f"the workers could not be started: {error}") from error
@@ -175,6 +191,24 @@ def slurm(asked: Slurm, folder: Path, jobs: int | None = None) -> Iterator[Clien
         with cluster, Client(cluster, set_as_default=False) as client:
             cluster.scale(jobs=jobs or asked.jobs)
             yield client
+
+
+@contextmanager
+def _deaf_loop() -> Iterator[Any]:
+    """An event loop in a thread to which Ctrl-C is not told, and so to no worker that it starts.
+
+    A terminal tells it to all of them; they end with this process, and have nothing to say.
+    """
+    runner = LoopRunner()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        runner.start()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    try:
+        yield runner.loop
+    finally:
+        runner.stop()
 
 
 def _device(gpus: list[str], number: int) -> dict[str, str]:
