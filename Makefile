@@ -37,11 +37,10 @@ check: $(VENV)/installed-dev
 	$(BIN)/lint-imports
 	$(BANDIT)
 
-# Asks PyPI for the known vulnerabilities of all that is installed.
+# Licences of all that is installed, and its known vulnerabilities where PyPI answers.
 audit: $(VENV)/installed-dev
 	$(BANDIT)
-	$(BIN)/pip list --exclude-editable --format freeze > $(VENV)/audited.txt
-	$(BIN)/pip-audit --strict --no-deps --disable-pip --requirement $(VENV)/audited.txt
+	$(BIN)/python requirements/audit.py
 
 # The API reference, from the docstrings: open build/docs/index.html.
 docs: $(VENV)/installed-dev

@@ -22,65 +22,64 @@ A measurement passes through them so:
 
 `measure` is the front door, and for many models `sweeps.read`, `sweeps.make` and `sweeps.run` are;
 `reference` holds the slow, obvious version of each stage, and `compat` the two functions of the
-package that the papers' authors released. What needs torch, pandas or scipy is imported where it is
-first used, so that a stored result is read without them.
+package that the papers' authors released. Each name is imported where it is first used, so
+that a stored result is read without torch, and Ctrl-C meets a command before it computes.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from coupling_core.analysis.by_step import Course, StepNumbers, numbers
-from coupling_core.analysis.compare import Comparison, compare, summarise
-from coupling_core.analysis.graph import layer_graph
-from coupling_core.analysis.locality import locality
-from coupling_core.analysis.projection import ProjectedPaths, project_paths
-from coupling_core.analysis.scores import (
-    Interval,
-    Scores,
-    chance_floor,
-    corrected,
-    mean_interval,
-    mean_off_diagonal,
-    score_by_k,
-    score_pairs,
-)
-from coupling_core.analysis.token_scores import PositionScores, by_distance, score_positions
-from coupling_core.analysis.trajectory import (
-    equidistance,
-    expodistance,
-    growth_rates,
-    line_shape,
-    windowed_line_shape,
-)
-from coupling_core.base.definitions import DEFINITIONS
-from coupling_core.base.errors import Cancelled, ComputeError, CouplingError, InputError
-from coupling_core.base.records import (
-    Certificate,
-    PathView,
-    Request,
-    View,
-    parse_blocks,
-)
-from coupling_core.base.results import (
-    DepthResult,
-    PositionCoupling,
-    Progress,
-    TokenMeansResult,
-    TokensResult,
-    TrajectoryResult,
-)
-from coupling_core.measuring.measure import measure
-from coupling_core.measuring.recheck import Recheck, recheck
-from coupling_core.measuring.stored_steps import collect
-from coupling_core.sources.suites import Suite, find_suite
-from coupling_core.store.disk import Store
-
 if TYPE_CHECKING:
     from coupling_core import sweeps
+    from coupling_core.analysis.by_step import Course, StepNumbers, numbers
+    from coupling_core.analysis.compare import Comparison, compare, summarise
     from coupling_core.analysis.findings import Findings, Question, find
+    from coupling_core.analysis.graph import layer_graph
+    from coupling_core.analysis.locality import locality
+    from coupling_core.analysis.projection import ProjectedPaths, project_paths
+    from coupling_core.analysis.scores import (
+        Interval,
+        Scores,
+        chance_floor,
+        corrected,
+        mean_interval,
+        mean_off_diagonal,
+        score_by_k,
+        score_pairs,
+    )
+    from coupling_core.analysis.token_scores import PositionScores, by_distance, score_positions
+    from coupling_core.analysis.trajectory import (
+        equidistance,
+        expodistance,
+        growth_rates,
+        line_shape,
+        windowed_line_shape,
+    )
+    from coupling_core.base.definitions import DEFINITIONS
+    from coupling_core.base.errors import Cancelled, ComputeError, CouplingError, InputError
+    from coupling_core.base.records import (
+        Certificate,
+        PathView,
+        Request,
+        View,
+        parse_blocks,
+    )
+    from coupling_core.base.results import (
+        DepthResult,
+        PositionCoupling,
+        Progress,
+        TokenMeansResult,
+        TokensResult,
+        TrajectoryResult,
+    )
     from coupling_core.engine.jacobians.decode import read
     from coupling_core.engine.pairs.token_coupling import couple_positions
+    from coupling_core.measuring.measure import measure
+    from coupling_core.measuring.recheck import Recheck, recheck
+    from coupling_core.measuring.stored_steps import collect
     from coupling_core.sources.prompts import PromptSource
+    from coupling_core.sources.suites import Suite, find_suite
+    from coupling_core.store.disk import Store
 
 __all__ = [  # noqa: RUF022 - by stage, not by name
     # what goes in, and what comes out
@@ -150,20 +149,59 @@ __all__ = [  # noqa: RUF022 - by stage, not by name
     "Cancelled",
 ]
 
-_SLOW = {
-    "read": "engine.jacobians.decode",
-    "couple_positions": "engine.pairs.token_coupling",
-    "PromptSource": "sources.prompts",
-    "Question": "analysis.findings",
-    "find": "analysis.findings",
-    "Findings": "analysis.findings",
+_HOMES = {
+    "analysis.by_step": ("Course", "StepNumbers", "numbers"),
+    "analysis.compare": ("Comparison", "compare", "summarise"),
+    "analysis.findings": ("Findings", "Question", "find"),
+    "analysis.graph": ("layer_graph",),
+    "analysis.locality": ("locality",),
+    "analysis.projection": ("ProjectedPaths", "project_paths"),
+    "analysis.scores": (
+        "Interval",
+        "Scores",
+        "chance_floor",
+        "corrected",
+        "mean_interval",
+        "mean_off_diagonal",
+        "score_by_k",
+        "score_pairs",
+    ),
+    "analysis.token_scores": ("PositionScores", "by_distance", "score_positions"),
+    "analysis.trajectory": (
+        "equidistance",
+        "expodistance",
+        "growth_rates",
+        "line_shape",
+        "windowed_line_shape",
+    ),
+    "base.definitions": ("DEFINITIONS",),
+    "base.errors": ("Cancelled", "ComputeError", "CouplingError", "InputError"),
+    "base.records": ("Certificate", "PathView", "Request", "View", "parse_blocks"),
+    "base.results": (
+        "DepthResult",
+        "PositionCoupling",
+        "Progress",
+        "TokenMeansResult",
+        "TokensResult",
+        "TrajectoryResult",
+    ),
+    "engine.jacobians.decode": ("read",),
+    "engine.pairs.token_coupling": ("couple_positions",),
+    "measuring.measure": ("measure",),
+    "measuring.recheck": ("Recheck", "recheck"),
+    "measuring.stored_steps": ("collect",),
+    "sources.prompts": ("PromptSource",),
+    "sources.suites": ("Suite", "find_suite"),
+    "store.disk": ("Store",),
 }
+
+_WHERE = {name: home for home, names in _HOMES.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
-    """Bring in what needs torch, pandas or scipy when it is first asked for."""
+    """Bring in what is asked for; each name waits for its own room, and a command for none."""
     if name == "sweeps":
         return import_module(f"{__name__}.{name}")
-    if name not in _SLOW:
+    if name not in _WHERE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_SLOW[name]}"), name)
+    return getattr(import_module(f"{__name__}.{_WHERE[name]}"), name)

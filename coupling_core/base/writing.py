@@ -2,6 +2,8 @@
 
 import errno
 import os
+import re
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -10,8 +12,24 @@ from uuid import uuid4
 from coupling_core.base.errors import ComputeError, CouplingError, InputError
 
 TEMPORARY = ".tmp"
+ABANDONED_AFTER = 3600.0
+"""Seconds; no writer is silent for so long."""
+_LEFT = re.compile(rf"\..+\.[0-9a-f]+{re.escape(TEMPORARY)}")
 CHOOSE_FOLDER = "choose a folder that you may write to"
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_DISK = "remove results that are no longer needed, or choose another disk"
+_LACKS = {
+    errno.ENOSPC: ("the disk is full", f"free some space, {_DISK}"),
+    errno.EDQUOT: ("the disk is full", f"free some space, {_DISK}"),
+    errno.EFBIG: (
+        "the disk is full for files of this size",
+        "raise `ulimit -f`, or choose another disk",
+    ),
+    errno.EIO: ("the disk fails", "see what the system's log says of it, or choose another disk"),
+    errno.EMFILE: ("too many files are open", "close other programs, or raise `ulimit -n`"),
+    errno.ENFILE: ("too many files are open", "close other programs"),
+}
+"""What the machine lacks where a write fails, and what may help."""
+_INODES = ("the disk has room, but can name no more files (it has no free inodes)", _DISK)
 
 
 @contextmanager
@@ -24,6 +42,14 @@ def replacing(path: Path) -> Iterator[Path]:
     finally:
         with suppress(OSError):
             temporary.unlink()
+
+
+def sweep(folder: Path) -> None:
+    """Delete what writers in a folder left behind that died; a living one has written just now."""
+    for path in folder.glob(f".*{TEMPORARY}"):
+        with suppress(OSError):
+            if _LEFT.fullmatch(path.name) and time.time() - path.stat().st_mtime > ABANDONED_AFTER:
+                path.unlink()
 
 
 def write_whole(path: Path, data: bytes) -> None:
@@ -62,7 +88,7 @@ def writing(path: Path, remedy: str = CHOOSE_FOLDER) -> Iterator[None]:
 
     Raises:
         InputError: where the path cannot be written.
-        ComputeError: where the disk is full.
+        ComputeError: where the disk is full, or fails.
     """
     try:
         yield
@@ -71,15 +97,27 @@ def writing(path: Path, remedy: str = CHOOSE_FOLDER) -> Iterator[None]:
 
 
 def refused_write(error: OSError, path: Path, remedy: str) -> CouplingError:
-    """A failed write in plain words: a full disk is no fault of the input, all else is."""
+    """A failed write in plain words; what the machine lacks is no fault of the input."""
     why = error.strerror or str(error)
-    if error.errno in _FULL:
-        return ComputeError(
-            f"{path} could not be written, for the disk is full ({why}): free some space, remove "
-            "results that are no longer needed, or choose another disk; what was stored before "
-            "is untouched"
-        )
-    return InputError(f"{path} cannot be written ({why}): {remedy}")
+    if error.errno not in _LACKS:
+        return InputError(f"{path} cannot be written ({why}): {remedy}")
+    lacks, cure = _LACKS[error.errno]
+    if error.errno == errno.ENOSPC and _lacks_inodes(path):
+        lacks, cure = _INODES
+    return ComputeError(
+        f"{path} could not be written, for {lacks} ({why}): {cure}; what was stored before is "
+        "untouched"
+    )
+
+
+def _lacks_inodes(path: Path) -> bool:
+    """Whether the disk of a path has a table of files that is full."""
+    try:
+        there = next(folder for folder in path.absolute().parents if folder.exists())
+        disk = os.statvfs(there)
+    except (OSError, AttributeError):  # the latter where the system knows no inodes
+        return False
+    return disk.f_files > 0 and disk.f_favail == 0 and disk.f_bavail > 0
 
 
 def _sync_folder(folder: Path) -> None:

@@ -19,28 +19,38 @@
     reports    what is printed of a result            files       what --out writes
     stored     stored results by what people type     commands    all of them together
 
-Exit status: 0 done, 2 the input is wrong, 1 the computing failed; each failure is one line on
-stderr. What takes long to import is imported where it is used, since a stored answer needs none of
-it.
+Exit status: 0 done, 2 the input is wrong, 1 the computing failed, 130 stopped by Ctrl-C; each but
+the first is one line on stderr. What takes long to import is imported where it is used: a stored
+answer needs none of it, and Ctrl-C shall meet a command, not its imports.
 """
 
-import logging
 import os
 import sys
 from contextlib import suppress
 from io import TextIOWrapper
-
-import typer
-
-from coupling_core.base import logs
-from coupling_core.base.errors import ComputeError, InputError
-from coupling_core.cli.terminal import say
+from typing import NoReturn
 
 __all__ = ["main"]
 
+_STOPPED = 130
+"""The exit status that shells know Ctrl-C by."""
 
-def main() -> None:
+
+def main() -> NoReturn:
     """Run the command line and leave with its exit status."""
+    try:
+        sys.exit(_run())
+    except KeyboardInterrupt:  # before a command has begun, or after it has ended
+        os.write(sys.stderr.fileno(), b"stopped\n")
+        sys.exit(_STOPPED)
+
+
+def _run() -> int:
+    """Run a command, and say in a line why its exit status is not 0."""
+    import typer
+
+    from coupling_core.base import logs
+    from coupling_core.base.errors import Cancelled, ComputeError, InputError
     from coupling_core.cli.commands import app  # which imports kinds, and they this package
 
     if isinstance(sys.stdout, TextIOWrapper):  # the name of a file may be no text
@@ -49,18 +59,40 @@ def main() -> None:
         if "COUPLING_LOG" in os.environ:  # to read all settings takes long, for a stored answer
             with suppress(InputError):  # `doctor` tells of those that cannot be used
                 logs.set_up()
-        status = app(standalone_mode=False)
+        status = app(standalone_mode=False) or 0
+        sys.stdout.flush()
     except typer.TyperException as error:
-        sys.exit(_say(error.format_message() or "a command is missing", 2))
+        return _say(error.format_message() or "a command is missing", 2)
     except InputError as error:
-        sys.exit(_say(str(error), 2))
+        return _say(str(error), 2)
     except ComputeError as error:
-        sys.exit(_say(str(error), 1))
+        return _say(str(error), 1)
+    except Cancelled as error:
+        return _say(str(error), _STOPPED)
     except MemoryError:
-        sys.exit(_say("memory ran out: choose a smaller model, or close other programs", 1))
-    sys.exit(status or 0)
+        return _say("memory ran out: choose a smaller model, or close other programs", 1)
+    except OSError as error:
+        if not _is_of_stdout(error):
+            raise
+        return _say(f"what is printed cannot be written ({error.strerror})", 1)
+    return _say("stopped", status) if status == _STOPPED else status
+
+
+def _is_of_stdout(error: OSError) -> bool:
+    """Whether it was printing that failed, and fails again; then nothing more is printed."""
+    try:
+        print(flush=True)  # noqa: T201
+    except OSError as again:
+        if again.errno == error.errno:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return True
+    return False
 
 
 def _say(message: str, status: int) -> int:
-    say(message, logging.ERROR)
+    import logging
+
+    from coupling_core.cli.terminal import say
+
+    say(message, logging.INFO if status == _STOPPED else logging.ERROR)
     return status

@@ -83,7 +83,7 @@ def run(
         with stopping(_STOPPED), CountingBar(len(plan), "starting workers") as bar, place as client:
             state = sweeps.run(plan, shelf, client, _teller(bar))
     table, left_out = sweeps.make_table(plan, shelf)
-    sweeps.write_table(journal.table, table)
+    sweeps.write_sealed(journal.table, table)
     if out is not None:
         sweeps.write_table(out, table)
     for key, why in left_out.items():

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from coupling_core.base import logs
-from coupling_core.base.errors import ComputeError
+from coupling_core.base.errors import Cancelled
 from coupling_core.base.records import parse_blocks
 from coupling_core.base.results import Progress
 from coupling_core.base.units import size
@@ -154,7 +154,7 @@ def stopping(message: str) -> Iterator[None]:
         message: what is said then.
 
     Raises:
-        ComputeError: with that message.
+        Cancelled: with that message.
     """
 
     def stop(number: int, frame: FrameType | None) -> None:
@@ -164,7 +164,7 @@ def stopping(message: str) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        raise ComputeError(message) from None
+        raise Cancelled(message) from None
     finally:
         signal.signal(signal.SIGTERM, before)
 

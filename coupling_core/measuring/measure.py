@@ -171,6 +171,7 @@ def _compute(
         report(Progress("tracing"))
         with ways_taken.noting() as notes:
             result = composition.compose(asked, loaded, report)
+    loading.require_unwritten(asked, loaded)
     cost: dict[str, Any] = {
         "derivative_error": notes.derivative_error,
         "ways": {

@@ -9,7 +9,7 @@ import hashlib
 import json
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -51,14 +51,14 @@ def folder_digest(folder: Path) -> str:
             "as save_pretrained writes them (pickled .bin weights are never loaded)"
         )
     _require_inside(folder, weights)
-    listing = [(file.name, file_digest(file)) for file in [*weights, *_beside(folder)]]
+    listing = [(file.name, file_digest(file)) for file in counted(folder)]
     return _sha256_of(listing)
 
 
-def _beside(folder: Path) -> list[Path]:
-    """The files that count, but for the weights, in the order of their names."""
+def counted(folder: Path) -> list[Path]:
+    """The files of a folder that count: weights, then all others in the order of their names."""
     with reading(folder):
-        return sorted(
+        beside = (
             path
             for path in folder.iterdir()
             if path.is_file()
@@ -66,6 +66,7 @@ def _beside(folder: Path) -> list[Path]:
             and path.name not in _IDLE
             and path.suffix.lower() not in _UNREAD | {".safetensors"}
         )
+        return [*sorted(folder.glob(_WEIGHTS)), *sorted(beside)]
 
 
 def _require_inside(folder: Path, weights: list[Path]) -> None:
@@ -91,6 +92,12 @@ def is_sealed(folder: Path) -> bool:
         return False
 
 
+def break_seal(folder: Path) -> None:
+    """Have a folder that was sealed taken for damaged, as it is found to be."""
+    with suppress(OSError):
+        (folder / _SEAL).unlink()
+
+
 def file_digest(path: Path) -> str:
     """sha256 of a file, remembered by path, size and times, since weights take seconds to read.
 
@@ -107,12 +114,17 @@ def file_digest(path: Path) -> str:
         stamp = [stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns]
         if (entry := known.get(str(path))) and entry[:-1] == stamp:
             return str(entry[-1])
-        with path.open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        digest = hash_of(path)
     if abs(time.time_ns() - max(stamp[1:])) > _FRESH:
         files = known | {str(path): [*stamp, digest]}
         write_quietly(memory, json.dumps({"files": files, "sha256": _sha256_of(files)}))
     return digest
+
+
+def hash_of(path: Path) -> str:
+    """sha256 of a file as it is now."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _recall(memory: Path) -> dict[str, list[Any]]:

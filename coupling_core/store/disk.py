@@ -9,7 +9,6 @@ written: a store that others share, and the gallery, of results that come with t
 import logging
 import os
 import tempfile
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
@@ -22,7 +21,7 @@ from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.base.folders import IN_CHECKOUT, SHIPPED, user_cache
 from coupling_core.base.records import Request
 from coupling_core.base.results import Result
-from coupling_core.base.writing import TEMPORARY, refused_write, write_whole, writing
+from coupling_core.base.writing import refused_write, sweep, write_whole, writing
 from coupling_core.store.archive import SUFFIX, encode, load, read_header, save
 from coupling_core.store.request_key import Key, make_key, outdated, parse_key
 
@@ -37,7 +36,6 @@ UNSEEN = 0.01
 """Share of the bound that a process may write until it looks at all results again: thousands of
 files are not looked at for each of thousands of results."""
 
-_ABANDONED_AFTER = 3600.0  # seconds; no writer is silent for so long
 _SHOWN = ("request", "identity", "tokens", "provenance")
 _log = logging.getLogger(__name__)
 
@@ -167,8 +165,9 @@ class Store:
             try:
                 return self._use(path)
             except InputError as error:
-                told = {"key": path.stem}
-                _log.warning("damaged result passed over: %s", error, extra=told)
+                if path.exists():  # else it was evicted just now
+                    told = {"key": path.stem}
+                    _log.warning("damaged result passed over: %s", error, extra=told)
         return None
 
     def get(self, key: str) -> Result:
@@ -176,12 +175,17 @@ class Store:
 
         Raises:
             InputError: where there is none.
-            ComputeError: where it is damaged.
+            ComputeError: where it is damaged, or goes while it is read.
         """
         path = self.path(key)
         try:
             return self._use(path)
         except InputError as error:
+            if not path.exists():
+                raise ComputeError(
+                    f"the result {key} is gone: somebody removed it, or the store was full and it "
+                    "was not used for longest; measure again, or raise COUPLING_STORE_BYTES"
+                ) from error
             raise ComputeError(f"{error}; remove it and compute it again") from error
 
     def put(self, result: Result) -> Path:
@@ -203,7 +207,8 @@ class Store:
         self._written += len(data)
         if self._written >= self.max_bytes * UNSEEN:
             self._written = 0
-            self._sweep()
+            for folder in (self.root, *self.root.glob("sweeps/*")):
+                sweep(folder)
             self._evict(path)
         return path
 
@@ -319,13 +324,6 @@ class Store:
             # Another process took the file for abandoned: one of the two clocks was just set.
             self.root.mkdir(parents=True, exist_ok=True)
             write_whole(path, data)
-
-    def _sweep(self) -> None:
-        """Delete what writers left behind that died; a living one has written just now."""
-        for path in self.root.glob(f".*{SUFFIX}.*{TEMPORARY}"):
-            with suppress(OSError):
-                if time.time() - path.stat().st_mtime > _ABANDONED_AFTER:
-                    path.unlink()
 
     def _evict(self, kept: Path) -> None:
         """Delete what was not used for longest until the rest fits; files may vanish meanwhile."""

@@ -1,6 +1,7 @@
 """Files that are replaced as a whole: the old one stays where the new one cannot be written."""
 
 import errno
+import os
 
 import pytest
 
@@ -46,9 +47,24 @@ def test_a_note_makes_its_folder_and_says_whether_it_was_written(old):
     ("number", "kind", "told"),
     [
         (errno.ENOSPC, ComputeError, "the disk is full"),
+        (errno.EDQUOT, ComputeError, "the disk is full .*: free some space"),
+        (errno.EIO, ComputeError, "the disk fails .*: see what the system's log says"),
+        (errno.EFBIG, ComputeError, "full for files of this size .*: raise `ulimit -f`"),
+        (errno.EMFILE, ComputeError, "too many files are open"),
         (errno.EACCES, InputError, "cannot be written .*: choose a folder"),
     ],
 )
 def test_a_write_that_fails_is_told_in_plain_words(old, number, kind, told):
     with pytest.raises(kind, match=told), writing.writing(old):
         raise OSError(number, "as the system says it")
+
+
+def test_a_disk_that_can_name_no_more_files_is_not_full(old, monkeypatch):
+    disk = os.statvfs(old.parent)
+    none_free = os.statvfs_result((*disk[:4], 10**6, 10**6, 0, 0, *disk[8:]))
+    monkeypatch.setattr(os, "statvfs", lambda _: none_free)
+    with (
+        pytest.raises(ComputeError, match="has room, but can name no more files"),
+        writing.writing(old),
+    ):
+        raise OSError(errno.ENOSPC, "No space left on device")

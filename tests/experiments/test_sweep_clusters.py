@@ -2,6 +2,8 @@
 
 import os
 
+from listening import watching
+
 from coupling_core.experiments.sweeps import clusters
 
 
@@ -9,12 +11,15 @@ def test_two_workers_share_the_threads_and_only_the_key_opens_them(monkeypatch):
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)  # what somebody set by hand counts
     monkeypatch.setattr("coupling_core.engine.hardware.threads", lambda: 4)
     monkeypatch.setattr("coupling_core.engine.hardware.devices", lambda: ["cpu"])
-    with clusters.local(2) as client:
+    with watching() as watch, clusters.local(2) as client:
         workers = client.scheduler_info(n_workers=-1)["workers"]
         assert len(workers) == 2
         for address in (client.scheduler.address, *workers):
             assert address.startswith("tls://127.0.0.1:")
         assert set(client.run(lambda: os.environ.get("OMP_NUM_THREADS")).values()) == {"2"}
+    assert len(watch.sockets) >= 3
+    assert not watch.open_to_others
+    assert not watch.answering, "HTTP servers tell of tasks, paths and source"
     for name in ("OMP_NUM_THREADS", "DASK_LOGGING__DISTRIBUTED"):
         assert name not in os.environ, "what workers are told stays with what is started next"
 

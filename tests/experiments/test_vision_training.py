@@ -138,6 +138,7 @@ def test_a_run_learns_and_keeps_what_it_is_told_to(digits, home):
     folder = hub.cache.repository(plan.repo)
     assert {path.name for path in folder.iterdir()} == {
         ACCURACY,
+        "files.json",
         "recipe.json",
         "refs",
         "snapshots",

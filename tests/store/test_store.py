@@ -264,8 +264,15 @@ def test_leftovers_of_the_dead_go_and_files_of_the_living_stay(stored: Store) ->
     for path in (old, fresh):
         path.write_bytes(b"half")
     age(old, 3 * 3600)
+    beat, noted = stored.root / f"..worker.0e{TEMPORARY}", stored.root / "sweeps" / "one"
+    noted.mkdir(parents=True)
+    others = [beat, noted / f".state.json.1f{TEMPORARY}"]
+    for path in others:
+        path.write_bytes(b"half")
+        age(path, 3 * 3600)
     opened_again(stored).put(RESULT)
     assert not old.exists()
+    assert not any(path.exists() for path in others)
     assert fresh.exists()
 
 
@@ -349,6 +356,24 @@ def test_what_was_just_written_stays(stored: Store, root: Path, gallery: Path) -
     last = random_result(seed=1)
     Store(root, gallery=gallery, max_bytes=1).put(last)
     assert [entry.key for entry in stored.entries()] == [last.key]
+
+
+def test_what_goes_while_it_is_read_is_not_called_damaged(
+    stored: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    key = RESULT.key
+    data = stored.path(key).read_bytes()
+
+    def evicted(path: Path) -> DepthResult:
+        path.unlink()
+        return load(path)
+
+    monkeypatch.setattr(disk, "load", evicted)
+    with pytest.raises(ComputeError, match=f"{key} is gone: .* raise COUPLING_STORE_BYTES"):
+        stored.get(key)
+    (stored.root / f"{key}.safetensors").write_bytes(data)
+    assert find(stored, RESULT) is None
+    assert "damaged" not in caplog.text
 
 
 def test_eviction_leaves_the_gallery_and_what_is_not_ours(root: Path) -> None:

@@ -16,6 +16,8 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
+from coupling_core.sources.hub import cache
+
 REPO = "someone/tiny"
 """What the hub has where nothing else is said."""
 LARGE = (".safetensors", ".bin")
@@ -104,17 +106,23 @@ def client(monkeypatch: pytest.MonkeyPatch, folder: Path, hub: FakeHub | None = 
 
 
 def lay_out(root: Path, folders: dict[str, Path], repo: str = REPO) -> dict[str, str]:
-    """Make a cache as the hub's client does: blobs, links to them, refs; give the commits."""
+    """Make a cache as the hub's client does: blobs, links to them, refs; give the commits.
+
+    Those of a suite that is trained here are hashes of weights and tokenizer.
+    """
     repository = root / f"models--{repo.replace('/', '--')}"
     commits = {name: f"{index:040x}" for index, name in enumerate(folders, 1)}
+    if cache.is_own(repo):
+        commits = {name: _commit(folder) for name, folder in folders.items()}
     for name, folder in folders.items():
         snapshot = repository / "snapshots" / commits[name]
-        snapshot.mkdir(parents=True)
+        snapshot.mkdir(parents=True, exist_ok=True)
         (repository / "blobs").mkdir(exist_ok=True)
         for file in folder.iterdir():
-            blob = repository / "blobs" / f"{name}-{file.name}"
+            blob = repository / "blobs" / _etag(file)
             blob.write_bytes(file.read_bytes())
-            (snapshot / file.name).symlink_to(blob)
+            if not (snapshot / file.name).is_symlink():  # two names may stand for one commit
+                (snapshot / file.name).symlink_to(blob)
         (repository / "refs").mkdir(exist_ok=True)
         (repository / "refs" / name).write_text(commits[name])
     return commits
@@ -222,6 +230,11 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header("X-Error-Code", code)
         self.send_header("Content-Length", "0")
         self.end_headers()
+
+
+def _commit(folder: Path) -> str:
+    content = [(folder / name).read_bytes() for name in (cache.SINGLE, "tokenizer.json")]
+    return hashlib.sha1(b"".join(content)).hexdigest()
 
 
 def _etag(file: Path) -> str:

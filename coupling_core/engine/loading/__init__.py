@@ -3,6 +3,7 @@
     load, wrap, describe    a model by its name, or one of the user's own    (loading, own)
     request_of, own_code    what a request may ask of such a one, and what in it no key tells  (own)
     forget, give_way        let go of models that are kept in memory         (loading, keeping)
+    require_unwritten       that their files are as they were loaded         (loading)
     prepare                 a GGUF file converted once into safetensors      (convert)
     skeleton, rehearsal     a model without its weights, and one to try  (skeleton)
     find_blocks             the stack of transformer blocks                  (blocks)
@@ -26,6 +27,7 @@ from coupling_core.engine.loading.loading import (
     forget,
     give_way,
     load,
+    require_unwritten,
     within_reach,
 )
 from coupling_core.engine.loading.own import describe, own_code, request_of, wrap
@@ -61,6 +63,7 @@ __all__ = [
     "rehearsal",
     "rehearsal_size",
     "request_of",
+    "require_unwritten",
     "skeleton",
     "start_token",
     "stored_precision",

@@ -1,6 +1,9 @@
 """A GGUF file converted once into a safetensors folder, which loads thirty times faster."""
 
+import shutil
 import tempfile
+import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +15,12 @@ from coupling_core.base.extras import needed
 from coupling_core.base.records import Request
 from coupling_core.engine.loading.reading import read_whole
 from coupling_core.engine.loading.words import plain_errors, quiet
-from coupling_core.sources.file_hashes import seal
+from coupling_core.sources.file_hashes import hash_of, seal
 from coupling_core.sources.identity import ALIASES, Source, digest_now, locate
+
+_UNFINISHED = ".converting-"
+_ABANDONED_AFTER = 86400.0
+"""Seconds from the beginning of a conversion on; the largest models take an hour."""
 
 
 def prepare(name: str) -> Path:
@@ -32,13 +39,14 @@ def convert(source: Source) -> None:
     Raises:
         ComputeError: where the file is missing, another one, or damaged.
     """
+    file, parent = Path(source.location), source.converted.parent
+    _sweep(parent)
     if source.is_converted:
         return
     require_shipped(source)
-    file, parent = Path(source.location), source.converted.parent
     with plain_errors(source), quiet():
         parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".converting-", dir=parent) as place:
+        with tempfile.TemporaryDirectory(prefix=_UNFINISHED, dir=parent) as place:
             folder = Path(place) / "new"
             _rewrite(file, Path(place) / "alone", folder)
             _require_same(source)
@@ -50,6 +58,14 @@ def convert(source: Source) -> None:
             except OSError:
                 if not source.is_converted:  # else another process was first: same content
                     raise
+
+
+def _sweep(parent: Path) -> None:
+    """Delete what conversions left behind that died: as much as a model."""
+    for place in parent.glob(f"{_UNFINISHED}*"):
+        with suppress(OSError):
+            if time.time() - place.stat().st_mtime > _ABANDONED_AFTER:
+                shutil.rmtree(place)
 
 
 def _rewrite(file: Path, alone: Path, folder: Path) -> None:
@@ -94,6 +110,10 @@ def require_shipped(source: Source) -> None:
 
 
 def _require_same(source: Source) -> None:
-    """Refuse what came of a file that was replaced while it was read."""
-    if digest_now(source) != source.digest:
-        raise ComputeError(f"{source.location} changed while it was converted: try again")
+    """Refuse what came of a file that is not, or no more, the one that names the model."""
+    found = hash_of(Path(source.location))
+    if found != source.digest:
+        raise ComputeError(
+            f"{source.location} has sha256 {found[:12]}… instead of {source.digest[:12]}…: it "
+            "changed while it was converted, or is damaged: try again, or copy it anew"
+        )

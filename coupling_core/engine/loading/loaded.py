@@ -4,7 +4,7 @@ import json
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -15,6 +15,7 @@ from coupling_core.base.errors import InputError
 from coupling_core.base.images import is_image
 from coupling_core.engine.loading.pictures import class_names, reads_images, to_tensor
 from coupling_core.engine.loading.pictures import token_names as image_token_names
+from coupling_core.sources.integrity import Stamps
 from coupling_core.sources.tokens import is_byte_level, readable
 
 LIKELY = 5
@@ -34,6 +35,7 @@ class LoadedModel:
         dtype: what its weights were rounded to.
         fast: whether the fast ways of differentiation are tried.
         own: whether it is a module of the user's own, who may change it between measurements.
+        stamps: of the files that it was loaded from, some of which may be read as it computes.
     """
 
     model: Any
@@ -43,6 +45,7 @@ class LoadedModel:
     dtype: str = "float32"
     fast: bool = True
     own: bool = False
+    stamps: Stamps = field(default_factory=dict)
 
     @property
     def parameters(self) -> int:
@@ -148,11 +151,20 @@ def longest_prompt(config: Any) -> int | None:
 
 @contextmanager
 def evaluating(model: nn.Module) -> Iterator[None]:
-    """Put a model into evaluation mode (no dropout), and back."""
+    """Have a model as it is measured, whoever hands it over and wherever, and leave it as it was.
+
+    It is in evaluation mode (no dropout), and its parameters are constants: `from_pretrained` gives
+    them as what is to be trained. Gradients are taken, of states alone, also where the caller has
+    turned them off.
+    """
     training = [module for module in model.modules() if module.training]
-    model.eval()
+    trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    model.eval().requires_grad_(False)
     try:
-        yield
+        with torch.inference_mode(False), torch.enable_grad():
+            yield
     finally:
         for module in training:
             module.training = True
+        for parameter in trained:
+            parameter.requires_grad_(True)

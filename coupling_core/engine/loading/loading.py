@@ -5,6 +5,7 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -21,7 +22,7 @@ from transformers import (
     BitsAndBytesConfig,
 )
 
-from coupling_core.base.errors import InputError
+from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.base.extras import needed
 from coupling_core.base.records import Dtype, Quantisation, Request
 from coupling_core.base.results import Progress
@@ -41,7 +42,7 @@ from coupling_core.engine.loading.reading import read_whole
 from coupling_core.engine.loading.weights import is_quantised
 from coupling_core.engine.loading.words import plain_errors, quiet
 from coupling_core.engine.out_of_memory import when_short
-from coupling_core.sources import hub
+from coupling_core.sources import hub, integrity
 from coupling_core.sources.identity import Source
 from coupling_core.sources.resolved import Resolved
 
@@ -103,6 +104,25 @@ def forget(location: str | None = None, digest: str | None = None) -> None:
     _kept.release(location, digest)
 
 
+def require_unwritten(asked: Resolved, loaded: LoadedModel) -> None:
+    """Refuse what was computed from files that were written to meanwhile, and let go of the model.
+
+    Weights that lie in a mapped file are read as they are needed. Those of a folder are copied, and
+    its hash tells.
+
+    Raises:
+        ComputeError: names the file.
+    """
+    source = asked.source
+    if source is None or source.kind == "folder":
+        return
+    try:
+        integrity.require_unwritten(source, loaded.stamps)
+    except ComputeError:
+        forget(source.location, source.digest)
+        raise
+
+
 def within_reach(device: torch.device) -> int:
     """Bytes that a measurement may take on a device, once no model is kept there."""
     return _kept.within_reach(device)
@@ -128,12 +148,18 @@ def _load(
     report: Report,
 ) -> LoadedModel:
     start = time.perf_counter()
-    with plain_errors(source), quiet():
-        if source.kind == "gguf":
-            convert(source)
-            report(Progress("loading"))  # half a minute has gone by: who waits may have left
-        elif source.kind == "folder":
-            require_shipped(source)
+    still_wanted = partial(report, Progress("loading"))
+    if source.kind == "gguf":
+        convert(source)
+        still_wanted()  # half a minute has gone by: who waits may have left
+    elif source.kind == "folder":
+        require_shipped(source)
+    weights = request.untrained is None
+    with (
+        integrity.verified(source, still_wanted, weights=weights) as stamps,
+        plain_errors(source),
+        quiet(),
+    ):
         options: dict[str, Any] = {"trust_remote_code": False}
         config = AutoConfig.from_pretrained(where, **options)  # nosec B615  # a folder
         require_known_quantisation(config)
@@ -151,7 +177,8 @@ def _load(
             shared = source.kind == "folder"
             model = _trained(family, entries, where, options, request, device, streamed, shared)
         model = model.eval().requires_grad_(False)
-    return LoadedModel(model, tokenizer, device, time.perf_counter() - start, request.dtype)
+    seconds = time.perf_counter() - start
+    return LoadedModel(model, tokenizer, device, seconds, request.dtype, stamps=stamps)
 
 
 def _where(source: Source, report: Report) -> Path:

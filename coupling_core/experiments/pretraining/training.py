@@ -23,7 +23,6 @@ SAVED_EVERY = 100
 """Steps after which the run is saved, apart from the checkpoints."""
 
 _LAST_RATE = 0.1
-_TOKENIZER = "tokenizer.json"
 _COLUMNS = ("step", "train", "held_out")
 _EVALUATED = 16  # sequences at a time
 
@@ -120,9 +119,7 @@ class _Run(Run):
         held_out = float(torch.stack(losses).mean())
         train = self.losses.pop()[1] if self.losses else held_out
         self.losses.append((self.step, train, held_out))
-        write_checkpoint(
-            self.repository, self.model, revision(self.step), self._save_tokenizer, _TOKENIZER
-        )
+        write_checkpoint(self.repository, self.model, revision(self.step), self._save_tokenizer)
 
     def keep(self) -> None:
         """Write the losses, and what the run can be gone on with."""

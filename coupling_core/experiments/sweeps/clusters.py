@@ -4,6 +4,7 @@ import asyncio
 import logging
 import os
 import shutil
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,10 +15,22 @@ from coupling_core.base.extras import needed
 from coupling_core.engine import hardware
 from coupling_core.experiments.sweeps.definition import Slurm
 
-with needed("sweeps"):
+
+@contextmanager
+def _ctrl_c_kept() -> Iterator[None]:
+    """As it was: dask-jobqueue, once imported, has it end a process without a word and with 0."""
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+with needed("sweeps"), _ctrl_c_kept():
     import dask
     from dask.distributed import Client, Nanny, Scheduler, Security, SpecCluster
     from dask_jobqueue import SLURMCluster
+    from distributed.utils import LoopRunner
 
 _CONFIG = {
     # One death of a worker is told at once: who runs the sweep counts the tries.
@@ -29,9 +42,15 @@ _CONFIG = {
     "distributed.worker.memory.spill": False,
     "distributed.worker.memory.pause": False,
     "distributed.worker.memory.terminate": False,
+    # An HTTP server starts in any case: it has nothing to say, of task keys, paths and source.
+    "distributed.scheduler.http.routes": [],
+    "distributed.worker.http.routes": [],
 }
 _POOLS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 _HOST = "127.0.0.1"
+_HTTP = f"{_HOST}:0"
+"""Where the HTTP servers are reached: from this machine alone, at any port."""
+_MUTE = {"dashboard": False, "dashboard_address": _HTTP}
 _REACH = 20.0
 """Seconds within which a scheduler answers."""
 
@@ -39,7 +58,8 @@ _REACH = 20.0
 @contextmanager
 def _configured(**more: object) -> Iterator[None]:
     """Dask as a sweep uses it, and silent: what goes wrong is told by whoever runs the sweep."""
-    names = [name for name in logging.root.manager.loggerDict if name.startswith("distributed")]
+    known = logging.root.manager.loggerDict
+    names = [name for name in known if name.startswith(("distributed", "tornado", "asyncio"))]
     before = {name: logging.getLogger(name).level for name in names}
     for name in names:
         logging.getLogger(name).setLevel(logging.CRITICAL)
@@ -74,21 +94,23 @@ def local(workers: int | None = None) -> Iterator[Client]:
     count = workers or len(gpus) or 1
     threads = str(max(1, hardware.threads() // count))
     environ = dict.fromkeys(_POOLS, threads) | {"DASK_LOGGING__DISTRIBUTED": "critical"}
-    with _environment_kept(), _configured(**{"distributed.nanny.pre-spawn-environ": environ}):
+    configured = _configured(**{"distributed.nanny.pre-spawn-environ": environ})
+    with _environment_kept(), configured, _deaf_loop() as loop:
         # Others on this machine could send code to an open port: only who has the key may.
         secret = {"protocol": "tls", "security": Security.temporary()}
-        options = {"host": _HOST, "nthreads": 1, "dashboard": False, **secret}
+        options = {"host": _HOST, "nthreads": 1, **_MUTE, **secret}
         spec = {
             number: {"cls": Nanny, "options": {**options, "env": _device(gpus, number)}}
             for number in range(count)
         }
-        scheduler = {"host": _HOST, "port": 0, "dashboard_address": ":0", **secret}
+        scheduler = {"host": _HOST, "port": 0, **_MUTE, **secret}
         try:
             cluster = SpecCluster(
                 workers=spec,
                 scheduler={"cls": Scheduler, "options": scheduler},
                 security=secret["security"],
                 silence_logs=logging.CRITICAL,
+                loop=loop,
             )
         except (OSError, RuntimeError, TimeoutError) as error:
             raise ComputeError(f"the workers could not be started: {error}") from error
@@ -152,11 +174,13 @@ def slurm(asked: Slurm, folder: Path, jobs: int | None = None) -> Iterator[Clien
                 cores=asked.cores,
                 processes=1,
                 memory=asked.memory,
-                worker_extra_args=["--nthreads", "1", "--no-dashboard"],
+                worker_extra_args=[
+                    *("--nthreads", "1", "--no-dashboard", "--dashboard-address", _HTTP)
+                ],
                 job_extra_directives=[*gpus, *asked.directives],
                 job_script_prologue=[*_exports(asked.cores), *asked.prologue],
                 log_directory=str(logs),
-                scheduler_options={"dashboard_address": None},
+                scheduler_options=_MUTE,
                 security=True,  # by keys that are made for this run
                 shared_temp_directory=str(logs),
                 silence_logs="critical",
@@ -167,6 +191,24 @@ def slurm(asked: Slurm, folder: Path, jobs: int | None = None) -> Iterator[Clien
         with cluster, Client(cluster, set_as_default=False) as client:
             cluster.scale(jobs=jobs or asked.jobs)
             yield client
+
+
+@contextmanager
+def _deaf_loop() -> Iterator[Any]:
+    """An event loop in a thread to which Ctrl-C is not told, and so to no worker that it starts.
+
+    A terminal tells it to all of them; they end with this process, and have nothing to say.
+    """
+    runner = LoopRunner()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        runner.start()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    try:
+        yield runner.loop
+    finally:
+        runner.stop()
 
 
 def _device(gpus: list[str], number: int) -> dict[str, str]:

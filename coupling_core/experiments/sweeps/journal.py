@@ -6,6 +6,7 @@
 <store>/sweeps/<id>/table.csv       the scores
 """
 
+import hashlib
 import json
 import os
 import socket
@@ -15,6 +16,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import psutil
+from pydantic import TypeAdapter
 
 from coupling_core.base.errors import InputError
 from coupling_core.base.folders import SWEEPS
@@ -28,6 +30,7 @@ EVERY = 1.0
 """Seconds between two notes of the state."""
 SILENT = 60.0
 """Seconds after which a run of another machine that notes nothing is taken to be gone."""
+_SEAL = "sha256"
 MOST_FAILURES = 1000
 """How many are noted in full."""
 
@@ -111,7 +114,7 @@ class State:
             return time.time() - self.updated < SILENT
         try:
             return psutil.Process(self.pid).create_time() < self.started + 1
-        except (psutil.Error, ValueError):
+        except (psutil.Error, ValueError, OverflowError):
             return False
 
 
@@ -156,13 +159,13 @@ class Journal:
         remedy = "set COUPLING_STORE or --store to a folder that you may write to"
         with writing(self.witness, remedy):
             self.folder.mkdir(parents=True, exist_ok=True)
-            write_whole(self.witness, json.dumps(plan, indent=1).encode())
+            write_whole(self.witness, json.dumps(_sealed(plan), indent=1).encode())
 
     def note(self, state: State, *, now: bool = False) -> None:
         """Note how far it is, at most once a second unless it must be now."""
         if now or time.monotonic() - self._noted > EVERY:
             self._noted = time.monotonic()
-            write_quietly(self.folder / "state.json", json.dumps(asdict(state)))
+            write_quietly(self.folder / "state.json", json.dumps(_sealed(asdict(state))))
 
     def note_failures(self, failures: list[Failure]) -> None:
         """Replace what could not be measured."""
@@ -172,25 +175,50 @@ class Journal:
     def state(self) -> State | None:
         """How far it is; None where it was never run, or the note cannot be read."""
         try:
-            found = json.loads((self.folder / "state.json").read_text())
-            return State(**found | {"working": tuple(found["working"])})
-        except (OSError, ValueError, TypeError, KeyError):
+            return _STATE.validate_python(_read(self.folder / "state.json"))
+        except (OSError, ValueError, RecursionError):
             return None
 
     def failures(self) -> list[Failure]:
         """What could not be measured."""
         try:
-            found = json.loads((self.folder / "failures.json").read_text())
-            return [Failure(**each) for each in found]
-        except (OSError, ValueError, TypeError):
+            return _FAILURES.validate_json((self.folder / "failures.json").read_bytes())
+        except (OSError, ValueError):
             return []
 
     def plan(self) -> dict[str, object]:
         """What is measured; empty where that cannot be read."""
         try:
-            return dict(json.loads(self.witness.read_text()))
-        except (OSError, ValueError, TypeError):
+            return _read(self.witness)
+        except (OSError, ValueError, RecursionError):
             return {}
+
+
+_STATE, _FAILURES = TypeAdapter(State), TypeAdapter(list[Failure])
+
+
+def _sealed(note: dict[str, object]) -> dict[str, object]:
+    """A note with its own hash."""
+    return note | {_SEAL: _hash(note)}
+
+
+def _read(path: Path) -> dict[str, object]:
+    """A note as it was written; those of before have no hash.
+
+    Raises:
+        OSError, ValueError, RecursionError: where it cannot be read, or is damaged.
+    """
+    note = json.loads(path.read_bytes())
+    if not isinstance(note, dict):
+        raise ValueError("a note has names and values")
+    if note.pop(_SEAL, None) not in (None, _hash(note)):
+        raise ValueError("it is not as it was written")
+    return note
+
+
+def _hash(note: dict[str, object]) -> str:
+    # As it is read back: tuples are lists there.
+    return hashlib.sha256(json.dumps(note, sort_keys=True).encode()).hexdigest()
 
 
 def journals(store: Store) -> Iterator[Journal]:

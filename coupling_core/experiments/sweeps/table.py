@@ -19,6 +19,7 @@ from coupling_core.base.writing import write_whole, writing
 from coupling_core.experiments.sweeps.definition import Sweep
 from coupling_core.experiments.sweeps.plan import Item, Plan, Weights, published
 from coupling_core.sources.catalogue import CatalogueModel
+from coupling_core.sources.file_hashes import hash_of
 from coupling_core.sources.suites import find_suite
 from coupling_core.store.disk import Store
 
@@ -76,13 +77,27 @@ def write_table(path: Path, table: pd.DataFrame) -> None:
         write_whole(path, text.getvalue().encode())
 
 
+def write_sealed(path: Path, table: pd.DataFrame) -> None:
+    """The same, with a hash beside it, so that no damaged number is drawn.
+
+    Raises:
+        InputError, ComputeError: as `write_table` does.
+    """
+    with writing(path):
+        _seal(path).unlink(missing_ok=True)
+        write_table(path, table)
+        write_whole(_seal(path), hash_of(path).encode())
+
+
 def read_table(path: Path) -> pd.DataFrame:
     """Read a table back.
 
     Raises:
-        InputError: where there is none, it lacks a column, or a number is none that can be.
+        InputError: where there is none, it is not as it was written, lacks a column, or a number is
+            none that can be.
     """
     try:
+        _require_sealed(path)
         table = pd.read_csv(
             path,
             dtype=dict.fromkeys(_TEXTS, str),
@@ -109,6 +124,20 @@ def read_table(path: Path) -> pd.DataFrame:
     if not flags.isin(("True", "False")).all():
         raise InputError(f"the table {path}: in the column trained True or False is expected")
     return table.assign(trained=flags == "True")
+
+
+def _seal(path: Path) -> Path:
+    return path.with_name(f"{path.name}.sha256")
+
+
+def _require_sealed(path: Path) -> None:
+    """Refuse a table that is damaged; one that comes from elsewhere has no hash."""
+    seal = _seal(path)
+    if seal.is_file() and path.is_file() and seal.read_text() != hash_of(path):
+        raise InputError(
+            f"the table {path} is not as it was written: it is damaged, or was changed by hand; "
+            "`coupling sweep run` writes it anew from what is stored"
+        )
 
 
 _TEXTS = ("model", "id", "revision", "family", "prompt", "source", "category", "kind", "key")

@@ -24,7 +24,6 @@ from coupling_core.experiments.vision.suite import ACCURACY
 BETAS = (0.9, 0.999)
 MAIN = "main"
 
-_PROCESSOR = "preprocessor_config.json"
 _EVALUATED = 250  # images at a time
 _LEARNED_SEEN = 10_000  # images that the accuracy on what is learned is of, at most
 
@@ -213,7 +212,6 @@ class _Run(Run):
             self.model,
             revision,
             partial(save_processor, self.pictures),
-            _PROCESSOR,
         )
 
     def _finish(self) -> None:

@@ -127,8 +127,10 @@ def has_weights(folder: Path) -> bool:
 
 
 def has_tokenizer(folder: Path) -> bool:
-    """Whether a snapshot has a file that only tokenizers have."""
-    return any(path.name.startswith(_TOKENIZER) for path in folder.iterdir())
+    """Whether a snapshot has a file that only tokenizers have, and no link that leads nowhere."""
+    files = list(folder.iterdir())
+    named = any(path.name.startswith(_TOKENIZER) for path in files)
+    return named and all(path.exists() for path in files)
 
 
 def weights(names: Collection[str], read_index: Callable[[], str]) -> list[str]:

@@ -1,6 +1,7 @@
 """Finding and loading models: alias, folder, GGUF file, hub cache; and how each refusal reads."""
 
 import json
+import os
 import shutil
 
 import pytest
@@ -111,6 +112,17 @@ def test_a_damaged_gguf_file_fails_in_plain_words(tmp_path):
     (tmp_path / "model.gguf").write_bytes(b"GGUF" + b"\x00" * 64)
     with pytest.raises(ComputeError, match="model does not load"):
         load(resolve(request(tmp_path / "model.gguf")))
+
+
+def test_what_a_conversion_that_died_left_behind_goes(tmp_path):
+    source = resolve(request(tiny.gguf_file(tmp_path / "m.gguf"))).files
+    dead, living = (source.converted.parent / f".converting-{name}" for name in ("dead", "living"))
+    for place in (dead, living):
+        (place / "new").mkdir(parents=True)
+        (place / "new" / "model.safetensors").write_bytes(b"half")
+    os.utime(dead, (0, 0))
+    load(resolve(request(tmp_path / "m.gguf")))
+    assert [dead.exists(), living.exists()] == [False, True]
 
 
 def test_damaged_weights_fail_in_plain_words(folder):

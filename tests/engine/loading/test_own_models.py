@@ -2,6 +2,7 @@
 
 import itertools
 import logging
+from contextlib import nullcontext
 from dataclasses import replace
 
 import behaviours
@@ -298,3 +299,46 @@ def test_what_an_attribute_holds_decides():
         model.model.layers[0].mlp.held = value
         seen.add(content(model).digest)
     assert len(seen) == len(HELD)
+
+
+HANDED_OVER = {
+    "from_pretrained": (lambda model: model.requires_grad_(True), nullcontext),
+    "half_frozen": (lambda model: _half_frozen(model), nullcontext),
+    "in_training": (lambda model: model.requires_grad_(True).train(), nullcontext),
+    "no_grad": (lambda model: model.requires_grad_(True), torch.no_grad),
+    "inference_mode": (lambda model: model, torch.inference_mode),
+}
+"""What people do with a module before they measure it, and in what."""
+
+
+def _half_frozen(model):
+    for number, parameter in enumerate(model.parameters()):
+        parameter.requires_grad_(bool(number % 2))
+
+
+def bits(model, kind):
+    size = {} if kind == "trajectory" else {"k": 4, "k_view": 2}
+    block = {} if kind in ("depth", "trajectory") else {"block": 2}
+    found = measure(Request(IDS, kind=kind, **size, **block), model=model)
+    arrays = {name: each for name, each in vars(found).items() if isinstance(each, np.ndarray)}
+    return {name: each.tobytes() for name, each in arrays.items()}
+
+
+@pytest.mark.parametrize("kind", ["depth", "self", "fixed-input", "fixed-output", "trajectory"])
+@pytest.mark.parametrize(
+    "family",
+    [
+        pytest.param(family, marks=[] if family == "gpt_neox" else pytest.mark.families)
+        for family in (*tiny.CAUSAL, *tiny.BIDIRECTIONAL, *tiny.TWO_STACKS)
+    ],
+)
+def test_modules_are_measured_as_people_hand_them_over(family, kind):
+    """`from_pretrained` returns parameters that require gradients; the bits are the same."""
+    expected = bits(tiny.model(family), kind)
+    for prepare, within in HANDED_OVER.values():
+        model = tiny.model(family)
+        prepare(model)
+        trained = [parameter.requires_grad for parameter in model.parameters()]
+        with within():
+            assert bits(model, kind) == expected
+        assert [parameter.requires_grad for parameter in model.parameters()] == trained

@@ -1,0 +1,200 @@
+"""Kills and damage, in the middle of a sweep and of an export: nothing is lost, nothing wrong."""
+
+import json
+import random
+import re
+import signal
+import subprocess
+import sys
+import zipfile
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+from cases import random_result
+from sweep_places import PROMPTS, STEPS, ended, lay_out, python, start, stored, table, wait
+from sweep_table import model_row, sweep_of
+
+from coupling_core import InputError, Store
+from coupling_core.experiments.sweeps import (
+    Failure,
+    Journal,
+    State,
+    read_table,
+    write_sealed,
+)
+from coupling_core.experiments.sweeps.table import COLUMNS
+from coupling_core.store.archive import decode
+
+STATE = State("one-1", "One", total=9, stored=2, done=3, started=1e9, updated=1.1e9, working=("m",))
+TABLE = sweep_of([model_row("m", "f", 0.4)], prompts=2).reindex(columns=list(COLUMNS))
+PLAN = {"name": "one", "title": "One", "kinds": ["depth"], "k": [4, 0.25], "total": 9}
+HOSTILE = (None, "x", [], {}, -1, 10**30, 1e308, float("nan"), True, [[]], "\ud800")
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Journal:
+    """A journal with all its files."""
+    made = Journal(tmp_path / "sweeps" / "one-1")
+    made.begin(dict(PLAN))
+    made.note(STATE, now=True)
+    made.note_failures([Failure("m", "p", "depth", "why")])
+    write_sealed(made.table, TABLE)
+    return made
+
+
+def damages(content: bytes, bits: int) -> list[bytes]:
+    """Every byte with this many of its bits flipped in turn, and every shorter file."""
+    flipped = [
+        content[:at] + bytes([content[at] ^ 1 << bit]) + content[at + 1 :]
+        for at in range(len(content))
+        for bit in random.Random(at).sample(range(8), bits)
+    ]
+    return flipped + [content[:end] for end in range(0, len(content), 1 if bits == 8 else 16)]
+
+
+@pytest.mark.parametrize("bits", [1, pytest.param(8, marks=pytest.mark.attack)])
+def test_notes_that_are_damaged_are_none_and_never_others(journal: Journal, bits: int) -> None:
+    for name, of in (("state.json", journal.state), ("plan.json", journal.plan)):
+        path = journal.folder / name
+        content, whole, counted = path.read_bytes(), of(), Counter[bool]()
+        for damaged in damages(content, bits):
+            path.write_bytes(damaged)
+            found = of()
+            if isinstance(found, dict) and found:  # the hash's name may be what is damaged
+                found = {name: value for name, value in found.items() if name in PLAN}
+            assert found in (whole, None, {}), damaged
+            counted[found == whole] += 1
+        path.write_bytes(content)
+        assert of() == whole
+        assert counted[False] > len(content) * bits * 0.9  # some bits of JSON are but space
+
+
+@pytest.mark.parametrize("bits", [1, pytest.param(8, marks=pytest.mark.attack)])
+def test_a_table_that_is_damaged_is_refused(journal: Journal, bits: int) -> None:
+    content = journal.table.read_bytes()
+    for damaged in damages(content, bits)[:: 1 if bits == 8 else 5]:
+        journal.table.write_bytes(damaged)
+        with pytest.raises(InputError, match="is not as it was written"):
+            read_table(journal.table)
+    journal.table.write_bytes(content)
+    assert len(read_table(journal.table)) == len(TABLE)
+
+
+def test_notes_without_a_hash_of_any_kind_break_nothing(journal: Journal) -> None:
+    for name, note in (("state.json", asdict(STATE)), ("plan.json", PLAN)):
+        for field in note:
+            for value in HOSTILE:
+                (journal.folder / name).write_text(json.dumps(dict(note) | {field: value}))
+                state, plan = journal.state(), journal.plan()
+                assert state is None or isinstance(
+                    (state.runs, state.left, state.seconds_left), tuple
+                )
+                assert isinstance(plan, dict)
+    for value in HOSTILE:
+        (journal.folder / "failures.json").write_text(json.dumps([value]))
+        assert journal.failures() == []
+
+
+_WRITER = """
+import os, signal, sys
+from pathlib import Path
+from coupling_core import Store, View
+from coupling_core.cli.files import write_result
+from coupling_core.store.packs import pack
+occurrence, store, key, out = int(sys.argv[1]), Store(Path(sys.argv[2])), sys.argv[3], sys.argv[4]
+result, left = store.get(key), [occurrence]
+folder = str(Path(out).parent)
+def kill(event, arguments):
+    if event in ("open", "os.rename", "os.remove") and folder in str(arguments):
+        left[0] -= 1
+        if left[0] == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+sys.addaudithook(kill)
+if out.endswith(".zip"):
+    pack(store, [key], Path(out))
+else:
+    write_result(Path(out), result, View(k=4), None)
+"""
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("ending", ["csv", "npz", "safetensors", "zip"])
+def test_a_file_whose_writer_is_killed_is_the_old_one_or_the_new(
+    ending: str, tmp_path: Path
+) -> None:
+    """At each of the calls by which it opens, renames and removes."""
+    store, out = Store(tmp_path / "store"), tmp_path / "out" / f"file.{ending}"
+    store.put(result := random_result())
+    out.parent.mkdir()
+
+    def write(occurrence: int) -> int:
+        arguments = [str(each) for each in (occurrence, store.root, result.key, out)]
+        done = subprocess.run(
+            [sys.executable, "-c", _WRITER, *arguments], capture_output=True, text=True, check=False
+        )
+        assert done.returncode in (0, -signal.SIGKILL), done.stderr
+        return done.returncode
+
+    assert write(0) == 0
+    new, kills = out.read_bytes(), 0
+    while True:
+        out.write_bytes(b"old")
+        if write(kills + 1) == 0:
+            break
+        kills += 1
+        assert out.read_bytes() == b"old" or whole(out.read_bytes(), new, ending)
+    assert kills >= 2
+
+
+def whole(found: bytes, expected: bytes, ending: str) -> bool:
+    """Whether a file is all there; some tell when they were made, or are in another order."""
+    if ending == "zip":
+        return zipfile.ZipFile(BytesIO(found)).testzip() is None
+    return decode(found).complete if ending == "safetensors" else found == expected
+
+
+@pytest.mark.attack
+def test_a_sweep_whose_scheduler_is_killed_again_and_again_gives_the_same_table(
+    tmp_path: Path,
+) -> None:
+    total, chance = len(STEPS) * PROMPTS, random.Random(0)
+    file, store = lay_out(tmp_path), tmp_path / "store"
+    assert ended(start(file, tmp_path / "alone", "--workers", "1"))[0] == 0
+    kept = 0
+    for _ in range(3):
+        with _cluster() as (address, scheduler):
+            process = start(file, store, "--scheduler", address)
+            until = kept + chance.randrange(1, 4)
+            wait(lambda until=until: stored(store) >= until, process)
+            scheduler.kill()
+            status, _, told = ended(process)
+        assert (status, "Traceback" in told, "scheduler is gone" in told) == (1, False, True)
+        assert stored(store) >= kept
+        kept = stored(store)
+    with _cluster() as (address, _):
+        status, printed, _ = ended(start(file, store, "--scheduler", address))
+    assert (status, printed["stored"], printed["done"]) == (0, kept, total - kept)
+    assert table(store) == table(tmp_path / "alone")
+
+
+@contextmanager
+def _cluster() -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    quiet = ("--no-dashboard", "--host", "127.0.0.1")
+    scheduler = python("-m", "distributed.cli.dask_scheduler", "--port", "0", *quiet)
+    worker, address = None, ""
+    try:
+        while not address:
+            found = re.search(r"Scheduler at:\s+(tcp://\S+)", scheduler.stderr.readline())
+            address = found[1] if found else ""
+        one = ("--nthreads", "1", "--nworkers", "1", "--no-nanny")
+        worker = python("-m", "distributed.cli.dask_worker", address, *one, *quiet)
+        yield address, scheduler
+    finally:
+        for process in filter(None, (worker, scheduler)):
+            process.kill()
+            process.communicate()

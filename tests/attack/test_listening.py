@@ -1,0 +1,123 @@
+"""Nothing listens that need not: the sockets of every process that we start, in every mode."""
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import psutil
+import pytest
+from driving import App
+from listening import Watch, look, watching
+from one_node import NoSlurm, slurm
+from sweep_places import STEPS, lay_out, python, start
+
+MINUTES = 10
+ONE = str(list(STEPS)), "[0]"
+
+
+def shown(watch: Watch) -> str:
+    return "; ".join(f"{one.address}:{one.port} {one.answers}" for one in watch.sockets.values())
+
+
+def sweep(folder: Path, *options: str) -> Watch:
+    """What was heard while a small sweep ran."""
+    file = lay_out(folder)
+    file.write_text(file.read_text().replace(*ONE))
+    with watching() as watch:
+        finished(start(file, folder / "store", *options))
+    return watch
+
+
+def finished(process: subprocess.Popen[str]) -> None:
+    """Wait for a command's end, which shall be a good one."""
+    try:
+        out, err = process.communicate(timeout=MINUTES * 60)
+        assert process.returncode == 0, (out, err)
+    finally:
+        process.kill()
+
+
+def test_a_server_listens_on_its_own_port_alone(demo: App) -> None:
+    look(watch := Watch(), psutil.Process(demo.pid))
+    ports = {one.port for one in watch.sockets.values()}
+    assert ports == {int(demo.url.rpartition(":")[2])}, shown(watch)
+    assert not watch.open_to_others
+
+
+def test_a_command_listens_nowhere(tmp_path: Path) -> None:
+    command = (
+        "depth",
+        "--model",
+        "coupling-explorer/mini-64",
+        "--revision",
+        "step0",
+        "--prompt",
+        "The",
+    )
+    with watching(0.1) as watch:
+        finished(python("-m", "coupling_core", *command, "--store", str(tmp_path)))
+    assert not watch.sockets, shown(watch)
+
+
+@pytest.mark.attack
+def test_a_sweep_with_local_workers_listens_on_the_loopback_and_says_nothing(
+    tmp_path: Path,
+) -> None:
+    watch = sweep(tmp_path, "--workers", "2")
+    assert watch.sockets  # of the scheduler and of its workers
+    assert not watch.open_to_others, shown(watch)
+    assert not watch.answering, shown(watch)
+
+
+@pytest.mark.attack
+def test_a_sweep_on_a_scheduler_over_tcp_opens_nothing_more(tmp_path: Path) -> None:
+    quiet = ("--no-dashboard", "--host", "127.0.0.1")
+    scheduler = python("-m", "distributed.cli.dask_scheduler", "--port", "0", *quiet)
+    worker = None
+    try:
+        address = ""
+        while not address:
+            found = re.search(r"Scheduler at:\s+(tcp://\S+)", scheduler.stderr.readline())
+            address = found[1] if found else ""
+        one = ("--nthreads", "1", "--nworkers", "1", "--no-nanny")
+        worker = python("-m", "distributed.cli.dask_worker", address, *one, *quiet)
+        watch = sweep(tmp_path, "--scheduler", address)
+    finally:
+        for process in filter(None, (worker, scheduler)):
+            process.kill()
+            process.communicate()
+    ours = [one for one in watch.sockets.values() if "coupling_core" in one.program]
+    assert not ours, shown(watch)
+
+
+@pytest.mark.attack
+def test_a_sweep_in_jobs_of_slurm_says_nothing_by_http(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jobs = '\n[slurm]\njobs = 1\nmemory = "2GB"\nwalltime = "00:10:00"\n'
+    try:
+        with slurm(tmp_path) as conf:
+            monkeypatch.setenv("SLURM_CONF", str(conf))
+            file = lay_out(tmp_path)
+            file.write_text(file.read_text().replace(*ONE) + jobs)
+            with watching() as watch:
+                finished(start(file, tmp_path / "store", "--slurm"))
+    except NoSlurm as why:
+        pytest.skip(f"Slurm was not started: {why}")
+    assert not watch.answering, shown(watch)
+    # Jobs on other machines reach the scheduler and one another: two encrypted ports, and no more.
+    assert len(watch.open_to_others) <= 3, shown(watch)
+    assert 8787 not in {one.port for one in watch.sockets.values()}
+
+
+@pytest.mark.attack
+def test_the_benchmarks_listen_on_the_loopback_alone(tmp_path: Path) -> None:
+    with watching() as watch:
+        process = python(
+            *("-m", "coupling_core", "bench", "sweeps", "--quick", "--out", str(tmp_path)),
+            env=os.environ | {"OMP_NUM_THREADS": "1"},
+        )
+        finished(process)
+    assert not watch.open_to_others, shown(watch)
+    assert not watch.answering, shown(watch)

@@ -1,0 +1,88 @@
+"""Ctrl-C at any moment: one line, exit status 130, and no process is left."""
+
+import os
+import random
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+from sweep_places import STEPS, lay_out, python
+
+DEPTH = "depth --model coupling-explorer/mini-64 --revision step0 --prompt The"
+GRACE = 60
+
+
+@pytest.fixture(autouse=True)
+def _heard() -> Iterator[None]:
+    """Where these tests run in the background, what they start would be deaf to Ctrl-C too."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def interrupted(command: list[str], after: float) -> tuple[int, list[str], bool]:
+    """Status, lines on stderr, and whether anything of it is left, as a terminal ends it."""
+    process = python("-m", "coupling_core", *command, start_new_session=True)
+    try:
+        process.wait(after)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGINT)
+    try:
+        _, told = process.communicate(timeout=GRACE)
+        left = [one for one in psutil.process_iter() if _session(one.pid) == process.pid]
+        _, alive = psutil.wait_procs(left, timeout=10)
+    finally:
+        process.kill()
+    return process.returncode, [line for line in told.splitlines() if line.strip()], bool(alive)
+
+
+def _session(pid: int) -> int:
+    try:
+        return os.getsid(pid)
+    except OSError:
+        return 0
+
+
+def is_clean(status: int, lines: list[str]) -> bool:
+    """A shell shows 130 for both: a process that says so, and one that died of the signal."""
+    if status == 0:
+        return True  # it was done before
+    return status in (130, -signal.SIGINT) and len(lines) == 1 and "stopped" in lines[0]
+
+
+def lasting(command: list[str]) -> float:
+    """Seconds that it takes when nobody stops it."""
+    began = time.monotonic()
+    assert python("-m", "coupling_core", *command).wait(600) == 0
+    return time.monotonic() - began
+
+
+@pytest.mark.parametrize("times", [1, pytest.param(48, marks=pytest.mark.attack)])
+def test_a_measurement_that_is_stopped_says_so_in_a_line(times: int, tmp_path: Path) -> None:
+    chance = random.Random(0)
+    command = [*DEPTH.split(), "--store"]
+    whole = lasting([*command, str(tmp_path / "whole")]) if times > 1 else 2.0
+    for number in range(times):
+        # The first tenth of a second is Python's own, before anything of ours.
+        after = chance.uniform(0.1, whole)
+        status, lines, left = interrupted([*command, str(tmp_path / str(number))], after)
+        assert is_clean(status, lines), (after, status, lines)
+        assert not left, after
+
+
+@pytest.mark.attack
+def test_a_sweep_that_is_stopped_says_so_in_a_line(tmp_path: Path) -> None:
+    chance, file = random.Random(0), lay_out(tmp_path)
+    file.write_text(file.read_text().replace(str(list(STEPS)), "[0]"))
+    command = ["sweep", "run", str(file), "--workers", "1", "--store"]
+    whole = lasting([*command, str(tmp_path / "whole")])
+    for number in range(16):
+        after = chance.uniform(0.1, whole)
+        status, lines, left = interrupted([*command, str(tmp_path / str(number))], after)
+        told = [line for line in lines if " of " not in line]  # how far it was
+        assert is_clean(status, told), (after, status, lines)
+        assert not left, after

@@ -1,0 +1,255 @@
+"""Bytes that are not what their names say: refused with the file and both hashes, and no number."""
+
+import hashlib
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tiny
+from fake_hub import REPO, FakeHub, client, lay_out
+from rotting import flip, remembering, rot
+
+from coupling_core import ComputeError, Request, Store, measure
+from coupling_core.base.folders import SHIPPED
+from coupling_core.base.results import Progress, Result
+from coupling_core.engine.loading import loading
+from coupling_core.engine.loading.keeping import Kept
+from coupling_core.sources import hub, integrity
+from coupling_core.sources.file_hashes import counted
+from coupling_core.sources.identity import Source, locate
+
+OWN = "coupling-explorer/mini-64"
+PROMPT = "The cat sat"
+WEIGHTS, CONFIG, TOKENIZER = "model.safetensors", "config.json", "tokenizer.json"
+
+
+@pytest.fixture(autouse=True)
+def _nothing_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loading, "_kept", Kept())
+    remembering(monkeypatch)
+
+
+@pytest.fixture
+def suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of a step of the shipped suite, in a copy."""
+    name = f"models--{OWN.replace('/', '--')}"
+    copy = tmp_path / "shipped" / "suites" / name
+    commit = (SHIPPED / "suites" / name / "refs" / "step4000").read_text()
+    for part in ("refs", f"snapshots/{commit}"):
+        shutil.copytree(SHIPPED / "suites" / name / part, copy / part)
+    shutil.copy(SHIPPED / "suites" / name / integrity.RECORD, copy)
+    monkeypatch.setattr(hub.cache, "SHIPPED", tmp_path / "shipped")
+    return copy / "snapshots" / commit
+
+
+def request(model: object, revision: str | None = None, prompt: str = PROMPT) -> Request:
+    return Request(prompt, model=str(model), revision=revision, k=4)
+
+
+def same(a: Result, b: Result) -> bool:
+    names = ("singular_values", "diagonal", "token_ids")
+    return all(np.array_equal(getattr(a, name), getattr(b, name)) for name in names)
+
+
+def middle(file: Path) -> int:
+    """A bit of the second half, which no header of weights reaches."""
+    return 8 * (file.stat().st_size * 3 // 4) + 5
+
+
+@pytest.mark.parametrize("name", [WEIGHTS, CONFIG, TOKENIZER])
+def test_a_flipped_bit_in_a_suite_gives_no_number_and_mended_it_gives_the_old_one(
+    name, suite, tmp_path
+):
+    store = Store(tmp_path / "store", gallery=tmp_path / "none")
+    asked = request(OWN, "step4000")
+    file, sound = suite / name, measure(asked)
+    loading.forget()
+    expected = hashlib.sha256(file.read_bytes()).hexdigest()[:12] if name != WEIGHTS else suite.name
+    before = flip(file, middle(file))
+    with pytest.raises(ComputeError) as refused:
+        measure(asked, store)
+    words = str(refused.value)
+    assert str(file) in words
+    assert expected[:12] in words
+    assert "damaged" in words
+    assert "install the program anew" in words
+    assert not list(store.root.glob("*.safetensors"))
+    file.write_bytes(before)
+    assert same(measure(asked, store), sound)
+
+
+def test_an_untrained_twin_needs_no_sound_weights_but_a_sound_config(suite):
+    twin = Request(PROMPT, model=OWN, revision="step4000", k=4, untrained=0)
+    flip(suite / WEIGHTS, middle(suite / WEIGHTS))
+    assert measure(twin).certified
+    loading.forget()
+    flip(suite / CONFIG, middle(suite / CONFIG))
+    with pytest.raises(ComputeError, match=r"config\.json is damaged"):
+        measure(twin)
+
+
+def test_a_suite_without_a_record_is_known_by_its_commit(suite):
+    (suite.parents[1] / integrity.RECORD).unlink()
+    asked = request(OWN, "step4000")
+    measure(asked)
+    loading.forget()
+    flip(suite / TOKENIZER, middle(suite / TOKENIZER))
+    with pytest.raises(ComputeError, match=f"are damaged: sha1 is .* has {suite.name[:12]}"):
+        measure(asked)
+
+
+@pytest.mark.parametrize("content", ["{", "[]", '{"a": {"config.json": 3}}', "\x00"])
+def test_a_record_that_cannot_be_read_is_told(content, suite):
+    (suite.parents[1] / integrity.RECORD).write_text(content)
+    with pytest.raises(ComputeError, match=r"files\.json is damaged, .* or delete it"):
+        measure(request(OWN, "step4000"))
+
+
+def test_all_that_ships_is_what_its_names_say():
+    seen = 0
+    for repository in sorted((SHIPPED / "suites").iterdir()):
+        repo = repository.name.removeprefix("models--").replace("--", "/", 1)
+        for snapshot in (repository / "snapshots").glob("*"):
+            claims = integrity.claims_of(Source("hub", repo, repo, snapshot.name))
+            assert {file for claim in claims for file in claim.files} == {*counted(snapshot)}
+            with integrity.verified(Source("hub", repo, repo, snapshot.name), lambda: None):
+                seen += 1
+    assert seen == 51
+
+
+@pytest.mark.parametrize("name", [WEIGHTS, CONFIG, TOKENIZER])
+def test_a_blob_of_the_hub_is_what_its_name_says_and_is_fetched_anew(name, tmp_path, monkeypatch):
+    server = FakeHub({"main": tiny.folder(tmp_path / "served")})
+    client(monkeypatch, tmp_path, server)
+    try:
+        asked = request(REPO)
+        sound = measure(asked)
+        loading.forget()
+        blob = (locate(asked).folder / name).resolve()
+        flip(blob, middle(blob))
+        with pytest.raises(ComputeError, match=f"{name} is damaged: .*{blob.name[:12]}.* anew"):
+            measure(asked)
+        blob.unlink()
+        assert same(measure(asked), sound)
+    finally:
+        server.close()
+
+
+def test_files_that_no_name_speaks_for_are_taken_as_they_are(tmp_path, monkeypatch):
+    client(monkeypatch, tmp_path)
+    lay_out(tmp_path / "hub", {"main": tiny.folder(tmp_path / "m")})
+    snapshot = locate(request(REPO)).folder
+    for link in list(snapshot.iterdir()):
+        content = link.read_bytes()
+        link.unlink()
+        link.write_bytes(content)
+    assert integrity.claims_of(locate(request(REPO))) == []
+    assert measure(request(REPO)).certified
+
+
+def test_bits_that_rot_beneath_converted_weights_give_no_number(tmp_path):
+    asked = request(tiny.gguf_file(tmp_path / "m.gguf"))
+    sound = measure(asked)
+    loading.forget()
+    locate(asked).is_converted  # noqa: B018 - which remembers the hashes
+    file = locate(asked).converted / WEIGHTS
+    rot(file, middle(file))
+    assert locate(asked).is_converted, "size and times say so"
+    with pytest.raises(ComputeError, match=r"model\.safetensors is damaged: .* converted anew"):
+        measure(asked)
+    assert same(measure(asked), sound)
+
+
+def test_bits_that_rot_in_a_gguf_file_are_seen_when_it_is_converted(tmp_path):
+    file = tiny.gguf_file(tmp_path / "m.gguf")
+    source = locate(request(file))
+    rot(file, middle(file))
+    assert locate(request(file)).digest == source.digest, "size and times say so"
+    with pytest.raises(ComputeError, match=r"changed while it was converted, or is damaged"):
+        measure(request(file))
+    assert not source.converted.exists()
+
+
+@pytest.mark.parametrize("name", [WEIGHTS, CONFIG])
+def test_bits_that_rot_in_a_folder_give_no_number(name, tmp_path):
+    folder = tiny.folder(tmp_path / "m")
+    sound = measure(request(folder))
+    loading.forget()
+    before = rot(folder / name, middle(folder / name))
+    for _ in range(2):
+        with pytest.raises(ComputeError, match=f"{name} is damaged: sha256 is .* copy the folder"):
+            measure(request(folder))
+    (folder / name).write_bytes(before)
+    assert same(measure(request(folder)), sound)
+
+
+@pytest.mark.parametrize("streamed", [None, True])
+def test_weights_that_are_written_over_while_they_are_kept_give_no_number(
+    streamed, tmp_path, monkeypatch
+):
+    """They lie in a mapped file, and are read as they are needed."""
+    client(monkeypatch, tmp_path)
+    lay_out(tmp_path / "hub", {"main": tiny.folder(tmp_path / "m")})
+    load = loading.load
+    monkeypatch.setattr(
+        "coupling_core.engine.loading.load",
+        lambda asked, device=None, report=None: load(asked, device, report, streamed=streamed),
+    )
+    measure(request(REPO))
+    blob = (locate(request(REPO)).folder / WEIGHTS).resolve()
+    at = middle(blob)
+    with blob.open("r+b") as file:  # in its place, as `cp` does
+        file.seek(at // 8)
+        file.write(b"\x7f")
+    with pytest.raises(ComputeError, match=r"was written to while .* measure again"):
+        measure(request(REPO, prompt="The dog lay"))
+    with pytest.raises(ComputeError, match="is damaged"):
+        measure(request(REPO, prompt="The dog lay"))
+
+
+def test_a_kept_model_whose_files_went_away_is_measured(tmp_path, monkeypatch):
+    client(monkeypatch, tmp_path)
+    lay_out(tmp_path / "hub", {"main": tiny.folder(tmp_path / "m")})
+    sound = measure(request(REPO))
+    blob = (locate(request(REPO)).folder / WEIGHTS).resolve()
+    content = blob.read_bytes()
+    blob.unlink()
+    blob.write_bytes(content)  # another file, of the same bytes
+    assert same(measure(request(REPO)), sound)
+
+
+def test_whoever_leaves_while_weights_are_hashed_waits_no_longer(tmp_path, monkeypatch):
+    folder = tiny.folder(tmp_path / "m")
+    stopped, began = [], []
+
+    def slow(claim: integrity.Claim, stop: integrity.Event) -> str:
+        if claim.of_weights:
+            began.append(claim)
+            stopped.append(stop.wait(30))
+        return claim.expected
+
+    def leave(progress: Progress) -> None:
+        if began:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(integrity, "_digest", slow)
+    with pytest.raises(KeyboardInterrupt):
+        measure(request(folder), progress=leave)
+    assert stopped == [True]
+
+
+def test_a_checkpoint_that_is_written_is_recorded(tmp_path):
+    folder = tiny.folder(tmp_path / "snapshot")
+    commit = integrity.record(tmp_path, folder)
+    both = (folder / WEIGHTS).read_bytes() + (folder / TOKENIZER).read_bytes()
+    assert commit == hashlib.sha1(both).hexdigest()
+    told = json.loads((tmp_path / integrity.RECORD).read_text())
+    assert told == {
+        commit: {
+            name: hashlib.sha256((folder / name).read_bytes()).hexdigest()
+            for name in sorted(path.name for path in folder.iterdir())
+            if name not in (WEIGHTS, "generation_config.json")
+        }
+    }
