@@ -57,6 +57,8 @@ def _digest() -> str | None:
     """What names the chosen model, where that is known without asking the hub."""
     if chosen := ALIASES.get(current().model):
         return chosen.sha256
+    if not is_hub_id(current().model):
+        return None
     return hub.cache.refs(current().model).get(current().revision or "main")
 
 

@@ -16,6 +16,7 @@ from explorer.session.plain_errors import plain_errors
 from explorer.session.plain_text import plain, sentence
 from explorer.session.session import address, open_session, problems, settle
 from explorer.session.state import State
+from explorer.session.widget_values import guard
 
 NAME = "Coupling Explorer"
 ICON = Path(__file__).with_name("icon.png")
@@ -50,6 +51,7 @@ def page(title: str) -> Iterator[State]:
         initial_sidebar_state=SIDEBAR_WIDTH,
     )
     st.html(_STYLE)
+    guard()
     _require_use()
     backend.look_again()
     state = open_session(title, PAGES[title].state, LINKS)

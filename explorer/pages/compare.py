@@ -27,6 +27,7 @@ from explorer.session.link import expect
 from explorer.session.plain_text import plain, rounded, weights_form
 from explorer.session.session import bound, change
 from explorer.session.state import State
+from explorer.session.widget_values import picked_row
 
 PROMPT_SHOWN = 48
 """Letters of a prompt in the list of results."""
@@ -234,8 +235,9 @@ def _biggest(found: Comparison) -> None:
     key = f"biggest@{found.left.key}-{found.right.key}-{found.view}-{found.corrected}"
 
     def take() -> None:
-        if rows := st.session_state[key].selection.rows:
-            block, basis = table.loc[rows[0], ["block", "basis"]]
+        row = picked_row(st.session_state[key], len(table))
+        if row is not None:
+            block, basis = table.loc[row, ["block", "basis"]]
             change(block=int(block), basis=int(basis))
 
     st.dataframe(

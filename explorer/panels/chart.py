@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
@@ -14,6 +13,7 @@ from coupling_core.base.results import Result
 from coupling_core.figures import render
 from explorer.session.plain_text import plain
 from explorer.session.session import change
+from explorer.session.widget_values import picked
 
 IMAGE_FORMAT = "_image_format"
 """Where the session keeps the format of the camera button: "svg" or "png"."""
@@ -89,15 +89,12 @@ def draw_partial(figure: go.Figure, without: str = "") -> None:
 
 def _pick(name: str, fields: tuple[str, ...]) -> None:
     """Take what was clicked; a second click on one point comes as an empty selection."""
-    points = st.session_state[name].selection.points
-    if points:
-        found = points[0]["customdata"]  # a typed array comes back as a mapping by position
-        numbers = found.values() if isinstance(found, dict) else np.atleast_1d(found)
-        change(**{field: _plain(value) for field, value in zip(fields, numbers, strict=True)})
-
-
-def _plain(value: object) -> int | str:
-    return str(value) if isinstance(value, str) else int(value)
+    match picked(st.session_state[name], "points"):
+        case [{"customdata": found}, *_]:
+            # A typed array comes back as a mapping by position.
+            values = list(found.values()) if isinstance(found, dict) else found
+            values = values if isinstance(values, list) else [values]
+            change(**dict(zip(fields, values, strict=False)))
 
 
 def _files(figure: go.Figure, name: str, shown: Shown | None, table: pd.DataFrame) -> None:

@@ -31,7 +31,9 @@ def expect(test: Callable[[Any], object], what: str) -> AfterValidator:
     return AfterValidator(check)
 
 
-def _flag(text: str) -> bool:
+def _flag(text: str | bool) -> bool:
+    if isinstance(text, bool):
+        return text
     if text not in ("0", "1"):
         raise InputError("one of 0, 1 is expected")
     return text == "1"
@@ -122,6 +124,26 @@ class Links:
             except (InputError, ValidationError) as error:
                 became = _text(default) or "empty"
                 problems.append(f"{name}={text!r} became {became}: {_why(error)}")
+        return found, tuple(problems)
+
+    def check(self, chosen: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
+        """Values that fields are to have; what no link could say is left out and told of.
+
+        Args:
+            chosen: the values, by the fields' names.
+
+        Returns:
+            those that can be taken, and what could not.
+        """
+        found, problems = {}, []
+        for name, (field, default, reads, _) in self.fields.items():
+            if field not in chosen:
+                continue
+            value = chosen[field]
+            try:
+                found[field] = value if value == default else reads.validate_python(value)
+            except (InputError, ValidationError) as error:
+                problems.append(f"{name}={_text(value)!r} was not taken: {_why(error)}")
         return found, tuple(problems)
 
     def write(self, chosen: Mapping[str, Any]) -> dict[str, str]:
