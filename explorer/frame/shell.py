@@ -67,7 +67,7 @@ def page(title: str) -> Iterator[State]:
 def _require_use() -> None:
     """End a page here whose visitor may not use the app, or whose app cannot be used as it is."""
     try:
-        logs.set_up()
+        logs.set_up(whole_process=True)
         sign_in.require()
         backend.store()
     except InputError as error:
