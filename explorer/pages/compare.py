@@ -235,7 +235,7 @@ def _biggest(found: Comparison) -> None:
     key = f"biggest@{found.left.key}-{found.right.key}-{found.view}-{found.corrected}"
 
     def take() -> None:
-        row = picked_row(st.session_state[key], len(table))
+        row = picked_row(st.session_state.get(key), len(table))
         if row is not None:
             block, basis = table.loc[row, ["block", "basis"]]
             change(block=int(block), basis=int(basis))

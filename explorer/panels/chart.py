@@ -89,7 +89,7 @@ def draw_partial(figure: go.Figure, without: str = "") -> None:
 
 def _pick(name: str, fields: tuple[str, ...]) -> None:
     """Take what was clicked; a second click on one point comes as an empty selection."""
-    match picked(st.session_state[name], "points"):
+    match picked(st.session_state.get(name), "points"):
         case [{"customdata": found}, *_]:
             # A typed array comes back as a mapping by position.
             values = list(found.values()) if isinstance(found, dict) else found

@@ -216,7 +216,8 @@ def show(key: str, value: Any) -> None:
 
 
 def _take(key: str, field: str, read: Callable[[Any], Any]) -> None:
-    change(**{field: read(st.session_state[key])})
+    if key in st.session_state:  # a client may speak of what is no longer drawn
+        change(**{field: read(st.session_state[key])})
 
 
 def _query() -> dict[str, str]:

@@ -9,6 +9,7 @@ from coupling_core.store.archive import SUFFIX
 from coupling_core.store.packs import Packed, take_in
 from explorer.server import admission, backend
 from explorer.session.plain_text import plain, sentence
+from explorer.session.widget_values import uploaded
 
 _FILE, _SAID = "file@runs", "_said_of_file"
 _MEGABYTE = 2**20
@@ -39,8 +40,8 @@ def upload() -> None:
 
 def _take_in() -> None:
     """Put what came into its store; for the callback of the control."""
-    file = st.session_state[_FILE]
-    if file is None:  # taken back
+    file = uploaded(_FILE)
+    if file is None:
         return
     good, bad = st.session_state[_SAID] = ([], [])
     most = settings().upload_bytes

@@ -24,6 +24,7 @@ from explorer.panels.switches import SCORE, switch, switches
 from explorer.session.plain_errors import plain_errors
 from explorer.session.plain_text import plain, rounded
 from explorer.session.session import bound, change
+from explorer.session.widget_values import uploaded
 
 OWN = "own"
 """The name of a picture that this session brought; no link carries it."""
@@ -123,8 +124,8 @@ def _controls(state: VisionState, name: str) -> None:
 
 def _take_in() -> None:
     """Take in a picture; for the callback of the control."""
-    file = st.session_state["file@vision"]
-    if file is None:  # taken back
+    file = uploaded("file@vision")
+    if file is None:
         return
     try:
         st.session_state[_OWN_PICTURE] = read_image(file.getvalue())
