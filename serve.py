@@ -1,7 +1,9 @@
 """The app as a server: `streamlit run serve.py`. Its worker begins with it, not with a visitor."""
 
+from starlette.middleware import Middleware
 from streamlit import App
 
+from explorer.server.headers import Headers
 from explorer.server.serving import begin
 
-app = App("app.py", lifespan=begin)
+app = App("app.py", lifespan=begin, middleware=[Middleware(Headers)])

@@ -1,6 +1,7 @@
 """What there is one of in a server, whoever visits it.
 
 serving     what begins and ends with it
+headers     what every answer tells a browser to refuse
 engine      the process that computes
 backend     the store, and what may be asked of it
 admission   what this app takes on
