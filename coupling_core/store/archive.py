@@ -137,6 +137,7 @@ def decode(data: bytes) -> Result:
         raise InputError(f"is no result that this version can read: {error}") from error
     if result.key != str(make_key(result.request, result.identity)):
         raise InputError(f"is no sound result: its key {result.key} is not that of its request")
+    object.__setattr__(result, "seal", _seal(data[:end], _HEADER_SEAL))
     return result
 
 

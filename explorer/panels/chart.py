@@ -1,7 +1,7 @@
 """One figure on a page: drawn, described, and taken home as a file or a table."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -11,6 +11,7 @@ from coupling_core.analysis.exports import to_csv
 from coupling_core.base.records import AnyView
 from coupling_core.base.results import Result
 from coupling_core.figures import render
+from explorer.panels.kept import kept
 from explorer.session.plain_text import plain
 from explorer.session.session import change
 from explorer.session.widget_values import picked
@@ -33,6 +34,45 @@ class Shown(NamedTuple):
     view: AnyView
 
 
+def made(
+    build: Callable[..., go.Figure],
+    *args: Any,
+    finish: Callable[[go.Figure], go.Figure] | None = None,
+    of: object = None,
+    **options: Any,
+) -> go.Figure:
+    """A figure, made once for the same results and settings.
+
+    Args:
+        build: of `coupling_core.figures`.
+        *args: its arguments.
+        finish: fits it to its place on the page; a function of a module, so that it stays the same.
+        of: as of `kept`.
+        **options: its further arguments.
+    """
+    return kept(_made, build, finish, *args, of=of, **options)
+
+
+def _made(
+    build: Callable[..., go.Figure],
+    finish: Callable[[go.Figure], go.Figure] | None,
+    *args: Any,
+    **options: Any,
+) -> go.Figure:
+    figure = build(*args, **options)
+    return _still(finish(figure) if finish else figure)
+
+
+def _still(figure: go.Figure) -> go.Figure:
+    """As all figures of the app are; one that is kept is so already, and not touched again."""
+    if figure.layout.dragmode is not False:
+        # Dragging would zoom by accident, and on a small screen keep the page from scrolling.
+        figure.update_layout(dragmode=False)
+        # A square map in a narrow column keeps next to its colour bar.
+        figure.update_yaxes(constraintoward="top")
+    return figure
+
+
 def draw(
     figure: go.Figure,
     name: str,
@@ -51,12 +91,8 @@ def draw(
         picks: fields of the state that a click selects: each point's custom data has a number, or
             a text, for each, such as (l, l').
     """
-    # Dragging would zoom by accident, and on a small screen keep the page from scrolling.
-    figure.update_layout(dragmode=False)
-    # A square map in a narrow column keeps next to its colour bar.
-    figure.update_yaxes(constraintoward="top")
     st.plotly_chart(
-        figure,
+        _still(figure),
         key=name,
         config=_config(name),
         alt=figure.layout.meta["alt"],

@@ -21,8 +21,8 @@ SECRET_LENGTH = 32
 
 _ATOM = r"[\w!#$%&'*+/=?^`{|}~-]+"
 _ADDRESS = re.compile(rf"{_ATOM}(\.{_ATOM})*@[a-z0-9.-]+", re.ASCII | re.IGNORECASE)
-"""An address as people have them (RFC 5322's dot-atom): no quotes, comments, spaces or breaks, which
-programs read in different ways, and no letters of other alphabets, which look alike."""
+"""An address as people have them (RFC 5322's dot-atom): no quotes, comments, spaces or breaks,
+which programs read in different ways, and no letters of other alphabets, which look alike."""
 
 SECONDS = 5
 _FILES = (Path("~/.streamlit/secrets.toml"), Path(".streamlit/secrets.toml"))

@@ -10,7 +10,12 @@ from driving import App
 ADDRESSES = (
     *("/", "/Runs", "/Depth?prompt=x", "/nowhere", "/favicon.png", "/_stcore/health"),
     *("/_stcore/host-config", "/_stcore/metrics", "/_stcore/stream", "/media/nothing.png"),
-    *("/_stcore/upload_file/a/b", "/%2e%2e/%2e%2e/etc/passwd", "/auth/login", "/oauth2callback?x=1"),
+    *(
+        "/_stcore/upload_file/a/b",
+        "/%2e%2e/%2e%2e/etc/passwd",
+        "/auth/login",
+        "/oauth2callback?x=1",
+    ),
 )
 
 
