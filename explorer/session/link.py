@@ -8,10 +8,17 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Annotated, Any, NamedTuple, get_type_hints
 
-from pydantic import AfterValidator, BeforeValidator, TypeAdapter, ValidationError
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    TypeAdapter,
+    ValidationError,
+    ValidationInfo,
+)
 
 from coupling_core.base.errors import InputError
 
+_TYPED = {"typed": True}
 _EXPECTED = {"int": "an integer is expected", "float": "a number is expected"}
 
 
@@ -39,7 +46,13 @@ def _flag(text: str | bool) -> bool:
     return text == "1"
 
 
-Text = Annotated[str, expect(str.strip, "a text")]
+def _filled(text: str, asked: ValidationInfo) -> str:
+    if not text.strip() and not asked.context:  # of what is typed, the page says what it lacks
+        raise InputError("a text is expected")
+    return text
+
+
+Text = Annotated[str, AfterValidator(_filled)]
 Flag = Annotated[bool, BeforeValidator(_flag)]
 Natural = Annotated[int, expect(lambda number: number >= 0, "an integer of at least 0")]
 Count = Annotated[int, expect(lambda number: number >= 1, "an integer of at least 1")]
@@ -141,7 +154,9 @@ class Links:
                 continue
             value = chosen[field]
             try:
-                found[field] = value if value == default else reads.validate_python(value)
+                found[field] = (
+                    value if value == default else reads.validate_python(value, context=_TYPED)
+                )
             except (InputError, ValidationError) as error:
                 problems.append(f"{name}={_text(value)!r} was not taken: {_why(error)}")
         return found, tuple(problems)

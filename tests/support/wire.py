@@ -79,12 +79,12 @@ class Visitor:
         self._ask(*states)
         self._read_to_the_end()
 
-    def wait(self) -> None:
+    def wait(self, patience: float = PATIENCE) -> None:
         """Draw anew what wants to be, until nothing on the page does any more."""
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + patience
         while self._wishes:
             if time.monotonic() > deadline:
-                raise TimeoutError(f"not at rest after {PATIENCE} s: {self.texts()}")
+                raise TimeoutError(f"not at rest after {patience} s: {self.texts()}")
             self._follow()
 
     def elements(self, kind: str) -> Iterator[Any]:
