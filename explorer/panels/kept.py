@@ -9,6 +9,7 @@ from threading import Lock
 from typing import Any, TypeVar
 
 from coupling_core.base.results import Result
+from coupling_core.store.archive import seal
 
 MOST = 200
 """How much is kept, the last looked at: a figure is some hundred kilobytes."""
@@ -54,9 +55,9 @@ def _name(one: Any, of: object) -> Hashable:
     """
     match one:
         case Result():
-            if not one.seal:  # not all of it is measured, or it was never stored
+            if not (name := seal(one)):  # not all of it is measured, or it was never stored
                 raise LookupError
-            return one.seal
+            return name
         case dict():
             return tuple((name, _name(value, of)) for name, value in one.items())
         case tuple() if type(one) is tuple:

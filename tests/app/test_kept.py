@@ -54,7 +54,7 @@ def test_a_result_of_the_same_key_that_has_other_numbers_has_its_own(gallery: GA
 
 def test_what_is_still_measured_is_not_kept(gallery: GALLERY) -> None:
     partial = replace(again(gallery[0, True]))
-    assert not partial.seal
+    assert not archive.seal(partial)
     assert made(figures.scores, partial, View()) is not made(figures.scores, partial, View())
     assert not kept._kept
 
@@ -66,6 +66,14 @@ def test_the_longest_unseen_goes() -> None:
     assert len(kept._kept) == kept.MOST
     assert kept.kept(str, 0) is kept.kept(str, 0)
     assert (str, 1, (), None) not in kept._kept
+
+
+def test_no_seal_outlives_its_result(gallery: GALLERY) -> None:
+    before = len(archive._seals)
+    result = again(gallery[0, True])
+    assert len(archive._seals) == before + 1
+    del result
+    assert len(archive._seals) == before
 
 
 TITLES = ("Start", "Depth", "Tokens", "Trajectories", "Layer graph", "Generalization", "Compare")

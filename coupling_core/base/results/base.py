@@ -46,8 +46,6 @@ class Result(ABC):
     """Arrays whose every number is finite."""
     infinite: ClassVar[tuple[str, ...]] = ()
     """Arrays that may hold infinity; of all others, a number is at worst NaN."""
-    seal = ""  # no field: it is the file's
-    """The hash of the file that it was read from, of every byte; "" where it was not read."""
 
     key: str
     request: Request
