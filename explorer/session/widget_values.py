@@ -39,7 +39,7 @@ def picked(widget: Any, what: str) -> list[Any]:
 def picked_row(widget: Any, count: int) -> int | None:
     """The one row that is selected in a table of so many; None where it has no such row."""
     match picked(widget, "rows"):
-        case [int(row)] if 0 <= row < count:
+        case [int(row)] if type(row) is int and 0 <= row < count:
             return row
     return None
 

@@ -9,6 +9,8 @@ from driving import ROOT, App, serving
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 from wire import Visitor, visiting
 
+from explorer.session.widget_values import picked_row
+
 PAGES = ["", *(path.stem.partition("_")[2] for path in sorted(ROOT.glob("pages/*.py")))]
 REFUSED = "a control sent what it does not have"
 SELECTED = {"rows": [99999], "points": [{"customdata": ["x", {}]}], "columns": ["q"], "cells": []}
@@ -53,6 +55,21 @@ def forged(widget: str, texts: tuple[str, ...] = TEXTS) -> Iterator[WidgetState]
     yield WidgetState(id=widget, file_uploader_state_value={"uploaded_file_info": [file]})
     yield WidgetState(id=widget, string_trigger_value={"data": "x"})
     yield WidgetState(id=widget, chat_input_value={"data": "x"})
+
+
+@pytest.mark.parametrize(
+    ("held", "row"),
+    [
+        ({"selection": {"rows": [2]}}, 2),
+        *(
+            ({"selection": {"rows": rows}}, None)
+            for rows in ([3], [-1], [True], ["1"], [1.0], [0, 1], [], None, 7, {"0": 1})
+        ),
+        *((held, None) for held in (None, {}, [], "x", {"selection": None}, {"selection": [1]})),
+    ],
+)
+def test_a_row_is_taken_only_where_there_is_one(held: object, row: int | None) -> None:
+    assert picked_row(held, 3) == row
 
 
 def exceptions(visitor: Visitor) -> list[str]:
