@@ -13,6 +13,7 @@ ENV HOME=/home/explorer \
     COUPLING_MODE=demo \
     COUPLING_HOME=/home/explorer/cache \
     COUPLING_STORE=/home/explorer/store \
+    FORWARDED_ALLOW_IPS="" \
     STREAMLIT_CLIENT_SHOW_ERROR_DETAILS=none \
     STREAMLIT_LOGGER_HIDE_WELCOME_MESSAGE=true
 

@@ -8,10 +8,11 @@ names); the environment counts more. docs/hosting.md has the table, which `table
 import os
 import re
 from functools import cache
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, ValidationError
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, model_validator
 from pydantic_settings import (
     BaseSettings,
     NoDecode,
@@ -46,9 +47,26 @@ def _allowed(value: str) -> str:
     return value
 
 
+def _network(value: str) -> str:
+    ip_network(value)  # its words say what an address looks like
+    return value
+
+
 Limit = Annotated[int, Field(ge=1)]
+Network = Annotated[str, AfterValidator(_network)]
 Allowed = Annotated[str, AfterValidator(_allowed)]
 Site = Annotated[str, AfterValidator(_site)]
+
+
+DEMO = {
+    "longest_prompt": 128,
+    "largest_k": 64,
+    "longest_seconds": 120,
+    "queue_length": 100,
+    "jobs_per_session": 4,
+    "jobs_per_hour": 60,
+}
+"""The limits of a demo where nothing else is set."""
 
 
 class Settings(BaseSettings):
@@ -90,7 +108,10 @@ class Settings(BaseSettings):
     longest_seconds: Limit | None = Field(
         default=None, description="seconds of computing, as they are estimated beforehand"
     )
-    queue_length: Limit | None = Field(default=None, description="jobs that may wait")
+    queue_length: Limit | None = Field(
+        default=None,
+        description="jobs that may wait; those of one network address at most half of them",
+    )
     jobs_per_session: Limit | None = Field(
         default=None,
         description="jobs that one browser session, or one person where people sign in, may have "
@@ -98,6 +119,11 @@ class Settings(BaseSettings):
     )
     jobs_per_hour: Limit | None = Field(
         default=None, description="jobs that one of them may start in an hour"
+    )
+    trusted_proxies: Annotated[tuple[Network, ...], NoDecode, BeforeValidator(_split)] = Field(
+        default=(),
+        description="addresses and networks of the proxies before the app, separated by commas: "
+        "from these alone is `X-Forwarded-For` taken for a visitor's address",
     )
     store_bytes: Limit = Field(
         default=STORE_BYTES, description="size of the store; what was not used for longest goes"
@@ -119,6 +145,11 @@ class Settings(BaseSettings):
         description="`json`: jobs, models and faults on stderr, one JSON object a line, without "
         "prompts; `text`: warnings, for people",
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _limit_demo(cls, values: dict[str, Any]) -> dict[str, Any]:
+        return DEMO | values if values.get("mode") == "demo" else values
 
     @classmethod
     def settings_customise_sources(
@@ -172,9 +203,10 @@ def table() -> str:
     """The settings as a table in Markdown, for docs/hosting.md."""
     lines = ["| variable | what it sets | default |", "|---|---|---|"]
     for name, field in Settings.model_fields.items():
-        lines.append(
-            f"| `{PREFIX}{name.upper()}` | {field.description} | {_default(field.default)} |"
-        )
+        default = _default(field.default)
+        if name in DEMO:
+            default += f", in a demo `{DEMO[name]}`"
+        lines.append(f"| `{PREFIX}{name.upper()}` | {field.description} | {default} |")
     return "\n".join(lines)
 
 
@@ -182,5 +214,5 @@ def _default(value: Any) -> str:
     if value is None:
         return "none"
     if isinstance(value, tuple):
-        return ", ".join(f"`{item}`" for item in value)
+        return ", ".join(f"`{item}`" for item in value) or "none"
     return f"`{str(value).lower() if isinstance(value, bool) else value}`"

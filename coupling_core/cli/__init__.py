@@ -10,6 +10,7 @@
     sweep      many models with many prompts: run, status, report
     vision     vision transformers: list, train
     app        the app, served                (in `serve`)
+    jobs       what running apps measure now, and an end to it
     doctor     what is right and wrong with this installation
     health     whether a running app answers and its worker lives
     bench      how fast and how exact the engine is here

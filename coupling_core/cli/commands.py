@@ -10,6 +10,7 @@ from coupling_core.cli.compare import compare
 from coupling_core.cli.doctor import doctor
 from coupling_core.cli.graph import graph
 from coupling_core.cli.health import health
+from coupling_core.cli.jobs import jobs
 from coupling_core.cli.models import models
 from coupling_core.cli.runs import app as runs
 from coupling_core.cli.serve import serve
@@ -35,6 +36,7 @@ app.command("prompts")(show_prompts)
 app.command("app")(serve)
 app.command()(doctor)
 app.command()(health)
+app.command()(jobs)
 app.command()(bench)
 app.add_typer(runs, name="runs")
 app.add_typer(suite, name="suite")

@@ -82,12 +82,15 @@ def run(
             place = clusters.local(workers)
         with stopping(_STOPPED), CountingBar(len(plan), "starting workers") as bar, place as client:
             state = sweeps.run(plan, shelf, client, _teller(bar))
-    table, damaged = sweeps.make_table(plan, shelf)
+    table, left_out = sweeps.make_table(plan, shelf)
     sweeps.write_table(journal.table, table)
     if out is not None:
         sweeps.write_table(out, table)
-    for key in damaged:
-        warn(f"the result {key} cannot be used: `coupling runs rm {key}`, and run the sweep again")
+    for key, why in left_out.items():
+        warn(
+            f"the result {key} cannot be used ({why}): `coupling runs rm {key}`, and run the sweep "
+            "again"
+        )
     failures = journal.failures()
     if as_json:
         print_json(_ended(plan, state, table, failures))
@@ -100,7 +103,7 @@ def run(
             f"{evicted} results went again, since the store may be no larger: raise "
             "COUPLING_STORE_BYTES, and run the sweep again"
         )
-    if lacking := state.failed + len(damaged) + evicted:
+    if lacking := state.failed + len(left_out) + evicted:
         raise ComputeError(
             f"{lacking} of {len(plan)} measurements are missing: "
             f"`coupling sweep status {file}` has the reasons, and running it again tries them again"

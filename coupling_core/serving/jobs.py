@@ -1,8 +1,9 @@
 """Jobs: measurements that run behind whoever asked, one at a time.
 
-Whoever asks for the same thing joins the same job. Owners take turns: a class is not kept waiting
-by one who queued a hundred jobs, and one owner's jobs stay in their order. A job stops at its next
-step once nobody waits for it any more, and what a stopped or failed job had finished is kept.
+Whoever asks for the same thing joins the same job. Addresses take turns, and so do the owners of
+one address: nobody is kept waiting by one who queued a hundred jobs, nor by one who opened a
+hundred tabs, and one owner's jobs stay in their order. A job stops at its next step once nobody
+waits for it any more, and what a stopped or failed job had finished is kept.
 """
 
 import logging
@@ -10,9 +11,11 @@ import math
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
+from hashlib import blake2b
+from secrets import token_bytes
 from typing import Literal
 
 from coupling_core.base.errors import Cancelled, CouplingError, InputError
@@ -31,9 +34,13 @@ KEPT = 32
 
 HOUR = 3600.0
 OWNERS = 1000
-"""How many owners' turns are remembered, the latest."""
+"""How many turns of owners and of addresses are remembered, the latest."""
+
+CLASS = 30
+"""As how many owners an address counts, where they have a limit: a class comes from one address."""
 
 _ACTIVE: tuple[State, ...] = ("queued", "running")
+ENDED = "whoever runs this app has ended this measurement"
 _DIED = (
     "the worker died while it measured this; the program's log has the details, and another worker "
     "has taken its place: try again"
@@ -52,11 +59,13 @@ class JobStatus:
         place: in the queue: 0 is running (or ended), 1 is next.
         progress: the last that was told of it; its partial result stays where the job was
             cancelled or failed, and goes where the store has all of it.
-        error: why it failed, in plain words.
+        error: why it failed, or who ended it, in plain words.
         seconds: running time so far, 0 while it is queued.
         owners: how many wait for it.
         stored: key under which the store has the answer, "" until it does; a larger result that
             was there before has a key of its own.
+        whose: of each address, or owner without one, that waits, a word that tells them apart and
+            nothing else of them.
     """
 
     key: str
@@ -68,11 +77,14 @@ class JobStatus:
     seconds: float = 0.0
     owners: int = 0
     stored: str = ""
+    whose: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Limits:
     """What is not taken on; None is no limit.
+
+    An address may have of each as much as `CLASS` owners, and of the queue at most half.
 
     Args:
         waiting: jobs in the queue.
@@ -93,7 +105,7 @@ class _Job:
     request: Request
     device: str | None = None
     keep: bool = True
-    owners: set[str] = field(default_factory=set)
+    owners: dict[str, str] = field(default_factory=dict)  # each with an address, or ""
     state: State = "queued"
     progress: Progress | None = None
     error: str = ""
@@ -129,13 +141,21 @@ class Jobs:
         self._lock = threading.Lock()
         self._running: _Job | None = None
         self._queue: list[_Job] = []  # in the order of coming
-        self._turns: dict[str, int] = {}  # when each owner last had a turn, the latest last
-        self._started: dict[str, deque[float]] = {}  # when each owner started jobs
+        self._ahead: list[_Job] | None = None  # in the order of their turns, once that is asked for
+        self._turns: dict[str, int] = {}  # of owners and of addresses, the latest last
+        self._started: dict[str, deque[float]] = {}  # when each of them started jobs
+        self._salt = token_bytes()
         self._jobs: dict[str, _Job] = {}  # the last job of each key, the oldest first
         self._worker: threading.Thread | None = None
 
     def submit(
-        self, asked: Resolved, owner: str, device: str | None = None, *, keep: bool = True
+        self,
+        asked: Resolved,
+        owner: str,
+        device: str | None = None,
+        *,
+        keep: bool = True,
+        address: str = "",
     ) -> JobStatus:
         """Ask for a result: join the job that is at it, or queue a new one.
 
@@ -146,6 +166,8 @@ class Jobs:
                 who comes later joins a job on any device.
             keep: whether weights that are fetched for it stay on this disk. Else they are deleted
                 once the queue comes to another model, or to its end.
+            address: where the owner comes from, which others may share; "" where owners are
+                persons, whom nothing else needs to tell apart.
 
         Returns:
             The job's status; done at once where the store has the answer.
@@ -160,10 +182,11 @@ class Jobs:
             job = self._active(key)
             if is_new := job is None:
                 if found is None:
-                    self._admit(owner)
+                    self._admit(owner, address)
                 job = self._add(_Job(key, asked.request, device, keep), found)
             job.keep |= keep
-            job.owners.add(owner)
+            job.owners[owner] = address
+            self._ahead = None
             status = self._status(job)
             if is_new and found is None:
                 _tell(status)
@@ -182,18 +205,35 @@ class Jobs:
             job = self._active(key)
             if job is None or owner not in job.owners:
                 return
-            job.owners.remove(owner)
-            if not job.owners and job.state == "queued":
-                self._queue.remove(job)
-                job.state = "cancelled"
-                _tell(self._status(job))
+            del job.owners[owner]
+            self._stop_unwanted(job)
+
+    def end(self, key: str) -> bool:
+        """End a job, whoever waits for it; whether there was one."""
+        with self._lock:
+            job = self._active(key)
+            if job is None:
+                return False
+            job.owners.clear()
+            job.error = ENDED
+            self._stop_unwanted(job)
+            # Said at once also of one that runs, to its next step: nobody may join it any more.
+            job.state, job.ended = "cancelled", time.monotonic()
+            return True
 
     def active(self) -> list[JobStatus]:
         """The running job, then the queued ones in their order."""
         with self._lock:
             self._tend()
-            order = self._order()
-            return [self._status(job, order) for job in (*self._under_way(), *order)]
+            return [self._status(job) for job in (*self._under_way(), *self._order())]
+
+    def _stop_unwanted(self, job: _Job) -> None:
+        """Take a job out of the queue that nobody waits for; one that runs finds out itself."""
+        self._ahead = None
+        if not job.owners and job.state == "queued":
+            self._queue.remove(job)
+            job.state = "cancelled"
+            _tell(self._status(job), job.error)
 
     def _under_way(self) -> list[_Job]:
         return [self._running] if self._running and self._running.state in _ACTIVE else []
@@ -233,56 +273,86 @@ class Jobs:
         except RuntimeError as error:  # no thread to be had: whoever asks next tries again
             _log.error("the worker cannot be started: %s", error)
 
-    def _admit(self, owner: str) -> None:
+    def _admit(self, owner: str, address: str) -> None:
         """Refuse a new job beyond the limits, or count it."""
-        limits, now = self._limits, time.monotonic()
-        if limits.waiting is not None and len(self._queue) >= limits.waiting:
+        waiting = self._limits.waiting
+        if waiting is not None and len(self._queue) >= waiting:
             raise InputError(
                 f"the queue is full: {len(self._queue)} jobs wait already; try again in a few "
                 "minutes, or look at what is stored"
             )
-        own = sum(owner in job.owners for job in (*self._under_way(), *self._queue))
-        if limits.per_owner is not None and own >= limits.per_owner:
+        theirs = sum(address in job.owners.values() for job in self._queue) if address else 0
+        if waiting is not None and theirs >= max(waiting // 2, 1):
             raise InputError(
-                f"{own} of your jobs are under way, and no more are taken on at a time: wait for "
+                f"{theirs} jobs from your network address wait already, and no more are taken on "
+                "at a time: try again in a few minutes, or look at what is stored"
+            )
+        now = time.monotonic()
+        for who, times in ((owner, 1), (address, CLASS)):
+            if who:
+                self._require_few(who, times)
+                self._require_pause(who, times, now)
+        if self._limits.per_hour is not None:
+            self._note_start((owner, address), now)
+
+    def _require_few(self, who: str, times: int) -> None:
+        """Refuse one more job of an owner, or of an address, that has so many times the limit."""
+        most = self._limits.per_owner
+        active = (*self._under_way(), *self._queue)
+        own = sum(who in (*job.owners, *job.owners.values()) for job in active)
+        if most is not None and own >= times * most:
+            whose = "of your jobs" if times == 1 else "jobs from your network address"
+            raise InputError(
+                f"{own} {whose} are under way, and no more are taken on at a time: wait for "
                 "one to end, or cancel one on the Runs page"
             )
-        if limits.per_hour is None:
+
+    def _require_pause(self, who: str, times: int, now: float) -> None:
+        """Refuse one more job of whoever has begun so many times the hour's limit."""
+        most, begun = self._limits.per_hour, self._started.get(who)
+        if most is None or not begun:
             return
-        started = self._started.setdefault(owner, deque())
-        while started and now - started[0] > HOUR:
-            started.popleft()
-        if len(started) >= limits.per_hour:
-            wait = math.ceil((HOUR - (now - started[0])) / 60)
+        while begun and now - begun[0] > HOUR:
+            begun.popleft()
+        if len(begun) >= times * most:
+            wait = math.ceil((HOUR - (now - begun[0])) / 60)
+            who = "you have" if times == 1 else "people at your network address have"
             raise InputError(
-                f"you have started {len(started)} jobs within the hour, and no more are taken on: "
+                f"{who} started {len(begun)} jobs within the hour, and no more are taken on: "
                 f"the next one in {wait} min"
             )
-        started.append(now)
-        for idle in [who for who, times in self._started.items() if now - times[-1] > HOUR]:
+
+    def _note_start(self, starting: tuple[str, str], now: float) -> None:
+        for who in filter(None, starting):
+            self._started.setdefault(who, deque()).append(now)
+        for idle in [who for who, begun in self._started.items() if now - begun[-1] > HOUR]:
             del self._started[idle]
 
     def _order(self) -> list[_Job]:
         """The queued jobs in the order in which they will run, if nothing changes."""
-        turns, left, order = dict(self._turns), list(self._queue), []
-        while left:
-            order.append(_take_next(turns, left))
-        return order
+        if self._ahead is None:
+            turns, left, self._ahead = dict(self._turns), list(self._queue), []
+            while left:
+                self._ahead.append(_take_next(turns, left))
+        return self._ahead
 
-    def _status(self, job: _Job, order: Sequence[_Job] | None = None) -> JobStatus:
-        order = self._order() if order is None and job.state == "queued" else order or ()
+    def _status(self, job: _Job) -> JobStatus:
         end = time.monotonic() if job.state == "running" else job.ended
         return JobStatus(
             key=job.key,
             request=job.request,
             state=job.state,
-            place=order.index(job) + 1 if job.state == "queued" else 0,
+            place=self._order().index(job) + 1 if job.state == "queued" else 0,
             progress=job.progress,
             error=job.error,
             seconds=end - job.started,
             owners=len(job.owners),
             stored=job.stored,
+            whose=tuple(sorted({self._word(at or who) for who, at in job.owners.items()})),
         )
+
+    def _word(self, who: str) -> str:
+        return blake2b(who.encode(), key=self._salt, digest_size=3).hexdigest()
 
     def _work(self) -> None:
         while job := self._next():
@@ -292,7 +362,7 @@ class Jobs:
                 report = partial(self._report, job)
                 result = measure(job.request, self._store, device=job.device, progress=report)
             except Cancelled:
-                self._end(job, "cancelled")
+                self._end(job, "cancelled", error=job.error, reason=job.error)
             except BaseException as error:  # whatever it is, the worker outlives its job
                 is_plain = isinstance(error, CouplingError)
                 reason = str(error) if is_plain else type(error).__name__
@@ -308,6 +378,7 @@ class Jobs:
     def _next(self) -> _Job | None:
         with self._lock:
             self._running = _take_next(self._turns, self._queue) if self._queue else None
+            self._ahead = None
             if self._running:
                 self._running.state = "running"
                 self._running.started = time.monotonic()
@@ -339,16 +410,21 @@ class Jobs:
 
 
 def _take_next(turns: dict[str, int], queue: list[_Job]) -> _Job:
-    """Take out the job whose turn it is, and note that its owners had their turn."""
-    job = min(queue, key=lambda job: min(turns.get(owner, 0) for owner in job.owners))
+    """Take out the job whose turn it is, and note that its owners and addresses had their turn."""
+    job = min(queue, key=lambda job: min(_turn(turns, *who) for who in job.owners.items()))
     queue.remove(job)
     latest = max(turns.values(), default=0)
-    for owner in job.owners:
-        turns.pop(owner, None)
-        turns[owner] = latest + 1
+    for who in filter(None, (*job.owners, *job.owners.values())):
+        turns.pop(who, None)
+        turns[who] = latest + 1
     while len(turns) > OWNERS:
         del turns[next(iter(turns))]
     return job
+
+
+def _turn(turns: dict[str, int], owner: str, address: str) -> tuple[int, int]:
+    """When an owner's address last had its turn, and when the owner had."""
+    return turns.get(address or owner, 0), turns.get(owner, 0)
 
 
 def _tell(status: JobStatus, reason: str = "") -> None:

@@ -142,6 +142,8 @@ def _costs(cost: Estimate) -> str:
 
 
 def _stopped(status: JobStatus) -> str:
+    if status.error:
+        return sentence(status.error)
     if is_active(status) and status.owners:
         return "You stopped waiting; someone else still waits for this measurement."
     if is_active(status) and loads(status):

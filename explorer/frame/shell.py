@@ -10,7 +10,8 @@ from coupling_core.base import logs
 from coupling_core.base.errors import InputError
 from explorer.frame.contents import LINKS, PAGES
 from explorer.frame.sidebar import sidebar
-from explorer.server import backend
+from explorer.server import backend, visitors
+from explorer.server.uploads import uploads
 from explorer.session import sign_in
 from explorer.session.plain_errors import plain_errors
 from explorer.session.plain_text import plain, sentence
@@ -54,6 +55,7 @@ def page(title: str) -> Iterator[State]:
     guard()
     _require_use()
     backend.look_again()
+    uploads.turn_to(visitors.session(), title)
     state = open_session(title, PAGES[title].state, LINKS)
     _navigation()
     sidebar(PAGES[title])

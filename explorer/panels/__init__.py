@@ -5,6 +5,7 @@ chart           one figure, drawn, described and taken home
 drawer          what opens for one pair of blocks
 strip           the line above the figures
 switches        the controls above the figures
+uploader        the control that asks for a file
 page            a page, as its frame and the other pages know it
 recipes         the same outside the app, as text to copy
 sweep_tables    the sweeps that have a table

@@ -38,6 +38,11 @@ def is_demo() -> bool:
     return settings().mode == "demo"
 
 
+def is_hosted() -> bool:
+    """Whether others use the app than whoever started it."""
+    return is_demo() or settings().sign_in is not None
+
+
 def may_change_store() -> bool:
     """Whether results may be added to the store, or deleted from it, by hand."""
     return not (is_demo() or settings().read_only)

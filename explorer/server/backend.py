@@ -1,8 +1,10 @@
 """The one store of this process, and what may be asked of it."""
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import Lock
 from typing import Any
 
 import streamlit as st
@@ -19,16 +21,17 @@ from coupling_core.sources.tokens import Tokens
 from coupling_core.store.disk import Entry, Store
 from coupling_core.store.request_key import make_key
 from explorer.server import admission
+from explorer.server.single import Single
 
 _OWN, _ADDED, _MODELS = "_own_results", "_added_results", "_models"
 """Where a session keeps the keys of what it asked for, the folder of what it added, and where the
 models of the page are, or why they are nowhere."""
 
 
-@st.cache_resource(show_spinner=False)
-def store() -> Store:
-    """The store that all sessions share."""
-    return Store()
+_looking = Lock()
+
+store = Single(Store)
+"""The store that all sessions share."""
 
 
 def own_suites() -> Mapping[str, Suite]:
@@ -164,7 +167,8 @@ def home(entry: Entry) -> Store:
 
 def entries() -> list[Entry]:
     """What is stored, read again whenever a result came or went."""
-    return _entries(stamp())
+    with _looking:  # one session looks, and the others that ask meanwhile have it from there
+        return _entries(store(), stamp())
 
 
 def listed(entries: Iterable[Entry]) -> list[Entry]:
@@ -182,9 +186,9 @@ def listed(entries: Iterable[Entry]) -> list[Entry]:
     return list(shown.values())
 
 
-@st.cache_resource(max_entries=1, show_spinner=False)
-def _entries(stamp: tuple[int, ...]) -> list[Entry]:
-    return store().entries()
+@lru_cache(maxsize=1)
+def _entries(shelf: Store, stamp: tuple[int, ...]) -> list[Entry]:
+    return shelf.entries()
 
 
 def stamp() -> tuple[int, ...]:

@@ -1,8 +1,12 @@
 """What begins and ends with the server, whoever visits it."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from typing import Any
+
+from streamlit import config
+from streamlit.runtime import get_instance
 
 from coupling_core.base import logs
 from coupling_core.base.errors import InputError
@@ -10,6 +14,9 @@ from coupling_core.base.records import Request
 from coupling_core.base.settings import settings
 from explorer.server.admission import is_demo
 from explorer.server.engine import worker
+from explorer.server.uploads import EVERY, uploads
+
+_MEGABYTE = 2**20
 
 
 @asynccontextmanager
@@ -18,8 +25,26 @@ async def begin(_: Any) -> AsyncIterator[None]:
     with suppress(InputError):  # every page tells of settings that cannot be used
         logs.set_up(whole_process=True)
         prepare()
+        bound_uploads()
+    sweeping = asyncio.create_task(_sweep())
     yield
+    sweeping.cancel()
     worker.close()
+
+
+def bound_uploads() -> None:
+    """Have Streamlit take files as large as ours may be: its own bound is on all that come.
+
+    Raises:
+        InputError: where the settings cannot be used.
+    """
+    config.set_option("server.maxUploadSize", -(-settings().upload_bytes // _MEGABYTE))
+
+
+async def _sweep() -> None:
+    while True:
+        await asyncio.sleep(EVERY)
+        uploads.sweep(get_instance().uploaded_file_mgr)  # type: ignore[arg-type]
 
 
 def prepare() -> None:

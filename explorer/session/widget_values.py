@@ -7,9 +7,7 @@ of any type for any widget, and Streamlit takes it as it comes.
 from contextlib import suppress
 from typing import Any
 
-import streamlit as st
 from streamlit.runtime.state.session_state import Serialized, Value, WStates
-from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from explorer.session.session import tell
 
@@ -42,12 +40,6 @@ def picked_row(widget: Any, count: int) -> int | None:
         case [int(row)] if type(row) is int and 0 <= row < count:
             return row
     return None
-
-
-def uploaded(key: str) -> UploadedFile | None:
-    """The file that an uploader has; None where it was taken back, or never came."""
-    file = st.session_state.get(key)
-    return file if isinstance(file, UploadedFile) else None
 
 
 def _checked(states: WStates, key: str) -> Any:

@@ -26,7 +26,8 @@ SECONDS = 60
 def fresh() -> None:
     """Forget the queue of the test before; its worker goes on, in this test's environment."""
     st.cache_resource.clear()
-    queue._made.cache_clear()
+    backend.store.forget()
+    queue.queue.forget()
     needs._probe.cache_clear()
     backend.look_again()
     if engine.worker.pid:

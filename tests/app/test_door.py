@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from coupling_core.base.settings import settings
 from explorer.frame.contents import PAGES
+from explorer.server import backend
 
 ROOT = Path(__file__).parents[2]
 FILES = ["app.py", *(str(path.relative_to(ROOT)) for path in sorted(ROOT.glob("pages/*.py")))]
@@ -36,7 +36,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     monkeypatch.chdir(ROOT)
     monkeypatch.setenv("COUPLING_SIGN_IN", "*@uni.example")
     settings.cache_clear()
-    st.cache_resource.clear()
+    backend.store.forget()
     yield monkeypatch
     settings.cache_clear()
 

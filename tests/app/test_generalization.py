@@ -24,6 +24,7 @@ from coupling_core.sources.catalogue import catalogue, read_catalogue
 from coupling_core.store.disk import Store
 from explorer.frame.contents import LINKS
 from explorer.panels.sweep_tables import tables
+from explorer.server import backend
 
 MODELS = [*zoo()[:6], *zoo()[12:]]
 TABLE = sweep_of(MODELS, prompts=5)
@@ -219,6 +220,7 @@ def test_of_two_tables_of_one_sweep_the_later_counts(
     monkeypatch.setattr("coupling_core.experiments.sweeps.journal.SWEEPS", shipped.root)
     monkeypatch.setattr("coupling_core.experiments.sweeps.journal.MEASURED", "sweeps")
     st.cache_resource.clear()
+    backend.store.forget()
     assert tables()["both"].folder == Journal.of(here, "both").folder
     os.utime(Journal.of(shipped, "both").table, (3, 3))
     assert tables()["both"].folder == Journal.of(shipped, "both").folder

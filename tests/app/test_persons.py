@@ -1,15 +1,16 @@
 """Sessions wait, and persons have limits: one who has signed in in two tabs is one person."""
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-import streamlit as st
 
 from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.base.records import Request
 from coupling_core.base.results import Progress
+from coupling_core.serving.desk import Desk
 from coupling_core.serving.jobs import Jobs, Limits
 from explorer.asking import queue as module
 from explorer.asking.queue import Queue
@@ -29,14 +30,14 @@ def go_on() -> threading.Event:
 @pytest.fixture
 def queue(go_on: threading.Event, tmp_path: Path) -> Iterator[Queue]:
     """One job a person, of which none ends by itself."""
-    st.cache_resource.clear()
+    backend.store.forget()
 
     def measure(request: Request, *_: object, progress: Callable[[Progress], None], **__: object):
         assert go_on.wait(30)
         progress(Progress("blocks", 1, 2))
         raise ComputeError("it went on")
 
-    yield Queue(Jobs(backend.store(), measure, Limits(per_owner=1)))
+    yield Queue(Jobs(backend.store(), measure, Limits(per_owner=1)), Desk(tmp_path))
     go_on.set()
     wait_for_the_worker()
 
@@ -97,6 +98,32 @@ def test_a_job_goes_on_while_another_person_waits(queue: Queue, be: Be) -> None:
     assert queue.join(FIRST).owners == 2
     queue.leave(key)
     assert queue.status(key).owners == 1
+
+
+def test_a_job_ends_when_the_last_tab_that_waits_is_closed(
+    queue: Queue, be: Be, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed: set[str] = set()
+    monkeypatch.setattr(module, "EVERY", 0.01)
+    for tab in ("ann 1", "ann 2", "bob 1"):
+        be(tab)
+        monkeypatch.setattr(module, "_is_open", lambda session: session not in closed)
+        key = queue.join(FIRST).key
+    closed.add("ann 1")
+    time.sleep(0.2)
+    assert queue.status(key).owners == 2, "another tab of hers waits"
+    closed.add("ann 2")
+    wait_until(lambda: queue.status(key).owners == 1)
+    closed.add("bob 1")
+    wait_until(lambda: queue.status(key).owners == 0)
+    assert not queue.waits(key)
+
+
+def wait_until(look: Callable[[], bool]) -> None:
+    end = time.monotonic() + 30
+    while not look():
+        assert time.monotonic() < end
+        time.sleep(0.01)
 
 
 def test_only_the_latest_jobs_sessions_are_remembered(

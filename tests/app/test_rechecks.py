@@ -6,19 +6,19 @@ from pathlib import Path
 
 import mortal
 import pytest
-import streamlit as st
 import tiny
 from streamlit.testing.v1 import AppTest
 
 from coupling_core import Request, Store, measure
 from explorer.pages.runs import rechecks
+from explorer.server import backend
 
 SECONDS = 60
 
 
 @pytest.fixture(autouse=True)
 def _none_before() -> Iterator[None]:
-    st.cache_resource.clear()  # the store of another test
+    backend.store.forget()  # the store of another test
     rechecks._runs.clear()
     yield
     for run in rechecks._runs.values():

@@ -25,6 +25,20 @@ def test_by_default_nothing_is_limited():
     assert not found.read_only
 
 
+def test_a_demo_is_limited_where_nothing_else_is_set(monkeypatch):
+    monkeypatch.setenv("COUPLING_MODE", "demo")
+    found = settings()
+    assert {name: getattr(found, name) for name in module.DEMO} == module.DEMO
+
+
+def test_what_is_set_counts_more_in_a_demo_too(tmp_path, monkeypatch):
+    (tmp_path / "coupling.toml").write_text('mode = "demo"\nqueue_length = 7\n')
+    monkeypatch.setenv("COUPLING_LONGEST_SECONDS", "9000")
+    found = settings()
+    assert (found.queue_length, found.longest_seconds) == (7, 9000)
+    assert found.jobs_per_session == module.DEMO["jobs_per_session"]
+
+
 def test_the_environment_counts_more_than_the_file(tmp_path, monkeypatch):
     (tmp_path / "coupling.toml").write_text('mode = "demo"\nlargest_k = 30\nmodels = ["a", "b"]\n')
     monkeypatch.setenv("COUPLING_LARGEST_K", "20")
@@ -50,6 +64,8 @@ def test_a_list_of_the_environment_is_separated_by_commas(monkeypatch):
         ("LARGEST_K", "0", r"largest_k = '0': input should be greater than or equal to 1"),
         ("LONGEST_PROMPT", "many", r"longest_prompt = 'many': .*valid integer"),
         ("READ_ONLY", "perhaps", r"read_only = 'perhaps'"),
+        ("TRUSTED_PROXIES", "::1,caddy", r"trusted_proxies.1 = 'caddy'"),
+        ("TRUSTED_PROXIES", "10.0.0.1/8", r"trusted_proxies.0 = '10.0.0.1/8': .*host bits set"),
         ("MEMORY_RESERVE", "-1", r"memory_reserve = '-1'"),
     ],
 )

@@ -202,6 +202,7 @@ PLAIN: dict[tuple[str, ...], dict[str, str]] = {
     ("models",): {},
     ("prompts",): {"source": "prompts.txt"},
     ("health",): {"--url": "http://127.0.0.1:1"},
+    ("jobs",): {},
     ("bench",): {"name": "nonsense"},
     ("runs", "ls"): {},
     ("runs", "show"): {"key": KEYS[0]},

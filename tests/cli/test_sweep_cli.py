@@ -176,7 +176,8 @@ def test_a_damaged_result_is_named_with_what_to_do(run, lay):
     os.truncate(store.root / shipped.name, 5000)
     status, out, err = run("sweep", "run", "few.toml")
     assert status == 1
-    assert f"the result {key} cannot be used: `coupling runs rm {key}`, and run the sweep" in err
+    assert f"the result {key} cannot be used (" in err
+    assert f"): `coupling runs rm {key}`, and run the sweep" in err
     assert "error: 1 of 8 measurements are missing" in err
     assert "table       14 rows in " in out
     assert run("runs", "rm", key)[0] == 0

@@ -97,8 +97,8 @@ def test_a_table_has_what_measuring_one_by_one_gives(client, plan, store, tmp_pa
     assert state.ended == "done"
     assert state.seconds > 0
     assert told[-1] == state
-    table, damaged = make_table(asked, store)
-    assert not damaged
+    table, left_out = make_table(asked, store)
+    assert not left_out
     assert len(table) == 16
     for item in asked.items():
         alone = measure(item.request, device="cpu")
@@ -279,8 +279,8 @@ def test_a_damaged_result_has_no_row_and_is_named(client, plan, store):
     content = bytearray(entry.path.read_bytes())
     content[-9] ^= 1
     entry.path.write_bytes(bytes(content))
-    table, damaged = make_table(asked, store)
-    assert damaged == [entry.key]
+    table, left_out = make_table(asked, store)
+    assert list(left_out) == [entry.key]
     assert entry.key not in set(table.key)
     assert len(table) == 2
 
@@ -293,9 +293,22 @@ def test_a_doubtful_result_has_no_row_and_is_named(client, plan, store):
     s[0, 1] *= 1e-7
     unaware = dict(found.provenance) | {"ways": {"one token over a cache": 4}}
     store.put(replace(found, singular_values=s, provenance=unaware))
-    table, damaged = make_table(asked, store)
-    assert damaged == [found.key]
+    table, left_out = make_table(asked, store)
+    assert list(left_out) == [found.key]
+    assert "too coarse" in left_out[found.key]
     assert found.key not in set(table.key)
+
+
+def test_a_result_without_the_score_s_floor_leaves_the_others_their_rows(client, plan, store):
+    asked = plan(definition="preprint", k=[5])
+    run(asked, store, client)
+    found = store.get(store.entries()[0].key)
+    without = {"chance": found.chance[:0], "chance_error": found.chance_error[:0]}
+    store.put(replace(found, sampled=(), **without))
+    table, left_out = make_table(asked, store)
+    assert list(left_out) == [found.key]
+    assert "no chance floor of 'preprint'" in left_out[found.key]
+    assert len(table) == len(asked) - 1
 
 
 def test_journals_are_found_and_damaged_notes_pass_for_none(client, plan, store):

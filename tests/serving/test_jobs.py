@@ -243,6 +243,74 @@ def test_who_asks_time_and_again_keeps_nobody_waiting(
     assert [r for r, _ in bench.calls] == [asked[i] for i in (0, 3, 1, 4, 2)]
 
 
+def test_the_owners_of_one_address_take_turns_as_one(
+    queue: Jobs, bench: Bench, request_: Request
+) -> None:
+    asked = others(request_, 7)
+    by = {0: "tab 0", 1: "tab 1", 2: "tab 2", 3: "tab 1", 4: "tab 3"}
+    for number, owner in by.items():
+        queue.submit(resolve(asked[number]), owner, address="192.0.2.1")
+    bench.start()
+    assert queue.submit(resolve(asked[5]), "ann", address="192.0.2.2").place == 1
+    assert queue.submit(resolve(asked[6]), "bob").place == 2  # who has signed in
+    expected = [0, 5, 6, 1, 2, 4, 3]  # and within the address, one of each tab before another
+    assert [s.request for s in queue.active()] == [asked[i] for i in expected]
+    whose = [s.whose for s in queue.active()]
+    assert len({*whose}) == 3
+    assert len({whose[i] for i in (0, 3, 4, 5, 6)}) == 1
+    assert "192.0.2" not in str(whose)
+    bench.finish()
+    assert [r for r, _ in bench.calls] == [asked[i] for i in expected]
+
+
+def test_an_address_has_half_of_the_queue(store: Store, bench: Bench, request_: Request) -> None:
+    queue, asked = limited(store, bench, waiting=4), others(request_, 5)
+    for number in range(3):
+        queue.submit(resolve(asked[number]), f"tab {number}", address="192.0.2.1")
+        if not number:
+            bench.start()
+    with pytest.raises(InputError, match="2 jobs from your network address wait already"):
+        queue.submit(resolve(asked[3]), "tab 3", address="192.0.2.1")
+    queue.submit(resolve(asked[3]), "ann", address="192.0.2.2")
+    bench.finish()
+
+
+@pytest.mark.parametrize(
+    ("limit", "words"),
+    [
+        ("per_owner", "2 jobs from your network address are under way"),
+        ("per_hour", "people at your network address have started 2 jobs within the hour"),
+    ],
+)
+def test_an_address_has_the_limits_of_a_class(
+    limit: str, words: str, store: Store, bench: Bench, request_: Request, monkeypatch: Any
+) -> None:
+    monkeypatch.setattr(jobs, "CLASS", 2)
+    queue, asked = limited(store, bench, **{limit: 1}), others(request_, 4)
+    for number in range(2):
+        queue.submit(resolve(asked[number]), f"tab {number}", address="192.0.2.1")
+    with pytest.raises(InputError, match=words):
+        queue.submit(resolve(asked[2]), "tab 2", address="192.0.2.1")
+    queue.submit(resolve(asked[3]), "ann", address="192.0.2.2")
+    bench.start()
+    bench.finish()
+
+
+def test_whoever_runs_the_app_ends_any_job(queue: Jobs, bench: Bench, request_: Request) -> None:
+    running, waiting = (queue.submit(resolve(r), "ann").key for r in others(request_, 2))
+    bench.start()
+    assert queue.end(running)
+    assert queue.end(waiting)
+    assert not queue.end(waiting)
+    assert queue.active() == []
+    again = queue.submit(resolve(others(request_, 1)[0]), "bob")
+    assert again.state == "queued", "nobody joins what is ended"
+    bench.release()
+    bench.start()
+    assert (queue.status(waiting).state, queue.status(waiting).error) == ("cancelled", jobs.ENDED)
+    bench.finish()
+
+
 def limited(store: Store, bench: Bench, **limits: int) -> Jobs:
     return Jobs(store, bench, Limits(**limits))
 

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
+from uuid import uuid4
 
 from streamlit.proto.Alert_pb2 import Alert
 from streamlit.proto.BackMsg_pb2 import BackMsg
@@ -36,10 +37,11 @@ class _Sent:
 
 
 @contextmanager
-def visiting(url: str) -> Iterator["Visitor"]:
-    """A session with the app at this address."""
+def visiting(url: str, **options: Any) -> Iterator["Visitor"]:
+    """A session with the app at this address; options are those of `websockets.connect`."""
     address = f"ws://{urlsplit(url).netloc}/_stcore/stream"
-    with connect(address, subprotocols=[Subprotocol("streamlit")], max_size=None) as socket:
+    streamlit = [Subprotocol("streamlit")]
+    with connect(address, subprotocols=streamlit, max_size=None, **options) as socket:
         yield Visitor(socket)
 
 
@@ -86,6 +88,22 @@ class Visitor:
             if time.monotonic() > deadline:
                 raise TimeoutError(f"not at rest after {patience} s: {self.texts()}")
             self._follow()
+
+    def say(self, message: BackMsg) -> None:
+        """Send any message, and wait for nothing."""
+        self._socket.send(message.SerializeToString())
+
+    def address_of_upload(self) -> str:
+        """Where this session may put a file: a path with the session's own name in it."""
+        asked = BackMsg()
+        asked.file_urls_request.request_id = asked_for = uuid4().hex
+        asked.file_urls_request.file_names.append("file")
+        self.say(asked)
+        while True:
+            message = ForwardMsg()
+            message.ParseFromString(self._socket.recv(timeout=PATIENCE, decode=False))
+            if message.file_urls_response.response_id == asked_for:
+                return message.file_urls_response.file_urls[0].upload_url
 
     def elements(self, kind: str) -> Iterator[Any]:
         """What of this kind is on the page, such as `plotly_chart`."""

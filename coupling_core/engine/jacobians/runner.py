@@ -190,7 +190,7 @@ def runner_of(
         return Runner(encoder, blocks, "input_ids", {}), ids
     with torch.no_grad():
         given = {"encoder_outputs": encoder(input_ids=ids)}
-    shifted = torch.cat([ids.new_tensor([[start_token(model)]]), ids[:, :-1]], 1)
+    shifted = torch.cat([ids.new_full((1, 1), start_token(model)), ids[:, :-1]], 1)
     return Runner(model, blocks, "decoder_input_ids", given), shifted
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import RLock
 
 import transformers
 from transformers import modeling_gguf_pytorch_utils as reader
@@ -24,6 +25,8 @@ _REASONS = {
     ),
 }
 
+_switches = RLock()
+
 
 @contextmanager
 def plain_errors(source: Source) -> Iterator[None]:
@@ -43,16 +46,22 @@ def plain_errors(source: Source) -> Iterator[None]:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Keep transformers' notices and progress bars off the terminal while loading."""
+    """Keep transformers' notices and progress bars off the terminal while a model is built.
+
+    In one thread at a time: these switches are the whole process's, and so are others that the
+    libraries set meanwhile. A model that is loaded while another is built without weights would get
+    none either.
+    """
     logging = transformers.utils.logging
-    level, bars, bar = logging.get_verbosity(), logging.is_progress_bar_enabled(), reader.tqdm
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
-    reader.tqdm = logging.tqdm  # its own bar does not know the switch
-    try:
-        yield
-    finally:
-        reader.tqdm = bar
-        logging.set_verbosity(level)
-        if bars:
-            logging.enable_progress_bar()
+    with _switches:
+        level, bars, bar = logging.get_verbosity(), logging.is_progress_bar_enabled(), reader.tqdm
+        logging.set_verbosity_error()
+        logging.disable_progress_bar()
+        reader.tqdm = logging.tqdm  # its own bar does not know the switch
+        try:
+            yield
+        finally:
+            reader.tqdm = bar
+            logging.set_verbosity(level)
+            if bars:
+                logging.enable_progress_bar()

@@ -31,6 +31,9 @@ def top_triplets(J: Float[Tensor, "d d"], k: int) -> tuple[Tensor, Tensor, Tenso
         None where the space grew to half of d, or to its last block, before they came.
     """
     d, width = len(J), k + SPARE
+    blocks = min(MOST, d // (2 * width) - 1)
+    if blocks < FIRST_LOOK:
+        return None
     generator = torch.Generator().manual_seed(0)  # of the CPU, so that every device starts alike
 
     def noise() -> Tensor:
@@ -39,9 +42,7 @@ def top_triplets(J: Float[Tensor, "d d"], k: int) -> tuple[Tensor, Tensor, Tenso
     Q = _orthonormal(noise())
     basis, images = Q, J @ Q
     image = images
-    for count in range(1, MOST + 1):
-        if 2 * width * (count + 1) > d:
-            return None
+    for count in range(1, blocks + 1):
         # Where the rank is used up nothing new comes, and any direction is as good.
         Q = J.T @ image
         Q += 10 * torch.finfo(Q.dtype).eps * Q.norm() / d**0.5 * noise()

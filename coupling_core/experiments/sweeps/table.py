@@ -34,7 +34,7 @@ _DIGITS = "%.6g"
 Row = dict[str, object]
 
 
-def make_table(plan: Plan, store: Store) -> tuple[pd.DataFrame, list[str]]:
+def make_table(plan: Plan, store: Store) -> tuple[pd.DataFrame, dict[str, str]]:
     """Read what is stored of a sweep.
 
     Args:
@@ -42,10 +42,10 @@ def make_table(plan: Plan, store: Store) -> tuple[pd.DataFrame, list[str]]:
         store: where its results are.
 
     Returns:
-        the table, and the keys of results that are damaged, or doubtful, and so have no row.
+        the table, and why a result has no row, by its key.
     """
     rows: list[Row] = []
-    damaged: list[str] = []
+    left_out: dict[str, str] = {}
     models = published()
     known = [_of_weights(each, models.get(each.request.model)) for each in plan.weights]
     for item, key in zip(plan.items(), plan.stored(store), strict=True):
@@ -53,14 +53,13 @@ def make_table(plan: Plan, store: Store) -> tuple[pd.DataFrame, list[str]]:
             continue
         try:
             result = store.get(key)
-        except (InputError, ComputeError):  # evicted since, or damaged
-            result = None
-        if result is None or result.is_doubtful:
-            damaged.append(key)
-            continue
-        shared = known[item.weights] | _of_item(plan, item, result)
-        rows += [shared | numbers for numbers in _numbers(result, plan.sweep)]
-    return pd.DataFrame(rows, columns=list(COLUMNS)), damaged
+            if result.is_doubtful:
+                raise ComputeError("float32 was too coarse for some of its numbers")
+            shared = known[item.weights] | _of_item(plan, item, result)
+            rows += [shared | numbers for numbers in _numbers(result, plan.sweep)]
+        except (InputError, ComputeError) as error:  # evicted since, damaged, or without this floor
+            left_out[key] = str(error)
+    return pd.DataFrame(rows, columns=list(COLUMNS)), left_out
 
 
 def write_table(path: Path, table: pd.DataFrame) -> None:

@@ -7,22 +7,20 @@ from coupling_core.base.settings import settings
 from coupling_core.base.units import size
 from coupling_core.store.archive import SUFFIX
 from coupling_core.store.packs import Packed, take_in
+from explorer.panels.uploader import taken, uploader
 from explorer.server import admission, backend
 from explorer.session.plain_text import plain, sentence
-from explorer.session.widget_values import uploaded
 
 _FILE, _SAID = "file@runs", "_said_of_file"
-_MEGABYTE = 2**20
 
 
 def upload() -> None:
     """Draw the control, and what became of the last file."""
     for_all = admission.may_change_store()
-    st.file_uploader(
+    uploader(
         "Add the file of a result" + ", or of several" * for_all,
-        type=[SUFFIX, ".zip"] if for_all else [SUFFIX],
-        key=_FILE,
-        max_upload_size=-(-settings().upload_bytes // _MEGABYTE),
+        _FILE,
+        [SUFFIX, ".zip"] if for_all else [SUFFIX],
         on_change=_take_in,
         help="As the button Download"
         + (
@@ -40,7 +38,7 @@ def upload() -> None:
 
 def _take_in() -> None:
     """Put what came into its store; for the callback of the control."""
-    file = uploaded(_FILE)
+    file = taken(_FILE)
     if file is None:
         return
     good, bad = st.session_state[_SAID] = ([], [])

@@ -22,10 +22,10 @@ from explorer.panels.chart import draw, made
 from explorer.panels.drawer import selected
 from explorer.panels.page import Page
 from explorer.panels.switches import SCORE, switch, switches
+from explorer.panels.uploader import taken, uploader
 from explorer.session.plain_errors import plain_errors
 from explorer.session.plain_text import plain, rounded
 from explorer.session.session import bound, change
-from explorer.session.widget_values import uploaded
 
 OWN = "own"
 """The name of a picture that this session brought; no link carries it."""
@@ -109,10 +109,10 @@ def _controls(state: VisionState, name: str) -> None:
         format_func=lambda n: "Your own" if n == OWN else n.replace("/", " "),
     )
     with st.popover("Your own picture", icon=":material/upload:", type="tertiary"):
-        st.file_uploader(
+        uploader(
             "An image file",
-            type=[ending.removeprefix(".") for ending in IMAGES],
-            key="file@vision",
+            "file@vision",
+            IMAGES,
             on_change=_take_in,
             help="Models of Fashion-MNIST know white clothes on black ground, in grey.",
         )
@@ -129,7 +129,7 @@ def _controls(state: VisionState, name: str) -> None:
 
 def _take_in() -> None:
     """Take in a picture; for the callback of the control."""
-    file = uploaded("file@vision")
+    file = taken("file@vision")
     if file is None:
         return
     try:

@@ -1,5 +1,6 @@
 """Models that stay in memory between measurements, and when they go."""
 
+import threading
 import time
 import weakref
 from dataclasses import replace
@@ -11,7 +12,15 @@ import torch
 
 from coupling_core import Request, measure
 from coupling_core.engine.jacobians import decode
-from coupling_core.engine.loading import forget, give_way, keeping, load, loading, within_reach
+from coupling_core.engine.loading import (
+    forget,
+    give_way,
+    keeping,
+    load,
+    loading,
+    skeleton,
+    within_reach,
+)
 from coupling_core.engine.loading.keeping import Kept
 from coupling_core.measuring.memory import fit
 from coupling_core.measuring.probe import probe
@@ -52,6 +61,29 @@ def test_a_model_is_loaded_once_for_all_who_ask(folders):
     again = load(resolve(request(f"{folders[0]}/", untrained=None)), "cpu")
     assert again.model is first.model
     assert first.seconds > 0 == again.seconds
+
+
+def test_a_model_is_loaded_while_others_are_built_without_weights(folders):
+    asked, stop, errors = resolve(request(folders[0])), threading.Event(), []
+
+    def build():
+        while not stop.is_set():
+            try:
+                skeleton(asked.files)
+            except Exception as error:
+                errors.append(error)
+
+    thread = threading.Thread(target=build)
+    thread.start()
+    try:
+        for _ in range(8):
+            forget()
+            loaded = load(asked, "cpu")
+            assert not any(weight.is_meta for weight in loaded.model.parameters())
+    finally:
+        stop.set()
+        thread.join()
+    assert not errors
 
 
 @pytest.fixture

@@ -1,0 +1,132 @@
+"""What passes the layer round Streamlit's server, and what there is one of in a process."""
+
+import asyncio
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+import streamlit as st
+from streamlit.proto.BackMsg_pb2 import BackMsg
+
+from coupling_core.base.settings import settings
+from explorer.asking.queue import queue
+from explorer.server import backend
+from explorer.server.door import READERS, Door
+from explorer.server.single import Single
+
+HOSTED = [{"COUPLING_MODE": "demo"}, {"COUPLING_SIGN_IN": "*@uni.example"}]
+DEVELOPERS = ("clear_cache", "load_git_info", "set_run_on_save", "debug_shutdown_runtime")
+
+
+@pytest.fixture
+def be(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    def be(environment: dict[str, str]) -> None:
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+        settings.cache_clear()
+
+    settings.cache_clear()
+    yield be
+    settings.cache_clear()
+
+
+def message(name: str) -> bytes:
+    sent = BackMsg()
+    if sent.DESCRIPTOR.fields_by_name[name].message_type:
+        getattr(sent, name).SetInParent()
+    else:
+        setattr(sent, name, True)
+    return sent.SerializeToString()
+
+
+def passed(*frames: bytes) -> list[bytes]:
+    """What of these the app within receives."""
+    came = iter(frames)
+    found: list[bytes] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        while (one := await receive())["type"] == "websocket.receive":
+            found.append(one["bytes"])
+
+    async def receive() -> dict[str, Any]:
+        data = next(came, None)
+        if data is None:
+            return {"type": "websocket.disconnect"}
+        return {"type": "websocket.receive", "bytes": data}
+
+    asyncio.run(Door(app)({"type": "websocket", "headers": [], "client": None}, receive, None))
+    return found
+
+
+@pytest.mark.parametrize("environment", HOSTED)
+def test_where_the_app_is_hosted_readers_messages_pass_alone(
+    environment: dict[str, str], be: Any
+) -> None:
+    be(environment)
+    readers = [message(name) for name in READERS]
+    developers = [message(name) for name in DEVELOPERS]
+    assert passed(*developers, *readers, *developers, b"\xff\xff") == [*readers, b"\xff\xff"]
+
+
+def test_on_a_server_of_ones_own_all_messages_pass(be: Any) -> None:
+    frames = [message(name) for name in (*READERS, *DEVELOPERS)]
+    assert passed(*frames) == frames
+
+
+@pytest.mark.parametrize(
+    ("peer", "told", "expected"),
+    [
+        ("10.1.2.3", "192.0.2.1", "192.0.2.1"),
+        ("10.1.2.3", "192.0.2.66, 192.0.2.1", "192.0.2.1"),  # the first is the client's own word
+        ("10.1.2.3", "192.0.2.1, 10.9.9.9", "192.0.2.1"),
+        ("127.0.0.1", "192.0.2.1", "127.0.0.1"),
+        ("203.0.113.5", "192.0.2.1", "203.0.113.5"),
+    ],
+)
+def test_a_proxy_that_is_named_tells_the_address(
+    peer: str, told: str, expected: str, be: Any
+) -> None:
+    be({"COUPLING_TRUSTED_PROXIES": "10.0.0.0/8"})
+    seen: list[str] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        seen.append(scope["client"][0])
+
+    headers = [(b"x-forwarded-for", told.encode())]
+    scope = {"type": "http", "method": "GET", "path": "/", "headers": headers, "client": (peer, 1)}
+    asyncio.run(Door(app)(scope, None, None))
+    assert seen == [expected]
+
+
+def test_settings_that_cannot_be_used_let_nothing_more_pass(be: Any) -> None:
+    be({"COUPLING_MODE": "public"})
+    assert passed(message("clear_cache"), message("rerun_script")) == [message("rerun_script")]
+
+
+def test_what_there_is_one_of_outlives_caches_that_are_emptied(be: Any) -> None:
+    store, jobs = backend.store(), queue()
+    st.cache_resource.clear()
+    st.cache_data.clear()
+    assert backend.store() is store
+    assert queue() is jobs
+
+
+def test_it_is_made_once_whoever_asks_at_the_same_time() -> None:
+    def make() -> object:
+        time.sleep(0.05)
+        return object()
+
+    one, barrier = Single(make), threading.Barrier(8)
+
+    def ask(_: int) -> object:
+        barrier.wait(10)
+        return one()
+
+    with ThreadPoolExecutor(8) as pool:
+        assert len({*pool.map(ask, range(8))}) == 1
+    before = one()
+    one.forget()
+    assert one() is not before

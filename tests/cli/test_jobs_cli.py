@@ -1,0 +1,63 @@
+"""`coupling jobs`: what running apps measure, and an end to it."""
+
+import json
+import threading
+import time
+
+import pytest
+
+from coupling_core.base.records import Request
+from coupling_core.base.results import Progress
+from coupling_core.serving.desk import Desk
+from coupling_core.serving.jobs import JobStatus
+
+RUNNING = JobStatus(
+    "abc-1", Request("A secret"), "running", seconds=75.0, progress=Progress("blocks", 3, 30),
+    whose=("f00d",),
+)  # fmt: skip
+WAITING = JobStatus("abd-2", Request("-", model="m", revision="main"), "queued", place=1)
+
+
+@pytest.fixture
+def app(tmp_path):
+    """A running app with two jobs."""
+    found = Desk(tmp_path / "store")
+    found.show([RUNNING, WAITING])
+    return found
+
+
+def test_jobs_are_listed(run, tmp_path, app):
+    status, out, _ = run("jobs", "--store", tmp_path / "store")
+    assert status == 0
+    first, second = (line.split("  ") for line in out.splitlines()[-2:])
+    assert {"abc-1", "running", "75 s", "blocks 3/30", "f00d"} <= {*map(str.strip, first)}
+    assert {"abd-2", "queued, 1", "m@main"} <= {*map(str.strip, second)}
+    assert "secret" not in out
+    _, out, _ = run("jobs", "--json", "--store", tmp_path / "store")
+    assert [job["key"] for job in json.loads(out)] == ["abc-1", "abd-2"]
+
+
+def test_where_nothing_runs_that_is_said(run, tmp_path):
+    assert run("jobs", "--store", tmp_path / "store")[:2] == (0, "nothing is measured\n")
+
+
+@pytest.mark.parametrize(
+    ("key", "words"),
+    [("zz", "'zz' is no job under way"), ("ab", "'ab' begins 2 keys"), ("../x", "is no job")],
+)
+def test_a_job_to_end_is_named_by_its_first_letters(key, words, run, tmp_path, app):
+    status, _, err = run("jobs", "--end", key, "--store", tmp_path / "store")
+    assert status == 2
+    assert words in err
+
+
+def test_a_job_is_ended(run, tmp_path, app):
+    def serve():
+        while not app.asked():
+            time.sleep(0.01)
+        app.show([WAITING])
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    assert run("jobs", "--end", "abc", "--store", tmp_path / "store")[:2] == (0, "abc-1  ended\n")
+    thread.join(10)
