@@ -14,7 +14,8 @@ ENV HOME=/home/explorer \
     COUPLING_HOME=/home/explorer/cache \
     COUPLING_STORE=/home/explorer/store \
     FORWARDED_ALLOW_IPS="" \
-    STREAMLIT_CLIENT_SHOW_ERROR_DETAILS=none
+    STREAMLIT_CLIENT_SHOW_ERROR_DETAILS=none \
+    STREAMLIT_LOGGER_HIDE_WELCOME_MESSAGE=true
 
 # torch without CUDA is a fifth of the size; with a GPU give an empty one, for torch from PyPI.
 ARG TORCH_INDEX=https://download.pytorch.org/whl/cpu

@@ -4,6 +4,7 @@ from starlette.middleware import Middleware
 from streamlit import App
 
 from explorer.server.door import Door
+from explorer.server.headers import Headers
 from explorer.server.serving import begin
 
-app = App("app.py", lifespan=begin, middleware=[Middleware(Door)])
+app = App("app.py", lifespan=begin, middleware=[Middleware(Headers), Middleware(Door)])

@@ -28,6 +28,7 @@ SCRIPTS = (
     "fresh",
     "training",
     "load",
+    "crowd",
     "sweeps",
     "paths",
     "vision",

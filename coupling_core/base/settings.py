@@ -35,6 +35,12 @@ def _split(value: Any) -> Any:
     return [part.strip() for part in value.split(",") if part.strip()]
 
 
+def _site(value: str) -> str:
+    if not re.fullmatch(r"https?://(\*\.)?[a-z0-9.-]+(:\d{1,5})?", value):
+        raise ValueError("it is no site, such as https://huggingface.co")
+    return value
+
+
 def _allowed(value: str) -> str:
     if not re.fullmatch(r"\*|(\*|[^@*\s]+)@[^@*\s]+", value):
         raise ValueError("it is no address, and neither *@domain nor *")
@@ -49,6 +55,7 @@ def _network(value: str) -> str:
 Limit = Annotated[int, Field(ge=1)]
 Network = Annotated[str, AfterValidator(_network)]
 Allowed = Annotated[str, AfterValidator(_allowed)]
+Site = Annotated[str, AfterValidator(_site)]
 
 
 DEMO = {
@@ -90,6 +97,11 @@ class Settings(BaseSettings):
         default=None,
         description="who may use the app, and must sign in for it, separated by commas: addresses, "
         "`*@domain` for all of a domain, or `*` for whoever can sign in",
+    )
+    framed_by: Annotated[tuple[Site, ...] | None, NoDecode, BeforeValidator(_split)] = Field(
+        default=None,
+        description="sites that may show the app in a frame of theirs, separated by commas, such "
+        "as `https://huggingface.co`",
     )
     longest_prompt: Limit | None = Field(default=None, description="tokens")
     largest_k: Limit | None = Field(default=None, description="singular triplets")

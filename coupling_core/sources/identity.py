@@ -18,7 +18,7 @@ from coupling_core.sources import hub
 from coupling_core.sources.file_hashes import file_digest, folder_digest, is_sealed, reading
 from coupling_core.sources.identity_form import FORM, is_corrected, lacked
 
-_HUB_ID = re.compile(r"\w[\w.-]*/\w[\w.-]*")
+_HUB_ID = re.compile(r"\w[\w.-]{0,95}/\w[\w.-]{0,95}")
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ import re
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
+from weakref import finalize
 
 import numpy as np
 from safetensors import SafetensorError
@@ -30,6 +31,8 @@ _BLANK = "0" * 64
 # Unescaped quotes, so these never match inside the JSON header, which is a string of the metadata.
 _HEADER_SEAL = re.compile(rb'"header_sha256":"([0-9a-f]{64})"')
 _ARRAYS_SEAL = re.compile(rb'"arrays_sha256":"([0-9a-f]{64})"')
+_seals: dict[int, str] = {}
+"""Of the results in memory that were read from files, by their identity; no field of theirs."""
 _UNREADABLE = (
     *(AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError),
     SafetensorError,
@@ -137,7 +140,14 @@ def decode(data: bytes) -> Result:
         raise InputError(f"is no result that this version can read: {error}") from error
     if result.key != str(make_key(result.request, result.identity)):
         raise InputError(f"is no sound result: its key {result.key} is not that of its request")
+    _seals[id(result)] = _seal(data[:end], _HEADER_SEAL)
+    finalize(result, _seals.pop, id(result)).atexit = False
     return result
+
+
+def seal(result: Result) -> str:
+    """The hash of all that a result's file says; "" where it was not read from one."""
+    return _seals.get(id(result), "")
 
 
 def _header_end(first: bytes, size: int) -> int:

@@ -40,7 +40,8 @@ def _row(status: JobStatus) -> None:
     with right:
         st.button(
             "Cancel",
-            key=f"cancel@runs@{status.key}",
+            # Not the job's key, which could be compared with that of a prompt that was guessed.
+            key=f"cancel@runs@{hash(status.key)}",
             disabled=not queue().waits(status.key),
             help="Only those who wait for a measurement can stop it.",
             on_click=stop,

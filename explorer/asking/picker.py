@@ -57,6 +57,8 @@ def _digest() -> str | None:
     """What names the chosen model, where that is known without asking the hub."""
     if chosen := ALIASES.get(current().model):
         return chosen.sha256
+    if not is_hub_id(current().model):
+        return None
     return hub.cache.refs(current().model).get(current().revision or "main")
 
 
@@ -164,6 +166,11 @@ def _has_two_stacks() -> bool:
     return False
 
 
+def _take_device(names: Sequence[str]) -> None:
+    if (name := st.session_state.get(_DEVICE)) in names:
+        choose_device(name)
+
+
 def _device() -> None:
     with st.spinner("Looking for devices…"):
         names = needs.devices()
@@ -175,6 +182,6 @@ def _device() -> None:
         "Device",
         names,
         key=_DEVICE,
-        on_change=lambda: choose_device(st.session_state[_DEVICE]),
+        on_change=lambda: _take_device(names),
         help="Where the next measurement computes; results of all devices are stored alike.",
     )

@@ -33,7 +33,8 @@ def watch(key: str, draw_partial: Callable[[Result], None]) -> None:
             st.rerun()
         done, text = where(status)
         st.progress(done, text)
-        st.button("Cancel", on_click=stop, args=(key,), icon=":material/stop:", key=f"cancel@{key}")
+        name = f"cancel@{hash(key)}"  # which others' widgets have too
+        st.button("Cancel", on_click=stop, args=(key,), icon=":material/stop:", key=name)
         if status.owners > 1:
             st.caption(f"{status.owners} sessions wait for this; it is computed once.")
         if status.progress and status.progress.partial:

@@ -17,6 +17,7 @@ from explorer.session.plain_errors import plain_errors
 from explorer.session.plain_text import plain, sentence
 from explorer.session.session import address, open_session, problems, settle
 from explorer.session.state import State
+from explorer.session.widget_values import guard
 
 NAME = "Coupling Explorer"
 ICON = Path(__file__).with_name("icon.png")
@@ -51,6 +52,7 @@ def page(title: str) -> Iterator[State]:
         initial_sidebar_state=SIDEBAR_WIDTH,
     )
     st.html(_STYLE)
+    guard()
     _require_use()
     backend.look_again()
     uploads.turn_to(visitors.session(), title)
@@ -67,7 +69,7 @@ def page(title: str) -> Iterator[State]:
 def _require_use() -> None:
     """End a page here whose visitor may not use the app, or whose app cannot be used as it is."""
     try:
-        logs.set_up()
+        logs.set_up(whole_process=True)
         sign_in.require()
         backend.store()
     except InputError as error:

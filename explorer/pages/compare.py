@@ -1,10 +1,11 @@
 """The Compare page: two stored results, three maps, and one pair of blocks of both."""
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated
 
+import plotly.graph_objects as go
 import streamlit as st
 
 from coupling_core import figures
@@ -16,7 +17,7 @@ from coupling_core.base.records import Request, View
 from coupling_core.experiments.gallery import UNTRAINED_SEED, requests
 from coupling_core.store.disk import Entry
 from coupling_core.store.request_key import parse_key
-from explorer.panels.chart import Shown, draw, third
+from explorer.panels.chart import Shown, draw, made, third
 from explorer.panels.drawer import selection
 from explorer.panels.page import Page
 from explorer.panels.recipes import Recipes, call, command, raw, viewed
@@ -27,6 +28,7 @@ from explorer.session.link import expect
 from explorer.session.plain_text import plain, rounded, weights_form
 from explorer.session.session import bound, change
 from explorer.session.state import State
+from explorer.session.widget_values import picked_row
 
 PROMPT_SHOWN = 48
 """Letters of a prompt in the list of results."""
@@ -234,8 +236,9 @@ def _biggest(found: Comparison) -> None:
     key = f"biggest@{found.left.key}-{found.right.key}-{found.view}-{found.corrected}"
 
     def take() -> None:
-        if rows := st.session_state[key].selection.rows:
-            block, basis = table.loc[rows[0], ["block", "basis"]]
+        row = picked_row(st.session_state.get(key), len(table))
+        if row is not None:
+            block, basis = table.loc[row, ["block", "basis"]]
             change(block=int(block), basis=int(basis))
 
     st.dataframe(
@@ -268,22 +271,30 @@ def _nearest(wanted: int, blocks: Sequence[int]) -> int:
 
 
 def _maps(found: Comparison, pair: tuple[int, int]) -> None:
+    view = found.view
     shown = {
-        "A": (figures.compared_map(found, "A", selected=pair), Shown(found.left, found.view)),
-        "B": (figures.compared_map(found, "B", selected=pair), Shown(found.right, found.view)),
-        "A - B": (figures.difference(found, selected=pair), Shown(found.left, found.view)),
+        "A": (_map(found, figures.compared_map, "A", selected=pair), Shown(found.left, view)),
+        "B": (_map(found, figures.compared_map, "B", selected=pair), Shown(found.right, view)),
+        "A - B": (_map(found, figures.difference, selected=pair), Shown(found.left, view)),
     }
     columns = st.columns(3, gap="medium")
     for column, (title, (figure, of)) in zip(columns, shown.items(), strict=True):
         with column:
             st.subheader(title, anchor=False)
             draw(
-                third(figure),
+                figure,
                 f"map-{title.replace(' ', '')}",
                 of,
                 lambda: figures.differences_table(found),
                 picks=("block", "basis"),
             )
+
+
+def _map(
+    found: Comparison, build: Callable[..., go.Figure], *args: object, **options: object
+) -> go.Figure:
+    of = (found.left, found.right, found.view, found.corrected)
+    return made(build, found, *args, finish=third, of=of, **options)
 
 
 def _pair(found: Comparison, state: State, pair: tuple[int, int]) -> None:
@@ -300,9 +311,11 @@ def _pair(found: Comparison, state: State, pair: tuple[int, int]) -> None:
         view = replace(found.view, blocks=None)
         with column:
             st.subheader(side, anchor=False)
-            figure = figures.matrix(result, *numbers, view, magnitude=not state.signed)
+            figure = made(
+                figures.matrix, result, *numbers, view, finish=third, magnitude=not state.signed
+            )
             draw(
-                third(figure),
+                figure,
                 f"matrix-{side}",
                 Shown(result, view),
                 lambda result=result, numbers=numbers: figures.matrix_table(
@@ -312,7 +325,7 @@ def _pair(found: Comparison, state: State, pair: tuple[int, int]) -> None:
     with columns[2]:
         st.subheader("Singular values", anchor=False)
         draw(
-            third(figures.spectra(found, *pair)),
+            _map(found, figures.spectra, *pair),
             "spectra",
             Shown(found.left, found.view),
             lambda: figures.pair_spectra_table(found, *pair),

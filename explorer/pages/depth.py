@@ -3,12 +3,13 @@
 from dataclasses import dataclass, replace
 from typing import Annotated
 
+import plotly.graph_objects as go
 import streamlit as st
 
 from coupling_core import figures
 from coupling_core.base.records import Request, View, parse_blocks
 from coupling_core.base.results import DepthResult
-from explorer.panels.chart import Shown, draw, draw_partial
+from explorer.panels.chart import Shown, draw, draw_partial, made
 from explorer.panels.drawer import drawer, selected, selection
 from explorer.panels.page import Page
 from explorer.panels.recipes import Recipes, measuring, program, raw, viewed
@@ -118,9 +119,16 @@ def _mosaic(result: DepthResult, state: DepthState) -> None:
     if stride > 1:
         st.caption(f"More than {MAX_MOSAIC} blocks: one in {stride} is drawn.")
     view = replace(state.view(), blocks=blocks)
-    figure = figures.mosaic(result, view, magnitude=not state.signed, auto_range=state.auto_range)
+    figure = made(
+        figures.mosaic,
+        result,
+        view,
+        finish=_tall,
+        magnitude=not state.signed,
+        auto_range=state.auto_range,
+    )
     draw(
-        figure.update_layout(height=MAP),
+        figure,
         "mosaic",
         Shown(result, view),
         lambda: figures.scores_table(result, view),
@@ -128,15 +136,21 @@ def _mosaic(result: DepthResult, state: DepthState) -> None:
     )
 
 
+def _tall(figure: go.Figure) -> go.Figure:
+    return figure.update_layout(height=MAP)
+
+
 def _scores(shown: Shown, state: State, pair: tuple[int, int]) -> None:
-    figure = figures.scores(
+    figure = made(
+        figures.scores,
         *shown,
+        finish=_tall,
         corrected=not state.raw,
         auto_range=state.auto_range,
         selected=pair,
     )
     draw(
-        figure.update_layout(height=MAP),
+        figure,
         "scores",
         shown,
         lambda: figures.scores_table(*shown),

@@ -11,7 +11,7 @@ from coupling_core.analysis.scores import Scores, score_pairs
 from coupling_core.base.records import NodeColor, Request, View
 from coupling_core.base.results import DepthResult, Result
 from explorer.pages import depth
-from explorer.panels.chart import Shown, draw, draw_partial
+from explorer.panels.chart import Shown, draw, draw_partial, made
 from explorer.panels.drawer import selected, selection
 from explorer.panels.page import Page
 from explorer.panels.recipes import Recipes, measuring, program, raw, viewed
@@ -83,7 +83,7 @@ def show(answered: Result, state: GraphState) -> None:
     with right:  # first, for it is light: a click is answered before the graph is drawn anew
         _pair(result, state, pair)
         draw(
-            figures.locality(*shown, corrected=not state.raw),
+            made(figures.locality, *shown, corrected=not state.raw),
             "locality",
             shown,
             lambda: figures.locality_table(*shown, corrected=not state.raw),
@@ -127,7 +127,7 @@ def _options(state: GraphState) -> dict[str, object]:
 
 def _graph(shown: Shown, state: GraphState, pair: tuple[int, int]) -> None:
     weighed = {"corrected": not state.raw, "threshold": state.threshold}
-    figure = figures.graph(*shown, **_options(state), selected=pair)
+    figure = made(figures.graph, *shown, **_options(state), selected=pair)
     st.markdown(figure.layout.meta["summary"])
     draw(
         figure,

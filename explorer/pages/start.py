@@ -10,7 +10,7 @@ from coupling_core.experiments.gallery import EXAMPLES, UNTRAINED_SEED
 from explorer.asking.compute import tell_gone
 from explorer.pages import depth
 from explorer.pages.training import page as training
-from explorer.panels.chart import Shown, draw, third
+from explorer.panels.chart import Shown, draw, made, third
 from explorer.panels.drawer import selected, selection
 from explorer.panels.page import Page
 from explorer.panels.strip import strip
@@ -91,14 +91,16 @@ def _panels(
     with left:
         which = "trained" if mapped is trained else "untrained"
         st.subheader(f"Score of every pair, {which}", anchor=False)
-        figure = figures.scores(
+        figure = made(
+            figures.scores,
             *shown,
+            finish=third,
             corrected=not state.raw,
             auto_range=state.auto_range,
             selected=(block, basis),
         )
         draw(
-            third(figure),
+            figure,
             "scores",
             shown,
             lambda: figures.scores_table(*shown),
@@ -119,9 +121,9 @@ def _matrix(which: str, result: DepthResult | None, state: State, pair: tuple[in
         st.info(f"The {which} model is not measured for this prompt yet.")
         return
     view = state.view(result.n_blocks)
-    figure = figures.matrix(result, *pair, view, magnitude=not state.signed)
+    figure = made(figures.matrix, result, *pair, view, finish=third, magnitude=not state.signed)
     draw(
-        third(figure),
+        figure,
         f"matrix-{which}",
         Shown(result, view),
         lambda: figures.matrix_table(result, *pair, view),

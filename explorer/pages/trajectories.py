@@ -19,7 +19,7 @@ from coupling_core.figures.path_words import by_depth_caption
 from coupling_core.figures.per_token import PathNumber
 from coupling_core.figures.style import reink
 from explorer.asking.compute import answer
-from explorer.panels.chart import Shown, draw, draw_partial
+from explorer.panels.chart import Shown, draw, draw_partial, made
 from explorer.panels.page import Page
 from explorer.panels.recipes import Options, Recipes, measuring, program
 from explorer.panels.strip import strip
@@ -128,7 +128,8 @@ def show(result: TrajectoryResult, state: PathsState) -> None:
 def partial_paths(result: TrajectoryResult, state: State) -> None:
     """The paths, which are known before the errors of their linearisation are."""
     token = resolve_token(state.token, len(result.tokens))
-    draw_partial(_inked(figures.paths(result, state.path_view(), token=token)))
+    figure, ink = figures.paths(result, state.path_view(), token=token), _ink()
+    draw_partial(ink(figure) if ink else figure)
 
 
 def twin_of(request: Request) -> Request:
@@ -158,14 +159,16 @@ def _paths(drawn: Drawn, dimensions: int) -> None:
     for column, result, place in _columns(drawn):
         with column:
             st.subheader(result.model_name, anchor=False)
-            figure = figures.paths(
+            figure = made(
+                figures.paths,
                 result,
                 drawn.view,
+                finish=_ink(),
                 token=drawn.token,
                 dimensions=3 if dimensions == 3 else 2,
             )
             draw(
-                _inked(figure),
+                figure,
                 f"paths{place}",
                 Shown(result, drawn.view),
                 partial(figures.paths_table, result, drawn.view),
@@ -212,7 +215,7 @@ def _group(numbers: tuple[PathNumber, ...], curves: tuple[CurveName, ...]) -> _D
 
 def _per_token(drawn: Drawn, name: PathNumber) -> None:
     draw(
-        _inked(figures.per_token(drawn.result, name, token=drawn.token, twin=drawn.twin)),
+        _of_drawn(figures.per_token, drawn, name),
         name,
         Shown(drawn.result, drawn.view),
         partial(figures.per_token_table, drawn.result),
@@ -225,7 +228,7 @@ def _by_depth(drawn: Drawn, name: CurveName) -> None:
         st.info(by_depth_caption(drawn.result, name))
         return
     draw(
-        _inked(figures.by_depth(drawn.result, name, token=drawn.token, twin=drawn.twin)),
+        _of_drawn(figures.by_depth, drawn, name),
         name,
         Shown(drawn.result, drawn.view),
         partial(figures.by_depth_table, drawn.result, name),
@@ -237,7 +240,7 @@ def _linearised(drawn: Drawn, state: State) -> None:
         with column:
             st.subheader(result.model_name, anchor=False)
             draw(
-                figures.linearised(result, token=drawn.token),
+                made(figures.linearised, result, token=drawn.token),
                 f"linearised{place}",
                 Shown(result, drawn.view),
                 partial(figures.linearised_table, result, drawn.token),
@@ -258,7 +261,7 @@ def _singular_values(drawn: Drawn, state: State) -> None:
         for column, inverse in zip(st.columns(2, gap="large"), (False, True), strict=True):
             with column:
                 draw(
-                    figures.scaling(result, inverse=inverse),
+                    made(figures.scaling, result, inverse=inverse),
                     f"{'inverse-' * inverse}singular-values{place}",
                     Shown(result, state.view()),
                     partial(figures.scaling_table, result),
@@ -276,6 +279,14 @@ _GROUPS: dict[Along, tuple[str, _Draw]] = {
 """Name in the state: words, and what draws it."""
 
 
-def _inked(figure: go.Figure) -> go.Figure:
-    """On a dark page, what is in ink is white."""
-    return reink(figure, "white") if st.context.theme.type == "dark" else figure
+def _of_drawn(build: Callable[..., go.Figure], drawn: Drawn, name: str) -> go.Figure:
+    return made(build, drawn.result, name, finish=_ink(), token=drawn.token, twin=drawn.twin)
+
+
+def _ink() -> Callable[[go.Figure], go.Figure] | None:
+    """What makes white what is in ink, on a dark page."""
+    return _whitened if st.context.theme.type == "dark" else None
+
+
+def _whitened(figure: go.Figure) -> go.Figure:
+    return reink(figure, "white")

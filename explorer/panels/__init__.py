@@ -1,5 +1,6 @@
 """What several pages are made of.
 
+kept            what is made of stored results, made once
 chart           one figure, drawn, described and taken home
 drawer          what opens for one pair of blocks
 strip           the line above the figures

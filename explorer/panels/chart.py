@@ -1,9 +1,8 @@
 """One figure on a page: drawn, described, and taken home as a file or a table."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
@@ -12,8 +11,10 @@ from coupling_core.analysis.exports import to_csv
 from coupling_core.base.records import AnyView
 from coupling_core.base.results import Result
 from coupling_core.figures import render
+from explorer.panels.kept import kept
 from explorer.session.plain_text import plain
 from explorer.session.session import change
+from explorer.session.widget_values import picked
 
 IMAGE_FORMAT = "_image_format"
 """Where the session keeps the format of the camera button: "svg" or "png"."""
@@ -31,6 +32,45 @@ class Shown(NamedTuple):
 
     result: Result
     view: AnyView
+
+
+def made(
+    build: Callable[..., go.Figure],
+    *args: Any,
+    finish: Callable[[go.Figure], go.Figure] | None = None,
+    of: object = None,
+    **options: Any,
+) -> go.Figure:
+    """A figure, made once for the same results and settings.
+
+    Args:
+        build: of `coupling_core.figures`.
+        *args: its arguments.
+        finish: fits it to its place on the page; a function of a module, so that it stays the same.
+        of: as of `kept`.
+        **options: its further arguments.
+    """
+    return kept(_made, build, finish, *args, of=of, **options)
+
+
+def _made(
+    build: Callable[..., go.Figure],
+    finish: Callable[[go.Figure], go.Figure] | None,
+    *args: Any,
+    **options: Any,
+) -> go.Figure:
+    figure = build(*args, **options)
+    return _still(finish(figure) if finish else figure)
+
+
+def _still(figure: go.Figure) -> go.Figure:
+    """As all figures of the app are; one that is kept is so already, and not touched again."""
+    if figure.layout.dragmode is not False:
+        # Dragging would zoom by accident, and on a small screen keep the page from scrolling.
+        figure.update_layout(dragmode=False)
+        # A square map in a narrow column keeps next to its colour bar.
+        figure.update_yaxes(constraintoward="top")
+    return figure
 
 
 def draw(
@@ -51,12 +91,8 @@ def draw(
         picks: fields of the state that a click selects: each point's custom data has a number, or
             a text, for each, such as (l, l').
     """
-    # Dragging would zoom by accident, and on a small screen keep the page from scrolling.
-    figure.update_layout(dragmode=False)
-    # A square map in a narrow column keeps next to its colour bar.
-    figure.update_yaxes(constraintoward="top")
     st.plotly_chart(
-        figure,
+        _still(figure),
         key=name,
         config=_config(name),
         alt=figure.layout.meta["alt"],
@@ -89,15 +125,12 @@ def draw_partial(figure: go.Figure, without: str = "") -> None:
 
 def _pick(name: str, fields: tuple[str, ...]) -> None:
     """Take what was clicked; a second click on one point comes as an empty selection."""
-    points = st.session_state[name].selection.points
-    if points:
-        found = points[0]["customdata"]  # a typed array comes back as a mapping by position
-        numbers = found.values() if isinstance(found, dict) else np.atleast_1d(found)
-        change(**{field: _plain(value) for field, value in zip(fields, numbers, strict=True)})
-
-
-def _plain(value: object) -> int | str:
-    return str(value) if isinstance(value, str) else int(value)
+    match picked(st.session_state.get(name), "points"):
+        case [{"customdata": found}, *_]:
+            # A typed array comes back as a mapping by position.
+            values = list(found.values()) if isinstance(found, dict) else found
+            values = values if isinstance(values, list) else [values]
+            change(**dict(zip(fields, values, strict=False)))
 
 
 def _files(figure: go.Figure, name: str, shown: Shown | None, table: pd.DataFrame) -> None:

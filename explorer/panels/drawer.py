@@ -5,7 +5,7 @@ import streamlit as st
 from coupling_core import figures
 from coupling_core.base.records import Certificate
 from coupling_core.base.results import DepthResult
-from explorer.panels.chart import Shown, draw
+from explorer.panels.chart import Shown, draw, made
 from explorer.session.session import bound
 from explorer.session.state import State
 
@@ -69,7 +69,7 @@ def drawer(shown: Shown, state: State, block: int, basis: int) -> None:
     left, right = st.columns(2, gap="large")
     with left:
         draw(
-            figures.matrix(*pair, magnitude=not state.signed),
+            made(figures.matrix, *pair, magnitude=not state.signed),
             "matrix",
             shown,
             lambda: figures.matrix_table(*pair),
@@ -77,7 +77,7 @@ def drawer(shown: Shown, state: State, block: int, basis: int) -> None:
         _certificates(result.certificates, block, basis)
     with right:
         draw(
-            figures.spectrum(result, view, selected=(block, basis)),
+            made(figures.spectrum, result, view, selected=(block, basis)),
             "singular-values",
             shown,
             lambda: figures.spectrum_table(result, view),
@@ -85,13 +85,13 @@ def drawer(shown: Shown, state: State, block: int, basis: int) -> None:
     left, right = st.columns(2, gap="large")
     with left:
         draw(
-            figures.score_by_k(*pair, corrected=not state.raw),
+            made(figures.score_by_k, *pair, corrected=not state.raw),
             "score-by-k",
             shown,
             lambda: figures.score_by_k_table(*pair),
         )
     with right:
-        draw(figures.angles(*pair), "angles", shown, lambda: figures.angles_table(*pair))
+        draw(made(figures.angles, *pair), "angles", shown, lambda: figures.angles_table(*pair))
 
 
 def _certificates(certificates: tuple[Certificate, ...], block: int, basis: int) -> None:

@@ -38,7 +38,7 @@ def uploader(
 
 def taken(key: str) -> UploadedFile | None:
     """The file that has come, which the server keeps no longer; None where it was taken back."""
-    file = st.session_state[key]
+    file = st.session_state.get(key)
     if not isinstance(file, UploadedFile):
         return None
     if context := get_script_run_ctx():

@@ -23,7 +23,7 @@ _MEGABYTE = 2**20
 async def begin(_: Any) -> AsyncIterator[None]:
     """Have the worker ready for the first visitor, with the model that the pages open on."""
     with suppress(InputError):  # every page tells of settings that cannot be used
-        logs.set_up()
+        logs.set_up(whole_process=True)
         prepare()
         bound_uploads()
     sweeping = asyncio.create_task(_sweep())

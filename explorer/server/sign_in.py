@@ -1,6 +1,7 @@
 """Who may use the app where people sign in, and what Streamlit needs to know of their provider."""
 
 import json
+import re
 import tomllib
 import urllib.request
 from collections.abc import Collection, Iterator, Mapping
@@ -17,6 +18,11 @@ ANYONE = "*"
 
 SECRET_LENGTH = 32
 """Characters of `cookie_secret` at least: who guesses it can forge anybody's cookie."""
+
+_ATOM = r"[\w!#$%&'*+/=?^`{|}~-]+"
+_ADDRESS = re.compile(rf"{_ATOM}(\.{_ATOM})*@[a-z0-9.-]+", re.ASCII | re.IGNORECASE)
+"""An address as people have them (RFC 5322's dot-atom): no quotes, comments, spaces or breaks,
+which programs read in different ways, and no letters of other alphabets, which look alike."""
 
 SECONDS = 5
 _FILES = (Path("~/.streamlit/secrets.toml"), Path(".streamlit/secrets.toml"))
@@ -103,11 +109,8 @@ def provider_problem(url: str) -> str:
 
 
 def admits(allowed: Collection[str], address: str) -> bool:
-    """Whether an address is among those allowed, by itself or by its domain."""
-    _, at, domain = address.rpartition("@")
-    return not {_folded(address), _folded(f"*{at}{domain}")}.isdisjoint(map(_folded, allowed))
-
-
-def _folded(address: str) -> bytes:
-    """Without the case of its letters; of bytes, since other alphabets fold into Latin letters."""
-    return address.encode().lower()
+    """Whether the whole of an address is among those allowed, by itself or by its domain."""
+    if not _ADDRESS.fullmatch(address):
+        return False
+    _, domain = address.lower().split("@")
+    return not {address.lower(), f"*@{domain}"}.isdisjoint(map(str.lower, allowed))

@@ -3,6 +3,7 @@
 state           what a reader has chosen that several pages share
 link            the form of all states in a link
 session         what was chosen, kept across pages and bound to widgets
+widget_values   what a client says that widgets hold, checked
 sign_in         the one door of the app
 choice          a list whose last entry lets the reader type
 chips           a prompt as its tokens

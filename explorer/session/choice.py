@@ -28,6 +28,8 @@ def choice(
     show(key, shown)
 
     def take() -> None:
+        if key not in st.session_state:  # a client may speak of what is no longer drawn
+            return
         chosen = st.session_state[key]
         st.session_state[flag] = chosen == own
         change(**({} if chosen == own else {field: chosen}))

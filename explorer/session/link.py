@@ -8,10 +8,17 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Annotated, Any, NamedTuple, get_type_hints
 
-from pydantic import AfterValidator, BeforeValidator, TypeAdapter, ValidationError
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    TypeAdapter,
+    ValidationError,
+    ValidationInfo,
+)
 
 from coupling_core.base.errors import InputError
 
+_TYPED = {"typed": True}
 _EXPECTED = {"int": "an integer is expected", "float": "a number is expected"}
 
 
@@ -31,13 +38,21 @@ def expect(test: Callable[[Any], object], what: str) -> AfterValidator:
     return AfterValidator(check)
 
 
-def _flag(text: str) -> bool:
+def _flag(text: str | bool) -> bool:
+    if isinstance(text, bool):
+        return text
     if text not in ("0", "1"):
         raise InputError("one of 0, 1 is expected")
     return text == "1"
 
 
-Text = Annotated[str, expect(str.strip, "a text")]
+def _filled(text: str, asked: ValidationInfo) -> str:
+    if not text.strip() and not asked.context:  # of what is typed, the page says what it lacks
+        raise InputError("a text is expected")
+    return text
+
+
+Text = Annotated[str, AfterValidator(_filled)]
 Flag = Annotated[bool, BeforeValidator(_flag)]
 Natural = Annotated[int, expect(lambda number: number >= 0, "an integer of at least 0")]
 Count = Annotated[int, expect(lambda number: number >= 1, "an integer of at least 1")]
@@ -122,6 +137,28 @@ class Links:
             except (InputError, ValidationError) as error:
                 became = _text(default) or "empty"
                 problems.append(f"{name}={text!r} became {became}: {_why(error)}")
+        return found, tuple(problems)
+
+    def check(self, chosen: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
+        """Values that fields are to have; what no link could say is left out and told of.
+
+        Args:
+            chosen: the values, by the fields' names.
+
+        Returns:
+            those that can be taken, and what could not.
+        """
+        found, problems = {}, []
+        for name, (field, default, reads, _) in self.fields.items():
+            if field not in chosen:
+                continue
+            value = chosen[field]
+            try:
+                found[field] = (
+                    value if value == default else reads.validate_python(value, context=_TYPED)
+                )
+            except (InputError, ValidationError) as error:
+                problems.append(f"{name}={_text(value)!r} was not taken: {_why(error)}")
         return found, tuple(problems)
 
     def write(self, chosen: Mapping[str, Any]) -> dict[str, str]:

@@ -4,12 +4,21 @@ import re
 
 from coupling_core.base.records import Request
 
-_MARKS = re.compile(r"([\\`*_\[\]<>$~])")
+_MARKS = re.compile(r"([\\`*_\[\]<>$~&#|])")
+_READ_IN_TEXT = re.compile(
+    r":(?=[a-z]|[\w+-]+:)"  # emoji, icons, colours
+    r"|https?:(?!//huggingface\.co/)|www(?=\.)",  # links, but to where models are asked for
+    re.IGNORECASE,
+)
+"""What Streamlit looks for once Markdown's own marks are gone: no backslash keeps it from that."""
+_JOINER = "\u2060"
+"""Is not seen, and joins what is on both sides."""
 
 
 def plain(text: str) -> str:
-    """A text as Markdown that shows every character of it."""
-    return _MARKS.sub(r"\\\1", text)
+    """A text as Markdown that shows every character of it, in one line."""
+    marked = _MARKS.sub(r"\\\1", " ".join(text.splitlines()))
+    return _READ_IN_TEXT.sub(rf"\g<0>{_JOINER}", marked)
 
 
 def sentence(error: Exception | str) -> str:

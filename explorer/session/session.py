@@ -72,8 +72,14 @@ def keep_link() -> None:
 
 
 def problems() -> tuple[str, ...]:
-    """What in the link could not be read; told once."""
+    """What of a link or of a widget could not be taken; told once."""
     return st.session_state.pop(_PROBLEMS, ())
+
+
+def tell(*problems: str) -> None:
+    """Have the page tell, when it is drawn next, what could not be taken."""
+    memory = st.session_state
+    memory[_PROBLEMS] = tuple(dict.fromkeys((*memory.get(_PROBLEMS, ()), *problems)))
 
 
 def current(of: type[S] = State) -> S:
@@ -90,9 +96,11 @@ def change(**fields: Any) -> None:
     """Change what is chosen; for the callbacks of widgets.
 
     A token's number means nothing in another prompt, nor a revision or a stack in another model;
-    and an untrained twin has no quantised form.
+    and an untrained twin has no quantised form. What no link could say is not taken: a client may
+    send any value for a widget.
     """
     memory = st.session_state
+    fields, wrong = memory[_LINKS].check(fields)
     if fields.get("prompt", value("prompt")) != value("prompt"):
         every = memory[_LINKS].fields.values()
         fields = {one.field: one.default for one in every if one.parameter.of_prompt} | fields
@@ -103,8 +111,7 @@ def change(**fields: Any) -> None:
     if fields.get("untrained") is not None:
         fields = {"quantize": None} | fields
     memory[_CHOSEN], told = _offered(memory[_CHOSEN] | fields)
-    if told:  # a widget sent what it does not offer
-        memory[_PROBLEMS] = told
+    tell(*wrong, *told)
     memory[_ACTED] = True
 
 
@@ -209,7 +216,8 @@ def show(key: str, value: Any) -> None:
 
 
 def _take(key: str, field: str, read: Callable[[Any], Any]) -> None:
-    change(**{field: read(st.session_state[key])})
+    if key in st.session_state:  # a client may speak of what is no longer drawn
+        change(**{field: read(st.session_state[key])})
 
 
 def _query() -> dict[str, str]:

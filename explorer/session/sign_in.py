@@ -1,5 +1,6 @@
 """The one door of the app: where people sign in, no page shows anything before they have."""
 
+import time
 from collections.abc import Collection
 from hashlib import sha256
 from typing import Any
@@ -10,6 +11,9 @@ from coupling_core.base.errors import InputError
 from coupling_core.base.settings import settings
 from explorer.server.sign_in import ANYONE, admits, problem, provider_problem
 from explorer.session.plain_text import plain, sentence
+
+LASTS = 30 * 86_400
+"""Seconds from a sign-in after which another is asked for, also of a tab that stayed open."""
 
 # A provider sends everybody back to the Start page: the tab remembers which link was opened.
 _REMEMBER_LINK = "<script>sessionStorage.setItem('coupling-link', location.href)</script>"
@@ -32,7 +36,7 @@ def require() -> None:
     auth = _auth()
     if wrong := problem(auth):
         raise InputError(wrong)
-    if st.user.get("is_logged_in") is not True:
+    if st.user.get("is_logged_in") is not True or _is_over():
         _offer_sign_in(auth["server_metadata_url"])
         st.stop()
     if refusal := _refusal(allowed):
@@ -54,9 +58,17 @@ def offer_sign_out() -> None:
     if settings().sign_in is None:
         return
     who = st.user.get("email") or st.user.get("name") or ""
-    if st.button(plain(f"Sign out {who}"), type="tertiary"):
-        st.logout()
-        st.stop()
+    with st.popover(plain(f"Sign out {who}"), type="tertiary"):
+        st.caption("Here, in all tabs, and where the provider of the sign-in does that too.")
+        if st.button("Sign out"):
+            st.logout()
+            st.stop()
+
+
+def _is_over() -> bool:
+    """Whether they signed in too long ago, by what their provider says of the time."""
+    signed_in = st.user.get("iat")
+    return isinstance(signed_in, int | float) and time.time() - signed_in > LASTS
 
 
 def _auth() -> Any:

@@ -16,7 +16,10 @@ ROOT = Path(__file__).parents[2]
 ALLOWED = ("*@uni.example", "kim@else.example")
 
 
-@pytest.mark.parametrize("address", ["ann@uni.example", "Ann@UNI.example", "KIM@else.example"])
+@pytest.mark.parametrize(
+    "address",
+    ["ann@uni.example", "Ann@UNI.example", "KIM@else.example", "o'ann+a_b.c-d%e=f@uni.example"],
+)
 def test_who_is_on_the_list_comes_in(address):
     assert admits(ALLOWED, address)
 
@@ -35,6 +38,39 @@ def test_who_is_on_the_list_comes_in(address):
         "kim@else.example ",
         "\u212aim@else.example",  # the sign of the kelvin, whose small letter is k
         "ann@\uff55ni.example",  # a full-width u
+        "\u0430nn@uni.example",  # a Cyrillic a
+        "ann@uni.example\u200b",
+        "ann\u202e@uni.example",
+        "x@evil.example\n@uni.example",
+        "x@evil.example @uni.example",
+        "x@evil.example@uni.example",
+        "x@evil.example,ann@uni.example",
+        "x@evil.example;ann@uni.example",
+        '"x@evil.example"@uni.example',
+        '"ann"@uni.example',
+        "x@evil.example(@uni.example",
+        "ann(x)@uni.example",
+        "Ann <ann@uni.example>",
+        "<ann@uni.example>",
+        "ann@uni.example\n",
+        "\nann@uni.example",
+        " ann@uni.example",
+        "ann @uni.example",
+        "ann@ uni.example",
+        "ann\0@uni.example",
+        "ann\t@uni.example",
+        "ann%40evil.example\r@uni.example",
+        "@uni.example",
+        "@@uni.example",
+        ".ann@uni.example",
+        "ann.@uni.example",
+        "a..nn@uni.example",
+        "ann@uni.example.",
+        "ann@.uni.example",
+        "ann@[uni.example]",
+        "ann:x@uni.example",
+        "ann\\@uni.example",
+        "mailto:ann@uni.example",
     ],
 )
 def test_who_is_not_on_it_does_not(address):

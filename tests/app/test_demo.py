@@ -309,6 +309,8 @@ def test_the_jobs_of_others_show_no_prompt_and_cannot_be_stopped(
     app = open_page("Runs")
     assert "somebody else's prompt" in sent(app)
     assert SECRET not in sent(app)
+    (job,) = queue().active()
+    assert job.key.partition("-")[0] not in sent(app)
     (cancel,) = [button for button in app.button if button.label == "Cancel"]
     assert cancel.disabled
     app.run()

@@ -1,6 +1,7 @@
 """Every page behind the one door, without a browser."""
 
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -72,8 +73,9 @@ def test_before_signing_in_there_is_a_button_and_nothing_else(file: str) -> None
 def test_after_signing_in_there_is_the_page_and_a_way_out() -> None:
     app = opened("app.py", ANN)
     assert app.title
-    (button,) = [button for button in app.sidebar.button if button.label.startswith("Sign out")]
-    assert button.label == "Sign out ann@uni.example"
+    (asking,) = [one for one in app.sidebar.get("popover") if "Sign out" in one.proto.popover.label]
+    assert asking.proto.popover.label == "Sign out ann@uni.example"
+    (button,) = asking.button
     left = button.click().run()
     assert not left.title
     assert not left.exception
@@ -95,8 +97,16 @@ def test_after_signing_in_there_is_the_page_and_a_way_out() -> None:
 def test_who_is_not_meant_is_told_and_shown_nothing(change: dict[str, Any], told: str) -> None:
     app = opened("app.py", ANN | change)
     assert told in app.error[0].value
-    assert shown(app) == ["error", "button"]
-    assert app.button[0].label.startswith("Sign out")
+    assert shown(app) == ["error", "popover", "caption", "button"]
+    assert app.button[0].label == "Sign out"
+
+
+@pytest.mark.usefixtures("asked")
+@pytest.mark.parametrize(("days", "door"), [(29, False), (30.01, True)])
+def test_a_sign_in_lasts_for_thirty_days_though_a_tab_stays_open(days: float, door: bool) -> None:
+    app = opened("app.py", ANN | {"iat": int(time.time() - days * 86_400)})
+    assert (shown(app) == ["button"]) is door
+    assert bool(app.title) is not door
 
 
 def test_whoever_can_sign_in_may_use_it_where_it_says_so(asked: pytest.MonkeyPatch) -> None:

@@ -26,7 +26,7 @@ from explorer.pages import depth
 from explorer.pages.runs.page import table
 from explorer.server.estimate import Estimate, estimate
 from explorer.session.chips import MOST, _positions
-from explorer.session.plain_text import sentence
+from explorer.session.plain_text import plain, sentence
 from explorer.session.state import State
 
 STATE = State(
@@ -170,3 +170,10 @@ def test_units(shown: str, expected: str) -> None:
 
 def test_a_text_of_others_is_no_markdown() -> None:
     assert sentence("no *such* file_name $x$ [a](b)") == (r"No \*such\* file\_name \$x\$ \[a\](b).")
+    assert plain("a\n# b &lt; | c") == r"a \# b \&lt; \| c"
+    for text in (":material/home:", ":red[x]", ":+1:", "https://evil.example", "www.evil.example"):
+        seen = plain(text).replace("\\", "")
+        assert seen != text
+        assert seen.replace("\u2060", "") == text
+    for text in ("prompt: a text", "at 15:31", "https://huggingface.co/owner/name"):
+        assert plain(text) == text

@@ -154,6 +154,54 @@ def test_what_others_say_is_a_line_too(life):
     assert "something is old" in by["py.warnings"]["message"]
 
 
+SERVER = """
+import logging, os, subprocess, sys
+from streamlit import config, error_util, logger
+from coupling_core.base import logs
+
+config.get_option("logger.enableRich")  # a server has read its settings by then
+before = logger.get_logger("before")
+logging.getLogger("silent").propagate = False
+logs.set_up(whole_process=True)
+before.error("of a library")
+logging.getLogger("silent").info("of no interest")
+logging.getLogger("silent").warning("as a last resort")
+logger.get_logger("late").warning("of a logger made later")
+logs.set_up(whole_process=True)
+logger.get_logger("late").warning("and of one that is known")
+try:
+    raise ValueError(f"nothing to be done about {sys.argv[1]}")
+except ValueError as error:
+    error_util._log_uncaught_app_exception(error)
+print("on stdout")
+os.write(2, b"terminate called without an active exception\\n\\n{\\xff}\\n")
+subprocess.run([sys.executable, "-c", "import os; os.write(2, b'of a worker\\\\n')"])
+sys.exit("at the end")
+"""
+
+
+def test_a_server_writes_nothing_but_objects_and_a_page_that_raises_one():
+    ran = subprocess.run(
+        [sys.executable, "-c", SERVER, SECRET],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        env=os.environ | {"COUPLING_LOG": "json"},
+    )
+    lines = lines_of(ran.stderr)
+    assert ran.stdout == ""
+    assert SECRET not in ran.stderr
+    ends = (
+        "of a library", "as a last resort", "of a logger made later", "and of one that is known",
+        "Uncaught app execution", "on stdout", "terminate called without an active exception",
+        "{\\xff}", "of a worker", "at the end",
+    )  # fmt: skip
+    assert len(lines) == len(ends)
+    assert all(line["message"].endswith(end) for line, end in zip(lines, ends, strict=True))
+    (raised,) = [line for line in lines if line["message"] == "Uncaught app execution"]
+    assert (raised["level"], raised["error"]) == ("error", "ValueError")
+
+
 def test_the_command_line_says_what_is_wrong_as_a_line(tmp_path):
     run = [sys.executable, "-m", "coupling_core", "runs", "show", "nothing"]
     told = {}

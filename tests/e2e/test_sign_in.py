@@ -74,6 +74,14 @@ def sign_in(page: Page, name: str) -> None:
     page.get_by_role("button", name=name, exact=True).click()
 
 
+def sign_out(page: Page) -> None:
+    """Be asked, and mean it, here and at the provider."""
+    page.get_by_role("button", name="Sign out").click()
+    expect(page.get_by_test_id("stMain")).not_to_have_text("Sign in")
+    page.get_by_role("button", name="Sign out", exact=True).click()
+    page.get_by_role("button", name="End session").click()
+
+
 @pytest.fixture(scope="module")
 def tab(browser: Browser) -> Iterator[Page]:
     """A tab of somebody who goes from page to page without signing in."""
@@ -95,10 +103,34 @@ def test_a_link_leads_through_the_door_and_out_again(visit: Visit, app: App) -> 
     expect(page).to_have_url(f"{app.url}/Runs?k=20")
     expect(page.get_by_role("heading", name="Runs")).to_be_visible()
     expect(page.get_by_text("Ann@uni.example")).to_be_visible()
-    page.get_by_role("button", name="Sign out").click()
-    page.get_by_role("button", name="End session").click()
+    sign_out(page)
     expect_the_door(page)
     page.goto(f"{app.url}/Runs?k=20")
+    expect_the_door(page)
+
+
+@pytest.mark.usefixtures("provider")
+def test_a_callback_opens_the_door_once_and_for_nobody_else(visit: Visit, app: App) -> None:
+    page, came_by = visit(), []
+    page.on("request", lambda request: came_by.append(request.url))
+    sign_in(page, "ann")
+    expect(page.get_by_text("Ann@uni.example")).to_be_visible()
+    (callback,) = [url for url in came_by if "/oauth2callback?" in url]
+    other = visit("/Runs")
+    other.goto(callback)
+    expect_the_door(other)
+    sign_out(page)
+    expect_the_door(page)
+    page.goto(callback)
+    expect_the_door(page)
+
+
+@pytest.mark.usefixtures("provider")
+def test_a_tab_that_stayed_open_is_asked_again_after_thirty_days(visit: Visit, app: App) -> None:
+    page = visit_with_cookie(visit, app, SECRET, 0, iat=time.time() - 30 * DAY + 15)
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+    page.wait_for_timeout(16_000)
+    page.get_by_role("link", name="Runs").click()
     expect_the_door(page)
 
 

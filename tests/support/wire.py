@@ -15,7 +15,9 @@ from uuid import uuid4
 
 from streamlit.proto.Alert_pb2 import Alert
 from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.Delta_pb2 import Delta
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.proto.WidgetStates_pb2 import WidgetState
 from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Subprotocol
 
@@ -55,6 +57,8 @@ class Visitor:
         self._page = self._query = self._run = ""
         self._elements: dict[tuple[int, ...], _Sent] = {}
         self._wishes: dict[str, tuple[float, float]] = {}
+        self.widgets: dict[str, str] = {}
+        """What the last run of the whole page registered: kinds of widgets by their ids."""
 
     def open(self, address: str) -> float:
         """Open a page by its path and query; gives the seconds until it was drawn to its end."""
@@ -70,15 +74,19 @@ class Visitor:
         ids = [button.id for button in self.elements("button") if button.label == label]
         if len(ids) != 1:
             raise LookupError(f"{len(ids)} buttons are called {label!r}: {self.texts()}")
-        self._ask(pressed=ids[0])
+        self.send(WidgetState(id=ids[0], trigger_value=True))
+
+    def send(self, *states: WidgetState) -> None:
+        """Say what widgets hold, whatever that is, and read what comes of it."""
+        self._ask(*states)
         self._read_to_the_end()
 
-    def wait(self) -> None:
+    def wait(self, patience: float = PATIENCE) -> None:
         """Draw anew what wants to be, until nothing on the page does any more."""
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + patience
         while self._wishes:
             if time.monotonic() > deadline:
-                raise TimeoutError(f"not at rest after {PATIENCE} s: {self.texts()}")
+                raise TimeoutError(f"not at rest after {patience} s: {self.texts()}")
             self._follow()
 
     def say(self, message: BackMsg) -> None:
@@ -112,14 +120,12 @@ class Visitor:
         alerts = [one.body for one in self.elements("alert") if one.format == Alert.ERROR]
         return alerts + [one.message for one in self.elements("exception")]
 
-    def _ask(self, *, pressed: str = "", fragment: str = "") -> None:
+    def _ask(self, *states: WidgetState, fragment: str = "") -> None:
         message = BackMsg()
         state = message.rerun_script
         state.query_string, state.page_name = self._query, self._page
         state.fragment_id, state.is_auto_rerun = fragment, bool(fragment)
-        if pressed:
-            widget = state.widget_states.widgets.add()
-            widget.id, widget.trigger_value = pressed, True
+        state.widget_states.widgets.extend(states)
         self._socket.send(message.SerializeToString())
 
     def _follow(self) -> None:
@@ -138,9 +144,9 @@ class Visitor:
                 case "new_session" if not message.metadata.run.fragment_ids:
                     self._run = message.metadata.run.script_run_id
                     self._wishes.clear()
-                case "delta" if message.delta.WhichOneof("type") == "new_element":
-                    at = tuple(message.metadata.delta_path)
-                    self._elements[at] = _Sent(self._run, message.delta.new_element)
+                    self.widgets.clear()
+                case "delta":
+                    self._take(tuple(message.metadata.delta_path), message.delta)
                 case "auto_rerun":
                     every = message.auto_rerun.interval
                     self._wishes[message.auto_rerun.fragment_id] = time.monotonic() + every, every
@@ -155,6 +161,16 @@ class Visitor:
                     return
                 case "script_finished" if message.script_finished != STOPPED:
                     raise RuntimeError(f"the page did not run to its end: {self.errors()}")
+
+    def _take(self, at: tuple[int, ...], delta: Delta) -> None:
+        what = delta.WhichOneof("type")
+        if what == "new_element":
+            self._elements[at] = _Sent(self._run, delta.new_element)
+        if what in ("new_element", "add_block"):
+            one = getattr(delta, what)
+            kind = one.WhichOneof("type")
+            if identity := getattr(getattr(one, kind), "id", "") if kind else "":
+                self.widgets[identity] = kind
 
     def _forget_earlier_runs(self) -> None:
         """A run of the whole page replaces all that was there."""

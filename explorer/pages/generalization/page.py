@@ -11,7 +11,8 @@ from explorer.pages.generalization import catalogue_editor
 from explorer.pages.generalization.state import SweepState
 from explorer.pages.generalization.strip import GUIDE, sweep_strip, title
 from explorer.panels import sweep_tables, sweep_words
-from explorer.panels.chart import draw
+from explorer.panels.chart import draw, made
+from explorer.panels.kept import kept
 from explorer.panels.page import Page
 from explorer.panels.sweep_words import said
 from explorer.panels.switches import switch
@@ -156,7 +157,7 @@ def _performance(answer: "Findings") -> None:
     with left:
         means, fits = answer.means, answer.fits
         draw(
-            figures.over_models(means, "coupling", against, fits),
+            made(figures.over_models, means, "coupling", against, fits, of=answer),
             "performance",
             None,
             lambda: figures.over_models_table(means, "coupling", against),
@@ -168,7 +169,7 @@ def _performance(answer: "Findings") -> None:
     if len(set(answer.points.family)) > 1:
         st.subheader("Without each family", anchor=False)
         draw(
-            figures.without_families(answer.families),
+            made(figures.without_families, answer.families, of=answer),
             "families",
             None,
             lambda: figures.without_families_table(answer.families),
@@ -199,7 +200,7 @@ def _sizes(answer: "Findings", state: SweepState) -> None:
     words = {each: _SIZES[each] for each in varied}
     switch("Size", "model_size", words, place="sizes", write=lambda _: size)
     draw(
-        figures.over_models(answer.means, size, "coupling"),
+        made(figures.over_models, answer.means, size, "coupling", of=answer),
         "sizes",
         None,
         lambda: figures.over_models_table(answer.means, size, "coupling"),
@@ -213,8 +214,8 @@ def _prompts(answer: "Findings", state: SweepState) -> None:
         st.info("The prompts of this sweep are too few, or have no length or difficulty to vary.")
         return
     number = state.prompt_number if state.prompt_number in varied else varied[0]
-    trends = answer.trends(number)
-    of_last = answer.trends(number, last=True)
+    trends = kept(answer.trends, number)
+    of_last = kept(answer.trends, number, last=True)
     models = [one.model for one in trends.models]
     model = state.of_model if state.of_model in models else _first(answer, of_last)
     with st.container(horizontal=True, gap="medium"):
@@ -235,14 +236,14 @@ def _prompts(answer: "Findings", state: SweepState) -> None:
     of_model = next(one for one in trends.models if one.model == model)
     with left:
         draw(
-            figures.coupling_by_prompt(trends, model),
+            made(figures.coupling_by_prompt, trends, model, of=(answer, number)),
             "prompt",
             None,
             lambda: figures.by_prompt_table(of_model, number),
         )
     with right:
         draw(
-            figures.prompt_correlations(of_last),
+            made(figures.prompt_correlations, of_last, of=(answer, number)),
             "trends",
             None,
             lambda: figures.trends_table(of_last),
@@ -262,7 +263,7 @@ def _by_k(answer: "Findings") -> None:
     left, right = st.columns(2, gap="large")
     with left:
         draw(
-            figures.coupling_by_k(answer.by_k),
+            made(figures.coupling_by_k, answer.by_k, of=answer),
             "by-k",
             None,
             lambda: figures.coupling_by_k_table(answer.by_k),
@@ -270,7 +271,12 @@ def _by_k(answer: "Findings") -> None:
     if len(answer.points) >= LEAST:
         with right:
             draw(
-                figures.correlation_by_k(answer.correlations_by_k, answer.question.against),
+                made(
+                    figures.correlation_by_k,
+                    answer.correlations_by_k,
+                    answer.question.against,
+                    of=answer,
+                ),
                 "correlation-by-k",
                 None,
                 lambda: figures.correlation_by_k_table(answer.correlations_by_k),

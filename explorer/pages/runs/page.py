@@ -16,6 +16,7 @@ from explorer.server import admission, backend
 from explorer.session.plain_errors import plain_errors
 from explorer.session.plain_text import plain, sentence, weights_form
 from explorer.session.session import change, current
+from explorer.session.widget_values import picked_row
 
 PAGE = Page("Runs", "pages/9_Runs.py")
 PLACES = {"All": (False, True), "Here": (False,), "Elsewhere": (True,)}
@@ -52,9 +53,10 @@ def show(page_of: Mapping[str, Page]) -> None:
         on_select="rerun",
         selection_mode="single-row",
         alt="Table of the stored results",
-    ).selection.rows
-    if chosen:
-        entry = found[chosen[0]]
+    )
+    row = picked_row(chosen, len(found))
+    if row is not None:
+        entry = found[row]
         _actions(entry, page_of[entry.request.kind] if entry.request else None)
     else:
         st.caption("Choose a row to open, download, verify, recheck or delete a result.")

@@ -1,5 +1,6 @@
 """The Tokens page: what is compared, the grid over tokens, and the selected pair below."""
 
+import plotly.graph_objects as go
 import streamlit as st
 
 from coupling_core.base.errors import CouplingError
@@ -10,7 +11,7 @@ from coupling_core.sources.tokens import visible
 from explorer.asking import preview
 from explorer.pages.tokens.state import TokensState, recipes
 from explorer.panels import drawer
-from explorer.panels.chart import Shown, draw, draw_partial
+from explorer.panels.chart import Shown, draw, draw_partial, made
 from explorer.panels.page import Page
 from explorer.panels.strip import strip
 from explorer.panels.switches import COLOURS, ENTRIES, MATRIX, SCORE, Choice, switches
@@ -220,22 +221,35 @@ def _grid(shown: Shown, state: TokensState, pair: tuple[int, int]) -> None:
     rows = window(n, state.row_window, pair[0])
     columns = window(n, state.column_window, pair[1])
     if state.matrices and isinstance(result, TokensResult):
-        figure = figures.mosaic(
-            result, view, rows=rows, columns=columns, magnitude=not state.signed,
-            auto_range=state.auto_range, selected=pair,
+        figure = made(
+            figures.mosaic, result, view, finish=_tall, rows=rows, columns=columns,
+            magnitude=not state.signed, auto_range=state.auto_range, selected=pair,
         )  # fmt: skip
     else:
-        figure = figures.grid(
-            result, view, rows=rows, columns=columns, corrected=not state.raw,
-            auto_range=state.auto_range, selected=pair,
+        figure = made(
+            figures.grid, result, view, finish=_tall, rows=rows, columns=columns,
+            corrected=not state.raw, auto_range=state.auto_range, selected=pair,
         )  # fmt: skip
     draw(
-        figure.update_layout(height=MAP),
+        figure,
         "tokens",
         shown,
         lambda: figures.grid_table(result, view),
         picks=("token", "other_token"),
     )
+
+
+def _tall(figure: go.Figure) -> go.Figure:
+    return figure.update_layout(height=MAP)
+
+
+def _beside(figure: go.Figure) -> go.Figure:
+    bar = {"type": "heatmap", "showscale": None}
+    return figure.update_layout(height=BESIDE).update_traces(colorbar_len=BAR, selector=bar)
+
+
+def _narrow(figure: go.Figure) -> go.Figure:
+    return figure.update_traces(marker_colorbar_len=BAR, selector={"name": "places"})
 
 
 def _selection(n: int, token: int, other: int) -> None:
@@ -252,10 +266,14 @@ def _selection(n: int, token: int, other: int) -> None:
 
 
 def _matrix(result: TokensResult, shown: Shown, state: TokensState, pair: tuple[int, int]) -> None:
-    figure = figures.matrix(result, *pair, shown.view, magnitude=not state.signed)
     draw(
-        figure.update_layout(height=BESIDE).update_traces(
-            colorbar_len=BAR, selector={"type": "heatmap", "showscale": None}
+        made(
+            figures.matrix,
+            result,
+            *pair,
+            shown.view,
+            finish=_beside,
+            magnitude=not state.signed,
         ),
         "matrix",
         shown,
@@ -274,7 +292,7 @@ def _matrix(result: TokensResult, shown: Shown, state: TokensState, pair: tuple[
 def _distance(shown: Shown, state: TokensState) -> None:
     result, view = shown
     draw(
-        figures.distance(result, view, corrected=not state.raw),
+        made(figures.distance, result, view, corrected=not state.raw),
         "distance",
         shown,
         lambda: figures.distance_table(result, view, corrected=not state.raw),
@@ -287,16 +305,14 @@ def _below(result: TokensResult, shown: Shown, state: TokensState, pair: tuple[i
         _distance(shown, state)
     with middle:
         draw(
-            figures.score_by_k(result, *pair, shown.view, corrected=not state.raw),
+            made(figures.score_by_k, result, *pair, shown.view, corrected=not state.raw),
             "score-by-k",
             shown,
             lambda: figures.score_by_k_table(result, *pair, shown.view),
         )
     with right:
         draw(
-            figures.spectrum(result, shown.view, selected=pair).update_traces(
-                marker_colorbar_len=BAR, selector={"name": "places"}
-            ),
+            made(figures.spectrum, result, shown.view, finish=_narrow, selected=pair),
             "singular-values",
             shown,
             lambda: figures.spectrum_table(result),

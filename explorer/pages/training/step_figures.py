@@ -15,6 +15,7 @@ from coupling_core.analysis.projection import ProjectedPaths
 from coupling_core.base.records import Layout, PathView, View
 from coupling_core.base.results import DepthResult, TrajectoryResult
 from coupling_core.figures.style import reink
+from explorer.panels.chart import made
 
 PANEL = 480
 """Height of a panel in pixels: all three of a run fit on a laptop's screen."""
@@ -59,8 +60,16 @@ def paths(
 
 def curve(runs: Runs, name: StepCurve, view: View, *, step: int, source: str) -> go.Figure:
     """One number by step, which is drawn anew only where the mark moves."""
-    figure = figures.by_step(runs, name, view, step=step, source=source)
-    return _inked(_unmoved(figure, left=88), st.context.theme.type)
+    finish = _of_dark_page if st.context.theme.type == "dark" else _of_light_page
+    return made(figures.by_step, runs, name, view, finish=finish, step=step, source=source)
+
+
+def _of_light_page(figure: go.Figure) -> go.Figure:
+    return _unmoved(figure, left=88)
+
+
+def _of_dark_page(figure: go.Figure) -> go.Figure:
+    return _inked(_of_light_page(figure), "dark")
 
 
 @st.cache_resource(max_entries=KEPT, show_spinner=False)

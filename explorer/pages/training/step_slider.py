@@ -59,7 +59,7 @@ def pace() -> str:
 
 def _take() -> None:
     """Take what the browser says; it cannot be trusted to be a step."""
-    match st.session_state[KEY].get("at"):
+    match st.session_state.get(KEY, {}).get("at"):
         case {"step": int(step), "pace": str(pace)} if step >= 0 and pace in PACES:
             st.session_state[_PACE] = pace
             if step != value("step"):

@@ -11,7 +11,7 @@ from coupling_core.base.records import MEASURES, VisionKind
 from coupling_core.experiments.gallery import VISION_K
 from coupling_core.experiments.vision import SUITE
 from explorer.panels import sweep_tables, sweep_words
-from explorer.panels.chart import draw
+from explorer.panels.chart import draw, made
 from explorer.panels.recipes import Recipes
 from explorer.panels.strip import take_along
 from explorer.panels.sweep_words import said
@@ -113,7 +113,13 @@ def show(state: VisionState) -> None:
         by_rate = answer.by_rate(y) if x == "rate" else None
         with column:
             draw(
-                figures.vision_runs(rows, x, y, names, by_rate, chosen=rate, source=source),
+                made(
+                    figures.vision_runs,
+                    *(rows, x, y, names, by_rate),
+                    of=answer,
+                    chosen=rate,
+                    source=source,
+                ),
                 f"{y}-by-{x}",
                 None,
                 lambda: rows,

@@ -3,6 +3,7 @@
 from functools import lru_cache
 from pathlib import Path
 
+import plotly.graph_objects as go
 import streamlit as st
 
 from coupling_core import figures
@@ -17,7 +18,7 @@ from explorer.asking.several import together
 from explorer.pages import depth
 from explorer.pages.vision import experiment
 from explorer.pages.vision.experiment import GUIDE, VisionState
-from explorer.panels.chart import draw
+from explorer.panels.chart import draw, made
 from explorer.panels.drawer import selected
 from explorer.panels.page import Page
 from explorer.panels.switches import SCORE, switch, switches
@@ -51,7 +52,7 @@ def _picture(state: VisionState) -> None:
     with left:
         _controls(state, name)
         draw(
-            figures.picture(to_pixels(prompt), tokens, patch, source=in_words(prompt)),
+            made(_drawn_picture, prompt, patch),
             "picture",
             None,
             lambda: _token_table(tokens),
@@ -77,6 +78,10 @@ def _picture(state: VisionState) -> None:
         if found:
             _maps(found, state)
             _open(found, state)
+
+
+def _drawn_picture(prompt: str, patch: int) -> go.Figure:
+    return figures.picture(to_pixels(prompt), SUITE.tokens, patch, source=in_words(prompt))
 
 
 def _chosen(state: VisionState) -> tuple[str, str]:
@@ -142,7 +147,14 @@ def _maps(found: dict[str, DepthResult], state: VisionState) -> None:
     whose = f"{SUITE.title}, seed {state.vision_seed}, {first.measured}"
     source = figures.provenance(first, view, whose)
     draw(
-        figures.rate_maps(results, view, corrected=not state.raw, selected=pair, source=source),
+        made(
+            figures.rate_maps,
+            results,
+            view,
+            corrected=not state.raw,
+            selected=pair,
+            source=source,
+        ),
         "maps",
         None,
         lambda: figures.rate_maps_table(results, view),

@@ -1,0 +1,60 @@
+"""What a client says that widgets hold, checked where it is read: it may say anything.
+
+A browser sends what its widgets offer. A program that speaks to the websocket may send any value
+of any type for any widget, and Streamlit takes it as it comes.
+"""
+
+from contextlib import suppress
+from typing import Any
+
+from streamlit.runtime.state.session_state import Serialized, Value, WStates
+
+from explorer.session.session import tell
+
+_NONE_OF_ITS = "a control sent what it does not have, and is as it was"
+
+_read = WStates.__getitem__
+
+
+def guard() -> None:
+    """Have every value checked that a client sends; as often as one likes."""
+    WStates.__getitem__ = _checked  # type: ignore[method-assign]
+
+
+def picked(widget: Any, what: str) -> list[Any]:
+    """What a client says is selected in a figure or a table; nothing where it makes no sense.
+
+    Args:
+        widget: its value.
+        what: "points" or "rows".
+    """
+    match widget:
+        case {"selection": {**chosen}} if isinstance(found := chosen.get(what), list):
+            return found
+    return []
+
+
+def picked_row(widget: Any, count: int) -> int | None:
+    """The one row that is selected in a table of so many; None where it has no such row."""
+    match picked(widget, "rows"):
+        case [int(row)] if type(row) is int and 0 <= row < count:
+            return row
+    return None
+
+
+def _checked(states: WStates, key: str) -> Any:
+    """The value of a widget; its default where what was sent is none that it has.
+
+    Raises:
+        KeyError: where no such widget is known.
+    """
+    sent, widget = states.states.get(key), states.widget_metadata.get(key)
+    if not isinstance(sent, Serialized) or widget is None:
+        return _read(states, key)
+    if sent.value.WhichOneof("value") in (None, widget.value_type):
+        with suppress(Exception):  # whatever Streamlit makes of a value that no browser sends
+            return _read(states, key)
+    tell(_NONE_OF_ITS)
+    found = widget.deserializer(None)
+    states[key] = Value(found)
+    return found

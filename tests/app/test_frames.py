@@ -1,0 +1,30 @@
+"""Who may show the app in a frame, as it is set."""
+
+import pytest
+
+from coupling_core.base.settings import settings
+from explorer.server.headers import headers
+
+
+def policy(monkeypatch: pytest.MonkeyPatch, framed_by: str) -> tuple[str, str | None]:
+    monkeypatch.setenv("COUPLING_FRAMED_BY", framed_by)
+    settings.cache_clear()
+    told = headers()
+    return told["Content-Security-Policy"].partition(";")[0], told.get("X-Frame-Options")
+
+
+def test_the_sites_that_are_named_may_frame_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    hub = "https://huggingface.co"
+    assert policy(monkeypatch, f"{hub}, https://*.uni.example:8443") == (
+        f"frame-ancestors 'self' {hub} https://*.uni.example:8443",
+        None,
+    )
+
+
+@pytest.mark.parametrize(
+    "framed_by", ["", "*", "huggingface.co", "https://a b", "https://a;x", "https://a/b", "data:"]
+)
+def test_where_none_or_no_site_is_named_none_may(
+    monkeypatch: pytest.MonkeyPatch, framed_by: str
+) -> None:
+    assert policy(monkeypatch, framed_by) == ("frame-ancestors 'self'", "SAMEORIGIN")

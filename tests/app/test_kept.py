@@ -1,0 +1,98 @@
+"""What is kept of figures: those of the same results at the same settings, and no others."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from screen import Open
+from streamlit.testing.v1 import AppTest
+
+from coupling_core import figures
+from coupling_core.base.records import View
+from coupling_core.base.results import DepthResult
+from coupling_core.store import archive
+from explorer.panels import chart, kept
+from explorer.panels.chart import made, third
+
+GALLERY = dict[tuple[int, bool], DepthResult]
+
+
+@pytest.fixture(autouse=True)
+def nothing_kept() -> Iterator[None]:
+    kept._kept.clear()
+    yield
+    kept._kept.clear()
+
+
+def again(result: DepthResult) -> DepthResult:
+    """As a page reads it at its next run."""
+    return archive.decode(archive.encode(result))
+
+
+def test_a_figure_is_made_once_for_one_result_and_view(gallery: GALLERY) -> None:
+    file, view = archive.encode(gallery[0, True]), View()
+    result, later = archive.decode(file), archive.decode(file)
+    first = made(figures.scores, result, view, finish=third, corrected=True)
+    assert made(figures.scores, later, View(), finish=third, corrected=True) is first
+    for other in (
+        made(figures.scores, result, view, finish=third, corrected=False),
+        made(figures.scores, result, view, corrected=True),
+        made(figures.scores, result, View(k=7), finish=third, corrected=True),
+        made(figures.scores, again(gallery[0, False]), view, finish=third, corrected=True),
+    ):
+        assert other is not first
+
+
+def test_a_result_of_the_same_key_that_has_other_numbers_has_its_own(gallery: GALLERY) -> None:
+    true = again(gallery[0, True])
+    forged = again(replace(true, singular_values=true.singular_values * 2))
+    assert (forged.key, forged.provenance) == (true.key, true.provenance)
+    one, other = (made(figures.spectrum, each, View()) for each in (true, forged))
+    assert one is not other
+    assert one != other
+
+
+def test_what_is_still_measured_is_not_kept(gallery: GALLERY) -> None:
+    partial = replace(again(gallery[0, True]))
+    assert not archive.seal(partial)
+    assert made(figures.scores, partial, View()) is not made(figures.scores, partial, View())
+    assert not kept._kept
+
+
+def test_the_longest_unseen_goes() -> None:
+    for number in range(kept.MOST + 3):
+        kept.kept(str, number)
+        kept.kept(str, 0)
+    assert len(kept._kept) == kept.MOST
+    assert kept.kept(str, 0) is kept.kept(str, 0)
+    assert (str, 1, (), None) not in kept._kept
+
+
+def test_no_seal_outlives_its_result(gallery: GALLERY) -> None:
+    before = len(archive._seals)
+    result = again(gallery[0, True])
+    assert len(archive._seals) == before + 1
+    del result
+    assert len(archive._seals) == before
+
+
+TITLES = ("Start", "Depth", "Tokens", "Trajectories", "Layer graph", "Generalization", "Compare")
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("title", TITLES)
+def test_a_page_that_is_run_again_makes_no_figure(
+    monkeypatch: pytest.MonkeyPatch, open_page: Open, title: str
+) -> None:
+    built = []
+    build = chart._made
+    monkeypatch.setattr(
+        chart, "_made", lambda *args, **more: built.append(1) or build(*args, **more)
+    )
+    app: AppTest = open_page(title)
+    assert built
+    drawn = [one.proto.spec for one in app.get("plotly_chart")]
+    built.clear()
+    app.run()
+    assert not built
+    assert [one.proto.spec for one in app.get("plotly_chart")] == drawn
