@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from coupling_core.base.errors import InputError
+from coupling_core.base.reading import TEXT, read_bytes
 
 
 def read_text(path: Path) -> str:
@@ -15,9 +16,10 @@ def read_text(path: Path) -> str:
         InputError: where it cannot be read as text.
     """
     try:
-        return path.read_text(encoding="utf-8-sig")  # spreadsheets put a mark before it
+        text = read_bytes(path, TEXT).decode("utf-8-sig")  # spreadsheets put a mark before it
     except (OSError, ValueError) as error:
         raise InputError(f"{path} cannot be read as text: {error}") from error
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def csv_rows(path: Path, required: Collection[str]) -> Iterator[tuple[int, dict[str, str]]]:

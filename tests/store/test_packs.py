@@ -48,7 +48,7 @@ def forge(path, results, members, manifest=None, compression=zipfile.ZIP_STORED)
     with zipfile.ZipFile(path, "w", compression) as file:
         for name, data in members.items():
             file.writestr(name, data)
-        file.writestr(MANIFEST, json.dumps(listed))
+        file.writestr(MANIFEST, json.dumps(listed), zipfile.ZIP_STORED)
     return path
 
 
