@@ -30,7 +30,7 @@ LARGEST_SIDE = 1024
 LARGEST_FILE = 50 * 10**6
 """Bytes."""
 LARGEST_AREA = 25 * 10**6
-"""Pixels of a file; its copies on the way, turned and made smaller, take a few hundred megabytes."""
+"""Pixels of a file; its copies, turned and made smaller, take a few hundred megabytes."""
 FORMATS = ("PNG", "JPEG", "WEBP")
 """Pillow tries any other that it knows, some by other programs, whatever a file is called."""
 

@@ -43,7 +43,7 @@ def read_bytes(path: Path, most: int) -> bytes:
     with opened(path) as file:
         data = file.read(most + 1)
     if len(data) > most:
-        raise OSError(errno.EFBIG, f"it has more than the {size(most)} that are read of such a file")
+        raise OSError(errno.EFBIG, f"it has more than {size(most)}, the most that is read of such")
     return data
 
 

@@ -8,6 +8,8 @@ from pathlib import Path
 from coupling_core.base.errors import InputError
 from coupling_core.base.reading import TEXT, read_bytes
 
+MOST_COLUMNS = 1000
+
 
 def read_text(path: Path) -> str:
     """What a file says, with every end of a line as a newline.
@@ -35,6 +37,8 @@ def csv_rows(path: Path, required: Collection[str]) -> Iterator[tuple[int, dict[
     reader = csv.DictReader(io.StringIO(read_text(path), newline=""), restval="", strict=True)
     try:
         columns = reader.fieldnames or ()
+        if len(columns) > MOST_COLUMNS:  # each of which every row would have
+            raise InputError(f"{path}: expected a table, and {len(columns)} columns came")
         if missing := [name for name in required if name not in columns]:
             came = ", ".join(columns) or "an empty file"
             raise InputError(f"{path}: expected a column {missing[0]!r} in line 1, and {came} came")

@@ -32,8 +32,8 @@ MAX_RESULT = 2**30
 """Bytes of one result; the largest of a model of 80 blocks takes half of it."""
 
 _MAX_HEADER = 2**25
-"""Bytes of its header: what is made of them takes twenty times as much memory. A mean over all pairs
-of 80 blocks has a fifth of it, at 512 tokens."""
+"""Bytes of its header: what is made of them takes twenty times as much memory. A mean over all
+pairs of 80 blocks has a fifth of it, at 512 tokens."""
 _MAX_SIDE = 2**31
 _LENGTH = 8  # a safetensors file begins with the length of its header, as eight bytes
 _BLANK = "0" * 64
@@ -174,8 +174,8 @@ def _parse_header(head: bytes, size: int) -> Header:
         raise InputError("is no stored result, or damaged: it has no header of ours") from error
     if schema != str(SCHEMA):
         raise InputError(
-            f"was written in schema {str(schema)[:20]}, and this version reads schema {SCHEMA}: compute it "
-            "anew, or open it with the version that wrote it"
+            f"was written in schema {str(schema)[:20]}, and this version reads schema {SCHEMA}: "
+            "compute it anew, or open it with the version that wrote it"
         )
     if _seal(head, _HEADER_SEAL) != _sha256(_with_seal(head, _HEADER_SEAL, _BLANK)):
         raise InputError("is damaged: its header does not match the hash that it was sealed with")

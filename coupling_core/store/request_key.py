@@ -17,7 +17,7 @@ from coupling_core.base.errors import InputError
 from coupling_core.base.records import SCHEMA, Request
 from coupling_core.sources.identity_form import lacked
 
-_KEY = re.compile(r"([0-9a-f]{32})-k([1-9][0-9]{0,17})-v([1-9][0-9]{0,17})")
+_KEY = re.compile(r"([0-9a-f]{32})-k([1-9]\d{0,99})-v([1-9]\d{0,99})")
 _SIZES = ("k", "k_view")
 # The identity stands for these: a path, an alias and a hub id may lead to the same weights.
 _WAYS_TO_A_MODEL = ("model", "revision")

@@ -21,13 +21,23 @@ class Tensor(BaseModel):
     data_offsets: Annotated[list[NonNegativeInt], Field(min_length=2, max_length=2)]
 
 
-class _Provenance(BaseModel):
+class _Timed(BaseModel):
     model_config = _STRICT
     seconds: _Amount
+    date: str
+
+
+class _Provenance(_Timed):
     load_seconds: _Amount
     peak_memory_bytes: NonNegativeInt
-    date: str
     versions: dict[str, str]
+
+
+class _Named(BaseModel):
+    model_config = _STRICT
+    kind: str = ""
+    name: str = ""
+    digest: str = ""
 
 
 class _Identity(BaseModel):
@@ -37,8 +47,11 @@ class _Identity(BaseModel):
     digest: str
 
 
-_PARTS: Mapping[str, type[BaseModel]] = {"provenance": _Provenance, "identity": _Identity}
-"""What is relied on in the fields that are mappings."""
+Parts = Mapping[str, type[BaseModel]]
+LISTED: Parts = {"provenance": _Timed, "identity": _Named}
+"""What lists of results rely on in the fields that are mappings."""
+SOUND: Parts = {"provenance": _Provenance, "identity": _Identity}
+"""What everything else does."""
 
 
 def tensors(said: Any) -> dict[str, Tensor]:
@@ -51,12 +64,13 @@ def tensors(said: Any) -> dict[str, Tensor]:
     return found
 
 
-def require_types(record: type, values: Mapping[str, Any]) -> None:
+def require_types(record: type, values: Mapping[str, Any], parts: Parts = LISTED) -> None:
     """Refuse values of other types than a record's fields have; its arrays are left alone.
 
     Args:
         record: a dataclass.
         values: by the names of its fields; what has a default may be missing.
+        parts: the types of what is in its mappings.
 
     Raises:
         ValueError: says of which field, and what is wrong.
@@ -66,7 +80,7 @@ def require_types(record: type, values: Mapping[str, Any]) -> None:
         if is_array(item) or item.name not in values:
             continue
         try:
-            if part := _PARTS.get(item.name):
+            if part := parts.get(item.name):
                 part.model_validate(values[item.name])
             else:
                 _validator(item.type)(values[item.name], strict=True)

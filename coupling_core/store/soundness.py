@@ -16,7 +16,8 @@ from jaxtyping import Bool, jaxtyped
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import ROLES
 from coupling_core.base.results import Result
-from coupling_core.store.schema import is_array, require_types
+from coupling_core.store.schema import SOUND, is_array, require_types
+
 
 def require_sound(result: Result) -> None:
     """Refuse what no measurement could have given.
@@ -52,7 +53,7 @@ def require_sound(result: Result) -> None:
 
 def _require_types(record: Any) -> None:
     try:
-        require_types(type(record), vars(record))
+        require_types(type(record), vars(record), SOUND)
     except ValueError as error:
         raise InputError(f"is no sound result: {error}") from error
 

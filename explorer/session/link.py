@@ -12,6 +12,8 @@ from pydantic import AfterValidator, BeforeValidator, TypeAdapter, ValidationErr
 
 from coupling_core.base.errors import InputError
 
+_MOST = 10**100
+"""What no number of a link reaches: with some hundred digits it is no float, with more no text."""
 _EXPECTED = {"int": "an integer is expected", "float": "a number is expected"}
 
 
@@ -39,8 +41,8 @@ def _flag(text: str) -> bool:
 
 Text = Annotated[str, expect(str.strip, "a text")]
 Flag = Annotated[bool, BeforeValidator(_flag)]
-Natural = Annotated[int, expect(lambda number: number >= 0, "an integer of at least 0")]
-Count = Annotated[int, expect(lambda number: number >= 1, "an integer of at least 1")]
+Natural = Annotated[int, expect(lambda n: 0 <= n < _MOST, "an integer of at least 0")]
+Count = Annotated[int, expect(lambda n: 1 <= n < _MOST, "an integer of at least 1")]
 
 
 @dataclass(frozen=True)

@@ -1,75 +1,115 @@
-"""A program that may do no harm: its seconds and its memory are bounded by the system."""
+"""What may do harm, in a process whose seconds and memory the system bounds."""
 
 import os
 import resource
-import subprocess
 import sys
 import tempfile
 import time
+import traceback
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+MB = 2**20
+LOOK = 0.01  # seconds between two looks at how much memory it has
 
 
 @dataclass(frozen=True)
 class Ran:
-    """What became of a program.
+    """What became of it.
 
     Args:
         status: its exit status; negative for a signal.
-        out: what it printed, with what it complained of.
+        said: what it printed, with its complaints.
         seconds: of the clock.
-        peak: bytes of memory that it held at most.
+        peak: bytes of memory that it took at most, beside what it began with.
     """
 
     status: int
-    out: str
+    said: str
     seconds: float
     peak: int
 
+    @property
+    def last(self) -> str:
+        """The last line that it said."""
+        return next(reversed(self.said.strip().splitlines()), "")
 
-def python(code: str, *, cwd: Path, seconds: float = 60, memory: int = 4 * 2**30) -> Ran:
-    """Run Python in a process of its own.
+    @property
+    def is_plain(self) -> bool:
+        """Whether it ended by itself, and without a traceback."""
+        return self.status in (0, 1, 2) and "Traceback" not in self.said
+
+
+def bounded(work: Callable[[], object], *, seconds: float = 60, memory: int = 4096 * MB) -> Ran:
+    """Do something in a fork of this process, which has all that is imported here.
 
     Args:
-        code: what to run.
-        cwd: where, and what stands for the user's home, store and cache.
+        work: what to do; the exit status is 0, 70 where it raises, or its own.
         seconds: after which it is ended.
-        memory: bytes of addresses that it may have.
+        memory: bytes of addresses that it may have, beside those that it begins with.
     """
-    own = {"HOME": cwd, "COUPLING_HOME": cwd / "home", "COUPLING_STORE": cwd / "store"}
-    more = {"PYTHONPATH": os.pathsep.join(sys.path), "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
     with tempfile.TemporaryFile() as said:
-        start = time.monotonic()
-        process = subprocess.Popen(
-            [sys.executable, "-c", code],
-            cwd=cwd,
-            env=os.environ | {name: str(path) for name, path in own.items()} | more,
-            stdin=subprocess.DEVNULL,
-            stdout=said,
-            stderr=said,
-            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (memory, memory)),
-        )
-        status, usage = _wait(process.pid, start + seconds)
-        process.returncode = status  # it is waited for here, for what it used
+        start, before = time.monotonic(), _memory(os.getpid())
+        child = os.fork()
+        if not child:
+            _be_child(work, said.fileno(), before["VmSize"] + memory)
+        status, peak = _wait(child, start + seconds)
+        seconds = time.monotonic() - start
         said.seek(0)
-        text = said.read(100_000).decode(errors="replace")
-    return Ran(status, text, time.monotonic() - start, usage.ru_maxrss * 1024)
+        text = said.read(10**6).decode(errors="replace")
+    return Ran(status, text, seconds, max(0, peak - before["VmRSS"]))
 
 
-def coupling(*line: object, cwd: Path, seconds: float = 60, memory: int = 4 * 2**30) -> Ran:
-    """Run a command line of the program, as `python` does."""
-    words = ["coupling", *map(str, line)]
-    code = f"import sys; sys.argv = {words!r}; from coupling_core.cli import main; main()"
-    return python(code, cwd=cwd, seconds=seconds, memory=memory)
+def coupling(*line: object, seconds: float = 60, memory: int = 4096 * MB) -> Ran:
+    """Run a command line of the program, as `bounded` does."""
+    from coupling_core.cli import main
+
+    def work() -> None:
+        sys.argv = ["coupling", *map(str, line)]
+        main()
+
+    return bounded(work, seconds=seconds, memory=memory)
 
 
-def _wait(pid: int, end: float) -> tuple[int, "resource.struct_rusage"]:
+def _be_child(work: Callable[[], object], said: int, memory: int) -> None:
+    status = 70
+    try:
+        for stream in (1, 2):
+            os.dup2(said, stream)
+        sys.stdout = sys.stderr = open(2, "w", closefd=False)
+        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        work()
+        status = 0
+    except SystemExit as left:
+        status = left.code if isinstance(left.code, int) else 0
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        with suppress(BaseException):
+            sys.stderr.flush()
+        os._exit(status)
+
+
+def _wait(child: int, end: float) -> tuple[int, int]:
+    peak = 0
     while True:
-        found, status, usage = os.wait4(pid, os.WNOHANG)
+        found, status = os.waitpid(child, os.WNOHANG)
         if found:
-            return os.waitstatus_to_exitcode(status), usage
+            return os.waitstatus_to_exitcode(status), peak
+        peak = max(peak, _memory(child).get("VmHWM", 0))
         if time.monotonic() > end:
-            os.kill(pid, 9)
-        time.sleep(0.02)
+            os.kill(child, 9)
+        time.sleep(LOOK)
+
+
+def _memory(pid: int) -> dict[str, int]:
+    """Of a process, in bytes."""
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    except OSError:
+        return {}
+    parts = (line.split() for line in lines if line.startswith("Vm"))
+    return {name.rstrip(":"): int(amount) * 1024 for name, amount, *_ in parts}
