@@ -41,9 +41,12 @@ def read_bytes(path: Path, most: int) -> bytes:
         OSError: where it cannot be read, is no regular file, or has more.
     """
     with opened(path) as file:
-        data = file.read(most + 1)
-    if len(data) > most:
-        raise OSError(errno.EFBIG, f"it has more than {size(most)}, the most that is read of such")
+        there = os.fstat(file.fileno()).st_size
+        if there > most:
+            raise OSError(errno.EFBIG, f"it has {size(there)}, and {size(most)} are read of such")
+        data = file.read(there + 1)
+    if len(data) != there:
+        raise OSError(errno.EIO, "it changed while it was read")
     return data
 
 

@@ -198,11 +198,11 @@ class _Pack:
 
 
 def _put_one(file: BufferedIOBase, name: str, store: Store, *, packs: bool) -> Packed:
-    data = file.read(MAX_RESULT + 1)
-    if len(data) > MAX_RESULT:
+    if file.seek(0, SEEK_END) > MAX_RESULT:
         raise InputError(f"{name} has more than the {MAX_RESULT} bytes of a result")
+    file.seek(0)
     try:
-        return _keep(_sound(data), store)
+        return _keep(_sound(file.read()), store)
     except InputError as error:
         raise InputError(
             f"{name} {error}; expected a result as the store writes it"

@@ -1,5 +1,6 @@
 """What a stored header may say: the type of every field, checked before anything relies on it."""
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from functools import cache
@@ -24,12 +25,12 @@ class Tensor(BaseModel):
 class _Timed(BaseModel):
     model_config = _STRICT
     seconds: _Amount
+    load_seconds: _Amount
+    peak_memory_bytes: NonNegativeInt
     date: str
 
 
 class _Provenance(_Timed):
-    load_seconds: _Amount
-    peak_memory_bytes: NonNegativeInt
     versions: dict[str, str]
 
 
@@ -75,6 +76,8 @@ def require_types(record: type, values: Mapping[str, Any], parts: Parts = LISTED
     Raises:
         ValueError: says of which field, and what is wrong.
     """
+    if missing := parts.keys() & {item.name for item in fields(record)} - values.keys():
+        raise ValueError(f"{min(missing)} is missing")
     item: Any
     for item in fields(record):
         if is_array(item) or item.name not in values:
@@ -88,6 +91,18 @@ def require_types(record: type, values: Mapping[str, Any], parts: Parts = LISTED
             first = error.errors()[0]
             where = ".".join(map(str, (item.name, *first["loc"])))
             raise ValueError(f"{where}: {first['msg'].lower()}") from error
+
+
+def require_text(said: Any) -> None:
+    """Refuse halves of characters, which JSON can spell and no screen or file takes.
+
+    Raises:
+        ValueError: where there is one.
+    """
+    try:
+        json.dumps(said, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        raise ValueError("it has half a character in its texts") from error
 
 
 def is_array(item: Any) -> bool:

@@ -5,8 +5,6 @@ that figures and tables rely on is checked before such a result is let in: the t
 the shapes of its arrays, and that numbers which are always finite are so.
 """
 
-import dataclasses
-import json
 from dataclasses import fields
 from typing import Any
 
@@ -28,7 +26,6 @@ def require_sound(result: Result) -> None:
     _require_types(result)
     for record in (result.request, *result.svds):
         _require_types(record)
-    _require_text(result)
     arrays: dict[Any, Any] = {
         item: getattr(result, item.name) for item in fields(result) if is_array(item)
     }
@@ -56,15 +53,6 @@ def _require_types(record: Any) -> None:
         require_types(type(record), vars(record), SOUND)
     except ValueError as error:
         raise InputError(f"is no sound result: {error}") from error
-
-
-def _require_text(result: Result) -> None:
-    """Refuse halves of characters, which JSON can spell and no screen or file takes."""
-    spoken = [getattr(result, item.name) for item in fields(result) if not is_array(item)]
-    try:
-        json.dumps(spoken, default=dataclasses.asdict, ensure_ascii=False).encode()
-    except UnicodeEncodeError as error:
-        raise InputError("is no sound result: it has half a character in its texts") from error
 
 
 def _sizes(result: Result) -> dict[str, int]:
