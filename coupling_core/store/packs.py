@@ -160,7 +160,7 @@ class _Pack:
     def __init__(self, file: BufferedIOBase, name: str) -> None:
         self._left = file.seek(0, SEEK_END)  # members may share bytes, again and again
         try:
-            self._members = zipfile.ZipFile(_InParts(file))  # type: ignore[arg-type]
+            self._members = zipfile.ZipFile(_InParts(file))
         except _UNREADABLE as error:
             raise InputError(
                 f"{name} is no pack of results, or is damaged ({error}): expected a file that "

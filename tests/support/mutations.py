@@ -312,6 +312,14 @@ def _respelled(random: Random, said: Any) -> Any:
     return said
 
 
+def prepare(kind: str) -> None:
+    """Make what forks then have in common."""
+    if kind in ("configs", "tokenizers"):
+        import coupling_core.measuring.probe  # noqa: F401
+
+        _models()
+
+
 CASES: Mapping[str, Callable[[int], None]] = {
     "results": result,
     "archives": packed,
