@@ -123,10 +123,11 @@ def result_file(random: Random) -> bytes:
     with suppress(Exception):  # what has no metadata any more
         if random.random() < 0.9:
             said["__metadata__"]["header"] = json.dumps(header)
-    return _sealed(json.dumps(said).encode("utf-8", "surrogatepass"), data[end:])
+    return sealed(json.dumps(said).encode("utf-8", "surrogatepass"), data[end:])
 
 
-def _sealed(said: bytes, arrays: bytes) -> bytes:
+def sealed(said: bytes, arrays: bytes) -> bytes:
+    """The file of a result that says this of itself, under seals of its own."""
     said = said.replace(b'": "', b'":"')  # as the seals are looked for
     head = len(said).to_bytes(8, "little") + said
     head = archive._with_seal(head, archive._ARRAYS_SEAL, archive._sha256(arrays))

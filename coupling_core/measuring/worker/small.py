@@ -39,4 +39,6 @@ def _bounded(work: Callable[[], Any], progress: Callable[[Progress], None]) -> A
         import resource
 
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    return work()
+    with suppress(MemoryError):
+        return work()
+    return None

@@ -85,15 +85,16 @@ def from_folder(source: PromptSource, files: list[Path], config: str) -> Rows:
 def _from_parquet(source: PromptSource, files: list[Path], config: str) -> Rows:
     """The rows of Parquet, a few at a time: a small file may stand for a thousand times as much."""
     with needed("sweeps"):
-        from pyarrow.parquet import ParquetFile
+        from pyarrow.parquet import ParquetFile, read_schema
 
-    texts = source.benchmark.forms[config].columns  # one that a thousand rows have is held once
     found: Rows = []
     held = 0
     for path in files:
         try:
-            with opened(path) as file, ParquetFile(file, read_dictionary=texts) as table:
-                columns = _columns(source, config, table.schema_arrow.names)
+            with opened(path) as file:
+                columns = _columns(source, config, read_schema(file).names)
+                # A text that a thousand rows have is held once.
+                table = ParquetFile(file, read_dictionary=columns)
                 _require_unpacked(table, columns)
                 for batch in table.iter_batches(BATCH, columns=columns, use_threads=False):
                     for index in range(batch.num_rows):
