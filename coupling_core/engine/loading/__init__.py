@@ -4,7 +4,6 @@
     request_of, own_code    what a request may ask of such a one, and what in it no key tells  (own)
     forget, give_way        let go of models that are kept in memory         (loading, keeping)
     prepare                 a GGUF file converted once into safetensors      (convert)
-    read_config             a config whose numbers are bounded               (configs)
     skeleton, rehearsal     a model without its weights, and one to try  (skeleton)
     find_blocks             the stack of transformer blocks                  (blocks)
     READS, reads_images     what a model of images calls its input           (pictures)
