@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TextIO
 
 MB = 2**20
-_PATIENCE = 5
+_PATIENCE = 20
 LOOK = 0.01  # seconds between two looks at how much memory it has
 
 
@@ -78,7 +78,7 @@ def spoilt(
     Args:
         case: what is done with one of them.
         numbers: all of them.
-        seconds: of computing that one may take, and a fifth of those of the clock.
+        seconds: of computing that one may take.
         memory: bytes that all may take beside what this process has.
     """
     found: dict[int, str] = {}
