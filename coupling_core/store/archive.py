@@ -25,7 +25,7 @@ from coupling_core.base.records import SCHEMA, Request
 from coupling_core.base.results import Result, Sizes, result_type
 from coupling_core.base.writing import write_whole, writing
 from coupling_core.store.request_key import UNSAID, make_key
-from coupling_core.store.schema import Tensor, require_text, require_types, tensors
+from coupling_core.store.schema import Tensor, require_types, tensors
 
 SUFFIX = ".safetensors"
 MAX_RESULT = 2**30
@@ -188,7 +188,6 @@ def _parse_header(head: bytes, size: int) -> Header:
 
 
 def _header(said: dict[str, Any], arrays: Mapping[str, Tensor]) -> Header:
-    require_text(said)
     request = _request(said["request"])
     kind = result_type(request)
     fields = kind.typed(said | {"request": request})

@@ -100,7 +100,7 @@ def require_text(said: Any) -> None:
         ValueError: where there is one.
     """
     try:
-        json.dumps(said, ensure_ascii=False).encode()
+        json.dumps(said, default=vars, ensure_ascii=False).encode()
     except UnicodeEncodeError as error:
         raise ValueError("it has half a character in its texts") from error
 

@@ -14,7 +14,7 @@ from jaxtyping import Bool, jaxtyped
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import ROLES
 from coupling_core.base.results import Result
-from coupling_core.store.schema import SOUND, is_array, require_types
+from coupling_core.store.schema import SOUND, is_array, require_text, require_types
 
 
 def require_sound(result: Result) -> None:
@@ -49,8 +49,12 @@ def require_sound(result: Result) -> None:
 
 
 def _require_types(record: Any) -> None:
+    spoken = {
+        item.name: getattr(record, item.name) for item in fields(record) if not is_array(item)
+    }
     try:
-        require_types(type(record), vars(record), SOUND)
+        require_types(type(record), spoken, SOUND)
+        require_text(spoken)
     except ValueError as error:
         raise InputError(f"is no sound result: {error}") from error
 

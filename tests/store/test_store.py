@@ -548,6 +548,5 @@ def test_no_header_breaks_the_list_of_all_results(tmp_path: Path, change: Any) -
     )
     entries = {bool(entry.problem): entry for entry in store.entries()}
     assert entries[False].path == good
-    assert "no result that this version can read" in entries[True].problem or (
-        "is no stored result, or damaged" in entries[True].problem
-    )
+    told = ("no result that this version can read", "no stored result, or damaged", "half a char")
+    assert any(words in entries[True].problem for words in told)
