@@ -309,7 +309,8 @@ class Store:
             known["certified"] = header.certified
             require_text(known)
         except (InputError, ValueError) as error:
-            known = {"problem": str(error)}
+            said = str(error).encode(errors="backslashreplace")  # it may quote what is no text
+            known = {"problem": said.decode()}
         stat = path.stat()  # after reading, so that a file that vanished raises
         return Entry(path.stem, path, stat.st_size, self._is_below(path), stat.st_mtime, **known)
 

@@ -248,7 +248,8 @@ def test_a_small_parquet_file_that_stands_for_gigabytes_is_refused(tmp_path: Pat
 
 
 FAILED: dict[str, tuple[int, ...]] = {
-    "results": (1, 3, 8, 25, 31, 32, 34, 66, 113, 147, 191, 307, 321),
+    "results": (1, 3, 8, 25, 31, 32, 34, 66, 113, 147, 191, 307, 321, 177),
+    "configs": (2023,),
 }
 """Numbers of those that once ended in a traceback."""
 MANY = {"results": 5000, "archives": 4000, "pictures": 4000, "configs": 3000, "tokenizers": 4000}
