@@ -9,6 +9,7 @@ images          a picture as a prompt
 settings        what whoever runs the app may decide
 extras          packages that may be missing, and the command that brings them
 folders         where things are kept on a disk
+reading         files read by one door: regular ones, and a bound of bytes
 writing         files written whole or not at all
 textfiles       text files that people write, read with complaints that name the line
 logs            log lines for a machine to read

@@ -5,17 +5,21 @@ file that may change.
 """
 
 import base64
-import binascii
 import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from io import BytesIO
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import UInt8
 
 from coupling_core.base.errors import InputError
+from coupling_core.base.reading import read_bytes
+from coupling_core.base.units import size
 
 if TYPE_CHECKING:  # slow to import, and texts do without
     from PIL.Image import Image
@@ -23,7 +27,15 @@ if TYPE_CHECKING:  # slow to import, and texts do without
 _PREFIX = "data:image/png;base64,"
 LARGEST_SIDE = 1024
 """Pixels; a larger picture is made smaller. Models read 224 to 518."""
+LARGEST_FILE = 50 * 10**6
+"""Bytes."""
+LARGEST_AREA = 25 * 10**6
+"""Pixels of a file; its copies, turned and made smaller, take a few hundred megabytes."""
+FORMATS = ("PNG", "JPEG", "WEBP")
+"""Pillow tries any other that it knows, some by other programs, whatever a file is called."""
+
 _MODES = ("L", "RGB")
+_one_at_a_time = Lock()
 
 
 def is_image(prompt: Any) -> bool:
@@ -31,8 +43,32 @@ def is_image(prompt: Any) -> bool:
     return isinstance(prompt, str) and prompt.startswith(_PREFIX)
 
 
+@contextmanager
+def opened_image(file: Path | bytes, formats: tuple[str, ...] = FORMATS) -> Iterator["Image"]:
+    """A picture that is to be decoded: one at a time, and none that would fill the memory.
+
+    Args:
+        file: its path, or its content.
+        formats: Pillow's names of those that it may have, whatever its name ends in.
+
+    Raises:
+        OSError: where it cannot be read, or has another format; Pillow's decoders raise more.
+        ValueError: where it is too large.
+    """
+    from PIL import Image
+
+    content = file if isinstance(file, bytes) else read_bytes(file, LARGEST_FILE)
+    if len(content) > LARGEST_FILE:
+        raise ValueError(f"it has {len(content)} bytes")
+    with _one_at_a_time, Image.open(BytesIO(content), formats=formats) as found:
+        width, height = found.size
+        if width * height > LARGEST_AREA:
+            raise ValueError(f"it has {width} x {height} pixels")
+        yield found
+
+
 def read_image(file: Path | bytes) -> str:
-    """An image file of any common format as a prompt.
+    """A PNG, JPEG or WebP as a prompt.
 
     Grey pictures stay grey, everything else becomes RGB; turned as its camera held it, and with its
     longer side at most `LARGEST_SIDE`.
@@ -43,20 +79,20 @@ def read_image(file: Path | bytes) -> str:
     Raises:
         InputError: where it cannot be read as an image.
     """
-    from PIL import Image, ImageOps
+    from PIL import ImageOps
 
     name = "the file" if isinstance(file, bytes) else str(file)
     try:
-        with Image.open(BytesIO(file) if isinstance(file, bytes) else file) as found:
-            shown: Image.Image = ImageOps.exif_transpose(found)
+        with opened_image(file) as found:
+            shown: Image = ImageOps.exif_transpose(found)
             shown = shown if shown.mode in _MODES else shown.convert("RGB")
             shown.thumbnail((LARGEST_SIDE, LARGEST_SIDE))
+            return _prompt(shown)
     except Exception as error:  # decoders raise whatever their formats raise
         raise InputError(
-            f"{name} cannot be read as an image ({error}): expected PNG, JPEG, WebP or another "
-            "common format"
+            f"{name} cannot be read as an image ({error}): expected a PNG, JPEG or WebP of at most "
+            f"{LARGEST_AREA / 1e6:g} megapixels and {size(LARGEST_FILE)}"
         ) from error
-    return _prompt(shown)
 
 
 def from_pixels(pixels: UInt8[np.ndarray, "height width *channel"]) -> str:
@@ -79,8 +115,11 @@ def to_pixels(prompt: str) -> UInt8[np.ndarray, "height width channel"]:
 
 
 def in_words(prompt: str) -> str:
-    """What to call an image: its size, and the beginning of its hash."""
-    height, width, channels = to_pixels(prompt).shape
+    """What to call an image: its size, and the beginning of its hash; or that it cannot be read."""
+    try:
+        height, width, channels = to_pixels(prompt).shape
+    except InputError:  # in a list of results, which others are in
+        return "image that cannot be read"
     kind = "grey" if channels == 1 else "colour"
     return f"{kind} image of {width} x {height} pixels ({_hash(prompt)})"
 
@@ -109,13 +148,7 @@ def _opened(prompt: str) -> "Image":
         if max(image.size) > LARGEST_SIDE:
             raise ValueError(f"it has {image.size[0]} x {image.size[1]} pixels")
         image.load()
-    except (
-        OSError,
-        ValueError,
-        SyntaxError,
-        binascii.Error,
-        Image.DecompressionBombError,
-    ) as error:
+    except Exception as error:  # the decoder raises whatever its format raises
         raise InputError(
             f"the prompt begins as an image does, and holds none ({error}): expected a PNG of at "
             f"most {LARGEST_SIDE} x {LARGEST_SIDE} pixels as a data URI, as `read_image` makes it"

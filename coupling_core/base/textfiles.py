@@ -6,6 +6,9 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from coupling_core.base.errors import InputError
+from coupling_core.base.reading import TEXT, read_bytes
+
+MOST_COLUMNS = 1000
 
 
 def read_text(path: Path) -> str:
@@ -15,9 +18,10 @@ def read_text(path: Path) -> str:
         InputError: where it cannot be read as text.
     """
     try:
-        return path.read_text(encoding="utf-8-sig")  # spreadsheets put a mark before it
+        text = read_bytes(path, TEXT).decode("utf-8-sig")  # spreadsheets put a mark before it
     except (OSError, ValueError) as error:
         raise InputError(f"{path} cannot be read as text: {error}") from error
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def csv_rows(path: Path, required: Collection[str]) -> Iterator[tuple[int, dict[str, str]]]:
@@ -33,6 +37,8 @@ def csv_rows(path: Path, required: Collection[str]) -> Iterator[tuple[int, dict[
     reader = csv.DictReader(io.StringIO(read_text(path), newline=""), restval="", strict=True)
     try:
         columns = reader.fieldnames or ()
+        if len(columns) > MOST_COLUMNS:  # each of which every row would have
+            raise InputError(f"{path}: expected a table, and {len(columns)} columns came")
         if missing := [name for name in required if name not in columns]:
             came = ", ".join(columns) or "an empty file"
             raise InputError(f"{path}: expected a column {missing[0]!r} in line 1, and {came} came")

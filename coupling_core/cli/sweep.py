@@ -32,7 +32,12 @@ if TYPE_CHECKING:
 app = typer.Typer(help="Measure many models with many prompts.", no_args_is_help=True)
 
 File = Annotated[
-    Path, typer.Argument(metavar="FILE", help="A TOML file, such as sweeps/mini.toml.")
+    Path,
+    typer.Argument(
+        metavar="FILE",
+        help="A TOML file, such as sweeps/mini.toml. It is a program: [slurm] has commands, and "
+        "any file can be named in it. Run none that you would not run as a script.",
+    ),
 ]
 TOLD = 5
 """Failures that are told one by one."""

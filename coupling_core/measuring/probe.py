@@ -35,6 +35,9 @@ short prompt hides."""
 REHEARSED_WORK = 2 * 10**9
 """Parameters up to which it is worth its time: some seconds on two cores."""
 
+REHEARSED_BLOCKS = 200
+"""Blocks up to which it is: the deepest model in use has 126."""
+
 
 def probe(asked: Resolved, *, rehearse: bool = True) -> Probe:
     """Find out what the request's model is, from its config and a rehearsal with random weights.
@@ -105,6 +108,8 @@ def _rehearse(asked: _Rehearsed) -> dict[str, Any]:
     """
     bare = asked.bare
     work = sum(parameter.numel() for parameter in bare.model.parameters())
+    if len(find_blocks(bare.model, asked.stack)) > REHEARSED_BLOCKS:
+        return {}
     if work > REHEARSED_WORK or rehearsal_size(bare.model) > REHEARSED:
         return {}
     try:

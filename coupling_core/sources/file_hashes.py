@@ -71,6 +71,8 @@ def counted(folder: Path) -> list[Path]:
 
 def _require_inside(folder: Path, weights: list[Path]) -> None:
     """Refuse an index that leads to weights outside the folder: their hash would not be known."""
+    if strange := [file for file in weights if not file.is_file()]:
+        raise InputError(f"{strange[0]} is no file, but a pipe, a device or a link to nothing")
     names = [file.name for file in weights]
     index = folder / hub.cache.INDEX
     try:

@@ -1,13 +1,14 @@
 """A prompt's tokens, as texts that people can read, without torch."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from pathlib import Path
 from typing import Any
 
 from coupling_core.base.errors import CouplingError
+from coupling_core.base.reading import read_bytes
 from coupling_core.sources.identity import Source
 
 CHARACTERS = 3
@@ -17,6 +18,9 @@ PATCHES = 14
 """Along a side of an image: 224 pixels in patches of 16."""
 BEFORE_PATCHES = 2
 """Tokens before those of the patches, a few."""
+
+LARGEST = 2**27
+"""Bytes of a tokenizer's file: that of a quarter of a million words has 35 MB."""
 
 _SIGNS = str.maketrans({" ": "␣", "\n": "⏎", "\r": "␍", "\t": "⇥", "\xa0": "⍽"})
 _SEEN_SPACE = re.compile(r"(?<=\S) (?=\S)")
@@ -49,15 +53,29 @@ def tokenize(prompt: str, source: Source) -> Tokens | None:
         if not (path.is_file() and source.is_converted):
             return None
         path = path.resolve()
-        tokenizer, byte_level = _tokenizer(path, path.stat().st_mtime_ns)
-    except (CouplingError, OSError, ValueError):
+        return _tokens(prompt, path, path.stat().st_mtime_ns)
+    except (CouplingError, OSError):
         return None
-    encoding = tokenizer.encode(prompt)
-    return Tokens(
-        texts=readable(encoding.tokens, byte_level),
-        ids=tuple(encoding.ids),
-        special=tuple(bool(flag) for flag in encoding.special_tokens_mask),
-    )
+
+
+def run_apart(run: "Run") -> None:
+    """Have tokenizers run elsewhere from now on: on some files their library ends the process.
+
+    Args:
+        run: calls what it is given in a process that may die, and gives what it gives.
+    """
+    global _run
+    _run = run
+
+
+Run = Callable[[Callable[[], Tokens | None]], Tokens | None]
+
+
+def _here(work: Callable[[], Tokens | None]) -> Tokens | None:
+    return work()
+
+
+_run: Run = _here
 
 
 def patches(config: Mapping[str, Any]) -> int:
@@ -114,14 +132,41 @@ def _from_bytes(piece: str) -> str:
     return bytes(spelled[character] for character in piece).decode(errors="backslashreplace")
 
 
+@lru_cache(maxsize=256)
+def _tokens(prompt: str, path: Path, modified: int) -> Tokens | None:
+    return _run(partial(encoded, prompt, path, modified))
+
+
+def encoded(prompt: str, path: Path, modified: int) -> Tokens | None:
+    """A prompt's tokens by a tokenizer's file.
+
+    Args:
+        prompt: the text.
+        path: of the file.
+        modified: when it was last written, so that another is read anew.
+
+    Returns:
+        The tokens, or None where the file is no tokenizer, or fails on this text.
+    """
+    try:
+        tokenizer, byte_level = _tokenizer(path, modified)
+        encoding = tokenizer.encode(prompt)
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException:  # the library has no class of its own, and panics past `Exception`
+        return None
+    return Tokens(
+        texts=readable(encoding.tokens, byte_level),
+        ids=tuple(encoding.ids),
+        special=tuple(bool(flag) for flag in encoding.special_tokens_mask),
+    )
+
+
 @lru_cache(maxsize=4)  # a training run has one for each of its steps
 def _tokenizer(path: Path, modified: int) -> tuple[Any, bool]:
     from tokenizers import Tokenizer
 
-    try:
-        tokenizer = Tokenizer.from_file(str(path))
-    except Exception as error:  # the library has no class of its own
-        raise ValueError(f"{path} is no tokenizer: {error}") from error
+    tokenizer = Tokenizer.from_buffer(read_bytes(path, LARGEST))
     # Some are saved with the batches in mind that they were trained on.
     tokenizer.no_padding()
     tokenizer.no_truncation()

@@ -9,7 +9,8 @@ import hashlib
 import json
 import os
 import re
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Mapping
+from dataclasses import asdict, astuple, dataclass, fields
 from pathlib import Path
 from typing import Any
 from weakref import finalize
@@ -20,12 +21,21 @@ from safetensors.numpy import load as load_tensors
 from safetensors.numpy import save as save_tensors
 
 from coupling_core.base.errors import CouplingError, InputError
+from coupling_core.base.reading import opened, read_bytes
 from coupling_core.base.records import SCHEMA, Request
 from coupling_core.base.results import Result, Sizes, result_type
 from coupling_core.base.writing import write_whole, writing
 from coupling_core.store.request_key import UNSAID, make_key
+from coupling_core.store.schema import Tensor, require_types, tensors
 
 SUFFIX = ".safetensors"
+MAX_RESULT = 2**30
+"""Bytes of one result; the largest of a model of 80 blocks takes half of it."""
+
+_MAX_HEADER = 2**25
+"""Bytes of its header: what is made of them takes twenty times as much memory. A mean over all
+pairs of 80 blocks has a fifth of it, at 512 tokens."""
+_MAX_SIDE = 2**31
 _LENGTH = 8  # a safetensors file begins with the length of its header, as eight bytes
 _BLANK = "0" * 64
 # Unescaped quotes, so these never match inside the JSON header, which is a string of the metadata.
@@ -34,7 +44,7 @@ _ARRAYS_SEAL = re.compile(rb'"arrays_sha256":"([0-9a-f]{64})"')
 _seals: dict[int, str] = {}
 """Of the results in memory that were read from files, by their identity; no field of theirs."""
 _UNREADABLE = (
-    *(AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError),
+    *(AttributeError, LookupError, OverflowError, RecursionError, TypeError, ValueError),
     SafetensorError,
 )
 
@@ -77,7 +87,7 @@ def load(path: Path) -> Result:
         InputError: where the file cannot be read, is damaged, or is of another schema.
     """
     try:
-        return decode(path.read_bytes())
+        return decode(read_bytes(path, MAX_RESULT))
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
     except InputError as error:
@@ -91,7 +101,7 @@ def read_header(path: Path) -> Header:
         InputError: as `load` does.
     """
     try:
-        with path.open("rb") as file:
+        with opened(path) as file:
             size = os.fstat(file.fileno()).st_size
             first = file.read(_LENGTH)
             head = first + file.read(_header_end(first, size) - _LENGTH)
@@ -157,42 +167,53 @@ def _header_end(first: bytes, size: int) -> int:
             f"is no stored result, or damaged: its {size} bytes do not hold the header that a "
             "safetensors file begins with"
         )
+    if end > _MAX_HEADER:
+        raise InputError(f"is no stored result: its header has {end} bytes, of {_MAX_HEADER}")
     return end
 
 
 def _parse_header(head: bytes, size: int) -> Header:
     """Read and check the bytes before the arrays, of a file of this size."""
     try:
-        tensors = json.loads(head[_LENGTH:])
-        metadata = tensors.pop("__metadata__")
+        said = json.loads(head[_LENGTH:])
+        metadata = said.pop("__metadata__")
         schema, text = metadata["schema"], metadata["header"]
+        arrays = tensors(said)
+        whole = len(head) + max(tensor.data_offsets[1] for tensor in arrays.values())
     except _UNREADABLE as error:
         raise InputError("is no stored result, or damaged: it has no header of ours") from error
     if schema != str(SCHEMA):
         raise InputError(
-            f"was written in schema {schema}, and this version reads schema {SCHEMA}: compute it "
-            "anew, or open it with the version that wrote it"
+            f"was written in schema {str(schema)[:20]}, and this version reads schema {SCHEMA}: "
+            "compute it anew, or open it with the version that wrote it"
         )
     if _seal(head, _HEADER_SEAL) != _sha256(_with_seal(head, _HEADER_SEAL, _BLANK)):
         raise InputError("is damaged: its header does not match the hash that it was sealed with")
-    whole = len(head) + max(tensor["data_offsets"][1] for tensor in tensors.values())
     if size != whole:
         raise InputError(f"is damaged: it has {size} bytes instead of {whole}")
     try:
-        fields = json.loads(text)
-        request = _request(fields["request"])
-        kind = result_type(request)
-        shapes = {name: tuple(tensor["shape"]) for name, tensor in tensors.items()}
-        fields = kind.typed(fields | {"request": request})
-        return Header(kind, fields, kind.sizes_of(fields, shapes))
+        return _header(json.loads(text), arrays)
     except (*_UNREADABLE, CouplingError) as error:
         raise InputError(f"is no result that this version can read: {error}") from error
+
+
+def _header(said: dict[str, Any], arrays: Mapping[str, Tensor]) -> Header:
+    request = _request(said["request"])
+    kind = result_type(request)
+    fields = kind.typed(said | {"request": request})
+    require_types(kind, fields)
+    sizes = kind.sizes_of(fields, {name: tuple(each.shape) for name, each in arrays.items()})
+    if not all(0 <= side < _MAX_SIDE for side in astuple(sizes)):
+        raise ValueError("its sizes are those of no result")
+    return Header(kind, fields, sizes)
 
 
 def _request(asked: dict[str, Any]) -> Request:
     if isinstance(asked["prompt"], list):
         asked["prompt"] = tuple(asked["prompt"])
-    return Request(**dict(UNSAID) | asked)
+    asked = dict(UNSAID) | asked
+    require_types(Request, asked)
+    return Request(**asked)
 
 
 def _sha256(data: bytes | memoryview) -> str:

@@ -24,6 +24,7 @@ from coupling_core.base.results import Result
 from coupling_core.base.writing import refused_write, sweep, write_whole, writing
 from coupling_core.store.archive import SUFFIX, encode, load, read_header, save
 from coupling_core.store.request_key import Key, make_key, outdated, parse_key
+from coupling_core.store.schema import require_text
 
 __all__ = ["Entry", "Store", "default_root", "load", "save"]
 
@@ -311,8 +312,10 @@ class Store:
             known = {name: header.fields[name] for name in _SHOWN} | asdict(header.sizes)
             known["token"] = header.fields.get("token", 0)
             known["certified"] = header.certified
-        except InputError as error:
-            known = {"problem": str(error)}
+            require_text(known)
+        except (InputError, ValueError) as error:
+            said = str(error).encode(errors="backslashreplace")  # it may quote what is no text
+            known = {"problem": said.decode()}
         stat = path.stat()  # after reading, so that a file that vanished raises
         return Entry(path.stem, path, stat.st_size, self._is_below(path), stat.st_mtime, **known)
 

@@ -4,39 +4,41 @@ A pack is a ZIP file: `manifest.json`, which lists what is in it, and each resul
 form; one result may come as such a file by itself. Both come from anywhere, so nothing of them is
 believed: what is read has a bounded size, is checked as a stored file is and for what no seal tells
 (`soundness`), and is put into the store under its own key. No member's name is ever used as a path.
+Nothing in a pack is compressed, so that what comes out of it is never more than its file.
 """
 
 import hashlib
 import json
-import lzma
 import struct
 import zipfile
-import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from io import BufferedIOBase
+from io import SEEK_END, BufferedIOBase, BytesIO
 from pathlib import Path
+from shutil import copyfileobj
 from typing import Any
 
 from coupling_core.base.errors import InputError
+from coupling_core.base.reading import opened
 from coupling_core.base.records import SCHEMA
 from coupling_core.base.results import Result
 from coupling_core.base.writing import replacing
-from coupling_core.store.archive import SUFFIX, decode, encode
+from coupling_core.store.archive import MAX_RESULT, SUFFIX, decode, encode
 from coupling_core.store.disk import Store
 from coupling_core.store.request_key import parse_key
 
 MANIFEST = "manifest.json"
 VERSION = 1
-MAX_RESULT = 2**30
-"""Bytes of one result; the largest of a model of 80 blocks takes half of it."""
 
 _MAX_MANIFEST = 2**24
+_MAX_READ = 2**22
+"""Bytes that are read at once. A pack's directory is, and holds 40,000 results in as many."""
+_PART = 2**20
 _ZIP = (b"PK\3\4", b"PK\5\6")  # a full and an empty one; no result begins so
 _UNREADABLE = (
     *(EOFError, LookupError, NotImplementedError, OSError, OverflowError, RuntimeError, ValueError),
-    *(lzma.LZMAError, struct.error, zipfile.BadZipFile, zlib.error),
+    *(struct.error, zipfile.BadZipFile),
 )
 """What zipfile raises, or may, on bytes that are no ZIP file's; it has no one class for them."""
 
@@ -96,7 +98,7 @@ def pack(store: Store, keys: Iterable[str], path: Path) -> int:
 def unpack(path: Path, store: Store) -> Iterator[Packed]:
     """Put a file's results into a store; raises as `take_in` does, and where it cannot be read."""
     try:
-        with path.open("rb") as file:
+        with opened(path) as file:
             yield from take_in(file, str(path), store)
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
@@ -124,24 +126,83 @@ def take_in(
         return
     if not packs:
         raise InputError(f"{name} is a pack, and one result at a time is taken here")
-    try:
-        opened = zipfile.ZipFile(file)
-    except _UNREADABLE as error:
-        raise InputError(
-            f"{name} is no pack of results, or is damaged ({error}): expected a file that "
-            "`coupling runs export` wrote"
-        ) from error
-    with opened:
-        for entry in _listed(opened, name):
-            yield _put(opened, entry, store)
+    with _Pack(file, name) as members:
+        seen: set[str] = set()
+        for entry in _listed(members, name):
+            yield _put(members, entry, store, seen)
+
+
+class _InParts:
+    """A file for zipfile, which would read a directory of any size at once."""
+
+    def __init__(self, file: BufferedIOBase) -> None:
+        self.seek, self.tell, self.seekable = file.seek, file.tell, file.seekable
+        self._file = file
+
+    def read(self, size: int = -1) -> bytes:
+        data = self._file.read(_MAX_READ + 1 if size < 0 else min(size, _MAX_READ + 1))
+        if len(data) > _MAX_READ:
+            raise zipfile.BadZipFile("its directory is too large")
+        return data
+
+
+class _Pack:
+    """The members of a pack, of which no more is read than its file has bytes.
+
+    Args:
+        file: what it is in.
+        name: what to call it.
+
+    Raises:
+        InputError: where it is no ZIP file.
+    """
+
+    def __init__(self, file: BufferedIOBase, name: str) -> None:
+        self._left = file.seek(0, SEEK_END)  # members may share bytes, again and again
+        try:
+            self._members = zipfile.ZipFile(_InParts(file))
+        except _UNREADABLE as error:
+            raise InputError(
+                f"{name} is no pack of results, or is damaged ({error}): expected a file that "
+                "`coupling runs export` wrote"
+            ) from error
+
+    def __enter__(self) -> "_Pack":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._members.close()
+
+    def read(self, name: str, most: int) -> bytes:
+        """A member's content, whose bytes stand in the file as they are.
+
+        Raises:
+            InputError: where it is not there, has more than `most` bytes, or cannot be read.
+        """
+        content = BytesIO()
+        try:
+            member = self._members.getinfo(name)
+            if member.file_size > most:
+                raise InputError(f"{name} has more than the {most} bytes that are allowed")
+            if member.compress_type != zipfile.ZIP_STORED:
+                raise InputError(f"{name} is compressed, which `coupling runs export` does not do")
+            self._left -= member.file_size
+            if self._left < 0:
+                raise InputError(f"{name} has bytes that others have too")
+            with self._members.open(member) as stored:
+                copyfileobj(stored, content, _PART)
+        except _UNREADABLE as error:
+            why = str(error) or type(error).__name__
+            raise InputError(f"{name} cannot be read from the pack ({why})") from error
+        return content.getvalue()
 
 
 def _put_one(file: BufferedIOBase, name: str, store: Store, *, packs: bool) -> Packed:
-    data = file.read(MAX_RESULT + 1)
-    if len(data) > MAX_RESULT:
+    if file.seek(0, SEEK_END) > MAX_RESULT:
         raise InputError(f"{name} has more than the {MAX_RESULT} bytes of a result")
+    file.seek(0)
     try:
-        return _keep(_sound(data), store)
+        return _keep(_sound(file.read()), store)
     except InputError as error:
         raise InputError(
             f"{name} {error}; expected a result as the store writes it"
@@ -165,10 +226,10 @@ def _keep(result: Result, store: Store) -> Packed:
     return Packed(result.key, "new")
 
 
-def _listed(file: zipfile.ZipFile, name: str) -> list[dict[str, Any]]:
+def _listed(file: _Pack, name: str) -> list[dict[str, Any]]:
     """What the manifest lists."""
     try:
-        manifest = json.loads(_read(file, MANIFEST, _MAX_MANIFEST))
+        manifest = json.loads(file.read(MANIFEST, _MAX_MANIFEST))
         version, results = manifest["version"], list(manifest["results"])
     except (InputError, KeyError, RecursionError, TypeError, ValueError) as error:
         raise InputError(
@@ -182,12 +243,16 @@ def _listed(file: zipfile.ZipFile, name: str) -> list[dict[str, Any]]:
     return results
 
 
-def _put(file: zipfile.ZipFile, entry: Any, store: Store) -> Packed:
+def _put(file: _Pack, entry: Any, store: Store, seen: set[str]) -> Packed:
     key = entry.get("key") if isinstance(entry, dict) else None
     if not isinstance(key, str) or parse_key(key) is None:
-        return Packed(str(key)[:80], "refused", "the manifest gives no key of a stored result")
+        named = key if isinstance(key, str) else type(key).__name__
+        return Packed(named[:80], "refused", "the manifest gives no key of a stored result")
+    if key in seen:
+        return Packed(key, "refused", "the manifest lists it twice")
+    seen.add(key)
     try:
-        data = _read(file, f"{key}{SUFFIX}", MAX_RESULT)
+        data = file.read(f"{key}{SUFFIX}", MAX_RESULT)
         if hashlib.sha256(data).hexdigest() != entry.get("sha256"):
             raise InputError("is damaged: it does not match the hash in the manifest")
         result = _sound(data)
@@ -196,14 +261,3 @@ def _put(file: zipfile.ZipFile, entry: Any, store: Store) -> Packed:
     except InputError as error:
         return Packed(key, "refused", str(error))
     return _keep(result, store)
-
-
-def _read(file: zipfile.ZipFile, name: str, most: int) -> bytes:
-    """A member's content; zipfile reads no more of it than the size that is checked here."""
-    try:
-        if file.getinfo(name).file_size > most:
-            raise InputError(f"{name} has more than the {most} bytes that are allowed")
-        return file.read(name)
-    except _UNREADABLE as error:
-        why = str(error) or type(error).__name__
-        raise InputError(f"{name} cannot be read from the pack ({why})") from error

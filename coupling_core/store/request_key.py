@@ -17,7 +17,7 @@ from coupling_core.base.errors import InputError
 from coupling_core.base.records import SCHEMA, Request
 from coupling_core.sources.identity_form import lacked
 
-_KEY = re.compile(r"([0-9a-f]{32})-k([1-9]\d*)-v([1-9]\d*)")
+_KEY = re.compile(r"([0-9a-f]{32})-k([1-9]\d{0,99})-v([1-9]\d{0,99})")
 _SIZES = ("k", "k_view")
 # The identity stands for these: a path, an alias and a hub id may lead to the same weights.
 _WAYS_TO_A_MODEL = ("model", "revision")
@@ -95,7 +95,7 @@ def parse_key(text: str) -> Key | None:
 def _canonical_json(value: Any) -> str:
     try:
         return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
-    except (TypeError, ValueError) as error:
+    except (RecursionError, TypeError, ValueError) as error:
         raise InputError(
             f"this request has no key, for it is not JSON ({error}): expected text, integers, "
             "finite numbers, lists and mappings"

@@ -5,43 +5,16 @@ that figures and tables rely on is checked before such a result is let in: the t
 the shapes of its arrays, and that numbers which are always finite are so.
 """
 
-import dataclasses
-import json
-from collections.abc import Callable, Mapping
 from dataclasses import fields
-from functools import cache
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-from jaxtyping import AbstractArray, Bool, jaxtyped
-from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, TypeAdapter, ValidationError
+from jaxtyping import Bool, jaxtyped
 
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import ROLES
 from coupling_core.base.results import Result
-
-_STRICT = ConfigDict(strict=True)
-_Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-
-
-class _Provenance(BaseModel):
-    model_config = _STRICT
-    seconds: _Amount
-    load_seconds: _Amount
-    peak_memory_bytes: NonNegativeInt
-    date: str
-    versions: dict[str, str]
-
-
-class _Identity(BaseModel):
-    model_config = _STRICT
-    kind: str
-    name: str
-    digest: str
-
-
-_PARTS: Mapping[str, type[BaseModel]] = {"provenance": _Provenance, "identity": _Identity}
-"""What is relied on in the fields that are mappings."""
+from coupling_core.store.schema import SOUND, is_array, require_text, require_types
 
 
 def require_sound(result: Result) -> None:
@@ -53,9 +26,8 @@ def require_sound(result: Result) -> None:
     _require_types(result)
     for record in (result.request, *result.svds):
         _require_types(record)
-    _require_text(result)
     arrays: dict[Any, Any] = {
-        item: getattr(result, item.name) for item in fields(result) if _is_array(item)
+        item: getattr(result, item.name) for item in fields(result) if is_array(item)
     }
     for item, value in arrays.items():
         if not isinstance(value, np.ndarray):
@@ -63,7 +35,7 @@ def require_sound(result: Result) -> None:
     with jaxtyped("context"):
         for name, size in _sizes(result).items():  # binds the axis of this name
             axis: Any = Bool[np.ndarray, name]
-            isinstance(np.empty(size, bool), axis)
+            isinstance(np.broadcast_to(np.False_, size), axis)  # which takes no memory
         for item, value in arrays.items():
             if not isinstance(value, item.type):
                 raise InputError(
@@ -76,39 +48,15 @@ def require_sound(result: Result) -> None:
         raise InputError(f"is no sound result: {problem}")
 
 
-def _is_array(item: Any) -> bool:
-    return isinstance(item.type, type) and issubclass(item.type, AbstractArray)
-
-
 def _require_types(record: Any) -> None:
-    item: Any
-    for item in fields(record):
-        if _is_array(item):
-            continue
-        value = getattr(record, item.name)
-        try:
-            if part := _PARTS.get(item.name):
-                part.model_validate(value)
-            else:
-                _validator(item.type)(value, strict=True)
-        except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(map(str, (item.name, *first["loc"])))
-            raise InputError(f"is no sound result: {where}: {first['msg'].lower()}") from error
-
-
-def _require_text(result: Result) -> None:
-    """Refuse halves of characters, which JSON can spell and no screen or file takes."""
-    spoken = [getattr(result, item.name) for item in fields(result) if not _is_array(item)]
+    spoken = {
+        item.name: getattr(record, item.name) for item in fields(record) if not is_array(item)
+    }
     try:
-        json.dumps(spoken, default=dataclasses.asdict, ensure_ascii=False).encode()
-    except UnicodeEncodeError as error:
-        raise InputError("is no sound result: it has half a character in its texts") from error
-
-
-@cache
-def _validator(expected: Any) -> Callable[..., Any]:
-    return TypeAdapter(expected).validate_python
+        require_types(type(record), spoken, SOUND)
+        require_text(spoken)
+    except ValueError as error:
+        raise InputError(f"is no sound result: {error}") from error
 
 
 def _sizes(result: Result) -> dict[str, int]:

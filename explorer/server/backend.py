@@ -14,10 +14,11 @@ from coupling_core.base.records import Request
 from coupling_core.base.results import Result
 from coupling_core.base.settings import settings
 from coupling_core.measuring.measure import find_stored
+from coupling_core.measuring.worker import small
 from coupling_core.sources.identity import Source, locate
 from coupling_core.sources.resolved import Resolved, resolve
 from coupling_core.sources.suites import Suite, suites
-from coupling_core.sources.tokens import Tokens
+from coupling_core.sources.tokens import Tokens, run_apart
 from coupling_core.store.disk import Entry, Store
 from coupling_core.store.request_key import make_key
 from explorer.server import admission
@@ -26,6 +27,8 @@ from explorer.server.single import Single
 _OWN, _ADDED, _MODELS = "_own_results", "_added_results", "_models"
 """Where a session keeps the keys of what it asked for, the folder of what it added, and where the
 models of the page are, or why they are nowhere."""
+
+run_apart(small.run)  # a tokenizer that somebody gave may end the process that reads it
 
 
 _looking = Lock()

@@ -19,6 +19,8 @@ from pydantic import (
 from coupling_core.base.errors import InputError
 
 _TYPED = {"typed": True}
+_MOST = 10**100
+"""What no number of a link reaches: with some hundred digits it is no float, with more no text."""
 _EXPECTED = {"int": "an integer is expected", "float": "a number is expected"}
 
 
@@ -54,8 +56,8 @@ def _filled(text: str, asked: ValidationInfo) -> str:
 
 Text = Annotated[str, AfterValidator(_filled)]
 Flag = Annotated[bool, BeforeValidator(_flag)]
-Natural = Annotated[int, expect(lambda number: number >= 0, "an integer of at least 0")]
-Count = Annotated[int, expect(lambda number: number >= 1, "an integer of at least 1")]
+Natural = Annotated[int, expect(lambda n: 0 <= n < _MOST, "an integer of at least 0")]
+Count = Annotated[int, expect(lambda n: 1 <= n < _MOST, "an integer of at least 1")]
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,11 @@ from explorer.session.link import Count, Flag, Natural, Parameter, Text, expect
 
 DEFAULT_PROMPT = "What is the capital of France? The capital is"
 
-Token = Annotated[int, AfterValidator(lambda token: Request("any", token=token).token)]
+Token = Annotated[
+    int,
+    expect(lambda token: abs(token) < 10**100, "a number of a token"),
+    AfterValidator(lambda token: Request("any", token=token).token),
+]
 _Order = Annotated[float, AfterValidator(lambda p: View(p=p).p)]
 _Threshold = Annotated[float, expect(lambda least: 0 <= least <= 1, "a number from 0 to 1")]
 

@@ -73,7 +73,8 @@ def test_runs_says_of_a_result_that_its_key_tells_too_little(tmp_path: Path) -> 
     store = Store(tmp_path, gallery=tmp_path / "none")
     for identity in ({"kind": "folder"}, {"kind": "hub"}):
         result = random_result(identity={"name": "m", "digest": "0" * 64} | identity)
-        made = {"seconds": 1.0, "date": "2026-11-23T00:00"}
+        made = {"seconds": 1.0, "load_seconds": 1.0, "peak_memory_bytes": 1}
+        made |= {"date": "2026-11-23T00:00"}
         store.put(replace(result, provenance=made, key=store.key(result.request, result.identity)))
     rows = table(store.entries()).set_index("Key")
     notes = {entry.identity["kind"]: rows["Note"][entry.key] for entry in store.entries()}

@@ -16,7 +16,7 @@ app = AppTest.from_file("app.py", default_timeout=60).run()
 for page in ("pages/1_Depth.py", "pages/9_Runs.py", "pages/10_Method.py"):
     app.switch_page(page).run()
     assert not app.exception and not app.error, page
-print(sorted({"torch", "transformers", "scipy"} & set(sys.modules)))
+print(sorted({"torch", "transformers", "tokenizers", "scipy"} & set(sys.modules)))
 """
 COMPUTED = """
 import sys, time
@@ -37,7 +37,8 @@ app.run()
 assert not app.exception and not app.error, app.error
 assert [chart for chart in app.get("plotly_chart")]
 worker.forget("none", "none")
-print(sorted({"torch", "transformers", "accelerate", "bitsandbytes"} & set(sys.modules)))
+ours = {"torch", "transformers", "tokenizers", "accelerate", "bitsandbytes"}
+print(sorted(ours & set(sys.modules)))
 """
 
 

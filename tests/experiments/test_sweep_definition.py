@@ -159,3 +159,26 @@ def test_the_shipped_sweeps_can_be_read(path):
     sweep = parse(tomllib.loads(path.read_text()), path)
     assert sweep.name == path.stem
     assert sweep.title
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *(f'{name} = "x\\nrm -rf ~"' for name in ("queue", "account", "memory", "walltime")),
+        *(f'{name} = "x\\rid"' for name in ("interface", "folder")),
+        'directives = ["--x\\n#SBATCH --uid=0"]',
+        'prologue = ["a", "b\\nc"]',
+    ],
+)
+def test_what_goes_into_a_job_is_on_one_line(tmp_path: Path, line: str) -> None:
+    (tmp_path / "s.toml").write_text(
+        f'name = "s"\nmodels = [{{ model = "a" }}]\nprompts = [{{ text = "b" }}]\n[slurm]\n{line}\n'
+    )
+    with pytest.raises(InputError, match=r"slurm .*expected text on one line"):
+        read(tmp_path / "s.toml")
+
+
+def test_a_sweep_is_no_more_than_a_megabyte(tmp_path: Path) -> None:
+    (tmp_path / "s.toml").write_text("#" * 2**20 + "#")
+    with pytest.raises(InputError, match=r"s.toml cannot be read: .*it has 1.0 MB"):
+        read(tmp_path / "s.toml")

@@ -18,7 +18,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coupling_core.base.errors import ComputeError, InputError
-from coupling_core.sources.prompts import BENCHMARKS, Prompt, PromptSource, load, pools, read_file
+from coupling_core.sources.prompts import (
+    BENCHMARKS,
+    Prompt,
+    PromptSource,
+    fetching,
+    load,
+    pools,
+    read_file,
+)
 from coupling_core.sources.prompts.benchmarks import WORDS, context, paragraph, up_to_blank
 from coupling_core.sources.prompts.drawing import draw
 
@@ -775,3 +783,33 @@ def test_the_command_tells_what_is_wrong(run):
     status, out, err = run("prompts", "arcs")
     assert (status, out) == (2, "")
     assert err.startswith("error: arcs cannot be read as text")
+
+
+def test_a_file_has_only_so_many_lines(tmp_path: Path) -> None:
+    (tmp_path / "p.txt").write_text("\n" * 100_001)
+    with pytest.raises(InputError, match="has more than 100,000 lines: split it"):
+        read_file(tmp_path / "p.txt")
+
+
+def test_parquet_that_stands_for_more_than_its_bytes_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fetching, "LARGEST", 10**6)
+    (tmp_path / "main").mkdir()
+    one = pa.DictionaryArray.from_arrays([0] * 4000, ["x" * 1000])
+    pq.write_table(pa.table({"question": one}), tmp_path / "main" / "test.parquet")
+    assert (tmp_path / "main" / "test.parquet").stat().st_size < 10_000
+    with pytest.raises(InputError, match=r"test.parquet cannot be read as parquet: its rows take"):
+        load(PromptSource(dataset="gsm8k", folder=tmp_path))
+
+
+def test_a_part_of_parquet_is_not_unpacked_that_would_fill_the_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fetching, "LARGEST", 10**6)
+    monkeypatch.setattr("pyarrow.parquet.ParquetFile.iter_batches", lambda *_, **__: 1 / 0)
+    (tmp_path / "main").mkdir()
+    one = pa.table({"question": ["x" * 2 * 10**6]})
+    pq.write_table(one, tmp_path / "main" / "test.parquet", compression="zstd")
+    with pytest.raises(InputError, match=r"its rows take more than 1\.0 MB"):
+        load(PromptSource(dataset="gsm8k", folder=tmp_path))

@@ -48,7 +48,7 @@ def forge(path, results, members, manifest=None, compression=zipfile.ZIP_STORED)
     with zipfile.ZipFile(path, "w", compression) as file:
         for name, data in members.items():
             file.writestr(name, data)
-        file.writestr(MANIFEST, json.dumps(listed))
+        file.writestr(MANIFEST, json.dumps(listed), zipfile.ZIP_STORED)
     return path
 
 
@@ -248,3 +248,42 @@ def test_a_refused_result_is_an_exit_status(tmp_path, target):
         text=True,
     )
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+
+
+@pytest.mark.parametrize("how", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_what_is_packed_is_stored(how, tmp_path, target):
+    key, data = RESULTS[0].key, encode(RESULTS[0])
+    path = forge(tmp_path / "p.zip", [entry(key, data)], {f"{key}.safetensors": data}, None, how)
+    (found,) = unpack(path, target)
+    assert (found.state, "is compressed" in found.problem) == ("refused", True)
+
+
+def test_a_key_that_is_listed_twice_is_read_once(tmp_path, target):
+    key, data = RESULTS[0].key, encode(RESULTS[0])
+    path = forge(tmp_path / "p.zip", [entry(key, data)] * 30, {f"{key}.safetensors": data})
+    found = list(unpack(path, target))
+    assert [each.state for each in found] == ["new"] + ["refused"] * 29
+    assert {each.problem for each in found[1:]} == {"the manifest lists it twice"}
+
+
+def test_no_more_is_read_than_the_file_has(tmp_path, target):
+    """Forty members that share the bytes of one."""
+    names = [f"{number:032x}-k50-v4" for number in range(40)]
+    data = encode(RESULTS[0])
+    listed = [entry(name, data) for name in names]
+    path = forge(tmp_path / "p.zip", listed, {f"{names[0]}.safetensors": data})
+    raw = path.read_bytes()
+    start, end = raw.index(b"PK\1\2"), raw.rindex(b"PK\5\6")
+    one = raw[start : raw.index(b"PK\1\2", start + 1)]
+    local = raw.index(b"PK\3\4")
+    assert local == 0
+    many = raw[start:end] + b"".join(
+        one.replace(names[0].encode(), name.encode()) for name in names[1:]
+    )
+    tail = bytearray(raw[end:])
+    tail[8:12] = (len(names) + 1).to_bytes(2, "little") * 2
+    tail[12:16] = len(many).to_bytes(4, "little")
+    path.write_bytes(raw[:start] + many + tail)
+    found = [each.problem for each in unpack(path, target)]
+    assert len(found) == len(names)
+    assert sum("has bytes that others have too" in problem for problem in found) >= 35

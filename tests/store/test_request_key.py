@@ -131,3 +131,9 @@ def test_another_default_answers_no_other_question() -> None:
     assert make_key(said, IDENTITY) == make_key(before, IDENTITY)
     said = Request("A prompt", final_norm="exclude", token=1)
     assert make_key(said, IDENTITY) == make_key(default, IDENTITY)
+
+
+def test_a_key_of_thousands_of_digits_is_none() -> None:
+    digits = "9" * 5000  # more than Python makes a number of
+    assert parse_key(f"{'0' * 32}-k{digits}-v4") is None
+    assert parse_key(f"{'0' * 32}-k4-v{digits}") is None

@@ -1,3 +1,4 @@
+import json
 import os
 import shutil
 import signal
@@ -6,7 +7,9 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import mutations
 import numpy as np
 import pytest
 import store_processes as processes
@@ -533,3 +536,42 @@ def _put_half(root: Path) -> None:
 
 def _is_writing(root: Path) -> bool:
     return any(path.stat().st_size for path in root.glob(f".*{TEMPORARY}"))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda said, _: said["provenance"].pop("seconds"),
+        lambda said, _: said["provenance"].update(date=5),
+        lambda said, _: said.update(provenance=[]),
+        lambda said, _: said.pop("provenance"),
+        lambda said, _: said["identity"].update(name=[1]),
+        lambda said, _: said.update(tokens=[1, 2, 3, 4]),
+        lambda said, _: said.update(tokens=["\ud800"] * 4),
+        lambda said, _: said["request"].update(prompt=[float("inf")]),
+        lambda said, _: said["request"].update(k="8"),
+        lambda said, _: said.update(token="1"),
+        lambda _, tensors: tensors["singular_values"].update(shape=["a", 8]),
+        lambda _, tensors: tensors["singular_values"].update(shape=[10**30, 8]),
+        lambda _, tensors: tensors["singular_values"].update(data_offsets=[0]),
+        lambda _, tensors: tensors["singular_values"].pop("data_offsets"),
+        lambda _, tensors: tensors.update(singular_values=7),
+        lambda _, tensors: tensors.update({"": [[]]}),
+    ],
+)
+def test_no_header_breaks_the_list_of_all_results(tmp_path: Path, change: Any) -> None:
+    store = Store(tmp_path, layers=(), gallery=tmp_path / "none")
+    data = encode(random_result(seed=1))
+    end = 8 + int.from_bytes(data[:8], "little")
+    tensors = json.loads(data[8:end])
+    said = json.loads(tensors["__metadata__"]["header"])
+    change(said, tensors)
+    tensors["__metadata__"]["header"] = json.dumps(said)
+    good = store.put(random_result())
+    (tmp_path / f"{'0' * 32}-k50-v4.safetensors").write_bytes(
+        mutations.sealed(json.dumps(tensors).encode(), data[end:])
+    )
+    entries = {bool(entry.problem): entry for entry in store.entries()}
+    assert entries[False].path == good
+    told = ("no result that this version can read", "no stored result, or damaged", "half a char")
+    assert any(words in entries[True].problem for words in told)

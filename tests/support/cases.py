@@ -217,6 +217,13 @@ def trajectory_result(
         rolled_out=rolled_out,
         states=states,
         kept=np.arange(1, n_tokens + 1),
-        provenance={"seconds": 1.0, "dtype": "float32", "versions": {"numpy": np.__version__}},
+        provenance={
+            "seconds": 1.0,
+            "load_seconds": 0.5,
+            "peak_memory_bytes": 10**8,
+            "date": "2026-01-01T00:00:00+00:00",
+            "dtype": "float32",
+            "versions": {"numpy": np.__version__},
+        },
     )
     return replace(result, **changes)

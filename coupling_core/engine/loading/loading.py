@@ -12,7 +12,6 @@ from typing import Any
 
 import torch
 from transformers import (
-    AutoConfig,
     AutoModel,
     AutoModelForCausalLM,
     AutoModelForImageClassification,
@@ -27,6 +26,7 @@ from coupling_core.base.extras import needed
 from coupling_core.base.records import Dtype, Quantisation, Request
 from coupling_core.base.results import Progress
 from coupling_core.engine.hardware import choose_device, usable_memory
+from coupling_core.engine.loading.configs import read_config
 from coupling_core.engine.loading.convert import convert, require_shipped
 from coupling_core.engine.loading.keeping import Kept, Key
 from coupling_core.engine.loading.loaded import LoadedModel
@@ -161,7 +161,7 @@ def _load(
         quiet(),
     ):
         options: dict[str, Any] = {"trust_remote_code": False}
-        config = AutoConfig.from_pretrained(where, **options)  # nosec B615  # a folder
+        config = read_config(where, {})
         require_known_quantisation(config)
         family = auto_class(config)
         if family_reads_images(family, config):

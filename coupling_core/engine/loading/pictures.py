@@ -7,7 +7,7 @@ from torch import Tensor
 from transformers import AutoImageProcessor
 
 from coupling_core.base.errors import InputError
-from coupling_core.base.images import to_pixels
+from coupling_core.base.images import LARGEST_SIDE, to_pixels
 
 READS = "pixel_values"
 """The argument that takes an image, in every family of transformers."""
@@ -32,7 +32,15 @@ def image_processor(where: Any, options: dict[str, Any]) -> Any:
     """What resizes and scales images for a model, by the same arithmetic on every machine."""
     # Without being told, transformers takes torchvision where that is installed, whose resizing
     # rounds in another way.
-    return AutoImageProcessor.from_pretrained(where, backend="pil", **options)  # nosec B615
+    found = AutoImageProcessor.from_pretrained(where, backend="pil", **options)  # nosec B615
+    for name in ("size", "crop_size", "pad_size"):
+        sides = dict(getattr(found, name, None) or {})
+        if any((side or 0) > LARGEST_SIDE for side in sides.values()):
+            raise InputError(
+                f"its image processor makes pictures of {name} = {sides}, and {LARGEST_SIDE} "
+                "pixels are the most along a side"
+            )
+    return found
 
 
 def to_tensor(prompt: str, processor: Any, config: Any) -> Float[Tensor, "1 channel height width"]:

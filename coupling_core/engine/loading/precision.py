@@ -1,6 +1,7 @@
 """What a checkpoint's weights are held in, and rounding them, but no constant beside them."""
 
 import math
+import os
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -11,9 +12,13 @@ from accelerate import init_empty_weights
 from safetensors import SafetensorError, safe_open
 
 from coupling_core.base.errors import ComputeError
+from coupling_core.base.reading import opened
+from coupling_core.base.units import size
 
 _BESIDE = ("BOOL", "I64", "I32", "U8")
 """Formats of masks and positions that some checkpoints hold beside their weights."""
+_MAX_HEADER = 2**24
+"""Bytes: some hundred thousand tensors, and no file of a model has ten thousand."""
 STORED = {"F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16}
 
 
@@ -44,6 +49,7 @@ def stored_weights(folder: Path, config: Any) -> Counter[str]:
     packed = ("U8",) if getattr(config, "quantization_config", None) else ()
     entries: Counter[str] = Counter()
     for file in sorted(folder.glob("*.safetensors")):
+        _require_few(file)
         try:
             with safe_open(file, "pt") as weights:
                 for name in weights.keys():
@@ -55,6 +61,17 @@ def stored_weights(folder: Path, config: Any) -> Counter[str]:
                 f"{file} is damaged or cut short ({error}): delete it, and copy or download it anew"
             ) from error
     return entries
+
+
+def _require_few(file: Path) -> None:
+    """Refuse a header that names more tensors than would be read in a minute."""
+    with opened(file) as weights:
+        length = int.from_bytes(weights.read(8), "little")
+        if _MAX_HEADER < length <= os.fstat(weights.fileno()).st_size:
+            raise ComputeError(
+                f"{file} has a header of {size(length)}, of {size(_MAX_HEADER)}: it names more "
+                "tensors than a model has"
+            )
 
 
 def precision_of(entries: Counter[str]) -> torch.dtype:

@@ -8,8 +8,9 @@ from typing import Any
 import torch
 from accelerate import init_empty_weights
 from torch import Tensor, nn
-from transformers import AutoConfig, AutoModelForCausalLM
+from transformers import AutoModelForCausalLM
 
+from coupling_core.engine.loading.configs import read_config
 from coupling_core.engine.loading.convert import require_shipped
 from coupling_core.engine.loading.loading import auto_class, require_known_quantisation
 from coupling_core.engine.loading.precision import stored_weights
@@ -32,7 +33,7 @@ class Skeleton:
     Args:
         config: of transformers.
         family: the class of transformers that makes a model of it.
-        model: the module that `load` would give, its parameters on the device `meta`.
+        model: the module that `load` would give, its tensors on the device `meta`.
     """
 
     config: Any
@@ -49,21 +50,20 @@ def skeleton(source: Source) -> Skeleton:
     """
     where, options = _config_place(source)
     with plain_errors(source), quiet():
-        config = AutoConfig.from_pretrained(  # nosec B615  # a folder
-            where, trust_remote_code=False, **options
-        )
+        config = read_config(where, options)
         if source.kind != "gguf":  # what a GGUF file is quantised by is undone as it is converted
             require_known_quantisation(config)
             family = auto_class(config)
         else:  # and it does not say which head it has
             family = AutoModelForCausalLM
-        return Skeleton(config, family, _empty(family, config))
+        with torch.device("meta"):  # buffers too, which a config may make as large as it likes
+            return Skeleton(config, family, family.from_config(config, dtype=torch.float32))
 
 
 def rehearsal_size(model: nn.Module) -> int:
-    """Bytes that the random weights of a rehearsal take."""
+    """Bytes that the random weights of a rehearsal take, and the buffers."""
     shapes = {parameter.shape for parameter in model.parameters() if parameter.ndim > 1}
-    return sum(4 * shape.numel() for shape in shapes)
+    return sum(4 * shape.numel() for shape in shapes) + sum(b.nbytes for b in model.buffers())
 
 
 def rehearsal(bare: Skeleton) -> nn.Module:

@@ -16,6 +16,9 @@
 
 Every model is measured with every prompt, in every kind. Several K cost one measurement, since all
 below the largest are slices of it.
+
+Such a file is a program: `prologue` and `directives` run as they stand on a cluster, and any file
+of this machine can be named as prompts or as a model.
 """
 
 import tomllib
@@ -37,6 +40,7 @@ from coupling_core.analysis.scores import k_of
 from coupling_core.base.definitions import DEFINITIONS
 from coupling_core.base.errors import InputError
 from coupling_core.base.kinds import kind_of, kinds
+from coupling_core.base.reading import read_bytes
 from coupling_core.base.records import (
     DEFAULT_K,
     Dtype,
@@ -48,6 +52,9 @@ from coupling_core.base.records import (
 from coupling_core.base.results.token_means import GRID
 from coupling_core.sources.identity import ALIASES
 from coupling_core.sources.prompts import PromptSource
+
+LARGEST = 2**20
+"""Bytes of a sweep's file."""
 
 
 def _listed(value: object) -> object:
@@ -67,9 +74,17 @@ def _measured(kind: str) -> str:
     return kind
 
 
+def _one_line(text: str) -> str:
+    if not text.isprintable():
+        raise ValueError(f"expected text on one line, and {text!r} came")
+    return text
+
+
 HowMany = PositiveInt | Annotated[float, Field(gt=0, lt=1)]
 """K itself, or its share of each model's width, such as 0.1."""
 Seeds = Annotated[tuple[Annotated[int, Field(ge=0, lt=2**63)], ...], BeforeValidator(_listed)]
+Line = Annotated[str, AfterValidator(_one_line)]
+"""A value in the head of a job, where a second line would be a command."""
 Name = Annotated[str, Field(pattern=r"^[\w][\w.-]{0,63}$")]
 
 
@@ -141,16 +156,16 @@ class Slurm(_Table):
     """
 
     jobs: PositiveInt = 1
-    queue: str | None = None
-    account: str | None = None
+    queue: Line | None = None
+    account: Line | None = None
     cores: PositiveInt = 1
-    memory: str = "8GB"
-    walltime: str = "04:00:00"
+    memory: Line = "8GB"
+    walltime: Line = "04:00:00"
     gpus: int = 0
-    directives: tuple[str, ...] = ()
-    prologue: tuple[str, ...] = ()
-    interface: str | None = None
-    folder: str | None = None
+    directives: tuple[Line, ...] = ()
+    prologue: tuple[Line, ...] = ()
+    interface: Line | None = None
+    folder: Line | None = None
 
 
 class Sweep(_Table):
@@ -218,7 +233,7 @@ def read(path: Path) -> Sweep:
         InputError: where the file is no TOML, or says what no sweep can be.
     """
     try:
-        found = tomllib.loads(path.read_text(encoding="utf-8"))
+        found = tomllib.loads(read_bytes(path, LARGEST).decode())
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"the sweep {path} cannot be read: {error}") from error
     except (tomllib.TOMLDecodeError, RecursionError) as error:

@@ -11,8 +11,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from coupling_core.analysis.exports.forms import as_read, inert
 from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.base.kinds import kind_of, kinds
+from coupling_core.base.reading import opened
 from coupling_core.base.records import View
 from coupling_core.base.results import Result
 from coupling_core.base.writing import write_whole, writing
@@ -72,7 +74,7 @@ def write_table(path: Path, table: pd.DataFrame) -> None:
     """
     text = StringIO()
     # A lone \r in a prompt is put in quotes only where lines end in one.
-    table.to_csv(text, index=False, float_format=_DIGITS, lineterminator="\r\n")
+    inert(table).to_csv(text, index=False, float_format=_DIGITS, lineterminator="\r\n")
     with writing(path):
         write_whole(path, text.getvalue().encode())
 
@@ -98,12 +100,13 @@ def read_table(path: Path) -> pd.DataFrame:
     """
     try:
         _require_sealed(path)
-        table = pd.read_csv(
-            path,
-            dtype=dict.fromkeys(_TEXTS, str),
-            keep_default_na=False,
-            na_values={name: [""] for name in _NUMERIC},
-        )
+        with opened(path) as file:
+            table = pd.read_csv(
+                file,
+                dtype=dict.fromkeys(_TEXTS, str),
+                keep_default_na=False,
+                na_values={name: [""] for name in _NUMERIC},
+            )
     except (OSError, ValueError) as error:
         raise InputError(f"the table {path} cannot be read: {error}") from error
     if lacking := [name for name in COLUMNS if name not in table]:
@@ -111,6 +114,8 @@ def read_table(path: Path) -> pd.DataFrame:
             f"the table {path} has no column {lacking[0]!r}: expected one as `coupling sweep run` "
             "writes it"
         )
+    for name in _TEXTS:
+        table[name] = table[name].map(as_read, na_action="ignore")
     try:
         table = table.astype(dict.fromkeys(_NUMERIC, float))
     except ValueError as error:

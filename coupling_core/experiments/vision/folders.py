@@ -7,9 +7,11 @@ from jaxtyping import Int64, UInt8
 from PIL import Image, UnidentifiedImageError
 
 from coupling_core.base.errors import InputError
+from coupling_core.base.images import FORMATS, opened_image
 from coupling_core.experiments.vision.pictures import Pictures, hold_out
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".ppm", ".pgm")
+_MORE_FORMATS = ("BMP", "GIF", "TIFF", "PPM")
 HELD_OUT = ("test", "val", "valid", "validation")
 """What the folder beside `train` may be called."""
 
@@ -95,7 +97,7 @@ def _pixels(path: Path, size: int, mode: str) -> np.ndarray:
 
 def _open(path: Path) -> Image.Image:
     try:
-        with Image.open(path) as image:
+        with opened_image(path, (*FORMATS, *_MORE_FORMATS)) as image:
             image.load()
             return image
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:

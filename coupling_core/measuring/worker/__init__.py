@@ -3,6 +3,7 @@
     Worker     measures there, and has a new process where one died     (asking)
     process    one such process, seen from here, and how it ended
     serving    what runs there
+    small      another such process, without torch
 
 Torch and what it calls can end a process, by a fault of their own or for want of memory. So the app
 keeps them out of its process. Functions are called here and run there; arguments, words of progress

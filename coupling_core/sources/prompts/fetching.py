@@ -13,12 +13,20 @@ from typing import TYPE_CHECKING, Any
 
 from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.base.extras import needed
+from coupling_core.base.reading import opened
+from coupling_core.base.units import size
 from coupling_core.sources.prompts.source import PromptSource
 
 if TYPE_CHECKING:  # slow to import
     from datasets import Dataset
+    from pyarrow.parquet import ParquetFile
 
 _READERS = {".parquet": "parquet", ".jsonl": "json", ".json": "json", ".csv": "csv"}
+LARGEST = 2**28
+"""Bytes of the files of a split, and of the rows that come of them."""
+BATCH = 64
+"""Rows that are unpacked at a time."""
+_PART = 2**20
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _ELSEWHERE = (
     "or fetch it on another machine (`hf download {repo} --repo-type dataset --local-dir FOLDER`) "
@@ -56,6 +64,9 @@ def from_folder(source: PromptSource, files: list[Path], config: str) -> Rows:
     Raises:
         InputError: where they cannot be read, or lack what makes a prompt.
     """
+    _require_size(files)
+    if files[0].suffix == ".parquet":
+        return _from_parquet(source, files, config)
     kind = _READERS[files[0].suffix]
     # Else pandas takes "NA" or "None" for no text.
     options = {"keep_default_na": False} if kind == "csv" else {}
@@ -67,12 +78,59 @@ def from_folder(source: PromptSource, files: list[Path], config: str) -> Rows:
                 kind, data_files=[*map(str, files)], split="train", cache_dir=place, **options
             )
         except Exception as error:  # readers raise whatever their formats raise
-            cause = error.__cause__ or error
-            raise InputError(
-                f"{files[0]} cannot be read as {kind}: {_first_line(cause)}; is it whole, and no "
-                "pointer of Git LFS?"
-            ) from error
+            raise _unreadable(files[0], kind, error) from error
         return _take(rows, source, config)
+
+
+def _from_parquet(source: PromptSource, files: list[Path], config: str) -> Rows:
+    """The rows of Parquet, a few at a time: a small file may stand for a thousand times as much."""
+    with needed("sweeps"):
+        from pyarrow.parquet import ParquetFile, read_schema
+
+    found: Rows = []
+    held = 0
+    for path in files:
+        try:
+            with opened(path) as file:
+                columns = _columns(source, config, read_schema(file).names)
+                # A text that a thousand rows have is held once.
+                table = ParquetFile(file, read_dictionary=columns)
+                _require_unpacked(table, columns)
+                for batch in table.iter_batches(BATCH, columns=columns, use_threads=False):
+                    for index in range(batch.num_rows):
+                        row = {name: batch[name][index].as_py() for name in columns}
+                        held += sum(len(str(cell)) for cell in row.values())
+                        if held > LARGEST:
+                            raise ValueError(f"its rows take more than {size(LARGEST)}")
+                        found.append(row)
+        except InputError:
+            raise
+        except Exception as error:  # a reader raises whatever its format raises
+            raise _unreadable(path, "parquet", error) from error
+    return found
+
+
+def _require_unpacked(table: "ParquetFile", columns: list[str]) -> None:
+    """Refuse a part that would fill the memory as it is unpacked, which happens as a whole."""
+    for index in range(table.metadata.num_row_groups):
+        group = table.metadata.row_group(index)
+        parts = [group.column(column) for column in range(group.num_columns)]
+        if sum(p.total_uncompressed_size for p in parts if p.path_in_schema in columns) > LARGEST:
+            raise ValueError(f"its rows take more than {size(LARGEST)}")
+
+
+def _require_size(files: list[Path]) -> None:
+    whole = sum(path.stat().st_size for path in files)
+    if whole > LARGEST:
+        raise InputError(f"{files[0]} and what goes with it have {size(whole)}, of {size(LARGEST)}")
+
+
+def _unreadable(path: Path, kind: str, error: Exception) -> InputError:
+    cause = error.__cause__ or error
+    return InputError(
+        f"{path} cannot be read as {kind}: {_first_line(cause)}; is it whole, and no pointer of "
+        "Git LFS?"
+    )
 
 
 def find_files(source: PromptSource, config: str, split: str) -> list[Path]:
@@ -122,21 +180,28 @@ def fingerprint(files: list[Path]) -> str:
     found = hashlib.sha256()
     for path in files:
         try:
-            found.update(path.read_bytes())
+            with opened(path) as file:
+                while part := file.read(_PART):
+                    found.update(part)
         except (OSError, ValueError) as error:
             raise InputError(f"{path} cannot be read: {error}") from error
     return found.hexdigest()
 
 
 def _take(rows: "Dataset", source: PromptSource, config: str) -> Rows:
+    return list(rows.select_columns(_columns(source, config, rows.column_names)))
+
+
+def _columns(source: PromptSource, config: str, there: list[str]) -> list[str]:
+    """Those that are read."""
     columns = source.benchmark.forms[config].columns
-    if missing := [name for name in columns if name not in rows.column_names]:
+    if missing := [name for name in columns if name not in there]:
         raise InputError(
             f"prompts: the rows of {source.dataset} ({config}) have no column {missing[0]!r}, but "
-            f"{', '.join(rows.column_names)}: is the folder, or the config, that of another data "
+            f"{', '.join(there)}: is the folder, or the config, that of another data "
             "set?"
         )
-    return list(rows.select_columns(columns))
+    return columns
 
 
 def _commit(rows: "Dataset") -> str:

@@ -13,6 +13,9 @@ from coupling_core.sources.prompts.prompt import Prompt
 IMAGES = (".png", ".jpg", ".jpeg", ".webp")
 """What the images of a folder end in."""
 
+MOST = 100_000
+"""Lines of a file."""
+
 _EXPECTED = """expected JSON such as {"prompt": "...", "category": "art", "difficulty": 1}"""
 
 
@@ -32,8 +35,7 @@ def read_file(path: Path) -> list[Prompt]:
         case ".csv":
             found = list(_from_csv(path))
         case _:
-            lines = enumerate(read_text(path).split("\n"), 1)
-            found = [Prompt(line, path.name, number) for number, line in lines if line.strip()]
+            found = [Prompt(line, path.name, number) for number, line in _lines(path)]
     if not found:
         raise InputError(
             f"{path} has no prompt: expected one a line, or a field or column 'prompt'"
@@ -59,13 +61,19 @@ def _from_folder(path: Path) -> list[Prompt]:
 
 
 def _from_json(path: Path) -> Iterator[Prompt]:
-    for number, line in enumerate(read_text(path).split("\n"), 1):
-        if not line.strip():
-            continue
+    for number, line in _lines(path):
         try:
             yield Prompt.of(_object(line), path.name, number)
         except ValueError as error:
             raise InputError(f"{path}, line {number}: {_EXPECTED}; {error}") from error
+
+
+def _lines(path: Path) -> Iterator[tuple[int, str]]:
+    """The lines that are not blank, with their numbers."""
+    text = read_text(path)
+    if text.count("\n") > MOST:
+        raise InputError(f"{path} has more than {MOST:,} lines: split it")
+    return ((n, line) for n, line in enumerate(text.split("\n"), 1) if line.strip())
 
 
 def _object(line: str) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from coupling_core.analysis.exports import to_csv
 from coupling_core.experiments.sweeps import Journal
 from explorer.panels.recipes import Options, Recipes, command
 from explorer.panels.strip import take_along
@@ -87,7 +88,7 @@ def sweep_strip(journal: Journal, answer: "Findings") -> None:
         st.caption(" · ".join(told))
         files = (
             ("Scores, a row a prompt (.csv)", journal.table.read_bytes, "scores.csv"),
-            ("Means, a row a model (.csv)", lambda: rows.to_csv(index=False).encode(), "means.csv"),
+            ("Means, a row a model (.csv)", lambda: to_csv(rows), "means.csv"),
             ("Report (.html)", lambda: _report(journal, answer), "report.html"),
         )
         take_along(files, recipes(journal, answer.question), GUIDE)

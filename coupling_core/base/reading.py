@@ -1,0 +1,55 @@
+"""The one door for files, whoever wrote them: regular ones, and never more than a bound of them.
+
+A pipe would be waited for without end, and a device gives bytes without end.
+"""
+
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import BufferedReader
+from pathlib import Path
+
+from coupling_core.base.units import size
+
+TEXT = 2**24
+"""Bytes of a file that people write: prompts, tables, sweeps. What is made of them takes more."""
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[BufferedReader]:
+    """A file, to be read.
+
+    Raises:
+        OSError: where it cannot be opened, or is no regular file.
+    """
+    with open(path, "rb", opener=_open_at_once) as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError(errno.EINVAL, "it is a pipe or a device, and no file of a disk")
+        yield file
+
+
+def read_bytes(path: Path, most: int) -> bytes:
+    """What a file holds.
+
+    Args:
+        path: of the file.
+        most: bytes that it may have.
+
+    Raises:
+        OSError: where it cannot be read, is no regular file, or has more.
+    """
+    with opened(path) as file:
+        there = os.fstat(file.fileno()).st_size
+        if there > most:
+            raise OSError(errno.EFBIG, f"it has {size(there)}, and {size(most)} are read of such")
+        data = file.read(there + 1)
+    if len(data) != there:
+        raise OSError(errno.EIO, "it changed while it was read")
+    return data
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    # Else the opening of a pipe waits for whoever writes to it.
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
