@@ -21,7 +21,7 @@ from coupling_core import ComputeError, Request, Store, measure
 from coupling_core.base.errors import Cancelled
 from coupling_core.measuring import deaths
 from coupling_core.measuring.worker import Worker
-from coupling_core.serving.heartbeat import EVERY, FILE, problem
+from coupling_core.serving.heartbeat import EVERY, file_of, problem
 from coupling_core.serving.jobs import Jobs, JobStatus
 from coupling_core.sources.resolved import resolve
 
@@ -232,9 +232,9 @@ def test_a_death_is_told_though_it_left_words_unread(jobs, worker, ask):
 def test_a_worker_that_is_stuck_gives_no_sign_of_life(jobs, store, ask):
     key = jobs.submit(resolve(ask("sleep")), "ann").key
     begun(jobs, key)
-    noted = (store.root / FILE).read_text()
+    noted = file_of(store.root, os.getpid()).read_text()
     time.sleep(2 * EVERY)
-    assert (store.root / FILE).read_text() == noted
+    assert file_of(store.root, os.getpid()).read_text() == noted
     jobs.leave(key, "ann")
 
 

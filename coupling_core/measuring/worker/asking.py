@@ -220,6 +220,7 @@ def _prepared(request: Request, device: str | None) -> None:
     """Runs there."""
     from coupling_core.engine import loading  # torch
 
+    serving.give_way()
     asked = resolve(request)
     if asked.files.is_converted and hub.cache.has_weights(asked.files.folder):
         ceiling.renew(_weights(asked))

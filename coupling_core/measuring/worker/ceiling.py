@@ -24,6 +24,9 @@ HOLDS = sys.platform == "linux"
 LEAST = 2**28
 """Bytes that are allowed in any case: what a question takes, and to say that no more are free."""
 
+NEAR = 0.9
+"""Part of what is allowed from which on a process is short of memory."""
+
 _changing = Lock()
 
 
@@ -55,3 +58,15 @@ def lifted() -> Iterator[None]:
             yield
         finally:
             resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
+
+
+def is_near(pid: int) -> bool:
+    """Whether a process is short of memory: what ends it then is the want of it."""
+    if not HOLDS:
+        return False
+    try:
+        process = psutil.Process(pid)
+        soft, _ = process.rlimit(psutil.RLIMIT_DATA)
+        return soft != resource.RLIM_INFINITY and process.memory_info().data > NEAR * soft
+    except psutil.Error:  # it has ended
+        return False

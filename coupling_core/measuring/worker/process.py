@@ -25,6 +25,7 @@ from coupling_core.base.errors import ComputeError, CouplingError
 from coupling_core.base.logs import FRAMES
 from coupling_core.base.results import Progress
 from coupling_core.base.units import duration
+from coupling_core.measuring.worker import ceiling
 from coupling_core.measuring.worker.serving import NO_MEMORY
 
 LOOK = 0.5
@@ -45,11 +46,14 @@ class Death:
     Args:
         status: as `subprocess` has it: an exit status, or the negative number of a signal.
         meant: whether it was ended from here.
+        short: whether it had next to no memory left: libraries that cannot have any end a process
+            in many ways.
         stack: of its threads, where a fault of its own ended it.
     """
 
     status: int
     meant: bool = False
+    short: bool = False
     stack: str = ""
 
     @property
@@ -61,12 +65,12 @@ class Death:
     @property
     def from_outside(self) -> bool:
         """Whether the system or a person ended it, and no fault of what it did."""
-        return -self.status in _OUTSIDE or self.status == NO_MEMORY
+        return -self.status in _OUTSIDE or self.is_killed
 
     @property
     def is_killed(self) -> bool:
         """Whether it was ended for want of memory, by the system as far as can be known."""
-        return self.status in (-signal.SIGKILL, NO_MEMORY)
+        return self.short or self.status in (-signal.SIGKILL, NO_MEMORY)
 
     @property
     def how(self) -> str:
@@ -141,7 +145,7 @@ class Process:
 
     def __init__(self, modules: Sequence[str] = ()) -> None:
         self.death: Death | None = None
-        self._meant = False
+        self._meant = self._short = False
         self._lock = threading.Lock()
         self._calls: dict[int, _Call] = {}
         self._numbers = count()
@@ -181,6 +185,7 @@ class Process:
         try:
             while True:
                 kind, value = call.hear(LOOK)
+                self._short |= ceiling.is_near(self.pid)
                 if kind != "silence":
                     silent = time.monotonic()
                 if kind == "done":
@@ -208,7 +213,7 @@ class Process:
 
     def _begin(self, work: Callable[..., Any], *, is_watched: bool) -> "_Call":
         with self._lock:
-            call = _Call(next(self._numbers))
+            call, self._short = _Call(next(self._numbers)), False
             self._calls[call.number] = call
             if self.death:  # which was told to all others
                 call.said.put(("died", Died(self.death, by_this=False)))
@@ -277,7 +282,7 @@ class Process:
         self._crash.seek(0)
         stack = self._crash.read().decode(errors="replace")
         with self._lock:
-            self.death = death = Death(status, self._meant, stack)
+            self.death = death = Death(status, self._meant, self._short, stack)
             for call in self._calls.values():
                 had_begun = call.thread is not None
                 is_there = death.thread in (None, call.thread)

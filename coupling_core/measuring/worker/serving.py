@@ -35,8 +35,8 @@ from coupling_core.measuring.worker import ceiling
 NO_MEMORY = 71
 """Exit status of a process that has no memory left to say so."""
 
-NICE = 10
-"""How much the process gives way to the pages: it has a tenth of a core that both want."""
+NICE = 5
+"""How much what measures gives way to the pages: it has a quarter of a core that both want."""
 
 WORDS = 0.1
 """Seconds between two words on the same stage at least: small models' steps come by the hundred."""
@@ -65,7 +65,7 @@ def main() -> None:
     faulthandler.enable(int(sys.argv[2]))
     with suppress(InputError):  # the app itself tells of settings that cannot be used
         logs.set_up()
-    _yield_to_pages()
+    _go_first()
     _Server(Connection(int(sys.argv[1])), sys.argv[3:]).serve()
 
 
@@ -75,11 +75,20 @@ def _end_with_parent() -> None:
         ctypes.CDLL(None).prctl(_PDEATHSIG, signal.SIGKILL)
 
 
-def _yield_to_pages() -> None:
-    """Compute where nothing else wants to, and be the first that goes where memory runs out."""
-    os.nice(NICE)
+def _go_first() -> None:
+    """Have Linux end this process, and not the app, where memory runs out all the same."""
     with suppress(OSError):  # no Linux
         Path("/proc/self/oom_score_adj").write_text("500")
+
+
+def give_way() -> None:
+    """Let this thread, and those that it starts, compute where the pages leave room.
+
+    To no effect where the threads of a process share one priority. Those that answer the pages'
+    questions keep theirs.
+    """
+    with suppress(OSError):
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICE)
 
 
 class _Server:
@@ -118,6 +127,7 @@ class _Server:
 
     def _import(self) -> None:
         """Once and in one thread: of two that import a package at once, one may see half of it."""
+        give_way()
         try:
             with startup.importing():
                 for module in self._modules:
@@ -139,6 +149,8 @@ class _Server:
         self._imported.wait()
         try:
             work, is_watched = pickle.loads(call)  # nosec B301  # the same
+            if is_watched:
+                give_way()
             teller = _Teller(self, number, self._stops[number])
             self.send(number, "done", work(progress=teller) if is_watched else work())
         except BaseException as error:  # whatever it is, whoever asked is told
