@@ -12,7 +12,7 @@ import json
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 import torch
@@ -33,6 +33,10 @@ COUNTED = ("measurement", "block", "step", "jacobian", "row")
 PRODUCT = 1024
 """Side of the matrices by whose product a machine's rate is told."""
 TRIES = 5
+LOOK = 60.0
+"""Seconds between two looks at a machine's rate at least."""
+
+_seen: list[float] = []
 
 
 def predict_seconds(request: Request, found: Probe, tokens: int, rate: float) -> float | None:
@@ -89,10 +93,18 @@ def product_rate(clock: Callable[[], float] = time.perf_counter) -> float:
     return 2 * PRODUCT**3 / min(took[1:])
 
 
-@cache
 def machine_rate() -> float:
-    """The same, looked at once."""
-    return product_rate()
+    """The same, the best that was seen: other programs can only make it less.
+
+    It is looked at once a minute at most.
+    """
+    return max(_rates(int(time.monotonic() // LOOK)))
+
+
+@lru_cache(maxsize=1)
+def _rates(minute: int) -> list[float]:
+    _seen.append(product_rate())
+    return _seen
 
 
 def parts(request: Request, found: Probe, tokens: int) -> dict[str, float]:

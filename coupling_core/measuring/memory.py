@@ -12,6 +12,7 @@ from coupling_core.base.records import DEFAULT_K, Request
 from coupling_core.engine.hardware import choose_device
 from coupling_core.engine.jacobians.attention_heads import CHUNK
 from coupling_core.engine.loading import FLOAT32_BYTES, SPARE, within_reach
+from coupling_core.engine.pairs.products import SQUARES
 from coupling_core.engine.pairs.square import IN_MEMORY
 from coupling_core.measuring.forecast import Fit, Memory, Probe
 
@@ -117,7 +118,8 @@ def one_jacobian(found: Probe, tokens: int) -> int:
 
 def products(columns: int, d: int, k: int) -> int:
     """Of one Jacobian with so many bases, in both roles, and what is made of them."""
-    return 2 * columns * k * (d * FLOAT32_BYTES + k * (FLOAT32_BYTES + 3 * FLOAT64_BYTES))
+    squares = 3 * FLOAT64_BYTES * min(SQUARES, 2 * columns * k * k)
+    return 2 * FLOAT32_BYTES * columns * k * (d + k) + squares
 
 
 def _gradients(found: Probe, tokens: int) -> int:

@@ -113,7 +113,7 @@ def test_a_bidirectional_model_takes_more_with_every_token():
 
 
 def test_a_cheaper_setting_is_one_that_fits():
-    free = 800_000_000
+    free = 700_000_000
     large_k = Request("-", k=500)
     assert not estimate_memory(large_k, SMALL, 10, free).fits
     assert cheaper(large_k, SMALL, 10, free) == {"k": 50}

@@ -15,13 +15,22 @@ def operations(request: Request, found: Probe, n: int) -> dict[str, float]:
     """Operations of each part, and how often things are done, with a prompt of n tokens."""
     L = found.blocks or 0
     blocks = L if request.is_mean else len({request.block, request.other_block})
-    rows = L * n if request.is_mean else n
+    positions = _positions(request, found, n)
+    rows = L * positions if request.is_mean else positions
     # All inputs of one output come with one Jacobian.
-    differentiated = blocks if request.kind == "fixed-output" else blocks * n
-    own = jacobians(request, found, n, differentiated, blocks * n, rows**2, rows)
+    differentiated = blocks if request.kind == "fixed-output" else blocks * positions
+    own = jacobians(request, found, n, differentiated, blocks * positions, rows**2, rows)
     passes = 1 + runs_of_a_token(found, n)
     shared = {"forward": forward(found, n) * passes, "step": float(n * L)}
     return shared | own | {"angles": 0.0}
+
+
+def _positions(request: Request, found: Probe, n: int) -> int:
+    """How many tokens have a Jacobian: in a causal model, those on one side of the fixed one."""
+    if request.kind == "self" or found.causal is False:
+        return n
+    fixed = request.token + n + 1 if request.token < 0 else request.token
+    return max(1, fixed if request.kind == "fixed-output" else n - fixed + 1)
 
 
 def memory(request: Request, found: Probe, n: int, *, on_cpu: bool) -> int:
