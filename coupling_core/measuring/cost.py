@@ -124,9 +124,17 @@ def forward(found: Probe, tokens: int) -> float:
     return 2.0 * tokens * found.parameters
 
 
-def runs_of_a_token(found: Probe, tokens: int) -> int:
-    """Tokens over which a block runs for the sake of one: unless it is causal, the whole prompt."""
-    return tokens if found.causal is False else 1
+def runs_of_a_token(request: Request, found: Probe, tokens: int) -> int:
+    """Tokens over which a block runs for the sake of one: between tokens that read both ways, all.
+
+    A token's own row is run alone, also where it reads both ways (see `engine.jacobians.one_row`).
+    """
+    return tokens if found.causal is False and is_between(request) else 1
+
+
+def is_between(request: Request) -> bool:
+    """Whether Jacobians join a token with others."""
+    return kind_of(request.kind).token == "fixed"
 
 
 def jacobians(
@@ -143,7 +151,7 @@ def jacobians(
         pairs: products of a Jacobian with a basis, in both roles.
         rows: Jacobians that are multiplied with bases.
     """
-    d, again = found.width or 0, runs_of_a_token(found, n)
+    d, again = found.width or 0, runs_of_a_token(request, found, n)
     k = min(request.k_max, d)
     is_dense = (min(k + 1, d)) * DENSE_FRACTION > d
     product = 2.0 * (d * d * k + d * k * k)

@@ -3,7 +3,7 @@
 from coupling_core.base.records import Request
 from coupling_core.engine.jacobians.unembedding import LOGITS
 from coupling_core.engine.loading import FLOAT32_BYTES
-from coupling_core.measuring.cost import forward, runs_of_a_token
+from coupling_core.measuring.cost import forward
 from coupling_core.measuring.forecast import Probe
 
 _COPIES = 4  # of logits that are alive at once: they, their logarithms, probabilities and products
@@ -11,11 +11,11 @@ _COPIES = 4  # of logits that are alive at once: they, their logarithms, probabi
 
 def operations(request: Request, found: Probe, n: int) -> dict[str, float]:
     """Operations of each part, and how often things are done, with a prompt of n tokens."""
-    L, again = found.blocks or 0, runs_of_a_token(found, n)
+    L = found.blocks or 0
     return {
-        "forward": forward(found, n) * again,
+        "forward": forward(found, n),
         "logits": 2.0 * n * L * _outside(found),
-        "products": 2.0 * n * L * found.block_parameters * again,
+        "products": 2.0 * n * L * found.block_parameters,
         "step": float(n * L),
     }
 
