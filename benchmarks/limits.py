@@ -22,7 +22,7 @@ from coupling_core.measuring.memory import estimate_memory
 from coupling_core.measuring.probe import probe
 from coupling_core.sources.resolved import resolve
 
-LONGEST_PROMPT, LARGEST_K, LONGEST_SECONDS = 128, 64, 24
+LONGEST_PROMPT, LARGEST_K, LONGEST_SECONDS = 128, 64, 120
 """Those of a demo."""
 WIDE_K = 256
 """Where K is not limited, with a prompt so short that it is let through."""

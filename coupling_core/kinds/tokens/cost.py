@@ -11,7 +11,8 @@ from coupling_core.measuring.cost import forward, is_between, jacobians, runs_of
 from coupling_core.measuring.forecast import Probe
 from coupling_core.measuring.memory import FLOAT64_BYTES, in_memory, one_jacobian, products
 
-_COPIES = 8  # of all inputs' Jacobians that are alive at once; those in float64 count twice
+_COPIES = 6  # of all inputs' Jacobians that are alive at once, as measured; eight, where float32
+# is too coarse, and four where it is not
 
 
 def operations(request: Request, found: Probe, n: int) -> dict[str, float]:
@@ -56,11 +57,11 @@ def memory(request: Request, found: Probe, n: int, *, on_cpu: bool) -> int:
 def _made(request: Request, found: Probe, n: int) -> int:
     """Of Jacobians between tokens before they are compared: those of all blocks, or of all inputs.
 
-    The latter come at once, in a few copies and in float64; both are checked over the whole prompt.
+    The latter come at once, in a few copies; both are checked over the whole prompt.
     """
     if not is_between(request):
         return 0
     L, d = found.blocks or 0, found.width or 0
-    whole = min(ROWS_TIMES_TOKENS, n * d) * (2 * found.widest + 5 * d)
+    whole = min(ROWS_TIMES_TOKENS, n * d) * (2 * found.widest + 5 * d) // 2  # as measured
     count = _COPIES * n if request.kind == "fixed-output" else L if request.is_mean else 2
     return FLOAT32_BYTES * (count * d * d + whole)
