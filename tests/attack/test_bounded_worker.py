@@ -63,7 +63,9 @@ def until(condition):
 
 
 @linux
-@pytest.mark.parametrize("bomb", [bombs.by_numpy, bombs.by_python])
+@pytest.mark.parametrize(
+    "bomb", [bombs.by_numpy, pytest.param(bombs.by_python, marks=pytest.mark.attack)]
+)
 def test_a_bomb_of_memory_fails_in_words_and_the_worker_lives_on(worker, bomb):
     pid = worker.call(os.getpid)
     worker.call(partial(bombs.allow, 2**28))
@@ -138,6 +140,7 @@ def test_a_ladder_of_memory_is_told_in_words_on_every_rung(tmp_path, store, aske
 # --- time
 
 
+@pytest.mark.attack
 def test_what_takes_longer_than_the_app_allows_is_ended_in_words(
     worker, store, request_, monkeypatch
 ):
@@ -150,6 +153,7 @@ def test_what_takes_longer_than_the_app_allows_is_ended_in_words(
     assert worker.call(os.getpid) == pid  # it came to its next step, and lives
 
 
+@pytest.mark.attack
 @pytest.mark.parametrize("fate", ["sleep", "hold everything up"])
 def test_what_hangs_beyond_that_is_replaced(worker, store, request_, monkeypatch, fate):
     monkeypatch.setenv("COUPLING_LONGEST_SECONDS", "1")
@@ -162,6 +166,7 @@ def test_what_hangs_beyond_that_is_replaced(worker, store, request_, monkeypatch
     assert worker.call(os.getpid) != stuck
 
 
+@pytest.mark.attack
 def test_a_question_to_a_process_that_hangs_is_answered_by_the_next(worker):
     stuck = worker.call(os.getpid)
     with pytest.raises(ComputeError, match=r"said nothing for 0\.5 s, and another takes"):
