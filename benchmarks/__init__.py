@@ -23,6 +23,7 @@ SCRIPTS = (
     "tokens",
     "growth",
     "cost",
+    "limits",
     "streaming",
     "startup",
     "fresh",

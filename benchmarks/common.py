@@ -218,21 +218,28 @@ def _watch(call: str) -> None:
     module, function, arguments = json.loads(call)
     run = getattr(import_module(module), function)(**arguments)
     before = _anonymous()
-    seen, done = [before], threading.Event()
+    with watching() as peak:
+        run()
+    sys.stdout.write(json.dumps({"before": before, "peak": peak()}) + "\n")
+
+
+@contextmanager
+def watching() -> Iterator[Callable[[], int | None]]:
+    """Watch this process's own memory; what it gives tells the peak, None where none is known."""
+    seen, done = [_anonymous()], threading.Event()
 
     def sample() -> None:
-        while before is not None and not done.wait(SAMPLING):
+        while seen[0] is not None and not done.wait(SAMPLING):
             seen.append(_anonymous())
 
     watcher = threading.Thread(target=sample)
     watcher.start()
     try:
-        run()
+        yield lambda: None if seen[0] is None else max(size for size in seen if size is not None)
     finally:
+        seen.append(_anonymous())
         done.set()
         watcher.join()
-    peak = None if before is None else max([*seen, _anonymous()])
-    sys.stdout.write(json.dumps({"before": before, "peak": peak}) + "\n")
 
 
 def _anonymous() -> int | None:

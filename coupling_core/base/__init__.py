@@ -13,5 +13,6 @@ reading         files read by one door: regular ones, and a bound of bytes
 writing         files written whole or not at all
 textfiles       text files that people write, read with complaints that name the line
 logs            log lines for a machine to read
+memory          main memory: how much is free, and that it ran out
 units           numbers with their units
 """

@@ -32,7 +32,6 @@ class KindOfResult:
         folder: the package that has its parts.
         result: the class of its results.
         view: how they are looked at, a class of which every field has a default.
-        grows: with which power of the prompt's length the seconds grow.
         token: what becomes of the request's one token; empty where all tokens are taken.
         has_k: whether singular triplets are counted; the view is then `View`.
         means: the class of its mean over all pairs of blocks, where a request may choose one pair;
@@ -45,7 +44,6 @@ class KindOfResult:
     folder: str
     result: type[Any]
     view: type[Any]
-    grows: int
     token: Literal["", "measured", "fixed"] = ""
     has_k: bool = True
     means: type[Any] | None = None

@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from functools import cache
 from importlib.metadata import version
 
-import psutil
 import torch
 from torch import nn
 
+from coupling_core.base import memory
 from coupling_core.base.errors import InputError
 from coupling_core.base.settings import settings
 
@@ -66,7 +66,7 @@ def free_memory(device: torch.device) -> int:
     if device.type == "cuda":
         unused = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
         return torch.cuda.mem_get_info(device)[0] + unused
-    return psutil.virtual_memory().available
+    return memory.free_memory()
 
 
 def usable_memory(device: torch.device) -> int:

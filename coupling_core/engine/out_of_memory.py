@@ -5,25 +5,14 @@ with them no more than the rounding of their last digits.
 """
 
 import gc
-import re
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 import torch
 
+from coupling_core.base.memory import is_out_of_memory
+
 T = TypeVar("T")
-
-_SIGNS = (
-    "out of memory",
-    "can't allocate memory",
-    "Cannot allocate memory",
-    "not enough memory",
-    "ALLOC_FAILED",
-)
-"""What an allocation that failed is called where it has no exception of its own."""
-
-_ASKED = re.compile(r"allocate (\d+(?:\.\d*)?) (bytes|KiB|MiB|GiB|TiB)")
-_UNITS = {"bytes": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
 
 _relief: list[Callable[[], None]] = []
 
@@ -68,19 +57,6 @@ class Chunks:
             # Here the error is gone, and with it all that its frames held.
             self.size = (part.stop - start) // 2
             relieve()
-
-
-def is_out_of_memory(error: BaseException) -> bool:
-    """Whether an error says that memory could not be had, on whatever device."""
-    if isinstance(error, MemoryError | torch.OutOfMemoryError):
-        return True
-    return isinstance(error, RuntimeError) and any(sign in str(error) for sign in _SIGNS)
-
-
-def asked_bytes(error: BaseException) -> int:
-    """How much could not be had; 0 where the error does not say."""
-    found = _ASKED.search(str(error))
-    return int(float(found[1]) * _UNITS[found[2]]) if found else 0
 
 
 def when_short(relief: Callable[[], None]) -> None:

@@ -12,7 +12,7 @@ import json
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 import torch
@@ -33,6 +33,10 @@ COUNTED = ("measurement", "block", "step", "jacobian", "row")
 PRODUCT = 1024
 """Side of the matrices by whose product a machine's rate is told."""
 TRIES = 5
+LOOK = 60.0
+"""Seconds between two looks at a machine's rate at least."""
+
+_seen: list[float] = []
 
 
 def predict_seconds(request: Request, found: Probe, tokens: int, rate: float) -> float | None:
@@ -89,10 +93,18 @@ def product_rate(clock: Callable[[], float] = time.perf_counter) -> float:
     return 2 * PRODUCT**3 / min(took[1:])
 
 
-@cache
 def machine_rate() -> float:
-    """The same, looked at once."""
-    return product_rate()
+    """The same, the best that was seen: other programs can only make it less.
+
+    It is looked at once a minute at most.
+    """
+    return max(_rates(int(time.monotonic() // LOOK)))
+
+
+@lru_cache(maxsize=1)
+def _rates(minute: int) -> list[float]:
+    _seen.append(product_rate())
+    return _seen
 
 
 def parts(request: Request, found: Probe, tokens: int) -> dict[str, float]:
@@ -112,9 +124,17 @@ def forward(found: Probe, tokens: int) -> float:
     return 2.0 * tokens * found.parameters
 
 
-def runs_of_a_token(found: Probe, tokens: int) -> int:
-    """Tokens over which a block runs for the sake of one: unless it is causal, the whole prompt."""
-    return tokens if found.causal is False else 1
+def runs_of_a_token(request: Request, found: Probe, tokens: int) -> int:
+    """Tokens over which a block runs for the sake of one: between tokens that read both ways, all.
+
+    A token's own row is run alone, also where it reads both ways (see `engine.jacobians.one_row`).
+    """
+    return tokens if found.causal is False and is_between(request) else 1
+
+
+def is_between(request: Request) -> bool:
+    """Whether Jacobians join a token with others."""
+    return kind_of(request.kind).token == "fixed"
 
 
 def jacobians(
@@ -131,7 +151,7 @@ def jacobians(
         pairs: products of a Jacobian with a basis, in both roles.
         rows: Jacobians that are multiplied with bases.
     """
-    d, again = found.width or 0, runs_of_a_token(found, n)
+    d, again = found.width or 0, runs_of_a_token(request, found, n)
     k = min(request.k_max, d)
     is_dense = (min(k + 1, d)) * DENSE_FRACTION > d
     product = 2.0 * (d * d * k + d * k * k)

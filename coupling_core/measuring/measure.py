@@ -10,6 +10,7 @@ from typing import Any
 from coupling_core.analysis.scores import require_k
 from coupling_core.base.errors import ComputeError, CouplingError, InputError
 from coupling_core.base.kinds import kind_of
+from coupling_core.base.memory import asked_bytes, is_out_of_memory
 from coupling_core.base.records import Request
 from coupling_core.base.results import Progress, Result
 from coupling_core.base.units import size
@@ -111,10 +112,8 @@ def answer(
     fast = fast and not why_not
     try:
         result = _compute(asked, own, device, fast, report)
-    except (MemoryError, RuntimeError) as error:
-        from coupling_core.engine.out_of_memory import is_out_of_memory
-
-        if not is_out_of_memory(error):
+    except Exception as error:  # where memory runs out, libraries raise whatever they like
+        if isinstance(error, CouplingError) or not is_out_of_memory(error):
             raise
         raise ComputeError(_too_little_memory(error, asked, device)) from error
     if asked.source and asked.source.kind == "hub":
@@ -227,7 +226,7 @@ def _require_unchanged(source: Source) -> None:
 
 def _too_little_memory(error: Exception, asked: Resolved, device: str | None) -> str:
     """What was needed, and what would fit where the request names its model."""
-    from coupling_core.engine.out_of_memory import asked_bytes, relieve
+    from coupling_core.engine.out_of_memory import relieve
 
     traceback.clear_frames(error.__traceback__)  # they hold what had been computed
     relieve()

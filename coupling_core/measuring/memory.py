@@ -12,7 +12,9 @@ from coupling_core.base.records import DEFAULT_K, Request
 from coupling_core.engine.hardware import choose_device
 from coupling_core.engine.jacobians.attention_heads import CHUNK
 from coupling_core.engine.loading import FLOAT32_BYTES, SPARE, within_reach
+from coupling_core.engine.pairs.products import SQUARES
 from coupling_core.engine.pairs.square import IN_MEMORY
+from coupling_core.measuring.cost import runs_of_a_token
 from coupling_core.measuring.forecast import Fit, Memory, Probe
 
 LIBRARIES = 100_000_000
@@ -110,24 +112,26 @@ def in_memory(count: int, width: int, *, on_cpu: bool) -> int:
     return 0 if on_cpu and size > IN_MEMORY else size
 
 
-def one_jacobian(found: Probe, tokens: int) -> int:
+def one_jacobian(request: Request, found: Probe, tokens: int) -> int:
     """Of taking a Jacobian and certifying its SVD: it, its projections and their products."""
-    return 8 * FLOAT64_BYTES * (found.width or 0) ** 2 + _gradients(found, tokens)
+    return 8 * FLOAT64_BYTES * (found.width or 0) ** 2 + _gradients(request, found, tokens)
 
 
 def products(columns: int, d: int, k: int) -> int:
     """Of one Jacobian with so many bases, in both roles, and what is made of them."""
-    return 2 * columns * k * (d * FLOAT32_BYTES + k * (FLOAT32_BYTES + 3 * FLOAT64_BYTES))
+    squares = 3 * FLOAT64_BYTES * min(SQUARES, 2 * columns * k * k)
+    return 2 * FLOAT32_BYTES * columns * k * (d + k) + squares
 
 
-def _gradients(found: Probe, tokens: int) -> int:
+def _gradients(request: Request, found: Probe, tokens: int) -> int:
     """One batched pass: every direction has its share in each activation of a block.
 
-    A causal block is differentiated at one token, and meets each other one as a score of each head.
+    It is differentiated at one token, and meets each other one as a score of each head; or at all,
+    where tokens are joined that read both ways.
     """
     d = found.width or 0
     activations = 2 * found.widest + 5 * d  # of a token: inside the MLP, and round it
-    if found.causal is False:
+    if runs_of_a_token(request, found, tokens) > 1:
         everything = tokens * activations
     else:
         everything = activations + 10 * tokens * (found.heads or 1)

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from coupling_core.base.errors import ComputeError, CouplingError
+from coupling_core.base.memory import is_out_of_memory
 from coupling_core.base.records import Request
 from coupling_core.base.results import Result
 from coupling_core.engine.passport import ROUNDING, Passport, change, is_same, passport_of
@@ -120,7 +121,7 @@ def _again(
     if asked:
         _require_here(asked.files)
     with startup.importing(asked):
-        from coupling_core.engine import hardware, loading, out_of_memory
+        from coupling_core.engine import hardware, loading
         from coupling_core.measuring.composing import forward
 
     try:
@@ -138,7 +139,7 @@ def _again(
         ):
             ids, made = forward(request, loaded)
     except (MemoryError, RuntimeError) as error:
-        if not out_of_memory.is_out_of_memory(error):
+        if not is_out_of_memory(error):
             raise
         raise ComputeError(f"memory ran out while it was rechecked: {REMEDY}") from error
     return ids, identity, made

@@ -13,8 +13,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-import psutil
-
+from coupling_core.base.memory import free_memory
 from coupling_core.sources.resolved import Resolved
 
 _ENGINE = "coupling_core.measuring.composing"
@@ -51,7 +50,7 @@ def _read_ahead(folder: Path) -> None:
     if not hasattr(os, "posix_fadvise"):  # macOS
         return
     files = {path: path.stat().st_size for path in folder.glob("*.safetensors")}
-    if sum(files.values()) < _SHARE * psutil.virtual_memory().available:
+    if sum(files.values()) < _SHARE * free_memory():
         threading.Thread(target=_advise, args=(files,), daemon=True).start()
 
 

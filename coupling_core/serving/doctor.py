@@ -15,10 +15,12 @@ from packaging.requirements import Requirement
 from coupling_core.base.errors import CouplingError
 from coupling_core.base.extras import Extra, remedy
 from coupling_core.base.folders import free_bytes, user_cache
+from coupling_core.base.memory import free_memory
 from coupling_core.base.records import Request
 from coupling_core.base.settings import config_file, settings
 from coupling_core.base.units import size
 from coupling_core.measuring import deaths
+from coupling_core.serving import heartbeat
 from coupling_core.sources import hub
 from coupling_core.sources.identity import ALIASES, locate
 from coupling_core.sources.suites import suites
@@ -112,9 +114,10 @@ def _devices() -> _Found:
 
 
 def _memory() -> _Found:
-    memory, reserve = psutil.virtual_memory(), settings().memory_reserve
-    text = f"{size(memory.available)} of {size(memory.total)} free, {size(reserve)} kept in reserve"
-    yield ("ok" if memory.available > reserve else "wrong"), text
+    free, reserve = free_memory(), settings().memory_reserve
+    whole = psutil.virtual_memory().total
+    text = f"{size(free)} of {size(whole)} free, {size(reserve)} kept in reserve"
+    yield ("ok" if free > reserve else "wrong"), text
 
 
 def _store() -> _Found:
@@ -133,6 +136,11 @@ def _store() -> _Found:
         yield "wrong", f"{len(damaged)} results cannot be read: coupling runs rm {damaged[0]} ..."
     store.require_writable()
     yield from _room(store.root)
+
+
+def _workers() -> _Found:
+    wrong = heartbeat.problem(Store())
+    yield ("wrong", f"{wrong}: cancel its job, or start it anew") if wrong else ("ok", "none hangs")
 
 
 def _models() -> _Found:
@@ -203,6 +211,7 @@ _LOOKS: dict[str, Callable[[], _Found]] = {
     "devices": _devices,
     "memory": _memory,
     "store": _store,
+    "workers": _workers,
     "models": _models,
     "hub": _hub,
     "pictures": _pictures,

@@ -10,7 +10,7 @@ from coupling_core.base.images import is_image, to_pixels
 from coupling_core.base.kinds import kind_of
 from coupling_core.base.records import DEFAULT_K, Request
 from coupling_core.base.results import Result
-from coupling_core.base.units import duration, size
+from coupling_core.base.units import duration
 from coupling_core.serving.jobs import JobStatus
 from explorer.asking import preview
 from explorer.asking.queue import is_active, queue
@@ -125,19 +125,17 @@ def _cost(request: Request, tokens: int | None) -> None:
     cost = admission.require_time(asked, device(), backend.entries())
     if cost and cost.runs:
         st.markdown(_costs(cost))
+        preview.memory(asked)
     else:
         preview.cost(asked, tokens, cost)
 
 
 def _costs(cost: Estimate) -> str:
     runs = "1 earlier run" if cost.runs == 1 else f"{cost.runs} earlier runs"
-    where = (
-        "on this machine" if cost.here else "where the gallery was made; this machine may differ"
-    )
+    where = "on this machine" if cost.here else "where the gallery was made"
     return (
         f"About **{duration(cost.seconds)}** of computing after {duration(cost.load_seconds)} of "
-        f"loading, and **{size(cost.memory)}** of memory at its peak (from {runs} of this model, "
-        f"{where})."
+        f"loading (from its shape, and {runs} of this model {where})."
     )
 
 

@@ -83,7 +83,30 @@ def cost(asked: Resolved, tokens: int | None, expected: Estimate | None) -> None
             "shorten it"
         )
     st.markdown(f"{_summary(found)} {_time(expected)}")
-    _memory(asked)
+    memory(asked)
+
+
+def memory(asked: Resolved) -> None:
+    """Say what memory measuring it takes, and what would fit where it does not.
+
+    Raises:
+        InputError, ComputeError: where it cannot be found out what the model is.
+    """
+    what = needs.memory(asked, device())
+    needed = what.memory
+    if needed.fits:
+        st.markdown(_fits(needed))
+        return
+    st.warning(
+        f"About {size(needed.needed)} of memory are needed, and {size(needed.free)} may be used: "
+        "it does not fit."
+    )
+    for field, value in what.changes.items():
+        st.button(_WORDS[field].format(value), on_click=change, kwargs=what.changes)
+    if what.changes:
+        return
+    shorter = f"A prompt of at most {what.longest} tokens would fit. " if what.longest else ""
+    st.caption(f"{shorter}Else close other programs, or choose a smaller model or another device.")
 
 
 def count_blocks(asked: Resolved) -> int | None:
@@ -111,24 +134,6 @@ def _time(expected: Estimate | None) -> str:
         f"About **{duration(expected.seconds)}** of computing once it is loaded: an estimate from "
         "its shape and this machine's speed, for it was not measured before."
     )
-
-
-def _memory(asked: Resolved) -> None:
-    what = needs.memory(asked, device())
-    needed = what.memory
-    if needed.fits:
-        st.markdown(_fits(needed))
-        return
-    st.warning(
-        f"About {size(needed.needed)} of memory are needed, and {size(needed.free)} may be used: "
-        "it does not fit."
-    )
-    for field, value in what.changes.items():
-        st.button(_WORDS[field].format(value), on_click=change, kwargs=what.changes)
-    if what.changes:
-        return
-    shorter = f"A prompt of at most {what.longest} tokens would fit. " if what.longest else ""
-    st.caption(f"{shorter}Else close other programs, or choose a smaller model or another device.")
 
 
 def _fits(needed: Memory) -> str:

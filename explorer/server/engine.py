@@ -10,6 +10,10 @@ from coupling_core.measuring.worker import Worker
 worker = Worker()
 """Whatever a client does to Streamlit's caches, there is one; it starts when it is first asked."""
 
+PATIENCE = 300.0
+"""Seconds that a page waits for an answer: what is asked takes some, and half a minute while the
+process starts. Where there is none, the process hangs, and so would every page for as long."""
+
 
 def ask(function: Callable[..., Any], *args: Any, about: Request | None = None) -> Any:
     """What a function of a module gives there.
@@ -20,7 +24,7 @@ def ask(function: Callable[..., Any], *args: Any, about: Request | None = None) 
         about: whose model it runs, so that it is remembered where that ends the process.
 
     Raises:
-        ComputeError: where the process dies of it.
+        ComputeError: where the process dies of it, or hangs.
         Exception: what the function raises.
     """
-    return worker.call(partial(function, *args), about=about)
+    return worker.call(partial(function, *args), about=about, longest=PATIENCE)

@@ -1,44 +1,41 @@
-"""What a measurement will cost, from what earlier ones of the same model did cost."""
+"""How long a measurement will take: by the model's shape, and by what earlier ones did take."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from coupling_core.base.kinds import kind_of
 from coupling_core.base.records import Request
 from coupling_core.store.disk import Entry
+
+RUNS = 50
+"""How many earlier runs are looked at, those that were used last."""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """The cost of one measurement.
+    """How long one measurement takes.
 
     Args:
-        seconds: of computing, median over the runs.
+        seconds: of computing.
         load_seconds: of loading the model, median over the runs that did.
-        memory: peak of the process in bytes, the largest of the runs.
         runs: how many earlier runs this rests on; 0 is none, but the shape of the model.
         here: whether they ran on this machine, and not where the gallery was made.
     """
 
     seconds: float
     load_seconds: float = 0.0
-    memory: int = 0
     runs: int = 0
     here: bool = True
 
 
-def estimate(
-    digest: str, request: Request, tokens: int | None, entries: Iterable[Entry]
-) -> Estimate | None:
-    """Cost of a measurement, from earlier ones of its kind; None where there was none.
+def earlier(digest: str, request: Request, entries: Iterable[Entry]) -> list[Entry]:
+    """Measurements of the same sort and model, by which one can be estimated.
 
     The gallery, whose results may be of another machine, counts only where there is nothing else.
 
     Args:
         digest: hash that names the model.
         request: what would be measured.
-        tokens: length of the prompt; None where it is not known.
         entries: what is stored.
     """
     found = [
@@ -50,23 +47,37 @@ def estimate(
         and entry.request.sort == request.sort
     ]
     here = [entry for entry in found if not entry.read_only]
-    chosen = here or found
-    if not chosen:
-        return None
-    # A model that was in memory already took none.
-    loads = [took for entry in chosen if (took := entry.provenance["load_seconds"])]
-    # A mean compares each Jacobian with every other, and that takes the most.
-    power = kind_of(request.kind).grows + request.is_mean
-    return Estimate(
-        seconds=median(_scaled(entry, tokens, power) for entry in chosen),
-        load_seconds=median(loads or [0.0]),
-        memory=max(entry.provenance["peak_memory_bytes"] for entry in chosen),
-        runs=len(chosen),
-        here=bool(here),
+    return sorted(here or found, key=lambda entry: entry.used)[-RUNS:]
+
+
+def estimate(
+    found: Sequence[Entry], asked: float, shapes: Sequence[float], *, on_cpu: bool
+) -> Estimate | None:
+    """What a measurement takes: by its shape, or by the runs before if that is more.
+
+    A run tells by how much the shape errs: by as much it will err again, with another K or prompt.
+    Of several the fastest counts, since other programs can only make one take longer.
+
+    Args:
+        found: earlier runs.
+        asked: seconds of this one, by its shape.
+        shapes: of each of those.
+        on_cpu: whether it computes on one, whose seconds those are; else they tell ratios alone.
+
+    Returns:
+        None where nothing is known.
+    """
+    if not found:
+        return Estimate(asked) if on_cpu else None
+    scaled = (
+        float(entry.provenance["seconds"]) * asked / shape
+        for entry, shape in zip(found, shapes, strict=True)
     )
-
-
-def _scaled(entry: Entry, tokens: int | None, power: int) -> float:
-    """Seconds of an earlier run, at the length of this prompt."""
-    longer = (tokens or len(entry.tokens)) / len(entry.tokens) if entry.tokens else 1.0
-    return float(entry.provenance["seconds"]) * longer**power
+    # A model that was in memory already took none.
+    loads = [took for entry in found if (took := entry.provenance["load_seconds"])]
+    return Estimate(
+        seconds=max(min(scaled), asked if on_cpu else 0.0),
+        load_seconds=median(loads or [0.0]),
+        runs=len(found),
+        here=not found[0].read_only,
+    )

@@ -15,7 +15,7 @@ from coupling_core.sources.identity import Source
 from coupling_core.sources.resolved import Resolved, resolve
 from coupling_core.store.disk import Entry
 from explorer.server.engine import ask
-from explorer.server.estimate import Estimate, estimate
+from explorer.server.estimate import Estimate, earlier, estimate
 
 _CAUSAL = ("ForCausalLM", "LMHeadModel")
 
@@ -43,7 +43,7 @@ def memory(asked: Resolved, device: str | None) -> Fit:
 
 
 def seconds(asked: Resolved, device: str | None, entries: Iterable[Entry]) -> Estimate | None:
-    """How long a measurement takes: by earlier ones of this model, else by the model's shape.
+    """How long a measurement takes, by the model's shape and by earlier ones.
 
     Args:
         asked: what would be measured.
@@ -51,19 +51,22 @@ def seconds(asked: Resolved, device: str | None, entries: Iterable[Entry]) -> Es
         entries: what is stored.
 
     Returns:
-        None where there was none, and the device is no CPU.
+        None where no earlier one is known, and the device is no CPU; and of a sort of which nothing
+        can be said.
 
     Raises:
         InputError, ComputeError: as `memory` does.
     """
-    known = estimate(asked.files.digest, asked.request, asked.n_tokens, entries)
-    if known is not None:
-        return known
-    found = _larger(model_of(asked))
-    if not (found.blocks and found.width):
+    model = _larger(model_of(asked))
+    if not (model.blocks and model.width):
         return None
-    predicted = ask(_seconds, asked.request, found, asked.n_tokens, device)
-    return None if predicted is None else Estimate(predicted)
+    found = earlier(asked.files.digest, asked.request, entries)
+    before = [(entry.request, len(entry.tokens) or asked.n_tokens) for entry in found]
+    prompts = [(asked.request, asked.n_tokens), *before]
+    shapes, on_cpu = ask(_seconds, prompts, model, device)
+    if None in shapes:
+        return None
+    return estimate(found, shapes[0], shapes[1:], on_cpu=on_cpu)
 
 
 def shorter(asked: Resolved, longest: float) -> str:
@@ -122,13 +125,16 @@ def _fit(asked: Resolved, found: Probe, device: str | None) -> Fit:
     return fit(asked.request, found, asked.n_tokens, device)
 
 
-def _seconds(request: Request, found: Probe, tokens: int, device: str | None) -> float | None:
+def _seconds(
+    prompts: list[tuple[Request, int]], found: Probe, device: str | None
+) -> tuple[list[float | None], bool]:
+    """By the shape of each request with its prompt's length; and whether that is on a CPU."""
     from coupling_core.engine import hardware
     from coupling_core.measuring import cost
 
-    if hardware.choose_device(device).type != "cpu":
-        return None
-    return cost.predict_seconds(request, found, tokens, cost.machine_rate())
+    rate = cost.machine_rate()
+    shapes = [cost.predict_seconds(request, found, n, rate) for request, n in prompts]
+    return shapes, hardware.choose_device(device).type == "cpu"
 
 
 def _shorter(

@@ -18,13 +18,15 @@ from coupling_core.base.results import Progress
 from coupling_core.base.units import duration, ordinal_place, size
 from coupling_core.cli.commands import app
 from coupling_core.experiments.gallery import EXAMPLES
+from coupling_core.measuring.forecast import Probe
 from coupling_core.serving.jobs import JobStatus
 from coupling_core.store.disk import Entry, Store
 from explorer.asking.compute import _stopped
 from explorer.asking.watch import loads
 from explorer.pages import depth
 from explorer.pages.runs.page import table
-from explorer.server.estimate import Estimate, estimate
+from explorer.server import needs
+from explorer.server.estimate import Estimate, earlier, estimate
 from explorer.session.chips import MOST, _positions
 from explorer.session.plain_text import plain, sentence
 from explorer.session.state import State
@@ -96,49 +98,68 @@ def test_a_long_prompt_keeps_its_ends_and_the_measured_token(measured: int) -> N
     assert len(shown) <= MOST
 
 
-def test_a_cost_is_the_median_of_what_the_model_did_cost_here() -> None:
-    def entry(seconds: float, gallery: bool = False, digest: str = "this", **more: str) -> Entry:
-        provenance = {"seconds": seconds, "load_seconds": 1.0, "peak_memory_bytes": int(seconds)}
-        identity = {"digest": digest}
-        path = Path("unused")
-        asked = Request("text")
-        return Entry(
-            "key", path, 1, gallery, 0.0,
-            request=asked, identity=identity, provenance=provenance, **more,
-        )  # fmt: skip
+def entry(seconds: float, *, gallery: bool = False, digest: str = "this", **more: Any) -> Entry:
+    fields = {
+        "request": Request("text"),
+        "identity": {"digest": digest},
+        "provenance": {"seconds": seconds, "load_seconds": 1.0},
+    }
+    return Entry("key", Path("unused"), 1, gallery, 0.0, **(fields | more))
 
+
+def test_earlier_runs_are_those_of_the_same_sort_and_model() -> None:
     entries = [
         entry(2.0),
-        entry(3.0),
         entry(10.0),
         entry(1000.0, gallery=True),
         entry(2000.0, digest="another"),
         entry(3000.0, problem="damaged"),
+        entry(4000.0, request=Request("text", kind="self")),
     ]
     asked = Request("text")
-    assert estimate("this", asked, 3, entries) == Estimate(3.0, 1.0, 10, 3, here=True)
-    assert estimate("this", asked, 3, entries[3:]) == Estimate(1000.0, 1.0, 1000, 1, here=False)
-    assert estimate("this", asked, 3, entries[4:]) is None
-    assert estimate("this", Request("text", kind="self"), 3, entries) is None
+    assert earlier("this", asked, entries) == entries[:2]
+    assert earlier("this", asked, entries[2:]) == entries[2:3]  # where there is nothing else
+    assert earlier("this", asked, entries[3:]) == []
+
+
+def test_a_cost_is_that_of_the_shape_or_of_what_was_measured_if_that_is_more() -> None:
+    assert estimate([], 3.0, [], on_cpu=True) == Estimate(3.0)
+    assert estimate([], 3.0, [], on_cpu=False) is None
+    slow, disturbed = entry(2.0), entry(50.0)
+    found = [slow, disturbed]  # four times as long as their shape says: so will this one
+    assert estimate(found, 3.0, [0.5, 0.5], on_cpu=True) == Estimate(12.0, 1.0, 2, here=True)
+    assert estimate([slow], 3.0, [4.0], on_cpu=True) == Estimate(3.0, 1.0, 1, here=True)
+    assert estimate([slow], 3.0, [4.0], on_cpu=False) == Estimate(1.5, 1.0, 1, here=True)
+    assert estimate([entry(2.0, gallery=True)], 3.0, [4.0], on_cpu=True).here is False
 
 
 @pytest.mark.parametrize(
-    ("changes", "factor"),
+    ("changes", "longer", "factor"),
     [
-        ({}, 1),
-        ({"kind": "self", "block": 3}, 2),
-        ({"kind": "self"}, 4),
-        ({"kind": "trajectory"}, 2),
+        ({}, 1, 1),
+        ({"k": 400}, 1, 4),
+        ({"kind": "self", "block": 3}, 2, 2),
+        ({"kind": "self"}, 2, 4),
+        ({"kind": "fixed-output", "token": 1}, 8, 1),
+        ({"kind": "trajectory"}, 2, 2),
     ],
 )
-def test_a_cost_grows_with_the_prompt_as_its_kind_does(changes: dict[str, Any], factor: int):
-    asked = Request("text", **changes)
-    made = {"seconds": 5.0, "load_seconds": 1.0, "peak_memory_bytes": 7}
-    entry = Entry(
-        "key", Path("unused"), 1, False, 0.0, request=asked, identity={"digest": "this"},
-        tokens=("a", "b", "c"), provenance=made,
+def test_a_cost_grows_with_prompt_and_k_as_the_shape_says(
+    changes: dict[str, Any], longer: int, factor: float
+) -> None:
+    """Of a model that takes three times as long as its shape says."""
+    found = Probe(
+        "small", "Small", 3 * 10**8, "float32", None, 8, blocks=12, width=512,
+        block_parameters=2 * 10**6, widest=2048, causal=True,
     )  # fmt: skip
-    assert estimate("this", asked, 6, [entry]) == Estimate(5.0 * factor, 1.0, 7, 1, here=True)
+    kind = {name: value for name, value in changes.items() if name != "k"}
+    before, asked = (Request("text", **each) for each in (kind, changes))
+    prompts = [(asked, 40 * longer), (before, 40)]
+    (of_asked, shape), _ = needs._seconds(prompts, found, "cpu")
+    run = entry(3 * shape, request=before)
+    told = estimate([run], of_asked, [shape], on_cpu=True)
+    assert told.seconds == pytest.approx(3 * of_asked)
+    assert 0.5 * factor < told.seconds / run.provenance["seconds"] < 2 * factor
 
 
 def test_what_is_stopped_while_it_loads_says_when_it_ends() -> None:

@@ -13,10 +13,11 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from coupling_core import ComputeError, Request, measure
+from coupling_core.base.memory import asked_bytes, is_out_of_memory
 from coupling_core.engine import out_of_memory
 from coupling_core.engine.jacobians.between_tokens import through_all
 from coupling_core.engine.jacobians.decode import read
-from coupling_core.engine.out_of_memory import Chunks, asked_bytes, is_out_of_memory
+from coupling_core.engine.out_of_memory import Chunks
 from coupling_core.sources.resolved import resolve
 
 ROUNDING = 1e-5

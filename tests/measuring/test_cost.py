@@ -87,3 +87,30 @@ def test_a_cheaper_request_is_one_that_does():
 def test_a_rate_is_operations_over_seconds():
     ticks = iter(range(100))
     assert product_rate(lambda: float(next(ticks))) == 2 * cost.PRODUCT**3
+
+
+def test_a_machine_is_as_fast_as_it_was_seen_to_be(monkeypatch):
+    """Whoever comes while another program computes is not told that it takes twice as long."""
+    looked, now = iter([5.0, 2.0, 9.0]), [0.0]
+    monkeypatch.setattr(cost, "product_rate", lambda: next(looked))
+    monkeypatch.setattr(cost, "_seen", [])
+    monkeypatch.setattr(cost.time, "monotonic", lambda: now[0])
+    cost._rates.cache_clear()
+    found = []
+    for now[0] in (0.0, 1.0, 2 * cost.LOOK, 4 * cost.LOOK):
+        found.append(cost.machine_rate())
+    assert found == [5.0, 5.0, 5.0, 9.0]
+    cost._rates.cache_clear()
+
+
+@pytest.mark.parametrize("means", [{}, {"block": 3}], ids=["all blocks", "one block"])
+def test_a_fixed_token_has_partners_on_one_side_only_unless_both_are_read(means):
+    def seconds(causal=True, **asked):
+        found = replace(SMALL, causal=causal)
+        return predict_seconds(Request("-", **means, **asked), found, 40, RATE)
+
+    first, last = ({"token": token} for token in (1, -1))
+    assert seconds(kind="fixed-input", **last) < 0.6 * seconds(kind="fixed-input", **first)
+    assert seconds(kind="fixed-output", **first) < seconds(kind="fixed-output", **last)
+    both = [seconds(causal=False, kind="fixed-input", **at) for at in (first, last)]
+    assert both[0] == both[1]

@@ -22,7 +22,7 @@ from cases import content, random_result
 from coupling_core import ComputeError, InputError, Request, Store, measure
 from coupling_core.base.writing import TEMPORARY
 from coupling_core.engine.loading import loading
-from coupling_core.serving.heartbeat import FILE, problem
+from coupling_core.serving.heartbeat import file_of, problem
 from coupling_core.serving.jobs import Jobs, Limits
 from coupling_core.sources.identity import locate
 from coupling_core.sources.resolved import resolve
@@ -127,7 +127,7 @@ def test_whatever_is_raised_deep_inside_the_next_job_runs(
     assert queue.active() == []
     wait_for_idle()
     assert problem(results) == ""
-    assert '"busy": false' in (results.root / FILE).read_text()
+    assert '"busy": false' in file_of(results.root, os.getpid()).read_text()
     done = end_of(queue, queue.submit(resolve(request_), "ann", "cpu").key)
     assert done.state == "done"
     assert numbers(replace(results.get(done.stored), key="")) == numbers(expected)

@@ -8,7 +8,14 @@ from dataclasses import replace
 import pytest
 
 from coupling_core import Request
-from coupling_core.measuring.memory import cheaper, estimate_memory, longest_prompt
+from coupling_core.engine.jacobians.unembedding import LOGITS
+from coupling_core.measuring.memory import (
+    LIBRARIES,
+    cheaper,
+    estimate_memory,
+    longest_prompt,
+    products,
+)
 from coupling_core.measuring.probe import Probe, probe
 from coupling_core.sources.resolved import resolve
 
@@ -107,13 +114,17 @@ def test_weights_that_cannot_be_streamed_do_not_fit():
 
 
 def test_a_bidirectional_model_takes_more_with_every_token():
-    both = [estimate(replace(SMALL, causal=causal), tokens=200).work for causal in (True, False)]
+    reads = [replace(SMALL, causal=causal) for causal in (True, False)]
+    between = {"tokens": 200, "kind": "fixed-input", "block": 3, "token": 1}
+    both = [estimate(found, **between).work for found in reads]
     assert both[1] > 2 * both[0]
+    # Of a token with itself, its own row is run alone.
+    assert estimate(reads[0], tokens=200) == estimate(reads[1], tokens=200)
     assert estimate(replace(SMALL, causal=None)) == estimate()
 
 
 def test_a_cheaper_setting_is_one_that_fits():
-    free = 800_000_000
+    free = 700_000_000
     large_k = Request("-", k=500)
     assert not estimate_memory(large_k, SMALL, 10, free).fits
     assert cheaper(large_k, SMALL, 10, free) == {"k": 50}
@@ -123,7 +134,7 @@ def test_a_cheaper_setting_is_one_that_fits():
 
 def test_the_longest_prompt_that_fits_fits_and_one_more_does_not():
     found, free = replace(SMALL, causal=False), 3 * GB
-    asked = Request("-")
+    asked = Request("-", kind="fixed-input", block=3, token=1)
     assert not estimate_memory(asked, found, 1000, free).fits
     most = longest_prompt(asked, found, 1000, free)
     assert estimate_memory(asked, found, most, free).fits
@@ -139,7 +150,7 @@ def test_tokens_are_estimated_by_what_they_hold():
     pair = {"kind": "self", "block": 3}
     assert estimate(tokens=100, **pair).work < estimate(tokens=100, kind="self").work
     output = estimate(tokens=100, kind="fixed-output", block=3).work
-    assert output - estimate(tokens=100, **pair).work == 2 * 4 * 100 * d * d
+    assert output - estimate(tokens=100, **pair).work > 6 * 4 * 100 * d * d
 
 
 def test_the_longest_prompt_between_tokens_is_the_longest_that_fits():
@@ -148,3 +159,20 @@ def test_the_longest_prompt_between_tokens_is_the_longest_that_fits():
     longest = longest_prompt(asked, SMALL, 1000, free)
     assert estimate_memory(asked, SMALL, longest, free).fits
     assert not estimate_memory(asked, SMALL, longest + 1, free).fits
+
+
+def test_a_trajectory_takes_the_logits_of_its_states_where_there_are_any():
+    head, none = (replace(SMALL, architecture=f"Bert{of}") for of in ("ForMaskedLM", "Model"))
+    asked = {"kind": "trajectory", "tokens": 100}
+    outside = SMALL.parameters - SMALL.blocks * SMALL.block_parameters
+    of_all = 4 * 4 * 21 * 100 * outside // 512
+    assert estimate(head, **asked).work - estimate(none, **asked).work < of_all
+    assert estimate(head, **asked).work > 4 * 4 * LOGITS
+    assert estimate(none, **asked).work < 2 * LIBRARIES
+
+
+@pytest.mark.parametrize("k", [50, 500])
+def test_what_is_made_of_products_is_bounded_whatever_k_is(k):
+    """In float64 they would take as much again as all bases, at once."""
+    together = products(512, 576, k)
+    assert together < 2 * 4 * 512 * k * (576 + k) + 2 * 10**8

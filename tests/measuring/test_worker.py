@@ -20,8 +20,8 @@ from cases import content, random_result
 from coupling_core import ComputeError, Request, Store, measure
 from coupling_core.base.errors import Cancelled
 from coupling_core.measuring import deaths
-from coupling_core.measuring.worker import Worker
-from coupling_core.serving.heartbeat import EVERY, FILE, problem
+from coupling_core.measuring.worker import Worker, serving
+from coupling_core.serving.heartbeat import EVERY, file_of, problem
 from coupling_core.serving.jobs import Jobs, JobStatus
 from coupling_core.sources.resolved import resolve
 
@@ -232,9 +232,9 @@ def test_a_death_is_told_though_it_left_words_unread(jobs, worker, ask):
 def test_a_worker_that_is_stuck_gives_no_sign_of_life(jobs, store, ask):
     key = jobs.submit(resolve(ask("sleep")), "ann").key
     begun(jobs, key)
-    noted = (store.root / FILE).read_text()
+    noted = file_of(store.root, os.getpid()).read_text()
     time.sleep(2 * EVERY)
-    assert (store.root / FILE).read_text() == noted
+    assert file_of(store.root, os.getpid()).read_text() == noted
     jobs.leave(key, "ann")
 
 
@@ -440,3 +440,19 @@ def test_a_decoder_of_switch_is_measured_or_refused_whatever_it_does_to_its_proc
         assert end_of(jobs, jobs.submit(resolve(small), "ann", "cpu").key).state == "done"
     finally:
         worker.close()
+
+
+# --- what it leaves to others
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="threads have priorities of their own on Linux")
+def test_what_measures_gives_way_and_what_answers_pages_does_not(worker):
+    assert worker.call(mortal.priority) == 0
+    assert worker.call(mortal.priority, progress=lambda _: None) == serving.NICE
+
+
+def test_a_process_without_memory_to_say_so_is_not_blamed_on_its_model(jobs, ask):
+    words = f"exit with {serving.NO_MEMORY}"
+    failed = end_of(jobs, jobs.submit(resolve(ask(words)), "ann").key)
+    assert "a lack of memory while it computed" in failed.error
+    assert deaths.reason(resolve(ask("another"))) == ""

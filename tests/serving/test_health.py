@@ -15,7 +15,7 @@ from saying import saying
 
 from coupling_core.base.errors import ComputeError
 from coupling_core.serving import heartbeat
-from coupling_core.serving.heartbeat import FILE, STUCK, Heartbeat, problem
+from coupling_core.serving.heartbeat import STUCK, Heartbeat, file_of, problem
 from coupling_core.sources.resolved import resolve
 from coupling_core.store.disk import Store
 
@@ -25,6 +25,11 @@ ROOT = Path(__file__).parents[2]
 @pytest.fixture
 def store(tmp_path):
     return Store(tmp_path / "store", gallery=tmp_path / "none")
+
+
+def note_of(store):
+    """The file in which this process notes that its worker lives."""
+    return file_of(store.root, os.getpid())
 
 
 @pytest.fixture
@@ -44,7 +49,8 @@ def test_a_busy_worker_that_falls_silent_is_told(store, monkeypatch):
     assert problem(store) == ""
     now = time.monotonic()
     monkeypatch.setattr(heartbeat.time, "monotonic", lambda: now + STUCK + 60)
-    assert problem(store) == "the worker is busy, and has said nothing for 16 minutes"
+    said = "is busy, and has said nothing for 16 minutes"
+    assert problem(store) == f"the worker of process {os.getpid()} {said}"
     worker.beat(busy=True)
     assert problem(store) == ""
 
@@ -65,10 +71,10 @@ def test_a_clock_that_jumps_makes_no_worker_look_stuck(jump, store, monkeypatch)
     now = time.time()
     monkeypatch.setattr(time, "time", lambda: now + jump)
     assert problem(store) == ""
-    noted = (store.root / FILE).read_text()
+    noted = note_of(store).read_text()
     worker.beat(busy=True)
     assert problem(store) == ""
-    assert (store.root / FILE).read_text() == noted  # nor does it beat more often
+    assert note_of(store).read_text() == noted  # nor does it beat more often
 
 
 def test_what_a_process_noted_counts_no_longer_than_it_lives(store, monkeypatch):
@@ -81,12 +87,47 @@ def test_what_a_process_noted_counts_no_longer_than_it_lives(store, monkeypatch)
     now = time.monotonic()
     monkeypatch.setattr(heartbeat.time, "monotonic", lambda: now + STUCK + 60)
     assert problem(store) == ""
-    note = json.loads((store.root / FILE).read_text())
+    (left,) = store.root.iterdir()
+    note = json.loads(left.read_text())
     born = psutil.Process().create_time()
-    (store.root / FILE).write_text(json.dumps(note | {"pid": os.getpid(), "born": born - 60}))
+    note_of(store).write_text(json.dumps(note | {"pid": os.getpid(), "born": born - 60}))
     assert problem(store) == ""
-    (store.root / FILE).write_text(json.dumps(note | {"pid": os.getpid(), "born": born}))
+    note_of(store).write_text(json.dumps(note | {"pid": os.getpid(), "born": born}))
     assert "has said nothing" in problem(store)
+
+
+def test_two_apps_on_one_store_do_not_hide_one_another(store, monkeypatch):
+    """Whether the other one works or hangs: both are told."""
+    note, other = note_of(store), file_of(store.root, os.getppid())
+    Heartbeat(store.root).beat(busy=True)
+    told = json.loads(note.read_text())
+    born = psutil.Process(os.getppid()).create_time()
+    hangs = told | {"time": told["time"] - 2 * STUCK, "pid": os.getppid(), "born": born}
+    other.write_text(json.dumps(hangs))
+    Heartbeat(store.root).beat(busy=True)
+    assert problem(store).startswith(f"the worker of process {os.getppid()} is busy")
+    note.write_text(json.dumps(told | {"time": told["time"] - 2 * STUCK}))
+    assert problem(store).count("30 minutes") == 2
+
+
+def test_of_another_machine_nothing_is_said(store, monkeypatch):
+    Heartbeat(store.root).beat(busy=True)
+    now = time.monotonic()
+    monkeypatch.setattr(heartbeat.time, "monotonic", lambda: now + STUCK + 60)
+    assert problem(store)
+    monkeypatch.setattr(heartbeat.socket, "gethostname", lambda: "another")
+    assert problem(store) == ""
+
+
+def test_what_a_dead_process_left_is_removed_and_what_a_living_one_has_is_not(store):
+    ended = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"],
+                           capture_output=True, text=True, check=True)  # fmt: skip
+    dead, living = (file_of(store.root, pid) for pid in (int(ended.stdout), os.getppid()))
+    store.root.mkdir(parents=True)
+    for path in (dead, living):
+        path.write_text("{}")
+    Heartbeat(store.root).beat(busy=False)
+    assert sorted(store.root.iterdir()) == sorted([living, note_of(store)])
 
 
 def test_a_note_that_cannot_be_renewed_is_taken_back(store, monkeypatch):
@@ -105,10 +146,10 @@ def test_a_note_that_cannot_be_renewed_is_taken_back(store, monkeypatch):
 def test_steps_by_the_hundred_are_noted_once(store):
     worker = Heartbeat(store.root)
     worker.beat(busy=True)
-    noted = (store.root / FILE).read_text()
+    noted = note_of(store).read_text()
     for _ in range(100):
         worker.beat(busy=True)
-    assert (store.root / FILE).read_text() == noted
+    assert note_of(store).read_text() == noted
 
 
 def test_a_store_that_cannot_be_written_stops_no_worker(tmp_path):
@@ -119,7 +160,7 @@ def test_a_store_that_cannot_be_written_stops_no_worker(tmp_path):
 @pytest.mark.parametrize("text", ["", "[]", '{"busy": true}', '{"busy": true, "time": "x"}'])
 def test_a_note_that_cannot_be_read_is_told(text, store):
     store.root.mkdir(parents=True)
-    (store.root / FILE).write_text(text)
+    note_of(store).write_text(text)
     assert "cannot be read" in problem(store)
 
 
@@ -138,8 +179,8 @@ def test_the_command(run, app, store):
     assert (status, "is not well" in err) == (1, True)
     handler.said = b"ok"
     Heartbeat(store.root).beat(busy=True)
-    note = json.loads((store.root / FILE).read_text())
-    (store.root / FILE).write_text(json.dumps(note | {"time": note["time"] - 2 * STUCK}))
+    note = json.loads(note_of(store).read_text())
+    note_of(store).write_text(json.dumps(note | {"time": note["time"] - 2 * STUCK}))
     status, _, err = run(*arguments)
     assert (status, "said nothing for 30 minutes" in err) == (1, True)
 
@@ -157,7 +198,7 @@ def test_the_queue_keeps_the_note(store):
     seen = []
 
     def measure(request, store, *, device, progress):
-        seen.append(json.loads((store.root / FILE).read_text())["busy"])
+        seen.append(json.loads(note_of(store).read_text())["busy"])
         raise ComputeError("enough")
 
     jobs = Jobs(store, measure)
@@ -168,4 +209,4 @@ def test_the_queue_keeps_the_note(store):
         time.sleep(0.05)
     time.sleep(0.2)
     assert seen == [True]
-    assert json.loads((store.root / FILE).read_text())["busy"] is False
+    assert json.loads(note_of(store).read_text())["busy"] is False

@@ -4,6 +4,7 @@ import os
 import re
 import signal
 import sys
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -120,3 +121,8 @@ def kept() -> list[str]:
     from coupling_core.engine.loading import loading
 
     return [key.location for key in loading._kept._models]
+
+
+def priority(**_: Any) -> int:
+    """Of the thread that is asked."""
+    return os.getpriority(os.PRIO_PROCESS, threading.get_native_id())

@@ -12,6 +12,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from coupling_core.base.errors import ComputeError
+from coupling_core.base.memory import is_out_of_memory
 from coupling_core.base.records import resolve_token
 from coupling_core.base.results.depth import SMALL
 from coupling_core.base.results.tokens import FAINT
@@ -26,7 +27,7 @@ from coupling_core.engine.jacobians.derivative_check import (
 )
 from coupling_core.engine.jacobians.earlier_tokens import Source, context_jacobians, source
 from coupling_core.engine.jacobians.same_token import residual
-from coupling_core.engine.out_of_memory import Chunks, is_out_of_memory
+from coupling_core.engine.out_of_memory import Chunks
 from coupling_core.engine.ways_taken import at_block, note
 
 ROWS_TIMES_TOKENS = 4096

@@ -24,11 +24,12 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_leaves
 
+from coupling_core.base.memory import is_out_of_memory
 from coupling_core.engine.jacobians import cached_attention
 from coupling_core.engine.jacobians.attention_heads import CHUNK, First, by_heads
 from coupling_core.engine.jacobians.captured_calls import frozen, is_same, tensor_of
 from coupling_core.engine.matrix_products import product
-from coupling_core.engine.out_of_memory import Chunks, is_out_of_memory
+from coupling_core.engine.out_of_memory import Chunks
 from coupling_core.engine.replaced_forward import overriding
 from coupling_core.engine.ways_taken import note
 

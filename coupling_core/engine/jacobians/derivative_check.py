@@ -19,12 +19,12 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from coupling_core.base.errors import ComputeError, InputError
+from coupling_core.base.memory import is_out_of_memory
 from coupling_core.base.results.depth import SMALL
 from coupling_core.engine.jacobians.captured_block import Block, random_directions
 from coupling_core.engine.jacobians.captured_calls import Call
 from coupling_core.engine.jacobians.same_token import batched_gradients, block_jacobian, residual
 from coupling_core.engine.jacobians.true_float64 import in_float64
-from coupling_core.engine.out_of_memory import is_out_of_memory
 from coupling_core.engine.ways_taken import at_block, note, note_error
 
 GRADIENT_TOLERANCE = 1e-4

@@ -22,9 +22,9 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
+from coupling_core.base.memory import is_out_of_memory
 from coupling_core.engine.jacobians import cached_attention
 from coupling_core.engine.jacobians.captured_calls import Call
-from coupling_core.engine.out_of_memory import is_out_of_memory
 from coupling_core.engine.ways_taken import note
 
 TOLERANCE = {torch.float32: 1e-5, torch.float64: 1e-12}

@@ -12,11 +12,11 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from coupling_core.base.errors import ComputeError, CouplingError, InputError
+from coupling_core.base.memory import is_out_of_memory
 from coupling_core.base.records import Stack
 from coupling_core.engine.jacobians.captured_calls import Call, capturing, frozen
 from coupling_core.engine.loading import READS, find_blocks, measured_stack, start_token
 from coupling_core.engine.matrix_products import FastLinear
-from coupling_core.engine.out_of_memory import is_out_of_memory
 
 Reads = Int[Tensor, "sequence token"] | Float[Tensor, "1 channel height width"]
 """What a stack reads: token ids, or an image."""

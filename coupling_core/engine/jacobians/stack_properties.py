@@ -16,6 +16,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from coupling_core.base.errors import InputError
+from coupling_core.base.memory import is_out_of_memory
 from coupling_core.base.records import Stack
 from coupling_core.engine.jacobians.captured_block import (
     Block,
@@ -27,7 +28,6 @@ from coupling_core.engine.jacobians.captured_block import (
 from coupling_core.engine.jacobians.captured_calls import Call, is_same
 from coupling_core.engine.jacobians.one_row import Rows
 from coupling_core.engine.jacobians.runner import Reads, Run, Runner, plain_failures
-from coupling_core.engine.out_of_memory import is_out_of_memory
 
 PROBE_TOKENS = 4
 """Length of the prefix on which the kind of a stack is found out."""

@@ -8,7 +8,7 @@ import transformers
 from transformers import modeling_gguf_pytorch_utils as reader
 
 from coupling_core.base.errors import Cancelled, ComputeError, InputError
-from coupling_core.engine.out_of_memory import is_out_of_memory
+from coupling_core.base.memory import is_out_of_memory
 from coupling_core.sources.identity import Source
 
 _REASONS = {

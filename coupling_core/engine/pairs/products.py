@@ -16,6 +16,9 @@ from torch import Tensor
 from coupling_core.analysis.scores import score
 from coupling_core.engine.matrix_products import product
 
+SQUARES = 2**22
+"""Entries of matrices that are squared in float64 at a time: each takes 24 bytes on the way."""
+
 
 def row(
     jacobian: Float[Tensor, "d d"], bases: Float[Tensor, "side column k d"]
@@ -40,9 +43,16 @@ def nested(
     products: Float[Tensor, "*pair k k"],
 ) -> tuple[Float[np.ndarray, "*pair k"], Float[np.ndarray, "*pair k"]]:
     """Diagonal, and squared off-diagonal norm of each leading K x K corner, for K = 1..Kmax."""
+    *pair, k, _ = products.shape
+    parts = products.reshape(-1, k, k).split(max(1, SQUARES // k**2))
+    off = torch.cat([_off_diagonal(part) for part in parts]).reshape(*pair, k)
+    return products.diagonal(dim1=-2, dim2=-1).cpu().numpy(), off.cpu().numpy()
+
+
+def _off_diagonal(products: Float[Tensor, "pair k k"]) -> Float[Tensor, "pair k"]:
     squares = products.double().square()
     fresh = squares.tril(-1).sum(-1) + squares.triu(1).sum(-2)  # what row and column K add
-    return products.diagonal(dim1=-2, dim2=-1).cpu().numpy(), fresh.cumsum(-1).cpu().numpy()
+    return fresh.cumsum(-1)
 
 
 def random_frames(

@@ -7,6 +7,4 @@ from coupling_core.base.kinds import KindOfResult
 from coupling_core.base.records import View
 from coupling_core.base.results import DepthResult
 
-KINDS = (
-    KindOfResult("depth", __name__, DepthResult, View, grows=0, token="measured", in_sweeps=True),
-)
+KINDS = (KindOfResult("depth", __name__, DepthResult, View, token="measured", in_sweeps=True),)

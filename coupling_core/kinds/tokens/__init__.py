@@ -11,7 +11,6 @@ _between = partial(
     folder=__name__,
     result=TokensResult,
     view=View,
-    grows=1,
     means=TokenMeansResult,
     k_view=TOKEN_K_VIEW,
     in_sweeps=True,

@@ -3,25 +3,38 @@
 from coupling_core.base.definitions import DEFINITIONS
 from coupling_core.base.records import Request
 from coupling_core.base.results.token_means import GRID
+from coupling_core.engine.jacobians.between_tokens import ROWS_TIMES_TOKENS
 from coupling_core.engine.loading import FLOAT32_BYTES
 from coupling_core.engine.pairs.token_coupling import kept_corner
 from coupling_core.engine.pairs.token_means import AT_ONCE
-from coupling_core.measuring.cost import forward, jacobians, runs_of_a_token
+from coupling_core.measuring.cost import forward, is_between, jacobians, runs_of_a_token
 from coupling_core.measuring.forecast import Probe
 from coupling_core.measuring.memory import FLOAT64_BYTES, in_memory, one_jacobian, products
+
+_COPIES = 6  # of all inputs' Jacobians that are alive at once, as measured; eight, where float32
+# is too coarse, and four where it is not
 
 
 def operations(request: Request, found: Probe, n: int) -> dict[str, float]:
     """Operations of each part, and how often things are done, with a prompt of n tokens."""
     L = found.blocks or 0
     blocks = L if request.is_mean else len({request.block, request.other_block})
-    rows = L * n if request.is_mean else n
+    positions = _positions(request, found, n)
+    rows = L * positions if request.is_mean else positions
     # All inputs of one output come with one Jacobian.
-    differentiated = blocks if request.kind == "fixed-output" else blocks * n
-    own = jacobians(request, found, n, differentiated, blocks * n, rows**2, rows)
-    passes = 1 + runs_of_a_token(found, n)
+    differentiated = blocks if request.kind == "fixed-output" else blocks * positions
+    own = jacobians(request, found, n, differentiated, blocks * positions, rows**2, rows)
+    passes = 1 + runs_of_a_token(request, found, n)
     shared = {"forward": forward(found, n) * passes, "step": float(n * L)}
     return shared | own | {"angles": 0.0}
+
+
+def _positions(request: Request, found: Probe, n: int) -> int:
+    """How many tokens have a Jacobian: in a causal model, those on one side of the fixed one."""
+    if request.kind == "self" or found.causal is False:
+        return n
+    fixed = request.token + n + 1 if request.token < 0 else request.token
+    return max(1, fixed if request.kind == "fixed-output" else n - fixed + 1)
 
 
 def memory(request: Request, found: Probe, n: int, *, on_cpu: bool) -> int:
@@ -36,7 +49,19 @@ def memory(request: Request, found: Probe, n: int, *, on_cpu: bool) -> int:
     else:
         results = 2 * n * n * (2 * 2 * FLOAT32_BYTES * k + 2 * 2 * side * side)  # and a copy
         columns = n
-    together = 2 if request.kind == "fixed-output" else 0  # all inputs' Jacobians come at once
-    inputs = together * FLOAT32_BYTES * n * d * d
-    at_once = max(products(columns, d, k), one_jacobian(found, n))
-    return in_memory(blocks * n, d, on_cpu=on_cpu) + bases + results + inputs + at_once
+    at_once = max(products(columns, d, k), one_jacobian(request, found, n))
+    made = _made(request, found, n)
+    return in_memory(blocks * n, d, on_cpu=on_cpu) + bases + results + made + at_once
+
+
+def _made(request: Request, found: Probe, n: int) -> int:
+    """Of Jacobians between tokens before they are compared: those of all blocks, or of all inputs.
+
+    The latter come at once, in a few copies; both are checked over the whole prompt.
+    """
+    if not is_between(request):
+        return 0
+    L, d = found.blocks or 0, found.width or 0
+    whole = min(ROWS_TIMES_TOKENS, n * d) * (2 * found.widest + 5 * d) // 2  # as measured
+    count = _COPIES * n if request.kind == "fixed-output" else L if request.is_mean else 2
+    return FLOAT32_BYTES * (count * d * d + whole)

@@ -5,7 +5,5 @@ from coupling_core.base.records import PathView
 from coupling_core.base.results import TrajectoryResult
 
 KINDS = (
-    KindOfResult(
-        "trajectory", __name__, TrajectoryResult, PathView, grows=1, has_k=False, in_sweeps=True
-    ),
+    KindOfResult("trajectory", __name__, TrajectoryResult, PathView, has_k=False, in_sweeps=True),
 )

@@ -1,7 +1,9 @@
 """Measuring in a process of its own, and what is done where that dies."""
 
 import logging
+import math
 import threading
+import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -11,12 +13,14 @@ from coupling_core.base.errors import ComputeError
 from coupling_core.base.kinds import FOLDERS
 from coupling_core.base.records import Request
 from coupling_core.base.results import Progress, Result
+from coupling_core.base.settings import settings
+from coupling_core.base.units import duration
 from coupling_core.measuring import deaths
 from coupling_core.measuring.measure import REMEDY, Report, measure
-from coupling_core.measuring.worker import serving
+from coupling_core.measuring.worker import ceiling, serving
 from coupling_core.measuring.worker.process import Death, Died, Process, Teller
 from coupling_core.sources import hub
-from coupling_core.sources.resolved import resolve
+from coupling_core.sources.resolved import Resolved, resolve
 from coupling_core.store.disk import Store
 
 ENGINE = tuple(f"{folder}.{part}" for folder in FOLDERS for part in ("compose", "cost"))
@@ -24,6 +28,10 @@ ENGINE = tuple(f"{folder}.{part}" for folder in FOLDERS for part in ("compose", 
 
 GRACE = 10.0
 """Seconds that a measurement has to end in, once nobody waits for it; then its process is ended."""
+
+SLACK = 4
+"""How many times as long as it may be estimated to take a measurement may take: twice, as far as
+estimates are off, and twice again, where the pages want the processor too."""
 
 TRIES = 3
 """How many processes a call is given that die for no fault of its own."""
@@ -72,9 +80,12 @@ class Worker:
         `progress` raises also ends a step that takes long: after a time of grace, with its process.
 
         Raises:
-            ComputeError: also where the process died of it.
+            ComputeError: also where the process died of it, or it took too long.
         """
         work = partial(_measured, by, request, store, device)
+        longest = settings().longest_seconds
+        if longest is not None:
+            progress = _Deadline(progress, SLACK * longest)
         return store.get(self.call(work, about=request, progress=progress))
 
     def prepare(self, request: Request, device: str | None = None) -> None:
@@ -93,6 +104,7 @@ class Worker:
         *,
         about: Request | None = None,
         progress: Report | None = None,
+        longest: float = math.inf,
     ) -> Any:
         """Run a function of a module there, and wait for what it gives; there, run it at once.
 
@@ -102,9 +114,11 @@ class Worker:
                 once more by the definition alone (see `deaths`).
             progress: given to the function under this name, and told here what it is told there,
                 though not each of many steps.
+            longest: seconds for which it is waited for while it says nothing; then its process is
+                ended, as one that hangs.
 
         Raises:
-            ComputeError: where the process died of it.
+            ComputeError: where the process died of it, or said nothing for longer.
             Exception: what the function raised, or `progress` did.
         """
         if serving.serves:
@@ -114,7 +128,7 @@ class Worker:
             if teller and again:
                 teller.tell(Progress("loading"))
             try:
-                return self._alive().run(work, teller, self._grace)
+                return self._alive().run(work, teller, self._grace, longest)
             except Died as died:
                 death, by_this = died.death, died.by_this
             if not by_this:
@@ -143,6 +157,37 @@ class Worker:
             _log.warning("no model could be made ready: %s", type(error).__name__)
 
 
+class _Deadline:
+    """Tells how far a measurement is, until it has taken too long; to fetch its model counts not.
+
+    Args:
+        report: is told.
+        longest: seconds.
+    """
+
+    def __init__(self, report: Report | None, longest: float) -> None:
+        self._report, self._longest = report, longest
+        self._began = time.monotonic()
+
+    def __call__(self, progress: Progress) -> None:
+        """Tell it.
+
+        Raises:
+            ComputeError: where it has taken too long.
+        """
+        now = time.monotonic()
+        if progress.stage == "downloading":
+            self._began = now
+        # What is being saved is finished.
+        if now - self._began > self._longest and progress.stage != "saving":
+            raise ComputeError(
+                f"this took longer than {duration(self._longest)}, which this app allows for a "
+                "measurement: shorten the prompt, or choose a smaller K or model"
+            )
+        if self._report:
+            self._report(progress)
+
+
 def _measured(
     measure: Callable[..., Result],
     request: Request,
@@ -153,7 +198,22 @@ def _measured(
     """Runs there: the key of a result that is stored."""
     # One for all calls: it remembers how much was written since it last looked at all results.
     shelf = _stores.setdefault(store.root, store)
-    return measure(request, shelf, device=device, progress=progress).key
+    report = partial(_bounded, resolve(request), progress or (lambda _: None))
+    return measure(request, shelf, device=device, progress=report).key
+
+
+def _bounded(asked: Resolved, report: Report, progress: Progress) -> None:
+    """Bound the memory of what comes next, and tell of it."""
+    if progress.stage in ("downloading", "loading"):
+        ceiling.renew(max(progress.total, _weights(asked)))
+    elif progress.stage == "tracing":  # now they are mapped
+        ceiling.renew()
+    report(progress)
+
+
+def _weights(asked: Resolved) -> int:
+    """Bytes of a model's files, as far as they are on this disk."""
+    return sum(file.stat().st_size for file in asked.files.folder.glob("*.safetensors"))
 
 
 def _prepared(request: Request, device: str | None) -> None:
@@ -163,6 +223,7 @@ def _prepared(request: Request, device: str | None) -> None:
     serving.give_way()
     asked = resolve(request)
     if asked.files.is_converted and hub.cache.has_weights(asked.files.folder):
+        ceiling.renew(_weights(asked))
         loading.load(asked, device)
 
 

@@ -24,6 +24,9 @@ from coupling_core.base import errors
 from coupling_core.base.errors import ComputeError, CouplingError
 from coupling_core.base.logs import FRAMES
 from coupling_core.base.results import Progress
+from coupling_core.base.units import duration
+from coupling_core.measuring.worker import ceiling
+from coupling_core.measuring.worker.serving import NO_MEMORY
 
 LOOK = 0.5
 """Seconds after which whoever waits is asked whether he still does."""
@@ -43,11 +46,14 @@ class Death:
     Args:
         status: as `subprocess` has it: an exit status, or the negative number of a signal.
         meant: whether it was ended from here.
+        short: whether it had next to no memory left: libraries that cannot have any end a process
+            in many ways.
         stack: of its threads, where a fault of its own ended it.
     """
 
     status: int
     meant: bool = False
+    short: bool = False
     stack: str = ""
 
     @property
@@ -59,16 +65,18 @@ class Death:
     @property
     def from_outside(self) -> bool:
         """Whether the system or a person ended it, and no fault of what it did."""
-        return -self.status in _OUTSIDE
+        return -self.status in _OUTSIDE or self.is_killed
 
     @property
     def is_killed(self) -> bool:
-        """Whether it was ended as the system does it that has no memory left."""
-        return -self.status == signal.SIGKILL
+        """Whether it was ended for want of memory, by the system as far as can be known."""
+        return self.short or self.status in (-signal.SIGKILL, NO_MEMORY)
 
     @property
     def how(self) -> str:
         """The signal's name, or the exit status."""
+        if self.status == NO_MEMORY:
+            return "a lack of memory"
         if self.status >= 0:
             return f"exit status {self.status}"
         return signal.Signals(-self.status).name
@@ -137,39 +145,49 @@ class Process:
 
     def __init__(self, modules: Sequence[str] = ()) -> None:
         self.death: Death | None = None
-        self._meant = False
-        self._lock, self._sending = threading.Lock(), threading.Lock()
+        self._meant = self._short = False
+        self._lock = threading.Lock()
         self._calls: dict[int, _Call] = {}
         self._numbers = count()
         self._crash = tempfile.TemporaryFile()
         self._pipe, theirs = Pipe()
+        self._words: SimpleQueue[object] = SimpleQueue()
         started: Future[subprocess.Popen[bytes]] = Future()
         threading.Thread(
             target=self._live, args=(theirs, modules, started), name="worker's pipe", daemon=True
         ).start()
         self._process = started.result()
+        threading.Thread(target=self._speak, name="worker's ear", daemon=True).start()
 
     @property
     def pid(self) -> int:
         """Its number."""
         return self._process.pid
 
-    def run(self, work: Callable[..., Any], teller: Teller | None, grace: float) -> Any:
+    def run(
+        self, work: Callable[..., Any], teller: Teller | None, grace: float, longest: float
+    ) -> Any:
         """Run a function there, and wait for what it gives.
 
         Args:
             work: what to run, with its arguments.
             teller: of what it is told there by its argument `progress`; None gives it none.
-            grace: seconds that it has to end in, once the teller raises.
+            grace: seconds that it has to end in, once nobody waits for it any more.
+            longest: seconds for which it is waited for while it says nothing.
 
         Raises:
             Died: where the process ended before the function did.
+            ComputeError: where it said nothing for longer.
             Exception: what the function raised, or the teller did.
         """
         call = self._begin(work, is_watched=teller is not None)
+        silent = time.monotonic()
         try:
             while True:
                 kind, value = call.hear(LOOK)
+                self._short |= ceiling.is_near(self.pid)
+                if kind != "silence":
+                    silent = time.monotonic()
                 if kind == "done":
                     return value
                 if kind == "failed":
@@ -180,6 +198,11 @@ class Process:
                     teller.tell(value)
                 elif teller and kind == "silence":
                     teller.ask()
+                if time.monotonic() - silent > longest:
+                    raise ComputeError(
+                        f"the worker process has said nothing for {duration(longest)}, and another "
+                        "takes its place: try again"
+                    )
         finally:
             self._stop(call, grace)
 
@@ -190,7 +213,7 @@ class Process:
 
     def _begin(self, work: Callable[..., Any], *, is_watched: bool) -> "_Call":
         with self._lock:
-            call = _Call(next(self._numbers))
+            call, self._short = _Call(next(self._numbers)), False
             self._calls[call.number] = call
             if self.death:  # which was told to all others
                 call.said.put(("died", Died(self.death, by_this=False)))
@@ -210,8 +233,13 @@ class Process:
             del self._calls[call.number]
 
     def _send(self, *words: object) -> None:
-        with self._sending, suppress(OSError):  # it died, which is told
-            self._pipe.send(words)
+        """Have something said there; nobody waits, for one that hangs does not listen either."""
+        self._words.put(words)
+
+    def _speak(self) -> None:
+        with suppress(OSError):  # it died, which is told
+            while words := self._words.get():
+                self._pipe.send(words)
 
     def _live(
         self, theirs: Connection, modules: Sequence[str], started: "Future[subprocess.Popen[bytes]]"
@@ -254,12 +282,13 @@ class Process:
         self._crash.seek(0)
         stack = self._crash.read().decode(errors="replace")
         with self._lock:
-            self.death = death = Death(status, self._meant, stack)
+            self.death = death = Death(status, self._meant, self._short, stack)
             for call in self._calls.values():
                 had_begun = call.thread is not None
                 is_there = death.thread in (None, call.thread)
                 by_this = had_begun and is_there and not death.meant
                 call.said.put(("died", Died(death, by_this=by_this)))
+        self._words.put(None)
         self._pipe.close()
         self._crash.close()
 

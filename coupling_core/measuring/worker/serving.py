@@ -21,12 +21,22 @@ from contextlib import suppress
 from dataclasses import replace
 from importlib import import_module
 from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import Any
 
 from coupling_core.base import logs
-from coupling_core.base.errors import Cancelled, CouplingError, InputError
+from coupling_core.base.errors import Cancelled, ComputeError, CouplingError, InputError
+from coupling_core.base.memory import is_out_of_memory
 from coupling_core.base.results import Progress
 from coupling_core.measuring import startup
+from coupling_core.measuring.measure import REMEDY
+from coupling_core.measuring.worker import ceiling
+
+NO_MEMORY = 71
+"""Exit status of a process that has no memory left to say so."""
+
+NICE = 5
+"""How much what measures gives way to the pages: it has a quarter of a core that both want."""
 
 WORDS = 0.1
 """Seconds between two words on the same stage at least: small models' steps come by the hundred."""
@@ -55,6 +65,7 @@ def main() -> None:
     faulthandler.enable(int(sys.argv[2]))
     with suppress(InputError):  # the app itself tells of settings that cannot be used
         logs.set_up()
+    _go_first()
     _Server(Connection(int(sys.argv[1])), sys.argv[3:]).serve()
 
 
@@ -64,10 +75,20 @@ def _end_with_parent() -> None:
         ctypes.CDLL(None).prctl(_PDEATHSIG, signal.SIGKILL)
 
 
+def _go_first() -> None:
+    """Have Linux end this process, and not the app, where memory runs out all the same."""
+    with suppress(OSError):  # no Linux
+        Path("/proc/self/oom_score_adj").write_text("500")
+
+
 def give_way() -> None:
-    """Let this thread compute where nothing else wants to; to no effect where threads share one."""
+    """Let this thread, and those that it starts, compute where the pages leave room.
+
+    To no effect where the threads of a process share one priority. Those that answer the pages'
+    questions keep theirs.
+    """
     with suppress(OSError):
-        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICE)
 
 
 class _Server:
@@ -82,23 +103,27 @@ class _Server:
     def serve(self) -> None:
         """Start a thread for each call, until nobody is left to ask."""
         threading.Thread(target=self._import, daemon=True).start()
-        while True:
-            try:
-                number, call = self._connection.recv()
-            except (EOFError, OSError):
-                os._exit(0)  # without waiting for threads that are inside torch
-            if call is None:
-                if stop := self._stops.get(number):  # else it has come to its end
-                    stop.set()
-                continue
-            self._stops[number] = threading.Event()
-            threading.Thread(target=self._run, args=(number, call), daemon=True).start()
+        try:
+            while True:
+                self._take(*self._connection.recv())
+        except (EOFError, OSError):
+            os._exit(0)  # without waiting for threads that are inside torch
+        except (MemoryError, RuntimeError):  # no room to hear a call, or for another thread
+            os._exit(NO_MEMORY)
 
     def send(self, number: int, kind: str, value: Any) -> None:
         """Tell something of a call."""
         told = number, kind, pickle.dumps(value)
         with self._sending, suppress(OSError):  # nobody is left: `serve` ends the process
             self._connection.send(told)
+
+    def _take(self, number: int, call: bytes | None) -> None:
+        if call is not None:
+            self._stops[number] = threading.Event()
+            with ceiling.lifted():  # a thread that has no room to begin would tell nobody
+                threading.Thread(target=self._run, args=(number, call), daemon=True).start()
+        elif stop := self._stops.get(number):  # else it has come to its end
+            stop.set()
 
     def _import(self) -> None:
         """Once and in one thread: of two that import a package at once, one may see half of it."""
@@ -109,17 +134,28 @@ class _Server:
                     import_module(module)
         except Exception as error:  # whatever needs it says so again
             _log.error("%s cannot be imported", module, exc_info=error)
+        with suppress(InputError):  # the same settings
+            ceiling.renew()
         self._imported.set()
 
     def _run(self, number: int, call: bytes) -> None:
+        try:
+            self._try(number, call)
+        except BaseException:  # what is left undone here, somebody would wait for in vain
+            os._exit(NO_MEMORY)
+
+    def _try(self, number: int, call: bytes) -> None:
         self.send(number, "began", threading.get_ident())
         self._imported.wait()
         try:
             work, is_watched = pickle.loads(call)  # nosec B301  # the same
+            if is_watched:
+                give_way()
             teller = _Teller(self, number, self._stops[number])
             self.send(number, "done", work(progress=teller) if is_watched else work())
         except BaseException as error:  # whatever it is, whoever asked is told
-            self.send(number, "failed", _in_plain_types(error))
+            with ceiling.lifted():
+                self.send(number, "failed", _in_plain_types(error))
         finally:
             del self._stops[number]
 
@@ -150,10 +186,13 @@ class _Teller:
 
 def _in_plain_types(error: BaseException) -> tuple[str, str, str]:
     """An error as its class's name, its words and where it was raised, for who lacks the class."""
+    frames = "".join(traceback.format_tb(error.__traceback__))
+    if not isinstance(error, CouplingError) and is_out_of_memory(error):
+        return ComputeError.__name__, f"memory ran out: {REMEDY}", frames
     known = next((c for c in type(error).__mro__ if c.__module__ == CouplingError.__module__), None)
     name = (known or type(error)).__name__
     try:
         words = str(error)
     except BaseException:
         words = "it does not say why"
-    return name, words, "".join(traceback.format_tb(error.__traceback__))
+    return name, words, frames

@@ -8,6 +8,7 @@ from cases import planted_jacobians
 from coupling_core.base.definitions import sampled_definitions
 from coupling_core.base.records import ROLES
 from coupling_core.engine import reference
+from coupling_core.engine.pairs import products
 from coupling_core.engine.pairs.coupling import GROUP, Pairs
 from coupling_core.engine.pairs.products import nested, random_frames
 from coupling_core.engine.pairs.svd import top_svd
@@ -117,3 +118,14 @@ def test_jacobians_that_do_not_fit_in_memory_give_the_same_numbers(measured, mon
         pairs.add(torch.from_numpy(J), svd)
     assert np.array_equal(pairs.diagonal, measured[2].diagonal)
     assert np.array_equal(pairs.off_diagonal, measured[2].off_diagonal)
+
+
+@pytest.mark.parametrize("at_once", [1, 100, 2000])
+@pytest.mark.parametrize("shape", [(2, 7, 9), (11,), (2, 0, 5)], ids=str)
+def test_squares_that_are_taken_in_parts_are_the_same_to_the_bit(shape, at_once, monkeypatch):
+    matrices = torch.randn(*shape, shape[-1], generator=torch.Generator().manual_seed(0))
+    whole = products.nested(matrices)
+    monkeypatch.setattr(products, "SQUARES", at_once)
+    parts = products.nested(matrices)
+    for expected, found in zip(whole, parts, strict=True):
+        np.testing.assert_array_equal(found, expected)

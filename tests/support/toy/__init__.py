@@ -37,11 +37,7 @@ class NormsResult(Result):
         return {"its token is none of the prompt": 1 <= self.token <= len(self.tokens)}
 
 
-KINDS = (
-    kinds.KindOfResult(
-        "toy", __name__, NormsResult, AnyView, grows=1, token="measured", has_k=False
-    ),
-)
+KINDS = (kinds.KindOfResult("toy", __name__, NormsResult, AnyView, token="measured", has_k=False),)
 
 
 def add() -> None:

@@ -1,0 +1,132 @@
+"""What a page promises of the most expensive measurement that a demo takes on, and what it takes.
+
+For every kind, over two blocks and over all, and for two of a demo's models (a causal one and one
+that reads in both directions): the longest prompt that the limits of a demo let through, measured
+in a fresh process on one thread. Seconds are CPU time, beside a large product which tells the
+machine's rate; memory is what the process holds beyond what no measurement is needed for.
+"""
+
+import json
+import subprocess
+import sys
+import time
+from typing import Any
+
+from benchmarks import common
+from coupling_core import Request, measure
+from coupling_core.base.kinds import kind_of
+from coupling_core.engine.loading import load
+from coupling_core.measuring.cost import predict_seconds, product_rate
+from coupling_core.measuring.forecast import Probe
+from coupling_core.measuring.memory import estimate_memory
+from coupling_core.measuring.probe import probe
+from coupling_core.sources.resolved import resolve
+
+LONGEST_PROMPT, LARGEST_K, LONGEST_SECONDS = 128, 64, 120
+"""Those of a demo."""
+WIDE_K = 256
+"""Where K is not limited, with a prompt so short that it is let through."""
+QUICK = {"longest": 4, "seconds": 2}
+RATE = 1e11
+"""Operations a second of the machine for which prompts are chosen, the same on every machine."""
+
+MODELS = {"smollm2-135m": (15, 16), "minilm-l6": (3, 4)}
+"""With two of their blocks."""
+KINDS: tuple[dict[str, Any], ...] = (
+    {"kind": "depth"},
+    {"kind": "trajectory"},
+    *({"kind": kind} for kind in ("self", "fixed-input", "fixed-output")),
+)
+
+
+def cases(quick: bool) -> list[dict[str, Any]]:
+    """Requests without their prompts, and how long that is."""
+    longest = QUICK["longest"] if quick else LONGEST_PROMPT
+    seconds = QUICK["seconds"] if quick else LONGEST_SECONDS
+    found = []
+    for model, (block, other) in list(MODELS.items())[: 1 if quick else None]:
+        what = probe(resolve(Request("-", model=model)))
+        for kind in KINDS:
+            of = kind_of(kind["kind"])
+            token = {"token": 1} if kind["kind"] == "fixed-input" else {}
+            pair = {"block": block, "other_block": other}
+            for blocks in ({}, pair) if of.means else ({},):
+                for k in (LARGEST_K, WIDE_K) if of.has_k else (None,):
+                    asked = {"model": model} | kind | token | blocks | ({"k": k} if k else {})
+                    n = _longest(Request("-", **asked), what, longest, seconds)
+                    found.append(asked | {"n": n})
+    return found
+
+
+def _longest(request: Request, found: Probe, longest: int, seconds: float) -> int:
+    """Tokens of the longest prompt that is let through; one token is always tried."""
+
+    def fits(n: int) -> bool:
+        return (predict_seconds(request, found, n, RATE) or 0) <= seconds
+
+    return max((n for n in range(1, longest + 1) if fits(n)), default=1)
+
+
+def run(case: dict[str, Any]) -> common.Results:
+    """One measurement in this process, against what is said of it before."""
+    asked = dict(case)
+    n = asked.pop("n")
+    request = Request(tuple(range(1000, 1000 + n)), **asked)
+    resolved = resolve(request)
+    found = probe(resolved)
+    with common.threads(1):
+        load(resolved, "cpu")
+        with common.watching() as peak:
+            before = peak() or 0
+            measure(Request((1, 2), model=request.model), device="cpu")  # warm-up
+            rates = [product_rate(time.process_time)]
+            _, cpu = common.timed(lambda: measure(request, device="cpu"))
+            rates += [product_rate(time.process_time)]
+    return {
+        "rate": max(rates),
+        "seconds": cpu,
+        "work": (peak() or 0) - before,
+        "estimated": estimate_memory(request, found, n, 10**12).work,
+    }
+
+
+def collect(quick: bool) -> common.Results:
+    """Each case in a process of its own."""
+    points = []
+    for case in cases(quick):
+        command = [sys.executable, "-m", "benchmarks.limits", json.dumps(case)]
+        done = subprocess.run(command, cwd=common.ROOT, capture_output=True, text=True)
+        if done.returncode:
+            raise RuntimeError(f"{case} failed:\n{done.stderr}")
+        points.append({"case": case} | json.loads(done.stdout.splitlines()[-1]))
+    rate = max(point["rate"] for point in points)  # other programs can only make it less
+    return {"rate": rate, "points": [one | {"predicted": _predicted(one, rate)} for one in points]}
+
+
+def _predicted(point: common.Results, rate: float) -> float | None:
+    asked = dict(point["case"])
+    n = asked.pop("n")
+    request = Request(tuple(range(1000, 1000 + n)), **asked)
+    return predict_seconds(request, probe(resolve(request)), n, rate)
+
+
+def summary(results: common.Results) -> common.Rows:
+    """The worst of both ratios."""
+    rows = []
+    for what, said, took in (
+        ("seconds", "predicted", "seconds"),
+        ("memory", "estimated", "work"),
+    ):
+        ratios = [point[said] / point[took] for point in results["points"]]
+        rows.append(
+            (
+                f"{what} said of the most expensive measurements that a demo takes on",
+                f"{min(ratios):.2f} to {max(ratios):.2f} times what they take, over "
+                f"{len(ratios)} of them (CPU time, one thread)",
+            )
+        )
+    return rows
+
+
+if __name__ == "__main__":
+    sys.stdout.write(json.dumps(run(json.loads(sys.argv[1]))) + "\n")

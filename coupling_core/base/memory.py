@@ -1,0 +1,77 @@
+"""Main memory: how much is free on this machine or in this container, and that it ran out."""
+
+import errno
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+
+from coupling_core.base.settings import settings
+
+_GROUP = Path("/sys/fs/cgroup")
+"""Where Linux tells a container of its limit (control groups, version 2)."""
+
+_SIGNS = (
+    "out of memory",
+    "can't allocate memory",
+    "Cannot allocate memory",
+    "not enough memory",
+    "could not create a primitive",
+    "std::bad_alloc",
+    "can't start new thread",
+    "ALLOC_FAILED",
+)
+"""What an allocation that failed is called where it has no exception of its own."""
+
+_ASKED = re.compile(r"allocate (\d+(?:\.\d*)?) (bytes|KiB|MiB|GiB|TiB)")
+_UNITS = {"bytes": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
+
+
+def free_memory() -> int:
+    """Bytes that are free, or will be once files that are read again at need are let go of."""
+    return min([psutil.virtual_memory().available, *_free_in_group()])
+
+
+def usable_memory() -> int:
+    """Bytes that a measurement may take: what is free, less what is set to be kept in reserve."""
+    return max(0, free_memory() - settings().memory_reserve)
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether an error says that memory could not be had, on whatever device.
+
+    So it is of any error that was raised in place of such a one.
+    """
+    return any(map(_says_so, _chain(error)))
+
+
+def asked_bytes(error: BaseException) -> int:
+    """How much could not be had; 0 where the error does not say."""
+    found = _ASKED.search(str(error))
+    return int(float(found[1]) * _UNITS[found[2]]) if found else 0
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+
+
+def _says_so(error: BaseException) -> bool:
+    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":  # torch's
+        return True
+    if isinstance(error, OSError):
+        return error.errno == errno.ENOMEM
+    return isinstance(error, RuntimeError) and any(sign in str(error) for sign in _SIGNS)
+
+
+def _free_in_group() -> list[int]:
+    """What a container's limit leaves; nothing where there is none."""
+    try:
+        limit, taken = (int((_GROUP / f"memory.{of}").read_text()) for of in ("max", "current"))
+        lines = (_GROUP / "memory.stat").read_text().splitlines()
+        of_files = sum(int(line.split()[1]) for line in lines if line.startswith("inactive_file "))
+    except (OSError, ValueError):  # "max" is no limit
+        return []
+    return [max(0, limit - taken + of_files)]

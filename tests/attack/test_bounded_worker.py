@@ -1,0 +1,219 @@
+"""A worker that is bounded while it works: memory, time, hangs, and how it leaves."""
+
+import os
+import random
+import signal
+import sys
+import threading
+import time
+from collections import Counter
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import bombs
+import mortal
+import psutil
+import pytest
+import tiny
+from driving import serving
+
+from coupling_core import ComputeError, Request, Store
+from coupling_core.base.settings import settings
+from coupling_core.measuring import deaths
+from coupling_core.measuring.worker import Worker, asking
+from coupling_core.serving.jobs import Jobs
+from coupling_core.sources.resolved import resolve
+
+PATIENCE = 150
+linux = pytest.mark.skipif(sys.platform != "linux", reason="holds memory by Linux's limit")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path / "results", gallery=tmp_path / "none")
+
+
+@pytest.fixture
+def request_(tmp_path: Path) -> Request:
+    folder = tmp_path / "model"
+    folder.mkdir()
+    (folder / "config.json").write_text('{"architectures": ["MortalForCausalLM"]}')
+    with (folder / "model.safetensors").open("wb") as weights:
+        weights.truncate(bombs.WEIGHTS)
+    return Request("The cat sat", model=str(folder), k=4)
+
+
+@pytest.fixture
+def worker():
+    made = Worker(modules=(), grace=1.0)
+    yield made
+    made.close()
+
+
+def until(condition):
+    end = time.monotonic() + PATIENCE
+    while not (found := condition()):
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    return found
+
+
+# --- memory
+
+
+@linux
+@pytest.mark.parametrize(
+    "bomb", [bombs.by_numpy, pytest.param(bombs.by_python, marks=pytest.mark.attack)]
+)
+def test_a_bomb_of_memory_fails_in_words_and_the_worker_lives_on(worker, bomb):
+    pid = worker.call(os.getpid)
+    worker.call(partial(bombs.allow, 2**28))
+    with pytest.raises(ComputeError, match="memory ran out: close other programs"):
+        worker.call(bomb)
+    assert worker.call(os.getpid) == pid
+    assert psutil.Process(pid).memory_info().rss < 2**28
+
+
+@linux
+def test_a_measurement_is_bounded_anew_once_its_weights_are_mapped(worker, store, request_):
+    told = {}
+
+    def look(progress):
+        told.setdefault(progress.note, progress)
+
+    worker.measure(request_, store, device="cpu", progress=look, by=bombs.limits)
+    loading, tracing = (int(note) for note in next(filter(None, told)).split())
+    assert loading == pytest.approx(bombs.FREE + bombs.WEIGHTS, abs=2**22)
+    assert tracing == pytest.approx(bombs.FREE, abs=2**22)
+
+
+@linux
+def test_what_dies_while_it_is_short_of_memory_died_of_that(worker, store, request_):
+    """And not of its architecture, which would be measured slowly ever after."""
+    with pytest.raises(ComputeError, match=r"SIGSEGV while it computed.*memory runs out"):
+        worker.measure(request_, store, device="cpu", by=bombs.fill_and_die)
+    assert deaths.notes() == []
+
+
+SIZES = range(12)
+"""Rungs of the ladder: each allows a twelfth more of what a measurement takes."""
+
+
+@linux
+@pytest.mark.attack
+@pytest.mark.parametrize("stage", ["loaded", "from the start"])
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"k": 30},
+        {"kind": "self", "k": 30},
+        {"kind": "self", "block": 2, "k": 30},
+        {"kind": "fixed-output", "block": 2, "k": 8},
+        {"kind": "trajectory"},
+    ],
+    ids=lambda asked: " ".join(map(str, asked.values())),
+)
+def test_a_ladder_of_memory_is_told_in_words_on_every_rung(tmp_path, store, asked, stage):
+    """None says that it was not foreseen, none hangs, and no architecture is blamed."""
+    folder = str(tiny.folder(tmp_path / "tiny"))
+    said = Counter()
+    worker = Worker(grace=5.0)
+    jobs = Jobs(store, partial(worker.measure, by=bombs.measure))
+    try:
+        requests = [Request(tuple(range(1 + i, 15 + i)), folder, **asked) for i in range(14)]
+        worker.measure(requests[0], store, device="cpu", by=bombs.measure)
+        most = worker.call(partial(bombs.takes, requests[1]))
+        for rung, request in zip(SIZES, requests[2:], strict=True):
+            size = int(most * (rung + 0.5) / len(SIZES))
+            worker.call(partial(bombs.allow, size, forget=stage != "loaded"))
+            key = jobs.submit(resolve(request), "ann", "cpu").key
+            ended = until(lambda key=key: (s := jobs.status(key)).state in ("done", "failed") and s)
+            said["done" if not ended.error else "memory" in ended.error or ended.error] += 1
+            worker.call(partial(bombs.allow, None))
+    finally:
+        worker.close()
+    assert set(said) <= {"done", True}
+    assert deaths.notes() == []
+
+
+# --- time
+
+
+@pytest.mark.attack
+def test_what_takes_longer_than_the_app_allows_is_ended_in_words(
+    worker, store, request_, monkeypatch
+):
+    monkeypatch.setenv("COUPLING_LONGEST_SECONDS", "1")
+    settings.cache_clear()
+    monkeypatch.setattr(asking, "SLACK", 1.5)
+    pid = worker.call(os.getpid)
+    with pytest.raises(ComputeError, match=r"took longer than 1\.5 s, which this app allows"):
+        worker.measure(request_, store, device="cpu", by=bombs.steps)
+    assert worker.call(os.getpid) == pid  # it came to its next step, and lives
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("fate", ["sleep", "hold everything up"])
+def test_what_hangs_beyond_that_is_replaced(worker, store, request_, monkeypatch, fate):
+    monkeypatch.setenv("COUPLING_LONGEST_SECONDS", "1")
+    settings.cache_clear()
+    monkeypatch.setattr(asking, "SLACK", 1.5)
+    asked = replace(request_, prompt=fate)
+    stuck = worker.call(os.getpid)
+    with pytest.raises(ComputeError, match="took longer than"):
+        worker.measure(asked, store, device="cpu", by=mortal.measure)
+    assert worker.call(os.getpid) != stuck
+
+
+@pytest.mark.attack
+def test_a_question_to_a_process_that_hangs_is_answered_by_the_next(worker):
+    stuck = worker.call(os.getpid)
+    with pytest.raises(ComputeError, match=r"said nothing for 0\.5 s, and another takes"):
+        worker.call(partial(mortal.do, ["hold", "everything", "up"]), longest=0.5)
+    assert worker.call(os.getpid) != stuck
+
+
+def test_a_hung_worker_is_replaced_at_cancel_though_a_hundred_questions_wait(
+    worker, store, request_
+):
+    """More than the pipe holds: who asks a process that hangs must not be held up by it."""
+    jobs = Jobs(store, partial(worker.measure, by=mortal.measure))
+    key = jobs.submit(resolve(replace(request_, prompt="hold everything up")), "ann").key
+    until(lambda: (p := jobs.status(key).progress) and p.done == mortal.BLOCKS)
+    time.sleep(0.5)
+    stuck = worker.pid
+    answers = []
+    ask = partial(bombs.echo, "x" * 20_000)
+    threads = [threading.Thread(target=lambda: answers.append(worker.call(ask))) for _ in range(60)]
+    for thread in threads:
+        thread.start()
+    time.sleep(0.5)
+    jobs.leave(key, "ann")
+    for thread in threads:
+        thread.join(PATIENCE)
+    assert len(answers) == 60
+    assert worker.pid != stuck
+    assert jobs.status(key).state == "cancelled"
+
+
+# --- leaving
+
+
+@pytest.mark.attack
+@pytest.mark.real
+@pytest.mark.parametrize("times", [25])
+def test_a_server_leaves_cleanly_whenever_it_is_told_to(tmp_path, times):
+    """While its worker imports, loads and measures: nothing is said, and nobody is left."""
+    chance = random.Random(0)
+    for count in range(times):
+        log = tmp_path / f"{count}.txt"
+        with serving(tmp_path / "store", log) as app:
+            time.sleep(chance.uniform(0, 8))
+            workers = psutil.Process(app.pid).children(recursive=True)
+            os.kill(app.pid, signal.SIGTERM)
+            psutil.wait_procs([psutil.Process(app.pid)], timeout=30)
+            _, left = psutil.wait_procs(workers, timeout=5)
+            assert not left
+        assert "terminate called" not in log.read_text()
+        assert "Traceback" not in log.read_text()
