@@ -136,6 +136,10 @@ def test_every_document_is_named_in_the_readme():
     assert all(page.name in README for page in PAGES if page.name != "README.md")
 
 
+def test_what_is_public_can_be_completed():
+    assert set(coupling_core.__all__) <= set(dir(coupling_core))
+
+
 @pytest.mark.parametrize("name", coupling_core.__all__)
 def test_every_public_name_is_there(name):
     assert getattr(coupling_core, name) is not None
