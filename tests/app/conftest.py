@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 from coupling_core.base.results import DepthResult
 from coupling_core.base.settings import settings
 from coupling_core.experiments.gallery import requests
-from coupling_core.measuring.worker import serving
+from coupling_core.measuring.worker import ceiling, serving
 from coupling_core.sources.resolved import resolve
 from coupling_core.store.disk import Store
 from explorer.asking import queue
@@ -38,6 +38,7 @@ def fresh() -> None:
 def in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have this process do what the worker does, for what a test plants in it."""
     monkeypatch.setattr(serving, "serves", True)
+    monkeypatch.setattr(ceiling, "renew", lambda mapped=0: None)  # it would hold the tests too
 
 
 @pytest.fixture
