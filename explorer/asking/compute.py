@@ -132,7 +132,9 @@ def _cost(request: Request, tokens: int | None) -> None:
 
 def _costs(cost: Estimate) -> str:
     runs = "1 earlier run" if cost.runs == 1 else f"{cost.runs} earlier runs"
-    where = "on this machine" if cost.here else "where the gallery was made"
+    where = (
+        "on this machine" if cost.here else "where the gallery was made; this machine may differ"
+    )
     return (
         f"About **{duration(cost.seconds)}** of computing after {duration(cost.load_seconds)} of "
         f"loading (from its shape, and {runs} of this model {where})."
