@@ -138,7 +138,7 @@ def sealed(said: bytes, arrays: bytes) -> bytes:
 def result(seed: int) -> None:
     """List it beside another, read it, and take it in."""
     from explorer.pages.runs.page import table
-    from explorer.server.estimate import estimate
+    from explorer.server.estimate import earlier, estimate
 
     data = result_file(Random(seed))
     with TemporaryDirectory() as folder:
@@ -152,7 +152,8 @@ def result(seed: int) -> None:
         assert len(entries) == 2
         assert len(table(entries)) == 2
         for entry in entries:
-            estimate(entry.identity.get("digest", ""), good.request, 4, entries)
+            runs = earlier(entry.identity.get("digest", ""), good.request, entries)
+            estimate(runs, 1.0, [1.0] * len(runs), on_cpu=True)
         path.unlink()
         with suppress(CouplingError):
             list(take_in(io.BytesIO(data), "file", store))
