@@ -13,6 +13,9 @@ from explorer.session.session import tell
 
 _NONE_OF_ITS = "a control sent what it does not have, and is as it was"
 
+_ALSO = {"double_value": "int_value"}
+"""What a browser sends besides: of a widget for numbers a whole one as such."""
+
 _read = WStates.__getitem__
 
 
@@ -51,7 +54,7 @@ def _checked(states: WStates, key: str) -> Any:
     sent, widget = states.states.get(key), states.widget_metadata.get(key)
     if not isinstance(sent, Serialized) or widget is None:
         return _read(states, key)
-    if sent.value.WhichOneof("value") in (None, widget.value_type):
+    if sent.value.WhichOneof("value") in (None, widget.value_type, _ALSO.get(widget.value_type)):
         with suppress(Exception):  # whatever Streamlit makes of a value that no browser sends
             return _read(states, key)
     tell(_NONE_OF_ITS)
