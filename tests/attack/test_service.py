@@ -196,7 +196,7 @@ def test_an_operator_sees_the_jobs_and_ends_any(visit: Visit, demo: App) -> None
     done = coupling_jobs(demo.store, "--end", listed[1]["key"][:12])
     assert done.stdout == f"{listed[1]['key']}  ended\n"
     assert [job["key"] for job in desk.jobs(demo.store)] == [listed[0]["key"]]
-    visitor.open(f"Depth?{urlencode({'prompt': 'Question 1 that an operator ends'})}")
+    look_at(visitor, "Question 1 that an operator ends")
     assert "has ended this measurement" in "".join(visitor.texts())
 
 

@@ -13,6 +13,7 @@ import torch
 from coupling_core import PathView, Request, Store, measure, project_paths
 from coupling_core.analysis import trajectory as of
 from coupling_core.analysis.exports import arrays, table, to_csv
+from coupling_core.analysis.exports.forms import as_read
 from coupling_core.base.results import TrajectoryResult
 from coupling_core.engine.jacobians.decode import decode as captures_of
 from coupling_core.engine.jacobians.decode import read
@@ -226,4 +227,8 @@ def test_the_table_has_a_row_a_token(result):
 def test_any_text_comes_back_from_a_csv_file(text):
     content = to_csv(pd.DataFrame({"token": [1, 2], "text": [text, "c"]}))
     read = list(csv.reader(io.StringIO(content.decode(), newline="")))
-    assert read == [["token", "text"], ["1", text], ["2", "c"]]
+    assert [[as_read(cell) for cell in row] for row in read] == [
+        ["token", "text"],
+        ["1", text],
+        ["2", "c"],
+    ]

@@ -337,7 +337,7 @@ def test_the_command_trains_stops_and_goes_on(text, home, tmp_path, monkeypatch,
     monkeypatch.setattr(corpus, "corpus", fetched)
     monkeypatch.setattr(training, "train", stopped)
     arguments = ["suite", "train", "mini-64", "--device", "cpu"]
-    with pytest.raises(ComputeError, match="stopped; the same command goes on"):
+    with pytest.raises(Cancelled, match="stopped; the same command goes on"):
         app(arguments, standalone_mode=False)
     told = capsys.readouterr()
     assert "fetching the text" in told.err

@@ -362,7 +362,7 @@ def test_one_gpu_is_not_for_several_workers(monkeypatch, home, presets):
 def test_the_command_stops_in_order(run, home, presets, monkeypatch):
     monkeypatch.setattr(training, "train", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
     status, _, error = run("vision", "train")
-    assert status == 1
+    assert status == 130
     assert "stopped; the same command goes on from the last whole epochs" in error
 
 
