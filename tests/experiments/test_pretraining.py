@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from coupling_core import ComputeError, InputError, Request, View, measure
+from coupling_core import Cancelled, ComputeError, InputError, Request, View, measure
 from coupling_core.analysis.by_step import Course, numbers, path_request
 from coupling_core.experiments.pretraining import (
     PLANS,
