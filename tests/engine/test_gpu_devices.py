@@ -41,8 +41,8 @@ KINDS: dict[str, dict[str, Any]] = {
     "self, all pairs": {},
     "trajectory": {},
 }
-SHORT = ("gpt_neox", "bert", "vit")
-"""Families that are measured in every kind by default, and the others across depth alone."""
+SHORT = ("gpt_neox",)
+"""Families that are measured in every kind by default; the others are across depth alone."""
 EVERY = [
     pytest.param(
         family,
