@@ -15,6 +15,7 @@ from typing import Any
 from benchmarks import common
 from coupling_core import Request, measure
 from coupling_core.base.kinds import kind_of
+from coupling_core.base.settings import DEMO
 from coupling_core.engine.loading import load
 from coupling_core.measuring.cost import predict_seconds, product_rate
 from coupling_core.measuring.forecast import Probe
@@ -22,8 +23,6 @@ from coupling_core.measuring.memory import estimate_memory
 from coupling_core.measuring.probe import probe
 from coupling_core.sources.resolved import resolve
 
-LONGEST_PROMPT, LARGEST_K, LONGEST_SECONDS = 128, 64, 120
-"""Those of a demo."""
 WIDE_K = 256
 """Where K is not limited, with a prompt so short that it is let through."""
 QUICK = {"longest": 4, "seconds": 2}
@@ -41,8 +40,8 @@ KINDS: tuple[dict[str, Any], ...] = (
 
 def cases(quick: bool) -> list[dict[str, Any]]:
     """Requests without their prompts, and how long that is."""
-    longest = QUICK["longest"] if quick else LONGEST_PROMPT
-    seconds = QUICK["seconds"] if quick else LONGEST_SECONDS
+    longest = QUICK["longest"] if quick else DEMO["longest_prompt"]
+    seconds = QUICK["seconds"] if quick else DEMO["longest_seconds"]
     found = []
     for model, (block, other) in list(MODELS.items())[: 1 if quick else None]:
         what = probe(resolve(Request("-", model=model)))
@@ -51,7 +50,7 @@ def cases(quick: bool) -> list[dict[str, Any]]:
             token = {"token": 1} if kind["kind"] == "fixed-input" else {}
             pair = {"block": block, "other_block": other}
             for blocks in ({}, pair) if of.means else ({},):
-                for k in (LARGEST_K, WIDE_K) if of.has_k else (None,):
+                for k in (DEMO["largest_k"], WIDE_K) if of.has_k else (None,):
                     asked = {"model": model} | kind | token | blocks | ({"k": k} if k else {})
                     n = _longest(Request("-", **asked), what, longest, seconds)
                     found.append(asked | {"n": n})

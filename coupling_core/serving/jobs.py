@@ -19,6 +19,7 @@ from secrets import token_bytes
 from typing import Literal
 
 from coupling_core.base.errors import Cancelled, CouplingError, InputError
+from coupling_core.base.memory import is_out_of_memory
 from coupling_core.base.records import Request
 from coupling_core.base.results import Progress, Result
 from coupling_core.measuring.borrowing import Borrower, forget
@@ -449,8 +450,7 @@ def _tell(status: JobStatus, reason: str = "") -> None:
 def _plain_words(error: BaseException) -> str:
     if isinstance(error, CouplingError):
         return str(error)
-    # By name: torch has one of its own, and is not imported here; and some come from a worker.
-    if type(error).__name__ in ("MemoryError", "OutOfMemoryError"):
+    if is_out_of_memory(error):
         return f"memory ran out while measuring: {REMEDY}"
     _log.error("A measurement failed", exc_info=error)
     return (

@@ -15,6 +15,7 @@ from typing import Any
 
 from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.base.folders import user_cache
+from coupling_core.base.reading import opened
 from coupling_core.base.writing import write_quietly
 from coupling_core.sources import hub
 
@@ -125,7 +126,7 @@ def file_digest(path: Path) -> str:
 
 def hash_of(path: Path) -> str:
     """sha256 of a file as it is now."""
-    with path.open("rb") as file:
+    with opened(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from coupling_core.base.errors import InputError
 from coupling_core.base.folders import user_cache
+from coupling_core.base.reading import opened
 from coupling_core.base.records import OWN, Request
 from coupling_core.sources import hub
 from coupling_core.sources.file_hashes import file_digest, folder_digest, is_sealed, reading
@@ -190,7 +191,7 @@ def _alias_path(alias: Alias) -> Path:
 
 
 def _gguf_digest(path: Path) -> str:
-    with reading(path), path.open("rb") as file:
+    with reading(path), opened(path) as file:
         magic = file.read(4)
     if magic != b"GGUF":
         raise InputError(

@@ -25,6 +25,7 @@ from threading import Event
 from pydantic import TypeAdapter
 
 from coupling_core.base.errors import ComputeError, InputError
+from coupling_core.base.reading import opened
 from coupling_core.base.writing import write_whole
 from coupling_core.sources import hub
 from coupling_core.sources.file_hashes import break_seal, counted, file_digest, hash_of, reading
@@ -217,7 +218,7 @@ def _digest(claim: Claim, stop: Event) -> str:
     is_git = claim.algorithm == "git"
     found = hashlib.new("sha1" if is_git else claim.algorithm, usedforsecurity=False)
     for path in claim.files:
-        with reading(path), path.open("rb", buffering=0) as file:
+        with reading(path), opened(path) as file:
             if is_git:
                 found.update(b"blob %d\0" % path.stat().st_size)
             while not stop.is_set() and (piece := file.read(_PIECE)):

@@ -6,11 +6,8 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.typing import UploadedFile
 
-from coupling_core.base.settings import settings
 from explorer.server import visitors
-from explorer.server.uploads import uploads
-
-_MEGABYTE = 2**20
+from explorer.server.uploads import megabytes, uploads
 
 
 def uploader(
@@ -30,7 +27,7 @@ def uploader(
         label,
         type=list(endings),
         key=key,
-        max_upload_size=-(-settings().upload_bytes // _MEGABYTE),
+        max_upload_size=megabytes(),
         on_change=on_change,
         help=help,
     )

@@ -14,9 +14,7 @@ from coupling_core.base.records import Request
 from coupling_core.base.settings import settings
 from explorer.server.admission import is_demo
 from explorer.server.engine import worker
-from explorer.server.uploads import EVERY, uploads
-
-_MEGABYTE = 2**20
+from explorer.server.uploads import EVERY, megabytes, uploads
 
 
 @asynccontextmanager
@@ -38,7 +36,7 @@ def bound_uploads() -> None:
     Raises:
         InputError: where the settings cannot be used.
     """
-    config.set_option("server.maxUploadSize", -(-settings().upload_bytes // _MEGABYTE))
+    config.set_option("server.maxUploadSize", megabytes())
 
 
 async def _sweep() -> None:

@@ -19,6 +19,8 @@ FRAME = 2**14
 ADDRESS, ALL = 2, 4
 """As many files of the largest size one address, and all together, may hand over at a time."""
 
+_MEGABYTE = 2**20
+
 EVERY = 5.0
 """Seconds between two looks at what is kept."""
 
@@ -106,6 +108,11 @@ class Uploads:
 def largest() -> int:
     """Bytes of the largest request with a file."""
     return settings().upload_bytes + FRAME
+
+
+def megabytes() -> int:
+    """The largest file as Streamlit counts, in whole megabytes."""
+    return -(-settings().upload_bytes // _MEGABYTE)
 
 
 uploads = Uploads()

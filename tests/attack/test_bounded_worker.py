@@ -17,6 +17,7 @@ import psutil
 import pytest
 import tiny
 from driving import serving
+from waiting import PATIENCE, until
 
 from coupling_core import ComputeError, Request, Store
 from coupling_core.base.settings import settings
@@ -25,7 +26,6 @@ from coupling_core.measuring.worker import Worker, asking
 from coupling_core.serving.jobs import Jobs
 from coupling_core.sources.resolved import resolve
 
-PATIENCE = 150
 linux = pytest.mark.skipif(sys.platform != "linux", reason="holds memory by Linux's limit")
 
 
@@ -49,14 +49,6 @@ def worker():
     made = Worker(modules=(), grace=1.0)
     yield made
     made.close()
-
-
-def until(condition):
-    end = time.monotonic() + PATIENCE
-    while not (found := condition()):
-        assert time.monotonic() < end
-        time.sleep(0.01)
-    return found
 
 
 # --- memory

@@ -14,6 +14,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from urllib.parse import urlencode, urlsplit
 
@@ -22,6 +23,7 @@ import pytest
 from cases import random_result
 from driving import App, serving
 from streamlit.proto.BackMsg_pb2 import BackMsg
+from waiting import until
 from wire import Visitor, visiting
 
 from coupling_core.base.errors import InputError
@@ -31,6 +33,7 @@ from coupling_core.store.archive import encode
 
 STRANGER, OTHER, THIRD, PROXY = "127.0.0.2", "127.0.0.3", "127.0.0.4", "127.0.0.9"
 PATIENCE = 40.0
+wait_for = partial(until, patience=PATIENCE)
 MEGABYTE = 2**20
 
 Visit = Callable[..., Visitor]
@@ -93,14 +96,6 @@ def visit(demo: App) -> Iterator[Visit]:
 
 def come(app: App, address: str, **more: object):
     return visiting(app.url, source_address=(address, 0), **more)
-
-
-def wait_for(look: Callable[[], object]) -> object:
-    end = time.monotonic() + PATIENCE
-    while not (found := look()):
-        assert time.monotonic() < end, "it did not come to be"
-        time.sleep(0.1)
-    return found
 
 
 def look_at(visitor: Visitor, prompt: str) -> None:

@@ -16,6 +16,7 @@ import psutil
 import pytest
 import tiny
 from cases import content, random_result
+from waiting import PATIENCE, until
 
 from coupling_core import ComputeError, Request, Store, measure
 from coupling_core.base.errors import Cancelled
@@ -26,8 +27,6 @@ from coupling_core.serving.jobs import Jobs, JobStatus
 from coupling_core.sources.resolved import resolve
 
 ROOT = Path(__file__).parents[2]
-PATIENCE = 150
-"""Seconds until a test that hangs says so."""
 
 
 @pytest.fixture
@@ -60,14 +59,6 @@ def worker():
 @pytest.fixture
 def jobs(store, worker):
     return Jobs(store, partial(worker.measure, by=mortal.measure), forget=worker.forget)
-
-
-def until(condition):
-    end = time.monotonic() + PATIENCE
-    while not (found := condition()):
-        assert time.monotonic() < end
-        time.sleep(0.01)
-    return found
 
 
 def end_of(jobs: Jobs, key: str) -> JobStatus:

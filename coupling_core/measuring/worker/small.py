@@ -3,14 +3,12 @@
 It is there at once, and when it dies no measurement dies with it.
 """
 
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from typing import Any
 
 from coupling_core.base.errors import ComputeError
-from coupling_core.base.results import Progress
 from coupling_core.measuring.worker import serving
 from coupling_core.measuring.worker.asking import Worker
 
@@ -29,18 +27,12 @@ def run(work: Callable[[], Any]) -> Any:
     """
     if serving.serves:
         return work()
-    end = time.monotonic() + SECONDS
-
-    def look(_: Progress) -> None:
-        if time.monotonic() > end:
-            raise TimeoutError
-
-    with suppress(ComputeError, TimeoutError):
-        return _process.call(partial(_bounded, work), progress=look)
+    with suppress(ComputeError):
+        return _process.call(partial(_bounded, work), longest=SECONDS)
     return None
 
 
-def _bounded(work: Callable[[], Any], progress: Callable[[Progress], None]) -> Any:
+def _bounded(work: Callable[[], Any]) -> Any:
     with suppress(ImportError):  # where the system has no such limits
         import resource
 
