@@ -20,13 +20,14 @@ import tiny
 from cases import content, random_result
 
 from coupling_core import ComputeError, InputError, Request, Store, measure
+from coupling_core.base import writing
 from coupling_core.base.writing import TEMPORARY
 from coupling_core.engine.loading import loading
 from coupling_core.serving.heartbeat import file_of, problem
 from coupling_core.serving.jobs import Jobs, Limits
 from coupling_core.sources.identity import locate
 from coupling_core.sources.resolved import resolve
-from coupling_core.store import archive, disk
+from coupling_core.store import archive
 
 DAY = 86400
 PATIENCE = 60
@@ -252,7 +253,7 @@ def test_a_result_that_is_being_written_is_not_swept_away(results, monkeypatch, 
         really(descriptor)
         if left and left.pop():
             with monkeypatch.context() as clock:
-                clock.setattr(disk, "time", ahead(jump))
+                clock.setattr(writing, "time", ahead(jump))
                 results.put(other)
 
     monkeypatch.setattr(archive.os, "fsync", meanwhile)
