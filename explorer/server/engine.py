@@ -12,7 +12,7 @@ worker = Worker()
 
 PATIENCE = 300.0
 """Seconds that a page waits for an answer: what is asked takes some, and half a minute while the
-process starts. Where there is none, the process hangs, and so would every page for as long."""
+process starts. One that hangs as a whole is known by its silence, long before."""
 
 
 def ask(function: Callable[..., Any], *args: Any, about: Request | None = None) -> Any:

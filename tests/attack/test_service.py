@@ -1,6 +1,6 @@
 """One service that no client can clear, and no crowd of tabs can keep from anybody else.
 
-The worker is held still, so that what waits goes on waiting and nothing is computed meanwhile. Tabs
+The worker is held nearly still, so that what waits goes on waiting and nothing is computed meanwhile. Tabs
 of one machine are told apart by the address that they come from, of which a loopback has many.
 """
 
@@ -60,10 +60,12 @@ _is_asked = threading.Event()
 
 
 def hold_still(done: threading.Event) -> None:
-    """Stop every worker that the app starts."""
-    while not done.wait(0.2):
-        if not _is_asked.is_set():
-            signal_workers(signal.SIGSTOP)
+    """Stop every worker that the app starts, but for the moments in which it shows that it lives."""
+    while not done.wait(5.0):
+        for moment in (signal.SIGCONT, signal.SIGSTOP):
+            if not _is_asked.is_set():
+                signal_workers(moment)
+            time.sleep(0.05)
 
 
 @contextmanager

@@ -21,7 +21,7 @@ from waiting import PATIENCE, until
 from coupling_core import ComputeError, Request, Store, measure
 from coupling_core.base.errors import Cancelled
 from coupling_core.measuring import deaths
-from coupling_core.measuring.worker import Worker, serving
+from coupling_core.measuring.worker import Worker, process, serving
 from coupling_core.serving.heartbeat import EVERY, file_of, problem
 from coupling_core.serving.jobs import Jobs, JobStatus
 from coupling_core.sources.resolved import resolve
@@ -227,6 +227,33 @@ def test_a_worker_that_is_stuck_gives_no_sign_of_life(jobs, store, ask):
     time.sleep(2 * EVERY)
     assert file_of(store.root, os.getpid()).read_text() == noted
     jobs.leave(key, "ann")
+
+
+def test_a_question_to_a_process_that_hangs_is_answered_by_another(worker, monkeypatch):
+    monkeypatch.setattr(process, "SILENT", 6)
+    pid = worker.call(os.getpid)
+    os.kill(pid, signal.SIGSTOP)
+    assert worker.call(os.getpid) == worker.pid != pid
+    assert gone(pid)
+
+
+def test_what_takes_long_is_not_taken_to_hang(worker, monkeypatch):
+    monkeypatch.setattr(process, "SILENT", 4)
+    pid = worker.call(os.getpid)
+    assert worker.call(partial(mortal.slowly, 5.0)) == "answered"
+    assert worker.pid == pid
+
+
+def test_a_job_that_holds_everything_up_fails_and_others_are_answered(
+    jobs, worker, ask, monkeypatch
+):
+    monkeypatch.setattr(process, "SILENT", 6)
+    key = jobs.submit(resolve(ask("hold everything up")), "ann").key
+    begun(jobs, key)
+    assert worker.call(os.getpid)
+    job = end_of(jobs, key)
+    assert (job.state, "since it no longer answered" in job.error) == ("failed", True)
+    assert worker.call(os.getpid) == worker.pid
 
 
 # --- leaving

@@ -244,7 +244,9 @@ def _tell(death: Death, about: Request | None) -> None:
 def _words(death: Death, about: Request | None) -> str:
     """For whoever waited: which model, how the process ended, and what may help."""
     model = f" with {about.model}" if about else ""
-    if death.is_killed:
+    if death.meant:
+        why, remedy = "since it no longer answered", "try again"
+    elif death.is_killed:
         why, remedy = "as the system does where memory runs out", REMEDY
     elif death.from_outside:
         why, remedy = "from outside", "try again"

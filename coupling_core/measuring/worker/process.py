@@ -26,10 +26,14 @@ from coupling_core.base.logs import FRAMES
 from coupling_core.base.results import Progress
 from coupling_core.base.units import duration
 from coupling_core.measuring.worker import ceiling
-from coupling_core.measuring.worker.serving import NO_MEMORY
+from coupling_core.measuring.worker.serving import ALIVE, NO_MEMORY
 
 LOOK = 0.5
 """Seconds after which whoever waits is asked whether he still does."""
+
+SILENT = 40
+"""Looks in a row at a process that showed no sign of life, after which it is taken to hang. They
+are counted, since a clock also runs while this process is stopped itself."""
 
 _STDERR = 2
 _SERVE = "from coupling_core.measuring.worker.serving import main; main()"
@@ -45,7 +49,7 @@ class Death:
 
     Args:
         status: as `subprocess` has it: an exit status, or the negative number of a signal.
-        meant: whether it was ended from here.
+        meant: whether it was ended from here, as one that no longer answers.
         short: whether it had next to no memory left: libraries that cannot have any end a process
             in many ways.
         stack: of its threads, where a fault of its own ended it.
@@ -148,6 +152,7 @@ class Process:
         self._meant = self._short = False
         self._lock = threading.Lock()
         self._calls: dict[int, _Call] = {}
+        self._beats = 0  # none before all is imported there, which may take its time
         self._numbers = count()
         self._crash = tempfile.TemporaryFile()
         self._pipe, theirs = Pipe()
@@ -182,12 +187,17 @@ class Process:
         """
         call = self._begin(work, is_watched=teller is not None)
         silent = time.monotonic()
+        looks = beats = 0
         try:
             while True:
                 kind, value = call.hear(LOOK)
                 self._short |= ceiling.is_near(self.pid)
                 if kind != "silence":
                     silent = time.monotonic()
+                looks = looks + 1 if beats == self._beats else 0
+                beats = self._beats
+                if beats and looks >= SILENT:
+                    self.end()
                 if kind == "done":
                     return value
                 if kind == "failed":
@@ -270,6 +280,7 @@ class Process:
         try:
             while True:
                 number, kind, value = self._pipe.recv()
+                self._beats += number == ALIVE
                 if call := self._calls.get(number):
                     call.said.put((kind, value))
                     call.thread = loads(value) if kind == "began" else call.thread  # nosec B301

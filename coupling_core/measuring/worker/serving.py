@@ -38,6 +38,12 @@ NO_MEMORY = 71
 NICE = 5
 """How much what measures gives way to the pages: it has a quarter of a core that both want."""
 
+BEAT = 1.0
+"""Seconds between two signs of life, once all is imported."""
+
+ALIVE = -1
+"""In place of a call's number: a sign of life."""
+
 WORDS = 0.1
 """Seconds between two words on the same stage at least: small models' steps come by the hundred."""
 
@@ -102,7 +108,7 @@ class _Server:
 
     def serve(self) -> None:
         """Start a thread for each call, until nobody is left to ask."""
-        threading.Thread(target=self._import, daemon=True).start()
+        threading.Thread(target=self._live, daemon=True).start()
         try:
             while True:
                 self._take(*self._connection.recv())
@@ -136,7 +142,15 @@ class _Server:
             _log.error("%s cannot be imported", module, exc_info=error)
         with suppress(InputError):  # the same settings
             ceiling.renew()
-        self._imported.set()
+
+    def _live(self) -> None:
+        """Import, then show that threads run here: one that hangs may hold up all others."""
+        self._import()
+        while True:
+            with suppress(MemoryError):  # the next one may find room
+                self.send(ALIVE, "alive", None)
+            self._imported.set()
+            time.sleep(BEAT)
 
     def _run(self, number: int, call: bytes) -> None:
         try:
