@@ -1,7 +1,8 @@
 """One service that no client can clear, and no crowd of tabs can keep from anybody else.
 
-The worker is held nearly still, so that what waits goes on waiting and nothing is computed meanwhile. Tabs
-of one machine are told apart by the address that they come from, of which a loopback has many.
+The worker is held nearly still, so that what waits goes on waiting and next to nothing is computed
+meanwhile. Tabs of one machine are told apart by the address that they come from, of which a
+loopback has many.
 """
 
 import http.client
@@ -15,6 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
+from itertools import count
 from pathlib import Path
 from urllib.parse import urlencode, urlsplit
 
@@ -60,12 +62,12 @@ _is_asked = threading.Event()
 
 
 def hold_still(done: threading.Event) -> None:
-    """Stop every worker that the app starts, but for the moments in which it shows that it lives."""
-    while not done.wait(5.0):
-        for moment in (signal.SIGCONT, signal.SIGSTOP):
-            if not _is_asked.is_set():
-                signal_workers(moment)
-            time.sleep(0.05)
+    """Stop every worker that the app starts, but for moments: one that is silent is replaced."""
+    for look in count():
+        if done.wait(0.2):
+            break
+        if not _is_asked.is_set():
+            signal_workers(signal.SIGCONT if look % 20 == 0 else signal.SIGSTOP)
 
 
 @contextmanager
