@@ -6,9 +6,11 @@ their own, such as the one that empties all caches.
 """
 
 import asyncio
+from collections import Counter
 from contextlib import suppress
 
-from starlette.responses import PlainTextResponse
+from starlette.datastructures import Headers
+from starlette.responses import PlainTextResponse, RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.runtime import get_instance
@@ -34,10 +36,14 @@ READERS = (
 SLOWEST = 300.0
 """Seconds in which a file has to arrive, since it holds a place."""
 
+TABS = 300
+"""That one address may have open where the app is hosted: a few classrooms."""
+
 DIGITS = 16
 """Of the size of a file, beyond which it is none."""
 
 _UPLOAD = "/_stcore/upload_file/"
+_SIGN_OUT = "/auth/logout"
 
 
 class Door:
@@ -50,6 +56,7 @@ class Door:
     def __init__(self, app: ASGIApp) -> None:
         trusted: list[str] = []
         self._app, self._hosted = app, True
+        self._tabs: Counter[str] = Counter()
         with suppress(InputError):  # every page tells of settings that cannot be used
             trusted += settings().trusted_proxies
             self._hosted = is_hosted()
@@ -61,11 +68,27 @@ class Door:
 
     async def _pass(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket" and self._hosted:
-            await self._app(scope, _readers_alone(receive), send)
+            await self._admit(scope, receive, send)
+        elif scope["type"] == "http" and _is_led_to_sign_out(scope):
+            await RedirectResponse("../", 303)(scope, receive, send)
         elif scope["type"] == "http" and scope["method"] == "PUT" and _UPLOAD in scope["path"]:
             await self._take(scope, receive, send)
         else:
             await self._app(scope, receive, send)
+
+    async def _admit(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let a reader's tab connect where its address has not too many."""
+        address = _address(scope)
+        if self._tabs[address] >= TABS:
+            await receive()  # it asks to be let in
+            await send({"type": "websocket.close", "code": 1013, "reason": "too many tabs"})
+            return
+        self._tabs[address] += 1
+        try:
+            await self._app(scope, _readers_alone(receive), send)
+        finally:
+            self._tabs[address] -= 1
+            self._tabs += Counter()  # without those that have none left
 
     async def _take(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a file pass that a page asked for, and for which there is a place."""
@@ -79,9 +102,8 @@ class Door:
             most = in_words(settings().upload_bytes)
             refusal = PlainTextResponse(f"at most {most} are taken here", 413)
         else:
-            address = household(scope["client"][0]) if scope["client"] else ""
             kept = get_instance().uploaded_file_mgr
-            ticket = uploads.begin(session, address, int(told), kept)  # type: ignore[arg-type]
+            ticket = uploads.begin(session, _address(scope), int(told), kept)  # type: ignore[arg-type]
             if ticket is None:
                 refusal = PlainTextResponse("too many files arrive just now: try again soon", 429)
             else:
@@ -93,6 +115,16 @@ class Door:
                 finally:
                     uploads.end(ticket)
         await refusal(scope, receive, send)
+
+
+def _address(scope: Scope) -> str:
+    return household(scope["client"][0]) if scope["client"] else ""
+
+
+def _is_led_to_sign_out(scope: Scope) -> bool:
+    """Whether another site's link would sign a reader out: only a page of this app may."""
+    site = Headers(scope=scope).get("sec-fetch-site", "same-origin")
+    return scope["path"].endswith(_SIGN_OUT) and site != "same-origin"
 
 
 def _readers_alone(receive: Receive) -> Receive:

@@ -101,6 +101,65 @@ def test_a_proxy_that_is_named_tells_the_address(
     assert seen == [expected]
 
 
+def sent(door: Door, scope: dict[str, Any]) -> list[dict[str, Any]]:
+    """What a client is answered."""
+    found: list[dict[str, Any]] = []
+
+    async def receive() -> dict[str, Any]:
+        return {
+            "type": f"{scope['type']}.{'connect' if scope['type'] == 'websocket' else 'request'}"
+        }
+
+    async def send(message: Any) -> None:
+        found.append(message)
+
+    asyncio.run(door(scope | {"client": ("192.0.2.1", 1)}, receive, send))
+    return found
+
+
+async def within(scope: Any, receive: Any, send: Any) -> None:
+    await send({"type": "within"})
+
+
+@pytest.mark.parametrize("base", ["", "/lab/coupling"])
+@pytest.mark.parametrize(
+    ("site", "passes"),
+    [("same-origin", True), (None, True), ("cross-site", False), ("none", False)],
+)
+def test_no_link_of_another_site_signs_anybody_out(
+    base: str, site: str | None, passes: bool, be: Any
+) -> None:
+    headers = [(b"sec-fetch-site", site.encode())] if site else []
+    scope = {"type": "http", "method": "GET", "path": f"{base}/auth/logout", "headers": headers}
+    first = sent(Door(within), scope)[0]
+    assert (first["type"] == "within") == passes
+    if not passes:
+        assert (first["status"], dict(first["headers"])[b"location"]) == (303, b"../")
+
+
+def test_one_address_has_a_bound_of_tabs_and_gets_its_places_back(
+    be: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    be(HOSTED[0])
+    monkeypatch.setattr("explorer.server.door.TABS", 2)
+    scope = {"type": "websocket", "path": "/_stcore/stream", "headers": []}
+    said: list[str] = []
+
+    async def holding(scope: Any, receive: Any, send: Any) -> None:
+        if len(said) < 2:  # while this one is open, another comes
+            said.append("open")
+            await door({**scope, "client": ("192.0.2.1", 2)}, receive, send)
+            await door({**scope, "client": ("192.0.2.2", 2)}, receive, send)
+        await send({"type": "within"})
+
+    door = Door(holding)
+    for _ in range(2):
+        said.clear()
+        answers = [one["type"] for one in sent(door, scope)]
+        assert answers.count("websocket.close") == 1
+        assert answers[-1] == "within"
+
+
 def test_settings_that_cannot_be_used_let_nothing_more_pass(be: Any) -> None:
     be({"COUPLING_MODE": "public"})
     assert passed(message("clear_cache"), message("rerun_script")) == [message("rerun_script")]
