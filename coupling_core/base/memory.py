@@ -9,8 +9,15 @@ import psutil
 
 from coupling_core.base.settings import settings
 
-_GROUP = Path("/sys/fs/cgroup")
-"""Where Linux tells a container of its limit (control groups, version 2)."""
+_GROUPS = Path("/sys/fs/cgroup")
+_OWN = Path("/proc/self/cgroup")
+"""Where Linux tells a process of its control groups' limits, and of its place among them."""
+
+_FILES = (
+    ("", ("memory.max", "memory.current", "inactive_file")),
+    ("memory", ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")),
+)
+"""Of both versions: the controller, with what is allowed, what is taken, and files' part of it."""
 
 _SIGNS = (
     "out of memory",
@@ -67,11 +74,30 @@ def _says_so(error: BaseException) -> bool:
 
 
 def _free_in_group() -> list[int]:
-    """What a container's limit leaves; nothing where there is none."""
+    """What the limits of a container, or of any other group that this process is in, leave."""
     try:
-        limit, taken = (int((_GROUP / f"memory.{of}").read_text()) for of in ("max", "current"))
-        lines = (_GROUP / "memory.stat").read_text().splitlines()
-        of_files = sum(int(line.split()[1]) for line in lines if line.startswith("inactive_file "))
+        own = [line.split(":", 2) for line in _OWN.read_text().splitlines()]
+    except OSError:  # no Linux
+        own = []
+    left = []
+    for controller, names in _FILES:
+        root = _GROUPS / controller
+        # In a container the groups may be seen from its own one, and its path from outside.
+        folders = {root}
+        for _, controllers, path in own:
+            if controller in controllers.split(","):
+                place = root / path.lstrip("/")
+                folders |= {place, *place.parents}
+        left += [_left(folder, *names) for folder in folders if folder.is_relative_to(root)]
+    return [free for free in left if free is not None]
+
+
+def _left(folder: Path, limit: str, taken: str, of_files: str) -> int | None:
+    """What the limit of one group leaves; None where there is none."""
+    try:
+        most, now = (int((folder / name).read_text()) for name in (limit, taken))
+        lines = (folder / "memory.stat").read_text().splitlines()
+        given_back = sum(int(line.split()[1]) for line in lines if line.startswith(f"{of_files} "))
     except (OSError, ValueError):  # "max" is no limit
-        return []
-    return [max(0, limit - taken + of_files)]
+        return None
+    return max(0, most - now + given_back)

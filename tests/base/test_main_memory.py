@@ -49,25 +49,52 @@ def test_what_was_asked_for_is_read():
     assert asked_bytes(MemoryError()) == 0
 
 
+VERSIONS = {
+    1: ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+    2: ("memory.max", "memory.current", "inactive_file"),
+}
+
+
 @pytest.fixture
-def group(tmp_path, monkeypatch):
-    """A container's limit, as Linux tells it; gives what sets it."""
-    monkeypatch.setattr(memory, "_GROUP", tmp_path)
+def groups(tmp_path, monkeypatch):
+    """Limits of groups, as Linux tells them; gives what sets one, and what puts us into one."""
+    root, own = tmp_path / "groups", tmp_path / "own"
+    monkeypatch.setattr(memory, "_GROUPS", root)
+    monkeypatch.setattr(memory, "_OWN", own)
 
-    def tell(limit, taken, of_files):
-        (tmp_path / "memory.max").write_text(f"{limit}\n")
-        (tmp_path / "memory.current").write_text(f"{taken}\n")
-        (tmp_path / "memory.stat").write_text(f"anon 5\ninactive_file {of_files}\n")
+    def tell(version, path, limit, taken, of_files):
+        folder = root / ("memory" if version == 1 else "") / path
+        folder.mkdir(parents=True, exist_ok=True)
+        most, now, files = VERSIONS[version]
+        (folder / most).write_text(f"{limit}\n")
+        (folder / now).write_text(f"{taken}\n")
+        (folder / "memory.stat").write_text(f"anon 5\n{files} {of_files}\n")
 
-    return tell
+    def join(version, path):
+        own.write_text(f"4:memory:/{path}\n3:cpu:/x\n" if version == 1 else f"0::/{path}\n")
+
+    return tell, join
 
 
-def test_a_container_has_what_its_limit_leaves_with_the_files_that_it_read(group):
-    whole = free_memory()
-    group(3000, 2000, 500)
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_container_has_what_its_limit_leaves_with_the_files_that_it_read(groups, version):
+    whole, (tell, _) = free_memory(), groups
+    tell(version, "", 3000, 2000, 500)
     assert free_memory() == 1500
     assert usable_memory() == max(0, 1500 - settings().memory_reserve)
-    group(1000, 2000, 0)
+    tell(version, "", 1000, 2000, 0)
     assert free_memory() == 0
-    group("max", 2000, 500)
+    tell(version, "", "max" if version == 2 else 9223372036854771712, 2000, 500)
     assert free_memory() == pytest.approx(whole, rel=0.5)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_of_the_groups_round_a_process_the_tightest_counts(groups, version):
+    tell, join = groups
+    tell(version, "docker", 3000, 2000, 500)
+    tell(version, "docker/ours", 5000, 1000, 0)
+    tell(version, "docker/others", 10, 10, 0)
+    join(version, "docker/ours")
+    assert free_memory() == 1500
+    tell(version, "docker/ours", 1900, 1000, 0)
+    assert free_memory() == 900
