@@ -197,7 +197,7 @@ def _parse_header(head: bytes, size: int) -> Header:
         raise InputError(f"is no result that this version can read: {error}") from error
 
 
-def _header(said: dict[str, Any], arrays: Mapping[str, Tensor]) -> Header:
+def _header(said: Any, arrays: Mapping[str, Tensor]) -> Header:
     request = _request(said["request"])
     kind = result_type(request)
     fields = kind.typed(said | {"request": request})
@@ -208,7 +208,9 @@ def _header(said: dict[str, Any], arrays: Mapping[str, Tensor]) -> Header:
     return Header(kind, fields, sizes)
 
 
-def _request(asked: dict[str, Any]) -> Request:
+def _request(asked: Any) -> Request:
+    if not isinstance(asked, dict):
+        raise ValueError("its request is none")
     if isinstance(asked["prompt"], list):
         asked["prompt"] = tuple(asked["prompt"])
     asked = dict(UNSAID) | asked
