@@ -26,7 +26,7 @@ def opened(path: Path) -> Iterator[BufferedReader]:
     """
     with open(path, "rb", opener=_open_at_once) as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise OSError(errno.EINVAL, "it is a pipe or a device, and no file of a disk")
+            raise OSError(errno.EINVAL, "it is a pipe or a device, not a file on a disk")
         yield file
 
 
@@ -43,7 +43,7 @@ def read_bytes(path: Path, most: int) -> bytes:
     with opened(path) as file:
         there = os.fstat(file.fileno()).st_size
         if there > most:
-            raise OSError(errno.EFBIG, f"it has {size(there)}, and {size(most)} are read of such")
+            raise OSError(errno.EFBIG, f"it has {size(there)}, and at most {size(most)} are read")
         data = file.read(there + 1)
     if len(data) != there:
         raise OSError(errno.EIO, "it changed while it was read")

@@ -37,7 +37,7 @@ def _split(value: Any) -> Any:
 
 def _site(value: str) -> str:
     if not re.fullmatch(r"https?://(\*\.)?[a-z0-9.-]+(:\d{1,5})?", value):
-        raise ValueError("it is no site, such as https://huggingface.co")
+        raise ValueError("expected a site, such as https://huggingface.co")
     return value
 
 
@@ -100,8 +100,8 @@ class Settings(BaseSettings):
     )
     framed_by: Annotated[tuple[Site, ...] | None, NoDecode, BeforeValidator(_split)] = Field(
         default=None,
-        description="sites that may show the app in a frame of theirs, separated by commas, such "
-        "as `https://huggingface.co`",
+        description="other sites that may show the app in a frame, separated by commas, such as "
+        "`https://huggingface.co`",
     )
     longest_prompt: Limit | None = Field(default=None, description="tokens")
     largest_k: Limit | None = Field(default=None, description="singular triplets")
@@ -110,7 +110,8 @@ class Settings(BaseSettings):
     )
     queue_length: Limit | None = Field(
         default=None,
-        description="jobs that may wait; those of one network address at most half of them",
+        description="jobs that may wait; without sign-in, at most half of them from one network "
+        "address",
     )
     jobs_per_session: Limit | None = Field(
         default=None,
@@ -122,8 +123,8 @@ class Settings(BaseSettings):
     )
     trusted_proxies: Annotated[tuple[Network, ...], NoDecode, BeforeValidator(_split)] = Field(
         default=(),
-        description="addresses and networks of the proxies before the app, separated by commas: "
-        "from these alone is `X-Forwarded-For` taken for a visitor's address",
+        description="addresses and networks of the proxies in front of the app, separated by "
+        "commas: only from these is `X-Forwarded-For` believed",
     )
     store_bytes: Limit = Field(
         default=STORE_BYTES, description="size of the store; what was not used for longest goes"

@@ -38,7 +38,10 @@ def csv_rows(path: Path, required: Collection[str]) -> Iterator[tuple[int, dict[
     try:
         columns = reader.fieldnames or ()
         if len(columns) > MOST_COLUMNS:  # each of which every row would have
-            raise InputError(f"{path}: expected a table, and {len(columns)} columns came")
+            raise InputError(
+                f"{path}: expected a table of at most {MOST_COLUMNS:,} columns, and "
+                f"{len(columns):,} came"
+            )
         if missing := [name for name in required if name not in columns]:
             came = ", ".join(columns) or "an empty file"
             raise InputError(f"{path}: expected a column {missing[0]!r} in line 1, and {came} came")

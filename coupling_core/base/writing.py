@@ -19,17 +19,17 @@ CHOOSE_FOLDER = "choose a folder that you may write to"
 _DISK = "remove results that are no longer needed, or choose another disk"
 _LACKS = {
     errno.ENOSPC: ("the disk is full", f"free some space, {_DISK}"),
-    errno.EDQUOT: ("the disk is full", f"free some space, {_DISK}"),
+    errno.EDQUOT: ("your quota on the disk is used up", f"free some space, {_DISK}"),
     errno.EFBIG: (
-        "the disk is full for files of this size",
+        "files of this size are not allowed",
         "raise `ulimit -f`, or choose another disk",
     ),
-    errno.EIO: ("the disk fails", "see what the system's log says of it, or choose another disk"),
+    errno.EIO: ("the disk is failing", "see what the system's log says, or choose another disk"),
     errno.EMFILE: ("too many files are open", "close other programs, or raise `ulimit -n`"),
     errno.ENFILE: ("too many files are open", "close other programs"),
 }
 """What the machine lacks where a write fails, and what may help."""
-_INODES = ("the disk has room, but can name no more files (it has no free inodes)", _DISK)
+_INODES = ("the disk has room, but for no more files (it has no free inodes)", _DISK)
 
 
 @contextmanager
@@ -105,7 +105,7 @@ def refused_write(error: OSError, path: Path, remedy: str) -> CouplingError:
     if error.errno == errno.ENOSPC and _lacks_inodes(path):
         lacks, cure = _INODES
     return ComputeError(
-        f"{path} could not be written, for {lacks} ({why}): {cure}; what was stored before is "
+        f"{path} could not be written because {lacks} ({why}): {cure}; what was stored before is "
         "untouched"
     )
 

@@ -74,7 +74,7 @@ def _run() -> int:
     except OSError as error:
         if not _is_of_stdout(error):
             raise
-        return _say(f"what is printed cannot be written ({error.strerror})", 1)
+        return _say(f"the output cannot be printed ({error.strerror})", 1)
     return _say("stopped", status) if status == _STOPPED else status
 
 

@@ -16,7 +16,7 @@ from coupling_core.store.disk import Store
 def jobs(
     end: Annotated[
         list[str] | None,
-        typer.Option(metavar="KEY", help="A job to end, by the first letters of its key."),
+        typer.Option(metavar="KEY", help="A job to end, named by the first letters of its key."),
     ] = None,
     as_json: options.Json = False,
     store: options.StoreFolder = None,
@@ -33,7 +33,7 @@ def jobs(
     elif found:
         print_table(("key", "state", "for", "done", "model", "kind", "whose"), map(_row, found))
     else:
-        print_lines("nothing is measured")
+        print_lines("nothing is being measured")
 
 
 def _resolve(found: list[Mapping[str, Any]], text: str) -> str:
@@ -41,7 +41,7 @@ def _resolve(found: list[Mapping[str, Any]], text: str) -> str:
     keys = sorted({row["key"] for row in found if row["key"].startswith(text)})
     if len(keys) != 1:
         what = f"begins {len(keys)} keys: give more letters" if keys else "is no job under way"
-        raise InputError(f"{text!r} {what}; coupling jobs lists those that are")
+        raise InputError(f"{text!r} {what}; `coupling jobs` lists all jobs")
     return str(keys[0])
 
 

@@ -35,8 +35,8 @@ File = Annotated[
     Path,
     typer.Argument(
         metavar="FILE",
-        help="A TOML file, such as sweeps/mini.toml. It is a program: [slurm] has commands, and "
-        "any file can be named in it. Run none that you would not run as a script.",
+        help="A TOML file, such as sweeps/mini.toml. It can do what a script can: [slurm] has "
+        "commands, and any file can be named. Run none that you would not run as a script.",
     ),
 ]
 TOLD = 5
@@ -93,8 +93,8 @@ def run(
         sweeps.write_table(out, table)
     for key, why in left_out.items():
         warn(
-            f"the result {key} cannot be used ({why}): `coupling runs rm {key}`, and run the sweep "
-            "again"
+            f"the result {key} cannot be used ({why}): run `coupling runs rm {key}`, and then the "
+            "sweep again"
         )
     failures = journal.failures()
     if as_json:

@@ -89,17 +89,17 @@ def end(store: Path, key: str) -> None:
     """
     asked = [name for name, rows in _shown(store).items() if any(row["key"] == key for row in rows)]
     if not asked:
-        raise InputError(f"no job {key!r} is under way here: coupling jobs lists those that are")
+        raise InputError(f"no job {key!r} is under way here: `coupling jobs` lists those that are")
     for name in asked:
         path = store / FOLDER / f"{name}.{key}{_END}"
-        with writing(path, "end it as the user that runs the app"):
+        with writing(path, "end the job as the user that runs the app"):
             path.touch()
     deadline = time.monotonic() + SILENT
     while any(row["key"] == key for row in jobs(store)):
         if time.monotonic() > deadline:
             raise ComputeError(
-                f"the app did not end the job {key} within {SILENT:.0f} s: see coupling health, "
-                "and restart the app where it says that something is wrong"
+                f"the app did not end the job {key} within {SILENT:.0f} s: run `coupling "
+                "health`, and restart the app if it says that something is wrong"
             )
         time.sleep(0.1)
 
@@ -108,7 +108,7 @@ def _shown(store: Path) -> dict[str, list[Mapping[str, Any]]]:
     """What each app has written down, by its name."""
     folder, found = store / FOLDER, {}
     if os.access(folder, os.F_OK) and not os.access(folder, os.R_OK | os.X_OK):
-        raise InputError(f"{folder} is for the user that runs the app: be that one, or root")
+        raise InputError(f"{folder} belongs to the user that runs the app: be that user, or root")
     for path in _files(folder, f"*{_SHOWN}"):
         with suppress(OSError, ValueError):
             if _is_fresh(path):

@@ -140,7 +140,7 @@ def _store() -> _Found:
 
 def _workers() -> _Found:
     wrong = heartbeat.problem(Store())
-    yield ("wrong", f"{wrong}: cancel its job, or start it anew") if wrong else ("ok", "none hangs")
+    yield ("wrong", f"{wrong}: end its job, or restart the app") if wrong else ("ok", "none hangs")
 
 
 def _models() -> _Found:

@@ -286,7 +286,7 @@ class Jobs:
         if waiting is not None and theirs >= max(waiting // 2, 1):
             raise InputError(
                 f"{theirs} jobs from your network address wait already, and no more are taken on "
-                "at a time: try again in a few minutes, or look at what is stored"
+                "for now: try again in a few minutes, or look at what is stored"
             )
         now = time.monotonic()
         for who, times in ((owner, 1), (address, CLASS)):
@@ -320,7 +320,7 @@ class Jobs:
             who = "you have" if times == 1 else "people at your network address have"
             raise InputError(
                 f"{who} started {len(begun)} jobs within the hour, and no more are taken on: "
-                f"the next one in {wait} min"
+                f"the next one may start in {wait} min"
             )
 
     def _note_start(self, starting: tuple[str, str], now: float) -> None:

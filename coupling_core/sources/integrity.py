@@ -138,7 +138,7 @@ def require_unwritten(source: Source, stamps: Stamps) -> None:
         now = Stamp.of(file) if file.exists() else stamp
         if now.inode == stamp.inode and now != stamp:
             raise ComputeError(
-                f"{file} was written to while {source.name} was read from it, and what came out "
+                f"{file} was written to while {source.name} was read from it, so what came out "
                 "belongs to neither the old bytes nor the new: measure again"
             )
 
@@ -195,8 +195,8 @@ def _records(repository: Path) -> dict[str, dict[str, str]]:
         return _RECORDS.validate_json(path.read_bytes()) if path.is_file() else {}
     except ValueError as error:
         raise ComputeError(
-            f"{path} is damaged, which says what the suite's files shall be: restore it from a "
-            "copy, or delete it, and weights and tokenizer are checked by their commits alone"
+            f"{path}, which says what the suite's files must be, is damaged: restore it from a "
+            "copy, or delete it; then weights and tokenizer are checked by their commits alone"
         ) from error
 
 
@@ -246,7 +246,7 @@ def _require(source: Source, claim: Claim, found: str) -> None:
     verb = "is" if len(claim.files) == 1 else "are"
     algorithm = "git's SHA-1" if claim.algorithm == "git" else claim.algorithm
     raise ComputeError(
-        f"{names} {verb} damaged: {algorithm} is {found[:12]}… where {source.name} has "
+        f"{names} {verb} damaged: {algorithm} is {found[:12]}… where {source.name} needs "
         f"{claim.expected[:12]}…, so nothing is measured: {_remedy(source)}"
     )
 
@@ -257,9 +257,9 @@ def _remedy(source: Source) -> str:
         case "gguf":
             return f"measure again, and {source.location} is converted anew"
         case "folder":
-            return "copy the folder anew from where it came"
+            return "copy the folder anew from where it came from"
         case _ if not hub.cache.is_own(source.location):
-            return "delete what the link leads to and measure again, and it is fetched anew"
+            return "delete what the link points to and measure again, and it is fetched anew"
     trained = hub.cache.trained_here(source.location)
     if not trained.is_dir():
         return "restore it from a copy, or install the program anew"

@@ -168,7 +168,9 @@ def _header_end(first: bytes, size: int) -> int:
             "safetensors file begins with"
         )
     if end > _MAX_HEADER:
-        raise InputError(f"is no stored result: its header has {end} bytes, of {_MAX_HEADER}")
+        raise InputError(
+            f"is no stored result: its header has {end} bytes, and at most {_MAX_HEADER} are read"
+        )
     return end
 
 
@@ -204,7 +206,7 @@ def _header(said: Any, arrays: Mapping[str, Tensor]) -> Header:
     require_types(kind, fields)
     sizes = kind.sizes_of(fields, {name: tuple(each.shape) for name, each in arrays.items()})
     if not all(0 <= side < _MAX_SIDE for side in astuple(sizes)):
-        raise ValueError("its sizes are those of no result")
+        raise ValueError("no result has such sizes")
     return Header(kind, fields, sizes)
 
 

@@ -185,7 +185,7 @@ class Store:
             if not path.exists():
                 raise ComputeError(
                     f"the result {key} is gone: somebody removed it, or the store was full and it "
-                    "was not used for longest; measure again, or raise COUPLING_STORE_BYTES"
+                    "had gone unused for longest; measure again, or raise COUPLING_STORE_BYTES"
                 ) from error
             raise ComputeError(f"{error}; remove it and compute it again") from error
 

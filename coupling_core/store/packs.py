@@ -185,10 +185,13 @@ class _Pack:
             if member.file_size > most:
                 raise InputError(f"{name} has more than the {most} bytes that are allowed")
             if member.compress_type != zipfile.ZIP_STORED:
-                raise InputError(f"{name} is compressed, which `coupling runs export` does not do")
+                raise InputError(
+                    f"{name} is compressed, which `coupling runs export` never does: use the pack "
+                    "as it was written"
+                )
             self._left -= member.file_size
             if self._left < 0:
-                raise InputError(f"{name} has bytes that others have too")
+                raise InputError(f"{name} shares its bytes with other members of the pack")
             with self._members.open(member) as stored:
                 copyfileobj(stored, content, _PART)
         except _UNREADABLE as error:

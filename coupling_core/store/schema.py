@@ -102,7 +102,7 @@ def require_text(said: Any) -> None:
     try:
         json.dumps(said, default=vars, ensure_ascii=False).encode()
     except UnicodeEncodeError as error:
-        raise ValueError("it has half a character in its texts") from error
+        raise ValueError("one of its texts has half a character") from error
 
 
 def is_array(item: Any) -> bool:

@@ -137,7 +137,7 @@ def _costs(cost: Estimate) -> str:
     )
     return (
         f"About **{duration(cost.seconds)}** of computing after {duration(cost.load_seconds)} of "
-        f"loading (from its shape, and {runs} of this model {where})."
+        f"loading (from the model's shape, and {runs} of it {where})."
     )
 
 

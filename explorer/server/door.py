@@ -95,9 +95,9 @@ class Door:
         session = scope["path"].partition(_UPLOAD)[2].partition("/")[0]
         told = dict(scope["headers"]).get(b"content-length", b"").decode("latin-1")
         if not uploads.is_asked(session):
-            refusal = PlainTextResponse("no page asks this session for a file", 403)
+            refusal = PlainTextResponse("no page of this session asks for a file", 403)
         elif not (told.isdecimal() and len(told) < DIGITS):
-            refusal = PlainTextResponse("the size of the file has to be told", 411)
+            refusal = PlainTextResponse("the size of the file must be given", 411)
         elif int(told) > largest():
             most = in_words(settings().upload_bytes)
             refusal = PlainTextResponse(f"at most {most} are taken here", 413)
@@ -105,7 +105,7 @@ class Door:
             kept = get_instance().uploaded_file_mgr
             ticket = uploads.begin(session, _address(scope), int(told), kept)  # type: ignore[arg-type]
             if ticket is None:
-                refusal = PlainTextResponse("too many files arrive just now: try again soon", 429)
+                refusal = PlainTextResponse("too many files are arriving: try again soon", 429)
             else:
                 try:
                     async with asyncio.timeout(SLOWEST):

@@ -59,7 +59,10 @@ def offer_sign_out() -> None:
         return
     who = st.user.get("email") or st.user.get("name") or ""
     with st.popover(plain(f"Sign out {who}"), type="tertiary"):
-        st.caption("Here, in all tabs, and where the provider of the sign-in does that too.")
+        st.caption(
+            "In this browser (other tabs follow when they are reloaded), and at the sign-in's "
+            "provider where it offers that."
+        )
         if st.button("Sign out"):
             st.logout()
             st.stop()

@@ -34,7 +34,7 @@ DEFAULT_PROMPT = "What is the capital of France? The capital is"
 
 Token = Annotated[
     int,
-    expect(lambda token: abs(token) < 10**100, "a number of a token"),
+    expect(lambda token: abs(token) < 10**100, "a token's number"),
     AfterValidator(lambda token: Request("any", token=token).token),
 ]
 _Order = Annotated[float, AfterValidator(lambda p: View(p=p).p)]

@@ -11,7 +11,7 @@ from streamlit.runtime.state.session_state import Serialized, Value, WStates
 
 from explorer.session.session import tell
 
-_NONE_OF_ITS = "a control sent what it does not have, and is as it was"
+_NONE_OF_ITS = "a control sent a value that it does not offer, and is as it was"
 
 _ALSO = {"double_value": "int_value"}
 """What a browser sends besides: of a widget for numbers a whole one as such."""

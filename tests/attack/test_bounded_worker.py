@@ -140,7 +140,7 @@ def test_what_takes_longer_than_the_app_allows_is_ended_in_words(
     settings.cache_clear()
     monkeypatch.setattr(asking, "SLACK", 1.5)
     pid = worker.call(os.getpid)
-    with pytest.raises(ComputeError, match=r"took longer than 1\.5 s, which this app allows"):
+    with pytest.raises(ComputeError, match=r"took longer than the 1\.5 s that this app allows"):
         worker.measure(request_, store, device="cpu", by=bombs.steps)
     assert worker.call(os.getpid) == pid  # it came to its next step, and lives
 

@@ -12,7 +12,7 @@ from wire import Visitor, visiting
 from explorer.session.widget_values import picked_row
 
 PAGES = ["", *(path.stem.partition("_")[2] for path in sorted(ROOT.glob("pages/*.py")))]
-REFUSED = "a control sent what it does not have"
+REFUSED = "a control sent a value that it does not offer"
 SELECTED = {"rows": [99999], "points": [{"customdata": ["x", {}]}], "columns": ["q"], "cells": []}
 TEXTS = (
     *("", "nonsense", "x" * 20_000, "[]", "null", "7", "{", '{"a": 1}', "1e999"),

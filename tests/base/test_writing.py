@@ -47,9 +47,9 @@ def test_a_note_makes_its_folder_and_says_whether_it_was_written(old):
     ("number", "kind", "told"),
     [
         (errno.ENOSPC, ComputeError, "the disk is full"),
-        (errno.EDQUOT, ComputeError, "the disk is full .*: free some space"),
-        (errno.EIO, ComputeError, "the disk fails .*: see what the system's log says"),
-        (errno.EFBIG, ComputeError, "full for files of this size .*: raise `ulimit -f`"),
+        (errno.EDQUOT, ComputeError, "your quota on the disk is used up .*: free some space"),
+        (errno.EIO, ComputeError, "the disk is failing .*: see what the system's log says"),
+        (errno.EFBIG, ComputeError, "files of this size are not allowed .*: raise `ulimit -f`"),
         (errno.EMFILE, ComputeError, "too many files are open"),
         (errno.EACCES, InputError, "cannot be written .*: choose a folder"),
     ],
@@ -64,7 +64,7 @@ def test_a_disk_that_can_name_no_more_files_is_not_full(old, monkeypatch):
     none_free = os.statvfs_result((*disk[:4], 10**6, 10**6, 0, 0, *disk[8:]))
     monkeypatch.setattr(os, "statvfs", lambda _: none_free)
     with (
-        pytest.raises(ComputeError, match="has room, but can name no more files"),
+        pytest.raises(ComputeError, match="has room, but for no more files"),
         writing.writing(old),
     ):
         raise OSError(errno.ENOSPC, "No space left on device")

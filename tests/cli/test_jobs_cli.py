@@ -38,7 +38,7 @@ def test_jobs_are_listed(run, tmp_path, app):
 
 
 def test_where_nothing_runs_that_is_said(run, tmp_path):
-    assert run("jobs", "--store", tmp_path / "store")[:2] == (0, "nothing is measured\n")
+    assert run("jobs", "--store", tmp_path / "store")[:2] == (0, "nothing is being measured\n")
 
 
 @pytest.mark.parametrize(

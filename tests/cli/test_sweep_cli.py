@@ -177,7 +177,7 @@ def test_a_damaged_result_is_named_with_what_to_do(run, lay):
     status, out, err = run("sweep", "run", "few.toml")
     assert status == 1
     assert f"the result {key} cannot be used (" in err
-    assert f"): `coupling runs rm {key}`, and run the sweep" in err
+    assert f"): run `coupling runs rm {key}`, and then the sweep" in err
     assert "error: 1 of 8 measurements are missing" in err
     assert "table       14 rows in " in out
     assert run("runs", "rm", key)[0] == 0

@@ -283,7 +283,7 @@ def test_the_jobs_of_an_hour_are_counted_by_no_clock_on_the_wall(
     end_of(queue, queue.submit(resolve(request_), "ann", "cpu").key)
     now = time.time()
     monkeypatch.setattr(time, "time", lambda: now + jump)
-    with pytest.raises(InputError, match=r"1 jobs within the hour.*the next one in 60 min"):
+    with pytest.raises(InputError, match=r"1 jobs within the hour.*next one may start in 60 min"):
         queue.submit(resolve(replace(request_, prompt="Another")), "ann")
     wait_for_idle()
 

@@ -252,7 +252,7 @@ def test_a_job_that_holds_everything_up_fails_and_others_are_answered(
     begun(jobs, key)
     assert worker.call(os.getpid)
     job = end_of(jobs, key)
-    assert (job.state, "since it no longer answered" in job.error) == ("failed", True)
+    assert (job.state, "because it no longer answered" in job.error) == ("failed", True)
     assert worker.call(os.getpid) == worker.pid
 
 

@@ -347,7 +347,7 @@ def test_an_owner_starts_so_many_jobs_an_hour(
     for request in asked[:2]:
         queue.submit(resolve(request), "ann")
     bench.finish()
-    with pytest.raises(InputError, match=r"2 jobs within the hour.*the next one in 60 min"):
+    with pytest.raises(InputError, match=r"2 jobs within the hour.*next one may start in 60 min"):
         queue.submit(resolve(asked[2]), "ann")
     queue.submit(resolve(asked[0]), "ann")  # what is stored costs nothing
     queue.submit(resolve(asked[2]), "bob")

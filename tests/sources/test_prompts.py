@@ -445,7 +445,7 @@ def test_rows_of_another_data_set_are_told(tmp_path):
 def test_a_pointer_of_git_lfs_is_told(tmp_path):
     folder = lay_out(tmp_path, "mmlu")
     next(folder.rglob("*.parquet")).write_text("version https://git-lfs.github.com/spec/v1\n")
-    with pytest.raises(InputError, match=r"cannot be read as parquet: .* no pointer of Git LFS"):
+    with pytest.raises(InputError, match=r"cannot be read as parquet: .* not a pointer of Git LFS"):
         load(PromptSource(dataset="mmlu", folder=folder))
 
 

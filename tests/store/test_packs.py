@@ -286,4 +286,4 @@ def test_no_more_is_read_than_the_file_has(tmp_path, target):
     path.write_bytes(raw[:start] + many + tail)
     found = [each.problem for each in unpack(path, target)]
     assert len(found) == len(names)
-    assert sum("has bytes that others have too" in problem for problem in found) >= 35
+    assert sum("shares its bytes with other members" in problem for problem in found) >= 35

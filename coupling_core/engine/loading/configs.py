@@ -56,7 +56,7 @@ def require_bounded(said: Any) -> None:
             if ending.search(name) and number > most:
                 raise InputError(
                     f"config.json says {name} = {number:g}, and at most {most:,} are built: is it "
-                    "that of a model?"
+                    "the config of a model?"
                 )
 
 

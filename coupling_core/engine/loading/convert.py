@@ -115,5 +115,5 @@ def _require_same(source: Source) -> None:
     if found != source.digest:
         raise ComputeError(
             f"{source.location} has sha256 {found[:12]}… instead of {source.digest[:12]}…: it "
-            "changed while it was converted, or is damaged: try again, or copy it anew"
+            "changed while it was converted, or is damaged; try again, or copy it anew"
         )

@@ -37,8 +37,8 @@ def image_processor(where: Any, options: dict[str, Any]) -> Any:
         sides = dict(getattr(found, name, None) or {})
         if any((side or 0) > LARGEST_SIDE for side in sides.values()):
             raise InputError(
-                f"its image processor makes pictures of {name} = {sides}, and {LARGEST_SIDE} "
-                "pixels are the most along a side"
+                f"its image processor makes pictures of {name} = {sides}, and a side may have at "
+                f"most {LARGEST_SIDE} pixels"
             )
     return found
 

@@ -69,8 +69,8 @@ def _require_few(file: Path) -> None:
         length = int.from_bytes(weights.read(8), "little")
         if _MAX_HEADER < length <= os.fstat(weights.fileno()).st_size:
             raise ComputeError(
-                f"{file} has a header of {size(length)}, of {size(_MAX_HEADER)}: it names more "
-                "tensors than a model has"
+                f"{file} has a header of {size(length)}, and at most {size(_MAX_HEADER)} are read: "
+                "it names more tensors than any model has"
             )
 
 

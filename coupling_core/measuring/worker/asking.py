@@ -181,7 +181,7 @@ class _Deadline:
         # What is being saved is finished.
         if now - self._began > self._longest and progress.stage != "saving":
             raise ComputeError(
-                f"this took longer than {duration(self._longest)}, which this app allows for a "
+                f"this took longer than the {duration(self._longest)} that this app allows for a "
                 "measurement: shorten the prompt, or choose a smaller K or model"
             )
         if self._report:
@@ -245,7 +245,7 @@ def _words(death: Death, about: Request | None) -> str:
     """For whoever waited: which model, how the process ended, and what may help."""
     model = f" with {about.model}" if about else ""
     if death.meant:
-        why, remedy = "since it no longer answered", "try again"
+        why, remedy = "because it no longer answered", "try again"
     elif death.is_killed:
         why, remedy = "as the system does where memory runs out", REMEDY
     elif death.from_outside:

@@ -210,7 +210,7 @@ class Process:
                     teller.ask()
                 if time.monotonic() - silent > longest:
                     raise ComputeError(
-                        f"the worker process has said nothing for {duration(longest)}, and another "
+                        f"the worker process has said nothing for {duration(longest)}, so another "
                         "takes its place: try again"
                     )
         finally:

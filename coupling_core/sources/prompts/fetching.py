@@ -122,13 +122,16 @@ def _require_unpacked(table: "ParquetFile", columns: list[str]) -> None:
 def _require_size(files: list[Path]) -> None:
     whole = sum(path.stat().st_size for path in files)
     if whole > LARGEST:
-        raise InputError(f"{files[0]} and what goes with it have {size(whole)}, of {size(LARGEST)}")
+        raise InputError(
+            f"{files[0]} and the files beside it have {size(whole)}, and at most {size(LARGEST)} "
+            "are read"
+        )
 
 
 def _unreadable(path: Path, kind: str, error: Exception) -> InputError:
     cause = error.__cause__ or error
     return InputError(
-        f"{path} cannot be read as {kind}: {_first_line(cause)}; is it whole, and no pointer of "
+        f"{path} cannot be read as {kind}: {_first_line(cause)}; is it whole, and not a pointer of "
         "Git LFS?"
     )
 
@@ -198,8 +201,8 @@ def _columns(source: PromptSource, config: str, there: list[str]) -> list[str]:
     if missing := [name for name in columns if name not in there]:
         raise InputError(
             f"prompts: the rows of {source.dataset} ({config}) have no column {missing[0]!r}, but "
-            f"{', '.join(there)}: is the folder, or the config, that of another data "
-            "set?"
+            f"{', '.join(there)}: does the folder, or the config, belong to another "
+            "data set?"
         )
     return columns
 
