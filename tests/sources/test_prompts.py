@@ -438,7 +438,7 @@ def test_a_folder_without_the_split_is_told(tmp_path):
 
 def test_rows_of_another_data_set_are_told(tmp_path):
     folder = lay_out(tmp_path, "mmlu", [{"sentence": "x"}])
-    with pytest.raises(InputError, match=r"no column 'question', but sentence: is the folder"):
+    with pytest.raises(InputError, match=r"no column 'question', but sentence: does the folder"):
         load(PromptSource(dataset="mmlu", folder=folder))
 
 

@@ -94,7 +94,8 @@ def give_way() -> None:
     questions keep theirs.
     """
     with suppress(OSError):
-        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICE)
+        thread = os.PRIO_PROCESS, threading.get_native_id()
+        os.setpriority(*thread, max(NICE, os.getpriority(*thread)))
 
 
 class _Server:
