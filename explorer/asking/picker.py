@@ -13,6 +13,7 @@ from coupling_core.sources.identity import ALIASES, is_hub_id
 from coupling_core.sources.suites import Suite, revision, step_of, suites
 from explorer.asking import preview
 from explorer.server import admission, backend, needs
+from explorer.server.turns import turns
 from explorer.session.choice import choice
 from explorer.session.plain_text import sentence, weights_form
 from explorer.session.session import bound, choose_device, current, device, show
@@ -115,7 +116,8 @@ def _other() -> None:
 def _revisions(repo: str) -> Sequence[str]:
     """Names of branches, tags and cached commits; none where none can be known."""
     try:
-        return [revision.name for revision in hub.revisions(repo)]
+        with turns.stepping_aside():
+            return [revision.name for revision in hub.revisions(repo)]
     except CouplingError:
         return []
 

@@ -12,6 +12,7 @@ from coupling_core.sources.identity import Source
 from coupling_core.sources.resolved import Resolved
 from explorer.server import backend, needs
 from explorer.server.estimate import Estimate
+from explorer.server.turns import turns
 from explorer.session.plain_text import plain, sentence
 from explorer.session.session import change, current, device
 
@@ -155,4 +156,5 @@ def _model(asked: Resolved) -> Probe:
 
 @st.cache_resource(ttl=REMEMBERED, max_entries=100, show_spinner="Asking the hub for sizes…")
 def _plan(repo: str, commit: str) -> hub.Download:
-    return hub.plan(repo, commit)
+    with turns.stepping_aside():
+        return hub.plan(repo, commit)

@@ -11,6 +11,7 @@ from coupling_core.base.errors import InputError
 from explorer.frame.contents import LINKS, PAGES
 from explorer.frame.sidebar import sidebar
 from explorer.server import backend, visitors
+from explorer.server.turns import turns
 from explorer.server.uploads import uploads
 from explorer.session import sign_in
 from explorer.session.plain_errors import plain_errors
@@ -45,25 +46,26 @@ def page(title: str) -> Iterator[State]:
     Yields:
         what the reader has chosen, as the page's state.
     """
-    st.set_page_config(
-        page_title=f"{title} · {NAME}",
-        page_icon=ICON,
-        layout="wide",
-        initial_sidebar_state=SIDEBAR_WIDTH,
-    )
-    st.html(_STYLE)
-    guard()
-    _require_use()
-    backend.look_again()
-    uploads.turn_to(visitors.session(), title)
-    state = open_session(title, PAGES[title].state, LINKS)
-    _navigation()
-    sidebar(PAGES[title])
-    if found := problems():
-        st.warning(f"Not all that was asked for could be taken: {plain('; '.join(found))}.")
-    with plain_errors():
-        yield state
-    settle()  # not where a click interrupts the page
+    with turns.drawing():
+        st.set_page_config(
+            page_title=f"{title} · {NAME}",
+            page_icon=ICON,
+            layout="wide",
+            initial_sidebar_state=SIDEBAR_WIDTH,
+        )
+        st.html(_STYLE)
+        guard()
+        _require_use()
+        backend.look_again()
+        uploads.turn_to(visitors.session(), title)
+        state = open_session(title, PAGES[title].state, LINKS)
+        _navigation()
+        sidebar(PAGES[title])
+        if found := problems():
+            st.warning(f"Not all that was asked for could be taken: {plain('; '.join(found))}.")
+        with plain_errors():
+            yield state
+        settle()  # not where a click interrupts the page
 
 
 def _require_use() -> None:

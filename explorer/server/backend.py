@@ -1,6 +1,6 @@
 """The one store of this process, and what may be asked of it."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -23,13 +23,19 @@ from coupling_core.store.disk import Entry, Store
 from coupling_core.store.request_key import make_key
 from explorer.server import admission
 from explorer.server.single import Single
+from explorer.server.turns import turns
 
 _OWN, _ADDED, _MODELS = "_own_results", "_added_results", "_models"
 """Where a session keeps the keys of what it asked for, the folder of what it added, and where the
 models of the page are, or why they are nowhere."""
 
-run_apart(small.run)  # a tokenizer that somebody gave may end the process that reads it
 
+def _apart(work: Callable[[], Any]) -> Any:
+    with turns.stepping_aside():
+        return small.run(work)
+
+
+run_apart(_apart)  # a tokenizer that somebody gave may end the process that reads it
 
 _looking = Lock()
 
@@ -83,7 +89,8 @@ def resolved(request: Request) -> Resolved:
     name = request.model, request.revision
     if name not in found:
         try:
-            found[name] = locate(request)
+            with turns.stepping_aside():  # the hub may be asked
+                found[name] = locate(request)
         except CouplingError as error:
             found[name] = error
     source = found[name]

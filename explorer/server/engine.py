@@ -6,6 +6,7 @@ from typing import Any
 
 from coupling_core.base.records import Request
 from coupling_core.measuring.worker import Worker
+from explorer.server.turns import turns
 
 worker = Worker()
 """Whatever a client does to Streamlit's caches, there is one; it starts when it is first asked."""
@@ -27,4 +28,5 @@ def ask(function: Callable[..., Any], *args: Any, about: Request | None = None) 
         ComputeError: where the process dies of it, or hangs.
         Exception: what the function raises.
     """
-    return worker.call(partial(function, *args), about=about, longest=PATIENCE)
+    with turns.stepping_aside():
+        return worker.call(partial(function, *args), about=about, longest=PATIENCE)
