@@ -24,7 +24,9 @@ the first is one line on stderr. What takes long to import is imported where it 
 answer needs none of it, and Ctrl-C shall meet a command, not its imports.
 """
 
+import atexit
 import os
+import signal
 import sys
 from contextlib import suppress
 from io import TextIOWrapper
@@ -39,7 +41,10 @@ _STOPPED = 130
 def main() -> NoReturn:
     """Run the command line and leave with its exit status."""
     try:
-        sys.exit(_run())
+        status = _run()
+        # Nothing is left to stop then, and nobody to say so.
+        atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
+        sys.exit(status)
     except KeyboardInterrupt:  # before a command has begun, or after it has ended
         os.write(sys.stderr.fileno(), b"stopped\n")
         sys.exit(_STOPPED)

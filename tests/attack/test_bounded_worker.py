@@ -161,7 +161,7 @@ def test_what_hangs_beyond_that_is_replaced(worker, store, request_, monkeypatch
 @pytest.mark.attack
 def test_a_question_to_a_process_that_hangs_is_answered_by_the_next(worker):
     stuck = worker.call(os.getpid)
-    with pytest.raises(ComputeError, match=r"said nothing for 0\.5 s, and another takes"):
+    with pytest.raises(ComputeError, match=r"said nothing for 0\.5 s, so another takes"):
         worker.call(partial(mortal.do, ["hold", "everything", "up"]), longest=0.5)
     assert worker.call(os.getpid) != stuck
 

@@ -139,10 +139,12 @@ def test_tabs_of_one_address_take_turns_as_one(visit: Visit) -> None:
 def test_two_hundred_tabs_keep_nobody_waiting(visit: Visit, demo: App) -> None:
     said = crowd(visit, 200)
     taken = sum(count for what, count in said.items() if "Queued" in what or "Loading" in what)
-    assert taken == DEMO["queue_length"] // 2 + 1, said  # one of them runs
+    most = DEMO["queue_length"] // 2 + 1  # one of them runs, and may come to its end meanwhile
+    assert most <= taken <= most + 5, said
+    assert sum(count for what, count in said.items() if "wait already" in what) == 200 - taken
     place = ask(visit(OTHER), "A visitor asks")
     assert "next in line" in place
-    wait_for(lambda: len(desk.jobs(demo.store)) == taken + 1)
+    assert len(desk.jobs(demo.store)) <= most + 1
 
 
 def test_what_a_client_says_of_its_own_address_counts_for_nothing(visit: Visit) -> None:

@@ -7,6 +7,7 @@ import shutil
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+from multiprocessing.resource_tracker import ensure_running
 from pathlib import Path
 from typing import Any
 
@@ -200,6 +201,7 @@ def _deaf_loop() -> Iterator[Any]:
     A terminal tells it to all of them; they end with this process, and have nothing to say.
     """
     runner = LoopRunner()
+    ensure_running()  # where the thread of the loop starts it, that thread hears Ctrl-C again
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         runner.start()
