@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable
 
+import pytest
 from waiting import PATIENCE, until
 
 from explorer.server.turns import Turns
@@ -70,6 +71,26 @@ def test_a_page_that_fails_gives_its_place_back() -> None:
             pass
     with turns.drawing(), turns.stepping_aside():
         pass
+    assert turns._free == 1
+
+
+def test_a_page_that_hangs_keeps_its_place_for_a_while_and_gives_back_none_later(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("explorer.server.turns.LONGEST", 0.2)
+    monkeypatch.setattr("explorer.server.turns.LOOK", 0.1)
+    turns, end = Turns(1), threading.Event()
+
+    def hangs() -> None:
+        with turns.drawing():
+            end.wait(PATIENCE)
+
+    hanging = begun(hangs)
+    until(lambda: turns._since)
+    with turns.drawing():
+        end.set()
+        hanging.join(PATIENCE)
+        assert turns._free == 0  # of which there is one, and it is taken
     assert turns._free == 1
 
 
