@@ -8,6 +8,7 @@ engine      the process that computes
 backend     the store, and what may be asked of it
 single      what there is one of in a process
 admission   what this app takes on
+turns       which pages are drawn, and which wait
 visitors    who is at the other end, as far as the connection tells
 needs       what a measurement needs, found out before it runs
 estimate    how long it will take, from what earlier ones took

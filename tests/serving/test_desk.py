@@ -101,5 +101,5 @@ def test_jobs_of_another_user_are_not_taken_for_none(
 ) -> None:
     Desk(tmp_path).show([RUNNING])
     monkeypatch.setattr(desk.os, "access", lambda path, mode: mode == os.F_OK)
-    with pytest.raises(InputError, match="is for the user that runs the app"):
+    with pytest.raises(InputError, match="belongs to the user that runs the app"):
         desk.jobs(tmp_path)
