@@ -123,8 +123,9 @@ def _address(scope: Scope) -> str:
 
 def _is_led_to_sign_out(scope: Scope) -> bool:
     """Whether another site's link would sign a reader out: only a page of this app may."""
-    site = Headers(scope=scope).get("sec-fetch-site", "same-origin")
-    return scope["path"].endswith(_SIGN_OUT) and site != "same-origin"
+    if not scope["path"].endswith(_SIGN_OUT):
+        return False
+    return Headers(scope=scope).get("sec-fetch-site", "same-origin") != "same-origin"
 
 
 def _readers_alone(receive: Receive) -> Receive:

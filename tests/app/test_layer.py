@@ -106,9 +106,7 @@ def sent(door: Door, scope: dict[str, Any]) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
 
     async def receive() -> dict[str, Any]:
-        return {
-            "type": f"{scope['type']}.{'connect' if scope['type'] == 'websocket' else 'request'}"
-        }
+        return {"type": "websocket.connect"}
 
     async def send(message: Any) -> None:
         found.append(message)

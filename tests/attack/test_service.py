@@ -137,10 +137,11 @@ def test_tabs_of_one_address_take_turns_as_one(visit: Visit) -> None:
 
 @pytest.mark.attack
 def test_two_hundred_tabs_keep_nobody_waiting(visit: Visit, demo: App) -> None:
+    before = len(demo.results)
     said = crowd(visit, 200)
     taken = sum(count for what, count in said.items() if "Queued" in what or "Loading" in what)
-    most = DEMO["queue_length"] // 2 + 1  # one of them runs, and may come to its end meanwhile
-    assert most <= taken <= most + 5, said
+    most = DEMO["queue_length"] // 2 + 1  # one of them runs, and leaves its place when it is done
+    assert most <= taken <= most + len(demo.results) - before, said
     assert sum(count for what, count in said.items() if "wait already" in what) == 200 - taken
     place = ask(visit(OTHER), "A visitor asks")
     assert "next in line" in place

@@ -96,7 +96,7 @@ def test_a_suite_without_a_record_is_known_by_its_commit(suite):
     measure(asked)
     loading.forget()
     flip(suite / TOKENIZER, middle(suite / TOKENIZER))
-    with pytest.raises(ComputeError, match=f"are damaged: sha1 is .* {suite.name[:12]}"):
+    with pytest.raises(ComputeError, match=f"are damaged: sha1 is .* needs {suite.name[:12]}"):
         measure(asked)
 
 
