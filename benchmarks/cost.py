@@ -70,8 +70,9 @@ def shapes(
         d, L, n = chosen.choice(widths), chosen.choice(BLOCKS), chosen.choice(lengths)
         ids, family = tuple(range(1, n + 1)), chosen.choice(tuple(FAMILIES))
         k = {"k": min(d, chosen.choice(KS))} if kind_of(sort["kind"]).has_k else {}
-        tokens = {"token": 1} if sort["kind"] == "fixed-input" else {}
-        request = Request(ids, **sort, **k, **tokens)
+        is_fixed = kind_of(sort["kind"]).token == "fixed"
+        token = {"token": chosen.choice((1, (n + 1) // 2, n))} if is_fixed else {}
+        request = Request(ids, **sort, **k, **token)
         entropies = sort["kind"] == "trajectory"
         vocabulary = chosen.choice(VOCABULARIES) if entropies else VOCABULARIES[0]
         block = 12 * d * d
@@ -135,6 +136,7 @@ def point(family: str, request: Request, found: Probe) -> common.Results:
         "family": family,
         **shape,
         "tokens": len(request.prompt),
+        "token": request.token,
         "k": request.k_max,
         "parts": parts(request, found, len(request.prompt)),
         "rate": rate,

@@ -7,7 +7,7 @@ from coupling_core.engine.jacobians.between_tokens import ROWS_TIMES_TOKENS
 from coupling_core.engine.loading import FLOAT32_BYTES
 from coupling_core.engine.pairs.token_coupling import kept_corner
 from coupling_core.engine.pairs.token_means import AT_ONCE
-from coupling_core.measuring.cost import forward, is_between, jacobians, runs_of_a_token
+from coupling_core.measuring.cost import forward, is_between, jacobians
 from coupling_core.measuring.forecast import Probe
 from coupling_core.measuring.memory import FLOAT64_BYTES, in_memory, one_jacobian, products
 
@@ -21,11 +21,16 @@ def operations(request: Request, found: Probe, n: int) -> dict[str, float]:
     blocks = L if request.is_mean else len({request.block, request.other_block})
     positions = _positions(request, found, n)
     rows = L * positions if request.is_mean else positions
-    # All inputs of one output come with one Jacobian.
-    differentiated = blocks if request.kind == "fixed-output" else blocks * positions
+    # All inputs of one output come with one Jacobian, and are checked together.
+    of_one_output = request.kind == "fixed-output"
+    differentiated = blocks if of_one_output else blocks * positions
     own = jacobians(request, found, n, differentiated, blocks * positions, rows**2, rows)
-    passes = 1 + runs_of_a_token(request, found, n)
-    shared = {"forward": forward(found, n) * passes, "step": float(n * L)}
+    others = (positions > 1 if of_one_output else positions - 1) * is_between(request)
+    shared = {
+        "forward": forward(found, n),
+        "checks": 2.0 * n * found.block_parameters * blocks * others,
+        "step": float(n * L),
+    }
     return shared | own | {"angles": 0.0}
 
 
