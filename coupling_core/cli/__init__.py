@@ -79,7 +79,8 @@ def _run() -> int:
     except OSError as error:
         if not _is_of_stdout(error):
             raise
-        return _say(f"the output cannot be printed ({error.strerror})", 1)
+        why = f"the output cannot be printed ({error.strerror})"
+        return _say(f"{why}: make room where it goes, or send it to another place", 1)
     return _say("stopped", status) if status == _STOPPED else status
 
 

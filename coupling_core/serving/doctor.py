@@ -116,7 +116,7 @@ def _devices() -> _Found:
 def _memory() -> _Found:
     free, reserve = free_memory(), settings().memory_reserve
     whole = psutil.virtual_memory().total
-    text = f"{size(free)} of {size(whole)} free, {size(reserve)} kept in reserve"
+    text = f"{size(free)} free, {size(reserve)} kept in reserve; the machine has {size(whole)}"
     yield ("ok" if free > reserve else "wrong"), text
 
 

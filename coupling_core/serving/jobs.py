@@ -303,8 +303,9 @@ class Jobs:
         own = sum(who in (*job.owners, *job.owners.values()) for job in active)
         if most is not None and own >= times * most:
             whose = "of your jobs" if times == 1 else "jobs from your network address"
+            verb = "is" if own == 1 else "are"
             raise InputError(
-                f"{own} {whose} are under way, and no more are taken on at a time: wait for "
+                f"{own} {whose} {verb} under way, and no more are taken on at a time: wait for "
                 "one to end, or cancel one on the Runs page"
             )
 

@@ -65,7 +65,7 @@ def test_a_person_has_the_same_limit_in_every_tab(queue: Queue, be: Be) -> None:
     be("ann 1")
     queue.join(FIRST)
     be("ann 2")
-    with pytest.raises(InputError, match="1 of your jobs are under way"):
+    with pytest.raises(InputError, match="1 of your jobs is under way"):
         queue.join(SECOND)
     assert not queue.waits(backend.key(SECOND))
     be("bob 1")

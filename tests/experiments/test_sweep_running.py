@@ -285,6 +285,26 @@ def test_a_damaged_result_has_no_row_and_is_named(client, plan, store):
     assert len(table) == 2
 
 
+def test_a_result_that_goes_while_the_table_is_made_is_missing_like_any_other(
+    client, plan, store, monkeypatch
+):
+    asked = plan(prompts=[{"text": PROMPTS[0]}])
+    run(asked, store, client)
+    first = asked.stored(store)[0]
+    get = Store.get
+
+    def too_late(store, key):
+        if key == first:
+            store.remove(key)
+        return get(store, key)
+
+    monkeypatch.setattr(Store, "get", too_late)
+    table, left_out = make_table(asked, store)
+    assert not left_out
+    assert first not in set(table.key)
+    assert len(asked.missing(store)) == 1
+
+
 def test_a_doubtful_result_has_no_row_and_is_named(client, plan, store):
     asked = plan(prompts=[{"text": PROMPTS[0]}], kinds=["fixed-output"], k=[5, 8])
     run(asked, store, client)

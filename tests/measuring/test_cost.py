@@ -66,12 +66,14 @@ def test_a_fit_finds_planted_coefficients():
     assert benchmark.errors(points, found)["most"] < 1e-6
 
 
-def test_what_ships_is_the_fit_of_the_committed_points():
-    points = [one for one in COMMITTED["points"] if one["sort"] == "depth"]
-    assert benchmark.fit(points) == pytest.approx(coefficients()["depth"])
+@pytest.mark.parametrize("sort", benchmark.SORTS, ids=lambda sort: Request("-", **sort).sort)
+def test_what_ships_is_the_fit_of_the_committed_points(sort):
+    name = Request("-", **sort).sort
+    points = [one for one in COMMITTED["points"] if one["sort"] == name]
+    assert benchmark.fit(points) == pytest.approx(coefficients()[name])
     kept = [one for at, one in enumerate(points) if at % benchmark.HELD_OUT]
     held_out = benchmark.errors(points[:: benchmark.HELD_OUT], benchmark.fit(kept))
-    assert held_out == pytest.approx(COMMITTED["errors"]["depth"])
+    assert held_out == pytest.approx(COMMITTED["errors"][name])
 
 
 def test_a_cheaper_request_is_one_that_does():
@@ -114,3 +116,17 @@ def test_a_fixed_token_has_partners_on_one_side_only_unless_both_are_read(means)
     assert seconds(kind="fixed-output", **first) < seconds(kind="fixed-output", **last)
     both = [seconds(causal=False, kind="fixed-input", **at) for at in (first, last)]
     assert both[0] == both[1]
+
+
+def test_checks_of_a_whole_prompt_are_counted_where_a_token_sees_another():
+    def checks(causal=True, **asked):
+        found = replace(SMALL, causal=causal)
+        return parts(Request("-", **asked), found, 40)["checks"] / once
+
+    once = 2.0 * 40 * SMALL.block_parameters * SMALL.blocks
+    assert checks(kind="self") == checks(kind="self", causal=False) == 0
+    assert [checks(kind="fixed-output", token=t) for t in (1, 2, -1)] == [0, 1, 1]
+    assert [checks(kind="fixed-input", token=t) for t in (1, 2, -1)] == [39, 38, 0]
+    assert checks(kind="fixed-output", token=1, causal=False) == 1
+    assert checks(kind="fixed-input", token=-1, causal=False) == 39
+    assert checks(kind="fixed-output", block=2, other_block=3) == pytest.approx(2 / SMALL.blocks)

@@ -117,9 +117,6 @@ def local(workers: int | None = None) -> Iterator[Client]:
             )
             return await cluster.__aenter__()
 
-        async def end(cluster: SpecCluster) -> None:
-            await cluster.close()
-
         # Begun in the loop's thread, as Ctrl-C ends this one's waiting alone: half begun, a cluster
         # cannot be closed.
         begun = _in(loop, begin())
@@ -134,7 +131,7 @@ def local(workers: int | None = None) -> Iterator[Client]:
             raise ComputeError(f"the workers could not be started: {error}") from error
         finally:
             if begun.exception() is None:
-                _in(loop, end(begun.result())).result()
+                _in(loop, begun.result().__aexit__(None, None, None)).result()
 
 
 @contextmanager

@@ -45,7 +45,7 @@ def make_table(plan: Plan, store: Store) -> tuple[pd.DataFrame, dict[str, str]]:
         store: where its results are.
 
     Returns:
-        the table, and why a result has no row, by its key.
+        the table, and why a stored result has no row, by its key.
     """
     rows: list[Row] = []
     left_out: dict[str, str] = {}
@@ -62,7 +62,9 @@ def make_table(plan: Plan, store: Store) -> tuple[pd.DataFrame, dict[str, str]]:
             rows += [shared | numbers for numbers in _numbers(result, plan.sweep)]
         except (InputError, ComputeError) as error:  # evicted since, damaged, or without this floor
             left_out[key] = str(error)
-    return pd.DataFrame(rows, columns=list(COLUMNS)), left_out
+    still = set(plan.stored(store)) if left_out else set()
+    table = pd.DataFrame(rows, columns=list(COLUMNS))
+    return table, {key: why for key, why in left_out.items() if key in still}
 
 
 def write_table(path: Path, table: pd.DataFrame) -> None:
