@@ -5,8 +5,7 @@ import logging
 import os
 import shutil
 import signal
-from collections.abc import Coroutine, Iterator
-from concurrent.futures import Future
+from collections.abc import Iterator
 from contextlib import contextmanager
 from multiprocessing.resource_tracker import ensure_running
 from pathlib import Path
@@ -106,32 +105,19 @@ def local(workers: int | None = None) -> Iterator[Client]:
             for number in range(count)
         }
         scheduler = {"host": _HOST, "port": 0, **_MUTE, **secret}
-
-        async def begin() -> SpecCluster:
+        try:
             cluster = SpecCluster(
                 workers=spec,
                 scheduler={"cls": Scheduler, "options": scheduler},
                 security=secret["security"],
                 silence_logs=logging.CRITICAL,
-                asynchronous=True,
+                loop=loop,
+                shutdown_on_close=False,  # at exit one that Ctrl-C left half begun cannot be closed
             )
-            return await cluster.__aenter__()
-
-        # Begun in the loop's thread, as Ctrl-C ends this one's waiting alone: half begun, a cluster
-        # cannot be closed.
-        begun = _in(loop, begin())
-        try:
-            cluster = begun.result()
-            at = cluster.scheduler_address
-            with Client(at, security=secret["security"], loop=loop, set_as_default=False) as client:
-                yield client
         except (OSError, RuntimeError, TimeoutError) as error:
-            if begun.exception() is None:
-                raise
             raise ComputeError(f"the workers could not be started: {error}") from error
-        finally:
-            if begun.exception() is None:
-                _in(loop, begun.result().__aexit__(None, None, None)).result()
+        with cluster, Client(cluster, set_as_default=False) as client:
+            yield client
 
 
 @contextmanager
@@ -207,11 +193,6 @@ def slurm(asked: Slurm, folder: Path, jobs: int | None = None) -> Iterator[Clien
         with cluster, Client(cluster, set_as_default=False) as client:
             cluster.scale(jobs=jobs or asked.jobs)
             yield client
-
-
-def _in(loop: Any, work: Coroutine[Any, Any, Any]) -> Future[Any]:
-    """What a loop of another thread will have made of it."""
-    return asyncio.run_coroutine_threadsafe(work, loop.asyncio_loop)
 
 
 @contextmanager
