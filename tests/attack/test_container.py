@@ -14,7 +14,7 @@ from pathlib import Path
 import contained
 import pytest
 
-from coupling_core import Store
+from coupling_core import Request, Store
 from coupling_core.measuring.recheck import recheck
 
 GROUPS = Path("/sys/fs/cgroup/memory")
@@ -67,3 +67,8 @@ def _word(why: str) -> str:
     if "may be used" in why:
         return "refused"
     return "memory ran out" if "memory" in why else why
+
+
+def test_its_requests_can_be_made() -> None:
+    for case in contained.CASES:
+        Request((1,), "smollm2-135m", **case)
