@@ -17,7 +17,8 @@
 
     options    what the commands share of them        terminal    progress bar, tables, JSON
     reports    what is printed of a result            files       what --out writes
-    stored     stored results by what people type     commands    all of them together
+    stored     stored results by what people type     signals     Ctrl-C ends a command in order
+    commands   all of them together
 
 Exit status: 0 done, 2 the input is wrong, 1 the computing failed, 130 stopped by Ctrl-C; each but
 the first is one line on stderr. What takes long to import is imported where it is used: a stored
@@ -41,6 +42,9 @@ _STOPPED = 130
 def main() -> NoReturn:
     """Run the command line and leave with its exit status."""
     try:
+        from coupling_core.cli.signals import hear_ctrl_c
+
+        hear_ctrl_c()
         status = _run()
         # Nothing is left to stop then, and nobody to say so.
         atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)

@@ -12,12 +12,12 @@ from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.base.records import Measure, Method, ModelSubset, Performance
 from coupling_core.base.units import duration
 from coupling_core.cli import files, options
+from coupling_core.cli.signals import stopping
 from coupling_core.cli.terminal import (
     CountingBar,
     print_json,
     print_lines,
     print_table,
-    stopping,
     warn,
 )
 from coupling_core.store.disk import Store

@@ -3,16 +3,13 @@
 import json
 import logging
 import math
-import signal
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from types import FrameType, TracebackType
+from collections.abc import Iterable, Sequence
+from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from coupling_core.base import logs
-from coupling_core.base.errors import Cancelled
 from coupling_core.base.records import parse_blocks
 from coupling_core.base.results import Progress
 from coupling_core.base.units import size
@@ -144,29 +141,6 @@ class CountingBar:
         if self._bar.disable and tenths > self._tenths:
             self._tenths = tenths
             say(line)
-
-
-@contextmanager
-def stopping(message: str) -> Iterator[None]:
-    """What is asked to end, by a signal or at the keyboard, ends in order.
-
-    Args:
-        message: what is said then.
-
-    Raises:
-        Cancelled: with that message.
-    """
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, stop)
-    try:
-        yield
-    except KeyboardInterrupt:
-        raise Cancelled(message) from None
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 def _count(done: int, total: int) -> str:

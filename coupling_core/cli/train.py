@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from coupling_core.cli import options
-from coupling_core.cli.terminal import CountingBar, print_lines, say, stopping
+from coupling_core.cli.signals import stopping
+from coupling_core.cli.terminal import CountingBar, print_lines, say
 from coupling_core.experiments.pretraining.plans import find_plan
 from coupling_core.sources import hub
 from coupling_core.sources.suites import find_suite

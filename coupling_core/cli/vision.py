@@ -7,13 +7,13 @@ from typing import Annotated
 import typer
 
 from coupling_core.cli import options
+from coupling_core.cli.signals import stopping
 from coupling_core.cli.terminal import (
     CountingBar,
     print_json,
     print_lines,
     print_table,
     say,
-    stopping,
 )
 from coupling_core.experiments.vision.plans import DATA, DEFAULT_PRESET, PRESETS, plan_runs
 from coupling_core.experiments.vision.suite import SUITE, VisionRun
