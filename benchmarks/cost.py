@@ -41,21 +41,21 @@ OTHERS = 20
 """How many shapes a sort has."""
 HELD_OUT = 4
 """One shape in so many."""
-LARGE = 8
+LARGE = 10
 """How many more are large."""
 WIDTHS = (64, 96, 128, 192, 256, 384, 512, 768, 1024)
 BLOCKS = (2, 3, 4, 6, 8, 12)
 LENGTHS = (4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
-KS = (8, 16, 50, 60, 80, 256)
-SMALL_WORK, LARGE_WORK = (0.0, 1.5e10), (2e11, 1.5e12)
-"""Operations of a shape, so that all of them take some minutes."""
+KS = (8, 16, 50, 64, 80, 256)
+SMALL_WORK, LARGE_WORK = (0.0, 1.5e10), (2e11, 6e12)
+"""Operations of a shape, so that all of them take half an hour."""
 QUICK = {"WIDTHS": (64,), "LENGTHS": (4, 6)}
 VOCABULARIES = (1000, 8000, 32000)
 """The first one where no state is turned into logits but the last."""
 
 SORTS: tuple[dict[str, Any], ...] = (
     *({"kind": kind} for kind in kinds()),
-    *({"kind": name, "block": 1} for name, kind in kinds().items() if kind.means),
+    *({"kind": name, "block": 1, "other_block": 2} for name, kind in kinds().items() if kind.means),
 )
 
 
