@@ -166,7 +166,7 @@ class Store:
             try:
                 return self._use(path)
             except InputError as error:
-                if path.exists():  # else it was evicted just now
+                if not _is_gone(error):  # else it was evicted just now
                     told = {"key": path.stem}
                     _log.warning("damaged result passed over: %s", error, extra=told)
         return None
@@ -182,7 +182,7 @@ class Store:
         try:
             return self._use(path)
         except InputError as error:
-            if not path.exists():
+            if _is_gone(error):
                 raise ComputeError(
                     f"the result {key} is gone: somebody removed it, or the store was full and it "
                     "had gone unused for longest; measure again, or raise COUPLING_STORE_BYTES"
@@ -314,9 +314,11 @@ class Store:
             known["certified"] = header.certified
             require_text(known)
         except (InputError, ValueError) as error:
+            if _is_gone(error):
+                raise FileNotFoundError(path) from error
             said = str(error).encode(errors="backslashreplace")  # it may quote what is no text
             known = {"problem": said.decode()}
-        stat = path.stat()  # after reading, so that a file that vanished raises
+        stat = path.stat()
         return Entry(path.stem, path, stat.st_size, self._is_below(path), stat.st_mtime, **known)
 
     def _write(self, path: Path, data: bytes) -> None:
@@ -346,6 +348,11 @@ class Store:
                     path.unlink(missing_ok=True)
                     excess -= size
                     _log.info("result evicted", extra={"key": path.stem, "bytes": size})
+
+
+def _is_gone(error: Exception) -> bool:
+    """Whether a file was missing when it was read; by now another process may have put it again."""
+    return isinstance(error.__cause__, FileNotFoundError)
 
 
 def _read(path: Path) -> Result:

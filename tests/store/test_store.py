@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from coupling_core.base.results import DepthResult
 from coupling_core.base.settings import settings
 from coupling_core.base.writing import TEMPORARY
 from coupling_core.store import archive, disk, request_key
-from coupling_core.store.archive import encode, load, save
+from coupling_core.store.archive import encode, load, read_header, save
 from coupling_core.store.disk import Store
 
 RESULT = random_result()
@@ -361,21 +362,33 @@ def test_what_was_just_written_stays(stored: Store, root: Path, gallery: Path) -
     assert [entry.key for entry in stored.entries()] == [last.key]
 
 
+@pytest.mark.parametrize("put_again", [False, True])
 def test_what_goes_while_it_is_read_is_not_called_damaged(
-    stored: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    put_again: bool,
+    stored: Store,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     key = RESULT.key
-    data = stored.path(key).read_bytes()
+    path = stored.path(key)
+    data = path.read_bytes()
 
-    def evicted(path: Path) -> DepthResult:
+    def evicted(read: Callable[[Path], Any], path: Path) -> Any:
         path.unlink()
-        return load(path)
+        try:
+            return read(path)
+        finally:
+            if put_again:
+                path.write_bytes(data)
 
-    monkeypatch.setattr(disk, "load", evicted)
+    monkeypatch.setattr(disk, "load", partial(evicted, load))
+    monkeypatch.setattr(disk, "read_header", partial(evicted, read_header))
     with pytest.raises(ComputeError, match=f"{key} is gone: .* raise COUPLING_STORE_BYTES"):
         stored.get(key)
-    (stored.root / f"{key}.safetensors").write_bytes(data)
+    path.write_bytes(data)
     assert find(stored, RESULT) is None
+    path.write_bytes(data)
+    assert stored.entries() == []
     assert "damaged" not in caplog.text
 
 
