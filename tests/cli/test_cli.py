@@ -128,6 +128,21 @@ def test_the_module_is_the_same_command_line(folder, tmp_path):
     assert done.stderr.startswith("error: the prompt is empty")
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a disk always full")
+@pytest.mark.parametrize("more", [[], ["--json"]], ids=["table", "JSON"])
+def test_an_output_that_is_full_is_told_with_what_may_help(more, tmp_path):
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "coupling_core", "models", *more],
+            stdout=full, stderr=subprocess.PIPE, text=True, check=False, cwd=tmp_path,
+        )  # fmt: skip
+    assert done.returncode == 1
+    assert done.stderr == (
+        "error: the output cannot be printed (No space left on device): make room where it goes, "
+        "or send it to another place\n"
+    )
+
+
 def test_the_table_has_the_scores_the_blocks_and_the_key(depth, folder):
     status, out, err = depth("--prompt", PROMPT, "--blocks", "2-4:2")
     result = expected(folder)
