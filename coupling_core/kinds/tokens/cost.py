@@ -11,8 +11,8 @@ from coupling_core.measuring.cost import forward, is_between, jacobians
 from coupling_core.measuring.forecast import Probe
 from coupling_core.measuring.memory import FLOAT64_BYTES, in_memory, one_jacobian, products
 
-_COPIES = 5  # of all inputs' Jacobians that are alive at once, as measured; eight, where float32
-# is too coarse, and three or four where it is not
+_COPIES = 6  # of all inputs' Jacobians that are alive at once, as measured; eight, where float32
+# is too coarse, and four where it is not
 
 
 def operations(request: Request, found: Probe, n: int) -> dict[str, float]:
