@@ -48,7 +48,7 @@ BLOCKS = (2, 3, 4, 6, 8, 12)
 LENGTHS = (4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
 KS = (8, 16, 50, 64, 80, 256)
 SMALL_WORK, LARGE_WORK = (0.0, 1.5e10), (2e11, 6e12)
-"""Operations of a shape, so that all of them take half an hour."""
+"""Operations of a shape, so that all of them take three quarters of an hour."""
 QUICK = {"WIDTHS": (64,), "LENGTHS": (4, 6)}
 VOCABULARIES = (1000, 8000, 32000)
 """The first one where no state is turned into logits but the last."""
