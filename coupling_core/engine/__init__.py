@@ -7,6 +7,7 @@ token_paths         states, entropies and linearised errors along every token's 
 passport            what a model itself computed, to recognise it by
 hardware            devices, threads, free memory
 matrix_products     large products by the faster library
+side_by_side        pieces of one measurement at the same time, each on one core
 out_of_memory       work in chunks that shrink where memory runs out
 replaced_forward    another forward in front of a module's own
 ways_taken          which way gave each Jacobian, noted for the result

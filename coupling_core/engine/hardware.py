@@ -3,11 +3,13 @@
 import resource
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import cache
 from importlib.metadata import version
+from typing import Any
 
 import torch
+from threadpoolctl import ThreadpoolController
 from torch import nn
 
 from coupling_core.base import memory
@@ -92,6 +94,16 @@ def threads_for(model: nn.Module) -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
+
+
+def one_blas_thread() -> AbstractContextManager[Any]:
+    """NumPy's threads stand beside torch's, and wait busily for the next of many small steps."""
+    return _blas().limit(limits=1, user_api="blas")
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    return ThreadpoolController()  # looks through all loaded libraries
 
 
 def peak_memory(device: torch.device) -> int:

@@ -64,3 +64,11 @@ def note_error(error: float) -> None:
     """Note how far a product was from a difference."""
     if (notes := _notes.get()) is not None:
         notes.derivative_error = max(notes.derivative_error, error)
+
+
+def add(notes: Notes) -> None:
+    """Note again what was noted elsewhere."""
+    if (own := _notes.get()) is not None:
+        for way, by_block in notes.ways.items():
+            own.ways.setdefault(way, Counter()).update(by_block)
+        own.derivative_error = max(own.derivative_error, notes.derivative_error)

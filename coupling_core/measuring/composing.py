@@ -13,8 +13,12 @@ from coupling_core.base.records import Request, Stack
 from coupling_core.engine import hardware, matrix_products
 from coupling_core.engine.jacobians.decode import Reader, read
 from coupling_core.engine.jacobians.stack_properties import Kind, known_kinds
+from coupling_core.engine.jacobians.true_float64 import has_experts
 from coupling_core.engine.loading import LoadedModel
 from coupling_core.engine.passport import Passport, Sketch, plain, sketch
+from coupling_core.engine.side_by_side import SideBySide, go_side_by_side
+from coupling_core.measuring import memory
+from coupling_core.measuring.probe import seen
 from coupling_core.sources.resolved import Resolved
 
 
@@ -37,6 +41,20 @@ def forward(request: Request, loaded: LoadedModel) -> tuple[list[int], dict[str,
     """What the model reads of a prompt, and the provenance that a result of it would begin with."""
     reader = _reading(request.stack, loaded, loaded.encode(request.prompt))
     return reader.token_ids, _provenance(loaded, reader)
+
+
+def side_by_side(request: Request, loaded: LoadedModel, reader: Reader) -> SideBySide:
+    """Workers for a model's blocks: one a core, as far as there is memory for.
+
+    Where memory holds fewer of them, each has several cores.
+    """
+    cores, blocks = hardware.threads(), reader.runner.blocks
+    if not go_side_by_side(loaded, blocks):
+        return SideBySide()
+    found = seen(request, loaded, reader)
+    free = hardware.usable_memory(loaded.device)
+    most = memory.workers(request, found, reader.n_tokens, free, cores)
+    return SideBySide(min(most, len(blocks)), cores // most)
 
 
 def _reading(stack: Stack | None, loaded: LoadedModel, reads: list[int] | Tensor) -> Reader:
@@ -71,12 +89,12 @@ def _provenance(loaded: LoadedModel, reader: Reader) -> dict[str, Any]:
 def _passport(loaded: LoadedModel, reader: Reader) -> Passport:
     run, config = reader.run, loaded.model.config.get_text_config()
     logits = run.logits if run.logits is None or run.logits.ndim < 3 else run.logits[:, -1]
-    has_experts = any(name.endswith("experts") for name, _ in loaded.model.named_modules())
     return Passport(
         states=_sketch(run.calls[-1].output[0]),
         logits=None if logits is None else _sketch(logits[0]),
         attention=getattr(config, "_attn_implementation", None) or "",
-        experts=(has_experts and getattr(config, "_experts_implementation", None)) or "",
+        experts=(has_experts(loaded.model) and getattr(config, "_experts_implementation", None))
+        or "",
         instructions=hardware.instructions(),
         products=matrix_products.library(),
     )

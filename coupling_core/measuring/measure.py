@@ -158,9 +158,10 @@ def _compute(
         from coupling_core.engine import hardware, loading, ways_taken
 
         composition = kind_of(asked.request.kind).part("compose")
-    loaded = replace(own or loading.load(asked, device, report), fast=fast)
+    loaded = own or loading.load(asked, device, report)
     # Even a model that is named runs what somebody put into its classes, or hooked onto it.
-    foreign = "" if own else loading.own_code(loaded.model)
+    foreign = loading.own_code(loaded.model)
+    loaded = replace(loaded, fast=fast, foreign=foreign)
     start = time.perf_counter()
     with (
         hardware.threads_for(loaded.model),
@@ -180,7 +181,7 @@ def _compute(
         "seconds": time.perf_counter() - start,
         "peak_memory_bytes": hardware.peak_memory(loaded.device),
     }
-    if foreign:
+    if foreign and not own:
         cost["not_stored"] = f"the program that measured changes what models compute: {foreign}"
     return replace(result, provenance=dict(result.provenance) | cost)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from coupling_core.base.kinds import kind_of
 from coupling_core.base.records import DEFAULT_K, Request
-from coupling_core.engine.hardware import choose_device
+from coupling_core.engine.hardware import SMALL, choose_device, threads
 from coupling_core.engine.jacobians.attention_heads import CHUNK
 from coupling_core.engine.loading import FLOAT32_BYTES, SPARE, within_reach
 from coupling_core.engine.pairs.products import SQUARES
@@ -59,9 +59,7 @@ def estimate_memory(
         on_cpu: whether that is main memory, where Jacobians that are too large go to the disk.
     """
     block = FLOAT32_BYTES * found.block_parameters
-    work = LIBRARIES + kind_of(request.kind).part("cost").memory(
-        request, found, tokens, on_cpu=on_cpu
-    )
+    work = LIBRARIES + _of_one(request, found, tokens, on_cpu=on_cpu)
     if request.quantize is not None:
         inside = (found.blocks or 0) * found.block_parameters
         outside = max(0, found.parameters - inside)
@@ -72,7 +70,38 @@ def estimate_memory(
     if request.untrained is None and whole > (1 - SPARE) * free:
         return Memory(0, work + block, free, streamed=True)
     rounded = _ROUNDED * found.parameters if request.dtype != "float32" else 0
+    if on_cpu:
+        others = workers(request, found, tokens, free - whole - rounded - LIBRARIES, threads()) - 1
+        work += others * _of_another(request, found, tokens)
     return Memory(whole + rounded, work, free, streamed=False)
+
+
+def workers(request: Request, found: Probe, tokens: int, free: int, most: int) -> int:
+    """How many blocks are measured side by side on a CPU; 1 in a kind that does not.
+
+    Args:
+        request: what is to be measured.
+        found: what its model is.
+        tokens: length of the prompt.
+        free: bytes for all of them, beside the weights.
+        most: how many at most.
+    """
+    each = _of_another(request, found, tokens)
+    if not each or found.parameters <= SMALL:
+        return 1
+    spare = free - _of_one(request, found, tokens, on_cpu=True)
+    return max(1, min(most, found.blocks or 1, 1 + spare // each))
+
+
+def _of_one(request: Request, found: Probe, tokens: int, *, on_cpu: bool) -> int:
+    """Bytes that a measurement takes, block after block."""
+    return kind_of(request.kind).part("cost").memory(request, found, tokens, on_cpu=on_cpu)
+
+
+def _of_another(request: Request, found: Probe, tokens: int) -> int:
+    """Bytes that each block more takes at the same time; 0 in a kind that has one at a time."""
+    beside = getattr(kind_of(request.kind).part("cost"), "memory_beside", None)
+    return beside(request, found, tokens) if beside else 0
 
 
 def cheaper(

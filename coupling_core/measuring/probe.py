@@ -9,10 +9,12 @@ import torch
 from torch import Tensor, nn
 
 from coupling_core.base.errors import InputError
-from coupling_core.base.records import STACKS, Stack
+from coupling_core.base.records import STACKS, Request, Stack
+from coupling_core.engine.jacobians.decode import Reader
 from coupling_core.engine.jacobians.same_token import check_replay
 from coupling_core.engine.jacobians.trace import trace
 from coupling_core.engine.loading import (
+    LoadedModel,
     Skeleton,
     find_blocks,
     find_stacks,
@@ -55,22 +57,20 @@ def probe(asked: Resolved, *, rehearse: bool = True) -> Probe:
     request, source = asked.request, asked.files
     bare = skeleton(source)
     config, model = bare.config, bare.model
-    text = config.get_text_config()
-    heads = getattr(text, "num_attention_heads", None)
     found: dict[str, Any] = {
         "name": source.name,
         "architecture": type(model).__name__,
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
         "stored": stored_precision(source, config),
         "longest": longest_prompt(config),
-        "heads": heads if isinstance(heads, int) else None,  # a list: one number a stage
+        "heads": _heads(config),
         "stacks": STACKS if len(find_stacks(model)) == len(STACKS) else (),
     }
     try:
         found |= _blocks(find_blocks(model, request.stack))
         found |= {
             "stack": measured_stack(model, request.stack),
-            "width": getattr(text, "hidden_size", None),
+            "width": getattr(config.get_text_config(), "hidden_size", None),
         }
         if rehearse:
             said = config.to_json_string(use_diff=False)
@@ -80,7 +80,28 @@ def probe(asked: Resolved, *, rehearse: bool = True) -> Probe:
     return Probe(**found)
 
 
-def _blocks(blocks: nn.ModuleList) -> dict[str, int]:
+def seen(request: Request, loaded: LoadedModel, reader: Reader) -> Probe:
+    """What a model is that is loaded, and reads its prompt."""
+    return Probe(
+        name=request.model,
+        architecture=type(loaded.model).__name__,
+        parameters=loaded.parameters,
+        stored=loaded.dtype,
+        longest=longest_prompt(loaded.model.config),
+        heads=_heads(loaded.model.config),
+        stack=request.stack,
+        width=reader.width,
+        causal=reader.kind.causal,
+        **_blocks(reader.runner.blocks),
+    )
+
+
+def _heads(config: Any) -> int | None:
+    found = getattr(config.get_text_config(), "num_attention_heads", None)
+    return found if isinstance(found, int) else None  # a list: one number a stage
+
+
+def _blocks(blocks: nn.ModuleList) -> dict[str, Any]:
     shapes = [[p.shape for p in block.parameters()] for block in blocks]
     return {
         "blocks": len(blocks),

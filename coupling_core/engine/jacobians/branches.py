@@ -14,6 +14,7 @@ where it has four. What surrounds the branches, norms and sums, has no product a
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from threading import Lock
 from typing import Any
 
 import torch
@@ -32,6 +33,9 @@ from coupling_core.engine.matrix_products import product
 from coupling_core.engine.out_of_memory import Chunks
 from coupling_core.engine.replaced_forward import overriding
 from coupling_core.engine.ways_taken import note
+
+_one_at_a_time = Lock()
+"""Torch counts how deeply forward mode is nested for all threads together."""
 
 
 @dataclass(frozen=True)
@@ -233,7 +237,9 @@ def _forward(call: _Call, maps: "_Recorded", known: "_Known") -> Float[Tensor, "
     columns = [of.mT.contiguous().reshape(-1, *m.output.shape) for m, of in known.items()]
 
     def some(rows: slice) -> Tensor:
-        return torch.func.vmap(along)(unit[rows], *(column[rows] for column in columns)).flatten(1)
+        of_rows = unit[rows], *(column[rows] for column in columns)
+        with _one_at_a_time:
+            return torch.func.vmap(along)(*of_rows).flatten(1)
 
     return torch.cat([found for _, found in Chunks(CHUNK).of(some, len(unit))]).mT
 

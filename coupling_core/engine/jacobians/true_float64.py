@@ -58,6 +58,11 @@ def in_float64(*modules: nn.Module) -> Iterator[None]:
             config._experts_implementation = asked[key]
 
 
+def has_experts(*modules: nn.Module) -> bool:
+    """Whether modules have experts, which a config that others may share lets run in some way."""
+    return any(name.endswith("experts") for m in modules for name, _ in m.named_modules())
+
+
 def _of_experts(module: nn.Module) -> Any:
     """The config by which a module chooses how its experts run; None where it has none."""
     config = getattr(module, "config", None)

@@ -39,7 +39,7 @@ from coupling_core.engine.loading.skeleton import (
     skeleton,
     stored_precision,
 )
-from coupling_core.engine.loading.weights import in_float32
+from coupling_core.engine.loading.weights import in_float32, is_lent
 
 __all__ = [
     "FLOAT32_BYTES",
@@ -54,6 +54,7 @@ __all__ = [
     "forget",
     "give_way",
     "in_float32",
+    "is_lent",
     "load",
     "longest_prompt",
     "measured_stack",

@@ -35,6 +35,7 @@ class LoadedModel:
         dtype: what its weights were rounded to.
         fast: whether the fast ways of differentiation are tried.
         own: whether it is a module of the user's own, who may change it between measurements.
+        foreign: where code that no library wrote runs in it, in words; "" for nowhere.
         stamps: of the files that it was loaded from, some of which may be read as it computes.
     """
 
@@ -45,6 +46,7 @@ class LoadedModel:
     dtype: str = "float32"
     fast: bool = True
     own: bool = False
+    foreign: str = ""
     stamps: Stamps = field(default_factory=dict)
 
     @property

@@ -56,6 +56,12 @@ def in_float32(model: nn.Module, device: torch.device) -> Iterator[None]:
         yield
 
 
+def is_lent(model: nn.Module, device: torch.device) -> bool:
+    """Whether a model's weights are lent to its modules, as they do not compute as they are."""
+    held = itertools.chain(model.parameters(), model.buffers())
+    return any(map(is_quantised, model.modules())) or not all(_is_ready(t, device) for t in held)
+
+
 def is_quantised(module: nn.Module) -> bool:
     """Whether bitsandbytes holds this module's weight."""
     return type(module._parameters.get("weight")).__name__ in _QUANTISED

@@ -3,7 +3,8 @@
 A^{ll'} = U_{l'}^T J^l V_{l'}: row l is the Jacobian, column l' the basis (see `square`).
 """
 
-from functools import partial
+import itertools
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from torch import Tensor
 from coupling_core.engine.matrix_products import product
 from coupling_core.engine.pairs.square import Numerators
 from coupling_core.engine.pairs.svd import SVD
+from coupling_core.engine.side_by_side import SideBySide
 
 ANGLE_K = 10
 """Principal angles are kept at this K and at Kmax."""
@@ -31,12 +33,19 @@ class Pairs(Numerators):
         k: Kmax.
         k_view: side of the stored corner of A and B.
         device: where the Jacobians are from.
+        beside: what is compared at the same time; None is nothing.
     """
 
     def __init__(
-        self, n_blocks: int, width: int, k: int, k_view: int, device: torch.device
+        self,
+        n_blocks: int,
+        width: int,
+        k: int,
+        k_view: int,
+        device: torch.device,
+        beside: SideBySide | None = None,
     ) -> None:
-        super().__init__(n_blocks, n_blocks, width, k, k_view, device, GROUP)
+        super().__init__(n_blocks, n_blocks, width, k, k_view, device, GROUP, beside)
         self.angle_k = np.array(sorted({min(ANGLE_K, k), k}))
 
     def add(self, jacobian: Float[Tensor, "d d"], svd: SVD) -> None:
@@ -63,29 +72,39 @@ class Pairs(Numerators):
         Side 0 is U, side 1 is V; smallest first, NaN past K.
         """
         degrees = self._no_angles()
-        for found, bases in zip(degrees, self.bases.flip(0), strict=True):
-            for block in range(self.count):
-                between = partial(self._put_angles, found, bases, block)
-                for _ in self.columns.of(between, self.count - block):
-                    pass
+        for (side, block), parts in zip(
+            self._shares(), self.beside.in_order(self._angles_of, self._shares()), strict=True
+        ):
+            for part, found in parts:
+                to = slice(block + part.start, block + part.stop)
+                for at, (k, values) in enumerate(zip(self.angle_k, found, strict=True)):
+                    degrees[side, at, block, to, :k] = degrees[side, at, to, block, :k] = values
         return degrees
+
+    def _shares(self) -> Iterator[tuple[int, int]]:
+        """Side and block: of whose subspace the angles are found together."""
+        return itertools.product(range(2), range(self.count))
+
+    def _angles_of(
+        self, share: tuple[int, int]
+    ) -> list[tuple[slice, list[Float[np.ndarray, "block k"]]]]:
+        """Between one block's subspace and those of the blocks from it on, at each K."""
+        (side, block) = share
+        bases = self.bases[1 - side]  # of a side's bases, V comes first
+
+        def some(part: slice) -> list[Float[np.ndarray, "block k"]]:
+            these = bases[block + part.start : block + part.stop]
+            overlap = product(these.flatten(0, 1), bases[block].T).reshape(-1, self.k, self.k)
+            return [_angles(overlap[:, :k, :k]) for k in self.angle_k]
+
+        return list(self.columns.of(some, self.count - block))
 
     def _no_angles(self) -> Float[np.ndarray, "side grid block block k"]:
         shape = (2, len(self.angle_k), self.count, self.count, self.k)
         return np.full(shape, np.nan, np.float16)
 
-    def _put_angles(
-        self,
-        degrees: Float[np.ndarray, "grid block block k"],
-        bases: Float[Tensor, "block k d"],
-        block: int,
-        part: slice,
-    ) -> None:
-        """Between one block's subspace and those of some of the blocks from it on."""
-        to = slice(block + part.start, block + part.stop)
-        overlap = product(bases[to].flatten(0, 1), bases[block].T).reshape(-1, self.k, self.k)
-        for index, k in enumerate(self.angle_k):
-            corner = overlap[:, :k, :k]
-            squares = torch.linalg.eigvalsh(corner.mT @ corner).flip(-1).clamp(0, 1)
-            found = torch.rad2deg(torch.arccos(squares.sqrt())).cpu().numpy()
-            degrees[index, block, to, :k] = degrees[index, to, block, :k] = found
+
+def _angles(overlap: Float[Tensor, "block k k"]) -> Float[np.ndarray, "block k"]:
+    """Principal angles in degrees of subspaces by the inner products of their bases."""
+    squares = torch.linalg.eigvalsh(overlap.mT @ overlap).flip(-1).clamp(0, 1)
+    return torch.rad2deg(torch.arccos(squares.sqrt())).cpu().numpy()

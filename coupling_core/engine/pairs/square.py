@@ -23,6 +23,7 @@ from coupling_core.engine.hardware import algebra_device
 from coupling_core.engine.out_of_memory import Chunks
 from coupling_core.engine.pairs.products import nested, random_frames, row, sample_chance
 from coupling_core.engine.pairs.svd import SVD, top_svd
+from coupling_core.engine.side_by_side import SideBySide
 
 CHANCE_FRAMES = 8
 """Pairs of Haar-random frames from which a chance floor without a closed form is sampled."""
@@ -44,6 +45,7 @@ class Square(ABC):
         k: Kmax.
         device: where the Jacobians are from; the products run there, if it has float64.
         at_once: bases with which a Jacobian is compared at a time.
+        beside: what is compared at the same time; None is nothing.
     """
 
     def __init__(
@@ -54,16 +56,17 @@ class Square(ABC):
         k: int,
         device: torch.device,
         at_once: int,
+        beside: SideBySide | None = None,
     ) -> None:
         self.count, self.width, self.k = count, width, k
         self.device = device = algebra_device(device)
         self.columns = Chunks(at_once)
+        self.beside = beside or SideBySide()
         self.places: list[tuple[int, ...]] = []
         self.compared: list[int] = []  # with how many bases each Jacobian is
         self.jacobians = buffer(count, width, device)
         # Bases lie in rows (V^T over U^T), the layout in which their products with J run fastest.
         self.bases = torch.zeros(2, count, k, width, device=device)
-        self.frames = random_frames(width, k, CHANCE_FRAMES, device)
         self.sampled = sampled_definitions()
         self.singular_values = np.full((2, *shape, k), np.nan, np.float32)
         self.next_singular_value = np.full((2, *shape), np.nan)
@@ -85,24 +88,43 @@ class Square(ABC):
             self.next_singular_value[at] = one.next_value
             self.rank[at] = one.rank
             self.certificates[at] = one.certificate
-        self.jacobian_norm[place] = float(torch.linalg.norm(J.double()))
-        if svd.rank:
-            found = sample_chance(J, self.singular_values[(0, *place)], self.frames, self.sampled)
+        self.beside.begin(partial(self._sized, J, place), partial(self._keep_size, place))
+
+    def _sized(self, J: Float[Tensor, "d d"], place: tuple[int, ...]) -> tuple[float, Any]:
+        """The norm of a Jacobian, and its scores with random frames; None of one that is zero."""
+        norm = float(torch.linalg.norm(J.double()))
+        if not self.rank[(0, *place)]:
+            return norm, None
+        # Made where they are used: their last digits depend on the threads of the libraries.
+        frames = random_frames(self.width, self.k, CHANCE_FRAMES, self.device)
+        s = self.singular_values[(0, *place)]
+        return norm, sample_chance(J, s, frames, self.sampled)
+
+    def _keep_size(self, place: tuple[int, ...], found: tuple[float, Any]) -> None:
+        self.jacobian_norm[place], chance = found
+        if chance is not None:
             to: Any = (slice(None), *place)
-            self.chance[to], self.chance_error[to] = found
+            self.chance[to], self.chance_error[to] = chance
 
     def compare(self, rows: Iterable[int]) -> None:
         """Compare some Jacobians, in the order in which they came, with the bases come since."""
         come = len(self.places)
         for at in rows:
-            first = self.compared[at]
-            for part, found in self.columns.of(partial(self._found, at, first), come - first):
-                self.keep(at, slice(first + part.start, first + part.stop), found)
+            columns = slice(self.compared[at], come)
+            keep = partial(self._keep_parts, at)
+            self.beside.begin(partial(self._found, at, columns), keep)
             self.compared[at] = come
 
-    def _found(self, at: int, first: int, part: slice) -> Any:
-        columns = slice(first + part.start, first + part.stop)
-        return self.reduce(at, row(self.jacobians[at], self.bases[:, columns]))
+    def _found(self, at: int, columns: slice) -> list[tuple[slice, Any]]:
+        def some(part: slice) -> tuple[slice, Any]:
+            these = slice(columns.start + part.start, columns.start + part.stop)
+            return these, self.reduce(at, row(self.jacobians[at], self.bases[:, these]))
+
+        return [found for _, found in self.columns.of(some, columns.stop - columns.start)]
+
+    def _keep_parts(self, at: int, parts: list[tuple[slice, Any]]) -> None:
+        for columns, found in parts:
+            self.keep(at, columns, found)
 
     @abstractmethod
     def reduce(self, at: int, products: Float[Tensor, "role column k k"]) -> Any:
@@ -124,12 +146,21 @@ class Numerators(Square):
         k_view: side of the stored corner of A and B.
         device: where the Jacobians are from.
         group: Jacobians that become columns together.
+        beside: what is compared at the same time; None is nothing.
     """
 
     def __init__(
-        self, n: int, count: int, width: int, k: int, k_view: int, device: torch.device, group: int
+        self,
+        n: int,
+        count: int,
+        width: int,
+        k: int,
+        k_view: int,
+        device: torch.device,
+        group: int,
+        beside: SideBySide | None = None,
     ) -> None:
-        super().__init__((n,), count, width, k, device, at_once=n)
+        super().__init__((n,), count, width, k, device, n, beside)
         self.group = group
         self.diagonal = np.full((2, n, n, k), np.nan, np.float32)
         self.off_diagonal = np.full_like(self.diagonal, np.nan)
@@ -161,6 +192,7 @@ class Numerators(Square):
 
     def arrays(self) -> dict[str, Any]:
         """The fields of a `PositionCoupling` as they stand, copied."""
+        self.beside.finish()
         copied = (
             "singular_values", "next_singular_value", "rank", "jacobian_norm", "diagonal",
             "off_diagonal", "matrices",

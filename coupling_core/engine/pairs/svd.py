@@ -15,21 +15,19 @@ which keeps the rounding of float32 vectors in second order: subtracting V S^2 V
 instead would drown an s_K below 2 % of s_1. J^T J is what ARPACK works on too.
 """
 
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from functools import cache, cached_property
-from typing import Any
+from functools import cached_property
 
 import numpy as np
 import scipy.linalg.lapack
 import scipy.sparse.linalg
 import torch
 from jaxtyping import Float
-from threadpoolctl import ThreadpoolController
 from torch import Tensor
 
 from coupling_core.base.errors import ComputeError
 from coupling_core.base.records import Certificate
+from coupling_core.engine.hardware import one_blas_thread
 from coupling_core.engine.matrix_products import product
 from coupling_core.engine.pairs import krylov
 
@@ -119,7 +117,7 @@ class _Problem:
         if self.J.device.type != "cpu":
             return self.exact.T @ self.exact
         array = self.exact.numpy()
-        with _one_thread():
+        with one_blas_thread():
             return torch.from_numpy(array.T @ array)
 
 
@@ -161,18 +159,8 @@ def _is_complete(rest: Float[Tensor, "d d"], least: Tensor) -> bool:
     if shifted.device.type != "cpu":
         return int(torch.linalg.cholesky_ex(shifted).info) == 0
     # The bare factorisation: torch's own spends half as much again on clearing a triangle.
-    with _one_thread():
+    with one_blas_thread():
         return scipy.linalg.lapack.dpotrf(shifted.numpy().T, lower=1, clean=0)[1] == 0
-
-
-def _one_thread() -> AbstractContextManager[Any]:
-    """NumPy's threads stand beside torch's, and wait busily for the next of many small steps."""
-    return _blas().limit(limits=1, user_api="blas")
-
-
-@cache
-def _blas() -> ThreadpoolController:
-    return ThreadpoolController()  # looks through all loaded libraries
 
 
 def _arpack(problem: _Problem, k: int) -> tuple[Tensor, Tensor, Tensor] | None:
@@ -183,7 +171,7 @@ def _arpack(problem: _Problem, k: int) -> tuple[Tensor, Tensor, Tensor] | None:
     start = np.random.default_rng(0).standard_normal(d).astype(gram.dtype)
     size = min(d, k + max(MARGIN, k * 2 // 5))
     try:
-        with _one_thread():
+        with one_blas_thread():
             _, found = scipy.sparse.linalg.eigsh(gram, k, v0=start, ncv=size)
     except scipy.sparse.linalg.ArpackError:
         return None

@@ -20,5 +20,12 @@ def memory(request: Request, found: Probe, n: int, *, on_cpu: bool) -> int:
     k, view = min(request.k_max, d), min(request.corner, d)
     bases = 2 * FLOAT32_BYTES * L * d * k
     results = 8 * L * L * (4 * k + view * view)  # diagonals and corners, and a copy of them
-    at_once = max(products(L, d, k), one_jacobian(request, found, n))
+    at_once = memory_beside(request, found, n)
     return in_memory(L, d, on_cpu=on_cpu) + bases + results + at_once
+
+
+def memory_beside(request: Request, found: Probe, n: int) -> int:
+    """Bytes that each block takes for itself while several are measured side by side."""
+    L, d = found.blocks or 0, found.width or 0
+    k = min(request.k_max, d)
+    return max(products(L, d, k), one_jacobian(request, found, n))

@@ -1,0 +1,259 @@
+"""How many blocks are measured side by side is no part of a result; what may not be, is not."""
+
+import threading
+import time
+from dataclasses import fields
+from functools import partial
+
+import numpy as np
+import pytest
+import tiny
+import torch
+from torch import nn
+
+from coupling_core import Request, measure
+from coupling_core.base.errors import ComputeError
+from coupling_core.engine import ways_taken
+from coupling_core.engine.loading import find_blocks, wrap
+from coupling_core.engine.pairs.coupling import Pairs
+from coupling_core.engine.pairs.svd import top_svd
+from coupling_core.engine.side_by_side import SideBySide, go_side_by_side
+from coupling_core.kinds.depth import compose
+from coupling_core.measuring import composing, memory
+from coupling_core.measuring.forecast import Probe
+
+ASKED = Request(tuple(range(1, 8)), k=6)
+FOUND = Probe(
+    "one", "One", 25 * 10**6, "float32", None, 8, blocks=12, width=512, widest=2048, causal=True
+)
+WORKERS = [1, 2, 3]
+
+
+@pytest.fixture(params=WORKERS)
+def beside(request):
+    with SideBySide(request.param) as beside:
+        yield beside
+
+
+def test_what_is_found_comes_in_the_order_of_the_items(beside):
+    def slow_at_first(item: int) -> int:
+        time.sleep(0.02 * (item % 4 == 0))
+        return item
+
+    assert list(beside.in_order(slow_at_first, range(12))) == list(range(12))
+
+
+def test_no_more_than_the_workers_and_one_are_ahead(beside):
+    begun = []
+    for done in beside.in_order(begun.append, range(12)):
+        assert done is None
+        break
+    time.sleep(0.05)
+    assert len(begun) <= beside.workers + 1
+
+
+def test_several_work_at_the_same_time():
+    meet = threading.Barrier(3, timeout=10)
+    with SideBySide(3) as beside:
+        assert sorted(beside.in_order(lambda _: meet.wait(), range(3))) == [0, 1, 2]
+
+
+def test_what_was_begun_is_kept_in_order_and_where_it_was_begun(beside):
+    kept = []
+    for item in range(6):
+
+        def work(item: int = item) -> int:
+            time.sleep(0.01 * (item == 0))
+            return item
+
+        beside.begin(work, lambda found: kept.append((found, threading.get_ident())))
+    beside.finish()
+    assert kept == [(item, threading.get_ident()) for item in range(6)]
+
+
+def test_an_error_is_raised_in_its_place(beside):
+    def work(item: int) -> int:
+        if item == 2:
+            raise ComputeError("the third")
+        return item
+
+    found = beside.in_order(work, range(5))
+    assert [next(found), next(found)] == [0, 1]
+    with pytest.raises(ComputeError, match="the third"):
+        next(found)
+
+
+def test_whoever_leaves_waits_for_no_more_than_what_runs():
+    ran = []
+
+    def work(item: int) -> None:
+        time.sleep(0.05)
+        ran.append(item)
+
+    def leave() -> None:
+        with SideBySide(2) as beside:
+            for item in range(20):
+                beside.begin(partial(work, item), lambda _: None)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        leave()
+    assert len(ran) <= 3
+    assert not [t for t in threading.enumerate() if t.name.startswith("side by side")]
+
+
+def test_where_memory_ran_out_beside_others_a_piece_is_done_again_alone():
+    running, alone = set(), []
+
+    def work(item: int) -> int:
+        running.add(item)
+        time.sleep(0.02)
+        beside_others = len(running) > 1
+        running.discard(item)
+        if item == 1 and beside_others:
+            raise MemoryError
+        if item == 1:
+            alone.append(item)
+        return item
+
+    with SideBySide(3) as beside:
+        assert list(beside.in_order(work, range(6))) == list(range(6))
+    assert alone == [1]
+
+
+def test_the_libraries_have_one_thread_in_each_worker_and_what_they_had_elsewhere():
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        with SideBySide(2) as beside:
+            counts = list(beside.in_order(lambda _: torch.get_num_threads(), range(4)))
+            assert torch.get_num_threads() == 2
+        later = []
+        thread = threading.Thread(target=lambda: later.append(torch.get_num_threads()))
+        thread.start()
+        thread.join()
+    finally:
+        torch.set_num_threads(before)
+    assert counts == [1, 1, 1, 1]
+    assert later == [2]
+
+
+def test_what_is_noted_is_the_same_and_comes_once(beside):
+    def work(item: int) -> None:
+        with ways_taken.at_block(item):
+            ways_taken.note("a way")
+            ways_taken.note_error(item / 10)
+
+    with ways_taken.noting() as notes:
+        list(beside.in_order(work, [1, 2, 2, 3]))
+    assert notes.ways == {"a way": {1: 1, 2: 2, 3: 1}}
+    assert notes.derivative_error == 0.3
+
+
+@pytest.mark.parametrize("family", tiny.SHORT + tiny.BIDIRECTIONAL)
+def test_a_result_is_the_same_to_the_bit_with_any_number_of_workers(family, monkeypatch):
+    model = tiny.model(family)
+    results = []
+    for workers in (1, 3):
+        monkeypatch.setattr(compose, "side_by_side", lambda *_, n=workers: SideBySide(n))
+        results.append(measure(ASKED, model=model, device="cpu"))
+    one, three = results
+    for field in fields(one):
+        a, b = getattr(one, field.name), getattr(three, field.name)
+        if isinstance(a, np.ndarray):
+            assert np.array_equal(a, b, equal_nan=a.dtype.kind == "f"), field.name
+        elif field.name != "provenance":
+            assert a == b, field.name
+    for name in ("ways", "derivative_error"):
+        assert one.provenance[name] == three.provenance[name]
+
+
+def test_every_report_is_as_far_as_with_one_worker(monkeypatch):
+    model, seen = tiny.model("llama"), []
+    for workers in (1, 3):
+        monkeypatch.setattr(compose, "side_by_side", lambda *_, n=workers: SideBySide(n))
+        reports = []
+        measure(ASKED, model=model, device="cpu", progress=reports.append)
+        seen.append([r.partial.diagonal for r in reports if r.stage == "blocks"])
+    for one, three in zip(*seen, strict=True):
+        assert np.array_equal(one, three, equal_nan=True)
+
+
+@pytest.mark.parametrize("family", ["llama", "gpt2", "bert"])
+def test_blocks_that_share_nothing_go_side_by_side(family):
+    model = tiny.model(family)
+    assert go_side_by_side(wrap(model, None), find_blocks(model, None))
+
+
+def test_blocks_of_a_model_with_experts_do_not():
+    model = tiny.model("mixtral")
+    assert not go_side_by_side(wrap(model, None), find_blocks(model, None))
+
+
+def test_nor_do_blocks_that_share_a_module():
+    model = tiny.model("llama")
+    blocks = find_blocks(model, None)
+    blocks[1].mlp = blocks[0].mlp
+    assert not go_side_by_side(wrap(model, None), blocks)
+
+
+def test_nor_those_whose_weights_are_lent():
+    model = tiny.model("llama").bfloat16()
+    assert not go_side_by_side(wrap(model, None), find_blocks(model, None))
+
+
+def test_nor_those_of_a_model_in_which_somebodys_own_code_runs(monkeypatch):
+    model, asked = tiny.model("llama"), []
+    monkeypatch.setattr(compose, "side_by_side", lambda *of: asked.append(of) or SideBySide())
+    measure(ASKED, model=model, device="cpu")
+    model.model.layers[0].mlp.register_forward_hook(lambda *_: None)
+    measure(ASKED, model=model, device="cpu")
+    plain, hooked = (go_side_by_side(loaded, find_blocks(model, None)) for _, loaded, _ in asked)
+    assert plain
+    assert not hooked
+
+
+def test_there_are_as_many_as_cores_blocks_and_memory_allow():
+    one = memory.estimate_memory(ASKED, FOUND, 7, 0).work - memory.LIBRARIES
+    assert memory.workers(ASKED, FOUND, 7, 10**15, 16) == FOUND.blocks
+    assert memory.workers(ASKED, FOUND, 7, 10**15, 4) == 4
+    assert memory.workers(ASKED, FOUND, 7, one, 16) == 1
+    found = [memory.workers(ASKED, FOUND, 7, size, 16) for size in range(0, 20 * one, one // 2)]
+    assert found == sorted(found)
+    assert set(found) >= {1, 2, 3}
+
+
+def test_what_is_told_holds_the_workers_that_there_will_be(monkeypatch):
+    told = {}
+    for cores in (1, 2, 16):
+        monkeypatch.setattr(memory, "threads", lambda n=cores: n)
+        told[cores] = memory.estimate_memory(ASKED, FOUND, 7, 10**15).needed
+    each = told[2] - told[1]
+    assert each > 0
+    assert told[16] == told[1] + (FOUND.blocks - 1) * each
+    monkeypatch.setattr(memory, "threads", lambda: 16)
+    tight = memory.estimate_memory(ASKED, FOUND, 7, told[1] + 2 * each + each // 2)
+    assert tight.fits
+    assert tight.needed == told[1] + 2 * each
+
+
+def test_where_memory_holds_fewer_workers_each_has_several_cores(monkeypatch):
+    model = tiny.model("llama")
+    monkeypatch.setattr(memory, "SMALL", 0)
+    monkeypatch.setattr(composing.hardware, "threads", lambda: 8)
+    monkeypatch.setattr(composing.hardware, "usable_memory", lambda _: 0)
+    made = []
+    own = composing.side_by_side
+    monkeypatch.setattr(compose, "side_by_side", lambda *of: made.append(own(*of)) or made[0])
+    measure(ASKED, model=model, device="cpu")
+    assert [(one.workers, one.library_threads) for one in made] == [(1, 8)]
+
+
+def test_pairs_know_no_more_than_what_came():
+    """What is begun for the last Jacobian is kept before the arrays are read."""
+    torch.manual_seed(0)
+    with SideBySide(3) as beside:
+        pairs = Pairs(1, 16, 4, 2, torch.device("cpu"), beside)
+        J = nn.Linear(16, 16).weight.detach()
+        pairs.add(J, top_svd(J, 4))
+        assert np.isfinite(pairs.arrays()["diagonal"]).all()
