@@ -3,7 +3,8 @@
 Jacobians, decompositions and comparisons of different blocks do not depend on one another, and a
 block's products are too small to fill several cores. So each piece runs in a thread of its own, in
 which the libraries have one; what they give is taken in the order in which it was asked for. How
-many threads there are is no part of a result: it is the same to the bit with one.
+many such threads there are is no part of a result: it is the same to the bit with one. Where there
+are fewer pieces than cores, or memory for fewer, the libraries have several, and round otherwise.
 """
 
 from collections import deque
@@ -14,7 +15,6 @@ from contextvars import copy_context
 from dataclasses import dataclass
 from functools import partial
 from traceback import clear_frames
-from types import TracebackType
 from typing import Any, TypeVar
 
 import torch
@@ -61,16 +61,10 @@ class SideBySide:
             self._left.enter_context(one_blas_thread())
             setup = partial(torch.set_num_threads, self.library_threads)
             self._pool = ThreadPoolExecutor(self.workers, "side by side", setup)
+            self._left.callback(self._pool.shutdown, cancel_futures=True)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if self._pool is not None:
-            self._pool.shutdown(cancel_futures=True)
+    def __exit__(self, *_: object) -> None:
         self._begun.clear()
         self._left.close()
 

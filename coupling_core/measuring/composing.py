@@ -44,17 +44,16 @@ def forward(request: Request, loaded: LoadedModel) -> tuple[list[int], dict[str,
 
 
 def side_by_side(request: Request, loaded: LoadedModel, reader: Reader) -> SideBySide:
-    """Workers for a model's blocks: one a core, as far as there is memory for.
+    """Workers for a model's blocks: one a core, as far as there are blocks and memory for.
 
-    Where memory holds fewer of them, each has several cores.
+    Where there are fewer of them, each has several cores.
     """
-    cores, blocks = hardware.threads(), reader.runner.blocks
-    if not go_side_by_side(loaded, blocks):
+    if not go_side_by_side(loaded, reader.runner.blocks):
         return SideBySide()
+    cores, free = hardware.threads(), hardware.usable_memory(loaded.device)
     found = seen(request, loaded, reader)
-    free = hardware.usable_memory(loaded.device)
-    most = memory.workers(request, found, reader.n_tokens, free, cores)
-    return SideBySide(min(most, len(blocks)), cores // most)
+    workers = memory.workers(request, found, reader.n_tokens, free, cores)
+    return SideBySide(workers, cores // workers)
 
 
 def _reading(stack: Stack | None, loaded: LoadedModel, reads: list[int] | Tensor) -> Reader:

@@ -4,7 +4,6 @@ A^{ll'} = U_{l'}^T J^l V_{l'}: row l is the Jacobian, column l' the basis (see `
 """
 
 import itertools
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -72,24 +71,20 @@ class Pairs(Numerators):
         Side 0 is U, side 1 is V; smallest first, NaN past K.
         """
         degrees = self._no_angles()
-        for (side, block), parts in zip(
-            self._shares(), self.beside.in_order(self._angles_of, self._shares()), strict=True
-        ):
+        shares = list(itertools.product(range(2), range(self.count)))
+        of_shares = self.beside.in_order(self._angles_of, shares)
+        for (side, block), parts in zip(shares, of_shares, strict=True):
             for part, found in parts:
                 to = slice(block + part.start, block + part.stop)
                 for at, (k, values) in enumerate(zip(self.angle_k, found, strict=True)):
                     degrees[side, at, block, to, :k] = degrees[side, at, to, block, :k] = values
         return degrees
 
-    def _shares(self) -> Iterator[tuple[int, int]]:
-        """Side and block: of whose subspace the angles are found together."""
-        return itertools.product(range(2), range(self.count))
-
     def _angles_of(
         self, share: tuple[int, int]
     ) -> list[tuple[slice, list[Float[np.ndarray, "block k"]]]]:
-        """Between one block's subspace and those of the blocks from it on, at each K."""
-        (side, block) = share
+        """Between one side's subspace of a block and those of the blocks from it on, at each K."""
+        side, block = share
         bases = self.bases[1 - side]  # of a side's bases, V comes first
 
         def some(part: slice) -> list[Float[np.ndarray, "block k"]]:
