@@ -33,7 +33,7 @@ from transformers import (
 from benchmarks import common
 from coupling_core import Request, measure
 from coupling_core.base.kinds import kind_of, kinds
-from coupling_core.measuring.cost import COUNTED, FITTED, parts, product_rate
+from coupling_core.measuring.cost import ASSUMED, COUNTED, FITTED, parts, product_rate
 from coupling_core.measuring.probe import Probe
 
 SHAPES = {"depth": 48, "trajectory": 24}
@@ -146,7 +146,7 @@ def point(family: str, request: Request, found: Probe) -> common.Results:
 
 def fit(points: list[common.Results]) -> dict[str, float]:
     """Coefficients of one sort's parts, none negative, for least relative errors."""
-    names = list(points[0]["parts"])
+    names = [name for name in points[0]["parts"] if name not in ASSUMED]
     rows = np.array([_amounts(one) for one in points])
     seconds = np.array([one["seconds"] for one in points])
     found, _ = nnls(rows / seconds[:, None], np.ones(len(points)))
@@ -159,7 +159,11 @@ def predicted(one: common.Results, fitted: dict[str, float]) -> float:
 
 
 def _amounts(one: common.Results) -> list[float]:
-    return [size if name in COUNTED else size / one["rate"] for name, size in one["parts"].items()]
+    return [
+        size if name in COUNTED else size / one["rate"]
+        for name, size in one["parts"].items()
+        if name not in ASSUMED
+    ]
 
 
 def errors(points: list[common.Results], fitted: dict[str, float]) -> common.Results:

@@ -32,7 +32,8 @@ COMMITTED = json.loads(
 def test_every_sort_has_all_its_coefficients(sort):
     request = Request("-", **sort)
     fitted = coefficients()[request.sort]
-    assert list(fitted) == list(parts(request, SMALL, 10))
+    told = parts(request, SMALL, 10)
+    assert list(fitted) == [name for name in told if name not in cost.ASSUMED]
     assert min(fitted.values()) >= 0
     assert max(fitted.values()) > 0
 
@@ -130,3 +131,19 @@ def test_checks_of_a_whole_prompt_are_counted_where_a_token_sees_another():
     assert checks(kind="fixed-output", token=1, causal=False) == 1
     assert checks(kind="fixed-input", token=-1, causal=False) == 39
     assert checks(kind="fixed-output", block=2, other_block=3) == pytest.approx(2 / SMALL.blocks)
+
+
+def test_half_of_the_blocks_are_taken_to_need_float64_for_all_inputs_of_one_output():
+    def doubled(**asked):
+        return parts(Request("-", **asked), SMALL, 40)["float64"]
+
+    once = 2.0 * 40 * SMALL.block_parameters * SMALL.width
+    assert doubled(kind="fixed-output", block=2, other_block=3) == pytest.approx(3 * once)
+    assert doubled(kind="fixed-output", token=1) == doubled(kind="fixed-input") == 0
+    request = Request("-", kind="fixed-output")
+    fitted = coefficients()[request.sort]
+    told = sum(
+        fitted.get(name, 1.0) * (amount if name in cost.COUNTED else amount / RATE)
+        for name, amount in parts(request, SMALL, 40).items()
+    )
+    assert predict_seconds(request, SMALL, 40, RATE) == pytest.approx(told)

@@ -13,6 +13,10 @@ from coupling_core.measuring.memory import FLOAT64_BYTES, in_memory, one_jacobia
 
 _COPIES = 6  # of all inputs' Jacobians that are alive at once, as measured; eight, where float32
 # is too coarse, and four where it is not
+_IN_FLOAT64 = (
+    1.5  # of the operations of all gradients of a block over the whole prompt: as measured
+)
+# they take three times as long in float64 as these in float32, and are needed in half of the blocks
 
 
 def operations(request: Request, found: Probe, n: int) -> dict[str, float]:
@@ -26,9 +30,12 @@ def operations(request: Request, found: Probe, n: int) -> dict[str, float]:
     differentiated = blocks if of_one_output else blocks * positions
     own = jacobians(request, found, n, differentiated, blocks * positions, rows**2, rows)
     others = (positions > 1 if of_one_output else positions - 1) * is_between(request)
+    through = 2.0 * n * found.block_parameters  # a pass of the whole prompt through a block
+    doubled = _IN_FLOAT64 * (found.width or 0) * through * blocks * (of_one_output and others)
     shared = {
         "forward": forward(found, n),
-        "checks": 2.0 * n * found.block_parameters * blocks * others,
+        "checks": through * blocks * others,
+        "float64": doubled,
         "step": float(n * L),
     }
     return shared | own | {"angles": 0.0}
