@@ -4,7 +4,8 @@ Ours is `measure` without a store and with the model loaded; the released algori
 `coupling_core.reference` as its package runs it, with gradients in four batches and the scores of A
 and of B. On long prompts it takes minutes, so that some of its Jacobians are taken and their time
 is scaled to all blocks (the blocks have one shape); `extrapolated` says where. `fastest` is the
-same with gradients in the batches that suit this processor best, timed on a few blocks.
+same with gradients in the batches that suit this processor best, timed on a few blocks. On one
+thread each stage is held against the bare products of its shapes too (`benchmarks.stages`).
 """
 
 from functools import partial
@@ -12,7 +13,7 @@ from typing import Any
 
 import torch
 
-from benchmarks import common
+from benchmarks import common, stages
 from coupling_core import Request, measure
 from coupling_core.engine import reference
 
@@ -24,6 +25,8 @@ LENGTHS = {
 FEW = 3
 """Blocks on which its fastest batches are timed."""
 QUICK = {1: {6: (4, 2), 12: (2, 2), 16: (0, 1)}, 2: {6: (4, 1)}}
+STAGES = {False: (10, 64, 256), True: (6,)}
+"""Tokens of the prompts whose stages are held against their limits, in earnest and when quick."""
 MEMORY_LENGTHS = (10, 256)
 
 
@@ -96,9 +99,11 @@ def run_released(quick: bool, length: int) -> common.Run:
 
 def collect(quick: bool) -> common.Results:
     """Every length, on one thread and on two; memory on one."""
-    rows = []
+    rows, limits = [], []
     for count in common.on_threads():
         compare(quick, 4, 1, 1)  # warm-up
+        if count == 1:  # on several, blocks run side by side, and no stage by itself
+            limits = [stages.compare(quick, length, 3 if quick else 50) for length in STAGES[quick]]
         for length, (blocks, rounds) in (QUICK if quick else LENGTHS)[count].items():
             rows.append(compare(quick, length, blocks, rounds))
     memory = {
@@ -108,13 +113,20 @@ def collect(quick: bool) -> common.Results:
         }
         for name in ("run_ours", "run_released")
     }
-    return {"rows": rows, "memory": memory}
+    return {"rows": rows, "limits": limits, "memory": memory}
 
 
 def summary(results: common.Results) -> common.Rows:
     """Who multiplies; every length on every number of threads at every K; and the memory."""
     rows = list(dict(_choice(row) for row in results["rows"] if "library" in row["gemm"]).items())
     rows += [_row(row, int(k), found) for row in results["rows"] for k, found in row["k"].items()]
+    rows += [
+        (
+            f"the same beside its limit, K = {one['k']}, {one['tokens']} tokens, 1 thread",
+            _limit(one),
+        )
+        for one in results["limits"]
+    ]
     for length, ours in results["memory"]["run_ours"].items():
         what = f"anonymous memory above that of the loaded model, {length} tokens"
         peer = results["memory"]["run_released"][length]
@@ -141,6 +153,10 @@ def _row(row: common.Results, k: int, found: common.Results) -> tuple[str, str]:
             "its fastest batches"
         )
     return what, f"{said}; {common.peak_words(row['gemm'])}"
+
+
+def _limit(one: common.Results) -> str:
+    return f"{stages.words(one)}; {common.peak_words(one['gemm'])}"
 
 
 def _times(peer: common.Results) -> str:

@@ -41,6 +41,8 @@ _STOPPED = 130
 
 def main() -> NoReturn:
     """Run the command line and leave with its exit status."""
+    # Read by OpenMP when torch is imported: threads that spin while they wait hold up the others.
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     try:
         from coupling_core.cli.signals import hear_ctrl_c
 

@@ -56,12 +56,14 @@ class SideBySide:
 
     def __enter__(self) -> "SideBySide":
         if self.workers > 1:
-            # A new thread has as many as were set last, in whichever thread that was.
+            # A new thread has as many as were set last, in whichever thread that was. Whoever asks
+            # has no more either: idle threads of OpenMP wait busily, on the cores of the others.
             self._left.callback(torch.set_num_threads, threads())
             self._left.enter_context(one_blas_thread())
             setup = partial(torch.set_num_threads, self.library_threads)
             self._pool = ThreadPoolExecutor(self.workers, "side by side", setup)
             self._left.callback(self._pool.shutdown, cancel_futures=True)
+            setup()
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -12,8 +12,11 @@ import torch
 from threadpoolctl import threadpool_info
 
 import benchmarks
-from benchmarks import common, gpu, growth, readme, svd
+from benchmarks import common, gpu, growth, readme, stages, svd
+from coupling_core.engine.jacobians.same_token import block_jacobian
+from coupling_core.engine.jacobians.trace import trace
 from coupling_core.engine.matrix_products import product
+from coupling_core.engine.pairs.svd import top_svd
 
 
 def well_formed(name, results):
@@ -151,10 +154,31 @@ def test_the_library_that_was_chosen_is_told_with_the_speed_of_both():
     gemm |= {"libraries": {"MKL": 99.0, "oneDNN": 205.0}}
     times = {"wall": 1.0, "cpu": 1.0}
     row = {"tokens": 10, "gemm": gemm, "k": {"50": {"ours": times}}, "extrapolated": False}
-    results = {"rows": [row], "memory": {"run_ours": {}}}
+    results = {"rows": [row], "limits": [], "memory": {"run_ours": {}}}
     chosen, measured = import_module("benchmarks.depth").summary(results)
     assert chosen[1] == "oneDNN, chosen on AVX2: MKL 99, oneDNN 205 GFLOP/s"
     assert measured[1].endswith("GEMM peak 211 GFLOP/s by oneDNN on AVX2")
+
+
+def test_the_limits_of_stages_are_the_products_that_the_engine_makes():
+    traced = trace(common.llama(128, 3), [1, 2, 3], 3)
+    jacobians = [block_jacobian(block) for block in traced.blocks]
+    svds = [top_svd(J, 8) for J in jacobians]
+    bases = torch.stack([torch.stack([svd.v.T, svd.u.T]) for svd in svds], 1)
+    calls = stages.products_of(lambda: block_jacobian(traced.blocks[1]))
+    for ours, limit in (
+        (lambda: block_jacobian(traced.blocks[1]), lambda: [call() for call in calls]),
+        (lambda: stages.pairs(jacobians, svds, 8), lambda: stages.compared(jacobians, bases)),
+    ):
+        with common.Operations() as made:
+            ours()
+        with common.Operations() as alone:
+            limit()
+        assert 0.95 * made.total < alone.total <= made.total  # the rest is of single vectors
+    found = stages.compare(True, 6, 3)
+    assert list(found["stages"]) == ["reading", "Jacobians", "SVDs", "pairs"]
+    parts = [one["limit"]["cpu"] for one in found["stages"].values()]
+    assert found["all"]["limit"]["cpu"] == pytest.approx(sum(parts))
 
 
 def test_threads_hold_for_torch_and_blas_and_end():

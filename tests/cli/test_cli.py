@@ -129,6 +129,19 @@ def test_the_module_is_the_same_command_line(folder, tmp_path):
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a disk always full")
+@pytest.mark.parametrize(("told", "policy"), [(None, "passive"), ("active", "active")])
+def test_threads_do_not_spin_unless_that_is_told(monkeypatch, told, policy):
+    monkeypatch.delenv("OMP_WAIT_POLICY", raising=False)
+    if told:
+        monkeypatch.setenv("OMP_WAIT_POLICY", told)
+    code = (
+        "import os, sys; from coupling_core.cli import main; sys.argv = ['coupling', '--help']\n"
+        "try: main()\nexcept SystemExit: print(os.environ['OMP_WAIT_POLICY'], file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr.split() == [policy]
+
+
 @pytest.mark.parametrize("more", [[], ["--json"]], ids=["table", "JSON"])
 def test_an_output_that_is_full_is_told_with_what_may_help(more, tmp_path):
     with Path("/dev/full").open("wb") as full:

@@ -121,13 +121,14 @@ def test_where_memory_ran_out_beside_others_a_piece_is_done_again_alone():
     assert alone == [1]
 
 
-def test_the_libraries_have_one_thread_in_each_worker_and_what_they_had_elsewhere():
+def test_the_libraries_have_one_thread_while_workers_are_there_and_what_they_had_after():
     before = torch.get_num_threads()
     torch.set_num_threads(2)
     try:
         with SideBySide(2) as beside:
             counts = list(beside.in_order(lambda _: torch.get_num_threads(), range(4)))
-            assert torch.get_num_threads() == 2
+            assert torch.get_num_threads() == 1  # others would spin on the workers' cores
+        assert torch.get_num_threads() == 2
         later = []
         thread = threading.Thread(target=lambda: later.append(torch.get_num_threads()))
         thread.start()
