@@ -23,7 +23,7 @@ from coupling_core.cli.stored import open_result
 from coupling_core.cli.terminal import print_json, print_lines, print_table
 from coupling_core.store.disk import Store
 
-FORMATS = (".npz", ".csv", ".html", ".svg", ".png")
+FORMATS = (".npz", ".csv", ".html", ".pdf", ".svg", ".png")
 SHOWN = 10
 """Differences in the printed table."""
 

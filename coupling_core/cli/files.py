@@ -15,7 +15,7 @@ from coupling_core.store.archive import save
 if TYPE_CHECKING:  # plotly is slow to import, and only files of figures need it
     import plotly.graph_objects as go
 
-FORMATS = (".npz", ".safetensors", ".csv", ".html", ".svg", ".png")
+FORMATS = (".npz", ".safetensors", ".csv", ".html", ".pdf", ".svg", ".png")
 AGGREGATE_FORMATS = (".npz", ".csv")
 
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     import networkx as nx
 
 NUMBERS = (".graphml", ".csv", ".npz")
-FORMATS = (*NUMBERS, ".html", ".svg", ".png")
+FORMATS = (*NUMBERS, ".html", ".pdf", ".svg", ".png")
 SHOWN = 10
 """Edges in the printed table."""
 POINTS = 4

@@ -23,7 +23,7 @@ from coupling_core.measuring.stored_steps import collect
 from coupling_core.sources.suites import DEFAULT_K, DEFAULT_SUITE, find_suite
 from coupling_core.store.disk import Store
 
-FORMATS = (".csv", ".npz", ".html", ".svg", ".png")
+FORMATS = (".csv", ".npz", ".html", ".pdf", ".svg", ".png")
 COLUMNS = {
     "step": ("step", "d"),
     "loss": ("loss", ".3f"),

@@ -291,8 +291,16 @@ def test_svg_is_drawn(depth, tmp_path):
     assert "<svg" in (tmp_path / "r.svg").read_text()[:100]
 
 
-def test_a_missing_chromium_fails_with_one_line_and_the_result_is_kept(depth, monkeypatch):
+def test_without_a_chromium_matplotlib_draws_and_that_is_said(depth, tmp_path, monkeypatch):
     monkeypatch.setenv("BROWSER_PATH", "/nowhere/chromium")
+    status, _, err = depth("--prompt", PROMPT, "--out", "r.pdf")
+    assert (status, (tmp_path / "r.pdf").read_bytes()[:4]) == (0, b"%PDF")
+    assert "matplotlib draws this .pdf" in err
+
+
+def test_where_nothing_draws_one_line_says_so_and_the_result_is_kept(depth, monkeypatch):
+    monkeypatch.setenv("BROWSER_PATH", "/nowhere/chromium")
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
     assert "Chromium" in complaint(depth("--prompt", PROMPT, "--out", "r.svg"), status=1)
     assert len(Store(gallery=Path("none")).entries()) == 1
 
