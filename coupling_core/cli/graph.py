@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
+from coupling_core.analysis.exports import ENDINGS
 from coupling_core.analysis.exports.graph import graph_file
 from coupling_core.analysis.graph import (
     EDGE_COLUMNS,
@@ -37,7 +38,7 @@ from coupling_core.store.disk import Store
 if TYPE_CHECKING:
     import networkx as nx
 
-NUMBERS = (".graphml", ".csv", ".npz")
+NUMBERS = (".graphml", *ENDINGS)
 FORMATS = (*NUMBERS, ".html", ".pdf", ".svg", ".png")
 SHOWN = 10
 """Edges in the printed table."""
@@ -87,7 +88,7 @@ def graph(
     """Draw the blocks as a graph whose edges are as strong as two blocks are coupled."""
     require_threshold(threshold)
     view = View(k, definition, p, role)
-    files.require_writable(out, FORMATS)
+    files.require_writable(out, FORMATS, as_json=as_json)
     text = options.one_prompt(prompt, image)
     request = Request(
         text,
@@ -105,8 +106,10 @@ def graph(
         result = cast(DepthResult, measure(request, Store(store), device=device, progress=bar))
     view = replace(view, blocks=parse_blocks(blocks, result.n_blocks))
     drawn = layer_graph(result, view, corrected=corrected, threshold=threshold)
-    if out is not None and out.suffix in NUMBERS:
-        content = graph_file(out.suffix, result, view, corrected=corrected, threshold=threshold)
+    if out is not None and files.ending(out) in NUMBERS:
+        content = graph_file(
+            files.ending(out), result, view, corrected=corrected, threshold=threshold
+        )
         files.write(out, content)
     elif out is not None:
         from coupling_core import figures  # plotly

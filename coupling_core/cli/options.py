@@ -53,7 +53,10 @@ Plain = Annotated[
         help="Differentiate by the definition alone: slow, and the same numbers to rounding.",
     ),
 ]
-Out = Annotated[Path | None, typer.Option(help=f"A file that ends in {', '.join(FORMATS)}.")]
+Out = Annotated[
+    Path | None,
+    typer.Option(help=f"A file that ends in {', '.join(FORMATS)}; or -, standard output, as CSV."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 StoreFolder = Annotated[
     Path | None, typer.Option("--store", metavar="DIR", help="Folder of the stored results.")

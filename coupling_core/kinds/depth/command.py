@@ -85,7 +85,9 @@ def command(
         return asked(text, token=options.token_of(token, text))
 
     shelf = Store(store)
-    files.require_writable(out, files.FORMATS if many is None else files.AGGREGATE_FORMATS)
+    files.require_writable(
+        out, files.FORMATS if many is None else files.AGGREGATE_FORMATS, as_json=as_json
+    )
     if many is not None:
         listed = read_file(many)
         done, failed = prompts.measure_all(ask, listed, view, blocks, shelf, device, fast=not plain)

@@ -1,13 +1,15 @@
 """Many prompts: each measured (a stored one is only read), then means with their intervals."""
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from coupling_core.analysis.exports import to_csv, to_npz
+from coupling_core.analysis.exports import written
 from coupling_core.analysis.scores import (
     MIN_PROMPTS,
     Interval,
@@ -28,6 +30,15 @@ from coupling_core.sources.resolved import resolve
 from coupling_core.store.disk import Store
 
 MEASURES = ("coupling", "chance", "corrected")
+if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need it
+    from pandas import DataFrame
+
+AXES = {
+    **dict.fromkeys(MEASURES, ("block", "basis")),
+    **dict.fromkeys((*(f"prompt_{name}" for name in MEASURES), "lines", "prompts"), ("prompt",)),
+    "blocks": ("block",),
+}
+"""Names of the axes of the arrays."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +47,7 @@ class Measured:
 
     Args:
         line: of the file, counted from 1.
-        prompt: its text.
+        prompt: as it stands in its file.
         key: of its result in the store.
         stored: whether it was there before.
         seconds: of computing; 0 where it was stored.
@@ -46,7 +57,7 @@ class Measured:
     """
 
     line: int
-    prompt: str
+    prompt: Prompt
     key: str
     stored: bool
     seconds: float
@@ -93,7 +104,7 @@ def measure_all(
                 found = measure(request, store, device=device, fast=fast, progress=bar)
             result = cast(DepthResult, found)
             shown = replace(view, blocks=parse_blocks(blocks, result.n_blocks))
-            done.append(_measured(line, prompt.words, result, shown, stored=not bar.used))
+            done.append(_measured(prompt, result, shown, stored=not bar.used))
         except (InputError, ComputeError) as error:
             failed[line] = error
             warn(f"line {line} is left out: {error}")
@@ -103,12 +114,14 @@ def measure_all(
     return done, failed
 
 
-def _measured(line: int, prompt: str, result: DepthResult, view: View, *, stored: bool) -> Measured:
+def _measured(prompt: Prompt, result: DepthResult, view: View, *, stored: bool) -> Measured:
     found = score_pairs(result, view)
     seconds, load_seconds = (
         0.0 if stored else float(result.provenance[name]) for name in ("seconds", "load_seconds")
     )
-    return Measured(line, prompt, result.key, stored, seconds, load_seconds, found, means(found))
+    return Measured(
+        prompt.row, prompt, result.key, stored, seconds, load_seconds, found, means(found)
+    )
 
 
 def report(
@@ -160,7 +173,14 @@ def _summary(
         "over_prompts": {name: asdict(interval) for name, interval in over.items()},
         **mean_matrices(done),
         "prompts": [
-            {"line": m.line, "prompt": m.prompt, "key": m.key, "stored": m.stored, "mean": m.mean}
+            {
+                "line": m.line,
+                "prompt": m.prompt.words,
+                "key": m.key,
+                "stored": m.stored,
+                "mean": m.mean,
+                **({"fields": fields} if (fields := _fields(m.prompt)) else {}),
+            }
             for m in done
         ],
         "failed": [{"line": line, "error": str(error)} for line, error in failed.items()],
@@ -173,24 +193,60 @@ def mean_matrices(done: list[Measured]) -> dict[str, np.ndarray]:
 
 
 def write(path: Path, done: list[Measured]) -> None:
-    """Write the aggregate: .npz has mean matrices and what each prompt gave, .csv a row a prompt.
+    """Write the aggregate: arrays of means and of each prompt, or a table with a row a prompt.
+
+    The table keeps the columns of the prompts' own file. One that is named as a column of ours has
+    `prompt_` before it.
 
     Raises:
         InputError: where the file cannot be written.
         ComputeError: where the disk is full.
     """
-    if path.suffix == ".csv":
-        from pandas import DataFrame
+    content = written(files.ending(path), partial(to_frame, done), partial(to_arrays, done), AXES)
+    if content is None:  # `require_writable` has refused other endings
+        raise InputError(f"--out {path} ends in none of {files.AGGREGATE_FORMATS}")
+    files.write(path, content)
 
-        rows = [{"line": m.line, "prompt": m.prompt, **m.mean, "key": m.key} for m in done]
-        files.write(path, to_csv(DataFrame(rows)))
-        return
+
+def to_frame(done: list[Measured]) -> "DataFrame":
+    """A row a prompt: its line and text, the columns of its file, its means, its result's key."""
+    from pandas import DataFrame
+
+    every = [{"line": m.line, "prompt": m.prompt.words, **m.mean, "key": m.key} for m in done]
+    names = dict.fromkeys(name for m in done for name in _fields(m.prompt))
+    own = {name: f"prompt_{name}" if name in every[0] else name for name in names}
+    rows = [
+        {"line": row["line"], "prompt": row["prompt"]}
+        | {own[name]: _cell(_fields(m.prompt).get(name)) for name in names}
+        | row
+        for m, row in zip(done, every, strict=True)
+    ]
+    return DataFrame(rows)
+
+
+def _fields(prompt: Prompt) -> dict[str, Any]:
+    """What the prompt's file says of it beside its text."""
+    known = {"category": prompt.category or None, "difficulty": prompt.difficulty}
+    return {name: value for name, value in known.items() if value is not None} | dict(prompt.fields)
+
+
+def _cell(value: Any) -> Any:
+    """A value as a cell: what JSON nests, as its text."""
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else value
+
+
+def to_arrays(done: list[Measured]) -> dict[str, np.ndarray]:
+    """Mean matrices over the prompts, and what each prompt gave."""
     per_prompt = {f"prompt_{name}": _column(done, name) for name in MEASURES}
-    named = mean_matrices(done) | per_prompt
-    named["blocks"] = np.array(done[0].found.blocks)
-    named["lines"] = np.array([m.line for m in done])
-    named["prompts"] = np.array([m.prompt for m in done])
-    files.write(path, to_npz(named))
+    return (
+        mean_matrices(done)
+        | per_prompt
+        | {
+            "blocks": np.array(done[0].found.blocks),
+            "lines": np.array([m.line for m in done]),
+            "prompts": np.array([m.prompt.words for m in done]),
+        }
+    )
 
 
 def _column(done: list[Measured], name: str) -> np.ndarray:

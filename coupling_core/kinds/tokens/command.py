@@ -88,7 +88,7 @@ def command(
     if block is None:
         require_kept(view)
         _require_pair(figure)
-    files.require_writable(out, files.FORMATS)
+    files.require_writable(out, files.FORMATS, as_json=as_json)
     with ProgressBar() as bar:
         found = measure(request, Store(store), device=device, fast=not plain, progress=bar)
     result = cast(TokensResult | TokenMeansResult, found)

@@ -71,7 +71,7 @@ def command(
         stack=stack,
         kind="trajectory",
     )
-    files.require_writable(out, files.FORMATS)
+    files.require_writable(out, files.FORMATS, as_json=as_json)
     with ProgressBar() as bar:
         result = cast(
             TrajectoryResult,
