@@ -104,7 +104,8 @@ def _is_of_stdout(error: OSError) -> bool:
 def _say(message: str, status: int) -> int:
     import logging
 
-    from coupling_core.cli.terminal import say
+    from coupling_core.cli.terminal import begin, say
 
+    begin()  # this is said however quiet the command was
     say(message, logging.INFO if status == _STOPPED else logging.ERROR)
     return status

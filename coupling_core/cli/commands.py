@@ -51,12 +51,13 @@ def hushed(command: Callable[..., Any]) -> Callable[..., Any]:
     return quietly
 
 
-def _version(value: bool) -> None:
+def _version(value: bool) -> bool:
     if value:
         from importlib.metadata import version
 
         terminal.print_lines(f"coupling {version('coupling-explorer')}")
         raise typer.Exit
+    return value
 
 
 app = typer.Typer(

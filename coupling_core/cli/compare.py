@@ -36,25 +36,17 @@ SHOWN = 10
 def compare(
     left: Annotated[str, typer.Argument(metavar="R1", help="A: a key, its start, or a file.")],
     right: Annotated[str, typer.Argument(metavar="R2", help="B: a key, its start, or a file.")],
-    blocks: Annotated[
-        str | None, typer.Option(help="Blocks of R1: 1-30, 3,7 or 1-30:2; all by default.")
-    ] = None,
-    k: Annotated[
-        int | None, typer.Option(help=f"Singular triplets; {DEFAULT_K}, or all, by default.")
-    ] = None,
+    blocks: options.Blocks = None,
+    k: options.StoredK = None,
     definition: options.ScoreDefinition = "paper",
     p: options.Order = 1.0,
     role: options.MatrixRole = "A",
-    corrected: Annotated[
-        bool, typer.Option("--corrected/--raw", help="Which score is compared.")
-    ] = True,
-    out: Annotated[
-        Path | None, typer.Option(help=f"A file that ends in {', '.join(FORMATS)}.")
-    ] = None,
+    corrected: options.Corrected = True,
+    out: Annotated[Path | None, options.written_as(FORMATS)] = None,
     as_json: options.Json = False,
     store: options.StoreFolder = None,
 ) -> None:
-    """Compare two stored results: R1, R2 and R1 - R2 of every pair of blocks."""
+    """Compare two stored results: R1, R2 and R1 - R2 of every pair of blocks, in R1's numbers."""
     files.require_writable(out, FORMATS, as_json=as_json)
     shelf = Store(store)
     a, b = (open_result(shelf, text) for text in (left, right))

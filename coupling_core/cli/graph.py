@@ -53,16 +53,12 @@ def graph(
     image: options.Image = None,
     model: options.Model = DEFAULT_MODEL,
     token: options.Token = None,
-    blocks: Annotated[
-        str | None, typer.Option(help="The nodes: 1-30, 3,7 or 1-30:2; all by default.")
-    ] = None,
+    blocks: options.Blocks = None,
     k: options.K = DEFAULT_K,
     definition: options.ScoreDefinition = "paper",
     p: options.Order = 1.0,
     role: options.MatrixRole = "A",
-    corrected: Annotated[
-        bool, typer.Option("--corrected/--raw", help="Which score weighs the edges.")
-    ] = True,
+    corrected: options.Corrected = True,
     threshold: Annotated[
         float, typer.Option(help="Smallest weight of an edge, 0..1.")
     ] = DEFAULT_THRESHOLD,
@@ -73,9 +69,7 @@ def graph(
     quantize: options.Quantised = None,
     stack: options.OneStack = None,
     device: options.Device = None,
-    out: Annotated[
-        Path | None, typer.Option(help=f"A file that ends in {', '.join(FORMATS)}.")
-    ] = None,
+    out: Annotated[Path | None, options.written_as(FORMATS)] = None,
     figure: Annotated[FigureName, typer.Option(help="Which figure --out draws.")] = "graph",
     layout: Annotated[Layout, typer.Option(help="Where its nodes lie.")] = "line",
     color: Annotated[NodeColor, typer.Option(help="What colours its nodes.")] = "community",

@@ -44,7 +44,7 @@ def list_(as_json: options.Json = False, store: options.StoreFolder = None) -> N
 @app.command()
 def show(
     key: Key,
-    k: Annotated[int | None, typer.Option(help="Singular triplets counted.")] = None,
+    k: options.StoredK = None,
     definition: options.ScoreDefinition = "paper",
     as_json: options.Json = False,
     store: options.StoreFolder = None,

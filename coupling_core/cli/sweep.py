@@ -44,15 +44,11 @@ File = Annotated[
 TOLD = 5
 """Failures that are told one by one."""
 
-_STOPPED = "stopped; what was measured is stored, and the same command goes on from there"
-
 
 @app.command()
 def run(
     file: File,
-    workers: Annotated[
-        int | None, typer.Option(min=1, help="On this machine; one a device by default.")
-    ] = None,
+    workers: options.Workers = None,
     scheduler: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="A running one: tcp://host:8786.")
     ] = None,
@@ -61,7 +57,7 @@ def run(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only tell what would be measured.")
     ] = False,
-    out: Annotated[Path | None, typer.Option(help="A .csv file for the scores.")] = None,
+    out: Annotated[Path | None, options.written_as((".csv",))] = None,
     as_json: options.Json = False,
     store: options.StoreFolder = None,
 ) -> None:
@@ -87,7 +83,12 @@ def run(
             place = clusters.running(scheduler)
         else:
             place = clusters.local(workers)
-        with stopping(_STOPPED), CountingBar(len(plan), "starting workers") as bar, place as client:
+
+        def stopped() -> str:
+            done = len(plan) - len(plan.missing(shelf))
+            return f"stopped: {done} of {len(plan)} stored, the same command goes on"
+
+        with stopping(stopped), CountingBar(len(plan), "starting workers") as bar, place as client:
             state = sweeps.run(plan, shelf, client, _teller(bar))
     table, left_out = sweeps.make_table(plan, shelf)
     sweeps.write_sealed(journal.table, table)
@@ -148,11 +149,10 @@ def status(file: File, as_json: options.Json = False, store: options.StoreFolder
 @app.command()
 def report(
     file: File,
-    out: Annotated[Path, typer.Option(help="A file that ends in .html or .csv.")] = Path(
-        "sweep.html"
-    ),
+    out: Annotated[Path, options.written_as((".html", ".csv"))] = Path("sweep.html"),
     k: Annotated[
-        float | None, typer.Option(help="One of the sweep's; the smallest by default.")
+        float | None,
+        typer.Option(help="Singular triplets counted.", show_default="the sweep's smallest"),
     ] = None,
     measure: Annotated[Measure, typer.Option(help="Of coupling.")] = "corrected",
     against: Annotated[

@@ -3,6 +3,7 @@
 import json
 import logging
 import math
+import sys
 from collections.abc import Iterable, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -77,6 +78,12 @@ class ProgressBar:
     def used(self) -> bool:
         """Whether anything was computed."""
         return self._bar is not None
+
+    @staticmethod
+    def tell(line: str) -> None:
+        """Say how far it is in a line, where no bar shows it."""
+        if not sys.stderr.isatty() or logs.are_json():
+            say(line)
 
     def __call__(self, progress: Progress) -> None:
         """Show where a measurement stands.

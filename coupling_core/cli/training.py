@@ -49,7 +49,7 @@ def training(
         ),
     ] = None,
     steps: Annotated[str, typer.Option(help="Such as 0,16,512; or all.")] = "all",
-    token: Annotated[int, typer.Option(help="Token measured, 1..n; -1 is the last.")] = -1,
+    token: options.Token = None,
     k: options.K = DEFAULT_K,
     definition: options.ScoreDefinition = "paper",
     p: options.Order = 1.0,
@@ -60,16 +60,16 @@ def training(
     keep: Annotated[
         bool, typer.Option("--keep", help="Keep the weights that are fetched from the hub.")
     ] = False,
-    out: Annotated[
-        Path | None, typer.Option(help=f"A file that ends in {', '.join(FORMATS)}.")
-    ] = None,
+    out: Annotated[Path | None, options.written_as(FORMATS)] = None,
     figure: Annotated[StepCurve, typer.Option(help="Which figure --out draws.")] = "corrected",
     as_json: options.Json = False,
     store: options.StoreFolder = None,
 ) -> None:
     """Measure one prompt at every checkpoint of training runs; what is stored is only read."""
     view = View(k, definition, p, role)
-    request = Request(prompt, token=token, k=k, final_norm=final_norm, dtype=dtype)
+    request = Request(
+        prompt, token=options.token_of(token, prompt), k=k, final_norm=final_norm, dtype=dtype
+    )
     suites = [find_suite(name) for name in dict.fromkeys(names or [DEFAULT_SUITE])]
     wanted = [parse_steps(suite, steps) for suite in suites]
     files.require_writable(out, FORMATS, as_json=as_json)
