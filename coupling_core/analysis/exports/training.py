@@ -69,7 +69,8 @@ def steps_arrays(courses: Sequence[Course], view: View) -> dict[str, np.ndarray]
 
 def steps_axes(courses: Sequence[Course]) -> dict[str, tuple[str, ...]]:
     """Names of the axes of `steps_arrays`; the maps of each suite have steps of their own."""
-    found = dict.fromkeys([name for name in COLUMNS if name != "step"], ("suite", "step"))
+    names = [name for name in COLUMNS if name != "step"]
+    found: dict[str, tuple[str, ...]] = dict.fromkeys(names, ("suite", "step"))
     found |= {"suites": ("suite",), "steps": ("step",)}
     for name in (course.suite.name for course in courses):
         own, maps = f"{name}_step", ("coupling", "chance", "corrected")
