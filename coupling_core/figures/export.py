@@ -107,7 +107,11 @@ def on_paper(
 def _legend_below(page: go.Figure, square: bool) -> int:
     """Pixels of a legend under the axis; its entries stand three in a row."""
     legend = page.layout.legend
-    named = [t for t in page.data if t.showlegend or (t.showlegend is None and t.type == "scatter")]
+    named = [
+        t
+        for t in page.data
+        if t.type != "image" and (t.showlegend or (t.showlegend is None and t.type == "scatter"))
+    ]
     if legend.y is None or not named:
         return 0
     rows = (len(named) - 1) // 3 + bool(legend.title.text)

@@ -106,7 +106,9 @@ def test_png_is_as_large_as_chromiums(no_chromium, result):
         (go.Pie(values=[1]), "a trace of the kind 'pie'"),
         (go.Scatter(x=[0, 1], y=[0, 1], line_shape="spline"), "line.shape of a scatter trace"),
         (go.Scatter(x=[0, 1], y=[0, 1], stackgroup="one"), "stackgroup of a scatter trace"),
-        (go.Scatter(x=["a", "b"], y=[0, 1]), "texts as places"),
+        (go.Scatter(x=["a", "b"], y=[0, 1], mode="lines"), "texts as places"),
+        (go.Scatter(x=[0, 1], y=[0, 1]), "without a mode"),
+        (go.Scatter(x=[0], y=[0], mode="lines", connectgaps=True), "connectgaps of a scatter"),
         (go.Scatter(x=[0], y=[0], mode="markers", marker_symbol="hash"), "symbol 'hash'"),
         (go.Heatmap(z=[[1, 2]], zsmooth="best"), "zsmooth of a heatmap trace"),
         (go.Heatmap(x=[0, 1, 5], z=[[1, 2, 3]], zmin=0, zmax=3, colorscale=style.SEQUENTIAL,
@@ -136,3 +138,22 @@ def test_raised_and_lowered_letters_and_spans_are_set_line_by_line():
     assert first.text == r"s$_{\mathrm{K+1}}$ < 5 \$"
     assert (first.size, first.color) == (14, "blue")
     assert (second.text, second.size, second.color) == ("two", 12, "red")
+
+
+def test_a_ground_lies_between_a_line_and_the_one_before_it():
+    figure = style.new_figure("a", "b", height=300, yaxis={"range": [0, 3]}, showlegend=False)
+    edge = {"mode": "lines", "line": {"width": 0}}
+    figure.add_scatter(x=[0, 1], y=[1, 1], **edge)
+    figure.add_scatter(x=[0, 1], y=[2, 2], fill="tonexty", fillcolor="#ff0000", **edge)
+    red = pixels(on_paper(figure))[:, WIDTH, 0].astype(int) - pixels(on_paper(figure))[:, WIDTH, 1]
+    rows = np.flatnonzero(red > 200)
+    assert len(rows) == pytest.approx(np.ptp(rows) + 1, abs=4)  # in one piece
+    assert 60 < len(rows) < 200  # a third of the plot
+
+
+def test_an_axis_covers_the_lines_that_mark_a_place():
+    figure = style.new_figure("a", "b", height=300)
+    figure.add_trace(style.line([0, 1], [5, 6], "values", "#0000ff"))
+    figure.add_hline(y=1, line={"color": "#ff0000", "width": 4})
+    picture = pixels(on_paper(figure)).astype(int)
+    assert ((picture[..., 0] > 200) & (picture[..., 1:].max(-1) < 60)).sum(1).max() > 500

@@ -191,8 +191,9 @@ def _ticks(
         at = at[(at >= 10 ** (low - 1e-9)) & (at <= 10 ** (high + 1e-9))]
         return list(at), [_told(value, axis) for value in at]
     if isinstance(axis.get("dtick"), int | float):
-        at = np.arange(np.ceil(low / axis["dtick"]), np.floor(high / axis["dtick"]) + 1)
-        at = at * axis["dtick"]
+        step, first = float(axis["dtick"]), float(axis.get("tick0") or 0)
+        at = np.arange(np.ceil((low - first) / step), np.floor((high - first) / step) + 1)
+        at = first + at * step
     else:
         from matplotlib.ticker import MaxNLocator
 

@@ -13,7 +13,7 @@ from coupling_core.base.errors import ComputeError
 from coupling_core.figures.drawing import axes as places
 from coupling_core.figures.drawing import bars, legends, texts, traces
 from coupling_core.figures.drawing.axes import Box
-from coupling_core.figures.drawing.parts import INSTEAD, require_drawable
+from coupling_core.figures.drawing.parts import INSTEAD, from_template, require_drawable
 from coupling_core.figures.drawing.shapes import shape
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def _resolved(page: go.Figure) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """The traces, and the layout with what its template says."""
     told = _unpacked(page.to_plotly_json())
     own = dict(told["layout"])
-    template = (own.pop("template", None) or {}).get("layout", {})
+    template = from_template((own.pop("template", None) or {}).get("layout", {}))
     layout = _merged(template, own)
     letters = {name for name in layout if name[:5] in ("xaxis", "yaxis")} | {"xaxis", "yaxis"}
     for name in letters:
@@ -229,7 +229,8 @@ def _plots(
         for one in marks:
             shape(frame, one, 1.5 if one.get("layer") == "below" else 90)
         for number, trace in enumerate(here):
-            _trace(frame, trace, x, y, layout, 2 + number / max(1, len(here)), font)
+            before = here[number - 1] if number else None
+            _trace(frame, trace, x, y, layout, 2 + number / max(1, len(here)), font, before)
         leftmost = min(leftmost, _titles(figure, frame, x, y, box, font))
     return leftmost
 
@@ -260,6 +261,7 @@ def _trace(
     layout: Mapping[str, Any],
     order: float,
     font: Any,
+    before: Mapping[str, Any] | None,
 ) -> None:
     match trace["type"]:
         case "heatmap":
@@ -268,7 +270,7 @@ def _trace(
         case "image":
             traces.image(frame, trace, order)
         case _:
-            traces.scatter(frame, trace, x, y, order, font)
+            traces.scatter(frame, trace, x, y, order, font, before)
 
 
 def _titles(

@@ -35,34 +35,61 @@ _POINTS = {
     *(f"marker.{name}" for name in _BAR),
     *(f"error_{axis}.{name}" for axis in "xy" for name in ("type", "array", "arrayminus")),
     *(f"error_{axis}.{name}" for axis in "xy" for name in ("color", "thickness", "width")),
-    *("error_x.symmetric", "error_y.symmetric", "error_x.visible", "error_y.visible"),
     "connectgaps",
 }
 KINDS: Mapping[str, set[str]] = {
     "scatter": _POINTS,
     "scattergl": _POINTS,
     "heatmap": _BAR
-    | {"x", "y", "z", "zmin", "zmax", "zmid", "colorscale", "showscale", "showlegend", "xgap"}
+    | {"x", "y", "z", "zmin", "zmax", "colorscale", "showscale", "showlegend", "xgap"}
     | {"ygap", "opacity", "coloraxis", "xaxis", "yaxis"},
     "image": {"z", "xaxis", "yaxis", "opacity"},
 }
 """Kinds of traces, and their attributes."""
 
 _AXIS = {
-    *("title", "range", "type", "tickvals", "ticktext", "tickmode", "dtick", "tickformat", "ticks"),
+    *(
+        "title",
+        "range",
+        "type",
+        "tickvals",
+        "ticktext",
+        "dtick",
+        "tick0",
+        "tickformat",
+        "ticks",
+        "visible",
+    ),
     *("ticklen", "tickcolor", "tickangle", "tickfont", "showgrid", "gridcolor", "gridwidth"),
-    *("griddash", "zeroline", "showline", "visible", "domain", "anchor", "scaleanchor"),
-    *("scaleratio", "constrain", "constraintoward", "automargin", "showticklabels", "matches"),
-    *("minorloglabels", "categoryorder", "categoryarray", "autorange", "tick0", "linecolor"),
-    *("fixedrange", "nticks", "rangemode", "exponentformat"),
+    *("domain", "anchor", "scaleanchor", "constrain", "constraintoward", "automargin", "matches"),
+    *("showticklabels", "minorloglabels", "categoryorder", "categoryarray", "rangemode"),
+    *("exponentformat", "zeroline", "showline"),
 }
 _LAYOUT = {
     *("width", "height", "margin", "paper_bgcolor", "plot_bgcolor", "font", "colorway", "legend"),
-    *("legend2", "showlegend", "annotations", "shapes", "title", "autosize", "bargap"),
+    *("legend2", "showlegend", "autosize"),
     *(f"coloraxis.{name}" for name in {"cmin", "cmax", "colorscale", "showscale"} | _BAR),
 }
+_NOTE = {
+    *("x", "y", "xref", "yref", "xanchor", "yanchor", "xshift", "yshift", "text", "showarrow"),
+    *("font", "opacity", "align"),
+}
+_SHAPE = {
+    *("type", "x0", "x1", "y0", "y1", "xref", "yref", "path", "line.color", "line.width"),
+    *("line.dash", "opacity", "layer", "fillcolor", "showlegend"),
+}
+_ONLY = {"connectgaps": False, "zeroline": False, "showline": False}
+"""What is drawn in one way only."""
 
 INSTEAD = "install Chromium, or ask for .html, which needs none"
+
+
+def from_template(layout: Mapping[str, Any]) -> dict[str, Any]:
+    """What a template says of parts that are drawn; it has looks of many that a figure has not."""
+    kept = {name: part for name, part in layout.items() if name in _LAYOUT}
+    for name in ("xaxis", "yaxis"):
+        kept[name] = {key: part for key, part in layout.get(name, {}).items() if key in _AXIS}
+    return kept
 
 
 def require_drawable(data: list[dict[str, Any]], layout: Mapping[str, Any]) -> None:
@@ -77,9 +104,14 @@ def require_drawable(data: list[dict[str, Any]], layout: Mapping[str, Any]) -> N
             what = "three dimensions" if kind.endswith("3d") else f"a trace of the kind {kind!r}"
             raise ComputeError(f"{what}: that is drawn by Chromium alone: {INSTEAD}")
         _require(trace, KINDS[kind], f"a {kind} trace")
+        if kind.startswith("scatter") and "mode" not in trace:  # plotly counts points, and chooses
+            raise ComputeError(f"a trace without a mode is drawn by Chromium alone: {INSTEAD}")
     for name, part in layout.items():
         if name[:5] in ("xaxis", "yaxis"):
             _require(part, _AXIS, name)
+        elif name in ("annotations", "shapes"):
+            for one in part:
+                _require(one, _NOTE if name == "annotations" else _SHAPE, f"{name[:-1]}")
         elif name not in _NO_INK:
             _require({name: part}, _LAYOUT, "a figure")
 
@@ -87,7 +119,8 @@ def require_drawable(data: list[dict[str, Any]], layout: Mapping[str, Any]) -> N
 def _require(given: Mapping[str, Any], known: set[str], what: str) -> None:
     for name in _leaves(given):
         parts = name.split(".")
-        if not {".".join(parts[: i + 1]) for i in range(len(parts))} & known:
+        odd = name in _ONLY and given[name] != _ONLY[name]
+        if odd or not {".".join(parts[: i + 1]) for i in range(len(parts))} & known:
             raise ComputeError(f"{name} of {what} is drawn by Chromium alone: {INSTEAD}")
 
 

@@ -53,14 +53,22 @@ def symbol(name: str | None) -> tuple[str, bool]:
 
 
 def scatter(
-    axes: "Axes", trace: Mapping[str, Any], x: Any, y: Any, order: float, font: Any
+    axes: "Axes",
+    trace: Mapping[str, Any],
+    x: Any,
+    y: Any,
+    order: float,
+    font: Any,
+    before: Mapping[str, Any] | None = None,
 ) -> None:
-    """A trace of lines, points and texts."""
+    """A trace of lines, points and texts; the one before it may bound its ground."""
     at_x, at_y = (places(trace.get(letter), axis) for letter, axis in (("x", x), ("y", y)))
     if not (np.isfinite(at_x) & np.isfinite(at_y)).any():
         return
     mode, opacity = trace.get("mode") or "lines", float(trace.get("opacity") or 1.0)
-    if trace.get("fill") not in (None, "none"):
+    if trace.get("fill") == "tonexty":
+        _between(axes, trace, before or {}, at_x, at_y, order)
+    elif trace.get("fill") not in (None, "none"):
         _fill(axes, trace, at_x, at_y, opacity, order)
     if "lines" in mode:
         line = trace.get("line") or {}
@@ -79,6 +87,21 @@ def scatter(
         _points(axes, trace, at_x, at_y, opacity, order)
     if "text" in mode:
         _words(axes, trace, at_x, at_y, order, font)
+
+
+def _between(
+    axes: "Axes",
+    trace: Mapping[str, Any],
+    before: Mapping[str, Any],
+    x: np.ndarray,
+    y: np.ndarray,
+    order: float,
+) -> None:
+    """The ground between a trace and the one before it, over the same places."""
+    other_x, other_y = (np.asarray(before.get(letter, ()), float) for letter in "xy")
+    if not np.array_equal(x, other_x) or not trace.get("fillcolor"):
+        raise ComputeError(f"a ground between other lines needs Chromium: {INSTEAD}")
+    axes.fill_between(x, other_y, y, facecolor=rgba(trace["fillcolor"]), linewidth=0, zorder=order)
 
 
 def _fill(
@@ -246,6 +269,14 @@ def heatmap(axes: "Axes", trace: Mapping[str, Any], scale: Mapping[str, Any], or
         known = z[np.isfinite(z)]
         low, high = (known.min(), known.max()) if known.size else (0, 1)
     colors = colored(z, float(low), float(high), scale["colorscale"])
+    if trace.get("xgap") or trace.get("ygap"):
+        columns, rows = (
+            np.linspace(left, right, z.shape[1] + 1),
+            np.linspace(first, last, len(z) + 1),
+        )
+        gap = max(trace.get("xgap") or 0, trace.get("ygap") or 0) * texts.POINT
+        axes.pcolormesh(columns, rows, colors, edgecolors="white", linewidth=gap, zorder=order)
+        return
     _picture(axes, colors, (left, right, last, first), order)
 
 
