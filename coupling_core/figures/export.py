@@ -164,8 +164,9 @@ def through_chromium(page: go.Figure, ending: str) -> bytes:
 
 def _with_title(svg: bytes, alt: str) -> bytes:
     """Put the alternative text where screen readers look for it."""
-    head, _, rest = svg.partition(b">")
-    return head + b' role="img">' + f"<title>{alt}</title>".encode() + rest
+    before, _, own = svg.partition(b"<svg")
+    head, _, rest = own.partition(b">")
+    return before + b"<svg" + head + b' role="img">' + f"<title>{alt}</title>".encode() + rest
 
 
 _PAGE = """<!doctype html>
