@@ -160,3 +160,8 @@ def test_an_axis_covers_the_lines_that_mark_a_place():
     figure.add_hline(y=1, line={"color": "#ff0000", "width": 4})
     picture = pixels(on_paper(figure)).astype(int)
     assert ((picture[..., 0] > 200) & (picture[..., 1:].max(-1) < 60)).sum(1).max() > 500
+
+
+def test_what_has_no_number_has_no_colour():
+    found = colors.colored(np.array([np.nan, 0.0, 9.0]), 0.0, 1.0, ["#000000", "#ffffff"])
+    assert found.tolist() == [[0, 0, 0, 0], [0, 0, 0, 1], [1, 1, 1, 1]]
