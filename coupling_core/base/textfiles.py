@@ -2,6 +2,7 @@
 
 import csv
 import io
+import sys
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
@@ -21,6 +22,22 @@ def read_text(path: Path) -> str:
         text = read_bytes(path, TEXT).decode("utf-8-sig")  # spreadsheets put a mark before it
     except (OSError, ValueError) as error:
         raise InputError(f"{path} cannot be read as text: {error}") from error
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def read_stdin() -> str:
+    """What standard input says until its end, with every end of a line as a newline.
+
+    Raises:
+        InputError: where it is no text, or longer than a file may be.
+    """
+    content = sys.stdin.buffer.read(TEXT + 1)
+    if len(content) > TEXT:
+        raise InputError(f"standard input has more than {TEXT:,} bytes: split it")
+    try:
+        text = content.decode("utf-8-sig")
+    except ValueError as error:
+        raise InputError(f"standard input cannot be read as text: {error}") from error
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 

@@ -20,6 +20,16 @@ def duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
 
 
+def about(seconds: float) -> str:
+    """A time that is only estimated: less than a minute, about 2 minutes, about 3 hours."""
+    if seconds < 45:
+        return "less than a minute"
+    minutes = max(1, round(seconds / 60))
+    if minutes < 90:
+        return f"about {minutes} minute" + "s" * (minutes > 1)
+    return f"about {round(seconds / 3600)} hours"
+
+
 def rounded(value: float, digits: int = 3) -> str:
     """A number with so many decimals; a zero has no sign."""
     return f"{round(value, digits) + 0.0:.{digits}f}"

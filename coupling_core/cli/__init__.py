@@ -5,7 +5,7 @@
     training   one prompt over training runs         (step by step in `checkpoints`)
     models     which models are at hand
     prompts    what a file or a data set gives      (in `sources`)
-    runs       the store: ls, show, verify, recheck, rm, export, import
+    runs       the store: list, show, verify, recheck, rm, export, import
     suite      training runs: list, train
     sweep      many models with many prompts: run, status, report
     vision     vision transformers: list, train
@@ -62,10 +62,12 @@ def _run() -> int:
 
     from coupling_core.base import logs
     from coupling_core.base.errors import Cancelled, ComputeError, InputError
+    from coupling_core.cli import terminal
     from coupling_core.cli.commands import app  # which imports kinds, and they this package
 
     if isinstance(sys.stdout, TextIOWrapper):  # the name of a file may be no text
         sys.stdout.reconfigure(errors="backslashreplace")
+    terminal.begin()
     try:
         if "COUPLING_LOG" in os.environ:  # to read all settings takes long, for a stored answer
             with suppress(InputError):  # `doctor` tells of those that cannot be used
@@ -104,7 +106,8 @@ def _is_of_stdout(error: OSError) -> bool:
 def _say(message: str, status: int) -> int:
     import logging
 
-    from coupling_core.cli.terminal import say
+    from coupling_core.cli.terminal import begin, say
 
+    begin()  # this is said however quiet the command was
     say(message, logging.INFO if status == _STOPPED else logging.ERROR)
     return status

@@ -1,10 +1,15 @@
 """All commands together: those of the kinds of results, and those that are of no one kind."""
 
+from collections.abc import Callable
+from functools import wraps
 from importlib import import_module
+from inspect import Parameter, signature
+from typing import Annotated, Any
 
 import typer
 
 from coupling_core.base.kinds import FOLDERS
+from coupling_core.cli import terminal
 from coupling_core.cli.bench import bench
 from coupling_core.cli.compare import compare
 from coupling_core.cli.doctor import doctor
@@ -20,12 +25,59 @@ from coupling_core.cli.sweep import app as sweep
 from coupling_core.cli.training import training
 from coupling_core.cli.vision import app as vision
 
+HELP = {"help_option_names": ["-h", "--help"]}
+
+
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", help="Say nothing but the result, and what went wrong.")
+]
+
+
+def hushed(command: Callable[..., Any]) -> Callable[..., Any]:
+    """A command with the option --quiet, which all have."""
+
+    @wraps(command)
+    def quietly(*args: Any, quiet: bool = False, **kwargs: Any) -> Any:
+        if quiet:
+            terminal.hush()
+        return command(*args, **kwargs)
+
+    own = signature(command)
+    more = Parameter("quiet", Parameter.KEYWORD_ONLY, default=False, annotation=Quiet)
+    quietly.__signature__ = own.replace(  # type: ignore[attr-defined]
+        parameters=[*own.parameters.values(), more]
+    )
+    quietly.__annotations__ = command.__annotations__ | {"quiet": Quiet}
+    return quietly
+
+
+def _version(value: bool) -> bool:
+    if value:
+        from importlib.metadata import version
+
+        terminal.print_lines(f"coupling {version('coupling-explorer')}")
+        raise typer.Exit
+    return value
+
+
 app = typer.Typer(
     help="Measure transformer block coupling.",
     no_args_is_help=True,
-    add_completion=False,
+    context_settings=HELP,
     pretty_exceptions_enable=False,
 )
+
+
+@app.callback()
+def top(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Say which version."),
+    ] = False,
+) -> None:
+    """Measure transformer block coupling."""
+
+
 for folder in FOLDERS:
     app.command(folder.rpartition(".")[2])(import_module(f"{folder}.command").command)
 app.command()(graph)
@@ -42,3 +94,7 @@ app.add_typer(runs, name="runs")
 app.add_typer(suite, name="suite")
 app.add_typer(sweep, name="sweep")
 app.add_typer(vision, name="vision")
+for group in (app, runs, suite, sweep, vision):
+    for command in group.registered_commands:
+        if command.callback is not None:
+            command.callback = hushed(command.callback)

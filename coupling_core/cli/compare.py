@@ -1,6 +1,7 @@
 """`coupling compare`: two stored results side by side."""
 
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,8 +15,12 @@ from coupling_core.analysis.compare import (
     summarise,
 )
 from coupling_core.analysis.compare import compare as compare_results
-from coupling_core.analysis.exports import to_npz
-from coupling_core.analysis.exports.compare import comparison_arrays, comparison_table
+from coupling_core.analysis.exports import ENDINGS, written
+from coupling_core.analysis.exports.compare import (
+    COMPARISON_AXES,
+    comparison_arrays,
+    differences_table,
+)
 from coupling_core.analysis.scores import definition_name
 from coupling_core.base.records import DEFAULT_K, View, parse_blocks
 from coupling_core.cli import files, options
@@ -23,7 +28,7 @@ from coupling_core.cli.stored import open_result
 from coupling_core.cli.terminal import print_json, print_lines, print_table
 from coupling_core.store.disk import Store
 
-FORMATS = (".npz", ".csv", ".html", ".svg", ".png")
+FORMATS = (*ENDINGS, ".html", ".pdf", ".svg", ".png")
 SHOWN = 10
 """Differences in the printed table."""
 
@@ -31,26 +36,18 @@ SHOWN = 10
 def compare(
     left: Annotated[str, typer.Argument(metavar="R1", help="A: a key, its start, or a file.")],
     right: Annotated[str, typer.Argument(metavar="R2", help="B: a key, its start, or a file.")],
-    blocks: Annotated[
-        str | None, typer.Option(help="Blocks of R1: 1-30, 3,7 or 1-30:2; all by default.")
-    ] = None,
-    k: Annotated[
-        int | None, typer.Option(help=f"Singular triplets; {DEFAULT_K}, or all, by default.")
-    ] = None,
+    blocks: options.Blocks = None,
+    k: options.StoredK = None,
     definition: options.ScoreDefinition = "paper",
     p: options.Order = 1.0,
     role: options.MatrixRole = "A",
-    corrected: Annotated[
-        bool, typer.Option("--corrected/--raw", help="Which score is compared.")
-    ] = True,
-    out: Annotated[
-        Path | None, typer.Option(help=f"A file that ends in {', '.join(FORMATS)}.")
-    ] = None,
+    corrected: options.Corrected = True,
+    out: Annotated[Path | None, options.written_as(FORMATS)] = None,
     as_json: options.Json = False,
     store: options.StoreFolder = None,
 ) -> None:
-    """Compare two stored results: R1, R2 and R1 - R2 of every pair of blocks."""
-    files.require_writable(out, FORMATS)
+    """Compare two stored results: R1, R2 and R1 - R2 of every pair of blocks, in R1's numbers."""
+    files.require_writable(out, FORMATS, as_json=as_json)
     shelf = Store(store)
     a, b = (open_result(shelf, text) for text in (left, right))
     most = min(a.k_max, b.k_max) or DEFAULT_K
@@ -63,7 +60,7 @@ def compare(
     )
     found = compare_results(a, b, view, corrected=corrected)
     if out is not None:
-        files.write(out, _content(out.suffix, found))
+        files.write(out, _content(files.ending(out), found))
     if as_json:
         print_json(_summary(found))
     else:
@@ -71,10 +68,14 @@ def compare(
 
 
 def _content(ending: str, found: Comparison) -> bytes:
-    if ending == ".npz":
-        return to_npz(comparison_arrays(found))
-    if ending == ".csv":
-        return comparison_table(found)
+    numbers = written(
+        ending,
+        partial(differences_table, found),
+        partial(comparison_arrays, found),
+        COMPARISON_AXES,
+    )
+    if numbers is not None:
+        return numbers
     from coupling_core import figures  # plotly
 
     return figures.render(figures.comparison(found), ending, found.left, found.view)

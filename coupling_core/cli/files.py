@@ -1,31 +1,48 @@
 """What `--out` writes: refused before anything is computed where it could not be written."""
 
+import sys
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from coupling_core.analysis.exports import arrays, table, to_npz
+from coupling_core.analysis.exports import ENDINGS, arrays, attributes, axes, frame, written
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import AnyView
 from coupling_core.base.results import Result
 from coupling_core.base.writing import write_whole, writing
+from coupling_core.cli import terminal
 from coupling_core.store.archive import save
 
 if TYPE_CHECKING:  # plotly is slow to import, and only files of figures need it
     import plotly.graph_objects as go
 
-FORMATS = (".npz", ".safetensors", ".csv", ".html", ".svg", ".png")
-AGGREGATE_FORMATS = (".npz", ".csv")
+FORMATS = (*ENDINGS, ".safetensors", ".html", ".pdf", ".svg", ".png")
+STDOUT = Path("-")
+"""What --out calls standard output; CSV is written to it."""
+AGGREGATE_FORMATS = ENDINGS
 
 
-def require_writable(path: Path | None, formats: tuple[str, ...]) -> None:
+def require_writable(path: Path | None, formats: tuple[str, ...], *, as_json: bool = False) -> None:
     """Try out whether a file of this kind can be written here, where one is to be written.
+
+    On standard output nothing else is printed from then on.
+
+    Args:
+        path: what --out names.
+        formats: endings that it may have.
+        as_json: whether --json came too.
 
     Raises:
         InputError: on another ending, a missing folder, or one that is closed to us.
     """
     if path is None:
+        return
+    if path == STDOUT and ".csv" in formats:
+        if as_json:
+            raise InputError("--out - and --json both print on standard output: give one of them")
+        terminal.leave_stdout()
         return
     if path.suffix not in formats:
         raise InputError(f"--out ends in {', '.join(formats)}, and {path.name!r} came")
@@ -38,12 +55,17 @@ def require_writable(path: Path | None, formats: tuple[str, ...]) -> None:
 
 
 def write(path: Path, content: bytes) -> None:
-    """Write a whole file or nothing.
+    """Write a whole file or nothing; - is standard output.
 
     Raises:
         InputError: where it cannot be written.
         ComputeError: where the disk is full.
     """
+    if path == STDOUT:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(content)
+        sys.stdout.buffer.flush()
+        return
     with writing(path):
         write_whole(path, content)
 
@@ -63,20 +85,29 @@ def write_result(
         result: what to write.
         view: how it is looked at.
         draw: makes the figure, where one is written.
-        k_view: largest side of the matrices of an .npz file.
+        k_view: largest side of the matrices of an .npz or .nc file.
 
     Raises:
         InputError: where K or a block is not in the result, or the file cannot be written.
-        ComputeError: where the disk is full, or no Chromium is there to draw.
+        ComputeError: where the disk is full, or nothing is there to draw.
     """
-    match path.suffix:
-        case ".safetensors":
-            save(result, path)
-        case ".npz":
-            write(path, to_npz(arrays(result, view, k_view)))
-        case ".csv":
-            write(path, table(result, view))
-        case ending:
-            from coupling_core import figures
+    if path.suffix == ".safetensors":
+        save(result, path)
+        return
+    content = written(
+        ending(path),
+        partial(frame, result, view),
+        partial(arrays, result, view, k_view),
+        axes(result),
+        attributes(result, view),
+    )
+    if content is None:
+        from coupling_core import figures
 
-            write(path, figures.render(draw(), ending, result, view))
+        content = figures.render(draw(), path.suffix, result, view)
+    write(path, content)
+
+
+def ending(path: Path) -> str:
+    """The form that a file's name asks for; on standard output, CSV."""
+    return ".csv" if path == STDOUT else path.suffix

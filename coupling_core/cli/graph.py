@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
+from coupling_core.analysis.exports import ENDINGS
 from coupling_core.analysis.exports.graph import graph_file
 from coupling_core.analysis.graph import (
     EDGE_COLUMNS,
@@ -37,8 +38,8 @@ from coupling_core.store.disk import Store
 if TYPE_CHECKING:
     import networkx as nx
 
-NUMBERS = (".graphml", ".csv", ".npz")
-FORMATS = (*NUMBERS, ".html", ".svg", ".png")
+NUMBERS = (".graphml", *ENDINGS)
+FORMATS = (*NUMBERS, ".html", ".pdf", ".svg", ".png")
 SHOWN = 10
 """Edges in the printed table."""
 POINTS = 4
@@ -52,16 +53,12 @@ def graph(
     image: options.Image = None,
     model: options.Model = DEFAULT_MODEL,
     token: options.Token = None,
-    blocks: Annotated[
-        str | None, typer.Option(help="The nodes: 1-30, 3,7 or 1-30:2; all by default.")
-    ] = None,
+    blocks: options.Blocks = None,
     k: options.K = DEFAULT_K,
     definition: options.ScoreDefinition = "paper",
     p: options.Order = 1.0,
     role: options.MatrixRole = "A",
-    corrected: Annotated[
-        bool, typer.Option("--corrected/--raw", help="Which score weighs the edges.")
-    ] = True,
+    corrected: options.Corrected = True,
     threshold: Annotated[
         float, typer.Option(help="Smallest weight of an edge, 0..1.")
     ] = DEFAULT_THRESHOLD,
@@ -72,9 +69,7 @@ def graph(
     quantize: options.Quantised = None,
     stack: options.OneStack = None,
     device: options.Device = None,
-    out: Annotated[
-        Path | None, typer.Option(help=f"A file that ends in {', '.join(FORMATS)}.")
-    ] = None,
+    out: Annotated[Path | None, options.written_as(FORMATS)] = None,
     figure: Annotated[FigureName, typer.Option(help="Which figure --out draws.")] = "graph",
     layout: Annotated[Layout, typer.Option(help="Where its nodes lie.")] = "line",
     color: Annotated[NodeColor, typer.Option(help="What colours its nodes.")] = "community",
@@ -87,7 +82,7 @@ def graph(
     """Draw the blocks as a graph whose edges are as strong as two blocks are coupled."""
     require_threshold(threshold)
     view = View(k, definition, p, role)
-    files.require_writable(out, FORMATS)
+    files.require_writable(out, FORMATS, as_json=as_json)
     text = options.one_prompt(prompt, image)
     request = Request(
         text,
@@ -105,8 +100,10 @@ def graph(
         result = cast(DepthResult, measure(request, Store(store), device=device, progress=bar))
     view = replace(view, blocks=parse_blocks(blocks, result.n_blocks))
     drawn = layer_graph(result, view, corrected=corrected, threshold=threshold)
-    if out is not None and out.suffix in NUMBERS:
-        content = graph_file(out.suffix, result, view, corrected=corrected, threshold=threshold)
+    if out is not None and files.ending(out) in NUMBERS:
+        content = graph_file(
+            files.ending(out), result, view, corrected=corrected, threshold=threshold
+        )
         files.write(out, content)
     elif out is not None:
         from coupling_core import figures  # plotly

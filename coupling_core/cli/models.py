@@ -53,9 +53,7 @@ def models(
         str | None,
         typer.Option(metavar="MODEL", help="Say what a model is, before any weight is loaded."),
     ] = None,
-    revision: Annotated[
-        str | None, typer.Option(help="Branch, tag or commit of the hub model to probe.")
-    ] = None,
+    revision: options.Revision = None,
     as_json: options.Json = False,
 ) -> None:
     """List the models that are at hand."""

@@ -1,15 +1,17 @@
 """The options that commands share, each with its one help text."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from coupling_core.base.definitions import DEFINITIONS
 from coupling_core.base.errors import InputError
 from coupling_core.base.images import is_image, read_image
-from coupling_core.base.records import Dtype, FinalNorm, Quantisation, Role, Stack
+from coupling_core.base.records import DEFAULT_K, Dtype, FinalNorm, Quantisation, Role, Stack
 from coupling_core.cli.files import FORMATS
+from coupling_core.sources.prompts import Prompt as Prompt_
+from coupling_core.sources.prompts import read_file
 
 if TYPE_CHECKING:
     _Definition = str
@@ -26,13 +28,41 @@ Token = Annotated[
     int | None,
     typer.Option(help="Token measured, 1..n; the last by default, of an image the class token."),
 ]
-K = Annotated[int, typer.Option(help="Singular triplets counted.")]
+Prompts = Annotated[
+    Path | None,
+    typer.Option(
+        "--prompts",
+        metavar="FILE",
+        help="One prompt a line (-: standard input), or .jsonl or .csv with a field 'prompt', or a "
+        "folder of images.",
+    ),
+]
+Blocks = Annotated[
+    str | None,
+    typer.Option(help="Blocks looked at: 1-30, 3,7, 1-30:2, or -1 for the last; all by default."),
+]
+_COUNTED = "Singular triplets counted."
+K = Annotated[int, typer.Option(help=_COUNTED)]
+StoredK = Annotated[
+    int | None,
+    typer.Option("--k", help=_COUNTED, show_default=f"{DEFAULT_K}, or all that are stored"),
+]
+_CORNER = "Side of the stored matrices."
 ScoreDefinition = Annotated[_Definition, typer.Option("--definition", help="Which score.")]
 Order = Annotated[float, typer.Option(help="Order of the norm in the paper's score.")]
 MatrixRole = Annotated[Role, typer.Option(help="A is U'JV, B is V'JU.")]
-Corrected = Annotated[bool, typer.Option("--corrected/--raw", help="Which score the figure draws.")]
+Corrected = Annotated[
+    bool, typer.Option("--corrected/--raw", help="The chance-corrected score, or c itself.")
+]
 Norm = Annotated[FinalNorm, typer.Option(help="Whether it belongs to the last block.")]
-Revision = Annotated[str | None, typer.Option(help="Branch, tag or commit of a hub model.")]
+Revision = Annotated[str | None, typer.Option(help="Branch, tag or commit on the hub.")]
+Threads = Annotated[
+    int | None,
+    typer.Option(min=1, help="Of the processor, a run; others give other last digits."),
+]
+Workers = Annotated[
+    int | None, typer.Option(min=1, help="How many at a time; one a device by default.")
+]
 Untrained = Annotated[
     int | None, typer.Option(metavar="SEED", help="Measure a freshly initialised twin.")
 ]
@@ -53,13 +83,41 @@ Plain = Annotated[
         help="Differentiate by the definition alone: slow, and the same numbers to rounding.",
     ),
 ]
-Out = Annotated[Path | None, typer.Option(help=f"A file that ends in {', '.join(FORMATS)}.")]
+
+
+def written_as(formats: tuple[str, ...]) -> Any:
+    """What --out is told to be, of the endings that a command writes."""
+    words = f"A file that ends in {', '.join(formats)}"
+    return typer.Option("--out", help=f"{words}; or -, standard output, as CSV.")
+
+
+def corner(default: int) -> Any:
+    """The option --k-view of a kind that keeps so large corners."""
+    return typer.Option("--k-view", help=_CORNER, show_default=f"min(K, {default})")
+
+
+Out = Annotated[Path | None, written_as(FORMATS)]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 StoreFolder = Annotated[
     Path | None, typer.Option("--store", metavar="DIR", help="Folder of the stored results.")
 ]
 
 _CLASS_TOKEN, _LAST = 1, -1
+
+
+def prompt_or_prompts(
+    prompt: str | None, image: Path | None, many: Path | None
+) -> list[Prompt_] | None:
+    """The prompts of the file that a command was given, or None where it was given one prompt.
+
+    Raises:
+        InputError: where several were given, or none, or the file cannot be read.
+    """
+    given = sum(source is not None for source in (prompt, image, many))
+    if given != 1:
+        came = "several" if given else "none"
+        raise InputError(f"give one of --prompt, --image FILE and --prompts FILE: {came} came")
+    return None if many is None else read_file(many)
 
 
 def one_prompt(prompt: str | None, image: Path | None) -> str:

@@ -30,8 +30,9 @@ SHOWN = 40
 Key = Annotated[str, typer.Argument(help="A key, or its first letters.")]
 
 
-@app.command()
-def ls(as_json: options.Json = False, store: options.StoreFolder = None) -> None:
+@app.command("ls", hidden=True)  # as it was called; scripts have it
+@app.command("list")
+def list_(as_json: options.Json = False, store: options.StoreFolder = None) -> None:
     """List the stored results, the last used first."""
     entries = Store(store).entries()
     if as_json:
@@ -43,7 +44,7 @@ def ls(as_json: options.Json = False, store: options.StoreFolder = None) -> None
 @app.command()
 def show(
     key: Key,
-    k: Annotated[int | None, typer.Option(help="Singular triplets counted.")] = None,
+    k: options.StoredK = None,
     definition: options.ScoreDefinition = "paper",
     as_json: options.Json = False,
     store: options.StoreFolder = None,

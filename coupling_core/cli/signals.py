@@ -3,7 +3,7 @@
 import os
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
@@ -25,11 +25,11 @@ def hear_ctrl_c() -> None:
 
 
 @contextmanager
-def stopping(message: str) -> Iterator[None]:
+def stopping(message: str | Callable[[], str]) -> Iterator[None]:
     """What is asked to end, by a signal or at the keyboard, ends in order.
 
     Args:
-        message: what is said then.
+        message: what is said then, or makes it.
 
     Raises:
         Cancelled: with that message.
@@ -38,7 +38,7 @@ def stopping(message: str) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        raise Cancelled(message) from None
+        raise Cancelled(message if isinstance(message, str) else message()) from None
     finally:
         signal.signal(signal.SIGTERM, before)
 

@@ -24,7 +24,7 @@ def show_prompts(
     seed: Annotated[int, typer.Option(help="Of the sample.")] = 0,
     config: Annotated[str | None, typer.Option(help="Which part of the data set.")] = None,
     split: Annotated[str | None, typer.Option(help="Which split of it.")] = None,
-    revision: Annotated[str | None, typer.Option(help="Its revision on the hub.")] = None,
+    revision: options.Revision = None,
     folder: Annotated[
         Path | None, typer.Option(help="A copy of the data set, laid out as on the hub.")
     ] = None,

@@ -36,5 +36,5 @@ def resolve(store: Store, text: str) -> str:
     if text in found or len(found) == 1:
         return text if text in found else found[0]
     if not found:
-        raise InputError(f"there is no stored result {text!r}: see coupling runs ls")
+        raise InputError(f"there is no stored result {text!r}: see coupling runs list")
     raise InputError(f"{text!r} begins {len(found)} keys: give more letters")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from coupling_core.analysis.exports import to_csv
 from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.base.records import Measure, Method, ModelSubset, Performance
 from coupling_core.base.units import duration
@@ -24,6 +25,7 @@ from coupling_core.store.disk import Store
 
 if TYPE_CHECKING:
     from dask.distributed import Client
+    from pandas import DataFrame
 
     from coupling_core.analysis.findings import Findings
     from coupling_core.experiments.sweeps import Plan, State
@@ -42,15 +44,11 @@ File = Annotated[
 TOLD = 5
 """Failures that are told one by one."""
 
-_STOPPED = "stopped; what was measured is stored, and the same command goes on from there"
-
 
 @app.command()
 def run(
     file: File,
-    workers: Annotated[
-        int | None, typer.Option(min=1, help="On this machine; one a device by default.")
-    ] = None,
+    workers: options.Workers = None,
     scheduler: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="A running one: tcp://host:8786.")
     ] = None,
@@ -59,13 +57,13 @@ def run(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only tell what would be measured.")
     ] = False,
-    out: Annotated[Path | None, typer.Option(help="A .csv file for the scores.")] = None,
+    out: Annotated[Path | None, options.written_as((".csv",))] = None,
     as_json: options.Json = False,
     store: options.StoreFolder = None,
 ) -> None:
     """Measure what the store lacks of a sweep; if stopped, run it again to go on."""
     _require_one_place(workers, scheduler, slurm, jobs)
-    files.require_writable(out, (".csv",))
+    files.require_writable(out, (".csv",), as_json=as_json)
     from coupling_core.experiments import sweeps
 
     plan, shelf = sweeps.make(sweeps.read(file)), Store(store)
@@ -85,12 +83,17 @@ def run(
             place = clusters.running(scheduler)
         else:
             place = clusters.local(workers)
-        with stopping(_STOPPED), CountingBar(len(plan), "starting workers") as bar, place as client:
+
+        def stopped() -> str:
+            done = len(plan) - len(plan.missing(shelf))
+            return f"stopped: {done} of {len(plan)} stored, the same command goes on"
+
+        with stopping(stopped), CountingBar(len(plan), "starting workers") as bar, place as client:
             state = sweeps.run(plan, shelf, client, _teller(bar))
     table, left_out = sweeps.make_table(plan, shelf)
     sweeps.write_sealed(journal.table, table)
     if out is not None:
-        sweeps.write_table(out, table)
+        _write_table(out, table)
     for key, why in left_out.items():
         warn(
             f"the result {key} cannot be used ({why}): run `coupling runs rm {key}`, and then the "
@@ -146,11 +149,10 @@ def status(file: File, as_json: options.Json = False, store: options.StoreFolder
 @app.command()
 def report(
     file: File,
-    out: Annotated[Path, typer.Option(help="A file that ends in .html or .csv.")] = Path(
-        "sweep.html"
-    ),
+    out: Annotated[Path, options.written_as((".html", ".csv"))] = Path("sweep.html"),
     k: Annotated[
-        float | None, typer.Option(help="One of the sweep's; the smallest by default.")
+        float | None,
+        typer.Option(help="Singular triplets counted.", show_default="the sweep's smallest"),
     ] = None,
     measure: Annotated[Measure, typer.Option(help="Of coupling.")] = "corrected",
     against: Annotated[
@@ -162,7 +164,7 @@ def report(
     store: options.StoreFolder = None,
 ) -> None:
     """Write what a sweep says of coupling and performance, with figures; or its scores as CSV."""
-    files.require_writable(out, (".html", ".csv"))
+    files.require_writable(out, (".html", ".csv"), as_json=as_json)
     from coupling_core.analysis.findings import Question, find
     from coupling_core.experiments import sweeps
     from coupling_core.experiments.sweeps.report import first_question
@@ -173,8 +175,8 @@ def report(
     missing = len(plan) - table["key"].nunique()
     if missing:
         warn(f"{missing} of {len(plan)} measurements are missing: `coupling sweep run {file}`")
-    if out.suffix == ".csv":
-        sweeps.write_table(out, table)
+    if files.ending(out) == ".csv":
+        _write_table(out, table)
     first = first_question(table, plan.sweep.k)
     question = Question(
         first.k if k is None else k, measure, against or first.against, subset, method
@@ -191,6 +193,15 @@ def report(
             *(f"but         {line}" for line in found.does_not_show if line),
             f"written     {out}",
         )
+
+
+def _write_table(out: Path, table: "DataFrame") -> None:
+    from coupling_core.experiments import sweeps
+
+    if out == files.STDOUT:
+        files.write(out, to_csv(table))
+    else:
+        sweeps.write_table(out, table)
 
 
 def _answer(found: "Findings", missing: int) -> dict[str, Any]:

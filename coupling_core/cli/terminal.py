@@ -3,6 +3,7 @@
 import json
 import logging
 import math
+import sys
 from collections.abc import Iterable, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,33 @@ if TYPE_CHECKING:  # a stored answer has no progress to show
 
 
 _log = logging.getLogger(__name__)
+
+
+class _Ways:
+    """What of a command's words goes out; `main` begins with all of it."""
+
+    def __init__(self) -> None:
+        self.notes, self.report = True, True
+
+
+_ways = _Ways()
+
+
+def begin() -> None:
+    """Say everything from now on."""
+    _ways.notes = _ways.report = True
+    logging.getLogger("coupling_core").setLevel(logging.NOTSET)
+
+
+def hush() -> None:
+    """From now on say nothing on stderr but what went wrong: no progress, and no warnings."""
+    _ways.notes = False
+    logging.getLogger("coupling_core").setLevel(logging.ERROR)
+
+
+def leave_stdout() -> None:
+    """From now on print no report: standard output is for a file."""
+    _ways.report = False
 
 
 class ProgressBar:
@@ -51,6 +79,12 @@ class ProgressBar:
         """Whether anything was computed."""
         return self._bar is not None
 
+    @staticmethod
+    def tell(line: str) -> None:
+        """Say how far it is in a line, where no bar shows it."""
+        if not sys.stderr.isatty() or logs.are_json():
+            say(line)
+
     def __call__(self, progress: Progress) -> None:
         """Show where a measurement stands.
 
@@ -64,7 +98,7 @@ class ProgressBar:
             parse_blocks(self.blocks, progress.total)
         if progress.note and logs.are_json():
             say(progress.note)
-        elif progress.note:
+        elif progress.note and _ways.notes:
             self._bar.console.print(progress.note, markup=False, highlight=False, soft_wrap=True)
         counts = (progress.done, progress.total)
         self._bar.update(
@@ -88,7 +122,7 @@ def _new_bar() -> "Bar":
         TimeElapsedColumn(),
     )
     console = Console(stderr=True)
-    shown = console.is_terminal and not logs.are_json()
+    shown = console.is_terminal and not logs.are_json() and _ways.notes
     bar = Bar(*columns, console=console, transient=True, disable=not shown)
     bar.add_task("", total=None, count="")
     bar.start()
@@ -115,7 +149,7 @@ class CountingBar:
             TimeRemainingColumn(),
         )
         console = Console(stderr=True)
-        shown = console.is_terminal and not logs.are_json()
+        shown = console.is_terminal and not logs.are_json() and _ways.notes
         self._bar = Bar(*columns, console=console, disable=not shown)
         self._bar.add_task(description, total=total)
         self._total = max(1, total)
@@ -149,12 +183,14 @@ def _count(done: int, total: int) -> str:
 
 def print_json(payload: Any) -> None:
     """Print JSON on stdout; NaN, which JSON lacks, becomes null."""
-    typer.echo(json.dumps(_plain(payload), ensure_ascii=False, allow_nan=False))
+    if _ways.report:
+        typer.echo(json.dumps(_plain(payload), ensure_ascii=False, allow_nan=False))
 
 
 def print_lines(*lines: str) -> None:
     """Print on stdout."""
-    typer.echo("\n".join(lines))
+    if _ways.report:
+        typer.echo("\n".join(lines))
 
 
 def print_table(titles: Sequence[str], rows: Iterable[Sequence[str]], right: bool = False) -> None:
@@ -165,6 +201,8 @@ def print_table(titles: Sequence[str], rows: Iterable[Sequence[str]], right: boo
         rows: their texts.
         right: set the texts to the right, as numbers are.
     """
+    if not _ways.report:
+        return
     from rich.console import Console
     from rich.table import Table
 
@@ -181,6 +219,8 @@ def print_table(titles: Sequence[str], rows: Iterable[Sequence[str]], right: boo
 
 def say(message: str, level: int = logging.INFO) -> None:
     """One line on stderr, which says how bad it is; a line of the log where that is JSON."""
+    if level < logging.ERROR and not _ways.notes:
+        return
     line = " ".join(message.split())
     if logs.are_json():
         _log.log(level, line)

@@ -17,9 +17,7 @@ if TYPE_CHECKING:
 
 def train(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Such as mini-128.")],
-    threads: Annotated[
-        int | None, typer.Option(min=1, help="Of the processor; equal numbers, equal losses.")
-    ] = None,
+    threads: options.Threads = None,
     device: options.Device = None,
 ) -> None:
     """Train a suite's checkpoints, or go on with a run that was stopped."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,8 +10,8 @@ import numpy as np
 import typer
 
 from coupling_core.analysis.by_step import Course, StepCurve, StepNumbers, doubt, numbers
-from coupling_core.analysis.exports import to_npz
-from coupling_core.analysis.exports.training import steps_arrays, steps_table
+from coupling_core.analysis.exports import ENDINGS, written
+from coupling_core.analysis.exports.training import steps_arrays, steps_axes, steps_frame
 from coupling_core.analysis.scores import definition_name
 from coupling_core.base.records import Request, View
 from coupling_core.base.results import Result
@@ -23,7 +24,7 @@ from coupling_core.measuring.stored_steps import collect
 from coupling_core.sources.suites import DEFAULT_K, DEFAULT_SUITE, find_suite
 from coupling_core.store.disk import Store
 
-FORMATS = (".csv", ".npz", ".html", ".svg", ".png")
+FORMATS = (*ENDINGS, ".html", ".pdf", ".svg", ".png")
 COLUMNS = {
     "step": ("step", "d"),
     "loss": ("loss", ".3f"),
@@ -48,7 +49,7 @@ def training(
         ),
     ] = None,
     steps: Annotated[str, typer.Option(help="Such as 0,16,512; or all.")] = "all",
-    token: Annotated[int, typer.Option(help="Token measured, 1..n; -1 is the last.")] = -1,
+    token: options.Token = None,
     k: options.K = DEFAULT_K,
     definition: options.ScoreDefinition = "paper",
     p: options.Order = 1.0,
@@ -59,19 +60,19 @@ def training(
     keep: Annotated[
         bool, typer.Option("--keep", help="Keep the weights that are fetched from the hub.")
     ] = False,
-    out: Annotated[
-        Path | None, typer.Option(help=f"A file that ends in {', '.join(FORMATS)}.")
-    ] = None,
+    out: Annotated[Path | None, options.written_as(FORMATS)] = None,
     figure: Annotated[StepCurve, typer.Option(help="Which figure --out draws.")] = "corrected",
     as_json: options.Json = False,
     store: options.StoreFolder = None,
 ) -> None:
     """Measure one prompt at every checkpoint of training runs; what is stored is only read."""
     view = View(k, definition, p, role)
-    request = Request(prompt, token=token, k=k, final_norm=final_norm, dtype=dtype)
+    request = Request(
+        prompt, token=options.token_of(token, prompt), k=k, final_norm=final_norm, dtype=dtype
+    )
     suites = [find_suite(name) for name in dict.fromkeys(names or [DEFAULT_SUITE])]
     wanted = [parse_steps(suite, steps) for suite in suites]
-    files.require_writable(out, FORMATS)
+    files.require_writable(out, FORMATS, as_json=as_json)
     for suite in suites:
         if suite.caution:
             warn(f"{suite.name}: {suite.caution}")
@@ -87,7 +88,7 @@ def training(
             warn(f"{course.suite.name}: {why}")
     computed = [result for _, results in done for result in results]
     if out is not None:
-        files.write(out, _content(out.suffix, courses, view, figure))
+        files.write(out, _content(files.ending(out), courses, view, figure))
     if as_json:
         print_json(_summary(courses, view, computed))
     else:
@@ -95,10 +96,10 @@ def training(
 
 
 def _content(ending: str, courses: Sequence[Course], view: View, figure: StepCurve) -> bytes:
-    if ending == ".npz":
-        return to_npz(steps_arrays(courses, view))
-    if ending == ".csv":
-        return steps_table(courses, view)
+    numbers_of = partial(steps_frame, courses, view), partial(steps_arrays, courses, view)
+    content = written(ending, *numbers_of, steps_axes(courses))
+    if content is not None:
+        return content
     from coupling_core import figures  # plotly
 
     runs = {course.suite.title: numbers(course, view) for course in courses}

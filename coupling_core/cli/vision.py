@@ -42,18 +42,18 @@ def train(
     ] = None,
     epochs: Annotated[int | None, typer.Option(min=1, help="Of each run.")] = None,
     weight_decay: Annotated[float | None, typer.Option(min=0, help="Of matrices.")] = None,
-    blocks: Annotated[int | None, typer.Option(min=1, help="L; the papers have 12 and 24.")] = None,
-    threads: Annotated[
-        int | None,
-        typer.Option(min=1, help="Of the processor, a run; others give other last digits."),
+    depth: Annotated[
+        int | None, typer.Option(min=1, help="Blocks of each model; the papers have 12 and 24.")
     ] = None,
+    blocks: Annotated[  # what --depth was called
+        int | None, typer.Option("--blocks", min=1, hidden=True)
+    ] = None,
+    threads: options.Threads = None,
     device: options.Device = None,
-    workers: Annotated[
-        int | None, typer.Option(min=1, help="Runs at a time; one a device by default.")
-    ] = None,
+    workers: options.Workers = None,
 ) -> None:
     """Train a preset's runs, or what is left of them."""
-    plans = plan_runs(preset, data, rate or (), seed or (), epochs, weight_decay, blocks)
+    plans = plan_runs(preset, data, rate or (), seed or (), epochs, weight_decay, depth or blocks)
     from coupling_core.experiments.vision.grid import train_all
 
     stopped = "stopped; the same command goes on from the last whole epochs"

@@ -31,7 +31,8 @@
 
     vision                 a picture's patches, maps by rate, numbers of runs
 
-    export                 standalone HTML, SVG and PNG with their provenance
+    export                 standalone HTML, PDF, SVG and PNG with their provenance
+    drawing                the last three by matplotlib, where there is no Chromium
 
 `figure.layout.meta` holds the alternative text ("alt") and the caption ("caption").
 """

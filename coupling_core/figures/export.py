@@ -1,18 +1,21 @@
 """A figure as a file that stands alone: white ground, its caption and where it comes from."""
 
 import html
+import logging
 import textwrap
 
 import plotly.graph_objects as go
 
 from coupling_core.base.errors import ComputeError, InputError
+from coupling_core.base.extras import remedy
 from coupling_core.base.records import AnyView
 from coupling_core.base.results import Result
 from coupling_core.figures import style, words
 
-FORMATS = (".html", ".svg", ".png")
+FORMATS = (".html", ".pdf", ".svg", ".png")
 WIDTH = 760
 INK = "#24292f"
+_log = logging.getLogger(__name__)
 
 _LINE = 16  # pixels
 _LETTERS = 112  # that fit into the width at the size of the notes
@@ -36,7 +39,8 @@ def render(
 
     Raises:
         InputError: on another ending.
-        ComputeError: where SVG or PNG is asked for and no Chromium starts.
+        ComputeError: where PDF, SVG or PNG is asked for, no Chromium starts, and matplotlib is
+            missing or cannot draw this figure.
     """
     require_format(ending)
     page = on_paper(figure, result, view)
@@ -46,7 +50,7 @@ def render(
         told = page.layout.meta.get("title") or (words.subject(result) if result else "")
         title = html.escape(told)
         return _PAGE.format(title=title, alt=alt, body=body).encode()
-    picture = through_chromium(page, ending)
+    picture = drawn(page, ending)
     return _with_title(picture, alt) if ending == ".svg" else picture
 
 
@@ -103,7 +107,11 @@ def on_paper(
 def _legend_below(page: go.Figure, square: bool) -> int:
     """Pixels of a legend under the axis; its entries stand three in a row."""
     legend = page.layout.legend
-    named = [t for t in page.data if t.showlegend or (t.showlegend is None and t.type == "scatter")]
+    named = [
+        t
+        for t in page.data
+        if t.type != "image" and (t.showlegend or (t.showlegend is None and t.type == "scatter"))
+    ]
     if legend.y is None or not named:
         return 0
     rows = (len(named) - 1) // 3 + bool(legend.title.text)
@@ -112,8 +120,29 @@ def _legend_below(page: go.Figure, square: bool) -> int:
     return gap + _LEGEND_BELOW + _LEGEND_ROW * rows
 
 
+def drawn(page: go.Figure, ending: str) -> bytes:
+    """Draw a figure as .pdf, .svg or .png: by Chromium, or by matplotlib where there is none.
+
+    Raises:
+        ComputeError: where neither can draw it.
+    """
+    from coupling_core.figures import drawing
+
+    try:
+        return through_chromium(page, ending)
+    except ComputeError as none:
+        try:
+            picture = drawing.draw(page, ending)
+        except ModuleNotFoundError as error:
+            raise ComputeError(f"{none}; or {remedy('draw')}, with which it is drawn") from error
+        except ComputeError as error:
+            raise ComputeError(f"no Chromium could be started, and {error}") from error
+        _log.warning("no Chromium could be started: matplotlib draws this %s instead", ending)
+        return picture
+
+
 def through_chromium(page: go.Figure, ending: str) -> bytes:
-    """Draw a figure as .svg or .png; raises `ComputeError` where there is no Chromium."""
+    """The same by Chromium alone; raises `ComputeError` where there is none."""
     import kaleido
     from kaleido.errors import BrowserClosedError, BrowserFailedError, ChromeNotFoundError
 
@@ -135,8 +164,9 @@ def through_chromium(page: go.Figure, ending: str) -> bytes:
 
 def _with_title(svg: bytes, alt: str) -> bytes:
     """Put the alternative text where screen readers look for it."""
-    head, _, rest = svg.partition(b">")
-    return head + b' role="img">' + f"<title>{alt}</title>".encode() + rest
+    before, _, own = svg.partition(b"<svg")
+    head, _, rest = own.partition(b">")
+    return before + b"<svg" + head + b' role="img">' + f"<title>{alt}</title>".encode() + rest
 
 
 _PAGE = """<!doctype html>

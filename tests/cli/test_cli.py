@@ -1,6 +1,7 @@
 """The command line, through real measurements of a tiny model in a folder."""
 
 import csv
+import io
 import json
 import os
 import subprocess
@@ -304,8 +305,16 @@ def test_svg_is_drawn(depth, tmp_path):
     assert "<svg" in (tmp_path / "r.svg").read_text()[:100]
 
 
-def test_a_missing_chromium_fails_with_one_line_and_the_result_is_kept(depth, monkeypatch):
+def test_without_a_chromium_matplotlib_draws_and_says_so(depth, tmp_path, monkeypatch, caplog):
     monkeypatch.setenv("BROWSER_PATH", "/nowhere/chromium")
+    status, _, _ = depth("--prompt", PROMPT, "--out", "r.pdf")
+    assert (status, (tmp_path / "r.pdf").read_bytes()[:4]) == (0, b"%PDF")
+    assert "matplotlib draws this .pdf" in caplog.text
+
+
+def test_where_nothing_draws_one_line_says_so_and_the_result_is_kept(depth, monkeypatch):
+    monkeypatch.setenv("BROWSER_PATH", "/nowhere/chromium")
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
     assert "Chromium" in complaint(depth("--prompt", PROMPT, "--out", "r.svg"), status=1)
     assert len(Store(gallery=Path("none")).entries()) == 1
 
@@ -559,7 +568,9 @@ def test_an_aggregate_as_npz_has_mean_matrices(depth, listed, tmp_path, folder):
 
 
 def test_an_aggregate_is_no_figure(depth, listed):
-    assert "--out ends in .npz, .csv" in complaint(depth("--prompts", listed, "--out", "r.svg"))
+    assert "--out ends in .npz, .nc, .csv, .parquet" in complaint(
+        depth("--prompts", listed, "--out", "r.svg")
+    )
 
 
 # ---- the store
@@ -734,3 +745,54 @@ def test_a_probe_that_fails_is_told_in_one_line(run, folder, tmp_path):
     revision = run("models", "--probe", folder, "--revision", "main")
     assert "only a hub id has revisions" in complaint(revision)
     assert "--revision goes with --probe" in complaint(run("models", "--revision", "main"))
+
+
+# ---- files of other forms, and standard output
+
+
+def test_parquet_and_netcdf_have_the_numbers_of_csv_and_npz(depth, tmp_path):
+    import pandas as pd
+    import xarray
+
+    for name in ("r.csv", "r.parquet", "r.npz", "r.nc"):
+        assert depth("--prompt", PROMPT, "--out", name)[0] == 0
+    text, binary = pd.read_csv(tmp_path / "r.csv"), pd.read_parquet(tmp_path / "r.parquet")
+    assert text.equals(binary)
+    named, found = np.load(tmp_path / "r.npz"), xarray.load_dataset(tmp_path / "r.nc")
+    assert found["corrected"].to_numpy().tobytes() == named["corrected"].tobytes()
+    assert found["A"].dims == ("block", "basis", "u", "v")
+    assert found.attrs["k"] == 8
+
+
+@pytest.mark.parametrize("command", ["depth", "graph", "tokens", "trajectory"])
+def test_standard_output_has_the_table_as_csv_and_nothing_else(run, folder, tmp_path, command):
+    of_kind = [] if command == "trajectory" else ["--k", 8]
+    of_pair = ["--block", 2] if command == "tokens" else []
+    asked = (command, "--model", folder, "--prompt", PROMPT, *of_kind, *of_pair)
+    assert run(*asked, "--out", "r.csv")[0] == 0
+    status, out, _ = run(*asked, "--out", "-")
+    assert status == 0
+    assert out.splitlines() == (tmp_path / "r.csv").read_text().splitlines()
+
+
+def test_standard_output_is_for_one_of_two(depth):
+    assert "--out - and --json" in complaint(depth("--prompt", PROMPT, "--out", "-", "--json"))
+
+
+def test_the_table_of_prompts_keeps_the_columns_of_their_file(depth, tmp_path):
+    own = tmp_path / "own.csv"
+    own.write_text(f"prompt,topic,difficulty,key\n{PROMPT},animals,2,mine\n{OTHER},dogs,1,yours\n")
+    assert depth("--prompts", own, "--out", "r.csv")[0] == 0
+    with (tmp_path / "r.csv").open(newline="") as file:
+        first, second = csv.DictReader(file)
+    assert (first["topic"], second["topic"]) == ("animals", "dogs")
+    assert (first["prompt_key"], float(first["difficulty"])) == ("mine", 2)
+    assert len(first["key"]) > 20
+
+
+def test_prompts_come_from_standard_input(depth, monkeypatch):
+    monkeypatch.setattr(
+        sys, "stdin", io.TextIOWrapper(io.BytesIO(f"{PROMPT}\n\n{OTHER}\n".encode()))
+    )
+    said = printed(depth("--prompts", "-", "--json"))
+    assert [(one["line"], one["prompt"]) for one in said["prompts"]] == [(1, PROMPT), (3, OTHER)]

@@ -157,7 +157,10 @@ def test_the_program_on_the_page_prints_the_edges(capsys, trained):
     ("options", "words"),
     [
         (("--threshold", 1.5), "the threshold must lie in 0..1"),
-        (("--out", "g.safetensors"), "--out ends in .graphml, .csv, .npz, .html, .svg, .png"),
+        (
+            ("--out", "g.safetensors"),
+            "--out ends in .graphml, .npz, .nc, .csv, .parquet, .html, .pdf",
+        ),
         (("--blocks", "40"), "out of range"),
         (("--layout", "cube"), "'cube'"),
     ],
@@ -247,7 +250,10 @@ def test_results_in_files_of_other_depths_are_matched(run, tmp_path):
         (("--k", 60), "holds 1..50 triplets. Take K = 50 or less"),
         (("--blocks", "7"), "a comparison needs two"),
         (("--blocks", "7-99"), "out of range"),
-        (("--out", "c.graphml"), "--out ends in .npz, .csv, .html, .svg, .png"),
+        (
+            ("--out", "c.graphml"),
+            "--out ends in .npz, .nc, .csv, .parquet, .html, .pdf, .svg, .png",
+        ),
     ],
 )
 def test_what_cannot_be_compared_is_refused(run, keys, options, words):

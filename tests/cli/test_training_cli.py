@@ -203,7 +203,7 @@ def test_every_figure_is_drawn(pythia, tmp_path, figure):
         (("--suite", "mini-65"), "suite 'mini-65' is unknown"),
         (("--token", "0"), "token 0"),
         (("--figure", "heatmap"), "heatmap"),
-        (("--out", "curve.safetensors"), "--out ends in .csv, .npz"),
+        (("--out", "curve.safetensors"), "--out ends in .npz, .nc, .csv"),
     ],
 )
 def test_wrong_input_is_one_line_and_status_2(command, commits, options, words):

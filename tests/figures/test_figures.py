@@ -1,5 +1,6 @@
 """Figures: what is drawn, where, in which range, and in which words."""
 
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -515,12 +516,14 @@ def test_png_has_two_pixels_for_one_of_the_page(result):
     assert int.from_bytes(png[16:20]) == 2 * WIDTH
 
 
-def test_a_missing_chromium_is_told_with_a_way_out(result, monkeypatch):
+def test_where_nothing_draws_that_is_told_with_a_way_out(result, monkeypatch):
     monkeypatch.setenv("BROWSER_PATH", "/nowhere/chromium")
-    with pytest.raises(ComputeError, match=r"Chromium.*\.html, which needs none"):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    way_out = r"Chromium.*\.html, which needs none; or pip install 'coupling-explorer\[draw\]'"
+    with pytest.raises(ComputeError, match=way_out):
         figures.render(figures.scores(result, VIEW), ".svg", result, VIEW)
 
 
 def test_an_unknown_ending_is_refused(result):
-    with pytest.raises(InputError, match=r"\.html, \.svg, \.png, and '\.gif' came"):
+    with pytest.raises(InputError, match=r"\.html, \.pdf, \.svg, \.png, and '\.gif' came"):
         figures.render(figures.scores(result, VIEW), ".gif", result, VIEW)

@@ -1,6 +1,6 @@
-"""A result's numbers in the forms that other programs read: NumPy archives and CSV.
+"""A result's numbers in the forms that other programs read.
 
-    forms                       both as the contents of files
+    forms                       arrays as NPZ and NetCDF, tables as CSV and Parquet
     compare, graph, training    of what is no one result
 
 Those of a result are in the folder of its kind.
@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coupling_core.analysis.exports.forms import to_csv, to_npz
+from coupling_core.analysis.exports.forms import (
+    ENDINGS,
+    to_csv,
+    to_netcdf,
+    to_npz,
+    to_parquet,
+    written,
+)
 from coupling_core.base.kinds import kind_of
 from coupling_core.base.records import AnyView
 from coupling_core.base.results import Result
@@ -18,7 +25,19 @@ from coupling_core.base.results import Result
 if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need it
     from pandas import DataFrame
 
-__all__ = ["arrays", "frame", "table", "to_csv", "to_npz"]
+__all__ = [  # noqa: RUF022 - by use, not by name
+    "arrays",
+    "axes",
+    "attributes",
+    "frame",
+    "table",
+    "ENDINGS",
+    "to_csv",
+    "to_netcdf",
+    "to_npz",
+    "to_parquet",
+    "written",
+]
 
 
 def arrays(result: Result, view: AnyView, k_view: int | None = None) -> dict[str, np.ndarray]:
@@ -33,6 +52,25 @@ def arrays(result: Result, view: AnyView, k_view: int | None = None) -> dict[str
         InputError: where K or a block is not in the result.
     """
     return kind_of(result.request.kind).part("export").arrays(result, view, k_view)
+
+
+def axes(result: Result) -> dict[str, tuple[str, ...]]:
+    """Names of the axes of each array of a result."""
+    return dict(kind_of(result.request.kind).part("export").axes(result))
+
+
+def attributes(result: Result, view: AnyView) -> dict[str, str | int | float]:
+    """What a file tells of a result beside its numbers: whose it is, and how it is looked at."""
+    told = {
+        name: value for name, value in vars(view).items() if isinstance(value, str | int | float)
+    }
+    return told | {
+        "model": str(result.identity.get("name", "")),
+        "prompt": result.prompt_text,
+        "kind": result.request.kind,
+        "key": result.key,
+        "certified": int(result.certified),
+    }
 
 
 def frame(result: Result, view: AnyView) -> "DataFrame":

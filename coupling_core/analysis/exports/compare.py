@@ -27,6 +27,14 @@ def comparison_arrays(found: Comparison) -> dict[str, np.ndarray]:
     return scores | {"difference": found.difference, "blocks": blocks}
 
 
+COMPARISON_AXES = {
+    **dict.fromkeys(("coupling", "chance", "corrected"), ("side", "block", "basis")),
+    "difference": ("block", "basis"),
+    "blocks": ("side", "block"),
+}
+"""Names of the axes of `comparison_arrays`; a comparison's first side is A."""
+
+
 def comparison_table(found: Comparison) -> bytes:
     """`differences_table` as CSV."""
     return to_csv(differences_table(found))

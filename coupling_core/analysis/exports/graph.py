@@ -1,10 +1,12 @@
 """A layer graph's numbers in the forms that other programs read."""
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coupling_core.analysis.exports.forms import to_csv, to_npz
+from coupling_core.analysis.exports.forms import ENDINGS as FORMS
+from coupling_core.analysis.exports.forms import written
 from coupling_core.analysis.graph import (
     EDGE_COLUMNS,
     directed,
@@ -15,6 +17,7 @@ from coupling_core.analysis.graph import (
 )
 from coupling_core.analysis.locality import locality
 from coupling_core.analysis.scores import score_pairs
+from coupling_core.base.errors import InputError
 from coupling_core.base.records import DEFAULT_THRESHOLD, View
 from coupling_core.base.results import DepthResult
 
@@ -23,6 +26,12 @@ if TYPE_CHECKING:  # a tenth of a second to import, for graphs only
     from pandas import DataFrame
 
 ENDINGS = (".graphml", ".csv", ".npz")
+AXES = {
+    **dict.fromkeys(("weight", "coupling", "chance", "corrected"), ("block", "basis")),
+    **dict.fromkeys(("blocks", "community"), ("block",)),
+    **dict.fromkeys(("distance", "mean", "spread", "pairs"), ("distance_step",)),
+}
+"""Names of the axes of `graph_arrays`."""
 
 
 def graph_file(
@@ -31,8 +40,8 @@ def graph_file(
     """The layer graph as the content of a file.
 
     Args:
-        ending: `.graphml` has the directed graph, `.csv` the edges (`EDGE_COLUMNS`), `.npz` the
-            arrays of `graph_arrays`.
+        ending: `.graphml` has the directed graph, `.csv` and `.parquet` the edges
+            (`EDGE_COLUMNS`), `.npz` and `.nc` the arrays of `graph_arrays`.
         result: what it is made of.
         view: K, definition, role and blocks.
         corrected: weigh by the chance-corrected score, else by c.
@@ -42,13 +51,14 @@ def graph_file(
         InputError: where K or a block is not in the result, or the threshold is out of range.
     """
     drawn = layer_graph(result, view, corrected=corrected, threshold=threshold)
-    match ending:
-        case ".graphml":
-            return to_graphml(directed(drawn, result, view))
-        case ".csv":
-            return to_csv(_edges(drawn, result, view, corrected=corrected))
-        case _:
-            return to_npz(graph_arrays(drawn, result, view, corrected=corrected))
+    if ending == ".graphml":
+        return to_graphml(directed(drawn, result, view))
+    table = partial(_edges, drawn, result, view, corrected=corrected)
+    named = partial(graph_arrays, drawn, result, view, corrected=corrected)
+    content = written(ending, table, named, AXES)
+    if content is None:
+        raise InputError(f"a graph is written as .graphml or {', '.join(FORMS)}, not {ending!r}")
+    return content
 
 
 def edges_table(

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, fields
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,11 +11,19 @@ from coupling_core.analysis.exports.forms import to_csv
 from coupling_core.analysis.scores import score_pairs
 from coupling_core.base.records import View
 
+if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need it
+    from pandas import DataFrame
+
 COLUMNS = tuple(field.name for field in fields(StepNumbers))
 
 
 def steps_table(courses: Sequence[Course], view: View) -> bytes:
-    """A row a step of a suite as CSV, what is not measured left empty.
+    """`steps_frame` as CSV, what is not measured left empty."""
+    return to_csv(steps_frame(courses, view))
+
+
+def steps_frame(courses: Sequence[Course], view: View) -> "DataFrame":
+    """A row a step of a suite.
 
     Columns: suite, and those of `StepNumbers`.
 
@@ -28,7 +37,7 @@ def steps_table(courses: Sequence[Course], view: View) -> bytes:
         for course in courses
         for found in numbers(course, view)
     ]
-    return to_csv(DataFrame(rows, columns=["suite", *COLUMNS]))
+    return DataFrame(rows, columns=["suite", *COLUMNS])
 
 
 def steps_arrays(courses: Sequence[Course], view: View) -> dict[str, np.ndarray]:
@@ -56,6 +65,18 @@ def steps_arrays(courses: Sequence[Course], view: View) -> dict[str, np.ndarray]
         | named
         | {name: values for course in maps for name, values in course.items()}
     )
+
+
+def steps_axes(courses: Sequence[Course]) -> dict[str, tuple[str, ...]]:
+    """Names of the axes of `steps_arrays`; the maps of each suite have steps of their own."""
+    names = [name for name in COLUMNS if name != "step"]
+    found: dict[str, tuple[str, ...]] = dict.fromkeys(names, ("suite", "step"))
+    found |= {"suites": ("suite",), "steps": ("step",)}
+    for name in (course.suite.name for course in courses):
+        own, maps = f"{name}_step", ("coupling", "chance", "corrected")
+        found |= {f"{name}_{part}": (own, f"{name}_block", f"{name}_basis") for part in maps}
+        found[f"{name}_steps"] = (own,)
+    return found
 
 
 def _maps(course: Course, view: View) -> dict[str, np.ndarray]:

@@ -2,19 +2,16 @@
 
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import typer
 
-from coupling_core.base.errors import InputError
 from coupling_core.base.records import DEFAULT_K, DEFAULT_MODEL, Request, View, parse_blocks
 from coupling_core.base.results import DepthResult
 from coupling_core.cli import files, options, reports
 from coupling_core.cli.terminal import ProgressBar
 from coupling_core.kinds.depth import prompts
 from coupling_core.measuring.measure import measure
-from coupling_core.sources.prompts import read_file
 from coupling_core.store.disk import Store
 
 if TYPE_CHECKING:  # plotly is slow to import, and only files of figures need it
@@ -27,24 +24,11 @@ def command(
     model: options.Model = DEFAULT_MODEL,
     prompt: options.Prompt = None,
     image: options.Image = None,
-    many: Annotated[
-        Path | None,
-        typer.Option(
-            "--prompts",
-            metavar="FILE",
-            help="One prompt a line, or .jsonl or .csv with a field 'prompt', or a folder of "
-            "images.",
-        ),
-    ] = None,
+    many: options.Prompts = None,
     token: options.Token = None,
-    blocks: Annotated[
-        str | None,
-        typer.Option(help="Blocks shown: 1-30, 3,7, 1-30:2, or -1 for the last; all by default."),
-    ] = None,
+    blocks: options.Blocks = None,
     k: options.K = DEFAULT_K,
-    k_view: Annotated[
-        int | None, typer.Option(help="Side of the stored matrices; min(K, 32) by default.")
-    ] = None,
+    k_view: Annotated[int | None, options.corner(32)] = None,
     definition: options.ScoreDefinition = "paper",
     p: options.Order = 1.0,
     role: options.MatrixRole = "A",
@@ -63,10 +47,7 @@ def command(
     store: options.StoreFolder = None,
 ) -> None:
     """Measure how far the blocks of a model act in one common basis, at one token."""
-    given = sum(source is not None for source in (prompt, image, many))
-    if given != 1:
-        came = "several" if given else "none"
-        raise InputError(f"give one of --prompt, --image FILE and --prompts FILE: {came} came")
+    listed = options.prompt_or_prompts(prompt, image, many)
     view = View(k, definition, p, role)
     asked = partial(
         Request,
@@ -85,9 +66,10 @@ def command(
         return asked(text, token=options.token_of(token, text))
 
     shelf = Store(store)
-    files.require_writable(out, files.FORMATS if many is None else files.AGGREGATE_FORMATS)
-    if many is not None:
-        listed = read_file(many)
+    files.require_writable(
+        out, files.FORMATS if many is None else files.AGGREGATE_FORMATS, as_json=as_json
+    )
+    if listed is not None:
         done, failed = prompts.measure_all(ask, listed, view, blocks, shelf, device, fast=not plain)
         if out is not None:
             prompts.write(out, done)

@@ -45,6 +45,18 @@ def arrays(result: DepthResult, view: View, k_view: int | None = None) -> dict[s
     }
 
 
+def axes(result: DepthResult) -> dict[str, tuple[str, ...]]:
+    """Names of the axes of each array: a row is the Jacobian's block, a column the basis."""
+    pair, corner = ("block", "basis"), ("block", "basis", "u", "v")
+    return {
+        "singular_values": ("block", "k"),
+        **dict.fromkeys(ROLES, corner),
+        **dict.fromkeys(("coupling", "chance", "corrected"), pair),
+        **dict.fromkeys(("blocks", "certified"), ("block",)),
+        **dict.fromkeys(("tokens", "token_ids"), ("token",)),
+    }
+
+
 def table(result: DepthResult, view: View) -> "DataFrame":
     """The scores of every pair: a row a pair.
 

@@ -1,13 +1,14 @@
-"""Many prompts: each measured (a stored one is only read), then means with their intervals."""
+"""Many prompts at one token each: means of their scores with intervals, and mean matrices."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 
-from coupling_core.analysis.exports import to_csv, to_npz
+from coupling_core.analysis.exports import written
 from coupling_core.analysis.scores import (
     MIN_PROMPTS,
     Interval,
@@ -17,17 +18,21 @@ from coupling_core.analysis.scores import (
     means,
     score_pairs,
 )
-from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.base.records import Request, View, parse_blocks
 from coupling_core.base.results import DepthResult
-from coupling_core.cli import files
-from coupling_core.cli.terminal import ProgressBar, print_json, print_lines, warn
-from coupling_core.measuring.measure import measure
+from coupling_core.cli import files, many
+from coupling_core.cli.many import Failed, Row
+from coupling_core.cli.terminal import print_json, print_lines, warn
 from coupling_core.sources.prompts import Prompt
-from coupling_core.sources.resolved import resolve
 from coupling_core.store.disk import Store
 
 MEASURES = ("coupling", "chance", "corrected")
+AXES = {
+    **dict.fromkeys(MEASURES, ("block", "basis")),
+    **dict.fromkeys((*(f"prompt_{name}" for name in MEASURES), "lines", "prompts"), ("prompt",)),
+    "blocks": ("block",),
+}
+"""Names of the axes of the arrays."""
 
 
 @dataclass(frozen=True)
@@ -35,24 +40,12 @@ class Measured:
     """One prompt's part in an aggregate.
 
     Args:
-        line: of the file, counted from 1.
-        prompt: its text.
-        key: of its result in the store.
-        stored: whether it was there before.
-        seconds: of computing; 0 where it was stored.
-        load_seconds: of loading the model; 0 where it was in memory already.
+        row: the prompt, its means over l != l', and its result's key.
         found: the scores of the view.
-        mean: their means over l != l'.
     """
 
-    line: int
-    prompt: str
-    key: str
-    stored: bool
-    seconds: float
-    load_seconds: float
+    row: Row
     found: Scores
-    mean: dict[str, float]
 
 
 def measure_all(
@@ -64,7 +57,7 @@ def measure_all(
     device: str | None = None,
     *,
     fast: bool = True,
-) -> tuple[list[Measured], dict[int, InputError | ComputeError]]:
+) -> tuple[list[Measured], Failed]:
     """Measure each prompt; one that fails does not lose the others.
 
     Args:
@@ -80,40 +73,19 @@ def measure_all(
         what was measured, and the errors by line.
 
     Raises:
-        InputError, ComputeError: where the model itself is out of reach, or all prompts fail.
+        InputError, ComputeError, Cancelled: as `many.each`.
     """
-    resolve(ask("-"))  # one complaint about the model, not one a prompt
-    done: list[Measured] = []
-    failed: dict[int, InputError | ComputeError] = {}
-    for prompt in prompts:
-        line = prompt.row
-        try:
-            with ProgressBar(blocks, f"line {line}") as bar:
-                request = ask(prompt.text)
-                found = measure(request, store, device=device, fast=fast, progress=bar)
-            result = cast(DepthResult, found)
-            shown = replace(view, blocks=parse_blocks(blocks, result.n_blocks))
-            done.append(_measured(line, prompt.words, result, shown, stored=not bar.used))
-        except (InputError, ComputeError) as error:
-            failed[line] = error
-            warn(f"line {line} is left out: {error}")
-    if not done:
-        first = next(iter(failed.values()))
-        raise type(first)(f"every prompt failed, the first with: {first}")
+    failed: Failed = {}
+    every = many.each(ask, prompts, store, failed, device=device, fast=fast, blocks=blocks)
+    done = []
+    for prompt, result, stored in every:
+        shown = replace(view, blocks=parse_blocks(blocks, result.n_blocks))
+        found = score_pairs(cast(DepthResult, result), shown)
+        done.append(Measured(Row.of(prompt, result, dict(means(found)), stored=stored), found))
     return done, failed
 
 
-def _measured(line: int, prompt: str, result: DepthResult, view: View, *, stored: bool) -> Measured:
-    found = score_pairs(result, view)
-    seconds, load_seconds = (
-        0.0 if stored else float(result.provenance[name]) for name in ("seconds", "load_seconds")
-    )
-    return Measured(line, prompt, result.key, stored, seconds, load_seconds, found, means(found))
-
-
-def report(
-    done: list[Measured], failed: dict[int, InputError | ComputeError], view: View, *, as_json: bool
-) -> None:
+def report(done: list[Measured], failed: Failed, view: View, *, as_json: bool) -> None:
     """Print the aggregate, and warn where there are too few prompts for a claim."""
     over = {name: mean_interval(_column(done, name)) for name in MEASURES}
     if not over["coupling"].enough:
@@ -125,8 +97,8 @@ def report(
         print_json(_summary(done, failed, view, over))
         return
     print_lines(
-        f"prompts     {len(done)} measured, {sum(m.stored for m in done)} of them from the store"
-        + f", {len(failed)} left out" * bool(failed),
+        f"prompts     {len(done)} measured, {sum(m.row.stored for m in done)} of them from the "
+        "store" + f", {len(failed)} left out" * bool(failed),
         f"score       {definition_name(view)}, K = {view.k}, mean over l != l'",
         f"{'':18}{'mean':>8}{'median':>9}   95% interval",
         *(_row(name, over[name]) for name in MEASURES),
@@ -140,18 +112,10 @@ def _row(name: str, over: Interval) -> str:
 
 
 def _summary(
-    done: list[Measured],
-    failed: dict[int, InputError | ComputeError],
-    view: View,
-    over: dict[str, Interval],
+    done: list[Measured], failed: Failed, view: View, over: dict[str, Interval]
 ) -> dict[str, Any]:
-    return {
-        "n": len(done),
+    return many.summary([m.row for m in done], failed) | {
         "enough": over["coupling"].enough,
-        "seconds": sum(m.seconds for m in done),
-        "load_seconds": sum(m.load_seconds for m in done),
-        "stored": all(m.stored for m in done),
-        "key": [m.key for m in done],
         "k": view.k,
         "definition": view.definition,
         "p": view.p,
@@ -159,11 +123,6 @@ def _summary(
         "blocks": done[0].found.blocks,
         "over_prompts": {name: asdict(interval) for name, interval in over.items()},
         **mean_matrices(done),
-        "prompts": [
-            {"line": m.line, "prompt": m.prompt, "key": m.key, "stored": m.stored, "mean": m.mean}
-            for m in done
-        ],
-        "failed": [{"line": line, "error": str(error)} for line, error in failed.items()],
     }
 
 
@@ -173,25 +132,31 @@ def mean_matrices(done: list[Measured]) -> dict[str, np.ndarray]:
 
 
 def write(path: Path, done: list[Measured]) -> None:
-    """Write the aggregate: .npz has mean matrices and what each prompt gave, .csv a row a prompt.
+    """Write the aggregate: arrays of means and of each prompt, or a table with a row a prompt.
 
     Raises:
         InputError: where the file cannot be written.
         ComputeError: where the disk is full.
     """
-    if path.suffix == ".csv":
-        from pandas import DataFrame
+    table = partial(many.frame, [m.row for m in done])
+    content = written(files.ending(path), table, partial(to_arrays, done), AXES)
+    if content is not None:  # `require_writable` has refused other endings
+        files.write(path, content)
 
-        rows = [{"line": m.line, "prompt": m.prompt, **m.mean, "key": m.key} for m in done]
-        files.write(path, to_csv(DataFrame(rows)))
-        return
+
+def to_arrays(done: list[Measured]) -> dict[str, np.ndarray]:
+    """Mean matrices over the prompts, and what each prompt gave."""
     per_prompt = {f"prompt_{name}": _column(done, name) for name in MEASURES}
-    named = mean_matrices(done) | per_prompt
-    named["blocks"] = np.array(done[0].found.blocks)
-    named["lines"] = np.array([m.line for m in done])
-    named["prompts"] = np.array([m.prompt for m in done])
-    files.write(path, to_npz(named))
+    return (
+        mean_matrices(done)
+        | per_prompt
+        | {
+            "blocks": np.array(done[0].found.blocks),
+            "lines": np.array([m.row.prompt.row for m in done]),
+            "prompts": np.array([m.row.prompt.words for m in done]),
+        }
+    )
 
 
 def _column(done: list[Measured], name: str) -> np.ndarray:
-    return np.array([m.mean[name] for m in done])
+    return np.array([m.row.mean[name] for m in done])

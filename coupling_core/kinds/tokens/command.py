@@ -10,8 +10,11 @@ from coupling_core.base.errors import InputError
 from coupling_core.base.records import DEFAULT_K, DEFAULT_MODEL, Request, TokenKind, View
 from coupling_core.base.results import TokenMeansResult, TokensResult
 from coupling_core.cli import files, options, reports
+from coupling_core.cli.forewarning import forewarn
+from coupling_core.cli.many import table_of_means
 from coupling_core.cli.terminal import ProgressBar
-from coupling_core.measuring.measure import measure
+from coupling_core.measuring.measure import answer
+from coupling_core.sources.resolved import resolve
 from coupling_core.store.disk import Store
 
 if TYPE_CHECKING:  # plotly is slow to import, and only files of figures need it
@@ -24,6 +27,7 @@ FIRST, LAST = 1, -1
 def command(
     prompt: options.Prompt = None,
     image: options.Image = None,
+    many: options.Prompts = None,
     mode: Annotated[
         TokenKind,
         typer.Option(
@@ -47,9 +51,7 @@ def command(
         ),
     ] = None,
     k: options.K = DEFAULT_K,
-    k_view: Annotated[
-        int | None, typer.Option(help="Side of the stored matrices; min(K, 16) by default.")
-    ] = None,
+    k_view: Annotated[int | None, options.corner(16)] = None,
     definition: options.ScoreDefinition = "paper",
     p: options.Order = 1.0,
     role: options.MatrixRole = "A",
@@ -68,8 +70,9 @@ def command(
     store: options.StoreFolder = None,
 ) -> None:
     """Measure how far the Jacobians of two blocks share a basis across the tokens of a prompt."""
-    request = Request(
-        options.one_prompt(prompt, image),
+    listed = options.prompt_or_prompts(prompt, image, many)
+    ask = partial(
+        Request,
         model=model,
         kind=mode,
         block=block,
@@ -88,9 +91,19 @@ def command(
     if block is None:
         require_kept(view)
         _require_pair(figure)
-    files.require_writable(out, files.FORMATS)
+    formats = files.FORMATS if listed is None else files.AGGREGATE_FORMATS
+    files.require_writable(out, formats, as_json=as_json)
+    shelf = Store(store)
+    if listed is not None:
+        table_of_means(
+            ask, listed, view, shelf, device=device, fast=not plain, out=out, as_json=as_json
+        )
+        return
+    asked = resolve(ask(options.one_prompt(prompt, image)))
+    if block is None:
+        forewarn(asked, shelf)
     with ProgressBar() as bar:
-        found = measure(request, Store(store), device=device, fast=not plain, progress=bar)
+        found = answer(asked, shelf, device=device, fast=not plain, progress=bar)
     result = cast(TokensResult | TokenMeansResult, found)
     if out is not None:
         draw = partial(_draw, result, view, figure, corrected)

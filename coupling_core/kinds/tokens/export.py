@@ -58,6 +58,20 @@ def arrays(
     }
 
 
+def axes(result: TokensResult | TokenMeansResult) -> dict[str, tuple[str, ...]]:
+    """Names of the axes of each array: a row is the Jacobian's token, a column the basis'."""
+    pair = ("token", "other_token")
+    of_rows = "block" if isinstance(result, TokenMeansResult) else "side"
+    return {
+        "singular_values": (of_rows, "token", "k"),
+        **dict.fromkeys(ROLES, (*pair, "u", "v")),
+        **dict.fromkeys(("coupling", "chance", "corrected", "pairs"), pair),
+        **dict.fromkeys(("positions", "tokens", "token_ids"), ("token",)),
+        **dict.fromkeys(("rank", "certified"), (of_rows, "token")),
+        "blocks": ("side",),
+    }
+
+
 def table(result: TokensResult | TokenMeansResult, view: View) -> "DataFrame":
     """The scores of every pair of tokens of the whole prompt: a row a pair.
 

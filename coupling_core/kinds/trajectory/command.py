@@ -8,6 +8,7 @@ import typer
 from coupling_core.base.records import DEFAULT_MODEL, Fit, Part, PathView, Request, resolve_token
 from coupling_core.base.results import TrajectoryResult
 from coupling_core.cli import files, options, reports
+from coupling_core.cli.many import table_of_means
 from coupling_core.cli.terminal import ProgressBar
 from coupling_core.measuring.measure import measure
 from coupling_core.store.disk import Store
@@ -33,6 +34,7 @@ FigureName = Literal[
 def command(
     prompt: options.Prompt = None,
     image: options.Image = None,
+    many: options.Prompts = None,
     model: options.Model = DEFAULT_MODEL,
     token: Annotated[
         int, typer.Option(help="Token that the figure shows in ink, 1..n; -1 is the last.")
@@ -60,8 +62,9 @@ def command(
 ) -> None:
     """Follow every token through the blocks: how straight, how evenly, how linearly it moves."""
     view = PathView(fit, part, first)
-    request = Request(
-        options.one_prompt(prompt, image),
+    listed = options.prompt_or_prompts(prompt, image, many)
+    ask = partial(
+        Request,
         model=model,
         final_norm=final_norm,
         revision=revision,
@@ -71,7 +74,14 @@ def command(
         stack=stack,
         kind="trajectory",
     )
-    files.require_writable(out, files.FORMATS)
+    formats = files.FORMATS if listed is None else files.AGGREGATE_FORMATS
+    files.require_writable(out, formats, as_json=as_json)
+    if listed is not None:
+        table_of_means(
+            ask, listed, view, Store(store), device=device, fast=not plain, out=out, as_json=as_json
+        )
+        return
+    request = ask(options.one_prompt(prompt, image))
     with ProgressBar() as bar:
         result = cast(
             TrajectoryResult,

@@ -50,6 +50,19 @@ def arrays(
     }
 
 
+def axes(result: TrajectoryResult) -> dict[str, tuple[str, ...]]:
+    """Names of the axes of each array; state 0 is the embedding."""
+    of_states, of_blocks = ("state", "token"), ("block", "token")
+    of_tokens = ("line_shape", "expodistance", "equidistance", "tokens", "token_ids")
+    return {
+        **dict.fromkeys(("norms", "windowed_line_shape", "entropy"), of_states),
+        **dict.fromkeys(("step_lengths", "growth", "one_step", "rolled_out"), of_blocks),
+        **dict.fromkeys(of_tokens, ("token",)),
+        "pca": (*of_states, "component"),
+        "explained": ("component",),
+    }
+
+
 def table(result: TrajectoryResult, view: PathView) -> "DataFrame":
     """What each token's path is like: a row a token."""
     from pandas import DataFrame

@@ -7,11 +7,14 @@ from typing import Any
 
 from coupling_core.base.errors import InputError
 from coupling_core.base.images import read_image
-from coupling_core.base.textfiles import csv_rows, read_text
+from coupling_core.base.textfiles import csv_rows, read_stdin, read_text
 from coupling_core.sources.prompts.prompt import Prompt
 
 IMAGES = (".png", ".jpg", ".jpeg", ".webp")
 """What the images of a folder end in."""
+
+STDIN = Path("-")
+"""What standard input is called; it has one prompt a line."""
 
 MOST = 100_000
 """Lines of a file."""
@@ -22,11 +25,16 @@ _EXPECTED = """expected JSON such as {"prompt": "...", "category": "art", "diffi
 def read_file(path: Path) -> list[Prompt]:
     """The prompts of a file in their order, with their lines as rows; blank lines are skipped.
 
-    Of a folder, its images by name; those in a folder of their own have its name as category.
+    The path - is standard input, with one prompt a line. Of a folder, its images by name; those in
+    a folder of their own have its name as category.
 
     Raises:
         InputError: where it cannot be read, is not what its ending says, or has no prompt.
     """
+    if path == STDIN:
+        path = Path("standard input")
+        found = [Prompt(line, path.name, n) for n, line in _numbered(path, read_stdin())]
+        return _some(path, found)
     if path.is_dir():
         return _from_folder(path)
     match path.suffix:
@@ -36,6 +44,10 @@ def read_file(path: Path) -> list[Prompt]:
             found = list(_from_csv(path))
         case _:
             found = [Prompt(line, path.name, number) for number, line in _lines(path)]
+    return _some(path, found)
+
+
+def _some(path: Path, found: list[Prompt]) -> list[Prompt]:
     if not found:
         raise InputError(
             f"{path} has no prompt: expected one a line, or a field or column 'prompt'"
@@ -70,7 +82,10 @@ def _from_json(path: Path) -> Iterator[Prompt]:
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
     """The lines that are not blank, with their numbers."""
-    text = read_text(path)
+    return _numbered(path, read_text(path))
+
+
+def _numbered(path: Path, text: str) -> Iterator[tuple[int, str]]:
     if text.count("\n") > MOST:
         raise InputError(f"{path} has more than {MOST:,} lines: split it")
     return ((n, line) for n, line in enumerate(text.split("\n"), 1) if line.strip())

@@ -11,5 +11,9 @@ def arrays(result: NormsResult, view: AnyView, k_view: int | None = None) -> dic
     return {"norms": result.norms, "tokens": np.array(result.tokens)}
 
 
+def axes(result: NormsResult) -> dict[str, tuple[str, ...]]:
+    return {"norms": ("state",), "tokens": ("token",)}
+
+
 def table(result: NormsResult, view: AnyView) -> DataFrame:
     return DataFrame({"state": range(len(result.norms)), "norm": result.norms})

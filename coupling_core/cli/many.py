@@ -1,0 +1,249 @@
+"""Many prompts: each measured (a stored one is only read), told as it goes, stopped in order."""
+
+import json
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from coupling_core.analysis.exports import ENDINGS, written
+from coupling_core.analysis.scores import MIN_PROMPTS, mean_interval
+from coupling_core.base.errors import ComputeError, InputError
+from coupling_core.base.kinds import kind_of
+from coupling_core.base.records import AnyView, Request
+from coupling_core.base.results import Result
+from coupling_core.base.units import about
+from coupling_core.cli import files
+from coupling_core.cli.signals import stopping
+from coupling_core.cli.terminal import ProgressBar, print_json, print_lines, print_table, warn
+from coupling_core.measuring.measure import measure
+from coupling_core.sources.prompts import Prompt
+from coupling_core.sources.resolved import resolve
+from coupling_core.store.disk import Store
+
+if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need it
+    from pandas import DataFrame
+
+FORMATS = ENDINGS
+APART = 10.0
+"""Seconds between two lines of progress, where no bar shows it."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One prompt's part in a table.
+
+    Args:
+        prompt: as it stands in its file.
+        key: of its result in the store.
+        stored: whether it was there before.
+        seconds: of computing; 0 where it was stored.
+        load_seconds: of loading the model; 0 where it was in memory already.
+        mean: its numbers, by name.
+    """
+
+    prompt: Prompt
+    key: str
+    stored: bool
+    seconds: float
+    load_seconds: float
+    mean: dict[str, float]
+
+    @classmethod
+    def of(cls, prompt: Prompt, result: Result, mean: dict[str, float], *, stored: bool) -> "Row":
+        """What a result says of its prompt."""
+        seconds, load_seconds = (
+            0.0 if stored else float(result.provenance[name])
+            for name in ("seconds", "load_seconds")
+        )
+        return cls(prompt, result.key, stored, seconds, load_seconds, mean)
+
+
+Failed = dict[int, InputError | ComputeError]
+"""Errors by the line of the prompt."""
+
+
+def each(
+    ask: Callable[[str], Request],
+    prompts: Sequence[Prompt],
+    store: Store,
+    failed: Failed,
+    *,
+    device: str | None = None,
+    fast: bool = True,
+    blocks: str | None = None,
+) -> Iterator[tuple[Prompt, Result, bool]]:
+    """Measure each prompt; one that fails does not lose the others.
+
+    Args:
+        ask: makes the request of a prompt.
+        prompts: of a file; their rows are its lines.
+        store: answers what it holds, and keeps the rest.
+        failed: is given the errors.
+        device: where to compute.
+        fast: as `measure` has it.
+        blocks: the blocks shown, as they were typed.
+
+    Yields:
+        each prompt with its result, and whether that was stored before.
+
+    Raises:
+        InputError, ComputeError: where the model itself is out of reach, or all prompts fail.
+        Cancelled: at Ctrl-C, with how many are stored.
+    """
+    resolve(ask("-"))  # one complaint about the model, not one a prompt
+    n, done, told, began = len(prompts), 0, time.monotonic(), time.monotonic()
+    computed = 0
+
+    def stopped() -> str:
+        return f"stopped: {done} of {n} stored, the same command goes on"
+
+    with stopping(stopped):
+        for number, prompt in enumerate(prompts, 1):
+            left = (time.monotonic() - began) / computed * (n - number + 1) if computed else None
+            where = f"prompt {number} of {n}" + (f", {about(left)}" if left else "")
+            if computed and time.monotonic() - told > APART:
+                told = time.monotonic()
+                ProgressBar.tell(where)
+            try:
+                with ProgressBar(blocks, where) as bar:
+                    request = ask(prompt.text)
+                    found = measure(request, store, device=device, fast=fast, progress=bar)
+            except (InputError, ComputeError) as error:
+                failed[prompt.row] = error
+                warn(f"line {prompt.row} is left out: {error}")
+                continue
+            done += 1
+            computed += bar.used
+            yield prompt, found, not bar.used
+    if not done:
+        first = next(iter(failed.values()))
+        raise type(first)(f"every prompt failed, the first with: {first}")
+
+
+def table_of_means(
+    ask: Callable[[str], Request],
+    prompts: Sequence[Prompt],
+    view: AnyView,
+    store: Store,
+    *,
+    device: str | None,
+    fast: bool,
+    out: Path | None,
+    as_json: bool,
+) -> None:
+    """Measure prompts, write a row of means each, and print their means over the prompts.
+
+    Raises:
+        InputError, ComputeError, Cancelled: as `each`; or where the file cannot be written.
+    """
+    rows, failed = [], Failed()
+    for prompt, result, stored in each(ask, prompts, store, failed, device=device, fast=fast):
+        mean = kind_of(result.request.kind).part("export").row(result, view)
+        rows.append(Row.of(prompt, result, mean, stored=stored))
+    if out is not None:
+        named = partial(_arrays, rows)
+        axes = dict.fromkeys(("line", "prompt", *rows[0].mean), ("prompt",))
+        content = written(files.ending(out), partial(frame, rows), named, axes)
+        if content is not None:  # `require_writable` has refused other endings
+            files.write(out, content)
+    _report(rows, failed, as_json=as_json, out=out)
+
+
+def _arrays(rows: Sequence[Row]) -> dict[str, np.ndarray]:
+    return {
+        "line": np.array([row.prompt.row for row in rows]),
+        "prompt": np.array([row.prompt.words for row in rows]),
+        **{name: np.array([row.mean[name] for row in rows]) for name in rows[0].mean},
+    }
+
+
+def _report(rows: Sequence[Row], failed: Failed, *, as_json: bool, out: Path | None) -> None:
+    over = {
+        name: mean_interval(np.array([row.mean[name] for row in rows])) for name in rows[0].mean
+    }
+    if len(rows) < MIN_PROMPTS:
+        warn(f"{len(rows)} prompts are fewer than {MIN_PROMPTS}: this is no claim about the model")
+    if as_json:
+        print_json(
+            summary(rows, failed)
+            | {"over_prompts": {name: vars(interval) for name, interval in over.items()}}
+        )
+        return
+    print_lines(
+        f"prompts     {len(rows)} measured, {sum(row.stored for row in rows)} of them from the "
+        "store" + f", {len(failed)} left out" * bool(failed),
+        *([f"written     {out}"] if out else []),
+        "",
+    )
+    print_table(
+        ("", "mean", "median", "95% interval"),
+        [
+            (
+                name,
+                f"{one.mean:.4f}",
+                f"{one.median:.4f}",
+                "none of one prompt" if one.n < 2 else f"{one.low:.4f} to {one.high:.4f}",
+            )
+            for name, one in over.items()
+        ],
+    )
+
+
+def summary(rows: Sequence[Row], failed: Failed) -> dict[str, Any]:
+    """What was measured and what was not, ready for JSON."""
+    return {
+        "n": len(rows),
+        "seconds": sum(row.seconds for row in rows),
+        "load_seconds": sum(row.load_seconds for row in rows),
+        "stored": all(row.stored for row in rows),
+        "key": [row.key for row in rows],
+        "prompts": [
+            {
+                "line": row.prompt.row,
+                "prompt": row.prompt.words,
+                "key": row.key,
+                "stored": row.stored,
+                "mean": row.mean,
+                **({"fields": own} if (own := _fields(row.prompt)) else {}),
+            }
+            for row in rows
+        ],
+        "failed": [{"line": line, "error": str(error)} for line, error in failed.items()],
+    }
+
+
+def frame(rows: Sequence[Row]) -> "DataFrame":
+    """A row a prompt: its line and text, the columns of its file, its means, its result's key.
+
+    A column of the file that is named as one of ours has `prompt_` before it.
+    """
+    from pandas import DataFrame
+
+    ours = ("line", "prompt", *rows[0].mean, "key")
+    names = dict.fromkeys(name for row in rows for name in _fields(row.prompt))
+    own = {name: f"prompt_{name}" if name in ours else name for name in names}
+    return DataFrame(
+        [
+            {"line": row.prompt.row, "prompt": row.prompt.words}
+            | {own[name]: _cell(_fields(row.prompt).get(name)) for name in names}
+            | row.mean
+            | {"key": row.key}
+            for row in rows
+        ]
+    )
+
+
+def _fields(prompt: Prompt) -> dict[str, Any]:
+    """What the prompt's file says of it beside its text."""
+    known = {"category": prompt.category or None, "difficulty": prompt.difficulty}
+    return {name: value for name, value in known.items() if value is not None} | dict(prompt.fields)
+
+
+def _cell(value: Any) -> Any:
+    """A value as a cell: what JSON nests, as its text."""
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else value

@@ -1,0 +1,123 @@
+"""Many prompts on the command line: what is told, what is kept, and what Ctrl-C leaves."""
+
+import csv
+import json
+import os
+import signal
+
+import pytest
+import tiny
+
+from coupling_core import PathView, Request, View, measure
+from coupling_core.base.units import about
+from coupling_core.cli import many
+from coupling_core.kinds.tokens import export as tokens_export
+from coupling_core.kinds.trajectory import export as trajectory_export
+
+PROMPTS = ("The cat sat on the mat", "the dog lay down", "a bird sang at dawn")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tiny.folder(tmp_path_factory.mktemp("models") / "tiny-llama")
+
+
+@pytest.fixture
+def listed(tmp_path):
+    path = tmp_path / "own.csv"
+    path.write_text("prompt,topic\n" + "".join(f"{p},t{i}\n" for i, p in enumerate(PROMPTS)))
+    return path
+
+
+def rows(path):
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_trajectories_of_many_prompts_are_the_same_as_each(run, folder, listed, tmp_path):
+    asked = ("trajectory", "--model", folder, "--prompts", listed, "--out", "r.csv")
+    status, out, _ = run(*asked)
+    assert status == 0
+    assert "3 measured, 0 of them from the store" in out
+    for row, prompt in zip(rows(tmp_path / "r.csv"), PROMPTS, strict=True):
+        alone = measure(Request(prompt, model=str(folder), kind="trajectory"))
+        wanted = trajectory_export.row(alone, PathView())
+        assert row["prompt"] == prompt
+        assert row["topic"].startswith("t")
+        for name, value in wanted.items():
+            assert float(row[name]) == pytest.approx(value, rel=1e-6, nan_ok=True)
+
+
+def test_tokens_of_many_prompts_are_the_same_as_each(run, folder, listed):
+    asked = ("tokens", "--model", folder, "--prompts", listed, "--k", 4, "--block", 2, "--json")
+    status, out, _ = run(*asked)
+    assert status == 0
+    for one, prompt in zip(json.loads(out)["prompts"], PROMPTS, strict=True):
+        alone = measure(Request(prompt, model=str(folder), kind="self", block=2, k=4, token=-1))
+        assert one["mean"] == pytest.approx(tokens_export.row(alone, View(k=4)), abs=1e-6)
+        assert one["fields"] == {"topic": one["fields"]["topic"]}
+
+
+def test_ctrl_c_says_how_many_are_stored_and_the_same_command_goes_on(
+    run, folder, listed, monkeypatch
+):
+    measured = many.measure
+
+    def stop_at_the_third(request, store, **more):
+        if request.prompt == PROMPTS[2]:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return measured(request, store, **more)
+
+    asked = ("depth", "--model", folder, "--k", 4, "--prompts", listed, "--json")
+    with monkeypatch.context() as patched:
+        patched.setattr(many, "measure", stop_at_the_third)
+        status, out, err = run(*asked)
+    assert (status, out) == (130, "")
+    assert err == "stopped: 2 of 3 stored, the same command goes on\n"
+    status, out, _ = run(*asked)
+    assert [one["stored"] for one in json.loads(out)["prompts"]] == [True, True, False]
+
+
+def test_progress_is_plain_lines_where_no_terminal_is(run, folder, listed, monkeypatch):
+    monkeypatch.setattr(many, "APART", 0.0)
+    _, _, err = run("depth", "--model", folder, "--k", 4, "--prompts", listed)
+    told = [line for line in err.splitlines() if line.startswith("prompt ")]
+    assert told == [
+        "prompt 2 of 3, less than a minute",
+        "prompt 3 of 3, less than a minute",
+    ]
+
+
+def test_quiet_says_nothing_beside_the_result(run, folder, listed, monkeypatch):
+    monkeypatch.setattr(many, "APART", 0.0)
+    status, out, err = run("depth", "--model", folder, "--k", 4, "--prompts", listed, "-q")
+    assert (status, err) == (0, "")
+    assert "3 measured" in out
+
+
+def test_quiet_still_says_what_went_wrong(run):
+    assert run("depth", "--prompt", "x", "--model", "nobody", "-q")[2].startswith("error: model")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (3, "less than a minute"),
+        (50, "about 1 minute"),
+        (125, "about 2 minutes"),
+        (7300, "about 2 hours"),
+    ],
+)
+def test_times_to_come_are_told_roughly(seconds, words):
+    assert about(seconds) == words
+
+
+def test_what_grows_with_the_square_is_estimated_before(run, folder, monkeypatch):
+    from coupling_core.cli import forewarning
+
+    asked = ("tokens", "--model", folder, "--prompt", PROMPTS[0], "--k", 10)
+    assert "grows with the square" not in run(*asked)[2]  # too short to say
+    monkeypatch.setattr(forewarning, "SHORT", 0.0)
+    assert "grows with the square" not in run(*asked)[2]  # stored by now
+    other = (*asked[:4], PROMPTS[1], *asked[5:])
+    assert "all pairs of 4 blocks" in run(*other)[2]

@@ -1,0 +1,116 @@
+"""One name, one meaning, one default: the options of all commands side by side."""
+
+import subprocess
+import sys
+from collections import defaultdict
+
+import pytest
+import typer
+
+from coupling_core.cli.commands import app
+
+EXCEPTIONS = {
+    ("--figure", "choices and default"): "each command draws figures of its own",
+    ("--out", "help"): "each command says which endings it writes",
+    ("--k", "default"): "a stored result may hold fewer, a sweep names its own, and the narrowest "
+    "training run is 64 wide, where 50 triplets are most of them",
+    (
+        "--token",
+        "help",
+    ): "`tokens` holds one token fixed, and `trajectory` measures all and shows one",
+    ("--token", "default"): "the last, whose number `trajectory` needs no image to know",
+    ("--seed", "help"): "`prompts` draws one sample, and `vision train` several runs",
+    ("--seed", "default"): "as above",
+    ("--out", "default"): "a sweep's report is written in any case",
+}
+"""What may differ between commands, and why."""
+
+PARTS = ("help", "choices and default", "default", "flag", "short")
+
+
+def commands():
+    """Every command that is shown, by what one types."""
+
+    def walk(command, name):
+        if hasattr(command, "commands"):
+            for sub, part in command.commands.items():
+                yield from walk(part, [*name, sub])
+        elif not command.hidden:
+            yield name, command
+
+    return list(walk(typer.main.get_command(app), []))
+
+
+def options(command):
+    return [
+        p for p in command.params if p.param_type_name == "option" and not getattr(p, "hidden", 0)
+    ]
+
+
+def described(option):
+    """What an option is, by part."""
+    kind = option.type_descriptor
+    choices = list(getattr(kind, "choices", None) or ())
+    return {
+        "help": option.help,
+        "choices and default": (choices, option.default if choices else None),
+        "default": None if choices else option.default,
+        "flag": (option.is_flag, option.secondary_opts, option.metavar),
+        "short": sorted(option.opts),
+    }
+
+
+SEEN = defaultdict(lambda: defaultdict(list))
+for words, command in commands():
+    for option in options(command):
+        SEEN[option.opts[0]][" ".join(words)] = described(option)
+SHARED = sorted(name for name, where in SEEN.items() if len(where) > 1 and name != "--help")
+
+
+@pytest.mark.parametrize("name", SHARED)
+@pytest.mark.parametrize("part", PARTS)
+def test_one_name_has_one_meaning_and_one_default(name, part):
+    forms = {repr(one[part]) for command, one in SEEN[name].items() if command != "bench"}
+    if (name, part) in EXCEPTIONS:
+        assert len(forms) > 1, "this exception is none"
+    else:
+        assert len(forms) == 1, {command: one[part] for command, one in SEEN[name].items()}
+
+
+def test_many_options_are_shared():
+    assert {"--k", "--blocks", "--json", "--token", "--prompts", "--out", "--store"} <= set(SHARED)
+
+
+def test_json_is_one_thing_everywhere():
+    assert {str(one["help"]) for one in SEEN["--json"].values()} == {"Print JSON for machines."}
+
+
+def test_what_lists_is_called_list_everywhere():
+    names = {" ".join(words) for words, _ in commands()}
+    assert {"runs list", "suite list", "vision list"} <= names
+    assert not [name for name in names if name.endswith(" ls")]
+
+
+def test_lists_answer_to_their_old_name_too(run):
+    assert run("runs", "ls") == run("runs", "list")
+
+
+@pytest.mark.parametrize("words", [one for one, _ in commands()], ids=" ".join)
+def test_every_command_helps_and_can_be_quiet(run, words):
+    status, short, _ = run(*words, "-h")
+    assert status == 0
+    assert "--quiet" in short
+    assert run(*words, "--help")[1] == short
+
+
+def test_the_version_is_the_packages(run):
+    from importlib.metadata import version
+
+    assert run("--version")[:2] == (0, f"coupling {version('coupling-explorer')}\n")
+
+
+def test_shells_are_given_completions():
+    asked = [sys.executable, "-m", "coupling_core", "--show-completion", "bash"]
+    done = subprocess.run(asked, capture_output=True, text=True)
+    assert done.returncode == 0
+    assert "complete" in done.stdout
