@@ -15,6 +15,7 @@ from coupling_core.base.errors import InputError
 from coupling_core.base.images import is_image
 from coupling_core.engine.loading.pictures import class_names, reads_images, to_tensor
 from coupling_core.engine.loading.pictures import token_names as image_token_names
+from coupling_core.engine.loading.wrapped import class_name
 from coupling_core.sources.integrity import Stamps
 from coupling_core.sources.tokens import is_byte_level, readable
 
@@ -70,7 +71,7 @@ class LoadedModel:
         """
         if reads_images(self.model) != is_image(prompt):
             asked, came = ("an image", "text") if reads_images(self.model) else ("text", "an image")
-            raise InputError(f"{type(self.model).__name__} reads {asked}, and the prompt is {came}")
+            raise InputError(f"{class_name(self.model)} reads {asked}, and the prompt is {came}")
         if is_image(prompt):
             return to_tensor(str(prompt), self.tokenizer, self.model.config)
         if isinstance(prompt, str):

@@ -1,0 +1,46 @@
+"""Token ids, in whatever form they are handed over; without torch."""
+
+import operator
+from collections.abc import Mapping
+from typing import Any
+
+from coupling_core.base.errors import InputError
+
+
+def token_ids(given: Any) -> tuple[int, ...]:
+    """The ids of one prompt.
+
+    Args:
+        given: whole numbers in a list, a tuple, a range, or an array or tensor of NumPy or torch,
+            of shape (token) or (1 token).
+
+    Raises:
+        InputError: where they are of several prompts, or are no whole numbers.
+    """
+    if isinstance(given, Mapping) or hasattr(given, "input_ids"):
+        raise InputError(
+            f"token ids were expected, and a {type(given).__name__} came: pass its input_ids"
+        )
+    if isinstance(given, bytes | bytearray):
+        raise InputError("bytes came where token ids were expected: decode them to a text")
+    found = given.tolist() if hasattr(given, "tolist") else given
+    try:
+        found = list(found)
+        if len(found) == 1 and isinstance(found[0], list | tuple):
+            (found,) = found  # (1 token), as a model is given them
+        if any(isinstance(each, list | tuple) for each in found):
+            raise InputError(
+                f"token ids of one prompt were expected, and {len(found)} rows of them came: pass "
+                "one row after the other"
+            )
+        return tuple(operator.index(each) for each in found)
+    except TypeError as error:
+        raise InputError(
+            f"token ids are whole numbers, one for each token, and a {type(given).__name__} came "
+            f"that has others: {_shown(given)}"
+        ) from error
+
+
+def _shown(given: Any) -> str:
+    text = " ".join(repr(given).split())
+    return text if len(text) <= 60 else text[:57] + "..."
