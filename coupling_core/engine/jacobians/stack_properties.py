@@ -92,8 +92,10 @@ def find_kind(runner: Runner, ids: Reads) -> Kind:
     again = runner.whole(ids)
     if (off := _apart(again, run)) > same(run):
         raise InputError(
-            f"{class_name(runner.model)} draws at random, in evaluation mode too: two passes "
-            f"over the same prompt differ by {off:.1e} (relative), and no number of it would hold"
+            f"{class_name(runner.model)} draws at random, "
+            + ("in training mode" if runner.model.training else "in evaluation mode too")
+            + f": two passes over the same prompt differ by {off:.1e} (relative), and no number of "
+            "it would hold" + ("; call its eval() first" if runner.model.training else "")
         )
     last = run.calls[-1].output
     norm = _final_norm(runner.model, [found for found in seen if is_same(found[1], last)])
@@ -187,9 +189,11 @@ def _norms_of(runner: Runner) -> Iterator[list[tuple[nn.Module, Tensor, Tensor]]
         if args and isinstance(args[0], Tensor) and isinstance(output, Tensor):
             seen.append((module, args[0], output))
 
-    leaves = {m for m in runner.model.modules() if m not in inside and not any(m.children())}
-    leaves |= {named} if (named := _named_norm(runner.model)) else set()
-    handles = [leaf.register_forward_hook(note) for leaf in leaves]
+    outside = [m for m in runner.model.modules() if m not in inside]
+    watched = {m for m in outside if next(m.children(), None) is None}
+    if (named := _named_norm(runner.model)) is not None:
+        watched.add(named)
+    handles = [module.register_forward_hook(note) for module in watched]
     try:
         yield seen
     finally:

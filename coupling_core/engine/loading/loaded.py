@@ -2,8 +2,9 @@
 
 import json
 import math
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -152,19 +153,29 @@ def longest_prompt(config: Any) -> int | None:
     return found if isinstance(found, int) and found > 0 else None
 
 
+def _uncompiled() -> AbstractContextManager[Any]:
+    """While it lasts, what `torch.compile` made runs as it was written, so that it can be captured.
+
+    The compiler is not imported for that; where nobody has, nothing is compiled.
+    """
+    if "torch._dynamo" not in sys.modules:
+        return nullcontext()
+    return torch.compiler.set_stance("force_eager")
+
+
 @contextmanager
 def evaluating(model: nn.Module) -> Iterator[None]:
     """Have a model as it is measured, whoever hands it over and wherever, and leave it as it was.
 
     It is in evaluation mode (no dropout), and its parameters are constants: `from_pretrained` gives
     them as what is to be trained. Gradients are taken, of states alone, also where the caller has
-    turned them off.
+    turned them off. What was compiled runs as it was written.
     """
     training = [module for module in model.modules() if module.training]
     trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
     model.eval().requires_grad_(False)
     try:
-        with torch.inference_mode(False), torch.enable_grad():
+        with torch.inference_mode(False), torch.enable_grad(), _uncompiled():
             yield
     finally:
         for module in training:
