@@ -189,8 +189,8 @@ def _norms_of(runner: Runner) -> Iterator[list[tuple[nn.Module, Tensor, Tensor]]
         if args and isinstance(args[0], Tensor) and isinstance(output, Tensor):
             seen.append((module, args[0], output))
 
-    outside = [m for m in runner.model.modules() if m not in inside]
-    watched = {m for m in outside if next(m.children(), None) is None}
+    # What has parts is told after them: a norm inside of it is found before the whole.
+    watched = {module for module in runner.model.modules() if module not in inside}
     if (named := _named_norm(runner.model)) is not None:
         watched.add(named)
     handles = [module.register_forward_hook(note) for module in watched]

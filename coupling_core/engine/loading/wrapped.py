@@ -85,7 +85,7 @@ class Wrapped(nn.Module):
 
 
 def wrap(
-    module: nn.Module,
+    module: Any,
     *,
     blocks: Blocks,
     final_norm: nn.Module | None = None,
@@ -99,7 +99,8 @@ def wrap(
     checked when they run, and so is all else that is checked of any model.
 
     Args:
-        module: the whole model, with whatever comes before and after its blocks.
+        module: the whole model, an `nn.Module`, with whatever comes before and after its blocks;
+            what `torch.compile`, `DataParallel` or nnsight made of one too.
         blocks: the blocks of its residual stream, in the order in which they run: an
             `nn.ModuleList`, `nn.Sequential`, `nn.ModuleDict`, or a list.
         final_norm: the norm that it applies to the last block's output at all tokens (paper,
