@@ -10,14 +10,14 @@ import math
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Literal, get_args
 
 from coupling_core.base.definitions import DEFINITIONS
 from coupling_core.base.errors import InputError
 from coupling_core.base.images import shown
 from coupling_core.base.kinds import kind_of, kinds
-from coupling_core.base.token_ids import token_ids
+from coupling_core.base.token_ids import TokenIds, TorchDtype, token_ids
 
 SCHEMA = 1
 """Version of the stored form. Every change that moves a number raises it."""
@@ -70,7 +70,7 @@ PROMPT_NUMBERS: tuple[PromptNumber, ...] = get_args(PromptNumber)
 MODEL_SUBSETS: tuple[ModelSubset, ...] = get_args(ModelSubset)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Request:
     """What determines a result.
 
@@ -123,6 +123,28 @@ class Request:
     kind: str = "depth"
     block: int | None = None
     other_block: int | None = None
+
+    def __init__(
+        self,
+        prompt: str | TokenIds,
+        model: str | os.PathLike[str] = model,
+        token: int = token,
+        k: int = k,
+        k_view: int | None = k_view,
+        final_norm: FinalNorm = final_norm,
+        revision: str | None = revision,
+        untrained: int | None = untrained,
+        dtype: str | TorchDtype = dtype,
+        quantize: Quantisation | None = quantize,
+        stack: Stack | None = stack,
+        kind: str = kind,
+        block: int | None = block,
+        other_block: int | None = other_block,
+    ) -> None:
+        given = dict(locals())  # more is taken than is kept
+        for field in fields(self):
+            object.__setattr__(self, field.name, given[field.name])
+        self.__post_init__()
 
     def __post_init__(self) -> None:
         if not isinstance(self.prompt, str):

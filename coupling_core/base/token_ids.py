@@ -1,10 +1,31 @@
 """Token ids, in whatever form they are handed over; without torch."""
 
 import operator
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol, SupportsIndex, runtime_checkable
 
 from coupling_core.base.errors import InputError
+
+
+@runtime_checkable
+class Array(Protocol):
+    """An array of NumPy, or a tensor of torch."""
+
+    def tolist(self) -> Any:
+        """Its numbers in lists."""
+
+
+@runtime_checkable
+class TorchDtype(Protocol):
+    """A precision as torch has it, such as `torch.bfloat16`."""
+
+    @property
+    def is_floating_point(self) -> bool:
+        """Whether its numbers are not whole ones."""
+
+
+TokenIds = Sequence[SupportsIndex] | Sequence[Sequence[SupportsIndex]] | Array
+"""Ids of one prompt as people have them: (token) or (1 token)."""
 
 
 def token_ids(given: Any) -> tuple[int, ...]:
@@ -20,6 +41,11 @@ def token_ids(given: Any) -> tuple[int, ...]:
     if isinstance(given, Mapping) or hasattr(given, "input_ids"):
         raise InputError(
             f"token ids were expected, and a {type(given).__name__} came: pass its input_ids"
+        )
+    if isinstance(given, str):
+        raise InputError(
+            "a text came where token ids were expected: pass those of its tokenizer, "
+            "tokenizer(text)['input_ids']"
         )
     if isinstance(given, bytes | bytearray):
         raise InputError("bytes came where token ids were expected: decode them to a text")

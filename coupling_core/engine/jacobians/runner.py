@@ -2,12 +2,11 @@
 
 import inspect
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
@@ -15,7 +14,7 @@ from torch import Tensor, nn
 from coupling_core.base.errors import ComputeError, CouplingError, InputError
 from coupling_core.base.memory import is_out_of_memory
 from coupling_core.base.records import Stack
-from coupling_core.base.token_ids import token_ids
+from coupling_core.base.token_ids import TokenIds, token_ids
 from coupling_core.engine.jacobians.captured_calls import Call, capturing, frozen
 from coupling_core.engine.loading import (
     READS,
@@ -27,12 +26,7 @@ from coupling_core.engine.loading import (
 )
 from coupling_core.engine.matrix_products import FastLinear
 
-Prompt = (
-    Sequence[int]
-    | Int[np.ndarray, "*sequence token"]
-    | Int[Tensor, "*sequence token"]
-    | Float[Tensor, "1 channel height width"]
-)
+Prompt = TokenIds | Float[Tensor, "1 channel height width"]
 """What is handed over to be read: token ids of one prompt in any form, or an image."""
 
 Reads = Int[Tensor, "sequence token"] | Float[Tensor, "1 channel height width"]
@@ -198,11 +192,6 @@ def runner_of(
         is_double = next(model.parameters()).dtype == torch.float64
         image = reads.to(place, torch.float64 if is_double else torch.float32)
         return Runner(model, blocks, READS, {}), image
-    if isinstance(reads, str):
-        raise InputError(
-            "a text came where a model reads token ids: pass those of its tokenizer, "
-            "tokenizer(text)['input_ids']"
-        )
     ids = torch.tensor([token_ids(reads)], dtype=torch.long, device=place)
     if stack is None:
         if name == READS:

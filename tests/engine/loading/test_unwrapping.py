@@ -156,7 +156,7 @@ def test_a_wrapper_of_ones_own_with_such_a_name_is_left_alone():
 def test_weights_that_are_not_in_memory_are_refused():
     with torch.device("meta"):
         model = tiny.model("llama")
-    with pytest.raises(InputError, match="not in memory .*dispatch=True"):
+    with pytest.raises(InputError, match=r"not in memory .*dispatch=True"):
         cc.measure(REQUEST, model=model)
 
 
