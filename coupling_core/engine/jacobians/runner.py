@@ -199,7 +199,7 @@ def runner_of(
         if name != "input_ids":
             raise InputError(f"{kind} reads {name}: expected a model that reads tokens or images")
         return Runner(model, blocks, "input_ids", {}), ids
-    encoder: Any = model.get_encoder()  # type: ignore[operator]
+    encoder: Any = model.get_encoder()
     if stack == "encoder":
         return Runner(encoder, blocks, "input_ids", {}), ids
     with torch.no_grad():

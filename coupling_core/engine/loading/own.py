@@ -13,7 +13,7 @@ from coupling_core.base.records import OWN, Request
 from coupling_core.engine.loading.content import content
 from coupling_core.engine.loading.loaded import LoadedModel
 from coupling_core.engine.loading.unwrapping import carried_tokenizer, unwrapped
-from coupling_core.engine.loading.wrapped import class_name, measurable
+from coupling_core.engine.loading.wrapped import class_name, has_config, measurable, not_told
 from coupling_core.sources.identity_form import FORM
 
 _OF_LOADING = ("model", "revision", "untrained", "dtype", "quantize")
@@ -34,6 +34,8 @@ def wrap(model: Any, tokenizer: Any) -> LoadedModel:
     """
     tokenizer = carried_tokenizer(model) if tokenizer is None else tokenizer
     model = measurable(model)
+    if not has_config(model):
+        raise not_told(model)
     dtypes = {p.dtype for p in model.parameters() if p.is_floating_point()}
     shown = ", ".join(sorted(str(dtype).removeprefix("torch.") for dtype in dtypes))
     return LoadedModel(model, tokenizer, next(model.parameters()).device, dtype=shown, own=True)

@@ -6,6 +6,7 @@ whether the blocks are those of a residual stream and run in this order, whether
 which norm comes after the last of them, and whether their Jacobians are right.
 """
 
+import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -138,18 +139,28 @@ def measurable(model: Any) -> Any:
     model = unwrapped(model)
     if not isinstance(model, nn.Module):
         raise InputError(f"the model is a {_kind(model)}: expected a torch.nn.Module")
-    if not hasattr(getattr(model, "config", None), "get_text_config"):
-        raise InputError(
-            f"{class_name(model)} is no model of transformers, and what its blocks are is not "
-            "known: pass coupling_core.wrap(model, blocks=model.blocks, forward=lambda m, ids: "
-            "m(ids)), with its own names"
-        )
+    if not has_config(model) and "input_ids" not in inspect.signature(model.forward).parameters:
+        raise not_told(model)
     if any(p.device.type == "meta" for p in model.parameters()):
         raise InputError(
             f"the weights of {class_name(model)} are not in memory (their device is meta): load "
             "the model before it is measured; in nnsight, with dispatch=True"
         )
     return model
+
+
+def has_config(model: nn.Module) -> bool:
+    """Whether a module has a config as models of transformers do."""
+    return hasattr(getattr(model, "config", None), "get_text_config")
+
+
+def not_told(model: nn.Module) -> InputError:
+    """What to say of a module that is no model of transformers and was not given to `wrap`."""
+    return InputError(
+        f"{class_name(model)} is no model of transformers, and what its blocks are is not known: "
+        "pass coupling_core.wrap(model, blocks=model.blocks, forward=lambda m, ids: m(ids)), with "
+        "its own names"
+    )
 
 
 def class_name(model: Any) -> str:
