@@ -30,7 +30,7 @@ def wrap(model: Any, tokenizer: Any) -> LoadedModel:
         tokenizer: its own; None takes the one that a wrapper has beside the model, if it has one.
 
     Raises:
-        InputError: where it is none of these, or its weights are not in memory.
+        InputError: where it is none of these.
     """
     tokenizer = carried_tokenizer(model) if tokenizer is None else tokenizer
     model = measurable(model)

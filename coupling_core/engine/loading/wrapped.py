@@ -133,19 +133,13 @@ def measurable(model: Any) -> Any:
     """The model that is measured of what somebody hands over, without what is wrapped round it.
 
     Raises:
-        InputError: where it is no model of transformers and was not given to `wrap`, or its weights
-            are not in memory.
+        InputError: where it is no model of transformers and was not given to `wrap`.
     """
     model = unwrapped(model)
     if not isinstance(model, nn.Module):
         raise InputError(f"the model is a {_kind(model)}: expected a torch.nn.Module")
     if not has_config(model) and "input_ids" not in inspect.signature(model.forward).parameters:
         raise not_told(model)
-    if any(p.device.type == "meta" for p in model.parameters()):
-        raise InputError(
-            f"the weights of {class_name(model)} are not in memory (their device is meta): load "
-            "the model before it is measured; in nnsight, with dispatch=True"
-        )
     return model
 
 

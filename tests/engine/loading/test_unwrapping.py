@@ -113,7 +113,7 @@ def test_a_wrapped_one_has_the_key_of_the_model_inside(tmp_path):
     store = Store(tmp_path / "results", gallery=tmp_path / "none")
     first = cc.measure(REQUEST, store, model=tiny.model("llama"))
     again = cc.measure(REQUEST, store, model=nn.DataParallel(tiny.model("llama")))
-    assert first.key
+    assert first.key, first.provenance["not_stored"]
     assert again.key == first.key
     assert len(store.entries()) == 1
 
