@@ -73,6 +73,7 @@ if TYPE_CHECKING:
         TrajectoryResult,
     )
     from coupling_core.engine.jacobians.decode import read
+    from coupling_core.engine.loading.wrapped import wrap
     from coupling_core.engine.pairs.token_coupling import couple_positions
     from coupling_core.measuring.measure import measure
     from coupling_core.measuring.recheck import Recheck, recheck
@@ -90,6 +91,8 @@ __all__ = [  # noqa: RUF022 - by stage, not by name
     "Certificate",
     "Progress",
     "measure",
+    # a module of one's own that is no model of transformers
+    "wrap",
     # where it is kept, and whether it can be believed later
     "Store",
     "recheck",
@@ -186,6 +189,7 @@ _HOMES = {
         "TrajectoryResult",
     ),
     "engine.jacobians.decode": ("read",),
+    "engine.loading.wrapped": ("wrap",),
     "engine.pairs.token_coupling": ("couple_positions",),
     "measuring.measure": ("measure",),
     "measuring.recheck": ("Recheck", "recheck"),

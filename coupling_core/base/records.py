@@ -7,15 +7,17 @@ arrays are indexed from 0.
 """
 
 import math
+import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Literal, get_args
 
 from coupling_core.base.definitions import DEFINITIONS
 from coupling_core.base.errors import InputError
 from coupling_core.base.images import shown
 from coupling_core.base.kinds import kind_of, kinds
+from coupling_core.base.token_ids import TokenIds, TorchDtype, token_ids
 
 SCHEMA = 1
 """Version of the stored form. Every change that moves a number raises it."""
@@ -68,7 +70,7 @@ PROMPT_NUMBERS: tuple[PromptNumber, ...] = get_args(PromptNumber)
 MODEL_SUBSETS: tuple[ModelSubset, ...] = get_args(ModelSubset)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Request:
     """What determines a result.
 
@@ -78,9 +80,11 @@ class Request:
     through the blocks.
 
     Args:
-        prompt: the text, or the token ids themselves, or an image as a data URI (see
+        prompt: the text, or the token ids themselves, in a list, a tuple, or an array or tensor of
+            shape (token) or (1 token), or an image as a data URI (see
             `coupling_core.base.images`).
-        model: an alias, a hub id, a folder with config and safetensors, or a .gguf file.
+        model: an alias, a hub id, a folder with config and safetensors, or a .gguf file; a path
+            too.
         token: the token measured, or the one that is fixed, 1..n or counted from the end (-1 is
             the last). `self` and `trajectory` take all tokens.
         k: how many singular triplets are wanted; at least `DEFAULT_K` are measured where the width
@@ -90,7 +94,8 @@ class Request:
         final_norm: whether the model's final norm belongs to its last block (paper, Eq. 7).
         revision: branch, tag or commit of a hub model.
         untrained: seed of a freshly initialised twin of the model; None is the trained model.
-        dtype: precision to which the weights are rounded; the arithmetic is float32 in any case.
+        dtype: precision to which the weights are rounded, by its name or as torch has it; the
+            arithmetic is float32 in any case.
         quantize: bitsandbytes' form of the blocks' weights, measured as what they dequantise to;
             None leaves them as they are.
         stack: which of the two stacks of an encoder-decoder model; None is the decoder there, and
@@ -119,11 +124,40 @@ class Request:
     block: int | None = None
     other_block: int | None = None
 
+    def __init__(
+        self,
+        prompt: str | TokenIds,
+        model: str | os.PathLike[str] = model,
+        token: int = token,
+        k: int = k,
+        k_view: int | None = k_view,
+        final_norm: FinalNorm = final_norm,
+        revision: str | None = revision,
+        untrained: int | None = untrained,
+        dtype: str | TorchDtype = dtype,
+        quantize: Quantisation | None = quantize,
+        stack: Stack | None = stack,
+        kind: str = kind,
+        block: int | None = block,
+        other_block: int | None = other_block,
+    ) -> None:
+        given = dict(locals())  # more is taken than is kept
+        for field in fields(self):
+            object.__setattr__(self, field.name, given[field.name])
+        self.__post_init__()
+
     def __post_init__(self) -> None:
+        if not isinstance(self.prompt, str):
+            object.__setattr__(self, "prompt", token_ids(self.prompt))
         if not self.prompt or (isinstance(self.prompt, str) and not self.prompt.strip()):
             raise InputError("the prompt is empty: give a text of at least one token")
-        if not isinstance(self.prompt, str):
-            object.__setattr__(self, "prompt", tuple(int(i) for i in self.prompt))
+        if not isinstance(self.model, str | os.PathLike):
+            raise InputError(
+                f"a request names its model, and a {type(self.model).__name__} came: pass a module "
+                "beside the request, measure(Request(...), model=...)"
+            )
+        object.__setattr__(self, "model", os.fspath(self.model))
+        object.__setattr__(self, "dtype", str(self.dtype).removeprefix("torch."))
         if not self.model.strip():
             raise InputError(
                 "the model is empty: give an alias, a hub id, a folder or a .gguf file"

@@ -16,6 +16,7 @@ from coupling_core.engine.jacobians.trace import trace
 from coupling_core.engine.loading import (
     LoadedModel,
     Skeleton,
+    class_name,
     find_blocks,
     find_stacks,
     longest_prompt,
@@ -84,7 +85,7 @@ def seen(request: Request, loaded: LoadedModel, reader: Reader) -> Probe:
     """What a model is that is loaded, and reads its prompt."""
     return Probe(
         name=request.model,
-        architecture=type(loaded.model).__name__,
+        architecture=class_name(loaded.model),
         parameters=loaded.parameters,
         stored=loaded.dtype,
         longest=longest_prompt(loaded.model.config),

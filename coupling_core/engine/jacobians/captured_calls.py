@@ -1,6 +1,7 @@
 """Calls of blocks, captured as the model makes them so that they can be replayed."""
 
 import copy
+import inspect
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -35,7 +36,7 @@ class Call:
         Raises:
             InputError: where it takes them under another name, or something else first.
         """
-        given = self.args[0] if self.args else self.kwargs.get("hidden_states")
+        given = self.args[0] if self.args else self.kwargs.get(self._first)
         if not isinstance(given, Tensor):
             raise InputError(
                 f"a {type(self.module).__name__} takes {_kind(given)} first, and not the states of "
@@ -51,7 +52,17 @@ class Call:
         args, kwargs = frozen(self.args), frozen(self.kwargs)
         if args:
             return (hidden, *args[1:]), kwargs
-        return args, kwargs | {"hidden_states": hidden}
+        return args, kwargs | {self._first: hidden}
+
+    @property
+    def _first(self) -> str:
+        """The name under which the block takes its states, where they are not its first argument.
+
+        Of a block of somebody's own it is that of its first parameter.
+        """
+        if "hidden_states" in self.kwargs:
+            return "hidden_states"
+        return next(iter(inspect.signature(self.module.forward).parameters), "")
 
     def double(self) -> "Call":
         """The same call with all that it is given in float64; its output is as exact as it was."""

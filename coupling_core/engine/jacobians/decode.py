@@ -10,17 +10,18 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf
+from typing import Any
 
 import torch
 from jaxtyping import Float
-from torch import Tensor, nn
+from torch import Tensor
 
 from coupling_core.base.errors import CouplingError, InputError
 from coupling_core.base.records import Stack
 from coupling_core.engine.jacobians.captured_block import Block, at_one_row, at_one_token
 from coupling_core.engine.jacobians.captured_calls import Call
 from coupling_core.engine.jacobians.one_row import Rows
-from coupling_core.engine.jacobians.runner import Reads, Run, Runner, runner_of
+from coupling_core.engine.jacobians.runner import Prompt, Reads, Run, Runner, runner_of
 from coupling_core.engine.jacobians.stack_properties import Kind, apart_at, find_kind, same
 from coupling_core.engine.ways_taken import note
 
@@ -153,8 +154,14 @@ class Reader:
     def _logits(self, run: Run, row: int) -> Float[Tensor, " vocabulary"] | None:
         if self.runner.reads_tokens:
             found = self.runner.next_token(run.output)
-            return None if found is None else found[0, row]
+            return None if found is None else self._at(found[0], row)
         return run.logits[0] if run.logits is not None and run.logits.ndim == 2 else None
+
+    def _at(self, logits: Float[Tensor, "token vocabulary"], row: int) -> Tensor | None:
+        """Those of one row; where the last token's alone were asked of the head, of that one."""
+        if len(logits) == 1:
+            return logits[0] if row in (-1, self.n_tokens - 1) else None
+        return logits[row]
 
 
 @dataclass(frozen=True)
@@ -174,8 +181,8 @@ class Capture:
 
 
 def read(
-    model: nn.Module,
-    reads: list[int] | Float[Tensor, "1 channel height width"],
+    model: Any,
+    reads: Prompt,
     *,
     stack: Stack | None = None,
     device: torch.device | None = None,
@@ -185,8 +192,10 @@ def read(
     """Prepare a model to read a prompt.
 
     Args:
-        model: a transformers model (or one that wraps it), in evaluation mode.
-        reads: the prompt: its token ids, or an image as the model takes it.
+        model: a transformers model, what `wrap` returns, or what wraps one of these; in evaluation
+            mode.
+        reads: the prompt: its token ids as a list, a tuple, or an array or tensor of shape (token)
+            or (1 token); or an image as the model takes it (1 channel height width).
         stack: which stack of an encoder-decoder model; None is the decoder there. The encoder
             reads the prompt, and the decoder the prompt shifted right by its start token.
         device: where the model computes; None is where its weights are.

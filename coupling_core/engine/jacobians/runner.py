@@ -14,9 +14,20 @@ from torch import Tensor, nn
 from coupling_core.base.errors import ComputeError, CouplingError, InputError
 from coupling_core.base.memory import is_out_of_memory
 from coupling_core.base.records import Stack
+from coupling_core.base.token_ids import TokenIds, token_ids
 from coupling_core.engine.jacobians.captured_calls import Call, capturing, frozen
-from coupling_core.engine.loading import READS, find_blocks, measured_stack, start_token
+from coupling_core.engine.loading import (
+    READS,
+    class_name,
+    find_blocks,
+    measurable,
+    measured_stack,
+    start_token,
+)
 from coupling_core.engine.matrix_products import FastLinear
+
+Prompt = TokenIds | Float[Tensor, "1 channel height width"]
+"""What is handed over to be read: token ids of one prompt in any form, or an image."""
 
 Reads = Int[Tensor, "sequence token"] | Float[Tensor, "1 channel height width"]
 """What a stack reads: token ids, or an image."""
@@ -116,7 +127,7 @@ class Runner:
             if before is None:  # a window has gone past some, or the cache cannot be cut
                 before = self.reading(ids[:, : token - 1]).cache
             if before is None:
-                raise InputError(f"{type(self.model).__name__} keeps nothing of what it read")
+                raise InputError(f"{class_name(self.model)} keeps nothing of what it read")
             given["past_key_values"] = before
         return self.run(ids[:, token - 1 : token], use_cache=True, **given, **self.few_logits)
 
@@ -163,35 +174,42 @@ def cut(cache: Any, count: int) -> Any:
 
 
 def runner_of(
-    model: nn.Module,
-    reads: list[int] | Float[Tensor, "1 channel height width"],
-    stack: Stack | None,
-    device: torch.device | None,
+    model: Any, reads: Prompt, stack: Stack | None, device: torch.device | None
 ) -> tuple[Runner, Reads]:
     """What runs a stack, and what this stack reads; arguments as of `trace.trace`."""
+    model = measurable(model)
     place = device or next(model.parameters()).device
     blocks, stack = find_blocks(model, stack), measured_stack(model, stack)
-    name, kind = getattr(model, "main_input_name", "input_ids"), type(model).__name__
-    if isinstance(reads, Tensor):
+    name, kind = getattr(model, "main_input_name", "input_ids"), class_name(model)
+    if isinstance(reads, Tensor) and reads.is_floating_point():
+        if reads.ndim != 4 or len(reads) != 1:
+            raise InputError(
+                f"a tensor of {_precision(reads)} and shape {tuple(reads.shape)} came: expected "
+                "token ids, which are whole numbers, or an image (1, channel, height, width)"
+            )
         if stack or name != READS:
             raise InputError(f"{kind} reads text, and the prompt is an image: give a text")
         is_double = next(model.parameters()).dtype == torch.float64
         image = reads.to(place, torch.float64 if is_double else torch.float32)
         return Runner(model, blocks, READS, {}), image
-    ids = torch.tensor([reads], device=place)
+    ids = torch.tensor([token_ids(reads)], dtype=torch.long, device=place)
     if stack is None:
         if name == READS:
             raise InputError(f"{kind} reads images, and the prompt is a text: give an image")
         if name != "input_ids":
             raise InputError(f"{kind} reads {name}: expected a model that reads tokens or images")
         return Runner(model, blocks, "input_ids", {}), ids
-    encoder: Any = model.get_encoder()  # type: ignore[operator]
+    encoder: Any = model.get_encoder()
     if stack == "encoder":
         return Runner(encoder, blocks, "input_ids", {}), ids
     with torch.no_grad():
         given = {"encoder_outputs": encoder(input_ids=ids)}
     shifted = torch.cat([ids.new_full((1, 1), start_token(model)), ids[:, :-1]], 1)
     return Runner(model, blocks, "decoder_input_ids", given), shifted
+
+
+def _precision(tensor: Tensor) -> str:
+    return str(tensor.dtype).removeprefix("torch.")
 
 
 def check_run(model: nn.Module, blocks: nn.ModuleList, calls: list[Call]) -> None:
@@ -201,17 +219,14 @@ def check_run(model: nn.Module, blocks: nn.ModuleList, calls: list[Call]) -> Non
         InputError: where blocks are shared or skipped, or something changes the state in between.
         ComputeError: where a state is not finite.
     """
-    kind = type(model).__name__
+    kind = class_name(model)
     if not calls:
         raise InputError(
             f"{kind} runs none of its {len(blocks)} blocks as a module: where its code calls their "
             "`forward` itself, no call can be captured, and none be replayed"
         )
-    if [call.module for call in calls] != list(blocks):
-        raise InputError(
-            f"{kind} ran {len(calls)} blocks where it has {len(blocks)}, or in another order: "
-            "a model that shares or skips blocks cannot be replayed"
-        )
+    if (ran := [call.module for call in calls]) != list(blocks):
+        raise InputError(_order(kind, [list(blocks).index(block) + 1 for block in ran], blocks))
     for number, call in enumerate(calls, 1):
         _require_states(kind, number, call)
         before, after = call.hidden.shape[1], call.output.shape[1]
@@ -233,6 +248,20 @@ def check_run(model: nn.Module, blocks: nn.ModuleList, calls: list[Call]) -> Non
             )
 
 
+def _order(kind: str, ran: list[int], blocks: nn.ModuleList) -> str:
+    """What is wrong with the numbers of the blocks that ran."""
+    if sorted(ran) == list(range(1, len(blocks) + 1)):
+        came = ", ".join(map(str, ran))
+        return (
+            f"{kind} ran its blocks in another order ({came}): expected them in the order in which "
+            "they run"
+        )
+    return (
+        f"{kind} ran {len(ran)} blocks where it has {len(blocks)}: a model that shares, repeats or "
+        "skips blocks cannot be replayed"
+    )
+
+
 def _require_states(kind: str, number: int, call: Call) -> None:
     """Refuse states that are not one vector for each token of one sequence."""
     for said, state in (("takes", call.hidden), ("gives", call.output)):
@@ -248,7 +277,7 @@ def _require_rows(model: nn.Module, calls: list[Call], ids: Int[Tensor, "1 token
     rows, n = calls[0].hidden.shape[1], ids.shape[1]
     if rows != n:
         raise InputError(
-            f"{type(model).__name__} makes {rows} rows of {n} tokens (it adds some of "
+            f"{class_name(model)} makes {rows} rows of {n} tokens (it adds some of "
             "its own, or pads them): which row belongs to which token is not known"
         )
 
@@ -274,6 +303,6 @@ def plain_failures(model: nn.Module, what: str) -> Iterator[None]:
         # Not by str(), which is the model's own code again.
         told = next(iter(str(*error.args[:1]).strip().splitlines()), "")
         raise ComputeError(
-            f"{type(model).__name__} {what}: its own code fails with {type(error).__name__}"
+            f"{class_name(model)} {what}: its own code fails with {type(error).__name__}"
             + f" ({told})" * bool(told)
         ) from error

@@ -28,6 +28,7 @@ from coupling_core.engine.jacobians.captured_block import (
 from coupling_core.engine.jacobians.captured_calls import Call, is_same
 from coupling_core.engine.jacobians.one_row import Rows
 from coupling_core.engine.jacobians.runner import Reads, Run, Runner, plain_failures
+from coupling_core.engine.loading import Wrapped, class_name
 
 PROBE_TOKENS = 4
 """Length of the prefix on which the kind of a stack is found out."""
@@ -91,11 +92,13 @@ def find_kind(runner: Runner, ids: Reads) -> Kind:
     again = runner.whole(ids)
     if (off := _apart(again, run)) > same(run):
         raise InputError(
-            f"{type(runner.model).__name__} draws at random, in evaluation mode too: two passes "
-            f"over the same prompt differ by {off:.1e} (relative), and no number of it would hold"
+            f"{class_name(runner.model)} draws at random, "
+            + ("in training mode" if runner.model.training else "in evaluation mode too")
+            + f": two passes over the same prompt differ by {off:.1e} (relative), and no number of "
+            "it would hold" + ("; call its eval() first" if runner.model.training else "")
         )
     last = run.calls[-1].output
-    norm = next((m for m, x, y in seen if is_same(x, last) and _is_norm(m, x, y)), None)
+    norm = _final_norm(runner.model, [found for found in seen if is_same(found[1], last)])
     return Kind(causal, norm, _why_whole(runner, ids, run, ends, causal))
 
 
@@ -140,6 +143,8 @@ def _why_whole(runner: Runner, ids: Reads, run: Run, ends: list[_Ends], causal: 
     n = run.calls[0].hidden.shape[1]
     if runner.reads_tokens and n == 1:
         return ""  # there is nothing that it could attend to
+    if causal and isinstance(runner.model, Wrapped):
+        return "a wrapped module keeps nothing of what it read"
     try:
         if causal:
             alone = runner.alone(ids, n, runner.reading(ids))
@@ -184,8 +189,11 @@ def _norms_of(runner: Runner) -> Iterator[list[tuple[nn.Module, Tensor, Tensor]]
         if args and isinstance(args[0], Tensor) and isinstance(output, Tensor):
             seen.append((module, args[0], output))
 
-    leaves = [m for m in runner.model.modules() if m not in inside and not any(m.children())]
-    handles = [leaf.register_forward_hook(note) for leaf in leaves]
+    # What has parts is told after them: a norm inside of it is found before the whole.
+    watched = {module for module in runner.model.modules() if module not in inside}
+    if (named := _named_norm(runner.model)) is not None:
+        watched.add(named)
+    handles = [module.register_forward_hook(note) for module in watched]
     try:
         yield seen
     finally:
@@ -193,13 +201,69 @@ def _norms_of(runner: Runner) -> Iterator[list[tuple[nn.Module, Tensor, Tensor]]
             handle.remove()
 
 
+def _final_norm(
+    model: nn.Module, given: list[tuple[nn.Module, Tensor, Tensor]]
+) -> nn.Module | None:
+    """The norm of the last block's output among what is given it; None where there is none.
+
+    Raises:
+        InputError: where one is named and is not that, or does not norm each token by itself.
+    """
+    named = _named_norm(model)
+    if named is None:
+        norm = next((m for m, x, y in given if _is_norm(m, x, y)), None)
+    else:
+        norm = next((m for m, x, y in given if m is named and _forgets_scale(m, x, y)), None)
+    if named is not None and norm is None:
+        came = any(m is named for m, _, _ in given)
+        raise InputError(
+            f"final_norm is a {type(named).__name__} that "
+            + ("norms nothing" if came else "is not given the last block's output of all tokens")
+            + f" in {class_name(model)}: name the norm that the model applies to that, or leave it "
+            "out, and it is found out"
+        )
+    if norm is not None and isinstance(model, Wrapped):
+        _require_by_token(norm, next((x, y) for m, x, y in given if m is norm))
+    return norm
+
+
+def _named_norm(model: nn.Module) -> nn.Module | None:
+    return model.final_norm if isinstance(model, Wrapped) else None
+
+
+def _require_by_token(norm: nn.Module, of_all: tuple[Tensor, Tensor]) -> None:
+    """Refuse a norm that cannot be applied to a single state, as Eq. 7 has it."""
+    x, y = of_all
+    try:
+        with torch.no_grad():
+            off = distance(norm(x[0, -1]), y[0, -1])
+    except Exception as error:  # a norm of somebody's own raises anything
+        if is_out_of_memory(error):
+            raise
+        off = inf
+    if off > _SAME.get(y.dtype, inf):
+        raise InputError(
+            f"the final norm, a {type(norm).__name__}, gives something else for one state alone "
+            "than for all tokens together: expected one that norms each token by itself, over the "
+            "last axis"
+        )
+
+
 def _is_norm(module: nn.Module, x: Tensor, y: Tensor) -> bool:
     """Whether a module that maps x to y is a norm: no matrix, and scaling x changes nothing.
 
-    Its parameters alone do not tell: some models' norms have none, and neither has dropout. States
-    are scaled up before, for beside small ones an epsilon is large.
+    Its parameters alone do not tell: some models' norms have none, and neither has dropout.
     """
-    if x.shape != y.shape or any(parameter.ndim > 1 for parameter in module.parameters()):
+    has_matrix = any(parameter.ndim > 1 for parameter in module.parameters())
+    return not has_matrix and _forgets_scale(module, x, y)
+
+
+def _forgets_scale(module: nn.Module, x: Tensor, y: Tensor) -> bool:
+    """Whether a module that maps x to y gives the same where x is scaled.
+
+    States are scaled up before, for beside small ones an epsilon is large.
+    """
+    if x.shape != y.shape:
         return False
     with torch.no_grad():
         large = x * (_LARGE / x.square().mean().sqrt())

@@ -8,14 +8,16 @@ name.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from jaxtyping import Float
-from torch import Tensor, nn
+from torch import Tensor
 
 from coupling_core.base.records import Stack, resolve_token
 from coupling_core.engine.jacobians.captured_block import Block
 from coupling_core.engine.jacobians.decode import Reader, read
+from coupling_core.engine.jacobians.runner import Prompt
 from coupling_core.engine.jacobians.stack_properties import Kind
 
 
@@ -40,8 +42,8 @@ class Trace:
 
 
 def trace(
-    model: nn.Module,
-    reads: list[int] | Float[Tensor, "1 channel height width"],
+    model: Any,
+    reads: Prompt,
     token: int,
     *,
     stack: Stack | None = None,
@@ -52,8 +54,10 @@ def trace(
     """Run the model and capture every block at one token.
 
     Args:
-        model: a transformers model (or one that wraps it), in evaluation mode.
-        reads: the prompt: its token ids, or an image as the model takes it.
+        model: a transformers model, what `wrap` returns, or what wraps one of these; in evaluation
+            mode.
+        reads: the prompt: its token ids as a list, a tuple, or an array or tensor of shape (token)
+            or (1 token); or an image as the model takes it (1 channel height width).
         token: the measured token, 1..n; -1 is the last.
         stack: which stack of an encoder-decoder model; None is the decoder there. The encoder
             reads the prompt, and the decoder the prompt shifted right by its start token.

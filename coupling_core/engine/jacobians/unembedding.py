@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from coupling_core.engine.jacobians.captured_calls import tensor_of
 from coupling_core.engine.jacobians.runner import Reads, Runner
+from coupling_core.engine.loading import Wrapped
 from coupling_core.engine.out_of_memory import Chunks
 from coupling_core.engine.replaced_forward import overriding
 
@@ -24,6 +25,7 @@ SAME = 1e-3
 """How far the logits of the last state may be from the model's own, relative to their norm."""
 
 NO_HEAD = "this model has no head over a vocabulary"
+LAST_ALONE = "this model's head gives logits of the last token alone"
 OTHER_HEAD = "this model's head does not read the last block's output alone"
 
 
@@ -45,8 +47,10 @@ def logit_entropy(
     none = torch.full(states.shape[:2], torch.nan, device=states.device)
     if own is None:
         return none, NO_HEAD
-    # The output of an encoder is held for one sequence.
-    many = 1 if runner.given else max(1, LOGITS // own.numel())
+    if own.shape[1] != states.shape[1]:
+        return none, LAST_ALONE
+    # The output of an encoder is held for one sequence, and a forward of somebody's own takes one.
+    many = 1 if runner.given or isinstance(runner.model, Wrapped) else max(1, LOGITS // own.numel())
     with torch.no_grad(), _replaced(runner.blocks, outputs) as replace:
 
         def given(part: slice) -> tuple[Tensor, Tensor]:

@@ -6,6 +6,8 @@
     require_unwritten       that their files are as they were loaded         (loading)
     prepare                 a GGUF file converted once into safetensors      (convert)
     skeleton, rehearsal     a model without its weights, and one to try  (skeleton)
+    Wrapped, class_name     a module of another kind, with what is told of it  (wrapped)
+    measurable              what is measured of what is handed over          (wrapped, unwrapping)
     find_blocks             the stack of transformer blocks                  (blocks)
     READS, reads_images     what a model of images calls its input           (pictures)
     in_float32              weights upcast or dequantised, block by block    (weights)
@@ -40,6 +42,7 @@ from coupling_core.engine.loading.skeleton import (
     stored_precision,
 )
 from coupling_core.engine.loading.weights import in_float32, is_lent
+from coupling_core.engine.loading.wrapped import Wrapped, class_name, measurable
 
 __all__ = [
     "FLOAT32_BYTES",
@@ -47,6 +50,8 @@ __all__ = [
     "SPARE",
     "LoadedModel",
     "Skeleton",
+    "Wrapped",
+    "class_name",
     "describe",
     "evaluating",
     "find_blocks",
@@ -57,6 +62,7 @@ __all__ = [
     "is_lent",
     "load",
     "longest_prompt",
+    "measurable",
     "measured_stack",
     "own_code",
     "prepare",

@@ -8,6 +8,7 @@ from transformers.modeling_layers import GradientCheckpointingLayer
 
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import STACKS, Stack
+from coupling_core.engine.loading.wrapped import Wrapped, class_name
 
 
 def find_blocks(model: nn.Module, stack: Stack | None = None) -> nn.ModuleList:
@@ -24,7 +25,7 @@ def find_blocks(model: nn.Module, stack: Stack | None = None) -> nn.ModuleList:
         InputError: where there is none, or which of several is meant is not known.
     """
     stacks = find_stacks(model)
-    kind = type(model).__name__
+    kind = class_name(model)
     if not stacks:
         raise InputError(
             f"{kind} has no transformer blocks that can be replayed: expected a list of layers "
@@ -79,6 +80,8 @@ def _parts(path: str) -> list[Any]:
 
 def find_stacks(model: nn.Module) -> dict[str, nn.ModuleList]:
     """Every stack of blocks by its path in the model; empty where there is none."""
+    if isinstance(model, Wrapped):
+        return {"blocks": model.blocks}
     if marked := _outermost(model, lambda layer: isinstance(layer, GradientCheckpointingLayer)):
         return marked
     alike = {

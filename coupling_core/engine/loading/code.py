@@ -27,6 +27,10 @@ _PLACES = tuple(
 """Folders of installed code."""
 
 
+_OF_COMPILER = ("__compiled_fn_", "__resume_at_")
+"""Begin names that `torch.compile` adds to a file, which nothing that was written there calls."""
+
+
 def is_installed(module: str) -> bool:
     """Whether a module of this name comes from an installed library, or from Python itself."""
     found = sys.modules.get(module)
@@ -116,5 +120,7 @@ def changed(cls: type) -> Iterator[tuple[str, Any]]:
 def replaced(module: ModuleType) -> Iterator[tuple[str, Any]]:
     """Functions in an installed module that no library wrote."""
     for name, value in list(vars(module).items()):
+        if name.startswith(_OF_COMPILER):
+            continue
         if isinstance(value, FunctionType | MethodType | functools.partial) and foreign(value):
             yield f"{module.__name__}.{name}", value

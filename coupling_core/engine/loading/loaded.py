@@ -2,8 +2,9 @@
 
 import json
 import math
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,6 +16,7 @@ from coupling_core.base.errors import InputError
 from coupling_core.base.images import is_image
 from coupling_core.engine.loading.pictures import class_names, reads_images, to_tensor
 from coupling_core.engine.loading.pictures import token_names as image_token_names
+from coupling_core.engine.loading.wrapped import class_name
 from coupling_core.sources.integrity import Stamps
 from coupling_core.sources.tokens import is_byte_level, readable
 
@@ -70,7 +72,7 @@ class LoadedModel:
         """
         if reads_images(self.model) != is_image(prompt):
             asked, came = ("an image", "text") if reads_images(self.model) else ("text", "an image")
-            raise InputError(f"{type(self.model).__name__} reads {asked}, and the prompt is {came}")
+            raise InputError(f"{class_name(self.model)} reads {asked}, and the prompt is {came}")
         if is_image(prompt):
             return to_tensor(str(prompt), self.tokenizer, self.model.config)
         if isinstance(prompt, str):
@@ -151,19 +153,29 @@ def longest_prompt(config: Any) -> int | None:
     return found if isinstance(found, int) and found > 0 else None
 
 
+def _uncompiled() -> AbstractContextManager[Any]:
+    """While it lasts, what `torch.compile` made runs as it was written, so that it can be captured.
+
+    The compiler is not imported for that; where nobody has, nothing is compiled.
+    """
+    if "torch._dynamo" not in sys.modules:
+        return nullcontext()
+    return torch.compiler.set_stance("force_eager")
+
+
 @contextmanager
 def evaluating(model: nn.Module) -> Iterator[None]:
     """Have a model as it is measured, whoever hands it over and wherever, and leave it as it was.
 
     It is in evaluation mode (no dropout), and its parameters are constants: `from_pretrained` gives
     them as what is to be trained. Gradients are taken, of states alone, also where the caller has
-    turned them off.
+    turned them off. What was compiled runs as it was written.
     """
     training = [module for module in model.modules() if module.training]
     trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
     model.eval().requires_grad_(False)
     try:
-        with torch.inference_mode(False), torch.enable_grad():
+        with torch.inference_mode(False), torch.enable_grad(), _uncompiled():
             yield
     finally:
         for module in training:

@@ -12,20 +12,36 @@ from coupling_core.base.errors import InputError
 from coupling_core.base.records import OWN, Request
 from coupling_core.engine.loading.content import content
 from coupling_core.engine.loading.loaded import LoadedModel
+from coupling_core.engine.loading.unwrapping import carried_tokenizer, unwrapped
+from coupling_core.engine.loading.wrapped import class_name, has_config, measurable, not_told
 from coupling_core.sources.identity_form import FORM
 
 _OF_LOADING = ("model", "revision", "untrained", "dtype", "quantize")
 """What a request says of a model that is loaded here."""
+_TOLD = 3
+"""Places that are named."""
 
 
-def wrap(model: nn.Module, tokenizer: Any) -> LoadedModel:
-    """Take a model of the user's own, in any precision, quantised by bitsandbytes or not."""
+def wrap(model: Any, tokenizer: Any) -> LoadedModel:
+    """Take a model of the user's own, in any precision, quantised by bitsandbytes or not.
+
+    Args:
+        model: a model of transformers, what `wrapped.wrap` returns, or what wraps one of these.
+        tokenizer: its own; None takes the one that a wrapper has beside the model, if it has one.
+
+    Raises:
+        InputError: where it is none of these.
+    """
+    tokenizer = carried_tokenizer(model) if tokenizer is None else tokenizer
+    model = measurable(model)
+    if not has_config(model):
+        raise not_told(model)
     dtypes = {p.dtype for p in model.parameters() if p.is_floating_point()}
     shown = ", ".join(sorted(str(dtype).removeprefix("torch.") for dtype in dtypes))
     return LoadedModel(model, tokenizer, next(model.parameters()).device, dtype=shown, own=True)
 
 
-def request_of(request: Request, model: nn.Module, variant: str = "") -> Request:
+def request_of(request: Request, model: Any, variant: str = "") -> Request:
     """The request as it is met by a model of the user's own, whose class it names.
 
     Args:
@@ -36,7 +52,7 @@ def request_of(request: Request, model: nn.Module, variant: str = "") -> Request
     Raises:
         InputError: where it asks for a model that is loaded here, or for a change of one.
     """
-    named = OWN + _name(model, variant)
+    named = OWN + _name(unwrapped(model), variant)
     defaults = {item.name: item.default for item in fields(Request)}
     given = [
         f"{name}={value!r}"
@@ -73,16 +89,22 @@ def describe(
     found = content(loaded.model)
     identity |= {"digest": found.digest, "reads": _reads(loaded, request)}
     identity |= {"variant": variant} if variant else {}
-    return identity, "" if variant else "; ".join(found.foreign)
+    return identity, "" if variant else _told(found.foreign)
 
 
 def own_code(model: nn.Module) -> str:
     """Where code that no library wrote runs in a model, in words; "" for nowhere."""
-    return "; ".join(content(model, tensors=False).foreign)
+    return _told(content(model, tensors=False).foreign)
+
+
+def _told(foreign: tuple[str, ...]) -> str:
+    """The first places of all where code of one's own runs; a wrapper's may be in every module."""
+    more = len(foreign) - _TOLD
+    return "; ".join(foreign[:_TOLD]) + f"; and {more} more" * (more > 0)
 
 
 def _name(model: nn.Module, variant: str) -> str:
-    return type(model).__name__ + f" ({variant})" * bool(variant)
+    return class_name(model) + f" ({variant})" * bool(variant)
 
 
 def _reads(loaded: LoadedModel, request: Request) -> str:

@@ -91,7 +91,8 @@ def _require_weights(model: nn.Module) -> None:
         if tensor.is_meta:
             raise InputError(
                 f"the weight {name} is not in memory (offloaded by accelerate?): load the model "
-                "without device_map, or name its folder and let it be streamed"
+                "without device_map (in nnsight, with dispatch=True), or name its folder to have "
+                "it streamed"
             )
         if tensor.is_floating_point() and tensor.itemsize == 1:
             raise InputError(

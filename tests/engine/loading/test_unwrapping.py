@@ -1,0 +1,265 @@
+"""What other libraries wrap round a model: the model inside is measured, to the bit.
+
+nnsight and TransformerLens are in no lock file: their tests run in an environment that has them.
+"""
+
+import importlib
+from collections.abc import Iterator
+from typing import Any
+
+import by_hand
+import numpy as np
+import pytest
+import tiny
+import torch
+from torch import nn
+
+import coupling_core as cc
+from coupling_core import InputError, Request, Store
+from coupling_core.engine.loading.unwrapping import carried_tokenizer, unwrapped
+
+IDS = (5, 17, 42, 9)
+REQUEST = Request(IDS, k=4)
+
+
+@pytest.fixture(scope="module")
+def plain() -> Any:
+    return cc.measure(REQUEST, model=tiny.model("llama"))
+
+
+@pytest.fixture
+def alone() -> Iterator[None]:
+    """A group of one process."""
+    store = torch.distributed.HashStore()
+    torch.distributed.init_process_group("gloo", store=store, rank=0, world_size=1)
+    yield
+    torch.distributed.destroy_process_group()
+
+
+def compiled(model: Any) -> Any:
+    made = torch.compile(model, backend="eager")
+    made(input_ids=torch.tensor([IDS]))  # it is compiled at its first call
+    return made
+
+
+def compiled_in_place(model: Any) -> Any:
+    model.compile(backend="eager")
+    model(input_ids=torch.tensor([IDS]))
+    return model
+
+
+def compiled_by_block(model: Any) -> Any:
+    for layer in model.model.layers:
+        layer.compile(backend="eager")
+    model(input_ids=torch.tensor([IDS]))
+    return model
+
+
+def compiled_forward(model: Any) -> Any:
+    model.forward = torch.compile(model.forward, backend="eager")
+    return model
+
+
+WRAPPERS = {
+    "compiled": compiled,
+    "compiled in place": compiled_in_place,
+    "blocks compiled": compiled_by_block,
+    "forward compiled": compiled_forward,
+    "DataParallel": nn.DataParallel,
+    "both": lambda model: nn.DataParallel(compiled(model)),
+}
+
+
+@pytest.mark.parametrize("wrapper", WRAPPERS)
+def test_numbers_are_those_of_the_model_inside(wrapper, plain):
+    found = cc.measure(REQUEST, model=WRAPPERS[wrapper](tiny.model("llama")))
+    assert found.request.model == plain.request.model
+    assert np.array_equal(found.singular_values, plain.singular_values)
+    assert np.array_equal(found.diagonal[..., :4], plain.diagonal[..., :4])
+
+
+def test_compiled_blocks_in_the_place_of_blocks_are_measured(plain):
+    model = tiny.model("llama")
+    for at, layer in enumerate(model.model.layers):
+        model.model.layers[at] = torch.compile(layer, backend="eager")
+    found = cc.measure(REQUEST, model=model)
+    assert found.singular_values == pytest.approx(plain.singular_values, rel=1e-4, abs=1e-5)
+
+
+def test_a_compiled_model_is_compiled_still_once_it_was_measured():
+    compilations = []
+
+    def backend(graph: Any, example: Any) -> Any:
+        compilations.append(graph)
+        return graph.forward
+
+    gpt = by_hand.GPT().eval()
+    model = torch.compile(gpt, backend=backend)
+    cc.measure(REQUEST, model=cc.wrap(model, blocks=model.blocks))
+    assert not compilations
+    model(torch.tensor([IDS]))
+    assert compilations
+
+
+def test_distributed_data_parallel_is_unwrapped(alone, plain):
+    model = tiny.model("llama").requires_grad_(True)
+    model = nn.parallel.DistributedDataParallel(model)
+    found = cc.measure(REQUEST, model=model)
+    assert np.array_equal(found.singular_values, plain.singular_values)
+    assert all(parameter.requires_grad for parameter in model.parameters())
+
+
+def test_a_wrapped_one_has_the_key_of_the_model_inside(tmp_path):
+    store = Store(tmp_path / "results", gallery=tmp_path / "none")
+    first = cc.measure(REQUEST, store, model=tiny.model("llama"))
+    again = cc.measure(REQUEST, store, model=nn.DataParallel(tiny.model("llama")))
+    assert first.key, first.provenance["not_stored"]
+    assert again.key == first.key
+    assert len(store.entries()) == 1
+
+
+def test_a_module_by_hand_may_be_wrapped_inside_and_outside():
+    gpt = by_hand.GPT().eval()
+    plain = cc.measure(REQUEST, model=cc.wrap(gpt, blocks=gpt.blocks))
+    for model in (torch.compile(gpt, backend="eager"), nn.DataParallel(gpt)):
+        found = cc.measure(REQUEST, model=cc.wrap(model, blocks=gpt.blocks))
+        assert np.array_equal(found.diagonal, plain.diagonal)
+    outside = nn.DataParallel(cc.wrap(gpt, blocks=gpt.blocks))
+    assert np.array_equal(cc.measure(REQUEST, model=outside).diagonal, plain.diagonal)
+
+
+def test_read_unwraps_too():
+    model = tiny.model("llama")
+    reader = cc.read(nn.DataParallel(model), IDS)
+    assert reader.runner.model is model
+
+
+def test_pieces_of_a_sharded_model_are_refused_with_what_gathers_them():
+    class FullyShardedDataParallel(nn.Module):
+        """Stands for that of torch, which needs several processes."""
+
+    FullyShardedDataParallel.__module__ = "torch.distributed.fsdp"
+    with pytest.raises(InputError, match="summon_full_params"):
+        cc.measure(REQUEST, model=FullyShardedDataParallel())
+
+
+def test_a_wrapper_of_ones_own_with_such_a_name_is_left_alone():
+    class DataParallel(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.module = nn.Linear(2, 2)
+
+    model = DataParallel()
+    assert unwrapped(model) is model
+
+
+def test_weights_that_are_not_in_memory_are_refused():
+    with torch.device("meta"):
+        model = tiny.model("llama")
+    with pytest.raises(InputError, match=r"not in memory .*dispatch=True"):
+        cc.measure(REQUEST, model=model)
+
+
+# PEFT
+
+
+def adapted(model: Any, targets: list[str]) -> Any:
+    from peft import LoraConfig, get_peft_model
+
+    torch.manual_seed(0)
+    model = get_peft_model(model, LoraConfig(r=2, target_modules=targets))
+    for name, parameter in model.named_parameters():
+        if "lora_B" in name:
+            nn.init.constant_(parameter, 0.3)
+    return model
+
+
+def test_an_adapter_round_a_module_by_hand_is_measured():
+    gpt = by_hand.GPT().eval()
+    plain = cc.measure(REQUEST, model=cc.wrap(gpt, blocks=gpt.blocks))
+    model = adapted(gpt, ["qkv"]).eval()
+    blocks = model.base_model.model.blocks
+    found = cc.measure(REQUEST, model=cc.wrap(model, blocks=blocks))
+    assert not np.allclose(found.singular_values, plain.singular_values, rtol=1e-2)
+    merged = model.merge_and_unload()
+    expected = cc.measure(REQUEST, model=cc.wrap(merged, blocks=merged.blocks))
+    assert found.singular_values == pytest.approx(expected.singular_values, rel=1e-4, abs=1e-5)
+
+
+def test_a_compiled_model_with_an_adapter_is_measured_with_it():
+    expected = cc.measure(REQUEST, model=adapted(tiny.model("llama"), ["q_proj"]))
+    found = cc.measure(REQUEST, model=torch.compile(adapted(tiny.model("llama"), ["q_proj"])))
+    assert np.array_equal(found.singular_values, expected.singular_values)
+
+
+# nnsight and TransformerLens
+
+
+@pytest.fixture
+def nnsight() -> Any:
+    return pytest.importorskip("nnsight")
+
+
+@pytest.fixture
+def bridge() -> Any:
+    pytest.importorskip("transformer_lens")
+    return importlib.import_module("transformer_lens.model_bridge.bridge").TransformerBridge
+
+
+def test_a_language_model_of_nnsight_is_measured(nnsight, plain):
+    model = nnsight.LanguageModel(tiny.model("llama"), tokenizer=tiny.tokenizer())
+    found = cc.measure(REQUEST, model=model)
+    assert np.array_equal(found.singular_values, plain.singular_values)
+    text = cc.measure(Request("The cat", k=4), model=model)  # it has a tokenizer of its own
+    assert "".join(text.tokens) == "The cat"
+
+
+def test_every_kind_is_measured_of_a_language_model_of_nnsight(nnsight):
+    every_kind(nnsight.LanguageModel(tiny.model("llama"), tokenizer=tiny.tokenizer()))
+
+
+def test_a_module_by_hand_in_nnsight_is_wrapped(nnsight):
+    gpt = by_hand.GPT().eval()
+    plain = cc.measure(REQUEST, model=cc.wrap(gpt, blocks=gpt.blocks))
+    found = cc.measure(REQUEST, model=cc.wrap(nnsight.NNsight(gpt), blocks=gpt.blocks))
+    assert np.array_equal(found.diagonal, plain.diagonal)
+
+
+def test_a_language_model_without_weights_is_refused(nnsight, tmp_path):
+    folder = tiny.folder(tmp_path / "llama")
+    model = nnsight.LanguageModel(str(folder), tokenizer=tiny.tokenizer())
+    with pytest.raises(InputError, match="dispatch=True"):
+        cc.measure(REQUEST, model=model)
+
+
+def bridged(bridge: Any, family: str) -> Any:
+    model, tokenizer = tiny.model(family), tiny.tokenizer()
+    return bridge.boot_transformers("tiny", hf_model=model, tokenizer=tokenizer, device="cpu")
+
+
+@pytest.mark.parametrize("family", ["gpt2", "llama", "gpt_neox"])
+def test_a_bridge_of_transformer_lens_is_measured(bridge, family):
+    """It computes anew what transformers does, so that the numbers agree to rounding."""
+    plain = cc.measure(REQUEST, model=tiny.model(family))
+    model = bridged(bridge, family)
+    assert carried_tokenizer(model) is model.tokenizer
+    found = cc.measure(REQUEST, model=model)
+    assert found.singular_values == pytest.approx(plain.singular_values, rel=1e-4, abs=1e-5)
+    found = cc.measure(Request("The cat", k=4), model=model)
+    assert found.certified
+
+
+def test_every_kind_is_measured_of_a_bridge(bridge):
+    every_kind(bridged(bridge, "gpt2"))
+
+
+def every_kind(model: Any) -> None:
+    for asked in (
+        {"kind": "trajectory"},
+        {"kind": "self", "block": 2, "k": 4},
+        {"kind": "fixed-input", "block": 2, "token": 2, "k": 4},
+        {"kind": "fixed-output", "block": 2, "k": 4},
+    ):
+        found = cc.measure(Request(IDS, **asked), model=model)
+        assert 0 < found.provenance["derivative_error"] < 2e-3
+    assert cc.read(model, IDS).kind.causal
