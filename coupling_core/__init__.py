@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from coupling_core.analysis.projection import ProjectedPaths, project_paths
     from coupling_core.analysis.scores import (
         Interval,
-        Scores,
         chance_floor,
         corrected,
         mean_interval,
@@ -47,7 +46,7 @@ if TYPE_CHECKING:
         score_by_k,
         score_pairs,
     )
-    from coupling_core.analysis.token_scores import PositionScores, by_distance, score_positions
+    from coupling_core.analysis.token_scores import by_distance, score_positions
     from coupling_core.analysis.trajectory import (
         equidistance,
         expodistance,
@@ -56,6 +55,7 @@ if TYPE_CHECKING:
         windowed_line_shape,
     )
     from coupling_core.base.definitions import DEFINITIONS
+    from coupling_core.base.drawing import Drawing
     from coupling_core.base.errors import Cancelled, ComputeError, CouplingError, InputError
     from coupling_core.base.records import (
         Certificate,
@@ -66,8 +66,12 @@ if TYPE_CHECKING:
     )
     from coupling_core.base.results import (
         DepthResult,
+        Means,
         PositionCoupling,
+        PositionScores,
         Progress,
+        Result,
+        Scores,
         TokenMeansResult,
         TokensResult,
         TrajectoryResult,
@@ -84,6 +88,7 @@ if TYPE_CHECKING:
 __all__ = [  # noqa: RUF022 - by stage, not by name
     # what goes in, and what comes out
     "Request",
+    "Result",
     "DepthResult",
     "TokensResult",
     "TokenMeansResult",
@@ -98,6 +103,8 @@ __all__ = [  # noqa: RUF022 - by stage, not by name
     "DEFINITIONS",
     "View",
     "Scores",
+    "Means",
+    "Drawing",
     "score_pairs",
     "score_by_k",
     "chance_floor",
@@ -158,7 +165,6 @@ _HOMES = {
     "analysis.projection": ("ProjectedPaths", "project_paths"),
     "analysis.scores": (
         "Interval",
-        "Scores",
         "chance_floor",
         "corrected",
         "mean_interval",
@@ -166,7 +172,7 @@ _HOMES = {
         "score_by_k",
         "score_pairs",
     ),
-    "analysis.token_scores": ("PositionScores", "by_distance", "score_positions"),
+    "analysis.token_scores": ("by_distance", "score_positions"),
     "analysis.trajectory": (
         "equidistance",
         "expodistance",
@@ -175,12 +181,17 @@ _HOMES = {
         "windowed_line_shape",
     ),
     "base.definitions": ("DEFINITIONS",),
+    "base.drawing": ("Drawing",),
     "base.errors": ("Cancelled", "ComputeError", "CouplingError", "InputError"),
     "base.records": ("Certificate", "PathView", "Request", "View", "parse_blocks"),
     "base.results": (
         "DepthResult",
+        "Means",
         "PositionCoupling",
+        "PositionScores",
         "Progress",
+        "Result",
+        "Scores",
         "TokenMeansResult",
         "TokensResult",
         "TrajectoryResult",

@@ -108,7 +108,9 @@ def _measured(line: int, prompt: str, result: DepthResult, view: View, *, stored
     seconds, load_seconds = (
         0.0 if stored else float(result.provenance[name]) for name in ("seconds", "load_seconds")
     )
-    return Measured(line, prompt, result.key, stored, seconds, load_seconds, found, means(found))
+    mean = means(found)
+    found = replace(found, result=None)  # of many prompts, results would fill the memory
+    return Measured(line, prompt, result.key, stored, seconds, load_seconds, found, mean)
 
 
 def report(
