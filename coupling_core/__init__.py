@@ -78,7 +78,7 @@ if TYPE_CHECKING:
     )
     from coupling_core.engine.jacobians.decode import read
     from coupling_core.engine.pairs.token_coupling import couple_positions
-    from coupling_core.measuring.measure import measure
+    from coupling_core.measuring.front import measure
     from coupling_core.measuring.recheck import Recheck, recheck
     from coupling_core.measuring.stored_steps import collect
     from coupling_core.sources.prompts import PromptSource
@@ -198,7 +198,7 @@ _HOMES = {
     ),
     "engine.jacobians.decode": ("read",),
     "engine.pairs.token_coupling": ("couple_positions",),
-    "measuring.measure": ("measure",),
+    "measuring.front": ("measure",),
     "measuring.recheck": ("Recheck", "recheck"),
     "measuring.stored_steps": ("collect",),
     "sources.prompts": ("PromptSource",),

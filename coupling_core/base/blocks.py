@@ -2,11 +2,12 @@
 
 from collections.abc import Iterable
 from operator import index
+from typing import SupportsIndex
 
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import parse_blocks, resolve_blocks
 
-Blocks = str | Iterable[int] | int | None
+Blocks = str | Iterable[SupportsIndex] | SupportsIndex | None
 """Block numbers: a text such as "9-16", a range, a list, one number; None is every block."""
 
 
@@ -26,7 +27,11 @@ def blocks_of(blocks: Blocks, n_blocks: int) -> tuple[int, ...] | None:
     if isinstance(blocks, str):
         return parse_blocks(blocks, n_blocks)
     try:
-        numbers = [index(blocks)] if isinstance(blocks, int) else [index(each) for each in blocks]
+        numbers = (
+            [index(blocks)]
+            if isinstance(blocks, SupportsIndex)
+            else [index(each) for each in blocks]
+        )
     except TypeError as error:
         raise InputError(
             f"blocks {blocks!r} cannot be read: expected a text such as '9-16', a range, a list of "

@@ -122,13 +122,13 @@ class Store:
 
     def __init__(
         self,
-        root: Path | None = None,
+        root: str | os.PathLike[str] | None = None,
         *,
         layers: tuple[Path, ...] | None = None,
         gallery: Path | None = None,
         max_bytes: int | None = None,
     ) -> None:
-        self.root = root or default_root()
+        self.root = Path(root).expanduser() if root else default_root()
         self.gallery = gallery or SHIPPED / "gallery"
         self.layers = (*(default_layers() if layers is None else layers), self.gallery)
         self._max_bytes = max_bytes

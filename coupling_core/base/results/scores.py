@@ -153,11 +153,6 @@ class Scores(ScoreMap):
         Raises:
             InputError: where one of them is not there.
         """
-        if isinstance(blocks, slice):
-            raise InputError(
-                "a slice counts from 0, and blocks are numbered from 1: write them as "
-                'scores["9-16"] or scores[range(9, 17)]'
-            )
         last = self.result.n_blocks if self.result else max(self.blocks)
         chosen = blocks_of(blocks, last) or self.blocks
         if absent := [str(block) for block in chosen if block not in self.blocks]:
