@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from coupling_core.base.definitions import DEFINITIONS
     from coupling_core.base.drawing import Drawing
     from coupling_core.base.errors import Cancelled, ComputeError, CouplingError, InputError
+    from coupling_core.base.jacobian import BlockJacobian
     from coupling_core.base.records import (
         Certificate,
         PathView,
@@ -79,6 +80,7 @@ if TYPE_CHECKING:
     from coupling_core.engine.jacobians.decode import read
     from coupling_core.engine.pairs.token_coupling import couple_positions
     from coupling_core.measuring.front import measure
+    from coupling_core.measuring.one_jacobian import jacobian
     from coupling_core.measuring.recheck import Recheck, recheck
     from coupling_core.measuring.stored_steps import collect
     from coupling_core.sources.prompts import PromptSource
@@ -95,6 +97,8 @@ __all__ = [  # noqa: RUF022 - by stage, not by name
     "Certificate",
     "Progress",
     "measure",
+    "jacobian",
+    "BlockJacobian",
     # where it is kept, and whether it can be believed later
     "Store",
     "recheck",
@@ -183,6 +187,7 @@ _HOMES = {
     "base.definitions": ("DEFINITIONS",),
     "base.drawing": ("Drawing",),
     "base.errors": ("Cancelled", "ComputeError", "CouplingError", "InputError"),
+    "base.jacobian": ("BlockJacobian",),
     "base.records": ("Certificate", "PathView", "Request", "View", "parse_blocks"),
     "base.results": (
         "DepthResult",
@@ -199,6 +204,7 @@ _HOMES = {
     "engine.jacobians.decode": ("read",),
     "engine.pairs.token_coupling": ("couple_positions",),
     "measuring.front": ("measure",),
+    "measuring.one_jacobian": ("jacobian",),
     "measuring.recheck": ("Recheck", "recheck"),
     "measuring.stored_steps": ("collect",),
     "sources.prompts": ("PromptSource",),

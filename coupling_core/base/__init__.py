@@ -7,6 +7,7 @@ blocks          block numbers in the forms in which people name them
 records         what is asked for and how it is looked at, frozen
 results         what is stored of a measurement, one class a file
 drawing         a figure that a result draws of itself, shown or saved
+jacobian        one block's Jacobian, with its singular triplets
 images          a picture as a prompt
 settings        what whoever runs the app may decide
 extras          packages that may be missing, and the command that brings them

@@ -27,11 +27,8 @@ def blocks_of(blocks: Blocks, n_blocks: int) -> tuple[int, ...] | None:
     if isinstance(blocks, str):
         return parse_blocks(blocks, n_blocks)
     try:
-        numbers = (
-            [index(blocks)]
-            if isinstance(blocks, SupportsIndex)
-            else [index(each) for each in blocks]
-        )
+        listed = blocks if isinstance(blocks, Iterable) else [blocks]
+        numbers = [index(each) for each in listed]
     except TypeError as error:
         raise InputError(
             f"blocks {blocks!r} cannot be read: expected a text such as '9-16', a range, a list of "
