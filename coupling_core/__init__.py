@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from coupling_core.analysis.findings import Findings, Question, find
     from coupling_core.analysis.graph import layer_graph
     from coupling_core.analysis.locality import locality
+    from coupling_core.analysis.model_comparison import ModelComparison, compare_models
     from coupling_core.analysis.projection import ProjectedPaths, project_paths
     from coupling_core.analysis.scores import (
         Interval,
@@ -79,6 +80,7 @@ if TYPE_CHECKING:
     )
     from coupling_core.engine.jacobians.decode import read
     from coupling_core.engine.pairs.token_coupling import couple_positions
+    from coupling_core.experiments.many import measure_many
     from coupling_core.measuring.front import measure
     from coupling_core.measuring.one_jacobian import jacobian
     from coupling_core.measuring.recheck import Recheck, recheck
@@ -148,6 +150,9 @@ __all__ = [  # noqa: RUF022 - by stage, not by name
     "StepNumbers",
     "numbers",
     # many models with many prompts: what is measured, and what its table says
+    "measure_many",
+    "compare_models",
+    "ModelComparison",
     "sweeps",
     "PromptSource",
     "Question",
@@ -166,6 +171,7 @@ _HOMES = {
     "analysis.findings": ("Findings", "Question", "find"),
     "analysis.graph": ("layer_graph",),
     "analysis.locality": ("locality",),
+    "analysis.model_comparison": ("ModelComparison", "compare_models"),
     "analysis.projection": ("ProjectedPaths", "project_paths"),
     "analysis.scores": (
         "Interval",
@@ -203,6 +209,7 @@ _HOMES = {
     ),
     "engine.jacobians.decode": ("read",),
     "engine.pairs.token_coupling": ("couple_positions",),
+    "experiments.many": ("measure_many",),
     "measuring.front": ("measure",),
     "measuring.one_jacobian": ("jacobian",),
     "measuring.recheck": ("Recheck", "recheck"),

@@ -2,10 +2,12 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from coupling_core.base.images import shown
+
+_OWN = ("prompt", "category", "difficulty")
 
 
 @dataclass(frozen=True)
@@ -19,6 +21,7 @@ class Prompt:
             0 as the hub's viewer does.
         category: such as a subject; "" where none is known.
         difficulty: on the source's own scale, higher is harder; None where none is known.
+        fields: what else its file says of it, by column, for tables.
     """
 
     text: str
@@ -26,6 +29,7 @@ class Prompt:
     row: int
     category: str = ""
     difficulty: float | None = None
+    fields: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
     @property
     def words(self) -> str:
@@ -37,7 +41,7 @@ class Prompt:
         """The prompt of a record with `prompt` and perhaps `category` and `difficulty`.
 
         Args:
-            fields: the record; what else it has is left alone.
+            fields: the record; what else it has is kept as `fields`.
             source: the name of what it stands in.
             row: where it stands there.
 
@@ -56,7 +60,8 @@ class Prompt:
             raise ValueError(f"difficulty is a number, and {_shown(difficulty)} came")
         _require_unicode(text)
         _require_unicode(category or "")
-        return cls(text, source, row, category or "", difficulty)
+        kept = {name: value for name, value in fields.items() if name not in _OWN}
+        return cls(text, source, row, category or "", difficulty, kept)
 
 
 def _require_unicode(text: str) -> None:
