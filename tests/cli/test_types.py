@@ -16,13 +16,8 @@ ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
 PYTHON = (ROOT / "docs" / "python.md").read_text()
 OF_ONE_S_OWN = """import torch
-from coupling_core import *
-from coupling_core import sweeps
-from pathlib import Path
-import coupling_core as cc
 my_model = model = torch.nn.Linear(1, 1)
 my_tokenizer = tokenizer = object()
-token_ids = [1, 2, 3]
 """
 
 KINDS = '''
@@ -68,7 +63,6 @@ def programs() -> dict[str, str]:
     found = {"readme": readme, "kinds": KINDS}
     for number, section in enumerate(re.split(r"^## ", PYTHON, flags=re.MULTILINE)[1:]):
         code = program("\n".join(re.findall(r"^```python\n(.*?)^```$", section, re.S | re.M)))
-        # What an example shows is not thrown away: of a doctest, the value of an expression.
         found[f"python_{number}"] = OF_ONE_S_OWN + code
     names = (f"assert {name} is not None" for name in coupling_core.__all__)
     found["names"] = "\n".join(["from coupling_core import *", "import coupling_core", *names])
