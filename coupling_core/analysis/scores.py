@@ -76,6 +76,14 @@ def chance_floor(
 ) -> Float[np.ndarray, "row k"]:
     """The score of independent Haar-random K-frames, for every row and every K.
 
+    Args:
+        result: of blocks, or of two blocks between tokens.
+        definition: which score.
+        p: order of the norm, where the definition takes one.
+
+    Returns:
+        an array (row k), without a unit; a row is a block or a token.
+
     Raises:
         InputError: where it is sampled, and was not when the Jacobians were at hand.
     """
@@ -146,6 +154,13 @@ def _ranks(result: DepthResult | PositionCoupling) -> Int[np.ndarray, "2 row"]:
 def score_pairs(result: DepthResult, view: View) -> Scores:
     """All pairs of the viewed blocks at one K.
 
+    Args:
+        result: a depth-wise result.
+        view: K, definition, p, role and blocks.
+
+    Returns:
+        `coupling`, `chance` and `corrected` (block block), without a unit.
+
     Raises:
         InputError: where K exceeds what the result holds, or a block is out of range.
     """
@@ -161,6 +176,15 @@ def score_by_k(
     result: DepthResult, block: int, basis: int, view: View
 ) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:
     """Score of one pair and its chance floor for K = 1..Kmax.
+
+    Args:
+        result: a depth-wise result.
+        block: l of the Jacobian, 1..L; -1 is the last.
+        basis: l' of the basis, 1..L.
+        view: definition, p and role.
+
+    Returns:
+        two arrays (k), without a unit.
 
     Raises:
         InputError: where a block is out of range.
@@ -199,6 +223,10 @@ def corrected(
     """Chance-corrected score (c - floor) / (1 - floor): 0 by chance, 1 when coupled.
 
     NaN where chance alone gives 1, as in `preprint` at K = 1, which has nothing off the diagonal.
+
+    Args:
+        coupling: raw scores c, without a unit, of any shape.
+        floor: their chance floors, of the same shape.
     """
     room = 1 - floor
     return (coupling - floor) / np.where(room > 0, room, np.nan)

@@ -43,6 +43,13 @@ class ByDistance:
 def score_positions(result: PositionCoupling | TokenMeansResult, view: View) -> PositionScores:
     """Score all pairs of positions at one K.
 
+    Args:
+        result: of two blocks, or the mean over all pairs of blocks.
+        view: K, definition, p and role.
+
+    Returns:
+        `coupling`, `chance` and `corrected` (position position), without a unit.
+
     Raises:
         InputError: where the view has a range of blocks, which the request chose when it was
             measured, or K exceeds what was measured; of a mean over all pairs of blocks, where it
