@@ -54,6 +54,7 @@ def test_a_model_may_be_named(tmp_path):
     found = jacobian(where, "The cat sat", block=1, k=4, untrained=3)
     expected = measure("The cat sat", None, model=where, k=4, untrained=3)
     np.testing.assert_array_equal(found.s, expected.singular_values[0, :4])
+    assert found.model == expected.model_name == "model, untrained (seed 3)"
 
 
 @pytest.mark.parametrize(

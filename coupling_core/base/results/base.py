@@ -140,9 +140,7 @@ class Result(ABC):
     @property
     def model_name(self) -> str:
         """What to call the model, with the seed of an untrained twin."""
-        name = str(self.identity.get("name", self.request.model))
-        seed = self.request.untrained
-        return name if seed is None else f"{name}, untrained (seed {seed})"
+        return named(str(self.identity.get("name", self.request.model)), self.request.untrained)
 
     @property
     def prompt_text(self) -> str:
@@ -249,6 +247,11 @@ class Result(ABC):
     def _repr_html_(self) -> str:
         told = (f"<p>{html.escape(line)}</p>" for line in (repr(self), self.verdict))
         return "".join(told) + self.plot()._repr_html_()
+
+
+def named(model: str, seed: int | None) -> str:
+    """What to call a model, with the seed of an untrained twin."""
+    return model if seed is None else f"{model}, untrained (seed {seed})"
 
 
 def within(values: np.ndarray, least: int, most: int) -> bool:

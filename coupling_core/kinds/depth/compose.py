@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from coupling_core.base.jacobian import BlockJacobian
 from coupling_core.base.records import resolve_block
 from coupling_core.base.results import DepthResult, Progress
+from coupling_core.base.results.base import named
 from coupling_core.engine.jacobians.captured_block import Block
 from coupling_core.engine.jacobians.derivative_check import checked_jacobian
 from coupling_core.engine.jacobians.trace import trace_of
@@ -68,7 +69,7 @@ def one_block(asked: Resolved, loaded: LoadedModel, block: int) -> BlockJacobian
         block=number,
         token=traced.token,
         tokens=about["tokens"],
-        model=str(asked.identity.get("name", request.model)),
+        model=named(str(asked.identity.get("name", request.model)), request.untrained),
     )
 
 
