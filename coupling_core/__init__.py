@@ -36,10 +36,10 @@ if TYPE_CHECKING:
     from coupling_core.analysis.findings import Findings, Question, find
     from coupling_core.analysis.graph import layer_graph
     from coupling_core.analysis.locality import locality
+    from coupling_core.analysis.model_comparison import ModelComparison, compare_models
     from coupling_core.analysis.projection import ProjectedPaths, project_paths
     from coupling_core.analysis.scores import (
         Interval,
-        Scores,
         chance_floor,
         corrected,
         mean_interval,
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
         score_by_k,
         score_pairs,
     )
-    from coupling_core.analysis.token_scores import PositionScores, by_distance, score_positions
+    from coupling_core.analysis.token_scores import by_distance, score_positions
     from coupling_core.analysis.trajectory import (
         equidistance,
         expodistance,
@@ -56,7 +56,9 @@ if TYPE_CHECKING:
         windowed_line_shape,
     )
     from coupling_core.base.definitions import DEFINITIONS
+    from coupling_core.base.drawing import Drawing
     from coupling_core.base.errors import Cancelled, ComputeError, CouplingError, InputError
+    from coupling_core.base.jacobian import BlockJacobian
     from coupling_core.base.records import (
         Certificate,
         PathView,
@@ -66,8 +68,12 @@ if TYPE_CHECKING:
     )
     from coupling_core.base.results import (
         DepthResult,
+        Means,
         PositionCoupling,
+        PositionScores,
         Progress,
+        Result,
+        Scores,
         TokenMeansResult,
         TokensResult,
         TrajectoryResult,
@@ -75,7 +81,9 @@ if TYPE_CHECKING:
     from coupling_core.engine.jacobians.decode import read
     from coupling_core.engine.loading.wrapped import wrap
     from coupling_core.engine.pairs.token_coupling import couple_positions
-    from coupling_core.measuring.measure import measure
+    from coupling_core.experiments.many import measure_many
+    from coupling_core.measuring.front import measure
+    from coupling_core.measuring.one_jacobian import jacobian
     from coupling_core.measuring.recheck import Recheck, recheck
     from coupling_core.measuring.stored_steps import collect
     from coupling_core.sources.prompts import PromptSource
@@ -85,12 +93,15 @@ if TYPE_CHECKING:
 __all__ = [  # noqa: RUF022 - by stage, not by name
     # what goes in, and what comes out
     "Request",
+    "Result",
     "DepthResult",
     "TokensResult",
     "TokenMeansResult",
     "Certificate",
     "Progress",
     "measure",
+    "jacobian",
+    "BlockJacobian",
     # a module of one's own that is no model of transformers
     "wrap",
     # where it is kept, and whether it can be believed later
@@ -101,6 +112,8 @@ __all__ = [  # noqa: RUF022 - by stage, not by name
     "DEFINITIONS",
     "View",
     "Scores",
+    "Means",
+    "Drawing",
     "score_pairs",
     "score_by_k",
     "chance_floor",
@@ -140,6 +153,9 @@ __all__ = [  # noqa: RUF022 - by stage, not by name
     "StepNumbers",
     "numbers",
     # many models with many prompts: what is measured, and what its table says
+    "measure_many",
+    "compare_models",
+    "ModelComparison",
     "sweeps",
     "PromptSource",
     "Question",
@@ -158,10 +174,10 @@ _HOMES = {
     "analysis.findings": ("Findings", "Question", "find"),
     "analysis.graph": ("layer_graph",),
     "analysis.locality": ("locality",),
+    "analysis.model_comparison": ("ModelComparison", "compare_models"),
     "analysis.projection": ("ProjectedPaths", "project_paths"),
     "analysis.scores": (
         "Interval",
-        "Scores",
         "chance_floor",
         "corrected",
         "mean_interval",
@@ -169,7 +185,7 @@ _HOMES = {
         "score_by_k",
         "score_pairs",
     ),
-    "analysis.token_scores": ("PositionScores", "by_distance", "score_positions"),
+    "analysis.token_scores": ("by_distance", "score_positions"),
     "analysis.trajectory": (
         "equidistance",
         "expodistance",
@@ -178,12 +194,18 @@ _HOMES = {
         "windowed_line_shape",
     ),
     "base.definitions": ("DEFINITIONS",),
+    "base.drawing": ("Drawing",),
     "base.errors": ("Cancelled", "ComputeError", "CouplingError", "InputError"),
+    "base.jacobian": ("BlockJacobian",),
     "base.records": ("Certificate", "PathView", "Request", "View", "parse_blocks"),
     "base.results": (
         "DepthResult",
+        "Means",
         "PositionCoupling",
+        "PositionScores",
         "Progress",
+        "Result",
+        "Scores",
         "TokenMeansResult",
         "TokensResult",
         "TrajectoryResult",
@@ -191,7 +213,9 @@ _HOMES = {
     "engine.jacobians.decode": ("read",),
     "engine.loading.wrapped": ("wrap",),
     "engine.pairs.token_coupling": ("couple_positions",),
-    "measuring.measure": ("measure",),
+    "experiments.many": ("measure_many",),
+    "measuring.front": ("measure",),
+    "measuring.one_jacobian": ("jacobian",),
     "measuring.recheck": ("Recheck", "recheck"),
     "measuring.stored_steps": ("collect",),
     "sources.prompts": ("PromptSource",),

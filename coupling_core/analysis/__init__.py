@@ -7,6 +7,7 @@ scaling         how the top singular values change with depth
 graph           blocks as a weighted graph, and its communities
 locality        how coupling falls off with distance
 compare         two results side by side
+model_comparison    two models over the same prompts: the difference, and how sure it is
 trajectory      how straight and evenly spaced the paths of tokens are
 projection      principal components of the paths
 by_step         a measurement over the steps of a training run

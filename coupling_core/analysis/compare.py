@@ -155,7 +155,14 @@ def match_blocks(left: int, right: int) -> list[tuple[int, int]]:
 
 
 def summarise(found: Comparison) -> Summary:
-    """Means over the pairs counted, and the correlation of the two maps."""
+    """Means over the pairs counted, and the correlation of the two maps.
+
+    Args:
+        found: two results side by side.
+
+    Returns:
+        means of the score compared, without a unit.
+    """
     a, b = (values[found.counted] for values in (found.left_values, found.right_values))
     constant = np.ptp(a) == 0 or np.ptp(b) == 0
     return Summary(

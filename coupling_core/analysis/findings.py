@@ -228,6 +228,10 @@ class Findings:
 def find(table: pd.DataFrame, question: Question) -> Findings:
     """Ask a table.
 
+    Args:
+        table: of a sweep, a row for each model, prompt and K.
+        question: at which K, of which models, against what.
+
     Raises:
         InputError: where it has no depth-wise row at this K, or no model is in the subset.
     """

@@ -47,7 +47,7 @@ def layer_graph(
     *,
     corrected: bool = True,
     threshold: float = DEFAULT_THRESHOLD,
-) -> "nx.Graph":
+) -> "nx.Graph[int]":
     """The blocks as nodes, and an edge wherever two of them are coupled by at least the threshold.
 
     Args:

@@ -35,6 +35,11 @@ class Locality:
 def locality(result: DepthResult, view: View, *, corrected: bool = True) -> Locality:
     """Mean weight against |l - l'| over all pairs that have one, whatever the threshold.
 
+    Args:
+        result: a depth-wise result.
+        view: K, definition, p, role and blocks.
+        corrected: whether a weight is the chance-corrected score, or c; neither has a unit.
+
     Raises:
         InputError: where K or a block is not in the result.
     """

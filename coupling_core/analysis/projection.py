@@ -43,7 +43,15 @@ class ProjectedPaths(Projection):
 
 
 def project_paths(result: TrajectoryResult, view: PathView) -> ProjectedPaths:
-    """The kept paths of a result through one part of its depth, in principal components."""
+    """The kept paths of a result through one part of its depth, in principal components.
+
+    Args:
+        result: a trajectory.
+        view: which states and tokens, and what the components are fitted to.
+
+    Returns:
+        coordinates (state token c), in the units of the states.
+    """
     states = part_states(view.part, result.n_blocks)
     chosen = result.kept > (0 if view.first else 1)
     found = project(result.states[states][:, chosen], view.fit)

@@ -12,27 +12,12 @@ from jaxtyping import Float, Int
 from coupling_core.base.definitions import DEFINITIONS
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import ROLES, View, resolve_block, resolve_blocks
-from coupling_core.base.results import DepthResult, PositionCoupling, Result
+from coupling_core.base.results import DepthResult, PositionCoupling, Result, Scores
+from coupling_core.base.results.scores import MEASURES
+from coupling_core.base.results.scores import mean_off_diagonal as mean_off_diagonal
 
 MIN_PROMPTS = 40
 """Fewer prompts than this overstate coupling: no claim about a model rests on them."""
-
-
-@dataclass(frozen=True)
-class Scores:
-    """One view of a result, as numbers.
-
-    Args:
-        coupling: raw score c; row = block of the Jacobian, column = block of the basis.
-        chance: its chance floor (the same along a row).
-        corrected: (c - floor) / (1 - floor).
-        blocks: the block numbers of the rows and columns.
-    """
-
-    coupling: Float[np.ndarray, "block block"]
-    chance: Float[np.ndarray, "block block"]
-    corrected: Float[np.ndarray, "block block"]
-    blocks: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -90,6 +75,14 @@ def chance_floor(
     result: DepthResult | PositionCoupling, definition: str, p: float = 1.0
 ) -> Float[np.ndarray, "row k"]:
     """The score of independent Haar-random K-frames, for every row and every K.
+
+    Args:
+        result: of blocks, or of two blocks between tokens.
+        definition: which score.
+        p: order of the norm, where the definition takes one.
+
+    Returns:
+        an array (row k), without a unit; a row is a block or a token.
 
     Raises:
         InputError: where it is sampled, and was not when the Jacobians were at hand.
@@ -161,6 +154,13 @@ def _ranks(result: DepthResult | PositionCoupling) -> Int[np.ndarray, "2 row"]:
 def score_pairs(result: DepthResult, view: View) -> Scores:
     """All pairs of the viewed blocks at one K.
 
+    Args:
+        result: a depth-wise result.
+        view: K, definition, p, role and blocks.
+
+    Returns:
+        `coupling`, `chance` and `corrected` (block block), without a unit.
+
     Raises:
         InputError: where K exceeds what the result holds, or a block is out of range.
     """
@@ -168,13 +168,23 @@ def score_pairs(result: DepthResult, view: View) -> Scores:
     blocks = resolve_blocks(view.blocks, result.n_blocks)
     shown = np.ix_(np.array(blocks) - 1, np.array(blocks) - 1)
     coupling, floor = (values[shown] for values in score_square(result, view))
-    return Scores(coupling, floor, corrected(coupling, floor), blocks)
+    above = corrected(coupling, floor)
+    return Scores(coupling, floor, above, blocks, result=result, view=view)
 
 
 def score_by_k(
     result: DepthResult, block: int, basis: int, view: View
 ) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:
     """Score of one pair and its chance floor for K = 1..Kmax.
+
+    Args:
+        result: a depth-wise result.
+        block: l of the Jacobian, 1..L; -1 is the last.
+        basis: l' of the basis, 1..L.
+        view: definition, p and role.
+
+    Returns:
+        two arrays (k), without a unit.
 
     Raises:
         InputError: where a block is out of range.
@@ -213,26 +223,19 @@ def corrected(
     """Chance-corrected score (c - floor) / (1 - floor): 0 by chance, 1 when coupled.
 
     NaN where chance alone gives 1, as in `preprint` at K = 1, which has nothing off the diagonal.
+
+    Args:
+        coupling: raw scores c, without a unit, of any shape.
+        floor: their chance floors, of the same shape.
     """
     room = 1 - floor
     return (coupling - floor) / np.where(room > 0, room, np.nan)
 
 
-def mean_off_diagonal(values: Float[np.ndarray, "block block"]) -> float:
-    """Mean over l != l', NaN where none is left; a Jacobian against itself is 1 by construction."""
-    others = values[~np.eye(len(values), dtype=bool)]
-    others = others[~np.isnan(others)]
-    return float(others.mean()) if others.size else float("nan")
-
-
 def means(found: Scores) -> dict[str, float]:
     """Means over l != l' of the raw score, of its chance floor and of the corrected score."""
-    floor = np.where(np.isnan(found.coupling), np.nan, found.chance)
-    return {
-        "coupling": mean_off_diagonal(found.coupling),
-        "chance": mean_off_diagonal(floor),
-        "corrected": mean_off_diagonal(found.corrected),
-    }
+    mean = found.mean()
+    return {name: getattr(mean, name) for name in MEASURES}
 
 
 def block_means(

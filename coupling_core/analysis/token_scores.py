@@ -6,31 +6,17 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from coupling_core.analysis.scores import corrected, require_k, score_cell, score_square
+from coupling_core.analysis.scores import corrected, nan_mean, require_k, score_cell, score_square
 from coupling_core.base.definitions import DEFINITIONS
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import ROLES, View, resolve_token
-from coupling_core.base.results import PositionCoupling, TokenMeansResult
-
-
-@dataclass(frozen=True)
-class PositionScores:
-    """One view of it, as numbers.
-
-    Args:
-        coupling: raw score c; row = token of the Jacobian, column = token of the basis. NaN where
-            causality forbids, and where a rank is below K.
-        chance: its chance floor; the same along a row where two blocks are compared.
-        corrected: (c - floor) / (1 - floor).
-        itself: where a Jacobian meets itself, which is 1 by construction.
-        mean: of the corrected score, without any Jacobian against itself; NaN where none is left.
-    """
-
-    coupling: Float[np.ndarray, "position position"]
-    chance: Float[np.ndarray, "position position"]
-    corrected: Float[np.ndarray, "position position"]
-    itself: Bool[np.ndarray, "position position"]
-    mean: float
+from coupling_core.base.results import (
+    Means,
+    PositionCoupling,
+    PositionScores,
+    Result,
+    TokenMeansResult,
+)
 
 
 @dataclass(frozen=True)
@@ -57,6 +43,13 @@ class ByDistance:
 def score_positions(result: PositionCoupling | TokenMeansResult, view: View) -> PositionScores:
     """Score all pairs of positions at one K.
 
+    Args:
+        result: of two blocks, or the mean over all pairs of blocks.
+        view: K, definition, p and role.
+
+    Returns:
+        `coupling`, `chance` and `corrected` (position position), without a unit.
+
     Raises:
         InputError: where the view has a range of blocks, which the request chose when it was
             measured, or K exceeds what was measured; of a mean over all pairs of blocks, where it
@@ -71,7 +64,9 @@ def score_positions(result: PositionCoupling | TokenMeansResult, view: View) -> 
     itself = np.eye(len(above), dtype=bool) & (result.blocks[0] == result.blocks[1])
     others = above[~itself & ~np.isnan(above)]
     mean = float(others.mean()) if others.size else float("nan")
-    return PositionScores(coupling, floor, above, itself, mean)
+    means = _means(coupling, floor, itself, mean)
+    of = result if isinstance(result, Result) else None
+    return PositionScores(coupling, floor, above, itself, means, result=of, view=view)
 
 
 def _mean_scores(result: TokenMeansResult, view: View) -> PositionScores:
@@ -90,7 +85,24 @@ def _mean_scores(result: TokenMeansResult, view: View) -> PositionScores:
     weight = np.where(np.isnan(above), 0, result.pairs[..., kept.index(view.k)])
     total = weight.sum()
     mean = float((np.where(weight, above, 0) * weight).sum() / total) if total else float("nan")
-    return PositionScores(raw, floor, above, np.zeros(raw.shape, bool), mean)
+    itself = np.zeros(raw.shape, bool)
+    means = _means(raw, floor, itself, mean)
+    return PositionScores(raw, floor, above, itself, means, result=result, view=view)
+
+
+def _means(
+    coupling: Float[np.ndarray, "position position"],
+    chance: Float[np.ndarray, "position position"],
+    itself: Bool[np.ndarray, "position position"],
+    corrected_mean: float,
+) -> Means:
+    """The means of a view; of raw scores and floors every pair of tokens weighs the same."""
+    counted = ~(np.isnan(coupling) | itself)
+    raw, floor = (
+        float(nan_mean(np.where(counted, values, np.nan).reshape(1, -1), 1)[0])
+        for values in (coupling, chance)
+    )
+    return Means(corrected_mean, raw, floor)
 
 
 def require_kept(view: View, definitions: Collection[str] = DEFINITIONS) -> None:

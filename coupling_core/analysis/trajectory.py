@@ -59,7 +59,14 @@ def windowed_line_shape(states: States) -> Float[np.ndarray, "state token"]:
 
 
 def growth_rates(norms: Float[np.ndarray, "state token"]) -> Float[np.ndarray, "block token"]:
-    """alpha^l = ln(norm(x^l) / norm(x^{l-1})) (Eq. 12); NaN next to a state of norm 0."""
+    """alpha^l = ln(norm(x^l) / norm(x^{l-1})) (Eq. 12); NaN next to a state of norm 0.
+
+    Args:
+        norms: Euclidean norms of x^0 .. x^L (state token).
+
+    Returns:
+        a rate a block (block token), in units of one a block.
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
         rates = np.diff(np.log(np.asarray(norms, np.float64)), axis=0)
     return np.where(np.isfinite(rates), rates, np.nan)
@@ -70,6 +77,12 @@ def expodistance(norms: Float[np.ndarray, "state token"]) -> Float[np.ndarray, "
 
     0 is a norm that grows by the same factor in every block. `why_no_expodistance` says why a
     token has none (NaN).
+
+    Args:
+        norms: Euclidean norms of x^0 .. x^L (state token).
+
+    Returns:
+        a number a token, without a unit.
     """
     rates = growth_rates(norms)
     mean = rates.mean(0)
@@ -97,6 +110,12 @@ def equidistance(
     """Coefficient of variation over l of norm(x^l - x^{l-1}); 0 is steps of one length.
 
     NaN where the token never moves.
+
+    Args:
+        step_lengths: norm(x^l - x^{l-1}) (block token), in the units of the states.
+
+    Returns:
+        a number a token, without a unit.
     """
     mean = step_lengths.mean(0)
     with np.errstate(divide="ignore", invalid="ignore"):

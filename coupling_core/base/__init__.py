@@ -3,9 +3,12 @@
 errors          what can go wrong, in three kinds
 definitions     every score: its name, formula, function and chance floor
 kinds           which kinds of results there are, and what is known of each
+blocks          block numbers in the forms in which people name them
 records         what is asked for and how it is looked at, frozen
 token_ids       token ids in whatever form they are handed over
 results         what is stored of a measurement, one class a file
+drawing         a figure that a result draws of itself, shown or saved
+jacobian        one block's Jacobian, with its singular triplets
 images          a picture as a prompt
 settings        what whoever runs the app may decide
 extras          packages that may be missing, and the command that brings them

@@ -361,6 +361,10 @@ def parse_blocks(text: str | None, n_blocks: int) -> tuple[int, ...]:
 
     None or an empty text is every block.
 
+    Args:
+        text: as it was typed.
+        n_blocks: L.
+
     Raises:
         InputError: on another form, a number outside 1..L, or fewer than one block.
     """

@@ -1,6 +1,8 @@
 """Many measurements, or the training of models to be measured.
 
 sweeps          many models with many prompts, on one machine or many
+many            many prompts with several models, in this process, from Python
+many_asked      the forms in which prompts and models are given to it
 pretraining     how the mini-Pythia suites are made
 vision          how the vision transformers are made, and what was found
 gallery         the results that ship with the code

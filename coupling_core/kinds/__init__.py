@@ -3,6 +3,7 @@
     compose    what measures it
     cost       what that takes, of time and of memory
     export     its numbers for other programs, and in a sweep's table
+    views      its scores, figure and sentence, as methods of a result give them
     report     what is said of it
     command    its command
 

@@ -3,12 +3,14 @@
 import logging
 import time
 import traceback
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Any
 
 from coupling_core.analysis.scores import require_k
 from coupling_core.base.errors import ComputeError, CouplingError, InputError
+from coupling_core.base.jacobian import BlockJacobian
 from coupling_core.base.kinds import kind_of
 from coupling_core.base.memory import asked_bytes, is_out_of_memory
 from coupling_core.base.records import Request
@@ -83,6 +85,21 @@ def measure(
     )
 
 
+def asked_of(request: Request, model: Any, tokenizer: Any) -> tuple[Resolved, Any]:
+    """A request with its model found, and the module of one's own loaded; None where none came.
+
+    Of such a module nothing is hashed, since nothing is stored.
+    """
+    if model is None:
+        _require_module(tokenizer, "")
+        return resolve(request), None
+    from coupling_core.engine import loading
+
+    request, own = loading.request_of(request, model), loading.wrap(model, tokenizer)
+    identity, _ = loading.describe(own, request, hashed=False)
+    return Resolved(request, identity, None), own
+
+
 def answer(
     asked: Resolved,
     store: Store | None = None,
@@ -110,12 +127,8 @@ def answer(
         store.require_writable()
     why_not = deaths.reason(asked) if own is None else ""
     fast = fast and not why_not
-    try:
+    with _memory_watched(asked, device):
         result = _compute(asked, own, device, fast, report)
-    except Exception as error:  # where memory runs out, libraries raise whatever they like
-        if isinstance(error, CouplingError) or not is_out_of_memory(error):
-            raise
-        raise ComputeError(_too_little_memory(error, asked, device)) from error
     if asked.source and asked.source.kind == "hub":
         # Its commits never change, but the config may have come with the weights, and tells more.
         result = replace(result, identity=identity_of(asked.source, asked.request))
@@ -125,6 +138,35 @@ def answer(
         told = {"fast": False, "why_not_fast": why_not or "that was asked for"}
         result = replace(result, provenance=dict(result.provenance) | told)
     return result if store is None else _put(result, store, report)
+
+
+def jacobian_of(
+    asked: Resolved,
+    block: int,
+    *,
+    own: Any = None,
+    device: str | None = None,
+    fast: bool = True,
+    progress: Report | None = None,
+) -> BlockJacobian:
+    """One block's Jacobian of a depth-wise request; the rest is as `answer` has it.
+
+    Args:
+        asked: what to measure, with a token and K.
+        block: 1..L, or counted from the end.
+        own: a module of the user's own, loaded.
+        device: where to compute.
+        fast: whether the fast ways are taken.
+        progress: told at each step.
+    """
+    report = progress or (lambda _: None)
+    fast = fast and not (own is None and deaths.reason(asked))
+    with _memory_watched(asked, device), _ready(asked, own, device, fast, report) as ready:
+        found = ready.composition.one_block(asked, ready.loaded, block)
+        found = replace(found, derivative_error=ready.notes.derivative_error)
+    if asked.source and asked.source.kind != "hub":
+        _require_unchanged(asked.source)
+    return found
 
 
 def find_stored(asked: Resolved, store: Store) -> Result | None:
@@ -153,6 +195,38 @@ def _compute(
     fast: bool,
     report: Report,
 ) -> Result:
+    with _ready(asked, own, device, fast, report) as ready:
+        result = ready.composition.compose(asked, ready.loaded, report)
+    from coupling_core.engine import hardware
+
+    cost: dict[str, Any] = {
+        "derivative_error": ready.notes.derivative_error,
+        "ways": {
+            way: {str(block): count for block, count in sorted(by_block.items())}
+            for way, by_block in ready.notes.ways.items()
+        },
+        "seconds": time.perf_counter() - ready.start,
+        "peak_memory_bytes": hardware.peak_memory(ready.loaded.device),
+    }
+    if (foreign := ready.loaded.foreign) and not own:
+        cost["not_stored"] = f"the program that measured changes what models compute: {foreign}"
+    return replace(result, provenance=dict(result.provenance) | cost)
+
+
+@dataclass(frozen=True)
+class _Ready:
+    """A model that is about to be measured: its kind's composition, and what is noted meanwhile."""
+
+    loaded: Any
+    composition: Any
+    notes: Any
+    start: float
+
+
+@contextmanager
+def _ready(
+    asked: Resolved, own: Any, device: str | None, fast: bool, report: Report
+) -> Iterator[_Ready]:
     report(Progress("loading"))
     with startup.importing(None if own else asked):
         from coupling_core.engine import hardware, loading, ways_taken
@@ -170,20 +244,19 @@ def _compute(
     ):
         report(Progress("tracing"))
         with ways_taken.noting() as notes:
-            result = composition.compose(asked, loaded, report)
+            yield _Ready(loaded, composition, notes, start)
     loading.require_unwritten(asked, loaded)
-    cost: dict[str, Any] = {
-        "derivative_error": notes.derivative_error,
-        "ways": {
-            way: {str(block): count for block, count in sorted(by_block.items())}
-            for way, by_block in notes.ways.items()
-        },
-        "seconds": time.perf_counter() - start,
-        "peak_memory_bytes": hardware.peak_memory(loaded.device),
-    }
-    if foreign and not own:
-        cost["not_stored"] = f"the program that measured changes what models compute: {foreign}"
-    return replace(result, provenance=dict(result.provenance) | cost)
+
+
+@contextmanager
+def _memory_watched(asked: Resolved, device: str | None) -> Iterator[None]:
+    """Say in plain words that memory ran out."""
+    try:
+        yield
+    except Exception as error:  # where memory runs out, libraries raise whatever they like
+        if isinstance(error, CouplingError) or not is_out_of_memory(error):
+            raise
+        raise ComputeError(_too_little_memory(error, asked, device)) from error
 
 
 def _put(result: Result, store: Store, report: Report) -> Result:

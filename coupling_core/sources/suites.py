@@ -143,6 +143,9 @@ def suites() -> Mapping[str, Suite]:
 def find_suite(name: str) -> Suite:
     """A suite by its name.
 
+    Args:
+        name: such as "mini-64".
+
     Raises:
         InputError: where there is none.
     """

@@ -128,7 +128,7 @@ class Store:
         gallery: Path | None = None,
         max_bytes: int | None = None,
     ) -> None:
-        self.root = Path(root) if root else default_root()
+        self.root = Path(root).expanduser() if root else default_root()
         self.gallery = gallery or SHIPPED / "gallery"
         self.layers = (*(default_layers() if layers is None else layers), self.gallery)
         self._max_bytes = max_bytes

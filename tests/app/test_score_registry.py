@@ -122,7 +122,7 @@ def test_every_result_that_ships_is_read_and_sound(sampled) -> None:
 
 def test_a_mean_of_before_says_that_it_lacks_it(open_page: Open) -> None:
     result = stored(token_requests()[2])
-    assert not np.isnan(score_positions(result, View()).mean)
+    assert not np.isnan(score_positions(result, View()).mean().corrected)
     told = r"measured without 'cosine', and holds paper, released, page, preprint, alignment"
     with pytest.raises(InputError, match=told):
         score_positions(result, View(definition="cosine"))

@@ -11,6 +11,7 @@ PARTS = {
     "compose": ["compose"],
     "cost": ["operations", "memory"],
     "export": ["arrays", "table"],
+    "views": ["dataset", "plot", "verdict"],
     "report": ["summary", "show"],
     "command": ["command"],
 }

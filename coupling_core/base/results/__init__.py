@@ -5,6 +5,7 @@
     tokens         the tokens, in two blocks
     token_means    the tokens, on average over all pairs of blocks
     trajectory     the path of every token through the blocks
+    scores         the scores of one view of it: numbers, means, tables, a figure
     progress       where a running measurement stands, with the result so far
 
 A class is here if more than its own kind's folder needs it, such as figures. The archive, the
@@ -16,15 +17,20 @@ from coupling_core.base.records import Request
 from coupling_core.base.results.base import Result, Sizes
 from coupling_core.base.results.depth import DepthResult
 from coupling_core.base.results.progress import Progress
+from coupling_core.base.results.scores import Means, PositionScores, ScoreMap, Scores
 from coupling_core.base.results.token_means import TokenMeansResult
 from coupling_core.base.results.tokens import PositionCoupling, TokenResult, TokensResult
 from coupling_core.base.results.trajectory import TrajectoryResult
 
 __all__ = [
     "DepthResult",
+    "Means",
     "PositionCoupling",
+    "PositionScores",
     "Progress",
     "Result",
+    "ScoreMap",
+    "Scores",
     "Sizes",
     "TokenMeansResult",
     "TokenResult",

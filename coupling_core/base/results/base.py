@@ -1,14 +1,21 @@
 """What every stored result has, whatever was measured."""
 
+import html
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import AbstractArray, Int
 
-from coupling_core.base.records import Certificate, Request
+from coupling_core.base.drawing import Drawing
+from coupling_core.base.kinds import kind_of
+from coupling_core.base.records import DEFAULT_K, AnyView, Certificate, Request
+
+if TYPE_CHECKING:  # half a second each to import, and only tables need them
+    import xarray
+    from pandas import DataFrame
 
 
 @dataclass(frozen=True)
@@ -26,11 +33,13 @@ class Sizes:
     k_view: int = 0
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class Result(ABC):
     """A measurement of one prompt.
 
-    NumPy arrays are stored as tensors, and every other field in the JSON header.
+    NumPy arrays are stored as tensors, and every other field in the JSON header. Two results are
+    equal where they answer one question, by one store key; one without a key equals itself alone.
+    What it draws and tabulates of itself is in its kind's folder, `views` and `export`.
 
     Args:
         key: the store key.
@@ -131,9 +140,7 @@ class Result(ABC):
     @property
     def model_name(self) -> str:
         """What to call the model, with the seed of an untrained twin."""
-        name = str(self.identity.get("name", self.request.model))
-        seed = self.request.untrained
-        return name if seed is None else f"{name}, untrained (seed {seed})"
+        return named(str(self.identity.get("name", self.request.model)), self.request.untrained)
 
     @property
     def prompt_text(self) -> str:
@@ -154,6 +161,97 @@ class Result(ABC):
     def token_words(self, token: int) -> str:
         """Which token (1..n) that is: its number, and its text."""
         return f"{token} of {len(self.tokens)}, {self.tokens[token - 1]!r}"
+
+    def token_told(self, token: int) -> str:
+        """The same in the short form of a repr."""
+        return f"token {token} of {len(self.tokens)} {self.tokens[token - 1]!r}"
+
+    @property
+    def dims(self) -> Mapping[str, tuple[str, ...]]:
+        """The names of the dimensions of its arrays, by the arrays' names."""
+        return {
+            item.name: tuple(item.type.dim_str.split())
+            for item in fields(self)
+            if isinstance(item.type, type) and issubclass(item.type, AbstractArray)
+        }
+
+    def part(self, name: str) -> Any:
+        """A module of its kind's folder, which is imported only now."""
+        return kind_of(self.request.kind).part(name)
+
+    def default_view(self) -> AnyView:
+        """How it is looked at where nobody says: at K = 50, or at the largest K below that."""
+        kind = kind_of(self.request.kind)
+        return kind.view(k=min(DEFAULT_K, self.k_max)) if kind.has_k else kind.view()
+
+    def to_pandas(self) -> "DataFrame":
+        """What it says in its default view, as a table: a row a pair, or a row a token."""
+        return self.part("export").table(self, self.default_view())
+
+    def to_xarray(self) -> "xarray.Dataset":
+        """What it says in its default view, with the names of the dimensions."""
+        return self.part("views").dataset(self, self.default_view())
+
+    def plot(self) -> Drawing:
+        """Its page's main figure in its default view."""
+        return self.part("views").plot(self, self.default_view())
+
+    @property
+    def verdict(self) -> str:
+        """What it comes to in its default view, in a sentence or two."""
+        return self.part("views").verdict(self, self.default_view())
+
+    @property
+    def certificate_words(self) -> str:
+        """Whether every SVD was certified, and if not, how many were and why not."""
+        svds = self.svds
+        failed = [svd.reason for svd in svds if not svd.certified]
+        if not svds:
+            return "nothing is decomposed"
+        if not failed:
+            return f"all {len(svds)} SVDs certified"
+        return f"{len(failed)} of {len(svds)} SVDs not certified: {failed[0]}"
+
+    def attributes(self) -> dict[str, str | float]:
+        """Whose it is and how far it was checked, for tables and arrays that leave the program."""
+        return {
+            "model": self.model_name,
+            "prompt": self.prompt_text,
+            "measured": self.measured,
+            "final_norm": self.final_norm_words,
+            "certificate": self.certificate_words,
+            "key": self.key,
+        }
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Result) or not self.key:
+            return self is other
+        return type(self) is type(other) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key) if self.key else id(self)
+
+    def __repr__(self) -> str:
+        told = [self.model_name, f"{self.n_blocks} blocks", *self._what()]
+        told += [f"K <= {self.k_max}"] if self.k_max else []
+        if not self.complete:
+            told.append("not complete")
+        if self.svds:
+            told.append("certified" if self.certified else "not all certified")
+        return f"{type(self).__name__}({', '.join(told)})"
+
+    def _what(self) -> tuple[str, ...]:
+        """What of the prompt was measured, in the short form."""
+        return (self.measured,)
+
+    def _repr_html_(self) -> str:
+        told = (f"<p>{html.escape(line)}</p>" for line in (repr(self), self.verdict))
+        return "".join(told) + self.plot()._repr_html_()
+
+
+def named(model: str, seed: int | None) -> str:
+    """What to call a model, with the seed of an untrained twin."""
+    return model if seed is None else f"{model}, untrained (seed {seed})"
 
 
 def within(values: np.ndarray, least: int, most: int) -> bool:

@@ -7,16 +7,18 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
+from coupling_core.base.blocks import Blocks, blocks_of
 from coupling_core.base.definitions import UNNAMED_SAMPLED
-from coupling_core.base.records import ROLES, Certificate, Role, resolve_block
+from coupling_core.base.records import DEFAULT_K, ROLES, Certificate, Role, View, resolve_block
 from coupling_core.base.results.base import Result, Sizes, within
+from coupling_core.base.results.scores import Scores
 
 SMALL = 0.02
 """Of the norm of the identity. Of a smaller J, what float32 leaves of the entries of I + J may be
 more than 5e-6: most ways to J add 1 and take it away again."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class DepthResult(Result):
     """Depth-wise coupling at one token: enough to draw any K <= Kmax under any definition.
 
@@ -127,3 +129,35 @@ class DepthResult(Result):
         row, column = (resolve_block(each, self.n_blocks) - 1 for each in (block, basis))
         stored = self.matrices[ROLES.index(role), row, column].astype(np.float32)
         return stored * np.float32(self.singular_values[row, 0])
+
+    def scores(
+        self,
+        k: int | None = None,
+        blocks: Blocks = None,
+        *,
+        definition: str = "paper",
+        role: Role = "A",
+        p: float = 1.0,
+    ) -> Scores:
+        """The scores of all pairs of blocks; nothing is computed anew.
+
+        Args:
+            k: number of leading triplets, 1..Kmax; None is 50, or Kmax where that is less.
+            blocks: those wanted, 1..L, as a text such as "9-16", a range, a list, or one number;
+                -1 is the last, and None is all.
+            definition: which score (see `DEFINITIONS`); `paper` is the paper's Eq. 9.
+            role: "A" for U^T J V, "B" for V^T J U.
+            p: order of the norm, where the definition takes one.
+
+        Returns:
+            scores without a unit, row = block of the Jacobian, column = block of the basis.
+
+        Raises:
+            InputError: where K, a block or the definition's floor is not in the result.
+        """
+        k = min(DEFAULT_K, self.k_max) if k is None else k
+        view = View(k, definition, p, role, blocks_of(blocks, self.n_blocks))
+        return self.part("views").scores(self, view)
+
+    def _what(self) -> tuple[str, ...]:
+        return (self.token_told(self.token),)

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from coupling_core.base.definitions import UNNAMED
-from coupling_core.base.records import Certificate
+from coupling_core.base.records import DEFAULT_K, Certificate, View
 from coupling_core.base.results.base import Sizes, within
 from coupling_core.base.results.tokens import TokenResult
 
@@ -16,7 +16,7 @@ GRID = (1, 2, 3, 5, 7, 10, 15, 20, 25, 30, 40, 50)
 """The K at which means are kept, beside the one that was asked for and Kmax."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class TokenMeansResult(TokenResult):
     """Mean scores over all pairs of blocks, NaN where causality forbids or nothing is averaged yet.
 
@@ -93,3 +93,7 @@ class TokenMeansResult(TokenResult):
             "its certificates are not one a Jacobian": [len(c) for c in self.certificates]
             == [n] * self.block_count,
         }
+
+    def default_view(self) -> View:
+        """How it is looked at where nobody says: at the largest K up to 50 that is kept."""
+        return View(max(int(k) for k in self.k_grid if k <= DEFAULT_K))

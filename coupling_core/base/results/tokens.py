@@ -8,14 +8,15 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from coupling_core.base.definitions import UNNAMED_SAMPLED
-from coupling_core.base.records import ROLES, Certificate, Role, resolve_token
+from coupling_core.base.records import DEFAULT_K, ROLES, Certificate, Role, View, resolve_token
 from coupling_core.base.results.base import Result, Sizes, within
+from coupling_core.base.results.scores import PositionScores
 
 FAINT = 1e-4
 """Below this part of the largest Jacobian's norm, or the identity's, J between tokens is faint."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class PositionCoupling:
     """The numerators of every score between all positions of a prompt, NaN where causality forbids.
 
@@ -61,8 +62,16 @@ class PositionCoupling:
         """Whether every SVD passed its certificate."""
         return all(c.certified for side in self.certificates for c in side if c is not None)
 
+    def __repr__(self) -> str:
+        block, other = self.blocks
+        positions = len(self.jacobian_norm)
+        return (
+            f"PositionCoupling(blocks {block} and {other}, {positions} positions, "
+            f"K <= {self.k_max})"
+        )
 
-@dataclass(frozen=True, kw_only=True)
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class TokenResult(Result):
     """What a comparison of tokens knows of them, for one pair of blocks or for all.
 
@@ -108,6 +117,45 @@ class TokenResult(Result):
         """What it could contradict itself in."""
         return {"its token is none of the prompt": 0 <= self.token <= len(self.tokens)}
 
+    def scores(
+        self,
+        k: int | None = None,
+        *,
+        definition: str = "paper",
+        role: Role = "A",
+        p: float = 1.0,
+    ) -> PositionScores:
+        """The scores of all pairs of tokens; nothing is computed anew.
+
+        The blocks are those of the request.
+
+        Args:
+            k: number of leading triplets; None is that of `default_view`. A mean over all pairs of
+                blocks is kept at the K of its `k_grid` alone.
+            definition: which score (see `DEFINITIONS`); `paper` is the paper's Eq. 9.
+            role: "A" for U^T J V, "B" for V^T J U.
+            p: order of the norm, where the definition takes one.
+
+        Returns:
+            scores without a unit, row = token of the Jacobian, column = token of the basis.
+
+        Raises:
+            InputError: where K or the definition's floor is not in the result.
+        """
+        k = self.default_view().k if k is None else k
+        return self.part("views").scores(self, View(k, definition, p, role))
+
+    def default_view(self) -> View:
+        """How it is looked at where nobody says: at K = 50, or at the largest K below that."""
+        return View(min(DEFAULT_K, self.k_max))
+
+    def _what(self) -> tuple[str, ...]:
+        token = self.token_told(self.token) if self.token else f"{len(self.tokens)} tokens"
+        return (self.request.kind, self._blocks_told(), token)
+
+    def _blocks_told(self) -> str:
+        return "all pairs of blocks"
+
     @property
     def is_doubtful(self) -> bool:
         """Whether it is faint, and of a version that did not hold such Jacobians against float64.
@@ -128,7 +176,7 @@ class TokenResult(Result):
         return f"{end} token {self.token} of {len(self.tokens)}, “{text}”"
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class TokensResult(PositionCoupling, TokenResult):
     """The comparison of two blocks, as `PositionCoupling` has it; NaN also where it is unfinished.
 
@@ -201,3 +249,8 @@ class TokensResult(PositionCoupling, TokenResult):
         row, column = (resolve_token(each, len(self.tokens)) - 1 for each in (token, other))
         stored = self.matrices[ROLES.index(role), row, column].astype(np.float32)
         return stored * np.float32(self.singular_values[0, row, 0])
+
+    def _blocks_told(self) -> str:
+        return "blocks {} and {}".format(*self.blocks)
+
+    __repr__ = Result.__repr__

@@ -10,7 +10,7 @@ from jaxtyping import Float, Int
 from coupling_core.base.results.base import Result, Sizes, within
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class TrajectoryResult(Result):
     """The paths x^0 .. x^L of all tokens of a prompt.
 
@@ -67,3 +67,6 @@ class TrajectoryResult(Result):
             "it has not one state more than blocks": len(self.norms) == self.n_blocks + 1,
             "it keeps states of tokens that it has not": within(self.kept, 1, len(self.tokens)),
         }
+
+    def _what(self) -> tuple[str, ...]:
+        return (f"{len(self.tokens)} tokens",)

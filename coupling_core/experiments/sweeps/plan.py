@@ -209,10 +209,10 @@ def make(sweep: Sweep) -> Plan:
         found = [_measured(each) for each in found]
     weights = tuple(dict.fromkeys(found))  # a table may name what another one has
     origins = tuple(sample.origin for sample in samples)
-    return Plan(sweep, _told_apart(weights), tuple(prompts.values()), origins)
+    return Plan(sweep, told_apart(weights), tuple(prompts.values()), origins)
 
 
-def _told_apart(every: tuple[Weights, ...]) -> tuple[Weights, ...]:
+def told_apart(every: tuple[Weights, ...]) -> tuple[Weights, ...]:
     """Weights whose titles differ: where two folders have one name, their paths tell them apart."""
     counted = Counter(weights.title for weights in every)
     return tuple(
@@ -230,14 +230,19 @@ def _weights(models: Models) -> Iterator[Weights]:
             yield _found(asked, models.family or suite.name, suite.name, step)
         return
     model = str(models.model)
-    known = published().get(model)
-    family = models.family or (known.family if known else "") or model.rpartition("/")[2]
+    family = models.family or family_of(model)
     for name in models.revisions or (None,):
         asked = replace(_asked(models, model), revision=name)
         if models.trained:
             yield _found(asked, family)
         for seed in models.untrained:
             yield _found(replace(asked, untrained=seed), family)
+
+
+def family_of(model: str) -> str:
+    """What a model is grouped with where nobody says: as it is published, or its own name."""
+    known = published().get(model)
+    return (known.family if known else "") or model.rpartition("/")[2]
 
 
 def _asked(models: Models, model: str) -> Request:

@@ -4,7 +4,7 @@ A row is made from a stored result and from what is published of its model; a nu
 known is left empty. Rows are in the order of the sweep, so that two runs give the same table.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from io import StringIO
 from pathlib import Path
 
@@ -15,13 +15,13 @@ from coupling_core.analysis.exports.forms import as_read, inert
 from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.base.kinds import kind_of, kinds
 from coupling_core.base.reading import opened
-from coupling_core.base.records import View
+from coupling_core.base.records import Role, View
 from coupling_core.base.results import Result
 from coupling_core.base.writing import write_whole, writing
-from coupling_core.experiments.sweeps.definition import Sweep
-from coupling_core.experiments.sweeps.plan import Item, Plan, Weights, published
+from coupling_core.experiments.sweeps.plan import Plan, Weights, published
 from coupling_core.sources.catalogue import CatalogueModel
 from coupling_core.sources.file_hashes import hash_of
+from coupling_core.sources.prompts import Prompt
 from coupling_core.sources.suites import find_suite
 from coupling_core.store.disk import Store
 
@@ -50,7 +50,7 @@ def make_table(plan: Plan, store: Store) -> tuple[pd.DataFrame, dict[str, str]]:
     rows: list[Row] = []
     left_out: dict[str, str] = {}
     models = published()
-    known = [_of_weights(each, models.get(each.request.model)) for each in plan.weights]
+    known = [of_weights(each, models.get(each.request.model)) for each in plan.weights]
     for item, key in zip(plan.items(), plan.stored(store), strict=True):
         if not key:
             continue
@@ -58,8 +58,9 @@ def make_table(plan: Plan, store: Store) -> tuple[pd.DataFrame, dict[str, str]]:
             result = store.get(key)
             if result.is_doubtful:
                 raise ComputeError("float32 was too coarse for some of its numbers")
-            shared = known[item.weights] | _of_item(plan, item, result)
-            rows += [shared | numbers for numbers in _numbers(result, plan.sweep)]
+            shared = known[item.weights] | of_prompt(plan.prompts[item.prompt], result)
+            at = plan.sweep.every_k(result.width), plan.sweep.definition, plan.sweep.role
+            rows += [shared | found for found in numbers(result, *at)]
         except (InputError, ComputeError) as error:  # evicted since, damaged, or without this floor
             left_out[key] = str(error)
     still = set(plan.stored(store)) if left_out else set()
@@ -151,7 +152,7 @@ _TEXTS = ("model", "id", "revision", "family", "prompt", "source", "category", "
 _NUMERIC = tuple(name for name in COLUMNS if name not in (*_TEXTS, "trained", "certified"))
 
 
-def _of_weights(weights: Weights, known: CatalogueModel | None) -> Row:
+def of_weights(weights: Weights, known: CatalogueModel | None) -> Row:
     """What is known of a model without measuring it."""
     asked = weights.request
     trained = asked.untrained is None
@@ -181,8 +182,8 @@ def _of_weights(weights: Weights, known: CatalogueModel | None) -> Row:
     return row
 
 
-def _of_item(plan: Plan, item: Item, result: Result) -> Row:
-    prompt = plan.prompts[item.prompt]
+def of_prompt(prompt: Prompt, result: Result) -> Row:
+    """What a result tells of its prompt and of itself, whatever K it is looked at."""
     svds = list(result.svds)
     return {
         "layers": result.n_blocks,
@@ -192,7 +193,7 @@ def _of_item(plan: Plan, item: Item, result: Result) -> Row:
         "category": prompt.category,
         "difficulty": np.nan if prompt.difficulty is None else prompt.difficulty,
         "tokens": len(result.tokens),
-        "kind": item.request.kind,
+        "kind": result.request.kind,
         "certified": all(svd.certified for svd in svds) if svds else "",
         "key": result.key,
     } | _counted(result)
@@ -204,15 +205,15 @@ def _counted(result: Result) -> Row:
     return {"parameters": float(counted)} if counted else {}
 
 
-def _numbers(result: Result, sweep: Sweep) -> Iterator[Row]:
+def numbers(result: Result, every_k: Iterable[int], definition: str, role: Role) -> Iterator[Row]:
     """The numbers of a result, at each K where it has one; `COLUMNS` are taken of them."""
     kind = kind_of(result.request.kind)
     row = kind.part("export").row
     if not kind.has_k:
         yield row(result, kind.view())
         return
-    for k in sweep.every_k(result.width):
+    for k in every_k:
         if k <= result.k_max:
-            found = row(result, View(k, sweep.definition, role=sweep.role))
-            aligned = row(result, View(k, "alignment", role=sweep.role))
+            found = row(result, View(k, definition, role=role))
+            aligned = row(result, View(k, "alignment", role=role))
             yield found | {"k": k, "alignment": aligned["coupling"]}

@@ -54,10 +54,11 @@ def _without(result: Compared, found: PositionScores) -> str:
 
 def mean_words(found: PositionScores) -> str:
     """The mean over pairs as a sentence."""
-    if np.isnan(found.mean):
+    mean = found.mean().corrected
+    if np.isnan(mean):
         return "No pair has a score yet."
     of = " without any Jacobian against itself" if found.itself.any() else ""
-    return f"The mean chance-corrected score over all pairs{of} is {found.mean:.3f}."
+    return f"The mean chance-corrected score over all pairs{of} is {mean:.3f}."
 
 
 def grid_caption(result: Compared, view: View, is_corrected: bool) -> str:

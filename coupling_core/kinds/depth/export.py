@@ -66,19 +66,7 @@ def table(result: DepthResult, view: View) -> "DataFrame":
     Raises:
         InputError: where K or a block is not in the result.
     """
-    from pandas import DataFrame
-
-    found = score_pairs(result, view)
-    blocks = np.array(found.blocks)
-    return DataFrame(
-        {
-            "block": np.repeat(blocks, len(blocks)),
-            "basis": np.tile(blocks, len(blocks)),
-            "coupling": found.coupling.ravel(),
-            "chance": found.chance.ravel(),
-            "corrected": found.corrected.ravel(),
-        }
-    )
+    return score_pairs(result, view).to_pandas()
 
 
 def row(result: DepthResult, view: View) -> dict[str, float]:

@@ -81,7 +81,8 @@ def measure_all(
     for prompt, result, stored in every:
         shown = replace(view, blocks=parse_blocks(blocks, result.n_blocks))
         found = score_pairs(cast(DepthResult, result), shown)
-        done.append(Measured(Row.of(prompt, result, dict(means(found)), stored=stored), found))
+        row = Row.of(prompt, result, dict(means(found)), stored=stored)
+        done.append(Measured(row, replace(found, result=None)))  # of many, results fill the memory
     return done, failed
 
 

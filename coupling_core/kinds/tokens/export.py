@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coupling_core.analysis.scores import nan_mean
-from coupling_core.analysis.token_scores import PositionScores, score_positions
+from coupling_core.analysis.token_scores import score_positions
 from coupling_core.base.records import ROLES, View
-from coupling_core.base.results import TokenMeansResult, TokensResult
+from coupling_core.base.results import PositionScores, TokenMeansResult, TokensResult
+from coupling_core.base.results.scores import MEASURES
 
 if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need it
     from pandas import DataFrame
@@ -82,34 +82,13 @@ def table(result: TokensResult | TokenMeansResult, view: View) -> "DataFrame":
     Raises:
         InputError: where K is not in the result.
     """
-    from pandas import DataFrame
-
-    found = score_positions(result, view)
-    n = len(result.tokens)
-    texts = np.array(result.tokens, object)
-    number = np.arange(1, n + 1)
-    return DataFrame(
-        {
-            "token": np.repeat(number, n),
-            "other_token": np.tile(number, n),
-            "text": np.repeat(texts, n),
-            "other_text": np.tile(texts, n),
-            "coupling": found.coupling.ravel(),
-            "chance": _chance(found).ravel(),
-            "corrected": found.corrected.ravel(),
-        }
-    )
+    return score_positions(result, view).to_pandas()
 
 
 def row(result: TokensResult | TokenMeansResult, view: View) -> dict[str, float]:
     """Its columns of a sweep's table: means over all pairs of tokens."""
-    found = score_positions(result, view)
-    counted = ~(np.isnan(found.coupling) | found.itself)
-    raw, floor = (
-        float(nan_mean(np.where(counted, values, np.nan).reshape(1, -1), 1)[0])
-        for values in (found.coupling, found.chance)
-    )
-    return {"coupling": raw, "chance": floor, "corrected": found.mean}
+    mean = score_positions(result, view).mean()
+    return {name: getattr(mean, name) for name in MEASURES}
 
 
 def _chance(found: PositionScores) -> np.ndarray:

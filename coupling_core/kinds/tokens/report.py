@@ -33,7 +33,7 @@ def summary(result: Compared, view: View, *, stored: bool) -> dict[str, Any]:
         "blocks": result.blocks if isinstance(result, TokensResult) else None,
         **reports.of_view(result, view),
         "positions": list(range(1, len(result.tokens) + 1)),
-        "mean": found.mean,
+        "mean": found.mean().corrected,
         "coupling": found.coupling,
         "chance": found.chance,
         "corrected": found.corrected,
@@ -52,13 +52,14 @@ def show(result: Compared, view: View, *, stored: bool, out: Path | None = None)
     found = score_positions(result, view)
     floor = np.where(np.isnan(found.coupling) | found.itself, np.nan, found.chance)
     raw = np.where(found.itself, np.nan, found.coupling)
+    mean = found.mean()
     without = ", without any Jacobian against itself" if found.itself.any() else ""
     print_lines(
         *reports.head(result),
         f"compared    {result.request.kind}, {result.measured}",
         f"score       {definition_name(view)}, K = {view.k}, {result.final_norm_words}",
-        f"mean        chance-corrected {found.mean:.4f}, c {_mean(raw):.4f}, "
-        f"chance floor {_mean(floor):.4f}{without}",
+        f"mean        chance-corrected {mean.corrected:.4f}, c {mean.coupling:.4f}, "
+        f"chance floor {mean.chance:.4f}{without}",
         *_reasons(result, view),
         "",
     )
@@ -66,10 +67,6 @@ def show(result: Compared, view: View, *, stored: bool, out: Path | None = None)
     print_lines("", "By distance of the two tokens, chance-corrected:")
     _show_distances(found)
     print_lines("", *reports.foot(result, _failed(result), stored=stored, out=out))
-
-
-def _mean(values: np.ndarray) -> float:
-    return float(nan_mean(values.reshape(1, -1), 1)[0])
 
 
 def _reasons(result: Compared, view: View) -> list[str]:

@@ -12,7 +12,7 @@ from coupling_core.base.records import AnyView
 from coupling_core.base.results import Result, Sizes
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class NormsResult(Result):
     """The norm of x^0 .. x^L at one token, 1..n."""
 

@@ -1,0 +1,177 @@
+"""Two models over the same prompts: how far their coupling differs, and how sure that is.
+
+A prompt that is hard for one model is so for another, so that differences are taken prompt by
+prompt; the interval draws whole prompts, and the test is that of paired differences.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from jaxtyping import Float
+
+from coupling_core.analysis.scores import MIN_PROMPTS
+from coupling_core.base.errors import InputError
+from coupling_core.base.records import Measure
+
+if TYPE_CHECKING:  # half a second to import
+    from pandas import DataFrame
+
+DRAWS = 10_000
+"""Samples of an interval: its ends are then sure to a hundredth of its width or so."""
+
+
+@dataclass(frozen=True)
+class ModelComparison:
+    """How much more coupled one model is than another, over the prompts that both have.
+
+    Args:
+        left: the one model.
+        right: the other.
+        measure: which score of the table; it has no unit.
+        kind: what was compared.
+        k: at which K; NaN where the kind has none.
+        left_mean: of the left model, over the prompts that both have.
+        right_mean: of the right one.
+        difference: left - right, the mean over prompts.
+        low: lower end of its 95 % interval, by drawing prompts 10,000 times; NaN without one.
+        high: its upper end.
+        p: two-sided, of the paired t test; NaN without one.
+        n: prompts that both have.
+        without: prompts that only one of them has, or that have no number.
+        reason: why there is no interval; "" where there is one.
+    """
+
+    left: str
+    right: str
+    measure: Measure
+    kind: str
+    k: float
+    left_mean: float
+    right_mean: float
+    difference: float
+    low: float
+    high: float
+    p: float
+    n: int
+    without: int
+    reason: str = ""
+
+    @property
+    def enough(self) -> bool:
+        """Whether there are enough prompts for a claim: 40."""
+        return self.n >= MIN_PROMPTS
+
+    def __str__(self) -> str:
+        from coupling_core.analysis.statistics.resampling import p_words
+
+        at = "" if np.isnan(self.k) else f" at K = {self.k:g}"
+        sure = self.reason or f"95 %: {self.low:.3f} to {self.high:.3f}, {p_words(self.p)}"
+        few = "" if self.enough else f"; fewer than {MIN_PROMPTS} prompts overstate coupling"
+        return (
+            f"{self.left} {self.left_mean:.3f}, {self.right} {self.right_mean:.3f}: a difference "
+            f"of {self.difference:.3f} ({sure}) in the mean {self.measure} score{at}, over "
+            f"n = {self.n} prompts that both have{few}."
+        )
+
+
+def compare_models(
+    table: "DataFrame",
+    left: str,
+    right: str,
+    *,
+    k: int | None = None,
+    kind: str | None = None,
+    measure: Measure = "corrected",
+) -> ModelComparison:
+    """Compare two models of a table over the prompts that both have.
+
+    Args:
+        table: of `measure_many` or of a sweep: a row for each model, prompt and K.
+        left: the one, as the column `model` has it.
+        right: the other.
+        k: at which K; None where the table has one.
+        kind: which kind of measurement; None where the table has one.
+        measure: the column compared, a score without a unit.
+
+    Raises:
+        InputError: where the table lacks a column, one of the models, or a prompt of both, or has
+            several K or kinds and none is chosen.
+    """
+    from coupling_core.analysis.statistics.means import require_columns
+
+    require_columns(table, "model", "prompt", "kind", "k", measure)
+    kind = str(_the_one(table, "kind", kind))
+    of_kind = table[table["kind"] == kind]
+    chosen = _the_one(of_kind, "k", k)
+    at = of_kind if chosen is None else of_kind[of_kind["k"] == chosen]
+    first, second = (_by_prompt(at, name, measure) for name in (left, right))
+    both = sorted(first.keys() & second.keys())
+    if not both:
+        raise InputError(f"{left!r} and {right!r} have no prompt in common in this table")
+    x, y = (np.array([of[prompt] for prompt in both]) for of in (first, second))
+    low, high, p, reason = _interval(x - y)
+    return ModelComparison(
+        left=left,
+        right=right,
+        measure=measure,
+        kind=kind,
+        k=float("nan") if chosen is None else float(chosen),
+        left_mean=float(x.mean()),
+        right_mean=float(y.mean()),
+        difference=float((x - y).mean()),
+        low=low,
+        high=high,
+        p=p,
+        n=len(both),
+        without=at[at["model"].isin((left, right))]["prompt"].nunique() - len(both),
+        reason=reason,
+    )
+
+
+def _the_one(table: "DataFrame", column: str, wanted: Any) -> Any:
+    """The value that is chosen, or the only one that the table has; None where it has none."""
+    held = sorted(table[column].dropna().unique())
+    if wanted is None and len(held) > 1:
+        raise InputError(
+            f"the table has several {column}: {', '.join(map(str, held))}; choose one with "
+            f"{column}=..."
+        )
+    if wanted is not None and wanted not in held:
+        raise InputError(
+            f"the table has no {column} = {wanted}: it has {', '.join(map(str, held)) or 'none'}"
+        )
+    return wanted if wanted is not None else next(iter(held), None)
+
+
+def _by_prompt(table: "DataFrame", model: str, measure: Measure) -> dict[str, float]:
+    """A model's finite numbers by their prompt."""
+    rows = table[table["model"] == model]
+    if rows.empty:
+        held = ", ".join(map(repr, table["model"].unique()))
+        raise InputError(f"the table has no model {model!r}: it has {held}")
+    if rows["prompt"].duplicated().any():
+        raise InputError(
+            f"the table has several rows of {model!r} with one prompt: give models names that "
+            "differ, and each prompt once"
+        )
+    numbers = zip(rows["prompt"], rows[measure].to_numpy(np.float64), strict=True)
+    return {prompt: number for prompt, number in numbers if np.isfinite(number)}
+
+
+def _interval(differences: Float[np.ndarray, " prompt"]) -> tuple[float, float, float, str]:
+    """Interval and p of a mean of paired differences, or why there are none."""
+    from scipy import stats
+
+    from coupling_core.analysis.statistics.resampling import LEVEL, too_few
+
+    n = len(differences)
+    if reason := too_few(n, "prompts"):
+        return float("nan"), float("nan"), float("nan"), reason
+    if np.ptp(differences) == 0:
+        reason = "the difference is the same for every prompt"
+        return float("nan"), float("nan"), float("nan"), reason
+    random = np.random.default_rng(0)  # the same interval each time
+    drawn = [differences[random.integers(n, size=n)].mean() for _ in range(DRAWS)]
+    low, high = np.quantile(drawn, [LEVEL / 2, 1 - LEVEL / 2])
+    return float(low), float(high), float(stats.ttest_1samp(differences, 0).pvalue), ""

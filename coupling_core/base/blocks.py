@@ -1,0 +1,39 @@
+"""Blocks as people name them, in any of the forms in which they do."""
+
+from collections.abc import Iterable
+from operator import index
+from typing import SupportsIndex
+
+from coupling_core.base.errors import InputError
+from coupling_core.base.records import parse_blocks, resolve_blocks
+
+Blocks = str | Iterable[SupportsIndex] | SupportsIndex | None
+"""Block numbers: a text such as "9-16", a range, a list, one number; None is every block."""
+
+
+def blocks_of(blocks: Blocks, n_blocks: int) -> tuple[int, ...] | None:
+    """The numbers of the blocks that are named, 1..L; None where every block is meant.
+
+    Args:
+        blocks: a text as `--blocks` takes it ("9-16", "3,7", "1-30:2", "-4--1"), a range or a list
+            of numbers in the order wanted, or one number; -1 is the last block.
+        n_blocks: L.
+
+    Raises:
+        InputError: on another form, or a block that the model lacks.
+    """
+    if blocks is None:
+        return None
+    if isinstance(blocks, str):
+        return parse_blocks(blocks, n_blocks)
+    try:
+        listed = blocks if isinstance(blocks, Iterable) else [blocks]
+        numbers = [index(each) for each in listed]
+    except TypeError as error:
+        raise InputError(
+            f"blocks {blocks!r} cannot be read: expected a text such as '9-16', a range, a list of "
+            "whole numbers, or None for all blocks"
+        ) from error
+    if not numbers:
+        raise InputError("no block is named: give one, or None for all of them")
+    return resolve_blocks(numbers, n_blocks)

@@ -1,0 +1,163 @@
+"""measure_many(...): many prompts with several models, in this process, as the table of a sweep."""
+
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from coupling_core.base.errors import ComputeError, InputError
+from coupling_core.base.kinds import kind_of
+from coupling_core.base.records import DEFAULT_K, DEFAULT_MODEL, FinalNorm, Request, Role
+from coupling_core.base.results import Result
+from coupling_core.experiments.many_asked import (
+    Asked,
+    Model,
+    Models,
+    Prompts,
+    models_of,
+    prompts_of,
+)
+from coupling_core.experiments.sweeps.plan import published
+from coupling_core.experiments.sweeps.table import COLUMNS, Row, numbers, of_prompt, of_weights
+from coupling_core.measuring.front import UNSAID, Shelf, measure, shelf
+from coupling_core.sources.prompts import Prompt
+from coupling_core.store.disk import Store
+
+if TYPE_CHECKING:  # half a second to import
+    from pandas import DataFrame
+
+
+def measure_many(
+    prompts: Prompts,
+    models: Models = (DEFAULT_MODEL,),
+    *,
+    kind: str = "depth",
+    k: int | Iterable[int] = DEFAULT_K,
+    definition: str = "paper",
+    role: Role = "A",
+    token: int = -1,
+    final_norm: FinalNorm = "include",
+    tokenizer: Any = None,
+    store: Shelf | Any = UNSAID,
+    device: Any = None,
+    progress: bool = True,
+) -> "DataFrame":
+    """Measure many prompts with several models: a row for each model, prompt and K.
+
+    What the store has is read, and all else is measured and stored: after an interruption the same
+    call goes on where it stopped. A prompt that a model cannot take is left out with a warning that
+    says why, and stands in `table.attrs["left_out"]`.
+
+    Args:
+        prompts: a list of texts, of token ids (token), or of mappings with a `prompt`; a frame with
+            a column `prompt`; or the path of a file as `--prompts` takes it. `category` and
+            `difficulty` are columns of the table, and so is whatever else stands beside a prompt.
+        models: what `measure` takes as a model, a list of them: names, paths, or modules of your
+            own; or mappings of `model`, `revision`, `untrained`, `dtype`, `quantize`, `stack`. In a
+            mapping of names to models, the names are those of the table.
+        kind: what is compared: `depth`, `self`, `fixed-input`, `fixed-output` or `trajectory`.
+        k: at how many singular triplets the scores are taken, one number or several.
+        definition: which score; `paper` is the paper's Eq. 9.
+        role: "A" for U^T J V, "B" for V^T J U.
+        token: the token measured, or fixed, 1..n; -1 is the last.
+        final_norm: whether the final norm belongs to the last block (paper, Eq. 7).
+        tokenizer: that of the modules of your own.
+        store: where results are kept, a `Store` or its folder; None keeps nothing, and unless told
+            it is the store of the command line.
+        device: where to compute; None takes CUDA where there is one.
+        progress: whether a bar on stderr shows how far it is.
+
+    Returns:
+        a table with the columns of a sweep's table: `coupling`, `chance`, `corrected` and
+        `alignment` are means over all pairs, without a unit, and a number that is not known is NaN.
+        Columns of the prompts' own follow; one named like a column of the table has `prompt_`
+        before its name.
+
+    Raises:
+        InputError: where prompts or models are not what they should be, or every prompt fails.
+        ComputeError: where a model is out of reach, or every prompt fails.
+    """
+    asked, listed = list(prompts_of(prompts)), models_of(models)
+    ks = tuple(sorted({k} if isinstance(k, int) else set(k)))
+    if not asked or not listed or not ks:
+        raise InputError("nothing is to be measured: give a prompt, a model and a K at least")
+    kept = Store() if store is UNSAID else shelf(store)
+    has = kind_of(kind)
+    said: dict[str, Any] = {"kind": kind, "final_norm": final_norm}
+    said |= {"token": token} if has.token else {}
+    said |= {"k": max(ks)} if has.has_k else {}
+    of = partial(_measured, said=said, store=kept, tokenizer=tokenizer, device=device)
+    rows: list[Row] = []
+    left_out: dict[str, Exception] = {}
+    with _bar(len(asked) * len(listed), shown=progress) as advance:
+        for model in listed:
+            facts = of_weights(model.weights, published().get(model.weights.request.model))
+            facts |= {"model": model.name} if model.name else {}
+            for prompt in asked:
+                advance(f"{facts['model']}: {prompt.about.words[:40]}")
+                try:
+                    result = of(model, prompt)
+                    shared = facts | of_prompt(prompt.about, result) | _own(prompt.about)
+                    rows += [shared | of_k for of_k in numbers(result, ks, definition, role)]
+                except (InputError, ComputeError) as error:
+                    left_out[f"{facts['model']}: {prompt.about.words}"] = error
+    own = dict.fromkeys(name for prompt in asked for name in _own(prompt.about))
+    return _table(rows, own, left_out)
+
+
+def _measured(model: Model, prompt: Asked, *, said: Mapping[str, Any], **how: Any) -> Result:
+    tokenizer, store, device = how["tokenizer"], how["store"], how["device"]
+    place = None if device is None else str(device)
+    if model.module is not None:
+        return measure(
+            Request(prompt.text, **said),
+            store,
+            model=model.module,
+            tokenizer=tokenizer,
+            device=place,
+        )
+    request = Request(**{**vars(model.weights.request), **said, "prompt": prompt.text})
+    return measure(request, store, device=place)
+
+
+def _table(rows: list[Row], own: Iterable[str], left_out: Mapping[str, Exception]) -> "DataFrame":
+    from pandas import DataFrame
+
+    if not rows:
+        first = next(iter(left_out.values()))
+        raise type(first)(f"every prompt failed, the first with: {first}")
+    for which, why in left_out.items():
+        warnings.warn(f"left out: {which}: {why}", stacklevel=3)
+    table = DataFrame(rows, columns=[*COLUMNS, *own])
+    table.attrs["left_out"] = {which: str(why) for which, why in left_out.items()}
+    return table
+
+
+def _own(prompt: Prompt) -> Row:
+    """What stands beside a prompt, under names that the table has not."""
+    return {
+        f"prompt_{name}" if name in COLUMNS else name: value
+        for name, value in prompt.fields.items()
+    }
+
+
+@contextmanager
+def _bar(total: int, *, shown: bool) -> Iterator[Any]:
+    """A bar on stderr, where somebody watches."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+    from rich.progress import TimeRemainingColumn as Remaining
+
+    console = Console(stderr=True)
+    shown = shown and (console.is_terminal or console.is_jupyter)
+    columns = BarColumn(), MofNCompleteColumn(), Remaining(), TextColumn("{task.description}")
+    with Progress(*columns, console=console, disable=not shown) as bar:
+        task = bar.add_task("", total=total)
+        begun = iter(range(total))
+
+        def advance(what: str) -> None:
+            bar.update(task, completed=next(begun), description=what.replace("[", r"\["))
+
+        yield advance
+        bar.update(task, completed=total, description="")

@@ -1,0 +1,117 @@
+"""What measure_many is given: prompts and models, in the forms in which people have them."""
+
+import math
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from coupling_core.base.errors import InputError
+from coupling_core.base.records import DEFAULT_MODEL, OWN, Request
+from coupling_core.experiments.sweeps.plan import Weights, family_of, told_apart
+from coupling_core.measuring.asked import is_named, prompt_of
+from coupling_core.sources.prompts import Prompt, read_file
+from coupling_core.sources.resolved import resolve
+
+if TYPE_CHECKING:  # half a second to import
+    import torch
+    from pandas import DataFrame
+
+    Prompts = (
+        str
+        | os.PathLike[str]
+        | DataFrame
+        | Iterable[str | Mapping[str, Any] | Sequence[int] | torch.Tensor]
+    )
+    Models = Mapping[str, Any] | Iterable[Any]
+else:
+    Prompts = Models = Any
+
+_OF_MODELS = ("model", "revision", "untrained", "dtype", "quantize", "stack")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A prompt with what else its row says."""
+
+    text: str | tuple[int, ...]
+    about: Prompt
+
+
+@dataclass(frozen=True)
+class Model:
+    """A model of the table: its name there, what is known of it, and the module of one's own."""
+
+    name: str
+    weights: Weights
+    module: Any = None
+
+
+def prompts_of(prompts: Any) -> Iterator[Asked]:
+    """Every prompt with what stands beside it.
+
+    Raises:
+        InputError: where there is none, or one is none.
+    """
+    if isinstance(prompts, str | os.PathLike):
+        path = Path(prompts)
+        if not path.exists():
+            raise InputError(
+                f"the prompts {str(prompts)!r} are no file: expected a list of texts, a frame with "
+                "a column 'prompt', or the path of a file or a folder of images"
+            )
+        yield from (Asked(prompt.text, prompt) for prompt in read_file(path))
+        return
+    records = prompts.to_dict("records") if hasattr(prompts, "to_dict") else prompts
+    for number, record in enumerate(records, 1):
+        about = dict(record) if isinstance(record, Mapping) else {"prompt": record}
+        about = {name: None if _is_missing(value) else value for name, value in about.items()}
+        text = prompt_of(about.get("prompt", ""))
+        words = text if isinstance(text, str) else Request(text).prompt_words
+        try:
+            found = Prompt.of(about | {"prompt": words}, "own", number)
+        except ValueError as error:
+            raise InputError(f"prompt {number}: {error}") from error
+        yield Asked(text, found)
+
+
+def _is_missing(value: Any) -> bool:
+    return isinstance(value, float) and math.isnan(value)
+
+
+def models_of(models: Any) -> list[Model]:
+    """Every model, with names that differ.
+
+    Raises:
+        InputError, ComputeError: where one is out of reach.
+    """
+    if isinstance(models, Mapping) and not models.keys() <= {*_OF_MODELS}:
+        named = [(str(name), model) for name, model in models.items()]
+    else:
+        one = is_named(models) or isinstance(models, Mapping) or hasattr(models, "parameters")
+        named = [("", model) for model in ([models] if one else models)]
+    seen: Counter[str] = Counter()
+    found = [_found(name, model, seen) for name, model in named]
+    apart = told_apart(tuple(each.weights for each in found))
+    return [replace(each, weights=of) for each, of in zip(found, apart, strict=True)]
+
+
+def _found(name: str, model: Any, seen: Counter[str]) -> Model:
+    if isinstance(model, Mapping) or is_named(model):
+        said = dict(model) if isinstance(model, Mapping) else {"model": model}
+        if unknown := said.keys() - {*_OF_MODELS}:
+            raise InputError(
+                f"a model says {', '.join(sorted(unknown))}, which is none of "
+                f"{', '.join(_OF_MODELS)}"
+            )
+        said["model"] = os.fspath(said.get("model") or DEFAULT_MODEL)
+        request = Request("-", **said)
+        identity = resolve(request).identity
+        return Model(name, Weights(request, identity, family=family_of(request.model)))
+    title = type(model).__name__
+    seen[title] += 1
+    title += f" {seen[title]}" * (seen[title] > 1)  # modules of one class are numbered
+    request = Request("-", model=OWN + title)
+    return Model(name, Weights(request, {"name": title}, family=name or title), model)

@@ -1,0 +1,109 @@
+"""A request as people write one: a text or token ids, with what else is asked for by name."""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
+from operator import index
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypedDict
+
+from coupling_core.base.errors import InputError
+from coupling_core.base.images import read_image
+from coupling_core.base.records import Dtype, FinalNorm, Quantisation, Request, Stack
+from coupling_core.base.results import Progress
+
+if TYPE_CHECKING:  # slow to import, and only types need it
+    import torch
+
+    Prompt = str | Sequence[int] | torch.Tensor | os.PathLike[str]
+else:
+    Prompt = Any
+
+DEFAULTS: Mapping[str, Any] = {
+    item.name: item.default for item in fields(Request) if item.name != "prompt"
+}
+"""What a request says where nobody does."""
+
+
+class Options(TypedDict, total=False):
+    """What may be said of a measurement beside its prompt and its kind; see `measure`."""
+
+    model: Any
+    token: int
+    k: int
+    k_view: int | None
+    final_norm: FinalNorm
+    revision: str | None
+    untrained: int | None
+    dtype: "Dtype | torch.dtype"
+    quantize: Quantisation | None
+    stack: Stack | None
+    tokenizer: Any
+    variant: str
+    device: "str | torch.device | None"
+    fast: bool
+    progress: Callable[[Progress], None] | None
+
+
+def is_named(model: Any) -> bool:
+    """Whether a model is named, by an alias, a hub id or a path, or not at all."""
+    return model is None or isinstance(model, str | os.PathLike)
+
+
+def request_for(prompt: Prompt, model: Any, said: Mapping[str, Any]) -> Request:
+    """The request that somebody wrote in parts.
+
+    Args:
+        prompt: a text; token ids as a list or a tensor; the path of an image.
+        model: what names it; a module of somebody's own is not named in a request.
+        said: the other fields of the request.
+
+    Raises:
+        InputError: on values that no model could satisfy.
+    """
+    named = {"model": os.fspath(model)} if is_named(model) and model is not None else {}
+    dtype = str(said["dtype"]).removeprefix("torch.")
+    return Request(prompt_of(prompt), **{**said, **named, "dtype": dtype})
+
+
+def require_unsaid(said: Mapping[str, Any], model: Any) -> None:
+    """Refuse parts beside a request that has them already.
+
+    Raises:
+        InputError: names them.
+    """
+    twice = [name for name, value in said.items() if value != DEFAULTS[name]]
+    twice += ["model"] * (model is not None and is_named(model))
+    if twice:
+        raise InputError(
+            f"a Request says {', '.join(twice)} itself, and it came beside one: say it in the "
+            "Request, or give a text in place of the Request"
+        )
+
+
+def prompt_of(prompt: Prompt) -> str | tuple[int, ...]:
+    """A prompt as a request has it: a text, token ids, or an image as a data URI.
+
+    Raises:
+        InputError: on anything else, or several prompts at once.
+    """
+    if isinstance(prompt, str):
+        return prompt
+    if isinstance(prompt, os.PathLike):
+        return read_image(Path(prompt))
+    listed: Any = prompt.tolist() if hasattr(prompt, "tolist") else prompt
+    if isinstance(listed, list | tuple) and len(listed) == 1 and isinstance(listed[0], list):
+        (listed,) = listed  # a batch of one, as tokenizers make it
+    try:
+        return tuple(index(each) for each in listed)
+    except TypeError as error:
+        raise InputError(
+            f"the prompt is {_shown(prompt)}: expected a text, one list or tensor of token ids, or "
+            "the path of an image as a Path; for several prompts there is measure_many"
+        ) from error
+
+
+def _shown(prompt: Any) -> str:
+    shape = getattr(prompt, "shape", None)
+    told = f" of shape {tuple(shape)}" if shape is not None else f" {prompt!r}"
+    return f"a {type(prompt).__name__}{told[:60]}"

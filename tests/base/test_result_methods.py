@@ -1,0 +1,268 @@
+"""What results do of themselves: scores, tables, named arrays, figures, a repr, equality by key."""
+
+import pickle
+import subprocess
+import sys
+from dataclasses import fields, replace
+
+import numpy as np
+import pandas as pd
+import pytest
+import tiny
+import xarray
+from cases import random_result, trajectory_result
+
+from coupling_core import (
+    DepthResult,
+    InputError,
+    Store,
+    View,
+    measure,
+    score_pairs,
+    score_positions,
+)
+from coupling_core.analysis import exports
+from coupling_core.base.kinds import kinds
+from coupling_core.base.results import Result
+from coupling_core.base.results.scores import MEASURES
+from coupling_core.kinds.trajectory.export import arrays
+
+IDS = (3, 1, 4, 1, 5)
+
+
+@pytest.fixture(scope="module")
+def depth():
+    return random_result()
+
+
+@pytest.fixture(scope="module")
+def between(tmp_path_factory):
+    """A comparison of tokens in one block, and one over all pairs of blocks."""
+    llama, store = tiny.model("llama"), Store(tmp_path_factory.mktemp("store"))
+    asked = {"store": store, "model": llama, "k": 4, "kind": "self"}
+    return measure(IDS, **asked, block=1), measure(IDS, **asked)
+
+
+def same(found, expected):
+    for name in MEASURES:
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
+
+
+@pytest.mark.parametrize(
+    ("blocks", "numbers"),
+    [
+        (None, (1, 2, 3, 4, 5)),
+        ("2-4", (2, 3, 4)),
+        ("-2--1", (4, 5)),
+        (range(2, 4), (2, 3)),
+        ([5, 1], (5, 1)),
+        (np.array([1, 3]), (1, 3)),
+        ([-1, 2], (5, 2)),
+        (3, (3,)),
+    ],
+)
+def test_scores_are_those_of_the_function_whatever_names_the_blocks(depth, blocks, numbers):
+    view = View(k=3, definition="page", role="B", blocks=numbers)
+    found = depth.scores(k=3, blocks=blocks, definition="page", role="B")
+    same(found, score_pairs(depth, view))
+    assert found.blocks == numbers
+    assert found.view.definition == "page"
+
+
+@pytest.mark.parametrize("blocks", ["six", [0], [7], [], [1, 1], "4-2"])
+def test_blocks_that_are_none_are_refused(depth, blocks):
+    with pytest.raises(InputError):
+        depth.scores(blocks=blocks)
+
+
+UNREADABLE = """
+from coupling_core import InputError
+from coupling_core.base.blocks import blocks_of
+for blocks in ([1.5], object(), slice(0, 2), {"a": 1}):
+    try:
+        print(blocks_of(blocks, 5))
+    except InputError as error:
+        print("expected a text such as '9-16', a range" in str(error))
+"""
+
+
+def test_what_names_no_blocks_is_refused_in_words():
+    done = subprocess.run(  # a process of its own checks no types at run time
+        [sys.executable, "-c", UNREADABLE], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["True"] * 4
+
+
+def test_k_is_50_or_what_there_is(depth):
+    assert depth.scores().view.k == depth.k_max < 50
+    with pytest.raises(InputError, match="K must lie in"):
+        depth.scores(k=depth.k_max + 1)
+
+
+def test_scores_of_tokens_are_those_of_the_function(between):
+    for result in between:
+        same(result.scores(k=3), score_positions(result, View(k=3)))
+        assert result.scores().view.k == max(k for k in range(1, 51) if k <= result.k_max)
+    _, means = between
+    with pytest.raises(InputError, match="is kept at K"):
+        means.scores(k=4 if 4 not in means.k_grid else 6)
+
+
+def test_means_are_by_name_and_without_a_jacobian_against_itself(depth, between):
+    mean = depth.scores(k=3).mean()
+    off = ~np.eye(5, dtype=bool)
+    found = score_pairs(depth, View(k=3))
+    assert mean._fields == ("corrected", "coupling", "chance")
+    for name in MEASURES:
+        assert getattr(mean, name) == getattr(found, name)[off].mean()
+    pair, _ = between
+    scores = pair.scores(k=3)
+    for name in MEASURES:
+        values = np.where(scores.itself, np.nan, getattr(scores, name))
+        assert getattr(scores.mean(), name) == pytest.approx(np.nanmean(values), rel=1e-12)
+
+
+def test_some_of_the_blocks_are_had_by_their_numbers(depth):
+    scores = depth.scores(k=3)
+    same(scores["2-4"], depth.scores(k=3, blocks="2-4"))
+    some = scores["2-4"]
+    assert some.view.blocks == some.blocks == (2, 3, 4)
+    same(some[[-2, 2]], depth.scores(k=3, blocks=[4, 2]))
+    with pytest.raises(InputError, match="block 1 is not among"):
+        some["1-2"]
+
+
+def test_tables_have_a_row_a_pair(depth, between):
+    table = depth.scores(k=3, blocks="2-3").to_pandas()
+    pd.testing.assert_frame_equal(table, exports.frame(depth, View(k=3, blocks=(2, 3))))
+    assert list(table["block"]) == [2, 2, 3, 3]
+    assert list(table["basis"]) == [2, 3, 2, 3]
+    for result in between:
+        table = result.scores(k=3).to_pandas()
+        assert list(table["text"][:6]) == [result.tokens[0]] * 5 + [result.tokens[1]]
+        np.testing.assert_array_equal(table["coupling"], result.scores(k=3).coupling.ravel())
+
+
+def test_named_arrays_say_what_they_are_of(depth, between):
+    found = depth.scores(k=3, blocks="2-4").to_xarray()
+    assert found.coupling.dims == ("block", "basis")
+    assert found.coupling.sel(block=2, basis=4) == depth.scores(k=3).coupling[1, 3]
+    said = {"K": 3, "definition": "paper", "role": "A", "model": "random"}
+    assert said.items() <= found.attrs.items()
+    assert found.attrs["certificate"] == "all 5 SVDs certified"
+    assert all(isinstance(value, str | int | float) for value in found.attrs.values())
+    pair, _ = between
+    named = pair.to_xarray()
+    assert named.corrected.dims == ("token", "other_token")
+    assert list(named.text.values) == list(pair.tokens)
+
+
+def test_a_failed_certificate_is_told(depth):
+    first, *others = depth.certificates
+    failed = replace(first, certified=False, reason="a residual is large")
+    doubtful = replace(depth, certificates=(failed, *others))
+    told = doubtful.scores(k=3).to_xarray().attrs["certificate"]
+    assert told == "1 of 5 SVDs not certified: a residual is large"
+    assert repr(doubtful).endswith("not all certified)")
+
+
+def test_a_trajectory_has_the_same():
+    result = trajectory_result()
+    found = result.to_xarray()
+    for name, values in arrays(result, result.default_view()).items():
+        if name not in ("tokens", "token_ids"):
+            np.testing.assert_array_equal(found[name].values, values)
+    assert found.norms.dims == ("state", "token")
+    assert found.one_step.dims == ("block", "token")
+    assert found.sizes == {"state": 13, "token": 6, "block": 12, "component": 3}
+    pd.testing.assert_frame_equal(result.to_pandas(), exports.frame(result, result.default_view()))
+    assert "straight path" in result.verdict
+
+
+def test_tables_and_arrays_come_back_from_files(depth, between, tmp_path):
+    for result in (depth, *between, trajectory_result()):
+        table, named = result.to_pandas(), result.to_xarray()
+        table.to_parquet(tmp_path / "t.parquet")
+        pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "t.parquet"), table)
+        named.to_netcdf(tmp_path / "t.nc")
+        with xarray.open_dataset(tmp_path / "t.nc") as again:
+            for name in named.data_vars:
+                np.testing.assert_array_equal(again[name].values, named[name].values)
+            assert again.attrs["model"] == named.attrs["model"]
+        assert pickle.loads(pickle.dumps(result)) == result or not result.key
+    scores = pickle.loads(pickle.dumps(depth.scores(k=3)))
+    same(scores, depth.scores(k=3))
+
+
+def test_the_figure_is_the_page_s(depth, between, tmp_path):
+    for result in (depth, *between, trajectory_result()):
+        drawn = result.plot()
+        saved = drawn.save(tmp_path / "map.html")
+        assert drawn.figure.layout.meta["alt"] in repr(drawn)
+        assert saved.read_bytes().startswith(b"<!doctype html>")
+        with pytest.raises(InputError, match="a figure is written as"):
+            drawn.save(tmp_path / "map.docx")
+    raw = depth.scores(k=3, blocks="2-4").plot(corrected=False).figure
+    np.testing.assert_allclose(raw.data[0].z, depth.scores(k=3, blocks="2-4").coupling, rtol=1e-6)
+
+
+def test_scores_without_their_result_say_why_they_are_not_drawn(depth):
+    alone = replace(depth.scores(k=3), result=None)
+    with pytest.raises(InputError, match=r"result\.scores"):
+        alone.plot()
+    assert alone.mean() == depth.scores(k=3).mean()
+
+
+def test_a_repr_is_one_line(depth, between):
+    assert repr(depth) == "DepthResult(random, 5 blocks, token 4 of 4 ' down', K <= 8, certified)"
+    pair, means = between
+    shown = "LlamaForCausalLM, 4 blocks, self, {}, 5 tokens, K <= 16, certified)"
+    n = pair.n_blocks
+    shown = shown.replace("4 blocks", f"{n} blocks").replace("K <= 16", f"K <= {pair.k_max}")
+    assert repr(pair) == "TokensResult(" + shown.format("blocks 1 and 1")
+    assert repr(means) == "TokenMeansResult(" + shown.format("all pairs of blocks")
+    assert repr(trajectory_result()) == "TrajectoryResult(random, 12 blocks, 6 tokens)"
+    partial = replace(depth, jacobian_norm=np.full(5, np.nan))
+    assert "not complete" in repr(partial)
+    for scores in (depth.scores(k=3), pair.scores(k=3)):
+        assert len(repr(scores)) < 200
+
+
+def test_a_notebook_shows_figure_and_verdict(depth, between):
+    for result in (depth, *between, trajectory_result()):
+        shown = result._repr_html_()
+        assert "plotly" in shown
+        assert "mean" in shown or "average" in shown
+    hostile = replace(depth, tokens=("a", "b", "c", "<script>alert(1)</script>"))
+    assert "<p>DepthResult" in hostile._repr_html_()
+    assert "<script>alert" not in hostile._repr_html_().split("<div")[0]
+
+
+def test_results_are_equal_by_key(depth):
+    again = replace(depth, provenance={})
+    assert again == depth
+    assert hash(again) == hash(depth)
+    assert {depth: 1}[again] == 1
+    assert random_result(seed=1) != depth
+    assert depth != depth.key
+    nameless = replace(depth, key="")
+    assert nameless == nameless
+    assert nameless != replace(depth, key="")
+
+
+def test_dimensions_have_names(depth):
+    assert depth.dims["diagonal"] == ("role", "block", "block", "k")
+    for name, dims in depth.dims.items():
+        assert getattr(depth, name).ndim == len(dims)
+    stored = {item.name for item in fields(DepthResult)}
+    assert depth.dims.keys() <= stored
+
+
+def test_every_kind_of_result_is_short_and_equal_by_key():
+    for kind in kinds().values():
+        for of in filter(None, (kind.result, kind.means)):
+            assert (of.__repr__, of.__eq__, of.__hash__) == (
+                Result.__repr__,
+                Result.__eq__,
+                Result.__hash__,
+            )

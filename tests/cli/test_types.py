@@ -1,0 +1,112 @@
+"""What the documents show passes strict type checkers, and so does a use of the whole interface."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from doctest import DocTestParser
+from pathlib import Path
+
+import pytest
+
+import coupling_core
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text()
+PYTHON = (ROOT / "docs" / "python.md").read_text()
+OF_ONE_S_OWN = """import torch
+my_model = model = torch.nn.Linear(1, 1)
+my_tokenizer = tokenizer = object()
+"""
+
+KINDS = '''
+"""Which result comes of which kind."""
+from pathlib import Path
+from typing import assert_type
+
+import torch
+
+import coupling_core as cc
+
+depth = cc.measure("The cat sat", model=Path("folder"), dtype=torch.bfloat16, store="kept")
+assert_type(depth, cc.DepthResult)
+assert_type(cc.measure([1, 2, 3], kind="self"), cc.TokenMeansResult)
+assert_type(cc.measure(torch.tensor([1, 2]), kind="fixed-input", block=-1), cc.TokensResult)
+assert_type(cc.measure(Path("cat.png"), None, kind="trajectory", fast=False), cc.TrajectoryResult)
+assert_type(cc.measure(cc.Request("The cat sat"), cc.Store("kept")), cc.Result)
+scores = depth.scores(k=50, blocks="9-16", definition="page", role="B")
+assert_type(scores, cc.Scores)
+assert_type(depth.scores(blocks=[-1, 2])["1-2"].mean(), cc.Means)
+assert_type(scores.mean().corrected, float)
+assert_type(scores.plot(corrected=False), cc.Drawing)
+assert_type(scores.plot().save("map.html"), Path)
+assert_type(cc.measure("a", kind="self").scores(k=10), cc.PositionScores)
+rows: int = len(scores.to_pandas()) + len(depth.to_pandas()) + len(scores.to_xarray().data_vars)
+assert_type(cc.jacobian("smollm2-135m", "The cat", block=12, k=50), cc.BlockJacobian)
+table = cc.measure_many(["a", {"prompt": "b"}, [1, 2]], {"a": None, "b": torch.nn.Identity()})
+assert_type(cc.compare_models(table, "a", "b", k=50), cc.ModelComparison)
+assert_type({depth: 1}[depth], int)
+'''
+
+
+def program(source: str) -> str:
+    """The lines of examples, or a program as it stands."""
+    if ">>> " not in source:
+        return source
+    return "".join(each.source for each in DocTestParser().get_examples(source))
+
+
+def programs() -> dict[str, str]:
+    """By name: what the README shows, every section on Python, every kind, every public name."""
+    (readme,) = re.findall(r"^```python\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
+    found = {"readme": readme, "kinds": KINDS}
+    for number, section in enumerate(re.split(r"^## ", PYTHON, flags=re.MULTILINE)[1:]):
+        code = program("\n".join(re.findall(r"^```python\n(.*?)^```$", section, re.S | re.M)))
+        found[f"python_{number}"] = OF_ONE_S_OWN + code
+    names = (f"assert {name} is not None" for name in coupling_core.__all__)
+    found["names"] = "\n".join(["from coupling_core import *", "import coupling_core", *names])
+    return found
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("shown")
+    for name, code in programs().items():
+        (folder / f"{name}.py").write_text(code)
+    return folder
+
+
+def checked(command: list[str], folder: Path) -> str:
+    """What a type checker complains of; "" for nothing."""
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "MYPYPATH": ""}
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+    return "" if done.returncode == 0 else done.stdout + done.stderr
+
+
+def test_mypy_finds_nothing(files, tmp_path):
+    how = ["--strict", "--config-file=", f"--cache-dir={tmp_path}"]
+    assert not checked([sys.executable, "-m", "mypy", *how, *map(str, files.glob("*.py"))], files)
+
+
+def test_mypy_would_find_something(files, tmp_path):
+    (tmp_path / "wrong.py").write_text(
+        'from coupling_core import measure\nmeasure("a", kind="trajectory").scores()\n'
+    )
+    how = ["--strict", "--config-file=", f"--cache-dir={tmp_path}"]
+    told = checked([sys.executable, "-m", "mypy", *how, str(tmp_path / "wrong.py")], tmp_path)
+    assert '"TrajectoryResult" has no attribute "scores"' in told
+
+
+@pytest.mark.skipif(
+    not (shutil.which("pyright") or shutil.which("basedpyright")), reason="there is no pyright"
+)
+def test_pyright_finds_nothing(files):
+    (files / "pyrightconfig.json").write_text(
+        '{"typeCheckingMode": "strict", "reportMissingTypeStubs": false, '
+        '"reportWildcardImportFromLibrary": false, "reportUnusedExpression": false, '
+        '"reportUnusedImport": false}'
+    )
+    pyright = shutil.which("pyright") or shutil.which("basedpyright")
+    command = [str(pyright), "--pythonpath", sys.executable, "-p", str(files)]
+    assert not checked(command, files)

@@ -1,0 +1,218 @@
+"""Many prompts with several models from Python: the table of a sweep, and two models compared."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import tiny
+from scipy import stats
+
+from coupling_core import (
+    InputError,
+    Request,
+    Store,
+    View,
+    compare_models,
+    measure,
+    measure_many,
+    score_pairs,
+)
+from coupling_core.analysis.scores import means
+from coupling_core.experiments import many
+from coupling_core.experiments.sweeps import read_table, write_table
+from coupling_core.experiments.sweeps.table import COLUMNS
+
+TEXTS = ("The cat sat", "on the mat", "The dog sat on the mat")
+
+
+@pytest.fixture(scope="module")
+def where(tmp_path_factory):
+    return tiny.folder(tmp_path_factory.mktemp("models") / "llama")
+
+
+@pytest.fixture(scope="module")
+def own():
+    return tiny.model("gpt2", seed=1)
+
+
+def asked(prompts, models, **said):
+    how = {"k": (4, 8), "tokenizer": tiny.tokenizer(), "progress": False}
+    return measure_many(prompts, models, **how | said)
+
+
+def test_every_model_meets_every_prompt_with_the_numbers_of_measure(where, own):
+    table = asked(TEXTS, [where, own, {"model": where, "untrained": 0}])
+    assert list(table.columns) == list(COLUMNS)
+    names = ["llama", "GPT2LMHeadModel", "llama, untrained (seed 0)"]
+    assert list(table["model"].unique()) == names
+    assert len(table) == 3 * len(TEXTS) * 2
+    models = (({"model": str(where)}, {}), ({}, {"model": own, "tokenizer": tiny.tokenizer()}))
+    for name, (says, module) in zip(names, models, strict=False):
+        for text in TEXTS:
+            result = measure(Request(text, k=8, **says), **module)
+            rows = table[(table["model"] == name) & (table["prompt"] == text)]
+            for row in rows.itertuples():
+                expected = means(score_pairs(result, View(row.k)))
+                assert {each: getattr(row, each) for each in expected} == expected
+                aligned = means(score_pairs(result, View(row.k, "alignment")))
+                assert row.alignment == aligned["coupling"]
+                assert (row.tokens, row.layers) == (len(result.tokens), result.n_blocks)
+                assert row.certified
+
+
+def test_it_goes_on_where_it_stopped(where, tmp_path, monkeypatch):
+    measured = []
+
+    def counting(request, store, **how):
+        measured.append(request.prompt)
+        if len(measured) == 2:
+            raise KeyboardInterrupt
+        return measure(request, store, **how)
+
+    monkeypatch.setattr(many, "measure", counting)
+    with pytest.raises(KeyboardInterrupt):
+        asked(TEXTS, [where], store=tmp_path / "kept")
+    entries = [each for each in Store(tmp_path / "kept").entries() if not each.read_only]
+    assert len(entries) == 1
+    again = asked(TEXTS, [where], store=tmp_path / "kept")
+    entries = [each for each in Store(tmp_path / "kept").entries() if not each.read_only]
+    assert len(entries) == len(TEXTS)
+    assert set(again["key"]) == {each.key for each in entries}
+    pd.testing.assert_frame_equal(again, asked(TEXTS, [where], store=tmp_path / "kept"))
+
+
+def test_what_stands_beside_a_prompt_is_kept(where, tmp_path):
+    rows = [
+        {"prompt": TEXTS[0], "category": "cat", "difficulty": 1, "mood": "calm", "tokens": 7},
+        {"prompt": TEXTS[1], "category": "mat", "difficulty": None, "mood": "flat", "tokens": 8},
+    ]
+    frame = pd.DataFrame(rows)
+    (tmp_path / "prompts.jsonl").write_text(frame.to_json(orient="records", lines=True))
+    frame.to_csv(tmp_path / "prompts.csv", index=False)
+    for prompts in (rows, frame, tmp_path / "prompts.jsonl", str(tmp_path / "prompts.csv")):
+        table = asked(prompts, where, k=4)
+        assert list(table.columns) == [*COLUMNS, "mood", "prompt_tokens"]
+        assert list(table["mood"]) == ["calm", "flat"]
+        assert [int(n) for n in table["prompt_tokens"]] == [7, 8]
+        assert list(table["category"]) == ["cat", "mat"]
+        assert table["difficulty"][0] == 1
+        assert np.isnan(table["difficulty"][1])
+    write_table(tmp_path / "t.csv", table)
+    np.testing.assert_allclose(
+        read_table(tmp_path / "t.csv")["corrected"], table["corrected"], 1e-5
+    )
+
+
+def test_models_have_the_names_that_they_are_given(own):
+    other = tiny.model("gpt2", seed=2)
+    named = asked(TEXTS[:1], {"a": own, "b": other}, k=4)
+    assert list(named["model"]) == ["a", "b"]
+    numbered = asked(TEXTS[:1], [own, other], k=4)
+    assert list(numbered["model"]) == ["GPT2LMHeadModel", "GPT2LMHeadModel 2"]
+    assert list(numbered["corrected"]) == list(named["corrected"])
+    assert named["corrected"][0] != named["corrected"][1]
+
+
+def test_token_ids_and_other_kinds(own):
+    table = asked([[3, 1, 4], [1, 5, 9, 2]], own, k=(1, 4), kind="self", token=-1)
+    assert list(table["prompt"].unique()) == ["#3 #1 #4", "#1 #5 #9 #2"]
+    assert list(table["k"]) == [1, 4, 1, 4]
+    paths = asked([[3, 1, 4]], own, kind="trajectory")
+    assert paths["line_shape"].notna().all()
+    assert paths["k"].isna().all()
+
+
+def test_a_prompt_that_fails_is_left_out_and_told(own):
+    with pytest.warns(UserWarning, match="a token id is out of range"):
+        table = asked([[3, 1, 4], [10_000]], own, k=4)
+    assert len(table) == 1
+    (why,) = table.attrs["left_out"].values()
+    assert "a token id is out of range" in why
+    with pytest.raises(InputError, match="every prompt failed"):
+        asked([[10_000]], own, k=4)
+
+
+@pytest.mark.parametrize(
+    ("prompts", "models", "words"),
+    [
+        ([], ["minilm-l6"], "nothing is to be measured"),
+        ("no/such/file.csv", ["minilm-l6"], "are no file: expected a list of texts"),
+        ([{"text": "a"}], ["minilm-l6"], "prompt 1: prompt is empty"),
+        (["a", "  "], ["minilm-l6"], "prompt 2: prompt is empty"),
+        (["a"], ["no-such-model"], "is unknown: expected an alias"),
+        (["a"], [{"model": "minilm-l6", "k": 4}], "a model says k"),
+        (["a"], [], "nothing is to be measured"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused_in_words(prompts, models, words):
+    with pytest.raises(InputError, match=words):
+        asked(prompts, models)
+
+
+def planted(n=60, shift=0.05, seed=0, ks=(8,)):
+    """Two models whose numbers differ by a shift, prompt by prompt, in a noise that they share."""
+    rng = np.random.default_rng(seed)
+    hard, noise = rng.normal(0, 0.2, n), rng.normal(0, 0.02, (2, n))
+    return pd.DataFrame(
+        [
+            {
+                "model": name,
+                "prompt": f"prompt {number}",
+                "kind": "depth",
+                "k": k,
+                "corrected": hard[number] + noise[of, number] + shift * (name == "a"),
+            }
+            for of, name in enumerate("ab")
+            for number in range(n)
+            for k in ks
+        ]
+    )
+
+
+def test_a_difference_is_taken_prompt_by_prompt():
+    table = planted().sample(frac=1, random_state=0)  # in any order
+    found = compare_models(table, "a", "b")
+    wide = table.pivot(index="prompt", columns="model", values="corrected")
+    assert found.difference == pytest.approx((wide["a"] - wide["b"]).mean())
+    assert found.p == pytest.approx(stats.ttest_rel(wide["a"], wide["b"]).pvalue)
+    assert found.low < 0.05 < found.high
+    ordinary = stats.t.interval(0.95, 59, *(f(wide["a"] - wide["b"]) for f in (np.mean, stats.sem)))
+    np.testing.assert_allclose((found.low, found.high), ordinary, atol=1e-3)
+    assert (found.n, found.without, found.enough, found.k) == (60, 0, True, 8)
+    back = compare_models(table, "b", "a")
+    assert back.difference == pytest.approx(-found.difference)
+    assert "n = 60 prompts" in str(found)
+
+
+def test_the_interval_has_its_level_and_the_test_too():
+    """Of 200 pairs of models that do not differ, about one in twenty is called different."""
+    found = [compare_models(planted(40, 0, seed), "a", "b") for seed in range(200)]
+    assert 2 <= sum(one.p < 0.05 for one in found) <= 20
+    assert 3 <= sum(not one.low < 0 < one.high for one in found) <= 24
+
+
+def test_only_prompts_of_both_count():
+    table = planted(8)
+    table.loc[(table["model"] == "a") & (table["prompt"] == "prompt 3"), "corrected"] = np.nan
+    table = table[~((table["model"] == "b") & (table["prompt"] == "prompt 5"))]
+    found = compare_models(table, "a", "b")
+    assert (found.n, found.without, found.enough) == (6, 2, False)
+    few = compare_models(planted(4), "a", "b")
+    assert np.isnan([few.low, few.high, few.p]).all()
+    assert "at least 5 prompts" in few.reason
+    assert few.reason in str(few)
+
+
+@pytest.mark.parametrize(
+    ("table", "said", "words"),
+    [
+        (planted(ks=(4, 8)), {}, "the table has several k: 4, 8"),
+        (planted(), {"k": 5}, "no k = 5: it has 8"),
+        (planted(), {"left": "c"}, "no model 'c': it has 'a', 'b'"),
+        (planted(), {"measure": "alignment"}, "lacks the columns alignment"),
+        (pd.concat([planted(), planted()]), {}, "several rows of 'a' with one prompt"),
+        (planted(1).iloc[:0], {}, "no model 'a'"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(table, said, words):
+    with pytest.raises(InputError, match=words):
+        compare_models(table, **{"left": "a", "right": "b"} | said)

@@ -1,0 +1,108 @@
+"""measure(...) with a text in place of a request: the same numbers, and plain complaints."""
+
+from dataclasses import fields
+from inspect import signature
+
+import numpy as np
+import pytest
+import tiny
+import torch
+from cases import content
+
+from coupling_core import (
+    DepthResult,
+    InputError,
+    Request,
+    Store,
+    TokenMeansResult,
+    TokensResult,
+    TrajectoryResult,
+    measure,
+)
+
+IDS = (3, 1, 4, 1, 5)
+
+
+@pytest.fixture(scope="module")
+def llama():
+    return tiny.model("llama")
+
+
+def numbers(result):
+    """All arrays of a result, to the bit."""
+    return {name: kept for name, kept in content(result).items() if isinstance(kept, tuple)}
+
+
+@pytest.mark.parametrize(
+    ("said", "kind"),
+    [
+        ({"k": 4}, DepthResult),
+        ({"k": 4, "token": 2, "final_norm": "exclude"}, DepthResult),
+        ({"k": 4, "kind": "self", "block": 1}, TokensResult),
+        ({"k": 4, "kind": "fixed-output", "block": 1, "other_block": 2}, TokensResult),
+        ({"k": 4, "kind": "fixed-input", "token": 2}, TokenMeansResult),
+        ({"kind": "trajectory"}, TrajectoryResult),
+    ],
+)
+def test_parts_give_what_a_request_gives_to_the_bit(llama, said, kind):
+    expected = measure(Request(IDS, **said), model=llama)
+    for ids in (list(IDS), torch.tensor([IDS]), np.array(IDS)):
+        found = measure(ids, model=llama, **said)
+        assert type(found) is kind
+        assert numbers(found) == numbers(expected)
+        assert found.request == expected.request
+
+
+def test_a_text_is_read_with_the_tokenizer_that_is_handed_over(llama):
+    found = measure("The cat sat", model=llama, tokenizer=tiny.tokenizer(), k=4)
+    assert "".join(found.tokens) == "The cat sat"
+
+
+def test_a_folder_may_be_a_path_and_a_dtype_torch_s(tmp_path):
+    where = tiny.folder(tmp_path / "model")
+    found = measure("The cat", model=where, k=4, dtype=torch.bfloat16, device=torch.device("cpu"))
+    expected = measure(Request("The cat", model=str(where), k=4, dtype="bfloat16"), device="cpu")
+    assert numbers(found) == numbers(expected)
+
+
+def test_a_model_that_is_named_is_kept_in_the_store_of_the_command_line(tmp_path, llama):
+    where = tiny.folder(tmp_path / "model")
+    assert measure("The cat", model=where, k=4) == measure("The cat", model=str(where), k=4)
+    assert len([entry for entry in Store().entries() if not entry.read_only]) == 1
+    measure("The cat", None, model=where, k=5, token=1)
+    measure(IDS, model=llama, k=4)
+    measure(Request("The dog", model=str(where), k=4))
+    assert len([entry for entry in Store().entries() if not entry.read_only]) == 1
+
+
+def test_a_store_may_be_named_by_its_folder(tmp_path, llama):
+    first = measure(IDS, tmp_path / "kept", model=llama, k=4)
+    assert first.key
+    again = measure(Request(IDS, k=4), Store(str(tmp_path / "kept")), model=llama)
+    assert again == first
+    assert hash(again) == hash(first)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "said", "words"),
+    [
+        (Request(IDS), {"k": 4}, "says k itself"),
+        (Request(IDS), {"model": "minilm-l6", "token": 2}, "says token, model itself"),
+        (torch.ones(2, 3, dtype=torch.long), {}, r"a Tensor of shape \(2, 3\).*measure_many"),
+        (torch.ones(3), {}, "token ids"),
+        (["The cat", "sat"], {}, "measure_many"),
+        (None, {}, "a NoneType None: expected a text"),
+        ("The cat", {"kind": "breadth"}, "the kind must be one of"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused_in_words(prompt, said, words):
+    with pytest.raises(InputError, match=words):
+        measure(prompt, **said)
+
+
+def test_every_field_of_a_request_can_be_said():
+    said = signature(measure).parameters
+    assert {item.name for item in fields(Request)} <= said.keys()
+    for item in fields(Request):
+        if item.name not in ("prompt", "model"):
+            assert said[item.name].default == item.default

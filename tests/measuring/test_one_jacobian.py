@@ -1,0 +1,73 @@
+"""One block's Jacobian as it is: to the bit what a measurement has of it, and checked."""
+
+import numpy as np
+import pytest
+import tiny
+import torch
+
+from coupling_core import InputError, Request, jacobian, measure
+from coupling_core.engine import reference
+
+IDS = (3, 1, 4, 1, 5)
+
+
+@pytest.fixture(scope="module")
+def llama():
+    return tiny.model("llama")
+
+
+@pytest.mark.parametrize("block", [1, 2, -1])
+def test_it_is_that_of_a_measurement_to_the_bit(llama, block):
+    result = measure(Request(IDS, token=3, k=5), model=llama)
+    found = jacobian(llama, IDS, block=block, token=3, k=5)
+    row = found.block - 1
+    assert found.block == (block if block > 0 else result.n_blocks)
+    np.testing.assert_array_equal(found.s, result.singular_values[row, :5])
+    assert found.certificate == result.certificates[row]
+    diagonal = np.einsum("dk,de,ek->k", found.u, found.J, found.v)
+    np.testing.assert_allclose(diagonal, result.diagonal[0, row, row, :5], rtol=1e-4)
+    assert np.linalg.norm(found.J) == pytest.approx(result.jacobian_norm[row], rel=1e-6)
+
+
+@pytest.mark.parametrize("final_norm", ["include", "exclude"])
+def test_it_is_the_definition_s(llama, final_norm):
+    found = jacobian(llama, torch.tensor(IDS), block=1, token=-2)
+    expected = reference.block_jacobian(llama, list(IDS), 1, 4, 4)
+    np.testing.assert_allclose(found.J, expected.numpy(), atol=1e-5)
+    last = [jacobian(llama, IDS, block=-1, final_norm=each).J for each in ("include", final_norm)]
+    assert np.array_equal(*last) == (final_norm == "include")
+
+
+def test_its_triplets_are_of_the_jacobian(llama):
+    found = jacobian(llama, list(IDS), block=2, k=6)
+    assert found.J.shape == (found.u.shape[0],) * 2
+    assert (found.u.shape[1], found.s.shape, found.v.shape[1]) == (6, (6,), 6)
+    np.testing.assert_allclose(found.s, np.linalg.svd(found.J)[1][:6], rtol=1e-5)
+    np.testing.assert_allclose(found.J @ found.v, found.u * found.s, atol=1e-4)
+    assert found.certificate.certified
+    assert 0 < found.derivative_error < 2e-3
+    assert found.tokens[found.token - 1] in repr(found)
+
+
+def test_a_model_may_be_named(tmp_path):
+    where = tiny.folder(tmp_path / "model")
+    found = jacobian(where, "The cat sat", block=1, k=4, untrained=3)
+    expected = measure("The cat sat", None, model=where, k=4, untrained=3)
+    np.testing.assert_array_equal(found.s, expected.singular_values[0, :4])
+    assert found.model == expected.model_name == "model, untrained (seed 3)"
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ({"block": 9}, "block 9 is out of range"),
+        ({"block": 0}, "block 0"),
+        ({"block": 1, "token": 6}, "token 6"),
+        ({"block": 1, "k": 1000}, "K must lie in"),
+    ],
+)
+def test_what_is_not_there_is_refused(llama, said, words):
+    with pytest.raises(InputError, match=words):
+        jacobian(llama, IDS, **said)
+    with pytest.raises(InputError, match="no tokenizer"):
+        jacobian(llama, "The cat sat", block=1)
