@@ -125,7 +125,7 @@ def summary(results: common.Results) -> common.Rows:
             f"the same beside its limit, K = {one['k']}, {one['tokens']} tokens, 1 thread",
             _limit(one),
         )
-        for one in results["limits"]
+        for one in results.get("limits", [])  # older results have none
     ]
     for length, ours in results["memory"]["run_ours"].items():
         what = f"anonymous memory above that of the loaded model, {length} tokens"

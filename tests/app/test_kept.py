@@ -8,6 +8,7 @@ from screen import Open
 from streamlit.testing.v1 import AppTest
 
 from coupling_core import figures
+from coupling_core.analysis.compare import compare
 from coupling_core.base.records import View
 from coupling_core.base.results import DepthResult
 from coupling_core.store import archive
@@ -50,6 +51,19 @@ def test_a_result_of_the_same_key_that_has_other_numbers_has_its_own(gallery: GA
     one, other = (made(figures.spectrum, each, View()) for each in (true, forged))
     assert one is not other
     assert one != other
+
+
+def test_a_record_of_results_is_known_by_their_files(gallery: GALLERY) -> None:
+    file, other = archive.encode(gallery[0, True]), again(gallery[0, False])
+    true, same = archive.decode(file), archive.decode(file)
+    forged = again(replace(true, diagonal=true.diagonal * 2))
+    assert forged == true == same
+    first, later, wrong = (
+        made(figures.comparison, compare(one, other, View(k=4)), of=one)
+        for one in (true, same, forged)
+    )
+    assert later is first
+    assert wrong is not first
 
 
 def test_what_is_still_measured_is_not_kept(gallery: GALLERY) -> None:

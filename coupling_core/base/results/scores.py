@@ -47,6 +47,8 @@ class ScoreMap(ABC):
     dims: ClassVar[tuple[str, str]]
     """The names of their two dimensions: of the Jacobian, and of the basis."""
 
+    __hash__ = None  # type: ignore[assignment]  # as arrays: not known by what they are of
+
     result: Result | None = field(default=None, repr=False)
     view: View | None = field(default=None, repr=False)
 
