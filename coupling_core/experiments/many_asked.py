@@ -110,7 +110,9 @@ def _found(name: str, model: Any, seen: Counter[str]) -> Model:
         request = Request("-", **said)
         identity = resolve(request).identity
         return Model(name, Weights(request, identity, family=family_of(request.model)))
-    title = type(model).__name__
+    from coupling_core.engine.loading import class_name  # torch
+
+    title = class_name(model)
     seen[title] += 1
     title += f" {seen[title]}" * (seen[title] > 1)  # modules of one class are numbered
     request = Request("-", model=OWN + title)

@@ -1,5 +1,6 @@
 """Many prompts with several models from Python: the table of a sweep, and two models compared."""
 
+import by_hand
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,9 +13,11 @@ from coupling_core import (
     Store,
     View,
     compare_models,
+    jacobian,
     measure,
     measure_many,
     score_pairs,
+    wrap,
 )
 from coupling_core.analysis.scores import means
 from coupling_core.experiments import many
@@ -119,6 +122,17 @@ def test_token_ids_and_other_kinds(own):
     paths = asked([[3, 1, 4]], own, kind="trajectory")
     assert paths["line_shape"].notna().all()
     assert paths["k"].isna().all()
+
+
+def test_a_wrapped_module_has_its_own_name():
+    gpt = by_hand.GPT()
+    wrapped = wrap(gpt, blocks=gpt.blocks, final_norm=gpt.ln_f, forward=lambda g, ids: g(ids))
+    table = measure_many([[1, 2, 3], [4, 5, 6]], models=[wrapped], k=5)
+    assert table["model"].tolist() == ["GPT", "GPT"]
+    result = measure([4, 5, 6], k=5, model=wrapped)
+    assert table["corrected"][1] == result.scores(k=5).mean().corrected
+    j = jacobian(wrapped, [4, 5, 6], block=2, token=3, k=5)
+    assert (j.s == result.singular_values[1, :5]).all()
 
 
 def test_a_prompt_that_fails_is_left_out_and_told(own):
