@@ -105,7 +105,7 @@ def test_pyright_finds_nothing(files):
     (files / "pyrightconfig.json").write_text(
         '{"typeCheckingMode": "strict", "reportMissingTypeStubs": false, '
         '"reportWildcardImportFromLibrary": false, "reportUnusedExpression": false, '
-        '"reportUnusedImport": false}'
+        '"reportUnusedImport": false, "reportDuplicateImport": false}'  # blocks are joined here
     )
     pyright = shutil.which("pyright") or shutil.which("basedpyright")
     command = [str(pyright), "--pythonpath", sys.executable, "-p", str(files)]
