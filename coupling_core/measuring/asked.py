@@ -3,7 +3,6 @@
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
-from operator import index
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
@@ -11,6 +10,7 @@ from coupling_core.base.errors import InputError
 from coupling_core.base.images import read_image
 from coupling_core.base.records import Dtype, FinalNorm, Quantisation, Request, Stack
 from coupling_core.base.results import Progress
+from coupling_core.base.token_ids import token_ids
 
 if TYPE_CHECKING:  # slow to import, and only types need it
     import torch
@@ -61,9 +61,8 @@ def request_for(prompt: Prompt, model: Any, said: Mapping[str, Any]) -> Request:
     Raises:
         InputError: on values that no model could satisfy.
     """
-    named = {"model": os.fspath(model)} if is_named(model) and model is not None else {}
-    dtype = str(said["dtype"]).removeprefix("torch.")
-    return Request(prompt_of(prompt), **{**said, **named, "dtype": dtype})
+    named = {"model": model} if is_named(model) and model is not None else {}
+    return Request(prompt_of(prompt), **{**said, **named})
 
 
 def require_unsaid(said: Mapping[str, Any], model: Any) -> None:
@@ -91,12 +90,9 @@ def prompt_of(prompt: Prompt) -> str | tuple[int, ...]:
         return prompt
     if isinstance(prompt, os.PathLike):
         return read_image(Path(prompt))
-    listed: Any = prompt.tolist() if hasattr(prompt, "tolist") else prompt
-    if isinstance(listed, list | tuple) and len(listed) == 1 and isinstance(listed[0], list):
-        (listed,) = listed  # a batch of one, as tokenizers make it
     try:
-        return tuple(index(each) for each in listed)
-    except TypeError as error:
+        return token_ids(prompt)
+    except InputError as error:
         raise InputError(
             f"the prompt is {_shown(prompt)}: expected a text, one list or tensor of token ids, or "
             "the path of an image as a Path; for several prompts there is measure_many"
