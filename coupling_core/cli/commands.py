@@ -28,9 +28,7 @@ from coupling_core.cli.vision import app as vision
 HELP = {"help_option_names": ["-h", "--help"]}
 
 
-Quiet = Annotated[
-    bool, typer.Option("--quiet", "-q", help="Say nothing but the result, and what went wrong.")
-]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only the result and errors.")]
 
 
 def hushed(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -72,7 +70,7 @@ app = typer.Typer(
 def top(
     version: Annotated[
         bool,
-        typer.Option("--version", callback=_version, is_eager=True, help="Say which version."),
+        typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
     ] = False,
 ) -> None:
     """Measure transformer block coupling."""

@@ -58,10 +58,10 @@ Norm = Annotated[FinalNorm, typer.Option(help="Whether it belongs to the last bl
 Revision = Annotated[str | None, typer.Option(help="Branch, tag or commit on the hub.")]
 Threads = Annotated[
     int | None,
-    typer.Option(min=1, help="Of the processor, a run; others give other last digits."),
+    typer.Option(min=1, help="CPU threads of each run; another number may change the last digits."),
 ]
 Workers = Annotated[
-    int | None, typer.Option(min=1, help="How many at a time; one a device by default.")
+    int | None, typer.Option(min=1, help="How many at a time; one per device by default.")
 ]
 Untrained = Annotated[
     int | None, typer.Option(metavar="SEED", help="Measure a freshly initialised twin.")

@@ -89,7 +89,7 @@ class ScoreMap(ABC):
         """
         if self.result is None or self.view is None:
             raise InputError(
-                "these scores have let go of the result that they are of, which a figure needs: "
+                "these scores no longer have the result that they come from, which a figure needs: "
                 "take them from it with result.scores(...)"
             )
         return self.result.part("views").plot(self.result, self.view, corrected=corrected)
