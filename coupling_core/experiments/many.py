@@ -53,9 +53,9 @@ def measure_many(
         prompts: a list of texts, of token ids (token), or of mappings with a `prompt`; a frame with
             a column `prompt`; or the path of a file as `--prompts` takes it. `category` and
             `difficulty` are columns of the table, and so is whatever else stands beside a prompt.
-        models: what `measure` takes as a model, a list of them: names, paths, or modules of your
-            own; or mappings of `model`, `revision`, `untrained`, `dtype`, `quantize`, `stack`. In a
-            mapping of names to models, the names are those of the table.
+        models: a model as `measure` takes it, or a list of them: names, paths, or modules of your
+            own; or mappings with any of `model`, `revision`, `untrained`, `dtype`, `quantize`,
+            `stack`. A mapping from names to models gives the models those names in the table.
         kind: what is compared: `depth`, `self`, `fixed-input`, `fixed-output` or `trajectory`.
         k: at how many singular triplets the scores are taken, one number or several.
         definition: which score; `paper` is the paper's Eq. 9.
@@ -63,10 +63,10 @@ def measure_many(
         token: the token measured, or fixed, 1..n; -1 is the last.
         final_norm: whether the final norm belongs to the last block (paper, Eq. 7).
         tokenizer: that of the modules of your own.
-        store: where results are kept, a `Store` or its folder; None keeps nothing, and unless told
-            it is the store of the command line.
+        store: where results are kept, a `Store` or its folder; None keeps nothing. By default it is
+            the store of the command line.
         device: where to compute; None takes CUDA where there is one.
-        progress: whether a bar on stderr shows how far it is.
+        progress: whether a terminal or a notebook shows a bar.
 
     Returns:
         a table with the columns of a sweep's table: `coupling`, `chance`, `corrected` and

@@ -120,16 +120,16 @@ def measure(
         measure("The cat sat on the mat", model=my_model, tokenizer=my_tokenizer, kind="self")
         measure(Request("The cat sat on the mat"), Store())
 
-    A module that runs code of your own (a hook, a patched forward, a class of a notebook) is known
-    by no key: its result is neither looked for nor stored, says so in its provenance
+    No key identifies a module that runs code of your own (a hook, a patched forward, a class of a
+    notebook): its result is neither looked for nor stored, says so in its provenance
     (`not_stored`), and has no key, unless `variant` names what it is.
 
     Args:
         prompt: a text; the token ids themselves, as a list or a tensor (token); the path of an
-            image as a `Path`; or a `Request`, which says all down to `stack` itself.
-        store: where results are kept, a `Store` or its folder; None keeps nothing. Unless told, a
-            text to a model that is named is kept in the store of the command line; of a module of
-            your own, and of a `Request`, nothing is kept.
+            image as a `Path`; or a `Request`, which has its own fields from `kind` to `stack`.
+        store: where results are kept, a `Store` or its folder; None keeps nothing. By default,
+            what is asked of a model by its name is kept in the store of the command line; of a
+            module of your own, and of a `Request`, nothing is kept.
         model: an alias, a hub id, a folder or a .gguf file; or a module of your own, measured as it
             is, in any precision, wrapped by PEFT or not; None is the default model.
         tokenizer: that of a module of your own; not needed where the prompt is token ids.
