@@ -187,7 +187,7 @@ def _report(rows: Sequence[Row], failed: Failed, *, as_json: bool, out: Path | N
                 name,
                 f"{one.mean:.4f}",
                 f"{one.median:.4f}",
-                "none: one prompt" if one.n < 2 else f"{one.low:.4f} to {one.high:.4f}",
+                "none of one prompt" if one.n < 2 else f"{one.low:.4f} to {one.high:.4f}",
             )
             for name, one in over.items()
         ],
