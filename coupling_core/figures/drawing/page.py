@@ -96,15 +96,11 @@ def _resolved(page: go.Figure) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     for name in [name for name in layout if name.startswith("legend")]:
         layout[name] = _merged(template.get("legend", {}), own.get(name, {}))
     colors = layout.get("colorway") or [_PLAIN]
-    data = []
-    for number, trace in enumerate(told["data"]):
-        if trace.get("visible", True) is True:
-            data.append({"type": "scatter", **trace})
-            data[-1]["_color"] = colors[number % len(colors)]
-    for trace in data:
-        color = trace.pop("_color")
-        trace.setdefault("line", {})
-        trace["color"] = color
+    data = [
+        {"type": "scatter", "line": {}, **trace, "color": colors[number % len(colors)]}
+        for number, trace in enumerate(told["data"])
+        if trace.get("visible", True) is True
+    ]
     return data, layout
 
 
@@ -295,7 +291,7 @@ def _titles(
             size=size,
             color=font["color"],
             across="center",
-            widest=2 * min((box.left + box.right) / 2, 1e9),
+            widest=box.left + box.right,
         )
     title = y.get("title") or {}
     size = (title.get("font") or {}).get("size", font["size"])
