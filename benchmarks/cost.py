@@ -4,7 +4,7 @@ Models of four families, of many shapes with random weights, are measured in eve
 one thread. Some shapes are as large as what an app takes on at most: what takes next to nothing in
 small ones may be all that counts in those. What is fitted and compared is CPU time, which other
 programs on the machine disturb far less than the clock on the wall; large products between the
-measurements tell the machine's rate, the best of which counts, as it does where times are told. A
+measurements tell the machine's rates, the best of which count, as they do where times are told. A
 quarter of the shapes is held out of the fit, and tells the errors. The coefficients are written
 into `coupling_core/measuring/cost.json`, from where they are read.
 """
@@ -33,7 +33,16 @@ from transformers import (
 from benchmarks import common
 from coupling_core import Request, measure
 from coupling_core.base.kinds import kind_of, kinds
-from coupling_core.measuring.cost import ASSUMED, COUNTED, FITTED, parts, product_rate
+from coupling_core.measuring.cost import (
+    ASSUMED,
+    COUNTED,
+    FITTED,
+    Rates,
+    at_rates,
+    best,
+    parts,
+    product_rates,
+)
 from coupling_core.measuring.probe import Probe
 
 SHAPES = {"depth": 48, "trajectory": 24}
@@ -125,10 +134,10 @@ def _random(kind: Any, config: Any) -> Any:
 
 
 def point(family: str, request: Request, found: Probe) -> common.Results:
-    """One measurement: its sort and shape, its parts, its seconds, and the rate beside it."""
+    """One measurement: its sort and shape, its parts, its seconds, and the rates beside it."""
     outside = found.parameters - found.blocks * found.block_parameters
     model = FAMILIES[family](found.width, found.blocks, outside // (2 * found.width))
-    rate = product_rate(time.process_time)
+    rates = product_rates(time.process_time)
     _, cpu = common.timed(partial(measure, request, model=model))
     shape = {name: asdict(found)[name] for name in ("blocks", "width")}
     return {
@@ -139,7 +148,7 @@ def point(family: str, request: Request, found: Probe) -> common.Results:
         "token": request.token,
         "k": request.k_max,
         "parts": parts(request, found, len(request.prompt)),
-        "rate": rate,
+        "rates": rates,
         "seconds": cpu,
     }
 
@@ -159,11 +168,8 @@ def predicted(one: common.Results, fitted: dict[str, float]) -> float:
 
 
 def _amounts(one: common.Results) -> list[float]:
-    return [
-        size if name in COUNTED else size / one["rate"]
-        for name, size in one["parts"].items()
-        if name not in ASSUMED
-    ]
+    fitted = {name: size for name, size in one["parts"].items() if name not in ASSUMED}
+    return list(at_rates(fitted, Rates(*one["rates"])).values())
 
 
 def errors(points: list[common.Results], fitted: dict[str, float]) -> common.Results:
@@ -182,8 +188,8 @@ def collect(quick: bool) -> common.Results:
             points += [point(*shape) for shape in shapes(sort, count, SMALL_WORK, quick)]
             large = 0 if quick else LARGE
             points += [point(*shape) for shape in shapes(sort, large, LARGE_WORK, quick)]
-    rate = max(one["rate"] for one in points)  # other programs can only make it less
-    points = [one | {"rate": rate} for one in points]
+    rates = best(one["rates"] for one in points)  # other programs can only make them less
+    points = [one | {"rates": rates} for one in points]
     fits, found = {}, {}
     for name in dict.fromkeys(one["sort"] for one in points):
         of_sort = [one for one in points if one["sort"] == name]
@@ -192,7 +198,7 @@ def collect(quick: bool) -> common.Results:
         fits[name] = fit(of_sort)
     if not quick:
         FITTED.write_text(json.dumps({"coefficients": fits}, indent=1) + "\n")
-    return {"rate": rate, "errors": found, "points": points}
+    return {"rates": rates, "errors": found, "points": points}
 
 
 def summary(results: common.Results) -> common.Rows:

@@ -2,9 +2,9 @@
 
 For every kind, over two blocks and over all, and for two of a demo's models (a causal one and one
 that reads in both directions): the longest prompt that the limits of a demo let through, measured
-in a fresh process on one thread. Seconds are CPU time, beside a large product which tells the
-machine's rate; memory is what the process takes of its own from before the model is loaded, without
-the weights, which are a mapped file or are read into it.
+in a fresh process on one thread. Seconds are CPU time, beside large products which tell the
+machine's rates; memory is what the process takes of its own from before the model is loaded,
+without the weights, which are a mapped file or are read into it.
 """
 
 import json
@@ -18,7 +18,7 @@ from coupling_core import Request, measure
 from coupling_core.base.kinds import kind_of
 from coupling_core.base.settings import DEMO
 from coupling_core.engine.loading import load
-from coupling_core.measuring.cost import predict_seconds, product_rate
+from coupling_core.measuring.cost import Rates, best, predict_seconds, product_rates
 from coupling_core.measuring.forecast import Probe
 from coupling_core.measuring.memory import estimate_memory
 from coupling_core.measuring.probe import probe
@@ -29,7 +29,7 @@ WIDE_K = 256
 LITTLE = 2 * 10**8
 """Bytes that no machine lacks."""
 QUICK = {"longest": 4, "seconds": 2}
-RATE = 1e11
+RATES = Rates(1e11, 1e11)
 """Operations a second of the machine for which prompts are chosen, the same on every machine."""
 
 MODELS = {"smollm2-135m": (15, 16), "minilm-l6": (3, 4)}
@@ -64,7 +64,7 @@ def _longest(request: Request, found: Probe, longest: int, seconds: float) -> in
     """Tokens of the longest prompt that is let through; one token is always tried."""
 
     def fits(n: int) -> bool:
-        return (predict_seconds(request, found, n, RATE) or 0) <= seconds
+        return (predict_seconds(request, found, n, RATES) or 0) <= seconds
 
     return max((n for n in range(1, longest + 1) if fits(n)), default=1)
 
@@ -76,18 +76,18 @@ def run(case: dict[str, Any]) -> common.Results:
     request = Request(tuple(range(1000, 1000 + n)), **asked)
     resolved = resolve(request)
     found = probe(resolved)
-    memory = estimate_memory(request, found, n, 10**12)
     with common.threads(1), common.watching() as peak:
+        memory = estimate_memory(request, found, n, 10**12)
         before = peak() or 0
         load(resolved, "cpu")
         if (peak() or 0) - before >= memory.weights:
             before += memory.weights
         measure(Request((1, 2), model=request.model), device="cpu")  # warm-up
-        rates = [product_rate(time.process_time)]
+        rates = [product_rates(time.process_time)]
         _, cpu = common.timed(lambda: measure(request, device="cpu"))
-        rates += [product_rate(time.process_time)]
+        rates += [product_rates(time.process_time)]
     return {
-        "rate": max(rates),
+        "rates": best(rates),
         "seconds": cpu,
         "work": (peak() or 0) - before,
         "estimated": memory.work,
@@ -103,15 +103,16 @@ def collect(quick: bool) -> common.Results:
         if done.returncode:
             raise RuntimeError(f"{case} failed:\n{done.stderr}")
         points.append({"case": case} | json.loads(done.stdout.splitlines()[-1]))
-    rate = max(point["rate"] for point in points)  # other programs can only make it less
-    return {"rate": rate, "points": [one | {"predicted": _predicted(one, rate)} for one in points]}
+    rates = best(point["rates"] for point in points)  # other programs can only make them less
+    points = [one | {"predicted": _predicted(one, rates)} for one in points]
+    return {"rates": rates, "points": points}
 
 
-def _predicted(point: common.Results, rate: float) -> float | None:
+def _predicted(point: common.Results, rates: Rates) -> float | None:
     asked = dict(point["case"])
     n = asked.pop("n")
     request = Request(tuple(range(1000, 1000 + n)), **asked)
-    return predict_seconds(request, probe(resolve(request)), n, rate)
+    return predict_seconds(request, probe(resolve(request)), n, rates)
 
 
 def summary(results: common.Results) -> common.Rows:

@@ -17,13 +17,13 @@ def forewarn(asked: Resolved, store: Store) -> None:
     """
     if find_stored(asked, store) is not None:
         return
-    from coupling_core.measuring.cost import machine_rate, predict_seconds  # torch
+    from coupling_core.measuring.cost import machine_rates, predict_seconds  # torch
     from coupling_core.measuring.probe import probe
 
     found = probe(asked)
     if found.refusal or not found.blocks:
         return
-    seconds = predict_seconds(asked.request, found, asked.n_tokens, machine_rate())
+    seconds = predict_seconds(asked.request, found, asked.n_tokens, machine_rates())
     if seconds is not None and seconds > SHORT:
         say(
             f"all pairs of {found.blocks} blocks and of {asked.n_tokens} tokens take "

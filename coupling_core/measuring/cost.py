@@ -1,21 +1,24 @@
 """How long a measurement takes, estimated before it runs, also of a model never measured before.
 
-    seconds = sum_i c_i F_i / rate  +  sum_j c_j N_j
+    seconds = sum_i c_i F_i / rate_i  +  sum_j c_j N_j
 
 F are the operations of a measurement's parts, by formulas of the model's shape; N is how often
-things are done at all; rate is what a large matrix product reaches on this machine. The c were
-fitted by non-negative least squares to measured times, for each sort of measurement apart
-(`coupling bench cost`, which also says how far off they are). They are those of a CPU.
+things are done at all; rate is what a large matrix product reaches on this machine, by the library
+that does most of a part's products. The c were fitted by non-negative least squares to measured
+times, for each sort of measurement apart (`coupling bench cost`, which also says how far off they
+are). They are those of a CPU.
 """
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cache, lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 import torch
+from torch import Tensor
 
 from coupling_core.base.kinds import kind_of
 from coupling_core.base.records import DEFAULT_K, Request
@@ -30,6 +33,10 @@ FITTED = Path(__file__).with_name("cost.json")
 COUNTED = ("measurement", "block", "step", "jacobian", "row")
 """Parts that are counted: they run no faster where products do."""
 
+CHOSEN = ("attention", "gram", "frames", "pairs")
+"""Parts whose products go to the faster of two libraries (see `engine.matrix_products`); the others
+go to torch's own, or wait for memory, which is no faster where that other library is."""
+
 ASSUMED = {"float64": 1.0}
 """Coefficients of parts that are not fitted: what is done only where rounding asks for it, which no
 shape tells, and hardly ever with random weights."""
@@ -40,30 +47,53 @@ TRIES = 5
 LOOK = 60.0
 """Seconds between two looks at a machine's rate at least."""
 
-_seen: list[float] = []
+
+class Rates(NamedTuple):
+    """Floating-point operations a second of a large float32 product on a machine's CPU.
+
+    Args:
+        own: by torch's own library.
+        chosen: by the faster one of two.
+    """
+
+    own: float
+    chosen: float
 
 
-def predict_seconds(request: Request, found: Probe, tokens: int, rate: float) -> float | None:
+_seen: list[Rates] = []
+
+
+def predict_seconds(request: Request, found: Probe, tokens: int, rates: Rates) -> float | None:
     """Seconds of computing, the model's load apart; None for a sort that was not fitted.
 
     Args:
         request: what is to be measured.
         found: what its model is; it is not refused.
         tokens: length of the prompt.
-        rate: of the machine, as `product_rate` gives it.
+        rates: of the machine, as `product_rates` gives them.
     """
     fitted = coefficients().get(request.sort)
     if fitted is None:
         return None
     known = fitted | ASSUMED
     return sum(
-        known[name] * (amount if name in COUNTED else amount / rate)
-        for name, amount in parts(request, found, tokens).items()
+        known[name] * taken
+        for name, taken in at_rates(parts(request, found, tokens), rates).items()
     )
 
 
+def at_rates(amounts: dict[str, float], rates: Rates) -> dict[str, float]:
+    """Seconds of each part's operations at a machine's rates; what is counted stays as it is."""
+    return {
+        name: amount
+        if name in COUNTED
+        else amount / (rates.chosen if name in CHOSEN else rates.own)
+        for name, amount in amounts.items()
+    }
+
+
 def shorter(
-    request: Request, found: Probe, tokens: int, rate: float, longest: float
+    request: Request, found: Probe, tokens: int, rates: Rates, longest: float
 ) -> tuple[dict[str, int], int]:
     """What would take no longer than so many seconds: a change of the request, or of its prompt.
 
@@ -73,7 +103,7 @@ def shorter(
     """
 
     def fits(asked: Request, n: int) -> bool:
-        seconds = predict_seconds(asked, found, n, rate)
+        seconds = predict_seconds(asked, found, n, rates)
         return seconds is not None and seconds <= longest
 
     if request.k > DEFAULT_K and fits(replace(request, k=DEFAULT_K), tokens):
@@ -87,28 +117,37 @@ def coefficients() -> dict[str, dict[str, float]]:
     return json.loads(FITTED.read_text())["coefficients"]
 
 
-def product_rate(clock: Callable[[], float] = time.perf_counter) -> float:
-    """Floating-point operations a second of a large float32 product on this machine's CPU."""
+def product_rates(clock: Callable[[], float] = time.perf_counter) -> Rates:
+    """Those of this machine, with as many threads as torch has now."""
     a = torch.randn(PRODUCT, PRODUCT, generator=torch.Generator().manual_seed(0))
-    took = []
-    for _ in range(1 + TRIES):
-        start = clock()
-        product(a, a)
-        took.append(clock() - start)
-    return 2 * PRODUCT**3 / min(took[1:])
+
+    def rate(multiply: Callable[[Tensor, Tensor], Tensor]) -> float:
+        took = []
+        for _ in range(1 + TRIES):
+            start = clock()
+            multiply(a, a)
+            took.append(clock() - start)
+        return 2 * PRODUCT**3 / min(took[1:])
+
+    return Rates(rate(torch.matmul), rate(product))
 
 
-def machine_rate() -> float:
-    """The same, the best that was seen: other programs can only make it less.
+def machine_rates() -> Rates:
+    """The same, the best that were seen: other programs can only make them less.
 
-    It is looked at once a minute at most.
+    They are looked at once a minute at most.
     """
-    return max(_rates(int(time.monotonic() // LOOK)))
+    return best(_rates(int(time.monotonic() // LOOK)))
+
+
+def best(seen: Iterable[Rates]) -> Rates:
+    """The best of each library."""
+    return Rates(*map(max, zip(*seen, strict=True)))
 
 
 @lru_cache(maxsize=1)
-def _rates(minute: int) -> list[float]:
-    _seen.append(product_rate())
+def _rates(minute: int) -> list[Rates]:
+    _seen.append(product_rates())
     return _seen
 
 

@@ -132,8 +132,8 @@ def _seconds(
     from coupling_core.engine import hardware
     from coupling_core.measuring import cost
 
-    rate = cost.machine_rate()
-    shapes = [cost.predict_seconds(request, found, n, rate) for request, n in prompts]
+    rates = cost.machine_rates()
+    shapes = [cost.predict_seconds(request, found, n, rates) for request, n in prompts]
     return shapes, hardware.choose_device(device).type == "cpu"
 
 
@@ -142,7 +142,7 @@ def _shorter(
 ) -> tuple[dict[str, Any], int]:
     from coupling_core.measuring import cost
 
-    return cost.shorter(request, found, tokens, cost.machine_rate(), longest)
+    return cost.shorter(request, found, tokens, cost.machine_rates(), longest)
 
 
 def _give_way(asked: Resolved, device: str | None, needed: int) -> None:

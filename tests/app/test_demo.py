@@ -343,7 +343,7 @@ def test_what_would_take_too_long_is_refused_with_what_would_not(
 ) -> None:
     request = Request("The cat sat on the mat " * 4, MINI, kind="self", k=20, revision="step256")
     # A machine on which this takes a minute, and a token hardly anything.
-    demo.setattr(cost, "predict_seconds", lambda request, found, tokens, rate: 60.0 * (tokens > 5))
+    demo.setattr(cost, "predict_seconds", lambda request, found, tokens, rates: 60.0 * (tokens > 5))
     assert admission.require_time(backend.resolved(request), "cpu", ()).seconds == 60
     demo.setenv("COUPLING_LONGEST_SECONDS", "30")
     settings.cache_clear()

@@ -17,7 +17,7 @@ from coupling_core.analysis.exports import arrays, table
 from coupling_core.base import kinds
 from coupling_core.base.records import AnyView
 from coupling_core.experiments.sweeps.definition import parse
-from coupling_core.measuring.cost import predict_seconds
+from coupling_core.measuring.cost import Rates, predict_seconds
 from coupling_core.measuring.memory import estimate_memory
 from coupling_core.measuring.probe import probe
 from coupling_core.sources.resolved import resolve
@@ -100,7 +100,7 @@ def test_other_programs_read_its_numbers(asked):
 
 def test_what_it_takes_is_told_where_it_is_known(asked):
     model = probe(resolve(asked))
-    assert predict_seconds(asked, model, 3, 1e9) is None  # until its times are fitted
+    assert predict_seconds(asked, model, 3, Rates(1e9, 1e9)) is None  # until its times are fitted
     longer, shorter = (estimate_memory(asked, model, n, 10**9).work for n in (4, 3))
     assert longer - shorter == 4 * (model.blocks + 1) * model.width
 

@@ -10,15 +10,16 @@ from benchmarks import cost as benchmark
 from coupling_core import Request
 from coupling_core.measuring import cost
 from coupling_core.measuring.cost import (
+    Rates,
     coefficients,
     parts,
     predict_seconds,
-    product_rate,
+    product_rates,
     shorter,
 )
 from coupling_core.measuring.probe import Probe
 
-RATE = 5e10
+RATES = Rates(4e10, 5e10)
 SMALL = Probe(
     "small", "Small", 30_000_000, "float32", None, 8,
     blocks=12, width=512, block_parameters=2_000_000, widest=2048, causal=True,
@@ -41,20 +42,21 @@ def test_every_sort_has_all_its_coefficients(sort):
 @pytest.mark.parametrize("sort", benchmark.SORTS, ids=lambda sort: Request("-", **sort).sort)
 def test_more_takes_longer(sort):
     request = Request("-", **sort)
-    once = predict_seconds(request, SMALL, 10, RATE)
+    once = predict_seconds(request, SMALL, 10, RATES)
     wide = replace(SMALL, width=1024, block_parameters=8_000_000, parameters=110_000_000)
     deep = replace(SMALL, blocks=24, parameters=60_000_000)
-    assert predict_seconds(request, wide, 10, RATE) > once
-    assert predict_seconds(request, SMALL, 40, RATE) >= once
-    assert predict_seconds(request, deep, 10, RATE) >= once
-    assert predict_seconds(request, SMALL, 10, RATE / 2) > once
+    assert predict_seconds(request, wide, 10, RATES) > once
+    assert predict_seconds(request, SMALL, 40, RATES) >= once
+    assert predict_seconds(request, deep, 10, RATES) >= once
+    assert predict_seconds(request, SMALL, 10, Rates(2e10, 5e10)) > once
+    assert predict_seconds(request, SMALL, 10, Rates(4e10, 2e10)) >= once
 
 
 def test_what_is_counted_does_not_depend_on_the_rate(monkeypatch):
     request = Request("-")
     names = parts(request, SMALL, 10)
     monkeypatch.setattr(cost, "coefficients", lambda: {"depth": dict.fromkeys(names, 1.0)})
-    fast = predict_seconds(request, SMALL, 10, 1e30)
+    fast = predict_seconds(request, SMALL, 10, Rates(1e30, 1e30))
     assert fast == pytest.approx(sum(names[name] for name in cost.COUNTED if name in names))
 
 
@@ -79,30 +81,39 @@ def test_what_ships_is_the_fit_of_the_committed_points(sort):
 
 def test_a_cheaper_request_is_one_that_does():
     large = Request("-", k=200)
-    longest = (1 + 1e-9) * predict_seconds(Request("-"), SMALL, 40, RATE)
-    assert shorter(large, SMALL, 40, RATE, longest) == ({"k": 50}, 0)
+    longest = (1 + 1e-9) * predict_seconds(Request("-"), SMALL, 40, RATES)
+    assert shorter(large, SMALL, 40, RATES, longest) == ({"k": 50}, 0)
     between = Request("-", kind="self")
-    longest = predict_seconds(between, SMALL, 9, RATE)
-    assert shorter(between, SMALL, 40, RATE, longest) == ({}, 9)
-    assert shorter(between, SMALL, 40, RATE, 0.0) == ({}, 0)
+    longest = predict_seconds(between, SMALL, 9, RATES)
+    assert shorter(between, SMALL, 40, RATES, longest) == ({}, 9)
+    assert shorter(between, SMALL, 40, RATES, 0.0) == ({}, 0)
 
 
 def test_a_rate_is_operations_over_seconds():
     ticks = iter(range(100))
-    assert product_rate(lambda: float(next(ticks))) == 2 * cost.PRODUCT**3
+    once = 2 * cost.PRODUCT**3
+    assert product_rates(lambda: float(next(ticks))) == Rates(once, once)
+
+
+def test_each_part_takes_its_own_library_s_rate():
+    amounts = dict.fromkeys(("block", "pairs", "gradients"), 12.0)
+    at = cost.at_rates(amounts, Rates(own=2.0, chosen=3.0))
+    assert at == {"block": 12.0, "pairs": 4.0, "gradients": 6.0}
+    named = {name for sort in benchmark.SORTS for name in parts(Request("-", **sort), SMALL, 10)}
+    assert named >= set(cost.CHOSEN)
 
 
 def test_a_machine_is_as_fast_as_it_was_seen_to_be(monkeypatch):
     """Whoever comes while another program computes is not told that it takes twice as long."""
-    looked, now = iter([5.0, 2.0, 9.0]), [0.0]
-    monkeypatch.setattr(cost, "product_rate", lambda: next(looked))
+    looked, now = iter([Rates(5.0, 7.0), Rates(2.0, 8.0), Rates(9.0, 1.0)]), [0.0]
+    monkeypatch.setattr(cost, "product_rates", lambda: next(looked))
     monkeypatch.setattr(cost, "_seen", [])
     monkeypatch.setattr(cost.time, "monotonic", lambda: now[0])
     cost._rates.cache_clear()
     found = []
     for now[0] in (0.0, 1.0, 2 * cost.LOOK, 4 * cost.LOOK):
-        found.append(cost.machine_rate())
-    assert found == [5.0, 5.0, 5.0, 9.0]
+        found.append(cost.machine_rates())
+    assert found == [(5.0, 7.0), (5.0, 7.0), (5.0, 8.0), (9.0, 8.0)]
     cost._rates.cache_clear()
 
 
@@ -110,7 +121,7 @@ def test_a_machine_is_as_fast_as_it_was_seen_to_be(monkeypatch):
 def test_a_fixed_token_has_partners_on_one_side_only_unless_both_are_read(means):
     def seconds(causal=True, **asked):
         found = replace(SMALL, causal=causal)
-        return predict_seconds(Request("-", **means, **asked), found, 40, RATE)
+        return predict_seconds(Request("-", **means, **asked), found, 40, RATES)
 
     first, last = ({"token": token} for token in (1, -1))
     assert seconds(kind="fixed-input", **last) < 0.6 * seconds(kind="fixed-input", **first)
@@ -143,7 +154,7 @@ def test_half_of_the_blocks_are_taken_to_need_float64_for_all_inputs_of_one_outp
     request = Request("-", kind="fixed-output")
     fitted = coefficients()[request.sort]
     told = sum(
-        fitted.get(name, 1.0) * (amount if name in cost.COUNTED else amount / RATE)
-        for name, amount in parts(request, SMALL, 40).items()
+        fitted.get(name, 1.0) * taken
+        for name, taken in cost.at_rates(parts(request, SMALL, 40), RATES).items()
     )
-    assert predict_seconds(request, SMALL, 40, RATE) == pytest.approx(told)
+    assert predict_seconds(request, SMALL, 40, RATES) == pytest.approx(told)

@@ -28,4 +28,5 @@ def memory_beside(request: Request, found: Probe, n: int) -> int:
     """Bytes that each block takes for itself while several are measured side by side."""
     L, d = found.blocks or 0, found.width or 0
     k = min(request.k_max, d)
-    return max(products(L, d, k), one_jacobian(request, found, n))
+    # A block is compared with more bases each time, and where the last products lay is too small.
+    return max(2 * products(L, d, k), one_jacobian(request, found, n))

@@ -61,11 +61,12 @@ def memory(request: Request, found: Probe, n: int, *, on_cpu: bool) -> int:
     else:
         results = 2 * n * n * (2 * 2 * FLOAT32_BYTES * k + 2 * 2 * side * side)  # and a copy
         columns = n
-    # All inputs' Jacobians are made before the first of them is decomposed.
-    beside = 1 if request.kind == "fixed-output" else n
-    at_once = max(products(columns, d, k), one_jacobian(request, found, beside))
-    made = _made(request, found, n)
-    return in_memory(blocks * n, d, on_cpu=on_cpu) + bases + results + made + at_once
+    kept = in_memory(blocks * n, d, on_cpu=on_cpu) + bases + results
+    compared, made = products(columns, d, k), _made(request, found, n)
+    if request.kind == "fixed-output":
+        # All inputs' Jacobians of a block are made before the first of them is decomposed.
+        return kept + max(compared, made + one_jacobian(request, found, 1))
+    return kept + made + max(compared, one_jacobian(request, found, n))
 
 
 def _made(request: Request, found: Probe, n: int) -> int:
