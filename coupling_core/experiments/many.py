@@ -21,7 +21,7 @@ from coupling_core.experiments.many_asked import (
 from coupling_core.experiments.sweeps.plan import published
 from coupling_core.experiments.sweeps.table import COLUMNS, Row, numbers, of_prompt, of_weights
 from coupling_core.measuring.front import UNSAID, Shelf, measure, shelf
-from coupling_core.sources.prompts import Prompt
+from coupling_core.sources.prompts import own_cells, own_columns
 from coupling_core.store.disk import Store
 
 if TYPE_CHECKING:  # half a second to import
@@ -87,6 +87,7 @@ def measure_many(
     said: dict[str, Any] = {"kind": kind, "final_norm": final_norm}
     said |= {"token": token} if has.token else {}
     said |= {"k": max(ks)} if has.has_k else {}
+    own = own_columns([prompt.about.fields for prompt in asked], COLUMNS)
     of = partial(_measured, said=said, store=kept, tokenizer=tokenizer, device=device)
     rows: list[Row] = []
     left_out: dict[str, Exception] = {}
@@ -98,12 +99,12 @@ def measure_many(
                 advance(f"{facts['model']}: {prompt.about.words[:40]}")
                 try:
                     result = of(model, prompt)
-                    shared = facts | of_prompt(prompt.about, result) | _own(prompt.about)
+                    shared = facts | of_prompt(prompt.about, result)
+                    shared |= own_cells(prompt.about.fields, own)
                     rows += [shared | of_k for of_k in numbers(result, ks, definition, role)]
                 except (InputError, ComputeError) as error:
                     left_out[f"{facts['model']}: {prompt.about.words}"] = error
-    own = dict.fromkeys(name for prompt in asked for name in _own(prompt.about))
-    return _table(rows, own, left_out)
+    return _table(rows, own.values(), left_out)
 
 
 def _measured(model: Model, prompt: Asked, *, said: Mapping[str, Any], **how: Any) -> Result:
@@ -132,14 +133,6 @@ def _table(rows: list[Row], own: Iterable[str], left_out: Mapping[str, Exception
     table = DataFrame(rows, columns=[*COLUMNS, *own])
     table.attrs["left_out"] = {which: str(why) for which, why in left_out.items()}
     return table
-
-
-def _own(prompt: Prompt) -> Row:
-    """What stands beside a prompt, under names that the table has not."""
-    return {
-        f"prompt_{name}" if name in COLUMNS else name: value
-        for name, value in prompt.fields.items()
-    }
 
 
 @contextmanager

@@ -105,6 +105,18 @@ def test_what_stands_beside_a_prompt_is_kept(where, tmp_path):
     )
 
 
+def test_a_cell_that_a_prompt_lacks_is_nan_and_no_column_is_lost(own):
+    rows = [
+        {"prompt": TEXTS[0], "tokens": 7, "prompt_tokens": 8, "mood": "calm"},
+        {"prompt": TEXTS[1], "tokens": None},
+    ]
+    table = asked(rows, own, k=4)
+    assert list(table.columns) == [*COLUMNS, "prompt_prompt_tokens", "prompt_tokens", "mood"]
+    assert table["tokens"][0] == 2
+    assert list(table.iloc[0, -3:]) == [7, 8, "calm"]
+    assert all(np.isnan(cell) for cell in table.iloc[1, -3:])
+
+
 def test_models_have_the_names_that_they_are_given(own):
     other = tiny.model("gpt2", seed=2)
     named = asked(TEXTS[:1], {"a": own, "b": other}, k=4)
