@@ -128,7 +128,7 @@ def each(
 def table_of_means(
     ask: Callable[[str], Request],
     prompts: Sequence[Prompt],
-    view: AnyView,
+    look: Callable[[Result], AnyView],
     store: Store,
     *,
     device: str | None,
@@ -143,7 +143,7 @@ def table_of_means(
     """
     rows, failed = [], Failed()
     for prompt, result, stored in each(ask, prompts, store, failed, device=device, fast=fast):
-        mean = kind_of(result.request.kind).part("export").row(result, view)
+        mean = kind_of(result.request.kind).part("export").row(result, look(result))
         rows.append(Row.of(prompt, result, mean, stored=stored))
     if out is not None:
         named = partial(_arrays, rows)

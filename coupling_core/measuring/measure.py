@@ -183,7 +183,7 @@ def find_stored(asked: Resolved, store: Store) -> Result | None:
         found = other if other and not other.provenance.get("final_norm", True) else None
     if found and found.is_doubtful:
         return None
-    if found is not None and found.k_max:
+    if found is not None and found.k_max and request.k is not None:
         require_k(found, request.k)
     return found
 

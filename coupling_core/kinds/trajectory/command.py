@@ -78,7 +78,14 @@ def command(
     files.require_writable(out, formats, as_json=as_json)
     if listed is not None:
         table_of_means(
-            ask, listed, view, Store(store), device=device, fast=not plain, out=out, as_json=as_json
+            ask,
+            listed,
+            lambda _: view,
+            Store(store),
+            device=device,
+            fast=not plain,
+            out=out,
+            as_json=as_json,
         )
         return
     request = ask(options.one_prompt(prompt, image))
