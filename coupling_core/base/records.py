@@ -325,7 +325,8 @@ class PathView(AnyView):
         fit: "last" fits the components to the last state that is looked at, as the preprint does;
             "all" to all of them.
         part: all blocks, or the shallower or deeper half of them.
-        first: whether the first token belongs, which often lies far from all others.
+        first: whether the first token belongs, which often lies far from all others; a token that
+            is alone always does.
 
     Raises:
         InputError: on another value.
@@ -333,12 +334,16 @@ class PathView(AnyView):
 
     fit: Fit = "last"
     part: Part = "all"
-    first: bool = True
+    first: bool = False
 
     def __post_init__(self) -> None:
         for name, value, values in (("fit", self.fit, FITS), ("part", self.part, PARTS)):
             if value not in values:
                 raise InputError(f"{name} must be one of {', '.join(values)}, and {value!r} came")
+
+    def leaves_out_first(self, n: int) -> bool:
+        """Whether the first of n tokens is left out."""
+        return not self.first and n > 1
 
 
 @dataclass(frozen=True)

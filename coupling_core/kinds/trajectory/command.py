@@ -41,12 +41,12 @@ def command(
     ] = -1,
     fit: Annotated[
         Fit, typer.Option(help="States that the principal components are fitted on.")
-    ] = "last",
-    part: Annotated[Part, typer.Option(help="Blocks whose states are projected.")] = "all",
+    ] = PathView.fit,
+    part: Annotated[Part, typer.Option(help="Blocks whose states are projected.")] = PathView.part,
     first: Annotated[
         bool,
         typer.Option("--with-first/--without-first", help="Whether the first token is projected."),
-    ] = True,
+    ] = PathView.first,
     final_norm: options.Norm = "include",
     revision: options.Revision = None,
     untrained: options.Untrained = None,
