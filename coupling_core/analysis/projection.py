@@ -53,7 +53,7 @@ def project_paths(result: TrajectoryResult, view: PathView) -> ProjectedPaths:
         coordinates (state token c), in the units of the states.
     """
     states = part_states(view.part, result.n_blocks)
-    chosen = result.kept > (0 if view.first else 1)
+    chosen = result.kept > view.leaves_out_first(len(result.tokens))
     found = project(result.states[states][:, chosen], view.fit)
     return ProjectedPaths(**vars(found), states=states, tokens=result.kept[chosen])
 

@@ -87,8 +87,8 @@ class Request:
             too.
         token: the token measured, or the one that is fixed, 1..n or counted from the end (-1 is
             the last). `self` and `trajectory` take all tokens.
-        k: how many singular triplets are wanted; at least `DEFAULT_K` are measured where the width
-            allows.
+        k: how many singular triplets are wanted, 1..d. At least `DEFAULT_K` are measured, or d
+            where that is less, as where it is None.
         k_view: side of the stored corner of each coupling matrix; None takes what a stored result
             has, and min(K, 32) where one is computed (16 between tokens).
         final_norm: whether the model's final norm belongs to its last block (paper, Eq. 7).
@@ -112,7 +112,7 @@ class Request:
     prompt: str | tuple[int, ...]
     model: str = DEFAULT_MODEL
     token: int = -1
-    k: int = DEFAULT_K
+    k: int | None = None
     k_view: int | None = None
     final_norm: FinalNorm = "include"
     revision: str | None = None
@@ -129,7 +129,7 @@ class Request:
         prompt: str | TokenIds,
         model: str | os.PathLike[str] = model,
         token: int = token,
-        k: int = k,
+        k: int | None = k,
         k_view: int | None = k_view,
         final_norm: FinalNorm = final_norm,
         revision: str | None = revision,
@@ -167,7 +167,7 @@ class Request:
         if self.token == 0:
             raise InputError("token 0 does not exist: tokens are numbered 1..n, and -1 is the last")
         self._check_kind()
-        if self.k < 1:
+        if self.k is not None and self.k < 1:
             raise InputError(f"K must be at least 1, and {self.k} was asked for")
         if self.k_view is not None and not 1 <= self.k_view <= self.k_max:
             raise InputError(
@@ -199,8 +199,10 @@ class Request:
                 f"{self.kind!r} takes all tokens of the prompt: leave out token {self.token}, or "
                 "choose a kind that has one"
             )
-        if not kind.has_k and (self.k, self.k_view) != (Request.k, Request.k_view):
-            raise InputError(f"{self.kind!r} has no singular triplets: leave out K and k-view")
+        if not kind.has_k:
+            if self.k not in (Request.k, DEFAULT_K) or self.k_view != Request.k_view:
+                raise InputError(f"{self.kind!r} has no singular triplets: leave out K and k-view")
+            object.__setattr__(self, "k", DEFAULT_K)  # as stored ones say
         blocks = (self.block, self.other_block)
         if blocks != (None, None) and kind.means is None:
             others = ", ".join(name for name, one in kinds().items() if one.means)
@@ -246,12 +248,26 @@ class Request:
     @property
     def k_max(self) -> int:
         """Triplets to measure: every smaller K is then a slice of the stored result."""
-        return max(DEFAULT_K, self.k)
+        return max(DEFAULT_K, self.k or DEFAULT_K)
 
     @property
     def corner(self) -> int:
         """Side of the leading corner of each coupling matrix to keep."""
-        return self.k_view or min(self.k, kind_of(self.kind).k_view)
+        return self.k_view or min(self.k or DEFAULT_K, kind_of(self.kind).k_view)
+
+    def k_of(self, width: int) -> int:
+        """How many triplets are wanted of a model.
+
+        Args:
+            width: d.
+
+        Raises:
+            InputError: where K exceeds it.
+        """
+        k = min(DEFAULT_K, width) if self.k is None else self.k
+        if k > width:
+            raise InputError(f"K must lie in 1..{width} (the model's width), and {k} came")
+        return k
 
 
 @dataclass(frozen=True)
@@ -309,7 +325,8 @@ class PathView(AnyView):
         fit: "last" fits the components to the last state that is looked at, as the preprint does;
             "all" to all of them.
         part: all blocks, or the shallower or deeper half of them.
-        first: whether the first token belongs, which often lies far from all others.
+        first: whether the first token belongs, which often lies far from all others; a token that
+            is alone always does.
 
     Raises:
         InputError: on another value.
@@ -317,12 +334,16 @@ class PathView(AnyView):
 
     fit: Fit = "last"
     part: Part = "all"
-    first: bool = True
+    first: bool = False
 
     def __post_init__(self) -> None:
         for name, value, values in (("fit", self.fit, FITS), ("part", self.part, PARTS)):
             if value not in values:
                 raise InputError(f"{name} must be one of {', '.join(values)}, and {value!r} came")
+
+    def leaves_out_first(self, n: int) -> bool:
+        """Whether the first of n tokens is left out."""
+        return not self.first and n > 1
 
 
 @dataclass(frozen=True)

@@ -50,9 +50,9 @@ def compare(
     files.require_writable(out, FORMATS, as_json=as_json)
     shelf = Store(store)
     a, b = (open_result(shelf, text) for text in (left, right))
-    most = min(a.k_max, b.k_max) or DEFAULT_K
+    most = min(a.default_k, b.default_k) or DEFAULT_K
     view = View(
-        min(DEFAULT_K, most) if k is None else k,
+        most if k is None else k,
         definition,
         p,
         role,

@@ -20,7 +20,6 @@ from coupling_core.analysis.graph import (
 from coupling_core.analysis.locality import Locality, locality
 from coupling_core.analysis.scores import definition_name, score_pairs
 from coupling_core.base.records import (
-    DEFAULT_K,
     DEFAULT_MODEL,
     DEFAULT_THRESHOLD,
     Layout,
@@ -54,7 +53,7 @@ def graph(
     model: options.Model = DEFAULT_MODEL,
     token: options.Token = None,
     blocks: options.Blocks = None,
-    k: options.K = DEFAULT_K,
+    k: options.K = None,
     definition: options.ScoreDefinition = "paper",
     p: options.Order = 1.0,
     role: options.MatrixRole = "A",
@@ -81,7 +80,7 @@ def graph(
 ) -> None:
     """Draw the blocks as a graph whose edges are as strong as two blocks are coupled."""
     require_threshold(threshold)
-    view = View(k, definition, p, role)
+    view = options.view_of(k, definition, p, role)
     files.require_writable(out, FORMATS, as_json=as_json)
     text = options.one_prompt(prompt, image)
     request = Request(
@@ -98,6 +97,7 @@ def graph(
     )
     with ProgressBar(blocks) as bar:
         result = cast(DepthResult, measure(request, Store(store), device=device, progress=bar))
+    view = options.at_its_k(view, k, result)
     view = replace(view, blocks=parse_blocks(blocks, result.n_blocks))
     drawn = layer_graph(result, view, corrected=corrected, threshold=threshold)
     if out is not None and files.ending(out) in NUMBERS:

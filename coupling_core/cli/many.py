@@ -21,7 +21,7 @@ from coupling_core.cli import files
 from coupling_core.cli.signals import stopping
 from coupling_core.cli.terminal import ProgressBar, print_json, print_lines, print_table, warn
 from coupling_core.measuring.measure import measure
-from coupling_core.sources.prompts import Prompt
+from coupling_core.sources.prompts import Prompt, own_cells, own_columns
 from coupling_core.sources.resolved import resolve
 from coupling_core.store.disk import Store
 
@@ -128,7 +128,7 @@ def each(
 def table_of_means(
     ask: Callable[[str], Request],
     prompts: Sequence[Prompt],
-    view: AnyView,
+    look: Callable[[Result], AnyView],
     store: Store,
     *,
     device: str | None,
@@ -143,7 +143,7 @@ def table_of_means(
     """
     rows, failed = [], Failed()
     for prompt, result, stored in each(ask, prompts, store, failed, device=device, fast=fast):
-        mean = kind_of(result.request.kind).part("export").row(result, view)
+        mean = kind_of(result.request.kind).part("export").row(result, look(result))
         rows.append(Row.of(prompt, result, mean, stored=stored))
     if out is not None:
         named = partial(_arrays, rows)
@@ -225,12 +225,11 @@ def frame(rows: Sequence[Row]) -> "DataFrame":
     from pandas import DataFrame
 
     ours = ("line", "prompt", *rows[0].mean, "key")
-    names = dict.fromkeys(name for row in rows for name in _fields(row.prompt))
-    own = {name: f"prompt_{name}" if name in ours else name for name in names}
+    own = own_columns([_fields(row.prompt) for row in rows], ours)
     return DataFrame(
         [
             {"line": row.prompt.row, "prompt": row.prompt.words}
-            | {own[name]: _cell(_fields(row.prompt).get(name)) for name in names}
+            | {name: _cell(value) for name, value in own_cells(_fields(row.prompt), own).items()}
             | row.mean
             | {"key": row.key}
             for row in rows

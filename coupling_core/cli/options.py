@@ -1,5 +1,6 @@
 """The options that commands share, each with its one help text."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -8,7 +9,16 @@ import typer
 from coupling_core.base.definitions import DEFINITIONS
 from coupling_core.base.errors import InputError
 from coupling_core.base.images import is_image, read_image
-from coupling_core.base.records import DEFAULT_K, Dtype, FinalNorm, Quantisation, Role, Stack
+from coupling_core.base.records import (
+    DEFAULT_K,
+    Dtype,
+    FinalNorm,
+    Quantisation,
+    Role,
+    Stack,
+    View,
+)
+from coupling_core.base.results import Result
 from coupling_core.cli.files import FORMATS
 from coupling_core.sources.prompts import Prompt as Prompt_
 from coupling_core.sources.prompts import read_file
@@ -42,7 +52,11 @@ Blocks = Annotated[
     typer.Option(help="Blocks looked at: 1-30, 3,7, 1-30:2, or -1 for the last; all by default."),
 ]
 _COUNTED = "Singular triplets counted."
-K = Annotated[int, typer.Option(help=_COUNTED)]
+K = Annotated[
+    int | None,
+    typer.Option(help=_COUNTED, show_default=f"{DEFAULT_K}, or the width where that is less"),
+]
+SuiteK = Annotated[int, typer.Option("--k", help=_COUNTED)]
 StoredK = Annotated[
     int | None,
     typer.Option("--k", help=_COUNTED, show_default=f"{DEFAULT_K}, or all that are stored"),
@@ -103,6 +117,20 @@ StoreFolder = Annotated[
 ]
 
 _CLASS_TOKEN, _LAST = 1, -1
+
+
+def view_of(k: int | None, definition: str, p: float, role: Role) -> View:
+    """The view that a command was asked for, before there is a result; see `at_its_k`.
+
+    Raises:
+        InputError: on a value that no result has.
+    """
+    return View(DEFAULT_K if k is None else k, definition, p, role)
+
+
+def at_its_k(view: View, k: int | None, result: Result) -> View:
+    """A view at the K that was asked for, or where none was, at the result's own."""
+    return view if k is not None else replace(view, k=result.default_k)
 
 
 def prompt_or_prompts(

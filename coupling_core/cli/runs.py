@@ -10,7 +10,7 @@ import typer
 
 from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.base.kinds import kind_of
-from coupling_core.base.records import DEFAULT_K, AnyView, View
+from coupling_core.base.records import AnyView, View
 from coupling_core.base.writing import writing
 from coupling_core.cli import files, options, reports
 from coupling_core.cli.stored import resolve
@@ -55,7 +55,7 @@ def show(
     kind = kind_of(result.request.kind)
     view: AnyView = kind.view()
     if kind.has_k:
-        view = View(min(DEFAULT_K, result.k_max) if k is None else k, definition)
+        view = View(result.default_k if k is None else k, definition)
     reports.tell(result, view, stored=True, as_json=as_json)
 
 

@@ -50,7 +50,7 @@ def training(
     ] = None,
     steps: Annotated[str, typer.Option(help="Such as 0,16,512; or all.")] = "all",
     token: options.Token = None,
-    k: options.K = DEFAULT_K,
+    k: options.SuiteK = DEFAULT_K,
     definition: options.ScoreDefinition = "paper",
     p: options.Order = 1.0,
     role: options.MatrixRole = "A",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.base.kinds import kind_of
-from coupling_core.base.records import DEFAULT_K, DEFAULT_MODEL, FinalNorm, Request, Role
+from coupling_core.base.records import DEFAULT_MODEL, FinalNorm, Request, Role
 from coupling_core.base.results import Result
 from coupling_core.experiments.many_asked import (
     Asked,
@@ -21,7 +21,7 @@ from coupling_core.experiments.many_asked import (
 from coupling_core.experiments.sweeps.plan import published
 from coupling_core.experiments.sweeps.table import COLUMNS, Row, numbers, of_prompt, of_weights
 from coupling_core.measuring.front import UNSAID, Shelf, measure, shelf
-from coupling_core.sources.prompts import Prompt
+from coupling_core.sources.prompts import own_cells, own_columns
 from coupling_core.store.disk import Store
 
 if TYPE_CHECKING:  # half a second to import
@@ -33,7 +33,7 @@ def measure_many(
     models: Models = (DEFAULT_MODEL,),
     *,
     kind: str = "depth",
-    k: int | Iterable[int] = DEFAULT_K,
+    k: int | Iterable[int] | None = None,
     definition: str = "paper",
     role: Role = "A",
     token: int = -1,
@@ -57,7 +57,9 @@ def measure_many(
             own; or mappings with any of `model`, `revision`, `untrained`, `dtype`, `quantize`,
             `stack`. A mapping from names to models gives the models those names in the table.
         kind: what is compared: `depth`, `self`, `fixed-input`, `fixed-output` or `trajectory`.
-        k: at how many singular triplets the scores are taken, one number or several.
+        k: at how many singular triplets the scores are taken, one number or several, each at most
+            the width of every model; None is the `default_k` of each result: 50, and less where a
+            model is narrower.
         definition: which score; `paper` is the paper's Eq. 9.
         role: "A" for U^T J V, "B" for V^T J U.
         token: the token measured, or fixed, 1..n; -1 is the last.
@@ -79,14 +81,15 @@ def measure_many(
         ComputeError: where a model is out of reach, or every prompt fails.
     """
     asked, listed = list(prompts_of(prompts)), models_of(models)
-    ks = tuple(sorted({k} if isinstance(k, int) else set(k)))
-    if not asked or not listed or not ks:
+    ks = k if k is None else tuple(sorted({k} if isinstance(k, int) else set(k)))
+    if not asked or not listed or ks == ():
         raise InputError("nothing is to be measured: give a prompt, a model and a K at least")
     kept = Store() if store is UNSAID else shelf(store)
     has = kind_of(kind)
     said: dict[str, Any] = {"kind": kind, "final_norm": final_norm}
     said |= {"token": token} if has.token else {}
-    said |= {"k": max(ks)} if has.has_k else {}
+    said |= {"k": max(ks)} if has.has_k and ks else {}
+    own = own_columns([prompt.about.fields for prompt in asked], COLUMNS)
     of = partial(_measured, said=said, store=kept, tokenizer=tokenizer, device=device)
     rows: list[Row] = []
     left_out: dict[str, Exception] = {}
@@ -98,12 +101,13 @@ def measure_many(
                 advance(f"{facts['model']}: {prompt.about.words[:40]}")
                 try:
                     result = of(model, prompt)
-                    shared = facts | of_prompt(prompt.about, result) | _own(prompt.about)
-                    rows += [shared | of_k for of_k in numbers(result, ks, definition, role)]
+                    shared = facts | of_prompt(prompt.about, result)
+                    shared |= own_cells(prompt.about.fields, own)
+                    at = ks or (result.default_k,)
+                    rows += [shared | of_k for of_k in numbers(result, at, definition, role)]
                 except (InputError, ComputeError) as error:
                     left_out[f"{facts['model']}: {prompt.about.words}"] = error
-    own = dict.fromkeys(name for prompt in asked for name in _own(prompt.about))
-    return _table(rows, own, left_out)
+    return _table(rows, own.values(), left_out)
 
 
 def _measured(model: Model, prompt: Asked, *, said: Mapping[str, Any], **how: Any) -> Result:
@@ -132,14 +136,6 @@ def _table(rows: list[Row], own: Iterable[str], left_out: Mapping[str, Exception
     table = DataFrame(rows, columns=[*COLUMNS, *own])
     table.attrs["left_out"] = {which: str(why) for which, why in left_out.items()}
     return table
-
-
-def _own(prompt: Prompt) -> Row:
-    """What stands beside a prompt, under names that the table has not."""
-    return {
-        f"prompt_{name}" if name in COLUMNS else name: value
-        for name, value in prompt.fields.items()
-    }
 
 
 @contextmanager

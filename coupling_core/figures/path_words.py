@@ -67,11 +67,12 @@ def paths_caption(
     text += f" (of all that is drawn: {drawn})." if view.fit == "last" and drawn else "."
     if last == result.n_blocks and result.final_norm_words == "final norm included":
         text += " The last step has the final norm in it, which rescales the state."
-    if len(found.tokens) < len(result.tokens) - (not view.first):
+    left_out = view.leaves_out_first(len(result.tokens))
+    if len(found.tokens) < len(result.tokens) - left_out:
         text += f" Of this long prompt the states of {len(result.kept)} tokens are stored."
     if n_drawn < len(found.tokens):
         text += f" {n_drawn} of them are drawn."
-    return text + " The first token is left out." * (not view.first)
+    return text + " The first token is left out." * left_out
 
 
 _BY_DEPTH = {

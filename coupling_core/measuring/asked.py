@@ -30,7 +30,7 @@ class Options(TypedDict, total=False):
 
     model: Any
     token: int
-    k: int
+    k: int | None
     k_view: int | None
     final_norm: FinalNorm
     revision: str | None

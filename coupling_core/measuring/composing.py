@@ -8,11 +8,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from coupling_core.base.errors import InputError
-from coupling_core.base.records import Request, Stack
+from coupling_core.base.kinds import kind_of
+from coupling_core.base.records import DEFAULT_K, Request, Stack
 from coupling_core.engine import hardware, matrix_products
 from coupling_core.engine.jacobians.decode import Reader, read
-from coupling_core.engine.jacobians.stack_properties import Kind, known_kinds
+from coupling_core.engine.jacobians.stack_properties import known_kinds
 from coupling_core.engine.jacobians.true_float64 import has_experts
 from coupling_core.engine.loading import LoadedModel
 from coupling_core.engine.passport import Passport, Sketch, plain, sketch
@@ -28,7 +28,7 @@ def begin(asked: Resolved, loaded: LoadedModel) -> tuple[Reader, dict[str, Any]]
     reader = _reading(asked.request.stack, loaded, reads)
     return reader, {
         "key": "",
-        "request": _canonical(asked.request, reader.kind),
+        "request": _canonical(asked.request, reader),
         "identity": asked.identity,
         "tokens": loaded.token_names(reads, reader.token_ids),
         "token_ids": np.array(reader.token_ids),
@@ -103,9 +103,16 @@ def _sketch(tensor: Tensor) -> Sketch:
     return sketch(tensor.detach().to("cpu", torch.float32).numpy())
 
 
-def _canonical(request: Request, kind: Kind) -> Request:
-    """The request as it is stored: where there is no final norm, both conventions have one key."""
-    return request if kind.final_norm is not None else replace(request, final_norm="include")
+def _canonical(request: Request, reader: Reader) -> Request:
+    """The request as it is stored: with its K, and with one key for both conventions of the norm.
+
+    Where there is no final norm, they are one.
+    """
+    if kind_of(request.kind).has_k:
+        request = replace(request, k=request.k_of(reader.width))
+    if reader.kind.final_norm is None:
+        request = replace(request, final_norm="include")
+    return request
 
 
 def kept_k(request: Request, width: int) -> int:
@@ -114,6 +121,4 @@ def kept_k(request: Request, width: int) -> int:
     Raises:
         InputError: where K exceeds the model's width.
     """
-    if request.k > width:
-        raise InputError(f"K must lie in 1..{width} (the model's width), and {request.k} came")
-    return min(request.k_max, width)
+    return max(request.k_of(width), min(DEFAULT_K, width))

@@ -106,7 +106,7 @@ def shorter(
         seconds = predict_seconds(asked, found, n, rates)
         return seconds is not None and seconds <= longest
 
-    if request.k > DEFAULT_K and fits(replace(request, k=DEFAULT_K), tokens):
+    if request.k_max > DEFAULT_K and fits(replace(request, k=DEFAULT_K), tokens):
         return {"k": DEFAULT_K}, 0
     return {}, max((n for n in range(1, tokens) if fits(request, n)), default=0)
 

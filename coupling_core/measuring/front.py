@@ -7,7 +7,7 @@ import os
 from enum import Enum
 from typing import Any, Final, Literal, Unpack, overload
 
-from coupling_core.base.records import DEFAULT_K, FinalNorm, Quantisation, Request, Stack, TokenKind
+from coupling_core.base.records import FinalNorm, Quantisation, Request, Stack, TokenKind
 from coupling_core.base.results import (
     DepthResult,
     Result,
@@ -101,7 +101,7 @@ def measure(
     token: int = -1,
     block: int | None = None,
     other_block: int | None = None,
-    k: int = DEFAULT_K,
+    k: int | None = None,
     k_view: int | None = None,
     final_norm: FinalNorm = "include",
     revision: str | None = None,
@@ -139,7 +139,8 @@ def measure(
         block: l, between tokens: the block of the Jacobian, 1..L; -1 is the last, and None the mean
             over all pairs of blocks.
         other_block: l', the block of the basis; None is l itself.
-        k: how many singular triplets are wanted; at least 50 are measured where d allows.
+        k: how many singular triplets are wanted, 1..d. At least 50 are measured, or d where that
+            is less, as where nobody says K.
         k_view: side of the stored corner of each coupling matrix; None is min(K, 32), between
             tokens 16.
         final_norm: whether the final norm belongs to the last block (paper, Eq. 7).

@@ -72,7 +72,7 @@ def measure(
     from coupling_core.engine import loading
 
     request = loading.request_of(request, model, variant)
-    own = loading.wrap(model, tokenizer)
+    own = loading.as_loaded(model, tokenizer)
     identity, unkeyed = loading.describe(own, request, variant, hashed=store is not None)
     asked, keeping = Resolved(request, identity, None), None if unkeyed else store
     result = answer(asked, keeping, own=own, device=device, fast=fast, progress=progress)
@@ -95,7 +95,7 @@ def asked_of(request: Request, model: Any, tokenizer: Any) -> tuple[Resolved, An
         return resolve(request), None
     from coupling_core.engine import loading
 
-    request, own = loading.request_of(request, model), loading.wrap(model, tokenizer)
+    request, own = loading.request_of(request, model), loading.as_loaded(model, tokenizer)
     identity, _ = loading.describe(own, request, hashed=False)
     return Resolved(request, identity, None), own
 
@@ -183,7 +183,7 @@ def find_stored(asked: Resolved, store: Store) -> Result | None:
         found = other if other and not other.provenance.get("final_norm", True) else None
     if found and found.is_doubtful:
         return None
-    if found is not None and found.k_max:
+    if found is not None and found.k_max and request.k is not None:
         require_k(found, request.k)
     return found
 

@@ -60,7 +60,7 @@ def jacobian(
     """
     said = {
         "token": token,
-        "k": 1 if k is None else k,  # 50 are taken in any case, where d allows
+        "k": k,
         "final_norm": final_norm,
         "revision": revision,
         "untrained": untrained,

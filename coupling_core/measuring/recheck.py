@@ -128,7 +128,7 @@ def _again(
         if asked:
             loaded, identity = loading.load(asked, device, progress), asked.identity
         else:
-            loaded = loading.wrap(model, tokenizer)
+            loaded = loading.as_loaded(model, tokenizer)
             variant, hashed = result.identity.get("variant", ""), bool(result.identity["digest"])
             identity, _ = loading.describe(loaded, request, variant, hashed=hashed)
         loaded = replace(loaded, fast=result.provenance.get("fast", True))

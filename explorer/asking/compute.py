@@ -106,7 +106,7 @@ def _prompt(request: Request) -> int | None:
 
 def _larger_k(request: Request) -> None:
     """Where only K stands in the way, say so, and offer the K that is stored."""
-    if request.k <= DEFAULT_K:
+    if request.k is None or request.k <= DEFAULT_K:
         return
     stored = backend.find(replace(request, k=DEFAULT_K))
     if stored is None:

@@ -82,7 +82,7 @@ def recipes(request: Request, view: PathView, state: State) -> Recipes:
     }
     return Recipes(
         program(request, view, "project_paths", names),
-        measuring("trajectory", request, {}, options, ["--without-first"] * (not view.first)),
+        measuring("trajectory", request, {}, options, ["--with-first"] * view.first),
     )
 
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.base.images import is_image
 from coupling_core.base.kinds import kind_of
-from coupling_core.base.records import Request
+from coupling_core.base.records import DEFAULT_K, Request
 from coupling_core.base.results import Result
 from coupling_core.base.settings import settings
 from coupling_core.base.units import duration, size
@@ -97,9 +97,10 @@ def require(asked: Resolved) -> None:
     found = settings()
     if found.read_only:
         raise InputError("nothing is computed here: what is stored can be looked at")
-    if kind_of(request.kind).has_k and found.largest_k is not None and request.k > found.largest_k:
+    k = request.k or DEFAULT_K
+    if kind_of(request.kind).has_k and found.largest_k is not None and k > found.largest_k:
         raise InputError(
-            f"K = {request.k} is more than is measured here: at most {found.largest_k}; give that"
+            f"K = {k} is more than is measured here: at most {found.largest_k}; give that"
         )
     _require_length(asked, found.longest_prompt)
 

@@ -102,7 +102,7 @@ class State:
     layout: Layout = "line"
     fit: Fit = "last"
     part: Part = "all"
-    first: Flag = False
+    first: Flag = PathView.first
     measure: Measure = "corrected"
 
     def request(self) -> Request:

@@ -43,6 +43,9 @@ def test_the_stored_paths_show_at_once_beside_those_of_the_twin(open_page: Open,
     assert not app.error
     for name, result in zip(("paths", "paths-twin"), stored, strict=True):
         found = project_paths(result, PathView(first=False))
+        own = [trace.name for trace in result.plot().figure.data]  # as Python draws it
+        assert [trace["name"] for trace in charts(app)[name]["data"]] == own
+        assert "1" not in own
         path = line(charts(app)[name], "10")
         np.testing.assert_allclose(numbers(path["x"]), found.coordinates[:, -1, 0], rtol=1e-4)
         assert f"{found.explained[0]:.1%}" in charts(app)[name]["layout"]["xaxis"]["title"]["text"]
@@ -158,11 +161,11 @@ def test_recipes_reproduce_what_is_shown() -> None:
     assert "coupling_core trajectory" in shell
     assert "--fit=all" in shell
     assert "--token=3" in shell
-    assert "--without-first" in shell
+    assert "first" not in shell  # the command leaves it out as the page does
     assert "--k" not in shell
     program = recipes(request, view, state).python
     compile(program, "recipe", "exec")
-    assert "PathView(fit='all', first=False)" in program
+    assert "PathView(fit='all')" in program
     assert "kind='trajectory'" in program
 
 

@@ -58,6 +58,20 @@ def test_tokens_of_many_prompts_are_the_same_as_each(run, folder, listed):
         assert one["fields"] == {"topic": one["fields"]["topic"]}
 
 
+@pytest.mark.parametrize("command", ["depth", "tokens", "graph"])
+def test_a_narrow_model_is_looked_at_at_its_width_where_no_k_is_said(run, folder, listed, command):
+    status, out, err = run(command, "--model", folder, "--prompt", PROMPTS[0])
+    assert (status, "K = 32" in out) == (0, True), err
+    status, _, err = run(command, "--model", folder, "--prompt", PROMPTS[0], "--k", 50)
+    assert (status, "K must lie in 1..32" in err) == (2, True)
+    if command != "graph":
+        status, out, _ = run(command, "--model", folder, "--prompts", listed, "--json")
+        kind = "self" if command == "tokens" else "depth"
+        alone = measure(Request(PROMPTS[0], model=str(folder), kind=kind)).scores(k=32)
+        mean = json.loads(out)["prompts"][0]["mean"]["corrected"]
+        assert mean == pytest.approx(alone.mean().corrected, abs=1e-9)
+
+
 def test_ctrl_c_says_how_many_are_stored_and_the_same_command_goes_on(
     run, folder, listed, monkeypatch
 ):

@@ -14,7 +14,7 @@ from torch import nn
 from coupling_core import Request, measure
 from coupling_core.base.errors import ComputeError
 from coupling_core.engine import ways_taken
-from coupling_core.engine.loading import find_blocks, wrap
+from coupling_core.engine.loading import as_loaded, find_blocks
 from coupling_core.engine.pairs.coupling import Pairs
 from coupling_core.engine.pairs.svd import top_svd
 from coupling_core.engine.side_by_side import SideBySide, go_side_by_side
@@ -183,24 +183,24 @@ def test_every_report_is_as_far_as_with_one_worker(monkeypatch):
 @pytest.mark.parametrize("family", ["llama", "gpt2", "bert"])
 def test_blocks_that_share_nothing_go_side_by_side(family):
     model = tiny.model(family)
-    assert go_side_by_side(wrap(model, None), find_blocks(model, None))
+    assert go_side_by_side(as_loaded(model, None), find_blocks(model, None))
 
 
 def test_blocks_of_a_model_with_experts_do_not():
     model = tiny.model("mixtral")
-    assert not go_side_by_side(wrap(model, None), find_blocks(model, None))
+    assert not go_side_by_side(as_loaded(model, None), find_blocks(model, None))
 
 
 def test_nor_do_blocks_that_share_a_module():
     model = tiny.model("llama")
     blocks = find_blocks(model, None)
     blocks[1].mlp = blocks[0].mlp
-    assert not go_side_by_side(wrap(model, None), blocks)
+    assert not go_side_by_side(as_loaded(model, None), blocks)
 
 
 def test_nor_those_whose_weights_are_lent():
     model = tiny.model("llama").bfloat16()
-    assert not go_side_by_side(wrap(model, None), find_blocks(model, None))
+    assert not go_side_by_side(as_loaded(model, None), find_blocks(model, None))
 
 
 def test_nor_those_of_a_model_in_which_somebodys_own_code_runs(monkeypatch):

@@ -105,6 +105,18 @@ def test_what_stands_beside_a_prompt_is_kept(where, tmp_path):
     )
 
 
+def test_a_cell_that_a_prompt_lacks_is_nan_and_no_column_is_lost(own):
+    rows = [
+        {"prompt": TEXTS[0], "tokens": 7, "prompt_tokens": 8, "mood": "calm"},
+        {"prompt": TEXTS[1], "tokens": None},
+    ]
+    table = asked(rows, own, k=4)
+    assert list(table.columns) == [*COLUMNS, "prompt_prompt_tokens", "prompt_tokens", "mood"]
+    assert table["tokens"][0] == 3
+    assert list(table.iloc[0, -3:]) == [7, 8, "calm"]
+    assert all(np.isnan(cell) for cell in table.iloc[1, -3:])
+
+
 def test_models_have_the_names_that_they_are_given(own):
     other = tiny.model("gpt2", seed=2)
     named = asked(TEXTS[:1], {"a": own, "b": other}, k=4)
@@ -122,6 +134,16 @@ def test_token_ids_and_other_kinds(own):
     paths = asked([[3, 1, 4]], own, kind="trajectory")
     assert paths["line_shape"].notna().all()
     assert paths["k"].isna().all()
+
+
+def test_where_no_k_is_said_each_model_is_measured_at_its_own(own):
+    gpt = by_hand.GPT()
+    models = {"narrow": wrap(gpt, blocks=gpt.blocks), "wide": own}
+    table = asked([[3, 1, 4]], models, k=None)
+    assert list(table["k"]) == [23, 31]  # a layer norm takes one rank
+    assert table["corrected"][1] == measure([3, 1, 4], model=own).scores(k=31).mean().corrected
+    with pytest.warns(UserWarning, match=r"K must lie in 1..24"):
+        assert list(asked([[3, 1, 4]], models, k=32)["model"]) == ["wide"]
 
 
 def test_a_wrapped_module_has_its_own_name():

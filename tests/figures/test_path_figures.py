@@ -108,7 +108,7 @@ def test_states_that_are_not_kept_are_told(result):
 
 def test_two_tokens_are_drawn_along_the_one_component_that_there_is():
     two = trajectory_result(n_tokens=2)
-    figure = figures.paths(two, PathView(), token=2)
+    figure = figures.paths(two, PathView(first=True), token=2)
     assert "there is none" in figure.layout.yaxis.title.text
     assert not np.any(trace(figure, "2").y)
 

@@ -53,6 +53,39 @@ def test_parts_give_what_a_request_gives_to_the_bit(llama, said, kind):
         assert found.request == expected.request
 
 
+@pytest.mark.parametrize(
+    ("said", "looked_at"),
+    [({}, 32), ({"kind": "self", "block": 1}, 32), ({"kind": "fixed-output", "block": 1}, 20)],
+)
+def test_a_narrow_model_is_measured_at_its_width_where_no_k_is_said(
+    llama, said, looked_at, tmp_path
+):
+    found = measure(IDS, tmp_path / "kept", model=llama, **said)
+    assert found.k_max == found.request.k == 32
+    assert "K <= 32" in repr(found)
+    asked = measure(IDS, tmp_path / "kept", model=llama, k=32, **said)
+    assert (asked, numbers(asked)) == (found, numbers(found))
+    assert measure(Request(IDS, **said), tmp_path / "kept", model=llama) == found
+    assert found.scores().view.k == looked_at
+    for k in (33, 50):
+        with pytest.raises(InputError, match=rf"K must lie in 1..32 .* and {k} "):
+            measure(IDS, model=llama, k=k, **said)
+
+
+def test_a_mean_over_all_pairs_is_kept_at_the_width_too(llama):
+    found = measure(IDS, model=llama, kind="fixed-output")
+    assert found.k_max == 32 in found.k_grid
+    assert found.default_k == 20  # the rank that two key-value heads give to other tokens
+
+
+def test_a_layer_norm_takes_one_from_the_k_where_none_is_said(tmp_path):
+    found = measure(IDS, tmp_path / "kept", model=tiny.model("gpt2"))
+    assert (found.k_max, found.scores().view.k) == (32, 31)
+    assert np.isfinite(found.scores().mean().corrected)
+    assert np.isnan(found.scores(k=32).mean().corrected)
+    assert measure(IDS, tmp_path / "kept", model=tiny.model("gpt2")).default_k == 31
+
+
 def test_a_text_is_read_with_the_tokenizer_that_is_handed_over(llama):
     found = measure("The cat sat", model=llama, tokenizer=tiny.tokenizer(), k=4)
     assert "".join(found.tokens) == "The cat sat"

@@ -179,10 +179,15 @@ class Result(ABC):
         """A module of its kind's folder, which is imported only now."""
         return kind_of(self.request.kind).part(name)
 
+    @property
+    def default_k(self) -> int:
+        """The K at which it is looked at where nobody says: 50, as a rule; 0 where it has none."""
+        return min(DEFAULT_K, self.k_max)
+
     def default_view(self) -> AnyView:
-        """How it is looked at where nobody says: at K = 50, or at the largest K below that."""
+        """How it is looked at where nobody says: at its default K."""
         kind = kind_of(self.request.kind)
-        return kind.view(k=min(DEFAULT_K, self.k_max)) if kind.has_k else kind.view()
+        return kind.view(k=self.default_k) if kind.has_k else kind.view()
 
     def to_pandas(self) -> "DataFrame":
         """What it says in its default view, as a table: a row a pair, or a row a token."""
@@ -252,6 +257,21 @@ class Result(ABC):
 def named(model: str, seed: int | None) -> str:
     """What to call a model, with the seed of an untrained twin."""
     return model if seed is None else f"{model}, untrained (seed {seed})"
+
+
+def default_k_of(rank: Int[np.ndarray, "..."], k_max: int) -> int:
+    """The K of a result where nobody says one: 50, and of a narrower model what most ranks allow.
+
+    No score exists past a rank, and a layer norm takes one from the rank that the width allows.
+
+    Args:
+        rank: numerical rank of each Jacobian, at most Kmax; 0 where there is none.
+        k_max: how many triplets are stored; less than 50 only where the model is no wider.
+    """
+    known = rank[rank > 0]
+    if k_max >= DEFAULT_K or not known.size:
+        return min(DEFAULT_K, k_max)
+    return int(np.quantile(known, 0.5, method="lower"))
 
 
 def within(values: np.ndarray, least: int, most: int) -> bool:

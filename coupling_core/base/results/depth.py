@@ -9,8 +9,8 @@ from jaxtyping import Float, Int
 
 from coupling_core.base.blocks import Blocks, blocks_of
 from coupling_core.base.definitions import UNNAMED_SAMPLED
-from coupling_core.base.records import DEFAULT_K, ROLES, Certificate, Role, View, resolve_block
-from coupling_core.base.results.base import Result, Sizes, within
+from coupling_core.base.records import ROLES, Certificate, Role, View, resolve_block
+from coupling_core.base.results.base import Result, Sizes, default_k_of, within
 from coupling_core.base.results.scores import Scores
 
 SMALL = 0.02
@@ -110,6 +110,11 @@ class DepthResult(Result):
         has_small = bool((self.jacobian_norm < SMALL * self.width**0.5).any())
         return has_small and not any("float64" in way for way in self.provenance.get("ways", {}))
 
+    @property
+    def default_k(self) -> int:
+        """50; of a narrower model, what the ranks of most of its Jacobians allow."""
+        return default_k_of(self.rank, self.k_max)
+
     def consistency(self) -> Mapping[str, bool]:
         """What it could contradict itself in."""
         return {
@@ -142,7 +147,7 @@ class DepthResult(Result):
         """The scores of all pairs of blocks; nothing is computed anew.
 
         Args:
-            k: number of leading triplets, 1..Kmax; None is 50, or Kmax where that is less.
+            k: number of leading triplets, 1..Kmax; None is `default_k`.
             blocks: those wanted, 1..L, as a text such as "9-16", a range, a list, or one number;
                 -1 is the last, and None is all.
             definition: which score (see `DEFINITIONS`); `paper` is the paper's Eq. 9.
@@ -155,7 +160,7 @@ class DepthResult(Result):
         Raises:
             InputError: where K, a block or the definition's floor is not in the result.
         """
-        k = min(DEFAULT_K, self.k_max) if k is None else k
+        k = self.default_k if k is None else k
         view = View(k, definition, p, role, blocks_of(blocks, self.n_blocks))
         return self.part("views").scores(self, view)
 

@@ -8,8 +8,8 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from coupling_core.base.definitions import UNNAMED
-from coupling_core.base.records import DEFAULT_K, Certificate, View
-from coupling_core.base.results.base import Sizes, within
+from coupling_core.base.records import Certificate
+from coupling_core.base.results.base import Sizes, default_k_of, within
 from coupling_core.base.results.tokens import TokenResult
 
 GRID = (1, 2, 3, 5, 7, 10, 15, 20, 25, 30, 40, 50)
@@ -94,6 +94,8 @@ class TokenMeansResult(TokenResult):
             == [n] * self.block_count,
         }
 
-    def default_view(self) -> View:
-        """How it is looked at where nobody says: at the largest K up to 50 that is kept."""
-        return View(max(int(k) for k in self.k_grid if k <= DEFAULT_K))
+    @property
+    def default_k(self) -> int:
+        """The largest K that is kept up to 50; of a narrower model, up to what most ranks allow."""
+        most = default_k_of(self.rank, self.k_max)
+        return max(int(k) for k in self.k_grid if k <= most)

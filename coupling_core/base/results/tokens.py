@@ -8,8 +8,8 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from coupling_core.base.definitions import UNNAMED_SAMPLED
-from coupling_core.base.records import DEFAULT_K, ROLES, Certificate, Role, View, resolve_token
-from coupling_core.base.results.base import Result, Sizes, within
+from coupling_core.base.records import ROLES, Certificate, Role, View, resolve_token
+from coupling_core.base.results.base import Result, Sizes, default_k_of, within
 from coupling_core.base.results.scores import PositionScores
 
 FAINT = 1e-4
@@ -130,7 +130,7 @@ class TokenResult(Result):
         The blocks are those of the request.
 
         Args:
-            k: number of leading triplets; None is that of `default_view`. A mean over all pairs of
+            k: number of leading triplets; None is `default_k`. A mean over all pairs of
                 blocks is kept at the K of its `k_grid` alone.
             definition: which score (see `DEFINITIONS`); `paper` is the paper's Eq. 9.
             role: "A" for U^T J V, "B" for V^T J U.
@@ -142,12 +142,8 @@ class TokenResult(Result):
         Raises:
             InputError: where K or the definition's floor is not in the result.
         """
-        k = self.default_view().k if k is None else k
+        k = self.default_k if k is None else k
         return self.part("views").scores(self, View(k, definition, p, role))
-
-    def default_view(self) -> View:
-        """How it is looked at where nobody says: at K = 50, or at the largest K below that."""
-        return View(min(DEFAULT_K, self.k_max))
 
     def _what(self) -> tuple[str, ...]:
         token = self.token_told(self.token) if self.token else f"{len(self.tokens)} tokens"
@@ -228,6 +224,11 @@ class TokensResult(PositionCoupling, TokenResult):
     def named_axes(self) -> Mapping[str, tuple[str, ...]]:
         """The sampled definitions."""
         return {"sampled": self.sampled}
+
+    @property
+    def default_k(self) -> int:
+        """50; of a narrower model, what the ranks of most of its Jacobians allow."""
+        return default_k_of(self.rank, self.k_max)
 
     def consistency(self) -> Mapping[str, bool]:
         """What it could contradict itself in."""

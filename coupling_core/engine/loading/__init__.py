@@ -1,6 +1,7 @@
 """Models: loading them, finding their blocks, computing in float32 whatever they are held in.
 
-    load, wrap, describe    a model by its name, or one of the user's own    (loading, own)
+    load                    a model by its name                              (loading)
+    as_loaded, describe     one of the user's own, in memory already         (own)
     request_of, own_code    what a request may ask of such a one, and what in it no key tells  (own)
     forget, give_way        let go of models that are kept in memory         (loading, keeping)
     require_unwritten       that their files are as they were loaded         (loading)
@@ -32,7 +33,7 @@ from coupling_core.engine.loading.loading import (
     require_unwritten,
     within_reach,
 )
-from coupling_core.engine.loading.own import describe, own_code, request_of, wrap
+from coupling_core.engine.loading.own import as_loaded, describe, own_code, request_of
 from coupling_core.engine.loading.pictures import READS, reads_images
 from coupling_core.engine.loading.skeleton import (
     Skeleton,
@@ -51,6 +52,7 @@ __all__ = [
     "LoadedModel",
     "Skeleton",
     "Wrapped",
+    "as_loaded",
     "class_name",
     "describe",
     "evaluating",
@@ -75,5 +77,4 @@ __all__ = [
     "start_token",
     "stored_precision",
     "within_reach",
-    "wrap",
 ]

@@ -22,11 +22,11 @@ _TOLD = 3
 """Places that are named."""
 
 
-def wrap(model: Any, tokenizer: Any) -> LoadedModel:
+def as_loaded(model: Any, tokenizer: Any) -> LoadedModel:
     """Take a model of the user's own, in any precision, quantised by bitsandbytes or not.
 
     Args:
-        model: a model of transformers, what `wrapped.wrap` returns, or what wraps one of these.
+        model: a model of transformers, what `wrap` returns, or what wraps one of these.
         tokenizer: its own; None takes the one that a wrapper has beside the model, if it has one.
 
     Raises:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import typer
 
-from coupling_core.base.records import DEFAULT_K, DEFAULT_MODEL, Request, View, parse_blocks
+from coupling_core.base.records import DEFAULT_MODEL, Request, View, parse_blocks
 from coupling_core.base.results import DepthResult
 from coupling_core.cli import files, options, reports
 from coupling_core.cli.terminal import ProgressBar
@@ -27,7 +27,7 @@ def command(
     many: options.Prompts = None,
     token: options.Token = None,
     blocks: options.Blocks = None,
-    k: options.K = DEFAULT_K,
+    k: options.K = None,
     k_view: Annotated[int | None, options.corner(32)] = None,
     definition: options.ScoreDefinition = "paper",
     p: options.Order = 1.0,
@@ -48,7 +48,7 @@ def command(
 ) -> None:
     """Measure how far the blocks of a model act in one common basis, at one token."""
     listed = options.prompt_or_prompts(prompt, image, many)
-    view = View(k, definition, p, role)
+    view = options.view_of(k, definition, p, role)
     asked = partial(
         Request,
         model=model,
@@ -70,10 +70,11 @@ def command(
         out, files.FORMATS if many is None else files.AGGREGATE_FORMATS, as_json=as_json
     )
     if listed is not None:
-        done, failed = prompts.measure_all(ask, listed, view, blocks, shelf, device, fast=not plain)
+        look = partial(options.at_its_k, view, k)
+        done, failed = prompts.measure_all(ask, listed, look, blocks, shelf, device, fast=not plain)
         if out is not None:
             prompts.write(out, done)
-        prompts.report(done, failed, view, as_json=as_json)
+        prompts.report(done, failed, as_json=as_json)
         return
     with ProgressBar(blocks) as bar:
         found = measure(
@@ -84,6 +85,7 @@ def command(
             progress=bar,
         )
     result = cast(DepthResult, found)
+    view = options.at_its_k(view, k, result)
     view = replace(view, blocks=parse_blocks(blocks, result.n_blocks))
     if out is not None:
         draw = partial(_draw, result, view, figure, corrected)

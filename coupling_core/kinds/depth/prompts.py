@@ -19,7 +19,7 @@ from coupling_core.analysis.scores import (
     score_pairs,
 )
 from coupling_core.base.records import Request, View, parse_blocks
-from coupling_core.base.results import DepthResult
+from coupling_core.base.results import DepthResult, Result
 from coupling_core.cli import files, many
 from coupling_core.cli.many import Failed, Row
 from coupling_core.cli.terminal import print_json, print_lines, warn
@@ -51,7 +51,7 @@ class Measured:
 def measure_all(
     ask: Callable[[str], Request],
     prompts: Sequence[Prompt],
-    view: View,
+    look: Callable[[Result], View],
     blocks: str | None,
     store: Store,
     device: str | None = None,
@@ -63,7 +63,7 @@ def measure_all(
     Args:
         ask: makes the request of a prompt.
         prompts: of a file; their rows are its lines.
-        view: K, definition and role.
+        look: K, definition and role at which a result is looked at.
         blocks: the blocks shown, as they were typed.
         store: answers what it holds, and keeps the rest.
         device: where to compute.
@@ -79,16 +79,17 @@ def measure_all(
     every = many.each(ask, prompts, store, failed, device=device, fast=fast, blocks=blocks)
     done = []
     for prompt, result, stored in every:
-        shown = replace(view, blocks=parse_blocks(blocks, result.n_blocks))
+        shown = replace(look(result), blocks=parse_blocks(blocks, result.n_blocks))
         found = score_pairs(cast(DepthResult, result), shown)
         row = Row.of(prompt, result, dict(means(found)), stored=stored)
         done.append(Measured(row, replace(found, result=None)))  # of many, results fill the memory
     return done, failed
 
 
-def report(done: list[Measured], failed: Failed, view: View, *, as_json: bool) -> None:
+def report(done: list[Measured], failed: Failed, *, as_json: bool) -> None:
     """Print the aggregate, and warn where there are too few prompts for a claim."""
     over = {name: mean_interval(_column(done, name)) for name in MEASURES}
+    view = cast(View, done[0].found.view)
     if not over["coupling"].enough:
         warn(
             f"{len(done)} prompts are fewer than {MIN_PROMPTS}: a few prompts overstate coupling, "

@@ -7,7 +7,7 @@ import typer
 
 from coupling_core.analysis.token_scores import require_kept
 from coupling_core.base.errors import InputError
-from coupling_core.base.records import DEFAULT_K, DEFAULT_MODEL, Request, TokenKind, View
+from coupling_core.base.records import DEFAULT_MODEL, Request, TokenKind, View
 from coupling_core.base.results import TokenMeansResult, TokensResult
 from coupling_core.cli import files, options, reports
 from coupling_core.cli.forewarning import forewarn
@@ -50,7 +50,7 @@ def command(
             "last as output."
         ),
     ] = None,
-    k: options.K = DEFAULT_K,
+    k: options.K = None,
     k_view: Annotated[int | None, options.corner(16)] = None,
     definition: options.ScoreDefinition = "paper",
     p: options.Order = 1.0,
@@ -87,7 +87,7 @@ def command(
         quantize=quantize,
         stack=stack,
     )
-    view = View(k, definition, p, role)
+    view = options.view_of(k, definition, p, role)
     if block is None:
         require_kept(view)
         _require_pair(figure)
@@ -95,8 +95,9 @@ def command(
     files.require_writable(out, formats, as_json=as_json)
     shelf = Store(store)
     if listed is not None:
+        look = partial(options.at_its_k, view, k)
         table_of_means(
-            ask, listed, view, shelf, device=device, fast=not plain, out=out, as_json=as_json
+            ask, listed, look, shelf, device=device, fast=not plain, out=out, as_json=as_json
         )
         return
     asked = resolve(ask(options.one_prompt(prompt, image)))
@@ -105,6 +106,7 @@ def command(
     with ProgressBar() as bar:
         found = answer(asked, shelf, device=device, fast=not plain, progress=bar)
     result = cast(TokensResult | TokenMeansResult, found)
+    view = options.at_its_k(view, k, result)
     if out is not None:
         draw = partial(_draw, result, view, figure, corrected)
         files.write_result(out, result, view, draw, k_view=k_view)

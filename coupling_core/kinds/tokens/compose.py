@@ -62,7 +62,7 @@ def _means(
     report: Report,
 ) -> TokenMeansResult:
     k, L = kept_k(request, reader.width), reader.n_blocks
-    grid = np.array(sorted({*(g for g in GRID if g <= k), min(request.k, k), k}))
+    grid = np.array(sorted({*(g for g in GRID if g <= k), min(request.k_of(reader.width), k), k}))
     found = Means(reader, request.kind, fixed, k, grid)
     positions = found.count // L
     every = range(1, L + 1), fixed, request.final_norm == "include"

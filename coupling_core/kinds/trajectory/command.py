@@ -41,12 +41,12 @@ def command(
     ] = -1,
     fit: Annotated[
         Fit, typer.Option(help="States that the principal components are fitted on.")
-    ] = "last",
-    part: Annotated[Part, typer.Option(help="Blocks whose states are projected.")] = "all",
+    ] = PathView.fit,
+    part: Annotated[Part, typer.Option(help="Blocks whose states are projected.")] = PathView.part,
     first: Annotated[
         bool,
         typer.Option("--with-first/--without-first", help="Whether the first token is projected."),
-    ] = True,
+    ] = PathView.first,
     final_norm: options.Norm = "include",
     revision: options.Revision = None,
     untrained: options.Untrained = None,
@@ -78,7 +78,14 @@ def command(
     files.require_writable(out, formats, as_json=as_json)
     if listed is not None:
         table_of_means(
-            ask, listed, view, Store(store), device=device, fast=not plain, out=out, as_json=as_json
+            ask,
+            listed,
+            lambda _: view,
+            Store(store),
+            device=device,
+            fast=not plain,
+            out=out,
+            as_json=as_json,
         )
         return
     request = ask(options.one_prompt(prompt, image))

@@ -43,7 +43,7 @@ def show(
         f"paths       {n} tokens through {result.n_blocks} blocks, {result.final_norm_words}",
         f"mean        line-shape score {mean['line_shape']:.4f}, expodistance "
         f"{mean['expodistance']:.4g}, equidistance {mean['equidistance']:.4g}",
-        f"explained   {shares or 'nothing'}, by components of {_fitted(view)}",
+        f"explained   {shares or 'nothing'}, by components of {_fitted(view, n)}",
         *([f"states      {kept} of {n} tokens are kept for drawing"] if kept < n else []),
         *([f"entropy     none: {result.no_entropy}"] if result.no_entropy else []),
         "",
@@ -52,10 +52,10 @@ def show(
     print_lines("", *reports.foot(result, (), stored=stored, out=out))
 
 
-def _fitted(view: PathView) -> str:
+def _fitted(view: PathView, n: int) -> str:
     states = "the last state" if view.fit == "last" else "all states"
     part = "" if view.part == "all" else f" of the {view.part} half"
-    return states + part + "" if view.first else f"{states}{part} without the first token"
+    return states + part + " without the first token" * view.leaves_out_first(n)
 
 
 def _show_tokens(result: TrajectoryResult) -> None:

@@ -3,6 +3,7 @@
     prompt      one prompt, and where it stands in its source
     source      what a sweep's table [[prompts]] says
     files       own files: a prompt a line, JSONL, CSV
+    columns     what stands beside prompts there, as columns of a table
     benchmarks  the data sets that are known, and how their rows become prompts
     fetching    rows of a data set, from the hub or from a folder
     pools       all prompts of a split, kept on this disk
@@ -13,9 +14,20 @@
 """
 
 from coupling_core.sources.prompts.benchmarks import BENCHMARKS
+from coupling_core.sources.prompts.columns import own_cells, own_columns
 from coupling_core.sources.prompts.files import read_file
 from coupling_core.sources.prompts.prompt import Prompt
 from coupling_core.sources.prompts.sampling import Origin, Sample, load
 from coupling_core.sources.prompts.source import PromptSource
 
-__all__ = ["BENCHMARKS", "Origin", "Prompt", "PromptSource", "Sample", "load", "read_file"]
+__all__ = [
+    "BENCHMARKS",
+    "Origin",
+    "Prompt",
+    "PromptSource",
+    "Sample",
+    "load",
+    "own_cells",
+    "own_columns",
+    "read_file",
+]

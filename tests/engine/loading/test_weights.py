@@ -16,7 +16,7 @@ from coupling_core.engine.jacobians.captured_block import Block
 from coupling_core.engine.jacobians.derivative_check import check_derivative, checked_jacobian
 from coupling_core.engine.jacobians.same_token import block_jacobian
 from coupling_core.engine.jacobians.trace import trace
-from coupling_core.engine.loading import in_float32, load, weights, wrap
+from coupling_core.engine.loading import as_loaded, in_float32, load, weights
 from coupling_core.sources.resolved import resolve
 
 IDS = [5, 17, 42, 8, 99, 17, 3]
@@ -257,7 +257,7 @@ def test_weights_that_mean_nothing_are_refused(spoil, word):
 
 
 def test_a_model_of_ones_own_says_its_precision():
-    assert wrap(tiny.model("llama").half(), None).dtype == "float16"
+    assert as_loaded(tiny.model("llama").half(), None).dtype == "float16"
 
 
 def test_quantised_weights_are_not_rounded_as_well(tmp_path):
