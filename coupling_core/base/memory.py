@@ -75,21 +75,28 @@ def _says_so(error: BaseException) -> bool:
 
 def _free_in_group() -> list[int]:
     """What the limits of a container, or of any other group that this process is in, leave."""
+    left = [_left(folder, *names) for of, names in _FILES for folder in groups(of)]
+    return [free for free in left if free is not None]
+
+
+def groups(controller: str) -> Iterator[Path]:
+    """Folders that tell of the control groups which this process is in; none where there are none.
+
+    Args:
+        controller: of the groups' first version, such as "cpu"; "" is the second version.
+    """
     try:
         own = [line.split(":", 2) for line in _OWN.read_text().splitlines()]
     except OSError:  # no Linux
         own = []
-    left = []
-    for controller, names in _FILES:
-        root = _GROUPS / controller
-        # In a container the groups may be seen from its own one, and its path from outside.
-        folders = {root}
-        for _, controllers, path in own:
-            if controller in controllers.split(","):
-                place = root / path.lstrip("/")
-                folders |= {place, *place.parents}
-        left += [_left(folder, *names) for folder in folders if folder.is_relative_to(root)]
-    return [free for free in left if free is not None]
+    root = _GROUPS / controller
+    # In a container the groups may be seen from its own one, and its path from outside.
+    folders = {root}
+    for _, controllers, path in own:
+        if controller in controllers.split(","):
+            place = root / path.lstrip("/")
+            folders |= {place, *place.parents}
+    yield from (folder for folder in folders if folder.is_relative_to(root))
 
 
 def _left(folder: Path, limit: str, taken: str, of_files: str) -> int | None:

@@ -18,6 +18,7 @@
     options    what the commands share of them        terminal    progress bar, tables, JSON
     reports    what is printed of a result            files       what --out writes
     stored     stored results by what people type     signals     Ctrl-C ends a command in order
+    many       many prompts of one model              course      how far they are
     commands   all of them together
 
 Exit status: 0 done, 2 the input is wrong, 1 the computing failed, 130 stopped by Ctrl-C; each but

@@ -1,7 +1,6 @@
 """Many prompts: each measured (a stored one is only read), told as it goes, stopped in order."""
 
 import json
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -15,12 +14,12 @@ from coupling_core.analysis.scores import MIN_PROMPTS, mean_interval
 from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.base.kinds import kind_of
 from coupling_core.base.records import AnyView, Request
-from coupling_core.base.results import Result
-from coupling_core.base.units import about
+from coupling_core.base.results import Progress, Result
 from coupling_core.cli import files
+from coupling_core.cli.course import Course
 from coupling_core.cli.signals import stopping
-from coupling_core.cli.terminal import ProgressBar, print_json, print_lines, print_table, warn
-from coupling_core.measuring.measure import measure
+from coupling_core.cli.terminal import print_json, print_lines, print_table, warn
+from coupling_core.measuring.many import Answers
 from coupling_core.sources.prompts import Prompt, own_cells, own_columns
 from coupling_core.sources.resolved import resolve
 from coupling_core.store.disk import Store
@@ -29,8 +28,6 @@ if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need 
     from pandas import DataFrame
 
 FORMATS = ENDINGS
-APART = 10.0
-"""Seconds between two lines of progress, where no bar shows it."""
 
 
 @dataclass(frozen=True)
@@ -96,33 +93,38 @@ def each(
         Cancelled: at Ctrl-C, with how many are stored.
     """
     resolve(ask("-"))  # one complaint about the model, not one a prompt
-    n, done, told, began = len(prompts), 0, time.monotonic(), time.monotonic()
-    computed = 0
+    requests = {}
+    for number, prompt in enumerate(prompts):
+        try:
+            requests[number] = ask(prompt.text)
+        except InputError as error:
+            _leave_out(prompt, error, failed)
+    course = Course(len(prompts), len(failed), blocks)
+
+    def report(_: int, progress: Progress) -> None:
+        course.report(progress, side_by_side=answers.several is not None)
+
+    answers = Answers(requests, store, device=device, fast=fast, report=report)
 
     def stopped() -> str:
-        return f"stopped: {done} of {n} stored, the same command goes on"
+        return f"stopped: {answers.stored} of {len(prompts)} stored, the same command goes on"
 
-    with stopping(stopped):
-        for number, prompt in enumerate(prompts, 1):
-            left = (time.monotonic() - began) / computed * (n - number + 1) if computed else None
-            where = f"prompt {number} of {n}" + (f", {about(left)}" if left else "")
-            if computed and time.monotonic() - told > APART:
-                told = time.monotonic()
-                ProgressBar.tell(where)
-            try:
-                with ProgressBar(blocks, where) as bar:
-                    request = ask(prompt.text)
-                    found = measure(request, store, device=device, fast=fast, progress=bar)
-            except (InputError, ComputeError) as error:
-                failed[prompt.row] = error
-                warn(f"line {prompt.row} is left out: {error}")
-                continue
-            done += 1
-            computed += bar.used
-            yield prompt, found, not bar.used
-    if not done:
+    with stopping(stopped), course, answers:
+        for answer in answers:
+            prompt = prompts[answer.number]
+            if answer.error:
+                _leave_out(prompt, answer.error, failed)
+            course.end(computed=not answer.stored, side_by_side=answers.several is not None)
+            if answer.result:
+                yield prompt, answer.result, answer.stored
+    if len(failed) == len(prompts):
         first = next(iter(failed.values()))
         raise type(first)(f"every prompt failed, the first with: {first}")
+
+
+def _leave_out(prompt: Prompt, error: InputError | ComputeError, failed: Failed) -> None:
+    failed[prompt.row] = error
+    warn(f"line {prompt.row} is left out: {error}")
 
 
 def table_of_means(
@@ -145,6 +147,7 @@ def table_of_means(
     for prompt, result, stored in each(ask, prompts, store, failed, device=device, fast=fast):
         mean = kind_of(result.request.kind).part("export").row(result, look(result))
         rows.append(Row.of(prompt, result, mean, stored=stored))
+    rows.sort(key=lambda row: row.prompt.row)
     if out is not None:
         named = partial(_arrays, rows)
         axes = dict.fromkeys(("line", "prompt", *rows[0].mean), ("prompt",))
@@ -213,7 +216,7 @@ def summary(rows: Sequence[Row], failed: Failed) -> dict[str, Any]:
             }
             for row in rows
         ],
-        "failed": [{"line": line, "error": str(error)} for line, error in failed.items()],
+        "failed": [{"line": line, "error": str(error)} for line, error in sorted(failed.items())],
     }
 
 

@@ -109,6 +109,17 @@ class ProgressBar:
             count=" of ".join(map(size, counts)) if downloading else _count(*counts),
         )
 
+    def count(self, done: int, total: int) -> None:
+        """Show how many of several things are done."""
+        if self._bar is not None:
+            self._bar.update(
+                self._bar.task_ids[0],
+                description=self.title,
+                completed=done,
+                total=total,
+                count=_count(done, total),
+            )
+
 
 def _new_bar() -> "Bar":
     from rich.console import Console

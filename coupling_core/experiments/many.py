@@ -1,8 +1,8 @@
-"""measure_many(...): many prompts with several models, in this process, as the table of a sweep."""
+"""measure_many(...): many prompts with several models, on this machine, as the table of a sweep."""
 
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,7 @@ from coupling_core.experiments.many_asked import (
 from coupling_core.experiments.sweeps.plan import published
 from coupling_core.experiments.sweeps.table import COLUMNS, Row, numbers, of_prompt, of_weights
 from coupling_core.measuring.front import UNSAID, Shelf, measure, shelf
+from coupling_core.measuring.many import Answer, Answers
 from coupling_core.sources.prompts import own_cells, own_columns
 from coupling_core.store.disk import Store
 
@@ -48,6 +49,11 @@ def measure_many(
     What the store has is read, and all else is measured and stored: after an interruption the same
     call goes on where it stopped. A prompt that a model cannot take is left out with a warning that
     says why, and stands in `table.attrs["left_out"]`.
+
+    On a processor, prompts are measured in several processes of one core each, as many as there are
+    cores and memory for, unless they take but a few seconds. A module of your own stays in this
+    process, one prompt after the other, and so does everything where nothing is kept: results
+    travel by the store.
 
     Args:
         prompts: a list of texts, of token ids (token), or of mappings with a `prompt`; a frame with
@@ -90,39 +96,76 @@ def measure_many(
     said |= {"token": token} if has.token else {}
     said |= {"k": max(ks)} if has.has_k and ks else {}
     own = own_columns([prompt.about.fields for prompt in asked], COLUMNS)
-    of = partial(_measured, said=said, store=kept, tokenizer=tokenizer, device=device)
+    place = None if device is None else str(device)
+    of = partial(_answers, said=said, store=kept, tokenizer=tokenizer, device=place)
     rows: list[Row] = []
     left_out: dict[str, Exception] = {}
     with _bar(len(asked) * len(listed), shown=progress) as advance:
         for model in listed:
             facts = of_weights(model.weights, published().get(model.weights.request.model))
             facts |= {"model": model.name} if model.name else {}
-            for prompt in asked:
-                advance(f"{facts['model']}: {prompt.about.words[:40]}")
-                try:
-                    result = of(model, prompt)
-                    shared = facts | of_prompt(prompt.about, result)
-                    shared |= own_cells(prompt.about.fields, own)
-                    at = ks or (result.default_k,)
-                    rows += [shared | of_k for of_k in numbers(result, at, definition, role)]
-                except (InputError, ComputeError) as error:
-                    left_out[f"{facts['model']}: {prompt.about.words}"] = error
+            advance(facts["model"], done=0)
+            found: dict[int, list[Row]] = {}
+            failed: dict[int, Exception] = {}
+            with closing(of(model, asked)) as answers:
+                for number, get in answers:
+                    prompt = asked[number]
+                    advance(f"{facts['model']}: {prompt.about.words[:40]}")
+                    try:
+                        result = get()
+                        shared = facts | of_prompt(prompt.about, result)
+                        shared |= own_cells(prompt.about.fields, own)
+                        at_ks = numbers(result, ks or (result.default_k,), definition, role)
+                        found[number] = [shared | of_k for of_k in at_ks]
+                    except (InputError, ComputeError) as error:
+                        failed[number] = error
+            rows += [row for number in sorted(found) for row in found[number]]
+            for number in sorted(failed):
+                left_out[f"{facts['model']}: {asked[number].about.words}"] = failed[number]
     return _table(rows, own.values(), left_out)
 
 
-def _measured(model: Model, prompt: Asked, *, said: Mapping[str, Any], **how: Any) -> Result:
-    tokenizer, store, device = how["tokenizer"], how["store"], how["device"]
-    place = None if device is None else str(device)
+def _answers(
+    model: Model,
+    prompts: Sequence[Asked],
+    *,
+    said: Mapping[str, Any],
+    store: Store | None,
+    tokenizer: Any,
+    device: str | None,
+) -> Generator[tuple[int, Callable[[], Result]], None, None]:
+    """Every prompt's number, with what gives its result or raises why there is none."""
     if model.module is not None:
-        return measure(
-            Request(prompt.text, **said),
-            store,
-            model=model.module,
-            tokenizer=tokenizer,
-            device=place,
-        )
-    request = Request(**{**vars(model.weights.request), **said, "prompt": prompt.text})
-    return measure(request, store, device=place)
+        of_own = partial(_measured, model.module, tokenizer, said, store, device)
+        for number, prompt in enumerate(prompts):
+            yield number, partial(of_own, prompt)
+        return
+    asked = {**vars(model.weights.request), **said}
+    requests: dict[int, Request] = {}
+    for number, prompt in enumerate(prompts):
+        try:
+            requests[number] = Request(**(asked | {"prompt": prompt.text}))
+        except InputError as error:
+            yield number, Answer(number, error=error).get
+    if store is None:
+        for number, request in requests.items():
+            yield number, partial(measure, request, device=device)
+        return
+    with Answers(requests, store, device=device) as answers:
+        for answer in answers:
+            yield answer.number, answer.get
+
+
+def _measured(
+    module: Any,
+    tokenizer: Any,
+    said: Mapping[str, Any],
+    store: Store | None,
+    device: str | None,
+    prompt: Asked,
+) -> Result:
+    request = Request(prompt.text, **said)
+    return measure(request, store, model=module, tokenizer=tokenizer, device=device)
 
 
 def _table(rows: list[Row], own: Iterable[str], left_out: Mapping[str, Exception]) -> "DataFrame":
@@ -150,10 +193,9 @@ def _bar(total: int, *, shown: bool) -> Iterator[Any]:
     columns = BarColumn(), MofNCompleteColumn(), Remaining(), TextColumn("{task.description}")
     with Progress(*columns, console=console, disable=not shown) as bar:
         task = bar.add_task("", total=total)
-        begun = iter(range(total))
 
-        def advance(what: str) -> None:
-            bar.update(task, completed=next(begun), description=what.replace("[", r"\["))
+        def advance(what: str, done: int = 1) -> None:
+            bar.update(task, advance=done, description=what.replace("[", r"\["))
 
         yield advance
-        bar.update(task, completed=total, description="")
+        bar.update(task, description="")

@@ -11,6 +11,7 @@ cost            how long it takes
 memory          what memory it takes
 recheck         does the model still compute what a result rests on?
 worker          measuring in a process that may die
+many            many prompts of one model, in as many such processes as there are cores
 deaths          models that ended such a process, remembered
 borrowing       weights that are on this disk only while they are measured
 stored_steps    what the store has of a training run

@@ -8,6 +8,9 @@ from typing import Any
 
 from coupling_core.base.records import Stack
 
+PROCESS = 400_000_000
+"""Bytes that a process takes for itself once it has imported the engine."""
+
 _ATTENTION = {
     True: "causal",
     False: "bidirectional",
@@ -96,6 +99,26 @@ class Memory:
     def fits(self) -> bool:
         """Whether there is enough."""
         return self.needed <= self.free
+
+
+@dataclass(frozen=True)
+class Crew:
+    """Processes that measure side by side, and the bytes that they take.
+
+    Args:
+        processes: how many.
+        each: bytes that one takes for itself.
+        shared: bytes of weights that all of them have mapped from the same files.
+    """
+
+    processes: int
+    each: int
+    shared: int
+
+    @property
+    def needed(self) -> int:
+        """Bytes of all."""
+        return self.shared + self.processes * self.each
 
 
 @dataclass(frozen=True)

@@ -121,8 +121,8 @@ def answer(
     """
     report = progress or (lambda _: None)
     if store is not None:
-        found = find_stored(asked, store)
-        if found and (fast or not found.provenance.get("fast", True)):
+        found = find_stored(asked, store, fast=fast)
+        if found:
             return found
         store.require_writable()
     why_not = deaths.reason(asked) if own is None else ""
@@ -169,8 +169,13 @@ def jacobian_of(
     return found
 
 
-def find_stored(asked: Resolved, store: Store) -> Result | None:
+def find_stored(asked: Resolved, store: Store, *, fast: bool = True) -> Result | None:
     """What the store has for a request, without computing or importing torch.
+
+    Args:
+        asked: what is looked for.
+        store: where.
+        fast: whether what the fast ways gave will do, too.
 
     Raises:
         InputError: where K exceeds the width of the stored result's model.
@@ -181,7 +186,7 @@ def find_stored(asked: Resolved, store: Store) -> Result | None:
         # A model without a final norm has one result for both conventions.
         other = store.find(replace(request, final_norm="include"), identity)
         found = other if other and not other.provenance.get("final_norm", True) else None
-    if found and found.is_doubtful:
+    if found and (found.is_doubtful or (not fast and found.provenance.get("fast", True))):
         return None
     if found is not None and found.k_max and request.k is not None:
         require_k(found, request.k)

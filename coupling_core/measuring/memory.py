@@ -15,7 +15,7 @@ from coupling_core.engine.loading import FLOAT32_BYTES, SPARE, within_reach
 from coupling_core.engine.pairs.products import SQUARES
 from coupling_core.engine.pairs.square import IN_MEMORY
 from coupling_core.measuring.cost import runs_of_a_token
-from coupling_core.measuring.forecast import Fit, Memory, Probe
+from coupling_core.measuring.forecast import PROCESS, Crew, Fit, Memory, Probe
 
 LIBRARIES = 100_000_000
 """Bytes that tokenizer, threads and code of the first run take."""
@@ -47,7 +47,13 @@ def fit(request: Request, found: Probe, tokens: int, device: str | None = None) 
 
 
 def estimate_memory(
-    request: Request, found: Probe, tokens: int, free: int, *, on_cpu: bool = True
+    request: Request,
+    found: Probe,
+    tokens: int,
+    free: int,
+    *,
+    on_cpu: bool = True,
+    cores: int | None = None,
 ) -> Memory:
     """Estimate the peak of a measurement.
 
@@ -57,6 +63,7 @@ def estimate_memory(
         tokens: length of the prompt.
         free: bytes free on the device that computes.
         on_cpu: whether that is main memory, where Jacobians that are too large go to the disk.
+        cores: that it has; None is all that torch has in this process.
     """
     block = FLOAT32_BYTES * found.block_parameters
     work = LIBRARIES + _of_one(request, found, tokens, on_cpu=on_cpu)
@@ -71,9 +78,35 @@ def estimate_memory(
         return Memory(0, work + block, free, streamed=True)
     rounded = _ROUNDED * found.parameters if request.dtype != "float32" else 0
     if on_cpu:
-        others = workers(request, found, tokens, free - whole - rounded - LIBRARIES, threads()) - 1
+        spare = free - whole - rounded - LIBRARIES
+        others = workers(request, found, tokens, spare, cores or threads()) - 1
         work += others * _of_another(request, found, tokens)
     return Memory(whole + rounded, work, free, streamed=False)
+
+
+def crew(
+    request: Request, found: Probe, tokens: int, free: int, most: int, *, mapped: bool
+) -> Crew:
+    """How many processes of one core each measure side by side on a CPU.
+
+    Each has memory left to load the model as the first one does; what is streamed from the disk is
+    measured by one alone.
+
+    Args:
+        request: what is to be measured.
+        found: what its model is; it is not refused.
+        tokens: length of the longest prompt.
+        free: bytes for all of them.
+        most: how many at most.
+        mapped: whether float32 weights are mapped from their files, so that processes share them.
+    """
+    memory = estimate_memory(request, found, tokens, free, cores=1)
+    shared = memory.weights if mapped else 0
+    each = PROCESS + memory.needed - shared
+    if memory.streamed:
+        return Crew(1, each, shared)
+    spare = free - max(shared + each, int(memory.weights / (1 - SPARE)))
+    return Crew(max(1, min(most, 1 + spare // each)), each, shared)
 
 
 def workers(request: Request, found: Probe, tokens: int, free: int, most: int) -> int:

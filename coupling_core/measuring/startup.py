@@ -23,6 +23,11 @@ _AT_ONCE = 2**20
 """Bytes: of a longer piece Linux reads the beginning only."""
 
 
+def torch_is_here() -> bool:
+    """Whether this process has imported torch, or what brings it along."""
+    return bool({"torch", "transformers"} & sys.modules.keys())
+
+
 @contextmanager
 def importing(asked: Resolved | None = None) -> Iterator[None]:
     """While the engine is imported for the first time, nothing is collected, and weights are read.

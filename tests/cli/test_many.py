@@ -10,9 +10,10 @@ import tiny
 
 from coupling_core import PathView, Request, View, measure
 from coupling_core.base.units import about
-from coupling_core.cli import many
+from coupling_core.cli import course
 from coupling_core.kinds.tokens import export as tokens_export
 from coupling_core.kinds.trajectory import export as trajectory_export
+from coupling_core.measuring import many
 
 PROMPTS = ("The cat sat on the mat", "the dog lay down", "a bird sang at dawn")
 
@@ -93,7 +94,7 @@ def test_ctrl_c_says_how_many_are_stored_and_the_same_command_goes_on(
 
 
 def test_progress_is_plain_lines_where_no_terminal_is(run, folder, listed, monkeypatch):
-    monkeypatch.setattr(many, "APART", 0.0)
+    monkeypatch.setattr(course, "APART", 0.0)
     _, _, err = run("depth", "--model", folder, "--k", 4, "--prompts", listed)
     told = [line for line in err.splitlines() if line.startswith("prompt ")]
     assert told == [
@@ -103,7 +104,7 @@ def test_progress_is_plain_lines_where_no_terminal_is(run, folder, listed, monke
 
 
 def test_quiet_says_nothing_beside_the_result(run, folder, listed, monkeypatch):
-    monkeypatch.setattr(many, "APART", 0.0)
+    monkeypatch.setattr(course, "APART", 0.0)
     status, out, err = run("depth", "--model", folder, "--k", 4, "--prompts", listed, "-q")
     assert (status, err) == (0, "")
     assert "3 measured" in out

@@ -20,9 +20,9 @@ from coupling_core import (
     wrap,
 )
 from coupling_core.analysis.scores import means
-from coupling_core.experiments import many
 from coupling_core.experiments.sweeps import read_table, write_table
 from coupling_core.experiments.sweeps.table import COLUMNS
+from coupling_core.measuring import many
 
 TEXTS = ("The cat sat", "on the mat", "The dog sat on the mat")
 

@@ -15,6 +15,7 @@ from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.base.extras import needed
 from coupling_core.engine import hardware
 from coupling_core.experiments.sweeps.definition import Slurm
+from coupling_core.measuring.worker.process import THREADS
 
 
 @contextmanager
@@ -47,7 +48,6 @@ _CONFIG = {
     "distributed.scheduler.http.routes": [],
     "distributed.worker.http.routes": [],
 }
-_POOLS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 _HOST = "127.0.0.1"
 _HTTP = f"{_HOST}:0"
 """Where the HTTP servers are reached: from this machine alone, at any port."""
@@ -94,7 +94,7 @@ def local(workers: int | None = None) -> Iterator[Client]:
     gpus = [name.partition(":")[2] for name in hardware.devices() if name.startswith("cuda")]
     count = workers or len(gpus) or 1
     threads = str(max(1, hardware.threads() // count))
-    environ = dict.fromkeys(_POOLS, threads) | {"DASK_LOGGING__DISTRIBUTED": "critical"}
+    environ = dict.fromkeys(THREADS, threads) | {"DASK_LOGGING__DISTRIBUTED": "critical"}
     configured = _configured(**{"distributed.nanny.pre-spawn-environ": environ})
     with _environment_kept(), configured, _deaf_loop() as loop:
         # Others on this machine could send code to an open port: only who has the key may.
@@ -226,5 +226,5 @@ def _exports(cores: int) -> list[str]:
         for name, value in _CONFIG.items()
         if name.startswith("distributed.worker.")
     }
-    told |= dict.fromkeys(_POOLS, str(cores))
+    told |= dict.fromkeys(THREADS, str(cores))
     return [f"export {name}={value}" for name, value in told.items()]

@@ -83,7 +83,7 @@ def measure_all(
         found = score_pairs(cast(DepthResult, result), shown)
         row = Row.of(prompt, result, dict(means(found)), stored=stored)
         done.append(Measured(row, replace(found, result=None)))  # of many, results fill the memory
-    return done, failed
+    return sorted(done, key=lambda each: each.row.prompt.row), failed
 
 
 def report(done: list[Measured], failed: Failed, *, as_json: bool) -> None:

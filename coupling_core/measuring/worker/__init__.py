@@ -1,6 +1,7 @@
 """The engine in a process of its own, which may die at any time: its job fails, and nothing else.
 
     Worker     measures there, and has a new process where one died     (asking)
+    Several    of them, which measure side by side                      (several)
     process    one such process, seen from here, and how it ended
     serving    what runs there
     small      another such process, without torch
@@ -11,5 +12,6 @@ and answers travel by a pipe, finished measurements by the store.
 """
 
 from coupling_core.measuring.worker.asking import Worker
+from coupling_core.measuring.worker.several import Several
 
-__all__ = ["Worker"]
+__all__ = ["Several", "Worker"]

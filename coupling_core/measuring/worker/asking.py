@@ -37,6 +37,12 @@ TRIES = 3
 """How many processes a call is given that die for no fault of its own."""
 
 _log = logging.getLogger(__name__)
+
+
+class Ended(ComputeError):
+    """A process ended before it had done what it was asked to."""
+
+
 _stores: dict[Path, Store] = {}
 
 
@@ -46,14 +52,17 @@ class Worker:
     Args:
         modules: that the process imports first.
         grace: seconds that a call has to end in, once nobody waits for it.
+        library_threads: that the libraries have in its process; None leaves it to them.
     """
 
     def __init__(
         self,
         modules: Sequence[str] = ENGINE,
         grace: float = GRACE,
+        library_threads: int | None = None,
     ) -> None:
         self._modules, self._grace = modules, grace
+        self._library_threads = library_threads
         self._lock = threading.Lock()
         self._process: Process | None = None
 
@@ -80,7 +89,7 @@ class Worker:
         `progress` raises also ends a step that takes long: after a time of grace, with its process.
 
         Raises:
-            ComputeError: also where the process died of it, or it took too long.
+            ComputeError: also where the process died of it (`Ended`), or it took too long.
         """
         work = partial(_measured, by, request, store, device)
         longest = settings().longest_seconds
@@ -118,7 +127,7 @@ class Worker:
                 ended, as one that hangs.
 
         Raises:
-            ComputeError: where the process died of it, or said nothing for longer.
+            ComputeError: where the process died of it (`Ended`), or said nothing for longer.
             Exception: what the function raised, or `progress` did.
         """
         if serving.serves:
@@ -136,7 +145,11 @@ class Worker:
             _tell(death, about)
             if death.from_outside or about is None or not deaths.note(resolve(about), death.how):
                 break
-        raise ComputeError(_words(death, about))
+        raise Ended(_words(death, about))
+
+    def start(self) -> None:
+        """Have its process begin to import, which takes seconds; nobody waits for it."""
+        self._alive()
 
     def close(self) -> None:
         """End the process, and whatever it is at."""
@@ -147,7 +160,7 @@ class Worker:
     def _alive(self) -> Process:
         with self._lock:
             if self._process is None or self._process.death is not None:
-                self._process = Process(self._modules)
+                self._process = Process(self._modules, self._library_threads)
             return self._process
 
     def _quietly(self, work: Callable[[], Any]) -> None:

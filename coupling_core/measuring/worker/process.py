@@ -35,6 +35,9 @@ SILENT = 40
 """Looks in a row at a process that showed no sign of life, after which it is taken to hang. They
 are counted, since a clock also runs while this process is stopped itself."""
 
+THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+"""By which the libraries are told how many threads they have."""
+
 _STDERR = 2
 _SERVE = "from coupling_core.measuring.worker.serving import main; main()"
 _ENDS = ("done", "failed", "died")
@@ -145,15 +148,17 @@ class Process:
 
     Args:
         modules: what it imports first.
+        library_threads: that the libraries have in it; None leaves it to them.
     """
 
-    def __init__(self, modules: Sequence[str] = ()) -> None:
+    def __init__(self, modules: Sequence[str] = (), library_threads: int | None = None) -> None:
         self.death: Death | None = None
         self._meant = self._short = False
         self._lock = threading.Lock()
         self._calls: dict[int, _Call] = {}
         self._beats = 0  # none before all is imported there, which may take its time
         self._numbers = count()
+        self._told = {} if library_threads is None else dict.fromkeys(THREADS, str(library_threads))
         self._crash = tempfile.TemporaryFile()
         self._pipe, theirs = Pipe()
         self._words: SimpleQueue[object] = SimpleQueue()
@@ -272,7 +277,7 @@ class Process:
             stdin=subprocess.DEVNULL,
             stdout=_STDERR,
             process_group=0,  # Ctrl-C is for this process alone, whose end closes the pipe
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+            env={**os.environ, **self._told, "PYTHONPATH": os.pathsep.join(sys.path)},
         )
 
     def _listen(self) -> None:

@@ -1,0 +1,203 @@
+"""Many requests to one model in several processes: the same bits, deaths, stops, memory."""
+
+import os
+import signal
+import sys
+import time
+from functools import partial
+
+import mortal
+import psutil
+import pytest
+import tiny
+from cases import content
+from waiting import until
+
+from coupling_core import InputError, Request, Store, measure
+from coupling_core.measuring.many import Answers
+from coupling_core.measuring.worker import Several
+
+TEXTS = ("The cat sat", "on the mat", "The dog sat on the mat")
+
+
+@pytest.fixture
+def store(tmp_path):
+    return Store(tmp_path / "results", gallery=tmp_path / "none")
+
+
+@pytest.fixture(scope="module")
+def where(tmp_path_factory):
+    return str(tiny.folder(tmp_path_factory.mktemp("models") / "llama"))
+
+
+@pytest.fixture
+def two():
+    """Two workers that import no torch, which takes seconds."""
+    with Several(2, modules=()) as several:
+        yield several
+
+
+@pytest.fixture
+def ask(tmp_path):
+    folder = tmp_path / "model"
+    folder.mkdir()
+    (folder / "config.json").write_text('{"architectures": ["MortalForCausalLM"]}')
+    (folder / "model.safetensors").write_bytes(b"weights")
+    return lambda prompt: Request(prompt, model=str(folder), k=8, k_view=4)
+
+
+def by_mortal(store, worker, request, told):
+    return worker.measure(request, store, progress=told, by=mortal.measure)
+
+
+def measured(several, store, requests, report=lambda *_: None):
+    """What came of each request, by its number."""
+    every = several.measure(dict(enumerate(requests)), partial(by_mortal, store), report)
+    return {one.number: one for one in every}
+
+
+def gone(pid):
+    return not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+
+
+def asked(where, *texts, **said):
+    return {n: Request(text, model=where, k=4, **said) for n, text in enumerate(texts)}
+
+
+def numbers(result):
+    """All of a result but the seconds that it took."""
+    told = content(result)
+    return told | {"provenance": told["provenance"]["passport"]}
+
+
+# --- several workers
+
+
+def test_each_request_is_measured_once_and_both_processes_work(two, store, ask):
+    at_once, most = set(), 0
+
+    def report(number, progress):
+        nonlocal most
+        (at_once.discard if progress.stage == "saving" else at_once.add)(number)
+        most = max(most, len(at_once))
+
+    found = measured(two, store, [ask(f"number {n}") for n in range(4)], report)
+    assert sorted(found) == [0, 1, 2, 3]
+    for number, one in found.items():
+        assert one.result.request == ask(f"number {number}")
+        assert content(store.get(one.result.key)) == content(one.result)
+    assert (most, two.measured) == (2, 4)
+
+
+def test_a_process_that_is_killed_is_replaced_and_its_request_tried_once_more(two, store, ask):
+    before = set(two.pids)
+    left = list(before)
+
+    def report(number, progress):
+        while left and progress.stage == "blocks":
+            os.kill(left.pop(), signal.SIGKILL)
+
+    found = measured(two, store, [ask(f"number {n}") for n in range(4)], report)
+    assert [found[n].result.request.prompt for n in range(4)] == [f"number {n}" for n in range(4)]
+    assert not before & {*two.pids}
+
+
+def test_what_kills_every_process_is_told_and_the_others_go_on(two, store, ask):
+    prompts = ("die of SIGKILL", "one", "two", "refuse")
+    found = measured(two, store, [ask(prompt) for prompt in prompts])
+    assert "SIGKILL while it computed" in str(found[0].error)
+    assert "no room: make some" in str(found[3].error)
+    assert all(found[n].result for n in (1, 2))
+    assert two.measured == 2
+
+
+def test_what_was_not_foreseen_is_raised(two, store, ask):
+    with pytest.raises(Exception, match="to see"):
+        measured(two, store, [ask("fail to see"), ask("one")])
+
+
+@pytest.mark.parametrize("prompt", ["sleep", "hold everything up"])
+def test_a_stop_is_answered_at_once_whatever_a_process_is_at(store, ask, prompt):
+    with Several(2, modules=()) as several:
+        pids = several.pids
+        stuck = [ask("one"), ask(prompt), ask(prompt), ask("two"), ask("three")]
+        for _ in several.measure(dict(enumerate(stuck)), partial(by_mortal, store), print):
+            began = time.monotonic()
+            break
+    assert time.monotonic() - began < 5  # ten seconds are what an app gives a step
+    assert len(list(store.root.glob("*.safetensors"))) == several.measured
+    until(lambda: all(map(gone, pids)))
+
+
+# --- answers
+
+
+def test_side_by_side_gives_the_bits_of_one_by_one(where, store, tmp_path, one_thread):
+    requests = asked(where, *TEXTS, TEXTS[0], "no") | {9: Request("cat", model=where, k=1000)}
+    alone = {n: measure(requests[n], Store(tmp_path / "other")) for n in range(3)}
+    notes = []
+
+    def report(number, progress):
+        notes.extend([progress.note] * bool(progress.note))
+        if number == 4 and progress.stage == "blocks":
+            raise InputError("no such block")
+
+    with Answers(requests, store, processes=2, report=report) as answers:
+        found = {answer.number: answer for answer in answers}
+        assert len(answers.several.pids) == 2
+    for number, result in alone.items():
+        assert found[number].result.key == result.key
+        assert numbers(found[number].result) == numbers(result)
+        assert not found[number].stored
+    assert found[3].stored  # the same prompt once more
+    assert "K must lie in 1.." in str(found[9].error)
+    with pytest.raises(InputError, match="no such block"):  # an error of whoever watches
+        found[4].get()
+    assert answers.stored == 4
+    (note,) = notes
+    assert note.startswith("2 processes measure side by side, and take about ")
+    again = Answers(requests, store)
+    assert [answer.number for answer in again if answer.stored] == [0, 1, 2, 3]
+    assert again.several is None
+
+
+@pytest.mark.parametrize("texts", [TEXTS[:1], TEXTS], ids=["one", "short ones"])
+def test_what_is_sooner_done_here_begins_no_process(where, store, texts):
+    import torch  # noqa: F401 - where it is not imported, others may do that as well
+
+    with Answers(asked(where, *texts), store) as answers:
+        assert all(answer.result for answer in answers)
+        assert answers.several is None
+
+
+def test_a_stored_one_that_was_had_the_fast_way_does_not_answer_for_the_definition(where, store):
+    for fast, stored in ((True, False), (True, True), (False, False), (False, True), (True, True)):
+        with Answers(asked(where, TEXTS[0]), store, fast=fast) as answers:
+            (answer,) = answers
+        assert answer.stored is stored
+
+
+@pytest.mark.slow
+@pytest.mark.real
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.parametrize("processes", [2, 16])
+def test_many_processes_take_what_was_told(store, processes):
+    """16 of them are far more than there are cores; the memory is what it is there, too."""
+    told, peak = [], 0
+    requests = {n: Request(f"Prompt number {n} says that the") for n in range(processes)}
+
+    def report(_, progress):
+        nonlocal peak
+        if progress.note:
+            told.append(answers.crew.needed)
+        taken = 0
+        for pid in answers.several.pids:
+            try:
+                taken += psutil.Process(pid).memory_full_info().pss
+            except psutil.Error:
+                continue
+        peak = max(peak, taken)
+
+    with Answers(requests, store, processes=processes, report=report) as answers:
+        assert all(answer.result for answer in answers)
+    assert 0.6 * told[0] < peak <= told[0]
