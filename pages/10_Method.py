@@ -18,7 +18,6 @@ CITATION = """@inproceedings{aubry2025coupling,
 
 
 def jacobians() -> None:
-    st.header("From a prompt to Jacobians", anchor=False)
     st.markdown(
         "A prompt of *n* tokens becomes states $X^0, \\dots, X^L$ of the residual stream, one row "
         "of width *d* a token. Block *l* adds its residual map to them, and its Jacobian at one "
@@ -35,7 +34,6 @@ def jacobians() -> None:
 
 
 def coupling() -> None:
-    st.header("Coupling matrices", anchor=False)
     st.markdown(
         "The Jacobian of block *l* is written in the top *K* singular vectors of block *l'*; *B* "
         "exchanges the roles of the left and the right vectors (paper, Section 3.1):"
@@ -52,7 +50,6 @@ def coupling() -> None:
 
 
 def scores() -> None:
-    st.header("Scores", anchor=False)
     st.markdown("Texts on coupling normalise differently. Each number here names its definition.")
     for each in DEFINITIONS.values():
         st.markdown(f"**{each.name}**: {each.origin}")
@@ -60,7 +57,6 @@ def scores() -> None:
 
 
 def chance() -> None:
-    st.header("What chance gives", anchor=False)
     st.markdown(
         "A raw score has a floor that has nothing to do with coupling. With *p* = 1 and *K* = 50 "
         "the trained SmolLM2-135M scores 0.859 on the first example prompt, and its untrained twin "
@@ -88,7 +84,6 @@ def _floors() -> str:
 
 
 def graphs() -> None:
-    st.header("The blocks as a graph", anchor=False)
     st.markdown(
         "As in the papers' Figures 1c-e, each block is a node, and two blocks are joined by an "
         "edge whose weight is the mean of the two directions, which may differ much:"
@@ -106,7 +101,6 @@ def graphs() -> None:
 
 
 def training() -> None:
-    st.header("Through training", anchor=False)
     st.markdown(
         "The checkpoints of a training run are measured one by one, each as any other model. At "
         "each step the curves show means over all pairs of different blocks; **locality** is the "
@@ -130,7 +124,6 @@ def training() -> None:
 
 
 def comparisons() -> None:
-    st.header("Two results side by side", anchor=False)
     st.markdown(
         "Two measurements are compared at one *K* and one definition, pair by pair. Where their "
         "models have different numbers of blocks, block *l* of the shallower one, of *L* blocks, "
@@ -147,7 +140,6 @@ def comparisons() -> None:
 
 
 def generalization() -> None:
-    st.header("Coupling and performance over models", anchor=False)
     st.markdown(
         "A sweep measures every model *i* with every prompt. Its coupling $x_i$ is the mean over "
         "prompts of the mean over all pairs of different blocks, at one *K* (or one share of each "
@@ -216,7 +208,6 @@ def generalization() -> None:
 
 
 def certificates() -> None:
-    st.header("How the singular vectors are checked", anchor=False)
     st.markdown(
         "A truncated SVD can be wrong without a sign of it: a triplet may simply be missing. Each "
         "one is therefore certified in double precision from the Jacobian itself. Both sets of "
@@ -232,7 +223,6 @@ def certificates() -> None:
 
 
 def rechecks() -> None:
-    st.header("Whether an old result still holds", anchor=False)
     st.markdown(
         "Libraries change, and with them what a model gives. Each result therefore keeps a hash "
         "and a sketch (32 random sums) of its model's final states and logits. *Recheck*, on the "
@@ -243,7 +233,6 @@ def rechecks() -> None:
 
 
 def trajectories() -> None:
-    st.header("Paths through depth", anchor=False)
     st.markdown(
         "The path of token *t* is $x^0_t, \\dots, x^L_t$, the last state with the final norm in it "
         "unless you exclude that. Its **line-shape score** walks it in unit steps (paper, Eq. 10 "
@@ -288,7 +277,6 @@ def trajectories() -> None:
 
 
 def vision() -> None:
-    st.header("Images", anchor=False)
     st.markdown(
         "A vision transformer cuts an image into patches, and each is a token; before them stands "
         "a class token, from which the class is read. All tokens see all others, so that a block's "
@@ -310,7 +298,6 @@ def vision() -> None:
 
 
 def limits() -> None:
-    st.header("What these figures cannot say", anchor=False)
     st.markdown(
         "- **One prompt is an example.** A handful of prompts can overstate coupling by up to "
         "70 %: a claim about a model needs at least 40 of them and an interval "
@@ -335,32 +322,55 @@ def limits() -> None:
     )
 
 
+def reading() -> None:
+    for one in PAGES.values():
+        if one.guide:
+            st.subheader(one.title, anchor=False)
+            st.markdown(one.guide)
+
+
+def citation() -> None:
+    st.markdown(
+        "The measure and the phenomenon are from this paper; please cite it for both. The "
+        "mosaic of the Depth page follows its Figure 3, the Tokens page its Figures 4, 15 and "
+        "16, the Layer graph its Figures 1c-e, Training its Figures 1b-e, Generalization its "
+        "Figures 1a, 8 and 9, and the preprint's Figures 8 to 10."
+    )
+    st.code(CITATION, language="bibtex", wrap_lines=True)
+
+
+SECTIONS = {
+    "From a prompt to Jacobians": jacobians,
+    "Coupling matrices": coupling,
+    "Scores": scores,
+    "What chance gives": chance,
+    "How the singular vectors are checked": certificates,
+    "Whether an old result still holds": rechecks,
+    "Paths through depth": trajectories,
+    "The blocks as a graph": graphs,
+    "Through training": training,
+    "Coupling and performance over models": generalization,
+    "Images": vision,
+    "Two results side by side": comparisons,
+    "How the figures are read": reading,
+    "What these figures cannot say": limits,
+    "Citation": citation,
+}
+
+
+def _anchor(number: int) -> str:
+    return f"section-{number}"
+
+
 with page("Method"):
     with st.container(width=TEXT_WIDTH):
         st.title("Method", anchor=False)
-        jacobians()
-        coupling()
-        scores()
-        chance()
-        certificates()
-        rechecks()
-        trajectories()
-        graphs()
-        training()
-        generalization()
-        vision()
-        comparisons()
-        st.header("How the figures are read", anchor=False)
-        for one in PAGES.values():
-            if one.guide:
-                st.subheader(one.title, anchor=False)
-                st.markdown(one.guide)
-        limits()
-        st.header("Citation", anchor=False)
         st.markdown(
-            "The measure and the phenomenon are from this paper; please cite it for both. The "
-            "mosaic of the Depth page follows its Figure 3, the Tokens page its Figures 4, 15 and "
-            "16, the Layer graph its Figures 1c-e, Training its Figures 1b-e, Generalization its "
-            "Figures 1a, 8 and 9, and the preprint's Figures 8 to 10."
+            "\n".join(
+                f"{number}. [{title}](#{_anchor(number)})"
+                for number, title in enumerate(SECTIONS, start=1)
+            )
         )
-        st.code(CITATION, language="bibtex", wrap_lines=True)
+        for number, (title, write) in enumerate(SECTIONS.items(), start=1):
+            st.header(title, anchor=_anchor(number))
+            write()

@@ -247,6 +247,19 @@ def find(table: pd.DataFrame, question: Question) -> Findings:
     return found
 
 
+def filled_subsets(table: pd.DataFrame) -> tuple[ModelSubset, ...]:
+    """The named subsets of which a table has models, as `find` takes them.
+
+    Args:
+        table: of a sweep.
+    """
+    shared = every_k(table)
+    if not shared:
+        return ()
+    rows = find(table, Question(shared[0])).means.rows
+    return tuple(name for name, one in SUBSETS.items() if one.keep(rows).any())
+
+
 def every_k(table: pd.DataFrame, asked: Iterable[float] = ()) -> tuple[float, ...]:
     """The K at which every model of a table that has depth-wise rows was measured.
 

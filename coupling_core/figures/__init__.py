@@ -31,6 +31,7 @@
 
     vision                 a picture's patches, maps by rate, numbers of runs
 
+    typeset                states and singular values in a sentence, with their indices
     export                 standalone HTML, PDF, SVG and PNG with their provenance
     drawing                the last three by matplotlib, where there is no Chromium
 
@@ -85,7 +86,7 @@ from coupling_core.figures.tables import (
 )
 from coupling_core.figures.training import by_step
 from coupling_core.figures.training_paths import paths_at
-from coupling_core.figures.training_words import training_source
+from coupling_core.figures.training_words import rise_and_fall, training_source
 from coupling_core.figures.vision import (
     patch_grid,
     picture,
@@ -121,6 +122,7 @@ __all__ = [  # noqa: RUF022 - by use, not by name
     "paths_at",
     "steady",
     "training_source",
+    "rise_and_fall",
     # of vision transformers
     "picture",
     "patch_grid",

@@ -11,6 +11,7 @@ from coupling_core.base.extras import remedy
 from coupling_core.base.records import AnyView
 from coupling_core.base.results import Result
 from coupling_core.figures import style, words
+from coupling_core.figures.typeset import in_html
 
 FORMATS = (".html", ".pdf", ".svg", ".png")
 WIDTH = 760
@@ -67,7 +68,7 @@ def on_paper(
     told, width = figure.layout.meta, figure.layout.width or WIDTH
     origin = told.get("source") or (words.provenance(result, view) if result and view else "")
     caption, source = (
-        [html.escape(line) for line in textwrap.wrap(text, _LETTERS * width // WIDTH)]
+        [in_html(html.escape(line)) for line in textwrap.wrap(text, _LETTERS * width // WIDTH)]
         for text in (told["caption"], origin)
     )
     notes = [*caption, *(f"<span style='color: {style.INK}'>{line}</span>" for line in source)]
@@ -77,6 +78,7 @@ def on_paper(
     below = page.layout.meta.get("below", _AXIS) + legend
     bottom = below + _LINE * len(notes) + 16
     page.update_layout(
+        title=None,  # of the page's own pictures
         width=width,
         height=(WIDTH if square else page.layout.height) - _AXIS + bottom,
         paper_bgcolor="white",

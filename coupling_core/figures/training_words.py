@@ -28,6 +28,9 @@ _BY_STEP = {
     "Eq. 13): 0 is a norm that grows by one factor in every block.",
 }
 
+LEAST_STEPS = 3
+"""Steps with a score below which nothing is said of rise and fall."""
+
 PATHS_AT = (
     " Each step has components of its own; their signs are chosen so that the paths lie as at the "
     "step before, and the axes span all steps that are measured."
@@ -57,6 +60,41 @@ def _course_words(run: Sequence[StepNumbers], field: str) -> str:
     )
     without = len(run) - len(known)
     return text + f" {without} of {len(run)} steps have no number." * bool(without)
+
+
+def rise_and_fall(run: Sequence[StepNumbers]) -> str:
+    """How the mean chance-corrected score goes through training, and the loss with it.
+
+    Args:
+        run: its numbers by step, rising.
+
+    Returns:
+        "" where fewer than three steps have a score.
+    """
+    known = [one for one in run if not np.isnan(one.corrected)]
+    if len(known) < LEAST_STEPS:
+        return ""
+    first, last = known[0], known[-1]
+    top = max(known, key=lambda one: one.corrected)
+    start = "before training" if first.step == 0 else f"at step {first.step:,}"
+    told = f"Coupling goes from {_score(first)} {start} to {_score(top)} at step {top.step:,}"
+    if top.step == first.step:
+        told = f"Coupling is highest {start}, at {_score(first)}"
+    if top.step != last.step:
+        told += f", and is {_score(last)} at the end"
+    return told + _loss_words(known, top) + "."
+
+
+def _loss_words(known: Sequence[StepNumbers], top: StepNumbers) -> str:
+    first, last = known[0].loss, known[-1].loss
+    if np.isnan(first) or np.isnan(last):
+        return ""
+    still = f", {top.loss:.2f} where coupling is highest" if top.step != known[-1].step else ""
+    return f"; the loss goes from {first:.2f} to {last:.2f} nats a token{still}"
+
+
+def _score(one: StepNumbers) -> str:
+    return f"{round(one.corrected, 3) + 0.0:.3f}"
 
 
 def training_source(courses: Sequence[Course], view: AnyView) -> str:

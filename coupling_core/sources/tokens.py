@@ -1,7 +1,8 @@
 """A prompt's tokens, as texts that people can read, without torch."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, lru_cache, partial
 from pathlib import Path
@@ -22,6 +23,10 @@ BEFORE_PATCHES = 2
 LARGEST = 2**27
 """Bytes of a tokenizer's file: that of a quarter of a million words has 35 MB."""
 
+MOST_SHARED = 12
+"""Tokens that spell characters together at most, so that a row of them ends."""
+
+_BYTE = re.compile(r"\\x([89a-f][0-9a-f])")
 _SIGNS = str.maketrans({" ": "␣", "\n": "⏎", "\r": "␍", "\t": "⇥", "\xa0": "⍽"})
 _SEEN_SPACE = re.compile(r"(?<=\S) (?=\S)")
 
@@ -39,6 +44,19 @@ class Tokens:
     texts: tuple[str, ...]
     ids: tuple[int, ...]
     special: tuple[bool, ...]
+
+
+def counted(special: Sequence[bool]) -> str:
+    """How many tokens a prompt has, in words.
+
+    Args:
+        special: of each, whether the tokenizer added it.
+    """
+    n, added = len(special), sum(special)
+    told = "1 token" if n == 1 else f"{n:,} tokens"
+    if not added:
+        return told
+    return f"{told}, of which the tokenizer added {added}"
 
 
 def tokenize(prompt: str, source: Source) -> Tokens | None:
@@ -96,6 +114,54 @@ def readable(pieces: list[str], byte_level: bool) -> tuple[str, ...]:
     if not byte_level:
         return tuple(piece.replace("▁", " ") for piece in pieces)
     return tuple(_from_bytes(piece) for piece in pieces)
+
+
+@dataclass(frozen=True)
+class Group:
+    """Tokens next to one another that spell characters together; mostly one.
+
+    Args:
+        first: the first of them, 1..n.
+        count: how many they are.
+        text: what they stand for together.
+    """
+
+    first: int
+    count: int
+    text: str
+
+
+def grouped(texts: Sequence[str]) -> list[Group]:
+    """The tokens of a prompt, those together that share a character: its bytes say little.
+
+    Args:
+        texts: of the tokens, as `readable` writes them.
+    """
+    found, at = [], 0
+    while at < len(texts):
+        count, text = _together(texts[at : at + MOST_SHARED])
+        found.append(Group(at + 1, count, text))
+        at += count
+    return found
+
+
+def _together(texts: Sequence[str]) -> tuple[int, str]:
+    """How many of these tokens, from the first on, are whole characters, and which."""
+    spelled = b""
+    for count, text in enumerate(texts, start=1):
+        if not _BYTE.search(text):
+            break
+        spelled += _as_bytes(text)
+        with suppress(UnicodeDecodeError):
+            return count, spelled.decode()
+    return 1, texts[0]
+
+
+def _as_bytes(text: str) -> bytes:
+    pieces = _BYTE.split(text)  # what lies between two bytes, and their digits, in turn
+    return b"".join(
+        bytes.fromhex(piece) if at % 2 else piece.encode() for at, piece in enumerate(pieces)
+    )
 
 
 def visible(text: str) -> str:

@@ -12,6 +12,7 @@ from coupling_core.base.records import DEFAULT_K, Request
 from coupling_core.base.results import Result
 from coupling_core.base.units import duration
 from coupling_core.serving.jobs import JobStatus
+from coupling_core.sources.tokens import counted
 from explorer.asking import preview
 from explorer.asking.queue import is_active, queue
 from explorer.asking.watch import loads, watch
@@ -37,6 +38,7 @@ def answer(request: Request, draw_partial: DrawPartial) -> Result | None:
         InputError: where the request names no model, or is more than this app takes on.
         ComputeError: where a hub model is missing, gated or out of reach.
     """
+    _trailing_space(request)
     result = backend.find(request)
     if result is not None:
         tell_gone(request)
@@ -56,6 +58,24 @@ def answer(request: Request, draw_partial: DrawPartial) -> Result | None:
     if status and status.progress and status.progress.partial:
         draw_partial(status.progress.partial)
     return None
+
+
+def _trailing_space(request: Request) -> None:
+    """Say of a space at the end that it is a token of its own, and offer to cut it."""
+    prompt = request.prompt
+    if is_image(prompt) or not isinstance(prompt, str) or prompt == prompt.rstrip():
+        return
+    found = backend.tokens(request)
+    own = [n for n, special in enumerate(found.special, 1) if not special] if found else []
+    if found is None or not own or found.texts[own[-1] - 1].strip():
+        return
+    last, n = own[-1], len(found.texts)
+    is_measured = request.token in (last, last - n - 1) and kind_of(request.kind).token
+    st.warning(
+        f"The prompt ends in a space, which is a token of its own: token {last} of {n}"
+        + (", the one that is measured." if is_measured else ".")
+    )
+    st.button("Cut the space", on_click=change, kwargs={"prompt": prompt.rstrip()})
 
 
 def tell_gone(request: Request) -> None:
@@ -100,7 +120,7 @@ def _prompt(request: Request) -> int | None:
     else:
         measured, what = 0, "all of them are measured"
     chips.tokens(tokens.texts, measured, tokens.special)
-    st.caption(f"{n} tokens, {sum(tokens.special)} of them special; {what}.")
+    st.caption(f"{counted(tokens.special)}; {what}.")
     return n
 
 

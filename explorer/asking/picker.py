@@ -7,7 +7,6 @@ import streamlit as st
 
 from coupling_core.base.errors import CouplingError
 from coupling_core.base.records import DTYPES
-from coupling_core.experiments.gallery import UNTRAINED_SEED
 from coupling_core.sources import hub
 from coupling_core.sources.identity import ALIASES, is_hub_id
 from coupling_core.sources.suites import Suite, revision, step_of, suites
@@ -32,24 +31,16 @@ def picker() -> None:
     """Draw the controls."""
     local = not admission.is_demo()
     listed = admission.offered()
-    stored = {entry.identity.get("digest") for entry in backend.entries()}
-    badge = " :gray-badge[stored]" if _digest() in stored else ""
     own = backend.own_suites()
     options = list(listed) if listed else [*ALIASES, *own, OTHER_MODEL]
-    if choice(f"Model{badge}", "model", options, OTHER_MODEL, _short):
+    stored = {entry.identity.get("digest") for entry in backend.entries()}
+    label = "Model (has stored results)" if _digest() in stored else "Model"
+    if choice(label, "model", options, OTHER_MODEL, _short):
         _other()
     elif suite := own.get(current().model):
         _step(suite)
     elif names := admission.revisions(current().model):
         bound(st.selectbox, "Revision", "revision", names, place="listed")
-    bound(
-        st.toggle,
-        "Untrained twin",
-        "untrained",
-        read=lambda on: UNTRAINED_SEED if on else None,
-        write=lambda seed: seed is not None,
-        help="The same architecture with fresh random weights: what coupling looks like by chance.",
-    )
     if local:
         _how_it_is_loaded()
 

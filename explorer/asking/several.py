@@ -1,25 +1,44 @@
 """Several measurements that one figure needs, through the one queue."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import streamlit as st
 
 from coupling_core.base.records import Request
 from coupling_core.base.results import Result
+from coupling_core.base.units import duration
+from coupling_core.experiments.gallery import UNTRAINED_SEED
 from explorer.asking.queue import is_active, queue
 from explorer.asking.watch import EVERY, left, stop, where
 from explorer.server import admission, backend
 from explorer.session.plain_text import sentence
-from explorer.session.session import change
+from explorer.session.session import change, device
 
 
-def together(requests: Mapping[str, Request]) -> dict[str, Result]:
+def twin_of(request: Request) -> Request:
+    """The same of the untrained twin, which has no quantised form."""
+    seed = UNTRAINED_SEED if request.untrained is None else request.untrained
+    return replace(request, untrained=seed, quantize=None)
+
+
+def offer_twin(request: Request) -> None:
+    """Offer to measure the untrained twin of what is shown, where it is not stored."""
+    asked = twin_of(request)
+    if request.untrained is not None or backend.find(asked) is not None:
+        return
+    with st.expander("The untrained twin is not measured yet", type="compact"):
+        together({"twin": asked}, "Measure the twin too")
+
+
+def together(requests: Mapping[str, Request], one: str = "Compute") -> dict[str, Result]:
     """The stored results; where some are lacking, offer to measure them, or tell how far they are.
 
     A session that comes to running jobs, by a refresh or by a link, joins them.
 
     Args:
         requests: by what to call them.
+        one: what the button says where one of them is lacking.
 
     Returns:
         those that are stored, in the same order.
@@ -31,11 +50,11 @@ def together(requests: Mapping[str, Request]) -> dict[str, Result]:
     found = {name: backend.find(request) for name, request in requests.items()}
     lacking = [requests[name] for name, result in found.items() if result is None]
     if lacking:
-        _measure(lacking, len(requests))
+        _measure(lacking, len(requests), one)
     return {name: result for name, result in found.items() if result is not None}
 
 
-def _measure(lacking: Sequence[Request], of: int) -> None:
+def _measure(lacking: Sequence[Request], of: int, one: str) -> None:
     keys = [backend.key(request) for request in lacking]
     statuses = [queue().status(key) for key in keys]
     running = [
@@ -54,9 +73,10 @@ def _measure(lacking: Sequence[Request], of: int) -> None:
     for request in lacking:
         admission.require(backend.resolved(request))
     n = len(lacking)
-    st.info(f"{n} of {of} are not measured yet." if n < of else "Not measured yet.")
+    lack = f"{n} of {of} are not measured yet" if n < of else "Not measured yet"
+    st.info(f"{lack}{_cost(lacking)}.")
     if st.button(
-        "Compute" if n == 1 else f"Compute all {n}",
+        one if n == 1 else f"Compute all {n}",
         type="primary",
         on_click=change,
         icon=":material/play_arrow:",
@@ -65,6 +85,18 @@ def _measure(lacking: Sequence[Request], of: int) -> None:
         for request in lacking:
             queue().join(request)
         st.rerun()
+
+
+def _cost(lacking: Sequence[Request]) -> str:
+    """About how long it takes to measure them one after the other; "" where that is not known."""
+    entries = backend.entries()
+    asked = [backend.resolved(request) for request in lacking]
+    with st.spinner("Estimating how long it takes…"):
+        found = [admission.require_time(one, device(), entries) for one in asked]
+    if None in found:
+        return ""
+    seconds = sum(one.seconds for one in found if one)
+    return f": about {duration(seconds)} of computing"
 
 
 def _follow(keys: Sequence[str], of: int) -> None:

@@ -20,7 +20,7 @@ _PAGES = (
     vision.PAGE,
     compare.PAGE,
     runs.PAGE,
-    Page("Method", "pages/10_Method.py"),
+    Page("Method", "pages/10_Method.py", picker=None),
 )
 PAGES = {page.title: page for page in _PAGES}
 """Every page by its title, in the order of the navigation."""

@@ -8,12 +8,15 @@ import streamlit as st
 
 from coupling_core.base import logs
 from coupling_core.base.errors import InputError
+from explorer.asking.picker import picker
 from explorer.frame.contents import LINKS, PAGES
 from explorer.frame.sidebar import sidebar
+from explorer.panels.chart import UNSEEN
 from explorer.server import backend, visitors
 from explorer.server.turns import turns
 from explorer.server.uploads import uploads
 from explorer.session import sign_in
+from explorer.session.fitting import fitted
 from explorer.session.plain_errors import plain_errors
 from explorer.session.plain_text import plain, sentence
 from explorer.session.session import address, open_session, problems, settle
@@ -53,7 +56,7 @@ def page(title: str) -> Iterator[State]:
             layout="wide",
             initial_sidebar_state=SIDEBAR_WIDTH,
         )
-        st.html(_STYLE)
+        st.html(f"<style>{UNSEEN}</style>{_STYLE}")
         guard()
         _require_use()
         backend.look_again()
@@ -61,8 +64,10 @@ def page(title: str) -> Iterator[State]:
         state = open_session(title, PAGES[title].state, LINKS)
         _navigation()
         sidebar(PAGES[title])
+        if PAGES[title].picker is picker:
+            state = fitted(state)
         if found := problems():
-            st.warning(f"Not all that was asked for could be taken: {plain('; '.join(found))}.")
+            st.warning(f"Part of the request was left out: {plain('; '.join(found))}.")
         with plain_errors():
             yield state
         settle()  # not where a click interrupts the page

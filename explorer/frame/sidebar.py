@@ -6,10 +6,12 @@ from coupling_core.base.definitions import DEFINITIONS
 from coupling_core.base.errors import CouplingError
 from coupling_core.base.images import is_image, to_pixels
 from coupling_core.base.records import FINAL_NORMS
-from coupling_core.experiments.gallery import EXAMPLES
+from coupling_core.experiments.gallery import EXAMPLES, UNTRAINED_SEED
 from coupling_core.sources.tokens import Tokens
+from coupling_core.sources.tokens import counted as in_words
 from explorer.panels.page import Page
 from explorer.server import backend
+from explorer.session.chips import names
 from explorer.session.choice import choice
 from explorer.session.session import bound, change, current
 
@@ -23,19 +25,26 @@ def sidebar(page: Page) -> None:
     if page.picker is None:
         return
     with st.sidebar:
-        st.caption("What is measured")
         page.picker()
+        if page.asks_twin:
+            _twin()
         _prompt()
         _token(_tokens(page))
-        bound(
-            st.selectbox,
-            "Final norm in the last block",
-            "final_norm",
-            FINAL_NORMS,
-            help="The paper's Eq. 7 counts the model's final norm as part of the last block.",
-        )
-        st.caption("How it is shown (computes nothing)")
-        _score(with_k=page.asks_k)
+        if page.asks_k:
+            bound(st.number_input, "K, leading singular triplets", "k", 1, step=5)
+        with st.expander("Advanced", key="advanced@sidebar", type="compact"):
+            _advanced()
+
+
+def _twin() -> None:
+    bound(
+        st.toggle,
+        "Untrained twin",
+        "untrained",
+        read=lambda on: UNTRAINED_SEED if on else None,
+        write=lambda seed: seed is not None,
+        help="The same architecture with fresh random weights: what coupling looks like by chance.",
+    )
 
 
 def _prompt() -> None:
@@ -64,8 +73,8 @@ def _token(tokens: Tokens | None) -> None:
     if tokens is None or not 0 < len(tokens.texts) <= LONGEST_TOKEN_LIST:
         bound(st.number_input, "Token (1 is the first, -1 the last)", "token", step=1)
         return
-    n = len(tokens.texts)
-    st.caption(f"{n} tokens, {sum(tokens.special)} of them special")
+    n, called = len(tokens.texts), names(tokens.texts)
+    st.caption(f"{in_words(tokens.special)}.")
 
     def counted(token: int) -> int:
         number = token + n + 1 if token < 0 else token
@@ -75,7 +84,7 @@ def _token(tokens: Tokens | None) -> None:
         number = n if position == -1 else position
         if not 1 <= number <= n:
             return f"{number} (this prompt has 1 to {n})"
-        text = f"{number} · {tokens.texts[number - 1]!r}"
+        text = f"{number} · {called[number - 1]}"
         return text + " (special)" * tokens.special[number - 1] + " (last)" * (position == -1)
 
     positions = [-1, *range(n - 1, 0, -1)]
@@ -93,7 +102,8 @@ def _token(tokens: Tokens | None) -> None:
     )
 
 
-def _score(*, with_k: bool) -> None:
+def _advanced() -> None:
+    """What few change; all but the final norm computes nothing."""
     bound(
         st.selectbox,
         "Definition of the score",
@@ -103,11 +113,17 @@ def _score(*, with_k: bool) -> None:
     )
     if DEFINITIONS[current().definition].takes_p:
         bound(st.number_input, "Order p of the norm", "p", 1.0, step=1.0, format="%g")
-    if with_k:
-        bound(st.number_input, "K, leading singular triplets", "k", 1, step=5)
     bound(
         st.text_input,
         "Blocks",
         "blocks",
         placeholder="all; or 9-16, 3,7 or 1-30:2",
+    )
+    bound(
+        st.selectbox,
+        "Final norm in the last block",
+        "final_norm",
+        FINAL_NORMS,
+        help="The paper's Eq. 7 counts the model's final norm as part of the last block. Another "
+        "choice is another measurement.",
     )

@@ -10,22 +10,23 @@ import streamlit as st
 
 from coupling_core import figures
 from coupling_core.analysis.compare import Comparison, compare, differences, summarise
-from coupling_core.analysis.exports import to_npz
+from coupling_core.analysis.exports import file_name, to_npz
 from coupling_core.analysis.exports.compare import comparison_arrays, comparison_table
 from coupling_core.base.errors import CouplingError, InputError
 from coupling_core.base.records import Request, View
-from coupling_core.experiments.gallery import UNTRAINED_SEED, requests
+from coupling_core.experiments.gallery import requests
 from coupling_core.store.disk import Entry
 from coupling_core.store.request_key import parse_key
+from explorer.asking.several import twin_of
 from explorer.panels.chart import Shown, draw, made, third
 from explorer.panels.drawer import selection
 from explorer.panels.page import Page
 from explorer.panels.recipes import Recipes, call, command, raw, viewed
-from explorer.panels.strip import facts, take_along
+from explorer.panels.strip import Quiet, facts, take_along
 from explorer.panels.switches import ENTRIES, MATRIX, SCORE, switches
 from explorer.server import backend
 from explorer.session.link import expect
-from explorer.session.plain_text import plain, rounded, weights_form
+from explorer.session.plain_text import plain, rounded, sentence, weights_form
 from explorer.session.session import bound, change
 from explorer.session.state import State
 from explorer.session.widget_values import picked_row
@@ -121,17 +122,26 @@ def _chosen(state: CompareState, stored: dict[str, Entry]) -> tuple[str, str]:
             "a comparison needs two results, and fewer are stored: compute some on Depth first"
         )
     left, right = twins if len(twins) == 2 else ("", "")
-    return state.left or left, state.right or right
+    return _here(state.left, left, stored), _here(state.right, right, stored)
+
+
+def _here(asked: str, other: str, stored: dict[str, Entry]) -> str:
+    """The key that was asked for; another, and why, where there is no such result."""
+    if not asked or asked in stored:
+        return asked or other
+    try:
+        backend.get(asked)
+    except CouplingError as error:
+        if not other:
+            raise
+        st.warning(f"{sentence(error)} Another one is shown.")
+        return other
+    return asked
 
 
 def _twins(request: Request, stored: dict[str, Entry]) -> tuple[str, ...]:
     """The keys of a trained model and of its untrained twin; () where not both are stored."""
-    seed = UNTRAINED_SEED if request.untrained is None else request.untrained
-    asked = (
-        replace(request, untrained=None),
-        # An untrained twin has no quantised form.
-        replace(request, untrained=seed, quantize=None),
-    )
+    asked = (replace(request, untrained=None), twin_of(request))
     try:
         digests = [digest(backend.key(one)) for one in asked]
     except CouplingError:  # a model that is not at hand
@@ -193,17 +203,21 @@ def _label(key: str, stored: dict[str, Entry]) -> str:
 def _strip(found: Comparison, state: State) -> None:
     """Say what is compared, in what the two differ, and offer ways to take it along."""
     with st.container(gap="xsmall"):
-        for side, result in (("A", found.left), ("B", found.right)):
-            st.caption(f"**{side}** · {facts(result, found.view)}")
-        st.caption(f"They differ in · {plain('; '.join(differences(found)))}")
+        st.caption(f"They differ in {plain('; '.join(differences(found)))}.")
+        sides = (("A", found.left), ("B", found.right))
+        quiet = Quiet(
+            "What A and B are",
+            [f"**{side}** · {facts(result, found.view)}" for side, result in sides],
+        )
+        name = file_name(found.left, found.view, f"with {found.right.model_name}", "")
         keys = (found.left.key, found.right.key)
         view = replace(found.view, blocks=state.view(found.left.n_blocks).blocks)
         files = (
-            ("Arrays (.npz)", lambda: to_npz(comparison_arrays(found)), "comparison.npz"),
-            ("Differences (.csv)", lambda: comparison_table(found), "comparison.csv"),
-            ("All three maps (.html)", lambda: _page(found), "comparison.html"),
+            ("Arrays (.npz)", lambda: to_npz(comparison_arrays(found)), f"{name}.npz"),
+            ("Differences (.csv)", lambda: comparison_table(found), f"{name}.csv"),
+            ("All three maps (.html)", lambda: _page(found), f"{name}.html"),
         )
-        take_along(files, recipes(*keys, view, state), GUIDE)
+        take_along(files, recipes(*keys, view, state), GUIDE, quiet)
 
 
 def _page(found: Comparison) -> bytes:
@@ -211,8 +225,8 @@ def _page(found: Comparison) -> bytes:
 
 
 def _switches() -> None:
-    with st.container(horizontal=True, gap="medium"):
-        switches((SCORE, MATRIX, ENTRIES), "compare")
+    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
+        switches((SCORE, ENTRIES), "compare", [MATRIX])
 
 
 def _sums(found: Comparison) -> None:

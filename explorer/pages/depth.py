@@ -9,6 +9,7 @@ import streamlit as st
 from coupling_core import figures
 from coupling_core.base.records import Request, View, parse_blocks
 from coupling_core.base.results import DepthResult
+from explorer.asking.several import offer_twin
 from explorer.panels.chart import Shown, draw, draw_partial, made
 from explorer.panels.drawer import drawer, selected, selection
 from explorer.panels.page import Page
@@ -76,6 +77,7 @@ def show(result: DepthResult, state: DepthState) -> None:
     """Draw a stored result."""
     shown = Shown(result, state.view(result.n_blocks))
     strip(*shown, recipes(result.request, shown.view, state), GUIDE)
+    offer_twin(result.request)
     block, basis = selected(result, state)
     _switches(result.n_blocks)
     left, right = st.columns(2, gap="large")
@@ -95,23 +97,19 @@ def partial_map(result: DepthResult, state: State) -> None:
     draw_partial(figure, without="pairs")
 
 
-_CHOICES: tuple[Choice, ...] = (
-    MATRIX,
-    ENTRIES,
-    SCORE,
-    COLOURS,
-)
+_CHOICES: tuple[Choice, ...] = (ENTRIES, SCORE)
+_ADVANCED: tuple[Choice, ...] = (MATRIX, COLOURS)
 _BLOCKS: Choice = (
     "Mosaic",
     "figure_3",
-    {True: "Blocks 9-16 (Figure 3)", False: "Blocks of the sidebar"},
+    {True: "Blocks 9-16 (Figure 3)", False: "All, or the chosen blocks"},
 )
 
 
 def _switches(n_blocks: int) -> None:
-    with st.container(horizontal=True, gap="medium"):
+    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         has_figure_3 = n_blocks >= FIGURE_3[-1]
-        switches((*_CHOICES, _BLOCKS) if has_figure_3 else _CHOICES, "depth")
+        switches((*_CHOICES, _BLOCKS) if has_figure_3 else _CHOICES, "depth", _ADVANCED)
 
 
 def _mosaic(result: DepthResult, state: DepthState) -> None:

@@ -51,7 +51,7 @@ class GraphState(State):
     node_color: Annotated[NodeColor, Parameter("nodes")] = "community"
 
 
-PAGE = Page("Layer graph", "pages/4_Layer_graph.py", GraphState, guide=GUIDE)
+PAGE = Page("Layer graph", "pages/4_Layer_graph.py", GraphState, guide=GUIDE, asks_twin=False)
 
 
 def recipes(request: Request, view: View, state: GraphState) -> Recipes:

@@ -1,50 +1,67 @@
 """The Start page's three linked panels: the score map, and one pair trained and untrained."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import streamlit as st
 
 from coupling_core import figures
+from coupling_core.analysis.verdict import Verdict, verdict
 from coupling_core.base.results import DepthResult
-from coupling_core.experiments.gallery import EXAMPLES, UNTRAINED_SEED
+from coupling_core.experiments.gallery import EXAMPLES
 from explorer.asking.compute import tell_gone
+from explorer.asking.several import together, twin_of
 from explorer.pages import depth
 from explorer.pages.training import page as training
 from explorer.panels.chart import Shown, draw, made, third
-from explorer.panels.drawer import selected, selection
+from explorer.panels.drawer import inputs, selected
+from explorer.panels.kept import kept
 from explorer.panels.page import Page
 from explorer.panels.strip import strip
 from explorer.panels.switches import twin_switch
 from explorer.server import backend
+from explorer.session.plain_errors import plain_errors
+from explorer.session.plain_text import plain
 from explorer.session.session import address, bound, change
 from explorer.session.state import State
 
-INTRODUCTION = """
+QUESTION = (
+    "Two blocks share a basis where their matrix has a bright diagonal on a dark ground. Click a "
+    "cell of the map to see the matrix of another pair."
+)
+EXPLANATION = """
 Each block of a transformer moves a token's state a little. Its **Jacobian** is the linear part of
 that move, and the Jacobian's top singular vectors are the directions it acts on most. If two blocks
 are **coupled**, the directions of one diagonalise the Jacobian of the other: the matrix of that
 pair then shows a bright diagonal on a dark ground. Training makes this happen; the untrained twin,
 the same network with random weights, shows no such diagonal.
 """
-PAGE = Page("Start", "app.py")
+MAPS = "start-maps"
+"""Key of what holds the three figures."""
+_STYLE = Path(__file__).with_suffix(".css").read_text()
+PAGE = Page("Start", "app.py", asks_twin=False)
 
 
 def show(state: State) -> None:
     """Draw the page."""
+    st.html(f"<style>{_STYLE}</style>")
     st.title("Do a transformer's blocks share one basis?", anchor=False)
-    st.markdown(INTRODUCTION)
-    _choices(state)
     request = state.request()
-    seed = UNTRAINED_SEED if state.untrained is None else state.untrained
     trained = backend.find(replace(request, untrained=None))
-    # An untrained twin has no quantised form.
-    twin = backend.find(replace(request, untrained=seed, quantize=None))
-    mapped = trained if state.untrained is None else twin
+    twin = backend.find(twin_of(request))
+    mapped = (trained if state.untrained is None else twin) or trained
+    found = _verdict(trained, twin, state) if trained else None
+    if found:
+        st.markdown(f"**{plain(str(found))}**")
     if mapped is None:
-        st.info("This is not measured yet. Choose an example above, or compute it on Depth.")
+        st.info("This is not measured yet. Choose an example below, or compute it on Depth.")
+        _choices(state)
     else:
         tell_gone(request)
         _panels(state, mapped, trained, twin)
+    st.markdown(EXPLANATION)
+    if found:
+        st.caption(plain(found.reason))
     _own_sentence()
     st.page_link(
         training.PAGE.file,
@@ -52,6 +69,14 @@ def show(state: State) -> None:
         icon=":material/arrow_forward:",
         query_params=address(),
     )
+
+
+def _verdict(trained: DepthResult, twin: DepthResult | None, state: State) -> Verdict | None:
+    """Whether blocks are coupled, in words and numbers of stored results alone."""
+    view = state.view(trained.n_blocks)
+    examples = [backend.find(replace(trained.request, prompt=text)) for text in EXAMPLES]
+    every = tuple(found for found in examples if found) if all(examples) else ()
+    return kept(verdict, trained, twin, view, every)
 
 
 def _own_sentence() -> None:
@@ -66,8 +91,9 @@ def _own_sentence() -> None:
         st.switch_page(depth.PAGE.file)
 
 
-def _choices(state: State) -> None:
-    with st.container(horizontal=True, gap="medium"):
+def _choices(state: State, n_blocks: int = 0, pair: tuple[int, int] = (0, 0)) -> None:
+    """Prompt, twin and, where there are maps, the pair that is drawn of them."""
+    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         bound(
             st.pills,
             "Example prompt",
@@ -78,7 +104,9 @@ def _choices(state: State) -> None:
             write=lambda text: text if text in EXAMPLES else None,
             required=state.prompt in EXAMPLES,
         )
-        twin_switch("Score map of", "start")
+        twin_switch("Score map of the", "start")
+        if n_blocks:
+            inputs(n_blocks, *pair)
 
 
 def _panels(
@@ -86,8 +114,8 @@ def _panels(
 ) -> None:
     shown = Shown(mapped, state.view(mapped.n_blocks))
     block, basis = selected(mapped, state)
-    strip(*shown, depth.recipes(mapped.request, shown.view, state), depth.GUIDE)
-    left, middle, right = st.columns(3, gap="medium")
+    with st.container(key=MAPS):
+        left, middle, right = st.columns(3, gap="small")
     with left:
         which = "trained" if mapped is trained else "untrained"
         st.subheader(f"Score of every pair, {which}", anchor=False)
@@ -106,25 +134,31 @@ def _panels(
             lambda: figures.scores_table(*shown),
             picks=("block", "basis"),
         )
-        selection(mapped.n_blocks, block, basis)
     with middle:
         st.subheader(f"Blocks {block} and {basis}, trained", anchor=False)
-        _matrix("trained", trained, state, (block, basis))
+        _matrix("trained model", trained, state, (block, basis))
     with right:
         st.subheader(f"Blocks {block} and {basis}, untrained", anchor=False)
-        _matrix("untrained", twin, state, (block, basis))
+        _matrix("untrained twin", twin, state, (block, basis))
+    st.caption(QUESTION)
+    _choices(state, mapped.n_blocks, (block, basis))
+    strip(*shown, depth.recipes(mapped.request, shown.view, state), depth.GUIDE)
 
 
 def _matrix(which: str, result: DepthResult | None, state: State, pair: tuple[int, int]) -> None:
     """One coupling matrix; every matrix has the same colour range, so that the two compare."""
     if result is None:
-        st.info(f"The {which} model is not measured for this prompt yet.")
+        asked = state.request()
+        is_twin = which.startswith("untrained")
+        asked = twin_of(asked) if is_twin else replace(asked, untrained=None)
+        with plain_errors():
+            together({which: asked}, f"Measure the {which} too")
         return
     view = state.view(result.n_blocks)
     figure = made(figures.matrix, result, *pair, view, finish=third, magnitude=not state.signed)
     draw(
         figure,
-        f"matrix-{which}",
+        f"matrix-{which.split()[0]}",
         Shown(result, view),
         lambda: figures.matrix_table(result, *pair, view),
     )

@@ -1,16 +1,20 @@
 """One figure on a page: drawn, described, and taken home as a file or a table."""
 
+import html
+import textwrap
 from collections.abc import Callable
+from threading import Lock
 from typing import Any, NamedTuple
 
 import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from coupling_core.analysis.exports import to_csv
-from coupling_core.base.records import AnyView
+from coupling_core.analysis.exports import file_name, signed, to_csv
+from coupling_core.base.records import AnyView, View
 from coupling_core.base.results import Result
 from coupling_core.figures import render
+from coupling_core.figures.typeset import in_tex
 from explorer.panels.kept import kept
 from explorer.session.plain_text import plain
 from explorer.session.session import change
@@ -18,6 +22,18 @@ from explorer.session.widget_values import picked
 
 IMAGE_FORMAT = "_image_format"
 """Where the session keeps the format of the camera button: "svg" or "png"."""
+SIGNATURE = 28
+"""Pixels below a figure for what its picture says of itself: two lines."""
+SIGNED_LETTERS = 64
+"""Letters of such a line: those that fit below a map in a third of the page."""
+UNSEEN = """.stPlotlyChart .gtitle { visibility: hidden }
+.stPlotlyChart text { font-family: sans-serif !important }"""
+"""Rules for the page: what only pictures say; and the letters that pictures have."""
+_TITLE = {
+    "x": 0, "xref": "container", "xanchor": "left", "y": 0, "yref": "container",
+    "yanchor": "bottom", "pad": {"l": 4, "b": 4}, "font": {"size": 9, "weight": "normal"},
+}  # fmt: skip
+_signing = Lock()
 _BUTTONS_OFF = ["select2d", "lasso2d", "autoScale2d"]
 
 
@@ -92,18 +108,47 @@ def draw(
             a text, for each, such as (l, l').
     """
     st.plotly_chart(
-        _still(figure),
+        _signed(_still(figure), shown),
         key=name,
-        config=_config(name),
+        config=_config(_file(name, shown, "")),
         alt=figure.layout.meta["alt"],
         selection_mode="points",
         on_select=(lambda: _pick(name, picks)) if picks else "ignore",
     )
-    st.caption(plain(figure.layout.meta["caption"]))
+    st.caption(in_tex(figure.layout.meta["caption"], plain))
     fold = st.expander("Table and files", key=f"{name}@fold", on_change=change, type="compact")
     if fold.open:
         with fold:
             _files(figure, name, shown, table())
+
+
+def _signed(figure: go.Figure, shown: Shown | None) -> go.Figure:
+    """Write model, prompt and K below a figure for its picture; the page hides it (`UNSEEN`)."""
+    told = _origin(figure, shown)
+    with _signing:  # a figure that is kept is drawn by several sessions
+        if figure.layout.title.text != told:
+            margin = figure.layout.margin.b or figure.layout.template.layout.margin.b or 0
+            grown = SIGNATURE * (figure.layout.title.text is None)
+            figure.update_layout(title=_TITLE | {"text": told}, margin_b=margin + grown)
+    return figure
+
+
+def _origin(figure: go.Figure, shown: Shown | None) -> str:
+    if shown is None:
+        lines = textwrap.wrap(figure.layout.meta.get("source", ""), SIGNED_LETTERS)[:2]
+    else:
+        result, view = shown
+        k = f", K = {view.k}" if isinstance(view, View) else ""
+        lines = [
+            f"{result.model_name} {result.measured}{k}",
+            "“" + textwrap.shorten(result.prompt_text, SIGNED_LETTERS, placeholder=" …") + "”",
+        ]
+    return "<br>".join(html.escape(line) for line in lines)
+
+
+def _file(name: str, shown: Shown | None, ending: str) -> str:
+    """What a figure's file is called."""
+    return file_name(*shown, name, ending) if shown else name + ending
 
 
 def third(figure: go.Figure) -> go.Figure:
@@ -138,8 +183,8 @@ def _files(figure: go.Figure, name: str, shown: Shown | None, table: pd.DataFram
     with st.container(horizontal=True):
         st.download_button(
             "CSV",
-            lambda: to_csv(table, index=True),
-            f"{name}.csv",
+            lambda: to_csv(signed(table, *shown) if shown else table, index=True),
+            _file(name, shown, ".csv"),
             "text/csv",
             key=f"{name}@csv",
             on_click="ignore",
@@ -147,18 +192,18 @@ def _files(figure: go.Figure, name: str, shown: Shown | None, table: pd.DataFram
         st.download_button(
             "HTML that stands alone",
             lambda: render(figure, ".html", *(shown or ())),
-            f"{name}.html",
+            _file(name, shown, ".html"),
             "text/html",
             key=f"{name}@html",
             on_click="ignore",
         )
 
 
-def _config(name: str) -> dict[str, object]:
+def _config(file: str) -> dict[str, object]:
     """Options of plotly's own buttons; the camera saves what is on the screen."""
     image = st.session_state.get(IMAGE_FORMAT, "svg")
     return {
         "displaylogo": False,
         "modeBarButtonsToRemove": _BUTTONS_OFF,
-        "toImageButtonOptions": {"format": image, "filename": name, "scale": 3},
+        "toImageButtonOptions": {"format": image, "filename": file, "scale": 3},
     }

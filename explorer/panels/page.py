@@ -20,6 +20,8 @@ class Page:
         picker: draws what chooses the model in the sidebar; None where the page is about no one
             model and no one prompt, and has no such controls.
         asks_k: whether the sidebar asks for K.
+        asks_twin: whether it has the switch of the untrained twin, which other pages have beside
+            their figures.
     """
 
     title: str
@@ -29,3 +31,4 @@ class Page:
     guide: str = ""
     picker: Callable[[], None] | None = picker
     asks_k: bool = True
+    asks_twin: bool = True

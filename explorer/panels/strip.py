@@ -1,10 +1,11 @@
 """The line above the figures that says what they are of, and the ways to take them along."""
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
 
 import streamlit as st
 
-from coupling_core.analysis.exports import arrays, table, to_npz
+from coupling_core.analysis.exports import arrays, file_name, frame, signed, to_csv, to_npz
 from coupling_core.analysis.scores import definition_name
 from coupling_core.analysis.ways import ways
 from coupling_core.base.records import AnyView, View
@@ -42,34 +43,59 @@ def strip(
         selected: the token (1..n) that is chosen among those that were measured; 0 where the
             result is of one token.
     """
-    key = result.key
     note_length(len(result.tokens))
     with st.container(gap="xsmall"):
         if selected:
             chips.pick(result, selected)
         else:
             chips.of_result(result)
-        st.caption(facts(result, view))
         files = (
-            ("Result (.safetensors)", lambda: archive.encode(result), f"{key}{archive.SUFFIX}"),
-            ("Arrays (.npz)", lambda: to_npz(arrays(result, view)), f"{key}.npz"),
-            ("Scores (.csv)", lambda: table(result, view), f"{key}.csv"),
+            (
+                "Result (.safetensors)",
+                lambda: archive.encode(result),
+                file_name(result, view, "", archive.SUFFIX),
+            ),
+            (
+                "Arrays (.npz)",
+                lambda: to_npz(arrays(result, view)),
+                file_name(result, view, "", ".npz"),
+            ),
+            (
+                "Scores (.csv)",
+                lambda: to_csv(signed(frame(result, view), result, view)),
+                file_name(result, view, "", ".csv"),
+            ),
         )
-        take_along(files, recipes, guide, ways(result))
+        quiet = Quiet(brief(result, view), (facts(result, view),), ways(result))
+        take_along(files, recipes, guide, quiet)
 
 
-def take_along(
-    files: Iterable[Download], recipes: Recipes, guide: str, ways: Sequence[str] = ()
-) -> None:
-    """Offer link, files, recipes and a guide.
+class Quiet(NamedTuple):
+    """The one line that says what is drawn, and what it opens to.
+
+    Args:
+        line: as Markdown.
+        facts: a paragraph each, as Markdown.
+        ways: how the Jacobians were had.
+    """
+
+    line: str
+    facts: Sequence[str]
+    ways: Sequence[str] = ()
+
+
+def take_along(files: Iterable[Download], recipes: Recipes, guide: str, quiet: Quiet) -> None:
+    """Say what is drawn in a line that opens, and offer link, files, recipes and a guide.
 
     Args:
         files: to download.
         recipes: how to come by the same outside the app.
         guide: how the figures of this page are read, in Markdown.
-        ways: how the Jacobians were had.
+        quiet: the line.
     """
-    with st.container(horizontal=True, gap="small"):
+    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+        with st.popover(quiet.line, type="tertiary", icon=":material/info:"):
+            _facts(quiet)
         with st.popover("Copy link", type="tertiary", icon=":material/link:"):
             st.caption(
                 "This address shows what is on the screen"
@@ -88,13 +114,26 @@ def take_along(
             st.code(recipes.shell, language="bash", wrap_lines=True)
         with st.popover("How to read this", type="tertiary", icon=":material/help:"):
             st.markdown(guide)
-        if ways:
-            with st.popover("How it was measured", type="tertiary", icon=":material/straighten:"):
-                st.caption(
-                    "How each Jacobian was found. Where a fast way does not hold, a slower one is "
-                    "taken."
-                )
-                st.markdown("\n".join(f"- {plain(way[0].upper() + way[1:])}" for way in ways))
+
+
+def _facts(quiet: Quiet) -> None:
+    for paragraph in quiet.facts:
+        st.caption(paragraph)
+    if quiet.ways:
+        st.caption(
+            "How each Jacobian was found. Where a fast way does not hold, a slower one is taken."
+        )
+        st.markdown("\n".join(f"- {plain(way[0].upper() + way[1:])}" for way in quiet.ways))
+
+
+def brief(result: Result, view: AnyView) -> str:
+    """The model, what of the prompt was measured, K, and whether all was certified."""
+    told = [
+        f"**{plain(result.model_name)}** {plain(result.measured)}",
+        f"K = {view.k}" if isinstance(view, View) else "",
+        ("certified" if result.certified else "not all certified") if result.svds else "",
+    ]
+    return " · ".join(filter(None, told))
 
 
 def facts(result: Result, view: AnyView) -> str:

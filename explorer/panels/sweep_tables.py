@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from coupling_core.base.errors import InputError
-from coupling_core.base.records import Measure, VisionKind
+from coupling_core.base.records import Measure, ModelSubset, VisionKind
 from coupling_core.experiments.sweeps import Journal, journals, read_table
 from coupling_core.experiments.vision import SUITE
 from explorer.server import backend
@@ -73,6 +73,11 @@ def answer(journal: Journal, asked: "Question") -> "Findings":
     return _answer(str(journal.table), _stamp(journal), asked)
 
 
+def subsets(journal: Journal) -> tuple[ModelSubset, ...]:
+    """The subsets of its models that are not empty."""
+    return _subsets(str(journal.table), _stamp(journal))
+
+
 def vision(k: int, measure: Measure, kind: VisionKind) -> "VisionFindings | None":
     """What the last sweep over the runs of the suite of vision says; None where there is none.
 
@@ -128,6 +133,13 @@ def _offered(
 
     table = _table(path, stamp)
     return every_k(table, shares), performances(table)
+
+
+@st.cache_resource(max_entries=KEPT, show_spinner=False)
+def _subsets(path: str, stamp: tuple[int, int]) -> tuple[ModelSubset, ...]:
+    from coupling_core.analysis.findings import filled_subsets
+
+    return filled_subsets(_table(path, stamp))
 
 
 @st.cache_resource(max_entries=KEPT, show_spinner="Computing intervals")

@@ -17,10 +17,19 @@ COLOURS: Choice = ("Colour range", "auto_range", {False: "Fixed", True: "Auto"})
 ENTRIES: Choice = ("Entries", "signed", {False: "Magnitude", True: "Signed"})
 
 
-def switches(choices: Iterable[Choice], place: str) -> None:
-    """Draw a switch for each choice; `place` tells apart two for one field."""
+def switches(choices: Iterable[Choice], place: str, advanced: Iterable[Choice] = ()) -> None:
+    """Draw a switch for each choice; `place` tells apart two for one field.
+
+    Args:
+        choices: those that are seen.
+        place: tells apart two for one field.
+        advanced: those that few use, which stand behind a button.
+    """
     for label, field, words in choices:
         switch(label, field, words, place=place)
+    if advanced:
+        with st.popover("Advanced", type="tertiary", icon=":material/tune:"):
+            switches(advanced, place)
 
 
 def twin_switch(label: str, place: str) -> None:

@@ -1,5 +1,6 @@
 """A prompt as its tokens: their texts in a row, special ones and the measured one marked."""
 
+from collections.abc import Sequence
 from html import escape
 from typing import Any
 
@@ -8,7 +9,7 @@ import streamlit as st
 from coupling_core.base.images import is_image
 from coupling_core.base.kinds import kind_of
 from coupling_core.base.results import Result
-from coupling_core.sources.tokens import visible
+from coupling_core.sources.tokens import Group, grouped, visible
 from explorer.server import backend
 from explorer.session.plain_text import plain
 from explorer.session.session import bound
@@ -24,6 +25,9 @@ _STYLE = """<style>
   border-bottom: 2px solid color-mix(in srgb, currentColor 25%, transparent) }
 .tokens .special { font-style: italic; opacity: .7; border-bottom-style: dotted }
 .tokens .measured { font-weight: 600; border-bottom-color: var(--st-primary-color, #c8431d) }
+.tokens .shared { display: inline-flex; flex-direction: column; align-items: center;
+  vertical-align: top; border: none; line-height: 1.3 }
+.tokens .shared small { font-size: .7rem }
 .tokens .aside { border: none; opacity: .75 }
 </style>"""
 
@@ -45,12 +49,14 @@ def tokens(
         lead: the words before the first of them.
     """
     special = special or (False,) * len(texts)
-    shown, previous = [], -1
-    for i in _positions(len(texts), measured):
-        if i > previous + 1:
-            shown.append(f'<span class="aside">… {i - previous - 1} more …</span>')
-        shown.append(_chip(i + 1, texts[i], special[i], i + 1 == measured))
-        previous = i
+    groups = grouped(texts)
+    shown, previous = [], 0
+    for i in _positions(len(groups), _group_of(groups, measured)):
+        if i > previous:
+            between = sum(group.count for group in groups[previous:i])
+            shown.append(f'<span class="aside">… {between} more …</span>')
+        shown.append(_chip(groups[i], special, measured))
+        previous = i + 1
     if next_tokens:
         text, probability = next_tokens[0]
         shown.append(
@@ -60,25 +66,43 @@ def tokens(
     st.html(_STYLE + f'<div class="tokens">{"".join(shown)}</div>')
 
 
-def of_result(result: Any) -> None:
-    """Show the tokens of a result, and which of them it is of."""
+def of_result(result: Any, *, clicks: bool = True) -> None:
+    """Show the tokens of a result, and which of them it is of.
+
+    Args:
+        result: whose tokens they are.
+        clicks: whether a click chooses another one to be measured.
+    """
+    is_of_one = kind_of(result.request.kind).token == "measured"
+    likely = getattr(result, "next_tokens", ())
+    if is_image(result.request.prompt):
+        tokens(result.tokens, result.token if is_of_one else 0, (), likely, "seen as")
+    elif is_of_one and clicks:
+        pick(result, result.token, _special(result))
+        for text, probability in likely[:1]:
+            st.caption(f"Then most likely **{plain(_visible(text).strip())}** ({probability:.0%}).")
+    else:
+        tokens(result.tokens, result.token if is_of_one else 0, _special(result), likely)
+
+
+def _special(result: Result) -> tuple[bool, ...]:
+    """Which tokens of a result the tokenizer added; empty where that is not known."""
     found = backend.tokens(result.request)
     same = found is not None and found.ids == tuple(result.token_ids)
-    special = found.special if found and same else ()
-    is_of_one = kind_of(result.request.kind).token == "measured"
-    measured, likely = result.token if is_of_one else 0, getattr(result, "next_tokens", ())
-    lead = "seen as" if is_image(result.request.prompt) else "then most likely"
-    tokens(result.tokens, measured, special, likely, lead)
+    return found.special if found and same else ()
 
 
-def pick(result: Result, token: int) -> None:
+def pick(result: Result, token: int, special: tuple[bool, ...] = ()) -> None:
     """Offer the tokens of a result as chips, of which a click selects one.
 
     Args:
         result: whose tokens they are.
         token: the selected one, 1..n.
+        special: whether the tokenizer added a token; empty where that is not known.
     """
+    special = special or (False,) * len(result.tokens)
     shown = [i + 1 for i in _positions(len(result.tokens), token)]
+    called = names(result.tokens)
     bound(
         st.pills,
         "Token",
@@ -86,16 +110,33 @@ def pick(result: Result, token: int) -> None:
         shown,
         # The browser sends labels: one that was another prompt's would be taken for a value.
         place=f"chips-{hash((result.tokens, tuple(shown)))}",
-        format_func=lambda number: _label(number, result.tokens[number - 1]),
+        format_func=lambda number: _label(number, called[number - 1], special[number - 1]),
         write=lambda _: token,
         required=True,
     )
 
 
-def _label(number: int, text: str) -> str:
-    seen = visible(text)
-    short = seen if len(seen) <= LONGEST else seen[: LONGEST - 1] + "…"
-    return f"{plain(short)} :small[{number}]"
+def names(texts: Sequence[str]) -> list[str]:
+    """What each token of a prompt is called: its text, and which part of a shared character."""
+    found = []
+    for group in grouped(texts):
+        if group.count == 1:
+            found.append(visible(group.text))
+            continue
+        parts = range(1, group.count + 1)
+        found += [f"{visible(group.text)} ({part} of {group.count})" for part in parts]
+    return found
+
+
+def _label(number: int, name: str, special: bool) -> str:
+    short = plain(name if len(name) <= LONGEST else name[: LONGEST - 1] + "…")
+    return f"{f'*{short}*' if special else short} :small[{number}]"
+
+
+def _group_of(groups: Sequence[Group], token: int) -> int:
+    """Which group a token is in, from 1 on; 0 where there is no such token."""
+    within = (g.first <= token < g.first + g.count for g in groups)
+    return next((at for at, found in enumerate(within, start=1) if found), 0)
 
 
 def _positions(n: int, measured: int) -> list[int]:
@@ -107,10 +148,21 @@ def _positions(n: int, measured: int) -> list[int]:
     return sorted({*range(part), *near, *range(n - part, n)})
 
 
-def _chip(number: int, text: str, special: bool, measured: bool) -> str:
-    kinds = " ".join(["special"] * special + ["measured"] * measured)
-    title = f"token {number}" + ", special" * special + ", measured" * measured
-    return f'<span class="{kinds}" title="{title}">{escape(_visible(text))}</span>'
+def _chip(group: Group, special: Sequence[bool], measured: int) -> str:
+    """A token; of characters that several share the characters once, with the tokens under them."""
+    numbers = range(group.first, group.first + group.count)
+    text = escape(_visible(group.text))
+    if group.count == 1:
+        return _token(group.first, text, special, measured)
+    parts = "".join(_token(n, str(n), special, measured) for n in numbers)
+    return f'<span class="shared">{text}<small>{parts}</small></span>'
+
+
+def _token(number: int, text: str, special: Sequence[bool], measured: int) -> str:
+    is_special, is_measured = special[number - 1], number == measured
+    kinds = " ".join(["special"] * is_special + ["measured"] * is_measured)
+    title = f"token {number}" + ", special" * is_special + ", measured" * is_measured
+    return f'<span class="{kinds}" title="{title}">{text}</span>'
 
 
 def _visible(text: str) -> str:

@@ -37,6 +37,12 @@ def picked(widget: Any, what: str) -> list[Any]:
     return []
 
 
+def picked_rows(widget: Any, count: int) -> list[int]:
+    """The rows that are selected in a table of so many."""
+    rows = picked(widget, "rows")
+    return list(dict.fromkeys(row for row in rows if type(row) is int and 0 <= row < count))
+
+
 def picked_row(widget: Any, count: int) -> int | None:
     """The one row that is selected in a table of so many; None where it has no such row."""
     match picked(widget, "rows"):

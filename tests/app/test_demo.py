@@ -182,7 +182,7 @@ def test_a_list_that_sends_what_is_not_on_it_is_cut_and_told(
     looked_up = []
     for module in ("coupling_core.sources.resolved", "explorer.server.backend"):
         demo.setattr(f"{module}.locate", lambda r: looked_up.append(r) or locate(r))
-    app = open_page("Method", **QUERY)
+    app = open_page("Runs", **QUERY)
     send(app.selectbox(key=key), value, demo)
     app.run()
     assert told in app.warning[0].value
@@ -193,20 +193,20 @@ def test_a_list_that_sends_what_is_not_on_it_is_cut_and_told(
 def test_a_model_with_one_revision_is_measured_at_that(
     demo: pytest.MonkeyPatch, open_page: Open
 ) -> None:
-    app = open_page("Method", model=MINI)
+    app = open_page("Runs", model=MINI)
     assert not app.warning
     assert app.session_state["_chosen"]["revision"] == "step256"
 
 
 def test_a_default_that_is_not_offered_gives_way(demo: pytest.MonkeyPatch, open_page: Open) -> None:
     demo.setenv("COUPLING_MODELS", "coupling-explorer/mini-64@step256")
-    app = open_page("Method")
+    app = open_page("Runs")
     assert not app.warning
     assert app.session_state["_chosen"]["model"] == MINI
 
 
 def test_what_is_typed_stays_out_of_the_address(demo: pytest.MonkeyPatch, open_page: Open) -> None:
-    app = open_page("Method", k="8")
+    app = open_page("Runs", k="8")
     app.selectbox(key="prompt@list").set_value(OWN_TEXT).run()
     app.text_area(key="prompt@own").set_value(SECRET).run()
     assert app.session_state["_chosen"]["prompt"] == SECRET
@@ -219,14 +219,14 @@ def test_what_is_typed_stays_out_of_the_address(demo: pytest.MonkeyPatch, open_p
 def test_an_example_and_a_prompt_that_came_by_a_link_stay_in_the_address(
     demo: pytest.MonkeyPatch, open_page: Open
 ) -> None:
-    app = open_page("Method", prompt=PROMPT)
+    app = open_page("Runs", prompt=PROMPT)
     assert app.query_params["prompt"] == PROMPT
     app.selectbox(key="prompt@list").set_value(EXAMPLES[1]).run()
     assert app.query_params["prompt"] == EXAMPLES[1]
 
 
 def test_back_and_forth_keep_what_was_typed(demo: pytest.MonkeyPatch, open_page: Open) -> None:
-    app = open_page("Method", prompt=PROMPT)
+    app = open_page("Runs", prompt=PROMPT)
     app.text_area(key="prompt@own").set_value(SECRET).run()
     app.query_params.clear()
     app.query_params["k"] = "7"
@@ -235,7 +235,7 @@ def test_back_and_forth_keep_what_was_typed(demo: pytest.MonkeyPatch, open_page:
 
 
 def test_at_home_the_address_carries_what_is_typed(open_page: Open) -> None:
-    app = open_page("Method", prompt=PROMPT)
+    app = open_page("Runs", prompt=PROMPT)
     app.text_area(key="prompt@own").set_value(SECRET).run()
     assert app.query_params["prompt"] == SECRET
 
@@ -264,7 +264,7 @@ def test_the_result_of_somebody_else_is_not_shown_by_its_key(
     key = Store().put(random_result(request=request, tokens=(SECRET,) * 4)).stem
     for query in ({"left": key}, {"right": key}, {"left": key, "right": key}):
         app = open_page("Compare", **query)
-        assert "somebody else's" in app.error[0].value
+        assert "somebody else's" in app.warning[0].value
         assert SECRET not in sent(app)
         assert not app.exception
     demo.setenv("COUPLING_MODE", "local")

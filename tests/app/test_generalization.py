@@ -118,13 +118,13 @@ def test_figures_and_sentences_have_the_numbers_of_the_table(
     of_table = answer.table
     assert models_of(figures["performance"]) == expected(of_table, asked, "coupling", "loss")
     assert models_of(figures["sizes"]) == expected(of_table, asked, "parameters", "coupling")
-    assert {metric.label: metric.value for metric in app.metric} == {
-        "n, models": "13",
-        "R², line": f"{answer.fits[0].r_squared:.2f}",
-        "Pearson's r": f"{answer.correlations['pearson'].estimate:.2f}",
-        "Spearman's ρ": f"{answer.correlations['spearman'].estimate:.2f}",  # noqa: RUF001
-        "p, over whole families": "-",  # of three
-    }
+    r, rho = (answer.correlations[name].estimate for name in ("pearson", "spearman"))
+    assert (
+        f"**13** models · R² of the line **{answer.fits[0].r_squared:.2f}** · Pearson's *r* "
+        f"**{r:.2f}** · Spearman's *ρ* **{rho:.2f}**"  # noqa: RUF001
+    ) in words(app)
+    assert "No p over whole families: " in words(app)  # of three
+    assert not app.metric
     told = words(app).replace("\\", "")
     for line in (*answer.shows, *answer.does_not_show):
         assert line in told
@@ -179,10 +179,9 @@ def test_the_p_of_the_line_is_over_whole_families(open_page: Open) -> None:
     plant(Store(), sweep_of(zoo(), prompts=5))
     app = open_page("Generalization")
     answer = find(sweep_of(zoo(), prompts=5), Question(4))
-    (shown,) = [one.value for one in app.metric if one.label == "p, over whole families"]
     over = answer.fits[0].over_clusters
     assert over.units == 5
-    assert f"p = {shown}" == over.p_told
+    assert f"Over whole families: {over.p_told}." in [caption.value for caption in app.caption]
 
 
 def test_a_click_on_a_model_shows_its_prompts(
@@ -202,13 +201,13 @@ def test_another_sweep_is_chosen_and_the_last_written_comes_first(
     other = plant(Store(), TABLE[TABLE["family"] != "Alpha"], "other", title="*Other* models")
     os.utime(planted.table, (1, 1))
     app = open_page("Generalization")
-    assert app.metric[0].value == "9"
+    assert "**9** models ·" in words(app)
     assert r"**\*Other\* models**" in words(app)
     app.selectbox(key="sweep@sidebar").set_value("planted").run()
-    assert app.metric[0].value == "13"
+    assert "**13** models ·" in words(app)
     assert app.query_params["sweep"] == "planted"
     os.utime(other.table, (0, 0))
-    assert open_page("Generalization").metric[0].value == "13"
+    assert "**13** models ·" in words(open_page("Generalization"))
 
 
 def test_of_two_tables_of_one_sweep_the_later_counts(
@@ -247,7 +246,7 @@ def test_hostile_values_of_a_link_are_told_and_cost_only_themselves(
     assert chosen == LINKS.defaults
     assert [problem.split("=")[0] for problem in told] == list(hostile)
     app = open_page("Generalization", **hostile)
-    assert app.metric[0].value == "13"
+    assert "**13** models ·" in words(app)
     assert not app.error
     assert not app.exception
 
@@ -264,15 +263,14 @@ def test_what_a_sweep_does_not_have_gives_way(open_page: Open, planted: Journal)
     assert not app.error
 
 
-def test_a_sweep_that_is_not_there_is_told_and_another_can_be_chosen(
+def test_a_sweep_that_is_not_there_is_told_and_another_is_shown(
     open_page: Open, planted: Journal
 ) -> None:
     app = open_page("Generalization", sweep="gone-12345678")
-    assert "no sweep 'gone-12345678' here" in app.error[0].value
-    assert not charts(app)
-    app.selectbox(key="sweep@sidebar").set_value("planted").run()
+    assert "There is no sweep gone-12345678 here: another one is shown." in app.warning[0].value
+    assert "performance" in charts(app)
     assert not app.error
-    assert app.metric[0].value == "13"
+    assert "**13** models ·" in words(app)
 
 
 @pytest.mark.parametrize(
@@ -292,13 +290,13 @@ def test_a_damaged_table_is_told(
     app = open_page("Generalization")
     assert told in app.error[0].value.replace("\\", "")
     assert not app.exception
-    assert [box.key for box in app.selectbox] == ["sweep@sidebar"]
+    assert not app.selectbox  # of the one sweep there is, the name alone
 
 
 def test_a_table_that_is_written_anew_is_read_anew(open_page: Open, planted: Journal) -> None:
     app = open_page("Generalization")
     plant(Store(), TABLE[TABLE["family"] != "Alpha"])
-    assert app.run().metric[0].value == "9"
+    assert "**9** models ·" in words(app.run())
 
 
 # ---- what is not known, and what is in doubt
@@ -309,14 +307,14 @@ def test_without_loss_and_score_sizes_and_prompts_are_drawn(open_page: Open) -> 
     app = open_page("Generalization")
     assert app.info[0].value.startswith("0 of these models have a known held-out loss: it takes 3")
     assert list(charts(app)) == ["sizes", "prompt", "trends", "by-k"]
-    assert not app.metric
+    assert "models ·" not in words(app)
     assert not app.error
 
 
 def test_a_score_is_looked_at_where_no_loss_is_known(open_page: Open) -> None:
     plant(Store(), TABLE.assign(loss=np.nan))
     app = open_page("Generalization")
-    assert app.metric[0].value == "6"
+    assert "**6** models ·" in words(app)
     assert "leaderboard score correlate" in words(app)
     app = open_page("Generalization", against="loss")
     assert app.info[0].value.startswith("0 of these models have a known held-out loss")

@@ -68,7 +68,7 @@ def test_a_folder_is_chosen_and_probed(open_page: Open, tmp_path: Path) -> None:
 
 
 def test_what_is_no_model_is_told_where_it_was_probed(open_page: Open, tmp_path: Path) -> None:
-    app = open_page("Method", model=str(tmp_path))
+    app = open_page("Runs", model=str(tmp_path))
     press(app, "Probe")
     assert "has no config.json" in app.sidebar.error[0].value
     assert not app.exception
@@ -184,7 +184,7 @@ def test_a_demo_loads_its_models_in_one_way(
     monkeypatch.setenv("COUPLING_MODE", "demo")
     app = open_page("Start", dtype="float16", quant="nf4")
     assert "not offered here" in app.warning[0].value
-    assert not app.sidebar.expander
+    assert [fold.label for fold in app.sidebar.expander] == ["Advanced"]
     assert not app.query_params
 
 
@@ -238,16 +238,16 @@ def test_what_is_wrong_with_a_hub_suite_is_said_where_it_is_chosen(
     open_page: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client(monkeypatch, tmp_path)
-    app = open_page("Method", model="EleutherAI/pythia-2.8b")
+    app = open_page("Runs", model="EleutherAI/pythia-2.8b")
     assert "the weights of the end of training" in app.sidebar.warning[0].value
-    assert not open_page("Method", model="EleutherAI/pythia-70m").sidebar.warning
+    assert not open_page("Runs", model="EleutherAI/pythia-70m").sidebar.warning
 
 
 # ---- the hub
 
 
 def test_a_hub_model_is_probed_by_its_config_alone(open_page: Open, hub: FakeHub) -> None:
-    app = open_page("Method", model=REPO)
+    app = open_page("Runs", model=REPO)
     assert app.selectbox(key="revision@sidebar").options == ["main", "step1000"]
     press(app, "Probe")
     assert facts(app)["architecture"] == "LlamaForCausalLM"
@@ -287,6 +287,6 @@ def test_a_config_that_says_nothing_is_told(open_page: Open, tmp_path: Path) -> 
     folder = tiny.folder(tmp_path / "odd")
     config = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps(config | {"model_type": "no-such-family"}))
-    app = open_page("Method", model=str(folder))
+    app = open_page("Runs", model=str(folder))
     press(app, "Probe")
     assert "does not know its architecture" in app.sidebar.error[0].value

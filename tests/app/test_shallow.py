@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from screen import Open, charts, chips, heat, words
+from screen import Open, charts, heat, words
 
 from coupling_core import Request, Store, View, measure, score_pairs
 
@@ -18,9 +18,9 @@ def stored():
 
 def test_what_would_be_measured_is_the_separator(open_page: Open) -> None:
     app = open_page("Depth", **LINK)
-    assert "9 tokens, 2 of them special; token 9 is measured." in words(app)
+    assert "9 tokens, of which the tokenizer added 2; token 9 is measured." in words(app)
     chosen = next(box for box in app.selectbox if box.label == "Token")
-    assert chosen.options[0] == "9 · '[SEP]' (special) (last)"
+    assert chosen.options[0] == "9 · [SEP] (special) (last)"
     assert [button.label for button in app.button] == ["Compute"]
 
 
@@ -45,9 +45,10 @@ def test_depth_shows_all_its_blocks(open_page: Open, stored) -> None:
     )
     assert found["mosaic"]["layout"]["xaxis"]["ticktext"] == [str(n) for n in range(1, 7)]
     assert "Mosaic" not in [switch.label for switch in app.segmented_control]
-    shown = chips(app)
-    assert 'class="special measured" title="token 9, special, measured">[SEP]<' in shown
-    assert "most likely" not in shown
+    (line,) = [each for each in app.pills if each.key.startswith("token@chips")]
+    assert line.value == 9
+    assert line.options[-1] == "*\\[SEP\\]* :small[9]"
+    assert "most likely" not in text
 
 
 def test_the_pair_to_begin_with_is_of_two_blocks(open_page: Open, stored) -> None:
@@ -72,4 +73,5 @@ def test_start_shows_it_beside_a_twin_that_is_not_measured(open_page: Open, stor
     assert not app.exception
     assert not app.warning
     assert {"scores", "matrix-trained"} <= set(charts(app))
-    assert app.info[0].value == "The untrained model is not measured for this prompt yet."
+    assert app.info[0].value.startswith("Not measured yet: about ")
+    assert "Measure the untrained twin too" in [button.label for button in app.button]

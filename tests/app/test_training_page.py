@@ -71,7 +71,7 @@ def settled(app: AppTest) -> AppTest:
 def test_it_opens_on_the_shipped_run_with_every_step_stored(open_page: Open) -> None:
     for prompt in EXAMPLES:
         app = open_page("Training", prompt=prompt)
-        assert list(charts(app)) == ["scores", "graph", "paths", "corrected", "alignment"]
+        assert list(charts(app)) == ["corrected", "loss", "scores", "graph", "paths"]
         assert not any(label.startswith("Compute") for label in buttons(app))
         assert not app.exception
         assert not app.error
@@ -109,8 +109,8 @@ def test_a_step_that_there_is_not_gives_way_to_the_nearest(open_page: Open) -> N
 @pytest.mark.parametrize(
     ("group", "names"),
     [
-        ("coupling", {"corrected": "corrected", "alignment": "alignment"}),
-        ("locality", {"locality": "locality", "loss": "loss"}),
+        ("coupling", {"corrected": "corrected", "loss": "loss"}),
+        ("locality", {"alignment": "alignment", "locality": "locality"}),
         ("paths", {"line-shape": "line_shape", "expodistance": "expodistance"}),
     ],
 )
@@ -133,7 +133,7 @@ def test_views_change_the_figures_and_start_no_job(open_page: Open, course: Cour
     found = [n.coupling for n in numbers(course, view)]
     np.testing.assert_allclose(line(app, "coupling"), found, rtol=1e-5)
     np.testing.assert_allclose(
-        heat(charts(app)["scores"]), score_pairs(course.depth[256], view).coupling, rtol=1e-5
+        heat(charts(app)["scores"]), score_pairs(course.depth[0], view).coupling, rtol=1e-5
     )
     assert dict(app.query_params) == {"sk": "4", "raw": "1", "def": "page"}
     assert not queue().active()

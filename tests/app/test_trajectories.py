@@ -121,9 +121,11 @@ def test_the_untrained_twin_is_the_other_way_round(open_page: Open, stored) -> N
     assert own["marker"]["symbol"] == "circle"
 
 
-def test_a_token_past_the_end_is_told(open_page: Open) -> None:
+def test_a_token_past_the_end_is_told_and_the_last_is_shown(open_page: Open) -> None:
     app = open_page("Trajectories", token="99")
-    assert "tokens 1..10" in app.error[0].value
+    assert "tokens 1..10" in app.warning[0].value
+    assert not app.error
+    assert "paths" in charts(app)
 
 
 def test_a_prompt_that_is_not_measured_is_offered(open_page: Open) -> None:

@@ -10,7 +10,7 @@ from playwright.sync_api import Locator, Page, expect
 from coupling_core.sources.suites import find_suite
 
 STEPS = find_suite("mini-64").steps
-FIGURES = ("scores", "graph", "paths", "corrected", "alignment")
+FIGURES = ("corrected", "loss", "scores", "graph", "paths")
 
 
 def slider(page: Page) -> Locator:
@@ -60,15 +60,13 @@ def frame(page: Page) -> str:
 )
 def test_every_step_is_shown_in_the_same_frame(visit: Visit, steps: tuple[int, ...]) -> None:
     page = visit(f"/Training?step={steps[0]}")
-    wait_for_chart(page, "alignment")
+    wait_for_chart(page, "paths")
     frames, drawn = set(), set()
     for step in steps:
         rest_at(page, step)
         frames.add(frame(page))
         drawn.add(numbers(page, "scores"))
-        expect(page).to_have_url(
-            re.compile(rf"step={step}\b") if step != 256 else re.compile("Training$")
-        )
+        expect(page).to_have_url(re.compile(rf"step={step}\b") if step else re.compile("Training$"))
         slider(page).press("ArrowRight")
     assert len(frames) == 1
     assert len(drawn) == len(steps)
@@ -183,7 +181,7 @@ def test_an_own_prompt_is_measured_at_every_step(visit: Visit, app: App) -> None
     page = visit("/Training?prompt=A+farmer+walks+home")
     page.get_by_role("button", name="Compute all 15 steps").click()
     expect(page.get_by_role("progressbar")).to_be_visible()
-    rest_at(page, 256)
+    rest_at(page, 0)
     expect(page.get_by_role("button", name=re.compile("^Compute"))).to_have_count(0)
     assert len(app.results) == 2 * len(STEPS)
     line = json.loads(numbers(page, "corrected"))[-2]

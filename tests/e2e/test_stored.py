@@ -11,6 +11,7 @@ from coupling_core.store.archive import load
 
 MOST_NODES = 5000
 FRANCE = "What is the capital of France? The capital is"
+NAMED = "SmolLM2-135M-Instruct_What-is-the-capital-of-France_token-10_K-50"
 
 
 @pytest.mark.slow
@@ -81,18 +82,21 @@ def test_a_selection_survives_a_change_of_page_and_the_way_back(visit: Visit) ->
 def test_views_start_no_job(visit: Visit, app: App) -> None:
     page = visit("/Depth")
     wait_for_chart(page, "scores")
-    strip = page.get_by_test_id("stCaptionContainer").filter(has_text="SVDs certified")
+    strip = page.get_by_test_id("stPopover").filter(has_text="at token 10 of 10")
     page.get_by_label("K, leading singular triplets").fill("10")
     page.keyboard.press("Enter")
-    expect(strip.filter(has_text="K = 10 of 50")).to_be_visible()
+    expect(strip.filter(has_text="K = 10")).to_be_visible()
+    page.get_by_test_id("stSidebar").get_by_text("Advanced").click()
     page.get_by_label("Blocks", exact=True).fill("3-7")
     page.keyboard.press("Enter")
     expect(page.locator(".st-key-scores .ytick text")).to_have_count(5)
-    page.get_by_role("radio", name="B = VᵀJU").click()
-    expect(strip.filter(has_text="B = VᵀJU")).to_be_visible()
     page.get_by_label("Definition of the score").click()
     page.get_by_role("option", name="alignment").click()
-    expect(strip.filter(has_text="alignment")).to_be_visible()
+    expect(page).to_have_url(re.compile("def=alignment"))
+    page.get_by_test_id("stMain").get_by_role("button", name="Advanced").click()
+    page.get_by_role("radio", name="B = VᵀJU").click()
+    expect(page).to_have_url(re.compile("role=B"))
+    page.keyboard.press("Escape")
     page.get_by_role("link", name="Runs").click()
     expect(page.get_by_text("Nothing is being measured.")).to_be_visible()
     assert app.results == []
@@ -116,7 +120,7 @@ def test_a_sentence_typed_on_start_opens_on_depth_with_its_cost(visit: Visit, ap
     wait_for_chart(page, "scores")
     page.get_by_label("Your own sentence").fill("Nobody asked this before")
     page.keyboard.press("Enter")
-    expect(page.get_by_text(re.compile(r"\d tokens, 0 of them special; token \d"))).to_be_visible()
+    expect(page.get_by_text(re.compile(r"\d tokens; token \d"))).to_be_visible()
     expect(page.get_by_text("of computing after")).to_be_visible()
     expect(page.get_by_role("button", name="Compute")).to_be_visible()
     expect(page).to_have_url(re.compile(r"prompt=Nobody\+asked\+this\+before"))
@@ -144,8 +148,11 @@ def test_figures_and_results_can_be_taken_home(visit: Visit, tmp_path: Path) -> 
     page.locator(".st-key-mosaic").hover()
     with page.expect_download() as caught:
         page.locator(".st-key-mosaic").get_by_role("button", name="Download plot").click()
-    assert caught.value.suggested_filename == "mosaic.svg"
-    assert "Basis of block" in Path(caught.value.path()).read_text()
+    assert caught.value.suggested_filename == f"{NAMED}_mosaic.svg"
+    picture = Path(caught.value.path()).read_text()
+    assert "Basis of block" in picture
+    assert "SmolLM2-135M-Instruct at token 10 of 10, “is”, K = 50" in picture
+    assert f"“{FRANCE}”" in picture
     page.locator(".st-key-mosaic").locator("xpath=..").get_by_text("Table and files").first.click()
     with page.expect_download() as caught:
         page.get_by_role("button", name="HTML that stands alone").click()
@@ -154,4 +161,7 @@ def test_figures_and_results_can_be_taken_home(visit: Visit, tmp_path: Path) -> 
     assert "Plotly.newPlot" in text
     with page.expect_download() as caught:
         page.get_by_role("button", name="CSV", exact=True).click()
-    assert Path(caught.value.path()).read_text().startswith(",block,basis,coupling")
+    assert caught.value.suggested_filename == f"{NAMED}_mosaic.csv"
+    head, first, *_ = Path(caught.value.path()).read_text().splitlines()
+    assert head == ",block,basis,coupling,chance,corrected,model,prompt,measured,K,definition"
+    assert FRANCE in first

@@ -1,6 +1,7 @@
 """A result's numbers in the forms that other programs read.
 
     forms                       arrays as NPZ and NetCDF, tables as CSV and Parquet
+    naming                      whose numbers a file has: its name, and columns
     compare, graph, training    of what is no one result
 
 Those of a result are in the folder of its kind.
@@ -18,6 +19,7 @@ from coupling_core.analysis.exports.forms import (
     to_parquet,
     written,
 )
+from coupling_core.analysis.exports.naming import file_name, signed
 from coupling_core.base.kinds import kind_of
 from coupling_core.base.records import AnyView
 from coupling_core.base.results import Result
@@ -31,6 +33,8 @@ __all__ = [  # noqa: RUF022 - by use, not by name
     "attributes",
     "frame",
     "table",
+    "file_name",
+    "signed",
     "ENDINGS",
     "to_csv",
     "to_netcdf",

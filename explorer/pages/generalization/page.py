@@ -1,11 +1,13 @@
 """The Generalization page: coupling against performance, sizes, prompts and K, over many models."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
 from coupling_core import figures
-from coupling_core.base.records import MEASURES, METHODS, MODEL_SIZES, MODEL_SUBSETS, PROMPT_NUMBERS
+from coupling_core.base.records import MEASURES, METHODS, MODEL_SIZES, PROMPT_NUMBERS
 from coupling_core.experiments.sweeps import Journal
 from explorer.pages.generalization import catalogue_editor
 from explorer.pages.generalization.state import SweepState
@@ -17,7 +19,7 @@ from explorer.panels.page import Page
 from explorer.panels.sweep_words import said
 from explorer.panels.switches import switch
 from explorer.session.plain_errors import plain_errors
-from explorer.session.plain_text import rounded, sentence
+from explorer.session.plain_text import plain, rounded, sentence
 from explorer.session.session import bound
 
 if TYPE_CHECKING:  # statistics import scipy, which the page does without until there is a table
@@ -53,6 +55,9 @@ def show(state: SweepState) -> None:
         st.info(_NONE)
         catalogue_editor.show()
         return
+    if state.sweep and state.sweep not in found:
+        st.warning(f"There is no sweep {plain(state.sweep)} here: another one is shown.")
+        state = replace(state, sweep="")
     _sidebar(state, found)
     journal = sweep_tables.chosen(state.sweep, found)
     asked = state.question(journal)
@@ -78,24 +83,18 @@ def show(state: SweepState) -> None:
 def _sidebar(state: SweepState, found: dict[str, Journal]) -> None:
     from coupling_core.analysis.statistics import SUBSETS
 
-    names = [*found, *([state.sweep] if state.sweep and state.sweep not in found else [])]
     with st.sidebar:
-        st.caption("What is shown (computes nothing)")
-        bound(
-            st.selectbox,
+        _select(
             "Sweep",
             "sweep",
-            names,
-            write=lambda name: name or names[0],
-            format_func=lambda name: title(found[name]) if name in found else name,
+            list(found),
+            write=lambda _: state.sweep or next(iter(found)),
+            format_func=lambda name: title(found[name]),
         )
-        if state.sweep and state.sweep not in found:
-            return
         journal = sweep_tables.chosen(state.sweep, found)
         shared, known = sweep_tables.offered(journal)
         asked = state.question(journal)
-        bound(
-            st.selectbox,
+        _select(
             "K, leading singular triplets",
             "sweep_k",
             shared,
@@ -112,8 +111,7 @@ def _sidebar(state: SweepState, found: dict[str, Journal]) -> None:
         )
         if known:
             options = [*known, *([asked.against] if asked.against not in known else [])]
-            bound(
-                st.selectbox,
+            _select(
                 "Performance",
                 "against",
                 options,
@@ -121,24 +119,37 @@ def _sidebar(state: SweepState, found: dict[str, Journal]) -> None:
                 format_func=_AGAINST.__getitem__,
                 help="Held-out loss as the runs recorded it; leaderboard scores as published.",
             )
-        bound(
-            st.selectbox,
+        _select(
             "Models",
             "subset",
-            MODEL_SUBSETS,
+            sweep_tables.subsets(journal),
+            write=lambda _: asked.subset,
             format_func=lambda name: SUBSETS[name].title.capitalize(),
         )
         bound(st.selectbox, "Correlation", "method", METHODS, format_func=_METHODS.__getitem__)
 
 
+def _select(label: str, field: str, options: Sequence[Any], **more: Any) -> None:
+    """A list to choose from; of one choice only the name is told."""
+    if len(options) > 1:
+        bound(st.selectbox, label, field, options, **more)
+    else:
+        only = "".join(more["format_func"](one) for one in options)
+        st.caption(f"{label}: **{plain(only)}**")
+
+
 def _doubts(journal: Journal, answer: "Findings", state: SweepState) -> None:
     """What is wrong with the numbers, where anything is."""
+    from coupling_core.analysis.statistics import SUBSETS
+
     doubts = []
     if state.sweep_k not in (SweepState.sweep_k, answer.question.k):
         doubts.append(
             f"not all models were measured at K = {state.sweep_k:g}: K = {answer.question.k:g} is "
             "shown"
         )
+    if state.subset != answer.question.subset:
+        doubts.append(f"the sweep has none of {SUBSETS[state.subset].title}: all are shown")
     for doubt in (*doubts, *answer.doubts(journal.plan())):
         st.warning(sentence(doubt), icon=":material/warning:")
 
@@ -177,17 +188,21 @@ def _performance(answer: "Findings") -> None:
 
 
 def _numbers(answer: "Findings") -> None:
-    """n, R^2, p and the correlations."""
+    """n, R^2 and the correlations in a line, and p below it, which nobody should see first."""
     linear = answer.fits[0]
-    with st.container(horizontal=True, gap="large"):
-        st.metric("n, models", len(answer.points), width="content")
-        st.metric("R², line", rounded(linear.r_squared, 2), width="content")
-        for name, letter in (("pearson", "Pearson's r"), ("spearman", "Spearman's ρ")):  # noqa: RUF001
-            found = answer.correlations[name]
-            st.metric(letter, rounded(found.estimate, 2), width="content")
-        over = linear.over_clusters
-        told = "-" if over.reason else over.p_told.removeprefix("p = ").removeprefix("p ")
-        st.metric(f"p, over whole {over.of}", told, width="content")
+    over = linear.over_clusters
+    pearson, spearman = (
+        rounded(answer.correlations[name].estimate, 2) for name in ("pearson", "spearman")
+    )
+    st.markdown(
+        f"**{len(answer.points)}** models · R² of the line **{rounded(linear.r_squared, 2)}** · "
+        f"Pearson's *r* **{pearson}** · Spearman's *ρ* **{spearman}**"  # noqa: RUF001
+    )
+    st.caption(
+        f"No p over whole {over.of}: {over.reason}."
+        if over.reason
+        else f"Over whole {over.of}: {over.p_told}."
+    )
 
 
 def _sizes(answer: "Findings", state: SweepState) -> None:

@@ -58,4 +58,5 @@ class SweepState(State):
             raise InputError(f"{journal.folder.name} has no depth-wise score yet")
         k = self.sweep_k if self.sweep_k in shared else shared[0]
         against = self.against or (known[0] if known else "loss")
-        return Question(k, self.measure, against, self.subset, self.method)
+        subset = self.subset if self.subset in sweep_tables.subsets(journal) else "all"
+        return Question(k, self.measure, against, subset, self.method)

@@ -7,7 +7,7 @@ import streamlit as st
 from coupling_core.analysis.exports import to_csv
 from coupling_core.experiments.sweeps import Journal
 from explorer.panels.recipes import Options, Recipes, command
-from explorer.panels.strip import take_along
+from explorer.panels.strip import Quiet, take_along
 from explorer.session.plain_text import plain
 
 if TYPE_CHECKING:  # statistics import scipy, which the page does without until there is a table
@@ -85,13 +85,14 @@ def sweep_strip(journal: Journal, answer: "Findings") -> None:
         SUBSETS[answer.question.subset].title,
     ]
     with st.container(gap="xsmall"):
-        st.caption(" · ".join(told))
+        name = str(journal.plan().get("name", "sweep"))
+        quiet = Quiet(told[0], [" · ".join(told)])
         files = (
-            ("Scores, a row a prompt (.csv)", journal.table.read_bytes, "scores.csv"),
-            ("Means, a row a model (.csv)", lambda: to_csv(rows), "means.csv"),
-            ("Report (.html)", lambda: _report(journal, answer), "report.html"),
+            ("Scores, a row a prompt (.csv)", journal.table.read_bytes, f"{name}-scores.csv"),
+            ("Means, a row a model (.csv)", lambda: to_csv(rows), f"{name}-means.csv"),
+            ("Report (.html)", lambda: _report(journal, answer), f"{name}-report.html"),
         )
-        take_along(files, recipes(journal, answer.question), GUIDE)
+        take_along(files, recipes(journal, answer.question), GUIDE, quiet)
 
 
 def _report(journal: Journal, answer: "Findings") -> bytes:

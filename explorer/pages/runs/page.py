@@ -5,18 +5,20 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 import streamlit as st
 
+from coupling_core.analysis.exports import file_name
 from coupling_core.base.errors import CouplingError
 from coupling_core.base.records import Request
 from coupling_core.base.units import duration, size
 from coupling_core.store.archive import SUFFIX
 from coupling_core.store.disk import Entry
+from explorer.pages import compare
 from explorer.pages.runs import rechecks
 from explorer.panels.page import Page
 from explorer.server import admission, backend
 from explorer.session.plain_errors import plain_errors
 from explorer.session.plain_text import plain, sentence, weights_form
 from explorer.session.session import change, current
-from explorer.session.widget_values import picked_row
+from explorer.session.widget_values import picked_rows
 
 PAGE = Page("Runs", "pages/9_Runs.py")
 PLACES = {"All": (False, True), "Here": (False,), "Elsewhere": (True,)}
@@ -51,15 +53,32 @@ def show(page_of: Mapping[str, Page]) -> None:
         # A row number must not outlive the list that it counts in.
         key=f"list@{'-'.join(entry.key[:4] for entry in found)}",
         on_select="rerun",
-        selection_mode="single-row",
+        selection_mode="multi-row",
         alt="Table of the stored results",
     )
-    row = picked_row(chosen, len(found))
-    if row is not None:
-        entry = found[row]
-        _actions(entry, page_of[entry.request.kind] if entry.request else None)
-    else:
-        st.caption("Choose a row to open, download, verify, recheck or delete a result.")
+    match [found[row] for row in picked_rows(chosen, len(found))]:
+        case [entry]:
+            _actions(entry, page_of[entry.request.kind] if entry.request else None)
+        case [left, right]:
+            _compare(left, right)
+        case []:
+            st.caption(
+                "Choose a row to open, download, verify, recheck or delete a result, or two rows "
+                "to compare them."
+            )
+        case _:
+            st.caption("Choose one row, or two to compare them.")
+
+
+def _compare(left: Entry, right: Entry) -> None:
+    """The way to both side by side."""
+    can = all(one.request and one.request.kind == "depth" for one in (left, right))
+    pressed = st.button("Compare these two", type="primary", disabled=not can)
+    if not can:
+        st.caption("Only results of the blocks at one token (kind: depth) can be compared.")
+    elif pressed:
+        change(left=left.key, right=right.key)
+        st.switch_page(compare.PAGE.file)
 
 
 def matches(entry: Entry, words: str) -> bool:
@@ -109,7 +128,7 @@ def _actions(entry: Entry, page: Page | None) -> None:
         st.download_button(
             "Download",
             entry.path.read_bytes,
-            f"{entry.key}{SUFFIX}",
+            _file_name(entry),
             "application/octet-stream",
             on_click="ignore",
         )
@@ -128,6 +147,15 @@ def _actions(entry: Entry, page: Page | None) -> None:
     if verify:
         _verify(entry)
     rechecks.show(entry, recheck)
+
+
+def _file_name(entry: Entry) -> str:
+    """A name that people can read; its key, where the file cannot be read."""
+    try:
+        result = backend.home(entry).get(entry.key)
+    except CouplingError:
+        return f"{entry.key}{SUFFIX}"
+    return file_name(result, result.default_view(), "", SUFFIX)
 
 
 def _obstacle(entry: Entry, page: Page | None) -> str:

@@ -59,7 +59,8 @@ _FORMULAS = {
     "fixed-input": r"$J^l_{t_1 t}$ against $J^{l'}_{t_1 t'}$, with $t_1$ fixed",
     "fixed-output": r"$J^l_{t\, t_2}$ against $J^{l'}_{t' t_2}$, with $t_2$ fixed",
 }
-_CHOICES: tuple[Choice, ...] = (MATRIX, SCORE, COLOURS)
+_CHOICES: tuple[Choice, ...] = (SCORE,)
+_ADVANCED: tuple[Choice, ...] = (MATRIX, COLOURS)
 _OF_A_PAIR: tuple[Choice, ...] = (
     ("Grid of", "matrices", {False: "Scores", True: "Matrices"}),
     ENTRIES,
@@ -132,9 +133,9 @@ def show(result: Result, state: TokensState) -> None:
     shown = Shown(result, state.view())
     token, other = selected(result, state)
     strip(*shown, recipes(result.request, shown.view, state), GUIDE, selected=token)
-    with st.container(horizontal=True, gap="medium"):
+    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         pair = isinstance(result, TokensResult)
-        switches((*_CHOICES, *_OF_A_PAIR * pair), "tokens")
+        switches((*_CHOICES, *_OF_A_PAIR * pair), "tokens", _ADVANCED)
     _windows(result, state, token, other)
     left, right = st.columns([3, 2], gap="large")
     with left:

@@ -20,7 +20,7 @@ from explorer.panels.drawer import selected, selection
 from explorer.panels.page import Page
 from explorer.panels.switches import SCORE, switches, threshold
 from explorer.session.plain_errors import plain_errors
-from explorer.session.plain_text import rounded, sentence
+from explorer.session.plain_text import plain, rounded, sentence
 from explorer.session.session import bound, change, current, keep_link
 
 K_MAX = 50
@@ -32,12 +32,13 @@ PAGE = Page(
     guide=GUIDE,
     picker=suite_picker,
     asks_k=False,
+    asks_twin=False,
 )
 
 _MARKED = "_marked"
 _GROUPS: dict[ByStep, tuple[str, tuple[StepCurve, StepCurve]]] = {
-    "coupling": ("Coupling", ("corrected", "alignment")),
-    "locality": ("Locality and loss", ("locality", "loss")),
+    "coupling": ("Coupling and loss", ("corrected", "loss")),
+    "locality": ("Alignment and locality", ("alignment", "locality")),
     "paths": ("Paths", ("line-shape", "expodistance")),
 }
 """Name in the state: words, and the numbers drawn side by side."""
@@ -96,10 +97,10 @@ def _moving() -> None:
         steps = sorted({step for course in courses for step in course.steps})
         step = state.nearest_step(steps)
         shown = [_Step(*pair, step, len(runs) > 1) for pair in zip(runs, courses, strict=True)]
-        training_strip([(one.course, step) for one in shown], state)
         above = st.container()
         with plain_errors():
             _draw(shown, state)
+        training_strip([(one.course, step) for one in shown], state)
         measured = {one for course in courses for one in course.depth if one in course.paths}
         with above:
             step_slider.step_slider(steps, measured, step)
@@ -109,6 +110,9 @@ def _moving() -> None:
 
 def _draw(shown: Sequence[_Step], state: TrainingState) -> None:
     measured = [one.depth for one in shown if one.depth]
+    if any(one.course.depth or one.course.paths for one in shown):
+        _rise_and_fall(shown, state)
+        _curves(shown, state)
     k_max = min([K_MAX, *(r.k_max for one in shown for r in one.course.depth.values())])
     _switches(k_max)
     for one in shown:
@@ -116,9 +120,17 @@ def _draw(shown: Sequence[_Step], state: TrainingState) -> None:
             _maps(one, state)
     if measured:
         _pair(measured[0], shown[0], state)
-    if any(one.course.depth or one.course.paths for one in shown):
-        st.header("By training step", anchor=False)
-        _curves(shown, state)
+
+
+def _rise_and_fall(shown: Sequence[_Step], state: TrainingState) -> None:
+    """A sentence a run, of what its curves do."""
+    for one in shown:
+        results = one.course.depth
+        n_blocks = next(iter(results.values())).n_blocks if results else None
+        told = figures.rise_and_fall(one.run.numbers(state.suite_view(n_blocks)))
+        if told:
+            name = f"{one.course.suite.title}: " * one.several
+            st.markdown(plain(name + told))
 
 
 def _switches(k_max: int) -> None:
@@ -207,7 +219,7 @@ def _sentence(one: _Step, result: DepthResult, state: TrainingState) -> str:
     parts = [
         score,
         f"alignment **{rounded(found.alignment)}**",
-        f"neighbours less others **{rounded(found.locality)}**",
+        f"neighbours minus all others **{rounded(found.locality)}**",
     ]
     if found.loss == found.loss:
         parts.append(f"held-out loss **{rounded(found.loss, 2)}** nats a token")
@@ -226,7 +238,7 @@ def _pair(result: DepthResult, one: _Step, state: TrainingState) -> None:
 
 def _curves(shown: Sequence[_Step], state: TrainingState) -> None:
     groups = {name: words for name, (words, _) in _GROUPS.items()}
-    switches([("What is drawn", "by_step", groups)], "training")
+    switches([("Curves", "by_step", groups)], "training")
     names = _GROUPS[state.by_step][1]
     columns = st.columns(len(names), gap="large")
     for column, name in zip(columns, names, strict=True):

@@ -14,8 +14,8 @@ from explorer.server.admission import offered
 from explorer.session.link import Count, Natural, Parameter
 from explorer.session.state import State
 
-FIRST_STEP = 256
-"""The training step shown first: there the coupling of the smallest suite is at its highest."""
+FIRST_STEP = 0
+"""The training step shown first: the model before it learns, whose coupling is chance."""
 MOST_SUITES = 3
 """Training runs side by side: with more of them a step change would not be seen at once."""
 ByStep = Literal["coupling", "locality", "paths"]

@@ -23,6 +23,8 @@ PANEL_BAR = 200
 """Length of its colour bar in pixels."""
 BAR_ROOM = 118
 """Room for it above the plot, which is that of a score map."""
+CURVE, CURVE_ROOM = 260, 34
+"""Height of a curve, which stands beside the slider, and the room above it for its legend."""
 KEPT = 240
 """Figures kept of each kind: those of several prompts, at a few views."""
 
@@ -65,7 +67,7 @@ def curve(runs: Runs, name: StepCurve, view: View, *, step: int, source: str) ->
 
 
 def _of_light_page(figure: go.Figure) -> go.Figure:
-    return _unmoved(figure, left=88)
+    return _unmoved(figure, left=88, above=CURVE_ROOM).update_layout(height=CURVE)
 
 
 def _of_dark_page(figure: go.Figure) -> go.Figure:

@@ -7,7 +7,7 @@ from functools import partial
 import streamlit as st
 
 from coupling_core.analysis.by_step import Course
-from coupling_core.analysis.exports import to_npz
+from coupling_core.analysis.exports import file_name, to_npz
 from coupling_core.analysis.exports.training import steps_arrays, steps_table
 from coupling_core.base.records import Request, View
 from coupling_core.base.results import Result
@@ -15,7 +15,7 @@ from coupling_core.sources.suites import Suite
 from coupling_core.store import archive
 from explorer.pages.training.state import TrainingState
 from explorer.panels.recipes import Recipes, call, command, viewed
-from explorer.panels.strip import Download, facts, take_along
+from explorer.panels.strip import Download, Quiet, brief, facts, take_along
 from explorer.session import chips
 
 GUIDE = """
@@ -74,12 +74,13 @@ def training_strip(shown: Sequence[tuple[Course, int]], state: TrainingState) ->
     ]
     with st.container(gap="xsmall"):
         if results:
-            chips.of_result(results[0])
-        for result in results:
-            st.caption(facts(result, state.suite_view()))
+            chips.of_result(results[0], clicks=False)
+        view = state.suite_view()
+        line = " and ".join(brief(result, view) for result in results) or "Nothing is measured yet"
+        quiet = Quiet(line, [facts(result, view) for result in results])
         courses = [course for course, _ in shown]
         outside = recipes([course.suite for course in courses], state)
-        take_along(_files(courses, results, state.suite_view()), outside, GUIDE)
+        take_along(_files(courses, results, view), outside, GUIDE, quiet)
 
 
 def _files(courses: Sequence[Course], results: Sequence[Result], view: View) -> list[Download]:
@@ -90,7 +91,7 @@ def _files(courses: Sequence[Course], results: Sequence[Result], view: View) -> 
         (
             f"{result.model_name} (.safetensors)",
             partial(archive.encode, result),
-            f"{result.key}{archive.SUFFIX}",
+            file_name(result, view, "", archive.SUFFIX),
         )
         for result in results
     ]

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 import streamlit as st
 
 from coupling_core import figures
+from coupling_core.analysis.exports import to_csv
 from coupling_core.base.records import MEASURES, VisionKind
 from coupling_core.experiments.gallery import VISION_K
 from coupling_core.experiments.vision import SUITE
 from explorer.panels import sweep_tables, sweep_words
 from explorer.panels.chart import draw, made
 from explorer.panels.recipes import Recipes
-from explorer.panels.strip import take_along
+from explorer.panels.strip import Quiet, take_along
 from explorer.panels.sweep_words import said
 from explorer.panels.switches import switch
 from explorer.session.link import Count, Natural, Parameter, expect
@@ -29,7 +30,7 @@ _Picture = Annotated[str, expect(_PICTURE.fullmatch, "the name of a picture")]
 _RATE = re.compile(r"0(\.\d{1,6})?")
 _Rate = Annotated[str, expect(_RATE.fullmatch, "a number from 0 up to, but not, 1")]
 GUIDE = """
-**A run a point.** Every run is the same architecture with the same pictures; only the rate of
+**Each point is a run.** Every run is the same architecture with the same pictures; only the rate of
 stochastic depth and the seed differ. Stochastic depth leaves out each block at random while the
 model learns, the last one at the given rate and earlier ones less often.
 
@@ -168,9 +169,9 @@ def _strip(answer: "VisionFindings") -> None:
         f"trained on {SUITE.learned_words}",
     ]
     with st.container(gap="xsmall"):
-        st.caption(" · ".join(filter(None, told)))
-        table = ("Runs, a row each (.csv)", lambda: rows.to_csv(index=False).encode(), "runs.csv")
-        take_along([table], recipes(answer), GUIDE)
+        quiet = Quiet(told[0], [" · ".join(filter(None, told))])
+        table = ("Runs, a row each (.csv)", lambda: to_csv(rows), "vision-runs.csv")
+        take_along([table], recipes(answer), GUIDE, quiet)
 
 
 def _source(answer: "VisionFindings") -> str:

@@ -1,5 +1,6 @@
 """The Vision page: stochastic depth, coupling and accuracy; one picture over the rates."""
 
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from coupling_core import figures
 from coupling_core.base.errors import InputError
 from coupling_core.base.images import in_words, read_image, to_pixels
 from coupling_core.base.records import Request, View
-from coupling_core.base.results import DepthResult
+from coupling_core.base.results import DepthResult, Result
 from coupling_core.experiments.gallery import PICTURE, PICTURES
 from coupling_core.experiments.vision import SUITE
 from coupling_core.sources.prompts.files import IMAGES, files_of
@@ -23,10 +24,12 @@ from explorer.panels.drawer import selected
 from explorer.panels.page import Page
 from explorer.panels.switches import SCORE, switch, switches
 from explorer.panels.uploader import taken, uploader
+from explorer.server import backend
 from explorer.session.plain_errors import plain_errors
 from explorer.session.plain_text import plain, rounded
 from explorer.session.session import bound, change
 
+CLASS_TOKEN = 1
 OWN = "own"
 """The name of a picture that this session brought; no link carries it."""
 _OWN_PICTURE = "_own_picture"
@@ -74,10 +77,22 @@ def _picture(state: VisionState) -> None:
             f"{rate:g}": Request(prompt, model=run.repo, token=patch, k=state.vision_k)
             for rate, run in runs.items()
         }
-        found = together(asked)
+        found = together(asked) or _at_class_token(asked, patch)
         if found:
             _maps(found, state)
             _open(found, state)
+
+
+def _at_class_token(asked: dict[str, Request], patch: int) -> dict[str, Result]:
+    """What is stored of the class token, where nothing is of the chosen patch."""
+    found = {
+        rate: result
+        for rate, request in asked.items()
+        if patch != CLASS_TOKEN and (result := backend.find(replace(request, token=CLASS_TOKEN)))
+    }
+    if found:
+        st.caption("Until this patch is measured, the maps are those of the class token, token 1.")
+    return found
 
 
 def _drawn_picture(prompt: str, patch: int) -> go.Figure:

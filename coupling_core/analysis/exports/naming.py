@@ -1,0 +1,58 @@
+"""Whose numbers a file has: a name that people can read, and columns that say it."""
+
+import re
+from typing import TYPE_CHECKING
+
+from coupling_core.base.records import AnyView, View
+from coupling_core.base.results import Result
+
+if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need it
+    from pandas import DataFrame
+
+LONGEST = 32
+"""Letters of a prompt in a file's name."""
+_NO_WORD = re.compile(r"[^0-9A-Za-z.]+")
+
+
+def file_name(result: Result, view: AnyView, what: str, ending: str) -> str:
+    """A name for a file: the model, its prompt, the token, K, and what it has.
+
+    Args:
+        result: whose numbers they are.
+        view: how it is looked at; one without K names none.
+        what: of it is in the file; empty is all.
+        ending: of the name, with its dot.
+    """
+    seed, token = result.request.untrained, getattr(result, "token", None)
+    parts = (
+        str(result.identity.get("name", "model")),
+        "" if seed is None else f"untrained {seed}",
+        _shortened(result.prompt_text),
+        f"token {token}" if isinstance(token, int) else "",
+        f"K {view.k}" if isinstance(view, View) else "",
+        what,
+    )
+    return "_".join(filter(None, map(_words, parts))) + ending
+
+
+def signed(table: "DataFrame", result: Result, view: AnyView) -> "DataFrame":
+    """A table with columns that say whose it is, after its own: model, prompt, measured, K."""
+    told: dict[str, str | int] = {
+        "model": result.model_name,
+        "prompt": result.prompt_text,
+        "measured": result.measured,
+    }
+    if isinstance(view, View):
+        told |= {"K": view.k, "definition": view.definition}
+    return table.assign(**{name: value for name, value in told.items() if name not in table})
+
+
+def _words(text: str) -> str:
+    return _NO_WORD.sub("-", text).strip("-.")
+
+
+def _shortened(prompt: str) -> str:
+    """The beginning of a prompt, up to a whole word."""
+    words = _words(prompt)
+    cut = words[:LONGEST]
+    return cut if len(words) <= LONGEST else (cut.rpartition("-")[0] or cut)

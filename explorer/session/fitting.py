@@ -1,0 +1,75 @@
+"""What a link asks for that this prompt or this model does not have: left out, and told of."""
+
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from coupling_core.base.errors import CouplingError, InputError
+from coupling_core.base.records import DEFAULT_K, parse_blocks
+from explorer.server import backend
+from explorer.session.session import tell
+from explorer.session.state import State
+
+S = TypeVar("S", bound=State)
+
+
+def fitted(state: S) -> S:
+    """The state without what does not exist, so that one bad value does not cost a whole page.
+
+    What was chosen stays chosen, for it may exist on the next page. What is wrong with the model
+    itself, the page tells.
+    """
+    return replace(state, **(_token(state) | _blocks(state) | _k(state)))
+
+
+def _token(state: State) -> dict[str, Any]:
+    """The last token in place of one that the prompt does not have."""
+    n = _length(state)
+    if not n or 1 <= state.token <= n or -n <= state.token <= -1:
+        return {}
+    tell(f"token {state.token} does not exist: this prompt has tokens 1..{n}; the last is shown")
+    return {"token": State.token}
+
+
+def _length(state: State) -> int:
+    """How many tokens the prompt has; 0 where nothing tells."""
+    try:
+        if tokens := backend.resolved(state.request()).tokens:
+            return len(tokens.texts)
+        stored = backend.find(replace(state.request(), token=State.token))
+    except CouplingError:
+        return 0
+    return len(stored.tokens) if stored else 0
+
+
+def _blocks(state: State) -> dict[str, Any]:
+    """All blocks in place of a range that the model does not have."""
+    if not state.blocks:
+        return {}
+    try:
+        digest = backend.resolved(state.request()).identity.get("digest")
+        known = [e.n_blocks for e in backend.entries() if e.identity.get("digest") == digest]
+    except CouplingError:
+        return {}
+    try:
+        for n_blocks in known[:1]:
+            parse_blocks(state.blocks, n_blocks)
+    except InputError as error:
+        tell(f"{error}; all blocks are shown")
+        return {"blocks": State.blocks}
+    return {}
+
+
+def _k(state: State) -> dict[str, Any]:
+    """The default in place of a K beyond the model's width."""
+    if state.k <= DEFAULT_K:
+        return {}
+    try:
+        stored = backend.find(replace(state.request(), k=DEFAULT_K))
+    except CouplingError:
+        return {}
+    if stored is None or state.k <= stored.width:
+        return {}
+    tell(
+        f"K = {state.k} is more than the model's width, {stored.width}; K = {stored.k_max} is shown"
+    )
+    return {"k": stored.k_max}
