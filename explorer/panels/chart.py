@@ -11,19 +11,21 @@ from coupling_core.analysis.exports import to_csv
 from coupling_core.base.records import AnyView
 from coupling_core.base.results import Result
 from coupling_core.figures import render
+from explorer.panels.hand import hand
 from explorer.panels.kept import kept
 from explorer.session.plain_text import plain
 from explorer.session.session import change
-from explorer.session.widget_values import picked
 
 IMAGE_FORMAT = "_image_format"
 """Where the session keeps the format of the camera button: "svg" or "png"."""
 _BUTTONS_OFF = ["select2d", "lasso2d", "autoScale2d"]
+_MOVING = ["zoom2d", "pan2d", "zoomIn2d", "zoomOut2d", "resetScale2d"]
+"""Buttons that would let a map, whose pixels are all in sight, off its axes."""
 
 
 PANEL = 440
 """Height in pixels of a figure in a third of the page: all three fit on a laptop's screen."""
-PANEL_BAR = 220
+PANEL_BAR = 190
 """Length of its colour bar in pixels."""
 
 
@@ -91,14 +93,12 @@ def draw(
         picks: fields of the state that a click selects: each point's custom data has a number, or
             a text, for each, such as (l, l').
     """
-    st.plotly_chart(
-        _still(figure),
-        key=name,
-        config=_config(name),
-        alt=figure.layout.meta["alt"],
-        selection_mode="points",
-        on_select=(lambda: _pick(name, picks)) if picks else "ignore",
-    )
+    with st.container(gap=None):
+        st.plotly_chart(
+            _still(figure), key=name, config=_config(name, figure), alt=figure.layout.meta["alt"]
+        )
+        if picks:
+            hand(name, picks)
     st.caption(plain(figure.layout.meta["caption"]))
     fold = st.expander("Table and files", key=f"{name}@fold", on_change=change, type="compact")
     if fold.open:
@@ -123,16 +123,6 @@ def draw_partial(figure: go.Figure, without: str = "") -> None:
     st.plotly_chart(figure, key="partial", alt=figure.layout.meta["alt"])
 
 
-def _pick(name: str, fields: tuple[str, ...]) -> None:
-    """Take what was clicked; a second click on one point comes as an empty selection."""
-    match picked(st.session_state.get(name), "points"):
-        case [{"customdata": found}, *_]:
-            # A typed array comes back as a mapping by position.
-            values = list(found.values()) if isinstance(found, dict) else found
-            values = values if isinstance(values, list) else [values]
-            change(**dict(zip(fields, values, strict=False)))
-
-
 def _files(figure: go.Figure, name: str, shown: Shown | None, table: pd.DataFrame) -> None:
     st.dataframe(table, height=260, alt=f"Table of the figure {name}")
     with st.container(horizontal=True):
@@ -154,11 +144,13 @@ def _files(figure: go.Figure, name: str, shown: Shown | None, table: pd.DataFram
         )
 
 
-def _config(name: str) -> dict[str, object]:
+def _config(name: str, figure: go.Figure) -> dict[str, object]:
     """Options of plotly's own buttons; the camera saves what is on the screen."""
+    is_map = figure.layout.yaxis.scaleanchor is not None
     image = st.session_state.get(IMAGE_FORMAT, "svg")
     return {
         "displaylogo": False,
-        "modeBarButtonsToRemove": _BUTTONS_OFF,
+        "doubleClick": False,  # which would let a map off its axes
+        "modeBarButtonsToRemove": _BUTTONS_OFF + _MOVING * is_map,
         "toImageButtonOptions": {"format": image, "filename": name, "scale": 3},
     }
