@@ -91,7 +91,7 @@ def graphs() -> None:
     st.latex(r"w_{ll'} = \tfrac{1}{2}\,(c_{ll'} + c_{l'l}), \qquad l \neq l'")
     st.markdown(
         "Edges below a threshold are left out, and pairs without a score are counted instead of "
-        "drawn. At the default of 0.05, chance-corrected, SmolLM2-135M has 212 of 435 possible "
+        "drawn. At the default of 0.1, chance-corrected, SmolLM2-135M has 79 of 435 possible "
         "edges on the first example prompt, its untrained twin none. Communities are found with "
         "the Louvain method from the positive weights of the edges that are drawn, always with "
         "the same seed; *modularity* says how much heavier the edges within them are than at "

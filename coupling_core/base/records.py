@@ -31,9 +31,10 @@ DEFAULT_K = 50
 TOKEN_K_VIEW = 16
 """Side of the corner kept between tokens, of which a prompt may have more than there are blocks."""
 
-DEFAULT_THRESHOLD = 0.05
-"""Edges of a layer graph below this are left out. In units of the chance-corrected score it is more
-than twice what any pair of an untrained SmolLM2 reaches, so that its graph is empty."""
+DEFAULT_THRESHOLD = 0.1
+"""Edges of a layer graph below this are left out. In units of the chance-corrected score it is ten
+times what any pair of an untrained SmolLM2 reaches, and few enough pairs of a trained model pass it
+for each of them to be seen."""
 
 Role = Literal["A", "B"]
 FinalNorm = Literal["include", "exclude"]

@@ -76,7 +76,6 @@ from coupling_core.figures.per_token import per_token
 from coupling_core.figures.scaling import scaling
 from coupling_core.figures.scores import scores
 from coupling_core.figures.spectrum import spectrum
-from coupling_core.figures.style import steady
 from coupling_core.figures.tables import (
     angles_table,
     locality_table,
@@ -120,7 +119,6 @@ __all__ = [  # noqa: RUF022 - by use, not by name
     # of training runs
     "by_step",
     "paths_at",
-    "steady",
     "training_source",
     "rise_and_fall",
     # of vision transformers

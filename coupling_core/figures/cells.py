@@ -9,11 +9,6 @@ from jaxtyping import Bool, Float32, Shaped
 from coupling_core.base.records import View
 from coupling_core.figures import style
 
-SVG_POINTS = 40 * 40
-"""More points than this are drawn by WebGL, so that a page stays light."""
-PLOT_PIXELS = 440
-"""About how large a map of scores is drawn; the points that answer the mouse are sized by it."""
-
 Columns = Shaped[np.ndarray, " column"]
 Rows = Shaped[np.ndarray, " row"]
 """Centres of the cells on the axes."""
@@ -37,9 +32,7 @@ def scores(
         zmin=low,
         zmax=high,
         colorscale=style.SEQUENTIAL,
-        colorbar=style.color_bar(
-            style.score_name(corrected), style.score_terms(view) + style.AUTO * auto_range
-        ),
+        colorbar=style.score_bar(view, corrected, auto_range),
         hoverinfo="skip",
         name="scores",
     )
@@ -80,31 +73,33 @@ def grey(x: Columns, y: Rows, which: Bool[np.ndarray, "row column"], reason: str
 
 
 def squares(
-    x: Columns,
-    y: Rows,
-    rows: Sequence[int],
-    columns: Sequence[int],
-    texts: list[str],
-    cell_pixels: float,
-    most: int = SVG_POINTS,
-) -> go.Scatter | go.Scattergl:
-    """Invisible squares over the cells: they carry the hover texts and can be selected.
+    x: Columns, y: Rows, rows: Sequence[int], columns: Sequence[int], texts: list[str]
+) -> go.Heatmap:
+    """An invisible map over the cells: it carries the hover texts and takes the clicks.
+
+    Plotly finds the cell of a heatmap from the axes, at any width and zoom; markers would have a
+    size in pixels, and take their neighbours' clicks where cells are drawn smaller than they are.
+
+    Args:
+        x: centres of the columns.
+        y: centres of the rows.
+        rows: numbers of the rows.
+        columns: numbers of the columns.
+        texts: of the cells, row by row.
 
     Returns:
-        a trace whose customdata is the numbers of row and column of each cell, row by row.
+        a trace whose customdata (row column 2) is the numbers of row and column of each cell.
     """
-    row_at, column_at = np.meshgrid(y, x, indexing="ij")
-    labels = np.stack(np.meshgrid(rows, columns, indexing="ij"), -1).reshape(-1, 2)
-    trace = go.Scatter if len(labels) <= most else go.Scattergl
-    return trace(
-        x=column_at.ravel(),
-        y=row_at.ravel(),
-        customdata=labels,
-        mode="markers",
-        marker={"symbol": "square", "size": cell_pixels, "opacity": 0, "color": style.INK},
-        text=texts,
+    shape = len(rows), len(columns)
+    return go.Heatmap(
+        x=x,
+        y=y,
+        z=np.zeros(shape, np.uint8),
+        customdata=np.stack(np.meshgrid(rows, columns, indexing="ij"), -1),
+        text=np.array(texts, object).reshape(shape),
+        opacity=0,
+        showscale=False,
         hovertemplate="%{text}<extra></extra>",
-        showlegend=False,
         name="pairs",
     )
 

@@ -54,7 +54,8 @@ def difference(found: Comparison, *, selected: tuple[int, int] | None = None) ->
         a figure whose first trace is the map and whose trace "pairs" takes clicks, with
         customdata [l, l'] in A's numbers.
     """
-    z = found.difference.astype(np.float32)
+    itself = pairs.itself(found.left_scores) | pairs.itself(found.right_scores)
+    z = np.where(itself, np.nan, found.difference).astype(np.float32)
     blocks = found.left_scores.blocks
     at = np.arange(len(blocks), dtype=np.float64)
     figure = style.new_figure(
@@ -76,8 +77,10 @@ def difference(found: Comparison, *, selected: tuple[int, int] | None = None) ->
         hoverinfo="skip",
         name="difference",
     )
-    if np.isnan(z).any():
-        figure.add_trace(cells.grey(at, at, np.isnan(z), "no score in one of the two"))
+    reasons = [pairs.ITSELF] * bool(itself.any())
+    reasons += ["no score in one of the two"] * bool((np.isnan(z) & ~itself).any())
+    if reasons:
+        figure.add_trace(cells.grey(at, at, np.isnan(z), ", or ".join(reasons)))
     figure.add_trace(_points(found, _hover_texts(found)))
     _outline(figure, found, selected)
     return _told(style.fix_margins(figure), found)
@@ -91,7 +94,7 @@ def comparison(found: Comparison) -> go.Figure:
         own = found.right_scores.blocks if column == 2 else found.left_scores.blocks
         layout = pairs.axes(np.arange(len(own), dtype=np.float64), own, side=1, most=8)
         whole.add_traces(
-            [trace for trace in panel.data if trace.type == "heatmap"], rows=1, cols=column
+            [trace for trace in panel.data if trace.name != "pairs"], rows=1, cols=column
         )
         whole.update_xaxes(layout["xaxis"], row=1, col=column)
         whole.update_yaxes(layout["yaxis"], row=1, col=column, scaleanchor=_axis("x", column))
@@ -199,12 +202,11 @@ def _outline(figure: go.Figure, found: Comparison, selected: tuple[int, int] | N
         figure.add_shape(pairs.outline(blocks, at, selected, side=1))
 
 
-def _points(found: Comparison, texts: list[str]) -> go.Scatter | go.Scattergl:
-    """What takes the clicks of one map, in A's numbers; three such maps share the page."""
-    own = found.left_scores
-    at = np.arange(len(own.blocks), dtype=np.float64)
-    pixels, most = cells.PLOT_PIXELS / len(at), cells.SVG_POINTS // len(PANELS)
-    return pairs.points(found.left, own, at, pixels, most).update(text=texts)
+def _points(found: Comparison, texts: list[str]) -> go.Heatmap:
+    """What takes the clicks of one map, in A's numbers."""
+    blocks = found.left_scores.blocks
+    at = np.arange(len(blocks), dtype=np.float64)
+    return cells.squares(at, at, blocks, blocks, texts)
 
 
 def _hover_texts(found: Comparison) -> list[str]:

@@ -167,7 +167,6 @@ def _models(
             "size": SIZE,
             "symbol": [symbol if trained else f"{symbol}-open" for trained in rows["trained"]],
         },
-        unselected=style.UNFADED,
         name=family,
         showlegend=True,
         hovertemplate=f"%{{customdata}}<br>{x.replace('_', ' ')} %{{x:.4g}}, "

@@ -67,7 +67,6 @@ def coupling_by_k(means: Mapping[int, "ModelMeans"], *, source: str = "") -> go.
             mode="lines+markers",
             line={"color": color, "width": 1.5},
             marker={"size": 7, "symbol": symbol if trained else f"{symbol}-open"},
-            unselected=style.UNFADED,
             name=family,
             legendgroup=family,
             showlegend=family not in named,

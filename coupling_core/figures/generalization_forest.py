@@ -99,7 +99,6 @@ def _forest(table: "DataFrame", alt: str, caption: str, title: str, source: str)
                 text=_told(rows),
                 mode="markers",
                 marker={"color": color, "size": 10, "symbol": "square"},
-                unselected=style.UNFADED,
                 name=name,
                 hovertemplate="%{y}: %{text}<extra></extra>",
             )

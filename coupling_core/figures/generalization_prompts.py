@@ -57,7 +57,6 @@ def coupling_by_prompt(trends: "PromptTrends", model: str, *, source: str = "") 
         customdata=own.prompt,
         mode="markers",
         marker={"color": style.ACCENT, "size": 7, "opacity": 0.7},
-        unselected={"marker": {"opacity": 0.7}},
         name="prompts",
         hovertemplate="%{customdata}<br>%{y:.3f}<extra></extra>",
     )

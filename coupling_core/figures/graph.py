@@ -16,7 +16,6 @@ from coupling_core.base.records import DEFAULT_THRESHOLD, Layout, NodeColor, Vie
 from coupling_core.base.results import DepthResult
 from coupling_core.base.units import ranges
 from coupling_core.figures import graph_words, layouts, style
-from coupling_core.figures.cells import SVG_POINTS
 
 if TYPE_CHECKING:  # a tenth of a second to import, for graphs only
     import networkx as nx
@@ -28,6 +27,8 @@ WIDTHS = (0.6, 6.0)
 """Pixels of the faintest and of the strongest step."""
 OPACITIES = (0.18, 0.95)
 NODE_PIXELS = 13
+SVG_POINTS = 40 * 40
+"""More points than this are drawn by WebGL, so that a page stays light."""
 MOST_LABELS = 40
 """Numbers round a circle: with more of them they would collide."""
 
@@ -149,7 +150,7 @@ def _handles(
         y=at[:, 1],
         customdata=np.array(pairs).reshape(-1, 2),
         mode="markers",
-        marker={"size": 9, "opacity": 0, "color": style.INK},
+        marker={"size": style.PICKED_PIXELS, "opacity": 0, "color": style.INK},
         text=[_edge_text(*edge) for edge in drawn.edges(data=True)],
         hovertemplate="%{text}<extra></extra>",
         showlegend=False,

@@ -47,10 +47,10 @@ def mosaic(
     )
     shown = words.leading(view.k, side) + "; in units of s₁ of block l"
     figure.add_trace(cells.matrices(z, view, shown, magnitude=magnitude, auto_range=auto_range))
-    grey = pairs.grey_cells(result, found, at)
+    grey = pairs.grey_cells(result, found, at, diagonal=False)
     if grey:
         figure.add_trace(grey.update(xgap=1, ygap=1))
-    figure.add_trace(pairs.points(result, found, at, MOST_PIXELS / len(at)))
+    figure.add_trace(pairs.points(result, found, at))
     return style.fix_margins(figure)
 
 

@@ -1,11 +1,11 @@
-"""What every map over block pairs shares: the grey cells, the points that answer the mouse.
+"""What every map over block pairs shares: the grey cells, and what answers the mouse.
 
 Rows are the block l of the Jacobian, row 1 at the top; columns are the block l' of the basis.
 """
 
 import numpy as np
 import plotly.graph_objects as go
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Float32
 
 from coupling_core.analysis.scores import Scores
 from coupling_core.base.results import DepthResult
@@ -13,29 +13,34 @@ from coupling_core.figures import cells, style
 
 ROW_TITLE = "Jacobian of block l"
 COLUMN_TITLE = "Basis of block l'"
+ITSELF = "a block with itself: always 1"
+"""Why a map of scores does not colour its diagonal: trained or not, it would outshine all else."""
 
 
-def points(
-    result: DepthResult,
-    numbers: Scores,
-    at: Float[np.ndarray, " block"],
-    cell_pixels: float,
-    most: int = cells.SVG_POINTS,
-) -> go.Scatter | go.Scattergl:
-    """Invisible squares over the cells: they carry the hover text and can be selected.
+def colored(numbers: Scores, corrected: bool) -> Float32[np.ndarray, "block block"]:
+    """What a map of scores colours: NaN where a Jacobian meets its own basis."""
+    shown = numbers.corrected if corrected else numbers.coupling
+    return np.where(itself(numbers), np.nan, shown).astype(np.float32)
+
+
+def itself(numbers: Scores) -> Bool[np.ndarray, "block block"]:
+    """Which cells compare a block with itself."""
+    return np.equal.outer(numbers.blocks, numbers.blocks)
+
+
+def points(result: DepthResult, numbers: Scores, at: Float[np.ndarray, " block"]) -> go.Heatmap:
+    """What carries the hover texts of the cells and takes the clicks.
 
     Args:
         result: where the numbers come from.
         numbers: the scores of the cells.
         at: centre of each block's row and column on the axes.
-        cell_pixels: about how large a cell is drawn.
-        most: more cells than this are drawn by WebGL.
 
     Returns:
-        a trace whose customdata is [l, l'] for each cell, row by row.
+        a trace whose customdata is [l, l'] for each cell.
     """
     texts = hover_texts(result, numbers)
-    return cells.squares(at, at, numbers.blocks, numbers.blocks, texts, cell_pixels, most)
+    return cells.squares(at, at, numbers.blocks, numbers.blocks, texts)
 
 
 def hover_texts(result: DepthResult, numbers: Scores) -> list[str]:
@@ -49,6 +54,8 @@ def _hover_text(numbers: Scores, cell: tuple[int, int], is_unmeasured: bool) -> 
     head = f"Jacobian of block {row} in the basis of block {column}<br>"
     if is_unmeasured:
         return head + "not measured yet"
+    if row == column:
+        return head + ITSELF
     if np.isnan(numbers.coupling[cell]):
         return head + "undefined: the rank of the Jacobian is below K"
     return head + cells.score_lines(
@@ -63,16 +70,29 @@ def unmeasured(result: DepthResult, numbers: Scores) -> Bool[np.ndarray, "block 
 
 
 def grey_cells(
-    result: DepthResult, numbers: Scores, at: Float[np.ndarray, " block"]
+    result: DepthResult,
+    numbers: Scores,
+    at: Float[np.ndarray, " block"],
+    *,
+    diagonal: bool = True,
 ) -> go.Heatmap | None:
-    """Flat grey under the cells without a value, named in the legend; None where there are none."""
-    empty = np.isnan(numbers.coupling)
-    if not empty.any():
-        return None
-    waiting = unmeasured(result, numbers)
-    reasons = ["not measured yet"] * bool(waiting.any())
+    """Flat grey over the cells that are not coloured, named in the legend.
+
+    Args:
+        result: where the numbers come from.
+        numbers: the scores of the cells.
+        at: centre of each block's row and column on the axes.
+        diagonal: whether those that compare a block with itself are grey, whatever their value.
+
+    Returns:
+        the grey cells; None where there are none.
+    """
+    empty, waiting = np.isnan(numbers.coupling), unmeasured(result, numbers)
+    trivial = itself(numbers) & diagonal & ~empty
+    reasons = [ITSELF] * bool(trivial.any())
+    reasons += ["not measured yet"] * bool(waiting.any())
     reasons += ["undefined (rank below K)"] * bool((empty & ~waiting).any())
-    return cells.grey(at, at, empty, ", or ".join(reasons))
+    return cells.grey(at, at, empty | trivial, ", or ".join(reasons)) if reasons else None
 
 
 def outline(

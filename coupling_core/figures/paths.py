@@ -182,7 +182,7 @@ def _picks(
     return go.Scatter(
         **_coordinates(points.reshape(-1, points.shape[-1]), 2),
         mode="markers",
-        marker={"size": 14, "opacity": 0},
+        marker={"size": style.PICKED_PIXELS, "opacity": 0},
         customdata=np.tile(found.tokens[chosen], len(states)),
         hovertext=[f"“{text}”<br>state x<sup>{state}</sup>" for state in states for text in texts],
         hovertemplate="token %{customdata}, %{hovertext}<extra></extra>",

@@ -114,7 +114,6 @@ def _dots(
         y=values,
         mode="markers",
         marker={"color": color, "size": 9, "symbol": "circle-open" if hollow else "circle"},
-        unselected=style.UNFADED,
         customdata=numbers,
         text=[label(text) for text in result.tokens],
         uid=name,

@@ -22,7 +22,7 @@ def scores(
     Args:
         result: may be partial; cells that wait are grey.
         view: K, definition, role and blocks.
-        corrected: draw the chance-corrected score (fixed range -0.1..0.6), else c (0..1).
+        corrected: draw the chance-corrected score (fixed range 0..0.25), else c (0..1).
         auto_range: stretch the colours over what is drawn, and say so on the colour bar.
         selected: the pair (l, l') to outline.
 
@@ -34,11 +34,11 @@ def scores(
         InputError: where K or a block is not in the result.
     """
     found = score_pairs(result, view)
-    z = (found.corrected if corrected else found.coupling).astype(np.float32)
+    z = pairs.colored(found, corrected)
     at = np.arange(len(found.blocks), dtype=np.float64)
     figure = style.new_figure(
         words.scores_alt(result, view, found, corrected),
-        words.scores_caption(view, corrected),
+        words.scores_caption(result, view, found, corrected),
         height=600,
         **pairs.axes(at, found.blocks, side=1),
     )
@@ -46,7 +46,7 @@ def scores(
     grey = pairs.grey_cells(result, found, at)
     if grey:
         figure.add_trace(grey)
-    figure.add_trace(pairs.points(result, found, at, cells.PLOT_PIXELS / len(at)))
+    figure.add_trace(pairs.points(result, found, at))
     if selected and set(selected) <= set(found.blocks):
         figure.add_shape(pairs.outline(found.blocks, at, selected, side=1))
     return style.fix_margins(figure)

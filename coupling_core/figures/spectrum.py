@@ -58,7 +58,7 @@ def plot(alt: str, caption: str, view: View, **layout: object) -> go.Figure:
     figure = style.new_figure(
         alt,
         caption,
-        legend=style.BELOW | {"y": -0.2},
+        legend={"orientation": "h", "x": 0, "y": -0.2, "yanchor": "top"},
         xaxis={"title": {"text": "Index k of the singular value"}},
         yaxis=style.axis(
             "Singular value s<sub>k</sub> (no unit)", type="log", minorloglabels="complete"

@@ -59,7 +59,9 @@ AUTO = "; auto range"
 """Said wherever the colours are stretched over what is drawn."""
 
 RAW_RANGE = (0.0, 1.0)
-CORRECTED_RANGE = (-0.1, 0.6)
+CORRECTED_RANGE = (0.0, 0.25)
+"""Where trained models lie: most pairs of SmolLM2 between 0.01 and 0.15, of small models at their
+most coupled up to 0.35. Untrained twins stay within 0.01 of 0, and so have one colour."""
 MATRIX_LIMIT = 0.15
 """Entries of A in units of s_1. Off l = l' they seldom pass it: 99 % lie below 0.07 in a trained
 model, whose diagonals this range shows on a ground that stays dark."""
@@ -74,17 +76,20 @@ _AXIS = {
     "title": {"font": {"size": 14}},
 }
 
-BELOW = {"orientation": "h", "x": 0, "y": -0.13, "yanchor": "top"}
-"""Place of the legend where the colour bar is above."""
+BELOW = {
+    **{"orientation": "h", "x": 0, "xref": "container"},
+    **{"y": 0, "yref": "container", "yanchor": "bottom"},
+}
+"""Place of the legend where the colour bar is above: the lower end of the figure."""
 
-_MAP_AXIS, _MAP_LEGEND = 60, 44
+_MAP_AXIS, _MAP_LEGEND = 60, 28
 """Pixels below a map for its axis, and for the legend of its grey cells."""
 
 DOTTED = {"color": INK, "width": 1, "dash": "dot"}
 """A line that marks a place."""
 
-UNFADED = {"marker": {"opacity": 1}}
-"""Of points that are not selected: a click selects one, and must not fade the others."""
+PICKED_PIXELS = 6
+"""Size of invisible points that take clicks: of those no larger plotly takes the nearest."""
 
 GRID = {"showgrid": True, "gridcolor": FAINT, "gridwidth": 1}
 """Faint lines for reading a curve's values."""
@@ -137,6 +142,24 @@ def score_range(
     if not auto_range:
         return CORRECTED_RANGE if corrected else RAW_RANGE
     return span(values)
+
+
+def score_bar(view: View, corrected: bool, auto_range: bool, **more: object) -> dict[str, object]:
+    """Colour bar of a map of scores, whose ends say where larger and smaller values have them too.
+
+    Args:
+        view: definition and K.
+        corrected: chance-corrected, else raw.
+        auto_range: stretched over what is drawn, so that nothing is beyond its ends.
+        more: as of `color_bar`.
+    """
+    terms = score_terms(view) + AUTO * auto_range
+    if corrected and not auto_range:
+        low, high = CORRECTED_RANGE
+        at = np.linspace(low, high, 6)
+        inner = [f"{value:g}" for value in at[1:-1].round(6)]
+        more |= {"tickvals": at, "ticktext": [f"≤ {low:g}", *inner, f"≥ {high:g}"]}
+    return color_bar(score_name(corrected), terms, **more)
 
 
 def matrix_name(view: View, magnitude: bool) -> str:
@@ -337,8 +360,3 @@ def fix_margins(
     return figure.update_layout(
         margin={"l": left, "r": 8, "t": 118, "b": below, "autoexpand": False}
     )
-
-
-def steady(figure: go.Figure) -> go.Figure:
-    """Give a map the room for its legend whether or not it has one: its plot keeps its place."""
-    return figure.update_layout(margin_b=_MAP_AXIS + _MAP_LEGEND)

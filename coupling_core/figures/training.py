@@ -143,7 +143,6 @@ def _line(
         mode="lines+markers",
         line={"color": color, "width": 2.5},
         marker={"size": 7, "symbol": symbol},
-        unselected=style.UNFADED,
         name=title,
         showlegend=True,
         hovertemplate=f"{title}<br>step %{{customdata}}: %{{y:.4g}}<extra></extra>",

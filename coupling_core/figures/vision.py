@@ -65,6 +65,7 @@ def picture(
         "click chooses one.",
         {"title": f"A picture and its {len(tokens)} tokens", "source": source},
         height=SIDE + 70,
+        hoverdistance=-1,  # every pixel belongs to the square whose middle is nearest
         xaxis={"visible": False, "range": [-0.5, width - 0.5], "constrain": "domain"},
         yaxis={
             "visible": False,
@@ -90,7 +91,7 @@ def picture(
         customdata=list(range(1, len(tokens) + 1)),
         text=[f"token {i}: {name}" for i, name in enumerate(tokens, 1)],
         mode="markers",
-        marker={"symbol": "square", "size": SIDE / max(rows, 1) * 0.8, "opacity": 0},
+        marker={"size": style.PICKED_PIXELS, "opacity": 0},
         hovertemplate="%{text}<extra></extra>",
         name="tokens",
         showlegend=False,
@@ -137,23 +138,25 @@ def rate_maps(
         "The same picture, token and range for each rate. Row l is the block of the Jacobian, "
         "column l' that of the basis; the diagonal is 1 by construction and enters no mean.",
         {"title": f"Score maps at {told}", "source": source},
-        height=MAP + 190,
-        margin={"l": 56, "r": 16, "t": 118, "b": 52},
+        height=MAP + 218,
+        margin={"l": 56, "r": 16, "t": 118, "b": 80},
+        legend=style.BELOW,
     )
     figure.update_layout(look.layout)
     low, high = style.score_range(np.zeros(0), corrected, False)
+    named: set[str] = set()  # a reason for grey cells stands once in the legend
     for column, rate in enumerate(rates, 1):
         numbers = found[rate]
         at = np.arange(len(numbers.blocks), dtype=np.float64)
-        z = (numbers.corrected if corrected else numbers.coupling).astype(np.float32)
+        z = pairs.colored(numbers, corrected)
         heat = go.Heatmap(
             x=at, y=at, z=z, coloraxis="coloraxis", hoverinfo="skip", name=f"rate {rate:g}"
         )
         figure.add_trace(heat, 1, column)
         if grey := pairs.grey_cells(results[rate], numbers, at):
-            figure.add_trace(grey, 1, column)
-        points = pairs.points(results[rate], numbers, at, MAP / len(at))
-        figure.add_trace(points, 1, column)
+            figure.add_trace(grey.update(showlegend=grey.name not in named), 1, column)
+            named.add(grey.name)
+        figure.add_trace(pairs.points(results[rate], numbers, at), 1, column)
         axes = pairs.axes(at, numbers.blocks, side=1, most=8)
         anchor = "x" if column == 1 else f"x{column}"
         figure.update_xaxes(axes["xaxis"], row=1, col=column)
@@ -167,7 +170,7 @@ def rate_maps(
     figure.update_annotations(font={"size": 13})
     figure.update_yaxes(title=None)
     figure.update_yaxes(title={"text": pairs.ROW_TITLE}, col=1)
-    bar = style.color_bar(style.score_name(corrected), style.score_terms(view), y=1.28, len=250)
+    bar = style.score_bar(view, corrected, False, y=1.28, len=250)
     figure.update_layout(
         coloraxis={"cmin": low, "cmax": high, "colorscale": style.SEQUENTIAL, "colorbar": bar}
     )
@@ -253,7 +256,6 @@ def vision_runs(
                 "size": [SIZE + 4 * (f"{rate:g}" == chosen) for rate in some["rate"]],
                 "symbol": symbol,
             },
-            unselected=style.UNFADED,
             name=f"{what} {value:g}",
             hovertemplate="%{text}<br>%{x}, %{y}<extra></extra>",
         )

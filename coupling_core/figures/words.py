@@ -81,12 +81,27 @@ def spectrum_words(s: Float[np.ndarray, "line k"], k: int) -> str:
     return f" s₁ runs from {first}, the value at K = {k} from {at_k}."
 
 
-def scores_caption(view: View, corrected: bool) -> str:
-    """How the map is read."""
+def scores_caption(result: DepthResult, view: View, found: Scores, corrected: bool) -> str:
+    """How the map is read, and why its last row stands out."""
     return (
         f"How well the top {view.k} singular vectors of block l' (column) diagonalise the Jacobian "
         f"of block l (row): 1 is coupled, {zero_words(corrected)}. The diagonal is 1 by "
-        "construction."
+        f"construction, and grey.{_last_row(result, found, corrected)}"
+    )
+
+
+def _last_row(result: DepthResult, found: Scores, corrected: bool) -> str:
+    """What sets the row of the last block apart; nothing where it has no final norm."""
+    if result.final_norm_words != "final norm included" or found.blocks[-1] != result.n_blocks:
+        return ""
+    values = found.corrected if corrected else found.coupling
+    off = np.where(np.equal.outer(found.blocks, found.blocks), np.nan, values)
+    if np.isnan(off[-1]).all() or np.isnan(off[:-1]).all():
+        return ""
+    return (
+        f" The last row is of another kind: block {result.n_blocks} has the model's final norm in "
+        f"it. Its mean is {np.nanmean(off[-1]):.3f}, that of the other rows "
+        f"{np.nanmean(off[:-1]):.3f}."
     )
 
 

@@ -29,14 +29,24 @@ ICON = Path(__file__).with_name("icon.png")
 SIDEBAR_WIDTH = 264
 _STYLE = """<style>
 @media (min-width: 768px) { .stMainBlockContainer { padding-inline: 2.5rem } }
+@media (min-width: 769px) { .st-key-pages { display: none } }
+@media (max-width: 768px) { .st-key-pages-aside { display: none } }
+.st-key-pages { flex-wrap: nowrap; overflow-x: auto; scrollbar-width: none }
+.st-key-pages > * { flex: none }
 .katex-display { overflow-x: auto; overflow-y: hidden }
+.js-plotly-plot { touch-action: manipulation }
+.js-plotly-plot .modebar-container { top: auto !important; bottom: 0 }
+.js-plotly-plot .modebar { top: auto; bottom: 2px }
 .js-plotly-plot :is([class$="tick"], .cbaxis, .cbtitle) text,
 .js-plotly-plot text[class$="title"] {
   fill: color-mix(in srgb, currentColor 85%, transparent) !important;
 }
 </style>"""
 """Figures get what the margins would take, and labels in ink instead of Streamlit's pale grey; a
-formula that is too long for a small screen scrolls."""
+formula that is too long for a small screen scrolls. Where the sidebar is a drawer over the page,
+the links to the pages are a row on top of it, which is swept sideways. A finger sweeps the page
+over figures too, and two quick taps on one do not enlarge it. A figure's buttons are where it has
+no words: legends and colour bars are above."""
 
 
 @contextmanager
@@ -85,9 +95,17 @@ def _require_use() -> None:
 
 
 def _navigation() -> None:
-    query = address()
+    """The links to the pages, twice: of each screen one is shown."""
+    with st.container(key="pages", horizontal=True, gap="small"):
+        _links()
     with st.sidebar:
         st.markdown(f"**{NAME}**")
-        for page in PAGES.values():
-            st.page_link(page.file, label=page.title, query_params=query)
+        with st.container(key="pages-aside", gap="xxsmall"):
+            _links()
         sign_in.offer_sign_out()
+
+
+def _links() -> None:
+    query = address()
+    for page in PAGES.values():
+        st.page_link(page.file, label=page.title, query_params=query)

@@ -15,10 +15,10 @@ from coupling_core.base.records import AnyView, View
 from coupling_core.base.results import Result
 from coupling_core.figures import render
 from coupling_core.figures.typeset import in_tex
+from explorer.panels.hand import hand
 from explorer.panels.kept import kept
 from explorer.session.plain_text import plain
 from explorer.session.session import change
-from explorer.session.widget_values import picked
 
 IMAGE_FORMAT = "_image_format"
 """Where the session keeps the format of the camera button: "svg" or "png"."""
@@ -35,11 +35,13 @@ _TITLE = {
 }  # fmt: skip
 _signing = Lock()
 _BUTTONS_OFF = ["select2d", "lasso2d", "autoScale2d"]
+_MOVING = ["zoom2d", "pan2d", "zoomIn2d", "zoomOut2d", "resetScale2d"]
+"""Buttons that would let a map, whose pixels are all in sight, off its axes."""
 
 
 PANEL = 440
 """Height in pixels of a figure in a third of the page: all three fit on a laptop's screen."""
-PANEL_BAR = 220
+PANEL_BAR = 190
 """Length of its colour bar in pixels."""
 
 
@@ -107,14 +109,15 @@ def draw(
         picks: fields of the state that a click selects: each point's custom data has a number, or
             a text, for each, such as (l, l').
     """
-    st.plotly_chart(
-        _signed(_still(figure), shown),
-        key=name,
-        config=_config(_file(name, shown, "")),
-        alt=figure.layout.meta["alt"],
-        selection_mode="points",
-        on_select=(lambda: _pick(name, picks)) if picks else "ignore",
-    )
+    with st.container(gap=None):
+        st.plotly_chart(
+            _signed(_still(figure), shown),
+            key=name,
+            config=_config(_file(name, shown, ""), figure),
+            alt=figure.layout.meta["alt"],
+        )
+        if picks:
+            hand(name, picks)
     st.caption(in_tex(figure.layout.meta["caption"], plain))
     fold = st.expander("Table and files", key=f"{name}@fold", on_change=change, type="compact")
     if fold.open:
@@ -168,16 +171,6 @@ def draw_partial(figure: go.Figure, without: str = "") -> None:
     st.plotly_chart(figure, key="partial", alt=figure.layout.meta["alt"])
 
 
-def _pick(name: str, fields: tuple[str, ...]) -> None:
-    """Take what was clicked; a second click on one point comes as an empty selection."""
-    match picked(st.session_state.get(name), "points"):
-        case [{"customdata": found}, *_]:
-            # A typed array comes back as a mapping by position.
-            values = list(found.values()) if isinstance(found, dict) else found
-            values = values if isinstance(values, list) else [values]
-            change(**dict(zip(fields, values, strict=False)))
-
-
 def _files(figure: go.Figure, name: str, shown: Shown | None, table: pd.DataFrame) -> None:
     st.dataframe(table, height=260, alt=f"Table of the figure {name}")
     with st.container(horizontal=True):
@@ -199,11 +192,13 @@ def _files(figure: go.Figure, name: str, shown: Shown | None, table: pd.DataFram
         )
 
 
-def _config(file: str) -> dict[str, object]:
+def _config(file: str, figure: go.Figure) -> dict[str, object]:
     """Options of plotly's own buttons; the camera saves what is on the screen."""
+    is_map = figure.layout.yaxis.scaleanchor is not None
     image = st.session_state.get(IMAGE_FORMAT, "svg")
     return {
         "displaylogo": False,
-        "modeBarButtonsToRemove": _BUTTONS_OFF,
+        "doubleClick": False,  # which would let a map off its axes
+        "modeBarButtonsToRemove": _BUTTONS_OFF + _MOVING * is_map,
         "toImageButtonOptions": {"format": image, "filename": file, "scale": 3},
     }

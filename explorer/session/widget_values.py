@@ -24,29 +24,19 @@ def guard() -> None:
     WStates.__getitem__ = _checked  # type: ignore[method-assign]
 
 
-def picked(widget: Any, what: str) -> list[Any]:
-    """What a client says is selected in a figure or a table; nothing where it makes no sense.
-
-    Args:
-        widget: its value.
-        what: "points" or "rows".
-    """
-    match widget:
-        case {"selection": {**chosen}} if isinstance(found := chosen.get(what), list):
-            return found
-    return []
-
-
 def picked_rows(widget: Any, count: int) -> list[int]:
-    """The rows that are selected in a table of so many."""
-    rows = picked(widget, "rows")
-    return list(dict.fromkeys(row for row in rows if type(row) is int and 0 <= row < count))
+    """The rows that are selected in a table of so many; none where it makes no sense."""
+    match widget:
+        case {"selection": {"rows": [*rows]}}:
+            chosen = [row for row in rows if type(row) is int and 0 <= row < count]
+            return list(dict.fromkeys(chosen))
+    return []
 
 
 def picked_row(widget: Any, count: int) -> int | None:
     """The one row that is selected in a table of so many; None where it has no such row."""
-    match picked(widget, "rows"):
-        case [int(row)] if type(row) is int and 0 <= row < count:
+    match widget:
+        case {"selection": {"rows": [int(row)]}} if type(row) is int and 0 <= row < count:
             return row
     return None
 

@@ -188,9 +188,9 @@ def test_a_click_on_a_model_shows_its_prompts(
     open_page: Open, planted: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     app = open_page("Generalization")
-    point = {"customdata": "Alpha-2", "curve_number": 3, "point_number": 0}
-    chosen = {"selection": {"points": [point], "point_indices": [0], "box": [], "lasso": []}}
-    send(app, monkeypatch, id=id_of(app, "performance"), string_value=json.dumps(chosen))
+    events = f"$$STREAMLIT_INTERNAL_KEY_{id_of(app, 'performance@hand')}__events"
+    picked = json.dumps([{"event": "picked", "value": ["Alpha-2"]}])
+    send(app, monkeypatch, id=events, json_trigger_value=picked)
     assert app.query_params["of"] == "Alpha-2"
     assert "Coupling of Alpha-2 against" in charts(app)["prompt"]["layout"]["meta"]["alt"]
 

@@ -40,7 +40,7 @@ def test_the_graph_has_the_edges_of_the_result(open_page: Open, gallery) -> None
     app = open_page("Layer graph")
     graph = layer_graph(gallery[0, True], View())
     assert edges(app) == set(graph.edges)
-    assert f"{graph.number_of_edges()} of 435 pairs are edges, at 0.05" in words(app)
+    assert f"{graph.number_of_edges()} of 435 pairs are edges, at 0.1" in words(app)
     curve = charts(app)["locality"]["data"][-1]
     np.testing.assert_allclose(numbers(curve["y"]), locality(gallery[0, True], View()).mean)
 
@@ -103,10 +103,9 @@ def test_the_blocks_of_the_sidebar_are_the_nodes(open_page: Open) -> None:
 
 def test_the_numbers_of_the_method_page_are_those_of_the_gallery(open_page: Open, gallery) -> None:
     edges = [layer_graph(gallery[0, on], View()).number_of_edges() for on in (True, False)]
-    assert edges == [212, 0]
-    assert (
-        "212 of 435 possible edges on the first example prompt, its untrained twin none"
-        in words(open_page("Method"))
+    assert edges == [79, 0]
+    assert "79 of 435 possible edges on the first example prompt, its untrained twin none" in words(
+        open_page("Method")
     )
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cases import random_result
-from screen import PAGES, Open, charts, heat, words
+from screen import PAGES, Open, charts, coloured, heat, words
 from streamlit.testing.v1 import AppTest
 
 from coupling_core.analysis.scores import mean_off_diagonal, score_pairs
@@ -47,7 +47,7 @@ def test_start_shows_a_pair_trained_and_untrained_in_one_range(open_page: Open, 
     app = open_page("Start", block="12", basis="11")
     figures = charts(app)
     np.testing.assert_allclose(
-        score_map(app), score_pairs(gallery[0, True], View()).corrected, rtol=1e-5
+        score_map(app), coloured(score_pairs(gallery[0, True], View()).corrected), rtol=1e-5
     )
     for name, trained in (("matrix-trained", True), ("matrix-untrained", False)):
         stored = np.abs(gallery[0, trained].matrices[0, 11, 10])
@@ -61,7 +61,7 @@ def test_start_switches_prompt_and_twin_at_once(open_page: Open, gallery) -> Non
     app.pills(key="prompt@start").set_value(EXAMPLES[1]).run()
     app.segmented_control(key="untrained@start").set_value(True).run()
     expected = score_pairs(gallery[1, False], View()).corrected
-    np.testing.assert_allclose(score_map(app), expected, rtol=1e-5, atol=1e-8)
+    np.testing.assert_allclose(score_map(app), coloured(expected), rtol=1e-5, atol=1e-8)
 
 
 def test_the_number_inputs_select_a_pair_on_every_page(open_page: Open, gallery) -> None:
@@ -114,7 +114,7 @@ def test_views_change_the_figure_and_start_no_job(open_page: Open, gallery, tmp_
     app.segmented_control(key="raw@depth").set_value(True).run()
     view = View(10, "alignment", role="B", blocks=(3, 4, 5, 6, 7))
     expected = score_pairs(gallery[0, True], view).coupling
-    np.testing.assert_allclose(score_map(app), expected, rtol=1e-5)
+    np.testing.assert_allclose(score_map(app), coloured(expected), rtol=1e-5)
     assert not queue().active()
     assert not (tmp_path / "store").exists()
     assert set(app.query_params) == {"k", "def", "blocks", "role", "raw"}

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from screen import Open, charts, heat, words
+from screen import Open, charts, coloured, heat, words
 
 from coupling_core import Request, Store, View, measure, score_pairs
 
@@ -41,7 +41,7 @@ def test_depth_shows_all_its_blocks(open_page: Open, stored) -> None:
     assert "6 of 6 SVDs certified" in text
     found = charts(app)
     np.testing.assert_allclose(
-        heat(found["scores"]), score_pairs(stored, View()).corrected, rtol=1e-5
+        heat(found["scores"]), coloured(score_pairs(stored, View()).corrected), rtol=1e-5
     )
     assert found["mosaic"]["layout"]["xaxis"]["ticktext"] == [str(n) for n in range(1, 7)]
     assert "Mosaic" not in [switch.label for switch in app.segmented_control]

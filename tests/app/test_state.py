@@ -220,7 +220,7 @@ def test_what_is_expected_is_told() -> None:
             "role='C' became A: one of A, B is expected",
             "k='1e9' became 50: an integer is expected",
             "p='many' became 1: a number is expected",
-            "threshold='1.5' became 0.05: a number from 0 to 1 is expected",
+            "threshold='1.5' became 0.1: a number from 0 to 1 is expected",
             "seed='-1' became 0: an integer of at least 0 is expected",
         ),
     )

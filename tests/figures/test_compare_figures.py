@@ -8,7 +8,7 @@ from checks import trace
 from coupling_core import View, figures
 from coupling_core.analysis.compare import compare
 from coupling_core.figures.export import on_paper
-from coupling_core.figures.style import DIFFERENCE_LIMIT
+from coupling_core.figures.style import CORRECTED_RANGE, DIFFERENCE_LIMIT
 
 
 @pytest.fixture(scope="module")
@@ -24,21 +24,25 @@ def other():
 
 def test_both_maps_have_one_range_and_their_own_scores(same):
     a, b = (figures.compared_map(same, side).data[0] for side in "AB")
-    assert a.z == pytest.approx(same.left_values, abs=1e-6)
-    assert b.z == pytest.approx(same.right_values, abs=1e-6)
-    assert (a.zmin, a.zmax) == (b.zmin, b.zmax) == (-0.1, 0.6)
+    off = ~np.eye(len(a.z), dtype=bool)
+    assert a.z[off] == pytest.approx(same.left_values[off], abs=1e-6)
+    assert b.z[off] == pytest.approx(same.right_values[off], abs=1e-6)
+    assert (a.zmin, a.zmax) == (b.zmin, b.zmax) == CORRECTED_RANGE
 
 
 def test_raw_scores_have_theirs():
     found = compare(random_result(0), random_result(1), View(k=6), corrected=False)
     shown = figures.compared_map(found, "A").data[0]
-    assert shown.z == pytest.approx(found.left_scores.coupling, abs=1e-6)
+    off = ~np.eye(len(shown.z), dtype=bool)
+    assert shown.z[off] == pytest.approx(found.left_scores.coupling[off], abs=1e-6)
     assert (shown.zmin, shown.zmax) == (0, 1)
 
 
 def test_the_difference_is_drawn_round_zero(same):
     shown = figures.difference(same).data[0]
-    assert shown.z == pytest.approx(same.left_values - same.right_values, abs=1e-6)
+    off = ~np.eye(len(shown.z), dtype=bool)
+    assert shown.z[off] == pytest.approx((same.left_values - same.right_values)[off], abs=1e-6)
+    assert np.isnan(np.diag(shown.z)).all()
     assert (shown.zmin, shown.zmax) == (-DIFFERENCE_LIMIT, DIFFERENCE_LIMIT)
     middle = shown.colorscale[len(shown.colorscale) // 2]
     assert middle[0] == 0.5
@@ -46,7 +50,7 @@ def test_the_difference_is_drawn_round_zero(same):
 
 
 def test_every_map_selects_by_the_numbers_of_a(other):
-    pairs = [[row, column] for row in (1, 3, 5) for column in (1, 3, 5)]
+    pairs = [[[row, column] for column in (1, 3, 5)] for row in (1, 3, 5)]
     maps = [figures.compared_map(other, "A"), figures.compared_map(other, "B")]
     for figure in (*maps, figures.difference(other)):
         assert np.array(trace(figure, "pairs").customdata).tolist() == pairs
@@ -63,7 +67,7 @@ def test_the_selected_pair_is_outlined_at_the_same_place_on_every_map(other):
 
 
 def test_the_hover_text_has_both_scores(other):
-    text = trace(figures.difference(other), "pairs").text[3]
+    text = trace(figures.difference(other), "pairs").text[1, 0]
     assert text == (
         "Jacobian of block 3 in the basis of block 1<br>"
         "A 0.700, B (blocks 2 and 1) 0.000<br>A - B +0.700"
@@ -73,11 +77,16 @@ def test_the_hover_text_has_both_scores(other):
 def test_what_one_of_the_two_lacks_is_grey_and_named():
     found = compare(planted(SCORES, rank=np.array([8, 8, 0, 8, 8])), planted(SCORES), VIEW)
     figure = figures.difference(found)
-    grey = trace(figure, "no score in one of the two")
-    assert np.array_equal(grey.z == 0, np.isnan(found.difference))
+    itself = "a block with itself: always 1"
+    grey = trace(figure, f"{itself}, or no score in one of the two")
+    assert np.array_equal(grey.z == 0, np.isnan(found.difference) | np.eye(5, dtype=bool))
     whole = figures.comparison(found)
     named = [t.name for t in whole.data if t.showlegend]
-    assert sorted(named) == ["no score in one of the two", "undefined (rank below K)"]
+    assert sorted(named) == [
+        itself,
+        f"{itself}, or no score in one of the two",
+        f"{itself}, or undefined (rank below K)",
+    ]
 
 
 def test_the_words_have_the_means_and_both_sources(same):
@@ -98,7 +107,8 @@ def test_matched_blocks_are_explained(other):
 
 def test_all_three_stand_in_one_file(same):
     whole = figures.comparison(same)
-    maps = [t for t in whole.data if t.type == "heatmap"]
+    maps = [t for t in whole.data if t.type == "heatmap" and not t.showlegend]
+    maps = [t for t in maps if t.name in ("scores", "difference")]
     assert [np.array(t.z).shape for t in maps] == [(5, 5)] * 3
     assert [t.xaxis for t in maps] == ["x", "x2", "x3"]
     assert (maps[0].zmin, maps[0].zmax) == (maps[1].zmin, maps[1].zmax)

@@ -69,6 +69,9 @@ def greys(figure):
     return [t for t in figure.data if t.type == "heatmap" and t.showlegend]
 
 
+ITSELF = "a block with itself: always 1"
+
+
 # ---- what all share
 
 
@@ -88,7 +91,10 @@ def test_a_partial_result_is_drawn_and_says_so(partial, name):
     figure = every_figure(partial)[name]
     assert figure.layout.meta["alt"]
     words = [t.name for t in greys(figure)]
-    assert words == (["not measured yet"] if name in ("scores", "mosaic", "matrix") else [])
+    waits = "not measured yet"
+    assert words == {
+        "scores": [f"{ITSELF}, or {waits}"], "mosaic": [waits], "matrix": [waits]
+    }.get(name, [])  # fmt: skip
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -115,17 +121,29 @@ def test_the_score_map_draws_the_scores_in_a_fixed_range(result, is_corrected):
     wanted = found.corrected if is_corrected else found.coupling
     shown = figure.data[0]
     assert shown.z.dtype == np.float32
-    assert shown.z == pytest.approx(wanted, abs=1e-6)
-    assert (shown.zmin, shown.zmax) == ((-0.1, 0.6) if is_corrected else (0, 1))
+    off = ~np.eye(5, dtype=bool)
+    assert shown.z[off] == pytest.approx(wanted[off], abs=1e-6)
+    assert (shown.zmin, shown.zmax) == (style.CORRECTED_RANGE if is_corrected else (0, 1))
     bar = shown.colorbar.title.text
     assert bar.startswith("Chance-corrected score" if is_corrected else "Score c")
     assert "paper, Eq. 9, p = 1; K = 6; no unit" in bar
     assert "auto" not in bar
 
 
+@pytest.mark.parametrize("is_corrected", [True, False])
+def test_a_block_with_itself_is_grey_and_named_and_never_coloured(result, is_corrected):
+    figure = figures.scores(result, View(k=6, blocks=(2, 3, 5)), corrected=is_corrected)
+    (grey,) = greys(figure)
+    assert grey.name == ITSELF
+    assert np.array_equal(grey.z == 0, np.eye(3, dtype=bool))
+    assert np.array_equal(np.isnan(figure.data[0].z), np.eye(3, dtype=bool))
+    assert trace(figure, "pairs").text[1, 1].endswith(ITSELF)
+    assert not greys(figures.mosaic(result, VIEW))
+
+
 def test_an_automatic_range_is_that_of_the_data_and_says_so(result):
     shown = figures.scores(result, VIEW, auto_range=True).data[0]
-    assert (shown.zmin, shown.zmax) == pytest.approx((shown.z.min(), shown.z.max()))
+    assert (shown.zmin, shown.zmax) == pytest.approx((np.nanmin(shown.z), np.nanmax(shown.z)))
     assert shown.colorbar.title.text.count("auto range") == 1
 
 
@@ -155,19 +173,15 @@ def test_a_click_on_a_cell_gives_its_pair_and_the_pointer_its_numbers(result):
     view = View(k=6, blocks=(2, 3, 5))
     figure = figures.scores(result, view)
     points, found = trace(figure, "pairs"), score_pairs(result, view)
-    at = next(i for i, pair in enumerate(points.customdata) if tuple(pair) == (3, 5))
-    assert (points.x[at], points.y[at]) == (2, 1)
-    assert points.marker.opacity == 0
-    assert points.marker.symbol == "square"
+    at = 1, 2  # row, column
+    assert points.customdata[at].tolist() == [3, 5]
+    assert (points.x[2], points.y[1]) == (2, 1)
+    assert points.z.shape == points.text.shape == (3, 3)
+    assert points.opacity == 0
     assert points.text[at].startswith("Jacobian of block 3 in the basis of block 5")
     assert f"c = {found.coupling[1, 2]:.3f}" in points.text[at]
     assert f"chance floor {found.chance[1, 2]:.3f}" in points.text[at]
     assert f"chance-corrected {found.corrected[1, 2]:.3f}" in points.text[at]
-
-
-def test_many_points_are_drawn_without_a_node_each():
-    many = depth_result(planted_jacobians(41, 4, coupling=0.5), 2, 1)
-    assert trace(figures.scores(many, View(k=2)), "pairs").type == "scattergl"
 
 
 def test_the_selected_cell_is_outlined_and_only_where_it_is_shown(result):
@@ -182,20 +196,20 @@ def test_cells_that_wait_are_grey_and_named(partial):
     figure = figures.scores(partial, VIEW)
     (grey,) = greys(figure)
     empty = np.isnan(figure.data[0].z)
-    assert empty.sum() == 25 - 9
+    assert empty.sum() == 25 - 9 + 3  # and three blocks with themselves
     assert np.array_equal(~np.isnan(grey.z), empty)
     assert {color for _, color in grey.colorscale} == {style.NOT_COMPUTED}
     assert "16 cells are grey" in figure.layout.meta["alt"]
-    assert trace(figure, "pairs").text[4].endswith("not measured yet")
+    assert trace(figure, "pairs").text[0, 4].endswith("not measured yet")
 
 
 def test_cells_above_the_rank_are_grey_and_named(result):
     low = replace(result, rank=np.array([8, 8, 3, 8, 8]))
     figure = figures.scores(low, VIEW)
     (grey,) = greys(figure)
-    assert grey.name == "undefined (rank below K)"
-    assert np.isnan(figure.data[0].z).sum() == 9
-    assert "rank" in trace(figure, "pairs").text[2]
+    assert grey.name == f"{ITSELF}, or undefined (rank below K)"
+    assert np.isnan(figure.data[0].z).sum() == 9 + 4
+    assert "rank" in trace(figure, "pairs").text[0, 2]
 
 
 def test_the_alternative_text_has_the_main_numbers(result):
@@ -263,9 +277,9 @@ def test_an_automatic_mosaic_ends_at_its_largest_entry(result):
 def test_a_mosaic_can_be_clicked_and_is_grey_where_it_waits(partial):
     figure = figures.mosaic(partial, VIEW)
     points, (grey,) = trace(figure, "pairs"), greys(figure)
-    assert [tuple(pair) for pair in points.customdata[:6]] == [
-        (1, 1), (1, 2), (1, 3), (1, 4), (1, 5), (2, 1)
-    ]  # fmt: skip
+    assert points.customdata[0, :, 1].tolist() == [1, 2, 3, 4, 5]
+    assert points.customdata[:, 0, 0].tolist() == [1, 2, 3, 4, 5]
+    assert list(points.x) == list(points.y) == list(figure.layout.xaxis.tickvals)
     assert np.isnan(grey.z[:3, :3]).all()
     assert (grey.z[3:] == 0).all()
     assert (grey.z[:, 3:] == 0).all()
@@ -394,7 +408,7 @@ def test_the_range_of_the_score_against_k_is_fixed_and_widens_for_what_would_lea
     assert low == pytest.approx(min(0, floor.min()))
     assert 1 < high < 1.05
     low, high = figures.score_by_k(result, 2, 2, VIEW, corrected=True).layout.yaxis.range
-    assert low == pytest.approx(-0.1)
+    assert low == 0
     assert high > 1
 
 

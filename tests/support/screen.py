@@ -37,6 +37,11 @@ def heat(figure: dict[str, Any]) -> np.ndarray:
     return numbers.reshape([int(side) for side in z["shape"].split(",")])
 
 
+def coloured(scores: np.ndarray) -> np.ndarray:
+    """What a map of these scores draws in colours: not a block with itself."""
+    return np.where(np.eye(len(scores), dtype=bool), np.nan, scores)
+
+
 def sent(app: AppTest) -> str:
     """All that the browser is sent, tables and links too."""
     protos = (str(node.proto) for node in app._tree if hasattr(node, "proto"))

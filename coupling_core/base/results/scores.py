@@ -81,7 +81,7 @@ class ScoreMap(ABC):
         """The map of the scores, as the app's page draws it.
 
         Args:
-            corrected: draw the chance-corrected score, in fixed colours from -0.1 to 0.6; else c,
+            corrected: draw the chance-corrected score, in fixed colours from 0 to 0.25; else c,
                 from 0 to 1.
 
         Raises:

@@ -99,7 +99,7 @@ def _resolved(page: go.Figure) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     data = [
         {"type": "scatter", "line": {}, **trace, "color": colors[number % len(colors)]}
         for number, trace in enumerate(told["data"])
-        if trace.get("visible", True) is True
+        if trace.get("visible", True) is True and trace.get("opacity") != 0
     ]
     return data, layout
 

@@ -8,6 +8,7 @@ from coupling_core.base.errors import ComputeError
 _NO_INK = {
     *("hoverinfo", "hovertemplate", "hovertext", "hoverlabel", "hovermode", "customdata", "meta"),
     *("uid", "selected", "unselected", "dragmode", "clickmode", "selectdirection", "uirevision"),
+    "hoverdistance",
     *("legendgroup", "type", "name", "template", "dict", "modebar", "newselection", "color"),
 }
 """What is of the mouse and of a page, or is read elsewhere."""

@@ -21,7 +21,7 @@ LABEL = 10
 """Characters of a token on an axis; hovering tells the whole of it."""
 LABELS = 96
 """Pixels that the tokens' texts take beside an axis, with its title."""
-LEGEND = {"orientation": "h", "x": 0, "y": 0, "yref": "container", "yanchor": "bottom"}
+ITSELF = "a Jacobian with itself: always 1"
 
 Window = tuple[int, ...]
 """Numbers of the tokens shown, 1..n, in order."""
@@ -75,7 +75,7 @@ def axes(
         return [offset - pitch / 2, offset + pitch * (len(numbers) - 0.5)]
 
     return {
-        "legend": LEGEND,
+        "legend": style.BELOW,
         "xaxis": one(columns, column_words)
         | {"range": span(columns), "constraintoward": "left", "tickangle": -90},
         "yaxis": one(rows, row_words)
@@ -98,19 +98,32 @@ def empty_cells(
     columns: Window,
     pitch: int = 1,
     offset: float = 0.0,
+    *,
+    diagonal: bool = True,
 ) -> list[go.Scatter | go.Heatmap]:
-    """Hatching over what causality forbids; grey, with its reason, over what else has no score."""
+    """Hatching over what causality forbids; grey, with its reason, over what else has no colour.
+
+    Args:
+        result: where the scores come from.
+        found: the scores.
+        rows: tokens of the Jacobian that are shown.
+        columns: tokens of the basis.
+        pitch: units of a cell.
+        offset: centre of the first cell.
+        diagonal: whether a Jacobian against itself is grey, whatever its value.
+    """
     at = np.ix_(np.array(rows) - 1, np.array(columns) - 1)
     allowed = result.allowed
     forbidden = ~(allowed[:, None] & allowed)[at]
     drawn: list[go.Scatter | go.Heatmap] = []
     if forbidden.any():
         drawn.append(_hatched(forbidden, pitch, offset))
-    empty = np.isnan(found.coupling)[at] & ~forbidden
-    if empty.any():
-        why = ", or ".join(sorted(set(reasons(result)[at][empty])))
+    trivial = found.itself[at] & diagonal & ~forbidden
+    empty = np.isnan(found.coupling)[at] & ~forbidden & ~trivial
+    if empty.any() or trivial.any():
+        why = ", or ".join([ITSELF] * bool(trivial.any()) + sorted(set(reasons(result)[at][empty])))
         x, y = (offset + pitch * np.arange(n) for n in empty.shape[::-1])
-        drawn.append(cells.grey(x, y, empty, why))
+        drawn.append(cells.grey(x, y, empty | trivial, why))
     return drawn
 
 
@@ -165,19 +178,18 @@ def points(
     found: PositionScores,
     rows: Window,
     columns: Window,
-    cell_pixels: float,
     pitch: int = 1,
     offset: float = 0.0,
-) -> go.Scatter | go.Scattergl:
-    """Invisible squares over the cells: they carry the hover text and can be selected.
+) -> go.Heatmap:
+    """What carries the hover texts of the cells and takes the clicks.
 
     Returns:
-        a trace whose customdata is [t, t'] for each cell, row by row.
+        a trace whose customdata is [t, t'] for each cell.
     """
     why = reasons(result)
     texts = [_hover(result, found, t, other, why) for t in rows for other in columns]
     x, y = (offset + pitch * np.arange(len(numbers)) for numbers in (columns, rows))
-    return cells.squares(x, y, rows, columns, texts, cell_pixels)
+    return cells.squares(x, y, rows, columns, texts)
 
 
 def _hover(
@@ -193,7 +205,7 @@ def _hover(
     if np.isnan(found.coupling[cell]):
         return head + str(why[cell])
     lines = cells.score_lines(found.coupling[cell], found.chance[cell], found.corrected[cell])
-    itself = "<br>a Jacobian with itself: 1 by construction" * bool(found.itself[cell])
+    itself = f"<br>{ITSELF}" * bool(found.itself[cell])
     return head + lines + itself
 
 
@@ -223,6 +235,6 @@ def fix_margins(figure: go.Figure) -> go.Figure:
 def values(
     found: PositionScores, corrected: bool, rows: Window, columns: Window
 ) -> Float[np.ndarray, "row column"]:
-    """What a map of these tokens colours."""
-    shown = found.corrected if corrected else found.coupling
+    """What a map of these tokens colours: NaN where a Jacobian meets its own basis."""
+    shown = np.where(found.itself, np.nan, found.corrected if corrected else found.coupling)
     return shown[np.ix_(np.array(rows) - 1, np.array(columns) - 1)].astype(np.float32)

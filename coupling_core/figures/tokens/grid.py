@@ -27,7 +27,7 @@ def grid(
         view: K, definition and role.
         rows: tokens of the Jacobian that are shown, 1..n; None shows the first that fit.
         columns: tokens of the basis.
-        corrected: draw the chance-corrected score (fixed range -0.1..0.6), else c (0..1).
+        corrected: draw the chance-corrected score (fixed range 0..0.25), else c (0..1).
         auto_range: stretch the colours over what is drawn, and say so on the colour bar.
         selected: the pair (t, t') to outline.
 
@@ -50,7 +50,6 @@ def grid(
     x, y = np.arange(len(columns)), np.arange(len(rows))
     figure.add_trace(cells.scores(x, y, z, view, corrected=corrected, auto_range=auto_range))
     figure.add_traces(axes.empty_cells(result, found, rows, columns))
-    cell = cells.PLOT_PIXELS / max(len(rows), len(columns))
-    figure.add_trace(axes.points(result, found, rows, columns, cell))
+    figure.add_trace(axes.points(result, found, rows, columns))
     figure.update_layout(shapes=axes.outline(rows, columns, selected))
     return axes.fix_margins(figure)

@@ -6,7 +6,7 @@ from coupling_core.analysis.token_scores import score_positions
 from coupling_core.base.records import View
 from coupling_core.base.results import TokensResult
 from coupling_core.figures import cells, style
-from coupling_core.figures.mosaic import GAP, MOST_PIXELS, cell_side, stitch
+from coupling_core.figures.mosaic import GAP, cell_side, stitch
 from coupling_core.figures.tokens import axes, words
 from coupling_core.figures.words import leading
 
@@ -40,9 +40,8 @@ def mosaic(
         InputError: where K is not in the result.
     """
     rows, columns = axes.window(result, rows), axes.window(result, columns)
-    count = max(len(rows), len(columns))
     found = score_positions(result, view)
-    side = cell_side(result, view, count)
+    side = cell_side(result, view, max(len(rows), len(columns)))
     z = stitch(result, rows, columns, side, view.role, magnitude)
     pitch, offset = side + GAP, (side - 1) / 2
     figure = style.new_figure(
@@ -53,8 +52,7 @@ def mosaic(
     )
     shown = leading(view.k, side) + "; in units of s₁ of the row"
     figure.add_trace(cells.matrices(z, view, shown, magnitude=magnitude, auto_range=auto_range))
-    figure.add_traces(axes.empty_cells(result, found, rows, columns, pitch, offset))
-    cell = MOST_PIXELS / count
-    figure.add_trace(axes.points(result, found, rows, columns, cell, pitch, offset))
+    figure.add_traces(axes.empty_cells(result, found, rows, columns, pitch, offset, diagonal=False))
+    figure.add_trace(axes.points(result, found, rows, columns, pitch, offset))
     figure.update_layout(shapes=axes.outline(rows, columns, selected, pitch, offset))
     return axes.fix_margins(figure)

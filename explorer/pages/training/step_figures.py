@@ -19,7 +19,7 @@ from explorer.panels.chart import made
 
 PANEL = 480
 """Height of a panel in pixels: all three of a run fit on a laptop's screen."""
-PANEL_BAR = 200
+PANEL_BAR = 190
 """Length of its colour bar in pixels."""
 BAR_ROOM = 118
 """Room for it above the plot, which is that of a score map."""
@@ -80,7 +80,7 @@ def _scores(
 ) -> go.Figure:
     figure = figures.scores(_result, view, corrected=corrected, selected=pair)
     figure.update_traces(colorbar_len=PANEL_BAR, selector={"type": "heatmap", "showscale": None})
-    return figures.steady(figure).update_layout(height=PANEL)
+    return figure.update_layout(height=PANEL)
 
 
 @st.cache_resource(max_entries=KEPT, show_spinner=False)

@@ -1,0 +1,61 @@
+// A click on a figure, by mouse, pen or finger: what lies there is told to the page.
+//
+// Plotly knows what lies under the pointer, and tells of it as a click; but of one tap it tells
+// twice (of the finger, and of the mouse that browsers make of it), and it also tells of the end of
+// a drag, and late of a swipe that has scrolled the page. So one click is taken for each press of
+// the pointer that is let go where it began.
+
+const STILL = 10; // pixels that a finger may slip without meaning to
+
+export default function ({ parentElement, setTriggerValue }) {
+  parentElement.hand ??= new Hand(parentElement);
+  parentElement.hand.tell = (values) => setTriggerValue("picked", values);
+  return () => {
+    parentElement.hand?.leave();
+    delete parentElement.hand;
+  };
+}
+
+class Hand {
+  constructor(root) {
+    this.take = this.take.bind(this);
+    this.left = new AbortController();
+    const { signal } = this.left;
+    const figure = root.getRootNode().host.closest(".stVerticalBlock");
+    figure.addEventListener("pointerdown", (event) => this.press(event), { signal });
+    // Plotly lays a cover over the page while the mouse is down.
+    window.addEventListener("pointerup", (event) => this.release(event), { signal, capture: true });
+    window.addEventListener("pointercancel", () => this.end(), { signal });
+  }
+
+  leave() {
+    this.end();
+    this.left.abort();
+  }
+
+  press(event) {
+    this.end();
+    this.plot = event.target.closest(".js-plotly-plot");
+    if (!this.plot || !event.isPrimary || event.button !== 0) return;
+    this.from = event;
+    this.plot.on("plotly_click", this.take);
+  }
+
+  release(event) {
+    if (!this.from || event.pointerId !== this.from.pointerId) return;
+    const away = Math.hypot(event.clientX - this.from.clientX, event.clientY - this.from.clientY);
+    if (away > STILL) this.end();
+  }
+
+  end() {
+    this.plot?.removeListener("plotly_click", this.take);
+    this.plot = this.from = null;
+  }
+
+  take({ points }) {
+    this.end();
+    const found = points[0]?.customdata;
+    if (found === undefined || found === null) return;
+    this.tell(ArrayBuffer.isView(found) ? Array.from(found) : [found].flat());
+  }
+}

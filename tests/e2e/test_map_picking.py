@@ -1,0 +1,275 @@
+"""Every cell of a map answers for itself at any width, by mouse and by touch; no map moves."""
+
+import random
+import re
+from collections.abc import Iterator
+
+import pytest
+from driving import DOUBLE_CLICK, WAIT, App, Visit, wait_for_chart
+from playwright.sync_api import Browser, Page, expect
+
+WIDTHS = (390, 768, 1024, 1280, 1440, 1920)
+WIDE = 1280
+PLACES = 5
+"""Of a cell: its middle and its corners."""
+
+WHERE = """([key, [row, column]]) => {
+  const plot = document.querySelector(`.st-key-${key} .js-plotly-plot`);
+  const {xaxis, yaxis} = plot._fullLayout;
+  const area = plot.querySelector('.nsewdrag').getBoundingClientRect();
+  const {x, y} = plot._fullData.find(trace => trace.name === 'pairs');
+  const ends = (start, axis, middles, at) => [-0.5, 0, 0.5].map(way =>
+    start + axis.d2p(middles[at - 1] + way * (middles[1] - middles[0])));
+  const [left, centre, right] = ends(area.x, xaxis, x, column);
+  const [top, middle, bottom] = ends(area.y, yaxis, y, row);
+  const [first, last] = [Math.ceil(left), Math.ceil(right) - 1];
+  const [upper, lower] = [Math.ceil(top), Math.ceil(bottom) - 1];
+  return [[Math.round(centre), Math.round(middle)],
+    [first, upper], [last, upper], [first, lower], [last, lower]];
+}"""
+"""The pixels in the middle and in the four corners of a cell, as the screen has them."""
+
+HOVERED = """key => document.querySelector(`.st-key-${key} .js-plotly-plot`)
+  ._hoverdata?.map(({trace, customdata}) => [...customdata])[0]"""
+"""Which pair lies under the pointer."""
+
+
+@pytest.fixture
+def touch(browser: Browser, app: App) -> Iterator[Visit]:
+    """Open an address on a phone, or on a tablet."""
+    contexts = []
+
+    def come(address: str = "/", width: int = 390, height: int = 844, ratio: int = 2) -> Page:
+        context = browser.new_context(
+            viewport={"width": width, "height": height},
+            has_touch=True,
+            is_mobile=width < 768,
+            device_scale_factor=ratio,
+        )
+        context.set_default_timeout(WAIT)
+        contexts.append(context)
+        page = context.new_page()
+        page.goto(app.url + address)
+        return page
+
+    yield come
+    for context in contexts:
+        context.close()
+
+
+def places(page: Page, key: str, cell: tuple[int, int]) -> list[tuple[int, int]]:
+    """The middle and the corners of a cell on the screen; the map is brought into view."""
+    page.locator(f".st-key-{key}").scroll_into_view_if_needed()
+    return [(x, y) for x, y in page.evaluate(WHERE, [key, cell])]
+
+
+def spread(page: Page, key: str, count: int) -> list[tuple[int, int]]:
+    """Cells all over a map, the same at each run; none of them on its diagonal."""
+    wait_for_chart(page, key)
+    n = page.evaluate(
+        """key => document.querySelector(`.st-key-${key} .js-plotly-plot`)._fullData
+            .find(trace => trace.name === 'pairs').customdata.length""",
+        key,
+    )
+    cells = [(row, column) for row in range(1, n + 1) for column in range(1, n + 1)]
+    return random.Random(0).sample(
+        [(i, j) for i, j in cells if i not in (j, 12) and j != 11], count
+    )
+
+
+@pytest.mark.parametrize(
+    "width", [pytest.param(w, marks=[pytest.mark.slow] * (w != WIDE)) for w in WIDTHS]
+)
+@pytest.mark.parametrize(
+    ("address", "key"),
+    [
+        ("/", "scores"),
+        *(
+            pytest.param(*case, marks=pytest.mark.slow)
+            for case in (("/Training", "scores"), ("/Compare", "map-A-B"), ("/Depth", "mosaic"))
+        ),
+    ],
+)
+def test_the_pointer_is_told_of_the_cell_that_it_is_in(
+    visit: Visit, address: str, key: str, width: int
+) -> None:
+    page = visit(address, width=width)
+    wrong = []
+    for cell in spread(page, key, 12):
+        for x, y in places(page, key, cell):
+            page.mouse.move(x, y)
+            page.wait_for_timeout(60)  # plotly looks where the pointer is once in 50 ms
+            found = page.evaluate(HOVERED, key)
+            if found is None or tuple(found) != cell:
+                wrong.append((cell, (x, y), found))
+    assert wrong == []
+
+
+@pytest.mark.parametrize(
+    ("width", "count"), [(WIDE, 2), *(pytest.param(w, 8, marks=pytest.mark.slow) for w in WIDTHS)]
+)
+def test_a_click_anywhere_in_a_cell_selects_its_pair(visit: Visit, width: int, count: int) -> None:
+    page = visit("/", width=width)
+    for cell in spread(page, "scores", count):
+        for at in range(PLACES):
+            elsewhere(page)
+            page.mouse.click(*places(page, "scores", cell)[at])
+            expect(page).to_have_url(selected(cell))
+            wait_for_chart(page, "scores")
+
+
+@pytest.mark.parametrize("ratio", [1, 2, 3])
+@pytest.mark.slow
+def test_the_pixel_ratio_makes_no_difference(touch: Visit, ratio: int) -> None:
+    page = touch("/", ratio=ratio)
+    (cell,) = spread(page, "scores", 1)
+    for at in range(PLACES):
+        elsewhere(page)
+        page.touchscreen.tap(*places(page, "scores", cell)[at])
+        expect(page).to_have_url(selected(cell))
+        wait_for_chart(page, "scores")
+
+
+def selected(cell: tuple[int, int]) -> re.Pattern[str]:
+    """The end of an address that has this pair selected; 12 and 11 are what it need not say."""
+    row, column = cell
+    return re.compile(rf"block={row}&basis={column}$")
+
+
+def elsewhere(page: Page) -> None:
+    """Select a pair that no test asks for, so that the next click has something to change."""
+    page.get_by_label("Block l' (basis)").fill("11")
+    page.keyboard.press("Enter")
+    expect(page).not_to_have_url(re.compile("basis="))
+    wait_for_chart(page, "scores")
+
+
+def frame(page: Page, key: str) -> object:
+    """The ranges of a figure's axes."""
+    return page.evaluate(
+        """key => {
+            const {xaxis, yaxis} = document.querySelector(
+                `.st-key-${key} .js-plotly-plot`)._fullLayout;
+            return [xaxis.range, yaxis.range];
+        }""",
+        key,
+    )
+
+
+@pytest.mark.parametrize(
+    ("width", "count"), [(390, 2), *(pytest.param(w, 6, marks=pytest.mark.slow) for w in WIDTHS)]
+)
+def test_one_tap_selects_a_cell(touch: Visit, width: int, count: int) -> None:
+    page = touch("/", width=width)
+    for cell in spread(page, "scores", count):
+        for at in range(PLACES):
+            elsewhere(page)
+            page.touchscreen.tap(*places(page, "scores", cell)[at])
+            expect(page).to_have_url(selected(cell))
+            wait_for_chart(page, "scores")
+
+
+@pytest.mark.parametrize(
+    ("address", "key"),
+    [
+        ("/", "scores"),
+        *(
+            pytest.param(*case, marks=pytest.mark.slow)
+            for case in (
+                ("/Layer_graph", "graph"),
+                ("/Trajectories", "paths"),
+                ("/Depth", "mosaic"),
+            )
+        ),
+    ],
+)
+def test_a_drag_moves_no_figure_and_selects_nothing(visit: Visit, address: str, key: str) -> None:
+    page = visit(address)
+    wait_for_chart(page, key)
+    area = page.locator(f".st-key-{key} .nsewdrag").first
+    area.scroll_into_view_if_needed()
+    before, link = frame(page, key), page.url
+    box = area.bounding_box()
+    assert box is not None
+    x, y = box["x"] + box["width"] * 0.3, box["y"] + box["height"] * 0.3
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + 60, y + 90, steps=5)
+    page.mouse.up()
+    page.mouse.dblclick(x, y + box["height"] * 0.05)
+    wait_for_chart(page, key)
+    assert frame(page, key) == before
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + 60, y + 90, steps=5)
+    link = page.url
+    page.mouse.up()
+    page.wait_for_timeout(DOUBLE_CLICK)
+    wait_for_chart(page, key)
+    assert page.url == link
+
+
+@pytest.mark.parametrize("width", [390, pytest.param(768, marks=pytest.mark.slow)])
+def test_a_swipe_over_a_map_scrolls_the_page_and_selects_nothing(touch: Visit, width: int) -> None:
+    page = touch("/", width=width)
+    (cell,) = spread(page, "scores", 1)
+    x, y = places(page, "scores", cell)[0]
+    before, link, top = frame(page, "scores"), page.url, scrolled(page)
+    swipe(page, x, y, -240)
+    page.wait_for_timeout(DOUBLE_CLICK)
+    assert scrolled(page) > top + 150
+    assert page.url == link
+    assert frame(page, "scores") == before
+    expect(page.locator(".st-key-scores .heatmaplayer image").first).to_be_attached()
+
+
+def scrolled(page: Page) -> float:
+    """How far the page is scrolled."""
+    return float(page.get_by_test_id("stMain").evaluate("main => main.scrollTop"))
+
+
+def swipe(page: Page, x: float, y: float, by: int) -> None:
+    """A finger put down, moved up or down by so many pixels, and lifted."""
+    browser = page.context.new_cdp_session(page)
+
+    def finger(kind: str, *at: dict[str, float]) -> None:
+        browser.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": list(at)})
+
+    finger("touchStart", {"x": x, "y": y})
+    for step in range(1, 13):
+        finger("touchMove", {"x": x, "y": y + by * step / 12})
+        page.wait_for_timeout(16)
+    finger("touchEnd")
+
+
+def test_on_a_phone_the_pages_are_a_row_of_links(touch: Visit) -> None:
+    page = touch("/")
+    wait_for_chart(page, "scores")
+    row = page.locator(".st-key-pages")
+    row.get_by_role("link", name="Depth").tap()
+    wait_for_chart(page, "mosaic")
+    expect(row.get_by_role("link", name="Start")).to_be_visible()
+    box = page.get_by_test_id("stSidebar").bounding_box()
+    assert box is None or box["x"] + box["width"] <= 0 or box["width"] == 0  # no drawer over it
+
+
+@pytest.mark.parametrize("address", ["/", pytest.param("/Training", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("width", [390, pytest.param(1280, marks=pytest.mark.slow)])
+def test_the_buttons_of_a_figure_cover_none_of_its_words(
+    touch: Visit, address: str, width: int
+) -> None:
+    page = touch(address, width=width)
+    wait_for_chart(page, "scores")
+    assert page.evaluate(COVERED) == []
+
+
+COVERED = """() => [...document.querySelectorAll('.js-plotly-plot')].flatMap(plot => {
+  const bar = plot.querySelector('.modebar')?.getBoundingClientRect();
+  const words = [...plot.querySelectorAll('.infolayer text, .legend text, .xtick text')];
+  return words.filter(word => {
+    const box = word.getBoundingClientRect();
+    return bar && box.width && box.left < bar.right && bar.left < box.right
+      && box.top < bar.bottom && bar.top < box.bottom;
+  }).map(word => word.textContent);
+})"""
+"""The words of figures that their buttons lie on."""
