@@ -132,7 +132,7 @@ def test_what_grows_with_the_square_is_estimated_before(run, folder, monkeypatch
 @pytest.mark.skipif(cores() < 2, reason="one core has one process")
 def test_ctrl_c_stops_all_processes_and_counts_what_they_have_stored(folder, tmp_path):
     listed, store = tmp_path / "many.txt", tmp_path / "store"
-    listed.write_text("\n".join(f"the cat number {n} sat" for n in range(400)))
+    listed.write_text("\n".join(f"the cat number {n} sat" for n in range(4000)))
     command = [sys.executable, "-m", "coupling_core", "depth", "--model", str(folder), "--k", "4"]
     going = subprocess.Popen(
         [*command, "--prompts", str(listed), "--store", str(store)],
@@ -151,7 +151,7 @@ def test_ctrl_c_stops_all_processes_and_counts_what_they_have_stored(folder, tmp
     stored = len(list(store.glob("*.safetensors")))
     first, *_, last = err.splitlines()
     assert first.startswith(f"{len(others)} processes measure side by side")
-    assert last == f"stopped: {stored} of 400 stored, the same command goes on"
+    assert last == f"stopped: {stored} of 4000 stored, the same command goes on"
     assert going.returncode == 130
     psutil.wait_procs(others, PATIENCE)
     assert {*store.iterdir()} == {*store.glob("*.safetensors")}  # nothing is half written
