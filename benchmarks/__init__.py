@@ -27,6 +27,7 @@ SCRIPTS = (
     "streaming",
     "startup",
     "fresh",
+    "many",
     "training",
     "load",
     "crowd",

@@ -23,8 +23,9 @@ class Course:
 
     def __init__(self, total: int, done: int, blocks: str | None) -> None:
         self._total, self._done, self._computed, self._blocks = total, done, 0, blocks
-        self._began = self._told = time.monotonic()
-        self._bar = ProgressBar(blocks, self._where(done + 1))
+        self._began: float | None = None
+        self._told = time.monotonic()
+        self._bar = ProgressBar(blocks, f"prompt {done + 1} of {total}")
 
     def __enter__(self) -> "Course":
         self._bar.__enter__()
@@ -33,31 +34,31 @@ class Course:
     def __exit__(self, *error: Any) -> None:
         self._bar.__exit__(*error)
 
-    def report(self, progress: Progress, *, side_by_side: bool) -> None:
-        """Show where a measurement stands; of those side by side, only how they begin.
+    def report(self, progress: Progress, processes: int) -> None:
+        """Show where a measurement stands; of those in several processes, only how they begin.
 
         Raises:
             InputError: where the model lacks the blocks.
         """
-        if not side_by_side or progress.note or not self._computed:
+        if self._began is None and progress.stage not in ("downloading", "loading"):
+            self._began = time.monotonic()
+        if processes == 1 or progress.note or not self._computed:
             self._bar(progress)
         elif progress.stage == "blocks" and progress.total:
             parse_blocks(self._blocks, progress.total)
 
-    def end(self, *, computed: bool, side_by_side: bool) -> None:
-        """One more is done: side by side those are told, else which one is next."""
+    def end(self, processes: int, *, computed: bool) -> None:
+        """One more is done; one after the other, the next is told, and else how many are done."""
         self._done += 1
         self._computed += computed
-        self._bar.title = where = self._where(self._done + (not side_by_side))
-        if side_by_side:
+        where = f"prompt {self._done + (processes == 1)} of {self._total}"
+        if self._began is not None and self._computed:
+            # Those that are at work now are halfway through, on average.
+            each = (time.monotonic() - self._began) / (self._computed + (processes - 1) / 2)
+            where += f", {about(each * (self._total - self._done))}"
+        self._bar.title = where
+        if processes > 1:
             self._bar.count(self._done, self._total)
         if self._computed and self._done < self._total and time.monotonic() - self._told > APART:
             self._told = time.monotonic()
             ProgressBar.tell(where)
-
-    def _where(self, number: int) -> str:
-        where = f"prompt {number} of {self._total}"
-        if not self._computed:
-            return where
-        each = (time.monotonic() - self._began) / self._computed
-        return f"{where}, {about(each * (self._total - self._done))}"

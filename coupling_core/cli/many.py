@@ -102,7 +102,7 @@ def each(
     course = Course(len(prompts), len(failed), blocks)
 
     def report(_: int, progress: Progress) -> None:
-        course.report(progress, side_by_side=answers.several is not None)
+        course.report(progress, answers.crew.processes)
 
     answers = Answers(requests, store, device=device, fast=fast, report=report)
 
@@ -114,7 +114,7 @@ def each(
             prompt = prompts[answer.number]
             if answer.error:
                 _leave_out(prompt, answer.error, failed)
-            course.end(computed=not answer.stored, side_by_side=answers.several is not None)
+            course.end(answers.crew.processes, computed=not answer.stored)
             if answer.result:
                 yield prompt, answer.result, answer.stored
     if len(failed) == len(prompts):

@@ -25,12 +25,16 @@ from coupling_core.measuring.crew import ALONE, crew
 from coupling_core.measuring.forecast import PROCESS, Crew
 from coupling_core.measuring.measure import find_stored, measure
 from coupling_core.measuring.worker import Several, Worker
+from coupling_core.measuring.worker.asking import weight_bytes
 from coupling_core.sources import hub
 from coupling_core.sources.resolved import Resolved, resolve
 from coupling_core.store.disk import Store
 
 SHORT = 20.0
 """Seconds of computing that are not worth the seconds in which other processes begin."""
+
+SMALL = 8 * 10**7
+"""Bytes of weights with which a model is measured in a second or so."""
 
 
 @dataclass(frozen=True)
@@ -186,7 +190,8 @@ class Answers:
         lengths = tuple(one.n_tokens for one in asked)
         request, free = asked[0].request, usable_memory()
         work = partial(crew, request, lengths, self._device, free, most)
-        if self._processes is None and (startup.torch_is_here() or _may_be_a_gpu(self._device)):
+        stays = startup.torch_is_here() or _may_be_a_gpu(self._device) or _is_small(asked[0])
+        if self._processes is None and stays:
             found = work(worth=SHORT)
             self._enter(found.processes)
             return found
@@ -210,6 +215,11 @@ class Answers:
 def _is_here(asked: Resolved) -> bool:
     """Whether nothing has to be fetched or converted before the model is loaded."""
     return asked.files.is_converted and hub.cache.has_weights(asked.files.folder)
+
+
+def _is_small(asked: Resolved) -> bool:
+    """Whether a request is measured in about a second, as far as its files tell."""
+    return weight_bytes(asked) < SMALL
 
 
 def _may_be_a_gpu(device: str | None) -> bool:

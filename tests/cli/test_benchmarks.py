@@ -66,6 +66,7 @@ def test_without_a_checkout_the_command_says_so(run, monkeypatch, tmp_path):
         "growth",
         pytest.param("streaming", marks=pytest.mark.slow),
         pytest.param("fresh", marks=[pytest.mark.slow, pytest.mark.real]),
+        pytest.param("many", marks=[pytest.mark.slow, pytest.mark.real]),
     ],
 )
 def test_a_script_gives_well_formed_results(name):

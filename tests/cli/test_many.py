@@ -4,11 +4,16 @@ import csv
 import json
 import os
 import signal
+import subprocess
+import sys
 
+import psutil
 import pytest
 import tiny
+from waiting import PATIENCE, until
 
 from coupling_core import PathView, Request, View, measure
+from coupling_core.base.cores import cores
 from coupling_core.base.units import about
 from coupling_core.cli import course
 from coupling_core.kinds.tokens import export as tokens_export
@@ -136,3 +141,31 @@ def test_what_grows_with_the_square_is_estimated_before(run, folder, monkeypatch
     assert "grows with the square" not in run(*asked)[2]  # stored by now
     other = (*asked[:4], PROMPTS[1], *asked[5:])
     assert "all pairs of 4 blocks" in run(*other)[2]
+
+
+@pytest.mark.skipif(cores() < 2, reason="one core has one process")
+def test_ctrl_c_stops_all_processes_and_counts_what_they_have_stored(folder, tmp_path):
+    listed, store = tmp_path / "many.txt", tmp_path / "store"
+    listed.write_text("\n".join(f"the cat number {n} sat" for n in range(4000)))
+    command = [sys.executable, "-m", "coupling_core", "depth", "--model", str(folder), "--k", "4"]
+    going = subprocess.Popen(
+        [*command, "--prompts", str(listed), "--store", str(store)],
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+    def is_stored() -> bool:
+        return any(store.glob("*.safetensors"))
+
+    until(is_stored)
+    others = psutil.Process(going.pid).children()
+    going.send_signal(signal.SIGINT)
+    _, err = going.communicate()
+    assert len(others) > 1
+    stored = len(list(store.glob("*.safetensors")))
+    first, *_, last = err.splitlines()
+    assert first.startswith(f"{len(others)} processes measure side by side")
+    assert last == f"stopped: {stored} of 4000 stored, the same command goes on"
+    assert going.returncode == 130
+    psutil.wait_procs(others, PATIENCE)
+    assert {*store.iterdir()} == {*store.glob("*.safetensors")}  # nothing is half written

@@ -10,6 +10,7 @@ import pytest
 from coupling_core import Request
 from coupling_core.engine.jacobians.unembedding import LOGITS
 from coupling_core.measuring import memory
+from coupling_core.measuring.forecast import PROCESS
 from coupling_core.measuring.memory import (
     LIBRARIES,
     cheaper,
@@ -178,3 +179,34 @@ def test_what_is_made_of_products_is_bounded_whatever_k_is(k):
     """In float64 they would take as much again as all bases, at once."""
     together = products(512, 576, k)
     assert together < 2 * 4 * 512 * k * (576 + k) + 2 * 10**8
+
+
+def crew(found=SMALL, free=20 * GB, most=16, mapped=True, **changes):
+    return memory.crew(Request("-", **changes), found, 10, free, most, mapped=mapped)
+
+
+def test_processes_share_weights_that_are_mapped_and_have_memory_of_their_own():
+    shared, copied = crew(), crew(mapped=False)
+    assert (shared.processes, shared.shared) == (16, 400_000_000)
+    assert copied.each == shared.each + 400_000_000
+    assert shared.needed == 400_000_000 + 16 * shared.each
+    assert shared.each > PROCESS
+    rounded = crew(mapped=False, dtype="bfloat16")
+    assert rounded.each == copied.each + 200_000_000
+
+
+@pytest.mark.parametrize("mapped", [True, False])
+def test_there_are_as_many_processes_as_there_is_memory_for(mapped):
+    each = crew(mapped=mapped).each
+    for free in range(GB // 2, 12 * GB, GB // 3):
+        found = crew(free=free, mapped=mapped)
+        assert found.processes == 1 or found.needed <= free
+        # The last of them does not stream what the first one has in memory.
+        last = free - (found.processes - 1) * each
+        alone = memory.estimate_memory(Request("-"), SMALL, 10, last, cores=1)
+        assert found.processes == 1 or not alone.streamed
+    assert crew(free=12 * GB, mapped=mapped).processes > 4
+
+
+def test_what_streams_is_measured_by_one_process():
+    assert crew(LARGE).processes == 1

@@ -89,6 +89,10 @@ def test_each_request_is_measured_once_and_both_processes_work(two, store, ask):
     assert (most, two.measured) == (2, 4)
 
 
+def test_the_libraries_of_each_have_one_thread(two):
+    assert two.ask(partial(os.getenv, "OMP_NUM_THREADS")) == "1"
+
+
 def test_a_process_that_is_killed_is_replaced_and_its_request_tried_once_more(two, store, ask):
     before = set(two.pids)
     left = list(before)

@@ -218,13 +218,13 @@ def _measured(
 def _bounded(asked: Resolved, report: Report, progress: Progress) -> None:
     """Bound the memory of what comes next, and tell of it."""
     if progress.stage in ("downloading", "loading"):
-        ceiling.renew(max(progress.total, _weights(asked)))
+        ceiling.renew(max(progress.total, weight_bytes(asked)))
     elif progress.stage == "tracing":  # now they are mapped
         ceiling.renew()
     report(progress)
 
 
-def _weights(asked: Resolved) -> int:
+def weight_bytes(asked: Resolved) -> int:
     """Bytes of a model's files, as far as they are on this disk."""
     return sum(file.stat().st_size for file in asked.files.folder.glob("*.safetensors"))
 
@@ -236,7 +236,7 @@ def _prepared(request: Request, device: str | None) -> None:
     serving.give_way()
     asked = resolve(request)
     if asked.files.is_converted and hub.cache.has_weights(asked.files.folder):
-        ceiling.renew(_weights(asked))
+        ceiling.renew(weight_bytes(asked))
         loading.load(asked, device)
 
 
