@@ -1,8 +1,7 @@
-"""measure_many(...): many prompts with several models, in this process, as the table of a sweep."""
+"""measure_many(...): many prompts with several models, as the table of a sweep."""
 
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +17,8 @@ from coupling_core.experiments.many_asked import (
     models_of,
     prompts_of,
 )
+from coupling_core.experiments.many_on_dask import on_client
+from coupling_core.experiments.many_progress import telling
 from coupling_core.experiments.sweeps.plan import published
 from coupling_core.experiments.sweeps.table import COLUMNS, Row, numbers, of_prompt, of_weights
 from coupling_core.measuring.front import UNSAID, Shelf, measure, shelf
@@ -41,6 +42,7 @@ def measure_many(
     tokenizer: Any = None,
     store: Shelf | Any = UNSAID,
     device: Any = None,
+    client: Any = None,
     progress: bool = True,
 ) -> "DataFrame":
     """Measure many prompts with several models: a row for each model, prompt and K.
@@ -68,7 +70,11 @@ def measure_many(
         store: where results are kept, a `Store` or its folder; None keeps nothing. By default it is
             the store of the command line.
         device: where to compute; None takes CUDA where there is one.
-        progress: whether a terminal or a notebook shows a bar.
+        client: a `Client` of `dask.distributed`, whose workers measure in place of this process,
+            into the store, which must lie on a disk that they share; None measures here, as a
+            module of your own is always measured.
+        progress: whether a terminal or a notebook shows a bar; where neither is, a line on stderr
+            now and then.
 
     Returns:
         a table with the columns of a sweep's table: `coupling`, `chance`, `corrected` and
@@ -90,15 +96,19 @@ def measure_many(
     said |= {"token": token} if has.token else {}
     said |= {"k": max(ks)} if has.has_k and ks else {}
     own = own_columns([prompt.about.fields for prompt in asked], COLUMNS)
-    of = partial(_measured, said=said, store=kept, tokenizer=tokenizer, device=device)
+    place = None if device is None else str(device)
+    of: Callable[[Model, Asked], Result]
+    of = partial(_measured, said=said, store=kept, tokenizer=tokenizer, device=place)
+    if client is not None:
+        of = _on_client(client, listed, asked, said, kept, place)
     rows: list[Row] = []
     left_out: dict[str, Exception] = {}
-    with _bar(len(asked) * len(listed), shown=progress) as advance:
+    with telling(len(asked) * len(listed), shown=progress) as advance:
         for model in listed:
             facts = of_weights(model.weights, published().get(model.weights.request.model))
             facts |= {"model": model.name} if model.name else {}
+            advance(facts["model"], done=0)
             for prompt in asked:
-                advance(f"{facts['model']}: {prompt.about.words[:40]}")
                 try:
                     result = of(model, prompt)
                     shared = facts | of_prompt(prompt.about, result)
@@ -107,22 +117,44 @@ def measure_many(
                     rows += [shared | of_k for of_k in numbers(result, at, definition, role)]
                 except (InputError, ComputeError) as error:
                     left_out[f"{facts['model']}: {prompt.about.words}"] = error
+                advance(f"{facts['model']}: {prompt.about.words[:40]}")
     return _table(rows, own.values(), left_out)
 
 
 def _measured(model: Model, prompt: Asked, *, said: Mapping[str, Any], **how: Any) -> Result:
     tokenizer, store, device = how["tokenizer"], how["store"], how["device"]
-    place = None if device is None else str(device)
     if model.module is not None:
-        return measure(
-            Request(prompt.text, **said),
-            store,
-            model=model.module,
-            tokenizer=tokenizer,
-            device=place,
+        request = Request(prompt.text, **said)
+        return measure(request, store, model=model.module, tokenizer=tokenizer, device=device)
+    return measure(_request(model, prompt, said), store, device=device)
+
+
+def _request(model: Model, prompt: Asked, said: Mapping[str, Any]) -> Request:
+    return Request(**{**vars(model.weights.request), **said, "prompt": prompt.text})
+
+
+def _on_client(
+    client: Any,
+    models: Sequence[Model],
+    prompts: Sequence[Asked],
+    said: Mapping[str, Any],
+    store: Store | None,
+    device: str | None,
+) -> Callable[[Model, Asked], Result]:
+    """What gives the result of a model and a prompt, once the client's workers have it."""
+    if any(model.module is not None for model in models):
+        raise InputError(
+            "a module of your own is measured in this process: leave out the client, or save the "
+            "model and give its folder"
         )
-    request = Request(**{**vars(model.weights.request), **said, "prompt": prompt.text})
-    return measure(request, store, device=place)
+    if store is None:
+        raise InputError(
+            "results come from the client's workers by the store: give one, such as "
+            "store=Store(), or leave out the client"
+        )
+    requests = [_request(model, prompt, said) for model in models for prompt in prompts]
+    answer = on_client(client, requests, store, device)
+    return lambda model, prompt: answer(_request(model, prompt, said))
 
 
 def _table(rows: list[Row], own: Iterable[str], left_out: Mapping[str, Exception]) -> "DataFrame":
@@ -136,24 +168,3 @@ def _table(rows: list[Row], own: Iterable[str], left_out: Mapping[str, Exception
     table = DataFrame(rows, columns=[*COLUMNS, *own])
     table.attrs["left_out"] = {which: str(why) for which, why in left_out.items()}
     return table
-
-
-@contextmanager
-def _bar(total: int, *, shown: bool) -> Iterator[Any]:
-    """A bar on stderr, where somebody watches."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-    from rich.progress import TimeRemainingColumn as Remaining
-
-    console = Console(stderr=True)
-    shown = shown and (console.is_terminal or console.is_jupyter)
-    columns = BarColumn(), MofNCompleteColumn(), Remaining(), TextColumn("{task.description}")
-    with Progress(*columns, console=console, disable=not shown) as bar:
-        task = bar.add_task("", total=total)
-        begun = iter(range(total))
-
-        def advance(what: str) -> None:
-            bar.update(task, completed=next(begun), description=what.replace("[", r"\["))
-
-        yield advance
-        bar.update(task, completed=total, description="")
