@@ -8,11 +8,12 @@ import typer
 from coupling_core.analysis.token_scores import require_kept
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import DEFAULT_MODEL, Request, TokenKind, View
-from coupling_core.base.results import TokenMeansResult, TokensResult
+from coupling_core.base.results import Result, TokenMeansResult, TokensResult
 from coupling_core.cli import files, options, reports
 from coupling_core.cli.forewarning import forewarn
 from coupling_core.cli.many import table_of_means
 from coupling_core.cli.terminal import ProgressBar
+from coupling_core.kinds.tokens.export import row
 from coupling_core.measuring.measure import answer
 from coupling_core.sources.resolved import resolve
 from coupling_core.store.disk import Store
@@ -95,9 +96,15 @@ def command(
     files.require_writable(out, formats, as_json=as_json)
     shelf = Store(store)
     if listed is not None:
-        look = partial(options.at_its_k, view, k)
         table_of_means(
-            ask, listed, look, shelf, device=device, fast=not plain, out=out, as_json=as_json
+            ask,
+            listed,
+            partial(_row, view, k),
+            shelf,
+            device=device,
+            fast=not plain,
+            out=out,
+            as_json=as_json,
         )
         return
     asked = resolve(ask(options.one_prompt(prompt, image)))
@@ -111,6 +118,10 @@ def command(
         draw = partial(_draw, result, view, figure, corrected)
         files.write_result(out, result, view, draw, k_view=k_view)
     reports.tell(result, view, stored=not bar.used, as_json=as_json, out=out)
+
+
+def _row(view: View, k: int | None, result: Result) -> dict[str, float]:
+    return row(cast(TokensResult | TokenMeansResult, result), options.at_its_k(view, k, result))
 
 
 def _fixed(mode: TokenKind, token: int | None) -> int:
