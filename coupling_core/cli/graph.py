@@ -72,6 +72,7 @@ def graph(
     quantize: options.Quantised = None,
     stack: options.OneStack = None,
     device: options.Device = None,
+    plain: options.Plain = False,
     out: Annotated[Path | None, options.written_as(FORMATS)] = None,
     figure: Annotated[FigureName, typer.Option(help="Which figure --out draws.")] = "graph",
     layout: Annotated[Layout, typer.Option(help="Where its nodes lie.")] = "line",
@@ -118,14 +119,16 @@ def graph(
             Store(store),
             blocks=blocks,
             device=device,
-            fast=True,
+            fast=not plain,
             out=out,
             as_json=as_json,
         )
         return
     request = ask(options.one_prompt(prompt, image))
     with ProgressBar(blocks) as bar:
-        result = cast(DepthResult, measure(request, Store(store), device=device, progress=bar))
+        result = cast(
+            DepthResult, measure(request, Store(store), device=device, fast=not plain, progress=bar)
+        )
     view = look(result)
     drawn = layer_graph(result, view, corrected=corrected, threshold=threshold)
     if out is not None and files.ending(out) in NUMBERS:

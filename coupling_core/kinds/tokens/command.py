@@ -29,13 +29,16 @@ def command(
     prompt: options.Prompt = None,
     image: options.Image = None,
     many: options.Prompts = None,
-    mode: Annotated[
+    kind: Annotated[
         TokenKind,
         typer.Option(
             help="self: each token with itself. fixed-input: one input token, every output. "
             "fixed-output: every input, one output token."
         ),
     ] = "self",
+    mode: Annotated[  # what --kind was called
+        TokenKind | None, typer.Option("--mode", hidden=True)
+    ] = None,
     model: options.Model = DEFAULT_MODEL,
     block: Annotated[
         int | None,
@@ -71,14 +74,15 @@ def command(
     store: options.StoreFolder = None,
 ) -> None:
     """Measure how far the Jacobians of two blocks share a basis across the tokens of a prompt."""
+    kind = mode or kind
     listed = options.prompt_or_prompts(prompt, image, many)
     ask = partial(
         Request,
         model=model,
-        kind=mode,
+        kind=kind,
         block=block,
         other_block=other_block,
-        token=_fixed(mode, token),
+        token=_fixed(kind, token),
         k=k,
         k_view=k_view,
         final_norm=final_norm,
@@ -124,11 +128,11 @@ def _row(view: View, k: int | None, result: Result) -> dict[str, float]:
     return row(cast(TokensResult | TokenMeansResult, result), options.at_its_k(view, k, result))
 
 
-def _fixed(mode: TokenKind, token: int | None) -> int:
+def _fixed(kind: TokenKind, token: int | None) -> int:
     """The fixed token; by default the one that all others may be compared with."""
     if token is not None:
         return token
-    return FIRST if mode == "fixed-input" else LAST
+    return FIRST if kind == "fixed-input" else LAST
 
 
 def _require_pair(figure: FigureName) -> None:
