@@ -34,8 +34,12 @@ SHOWN = 10
 
 
 def compare(
-    left: Annotated[str, typer.Argument(metavar="R1", help="A: a key, its start, or a file.")],
-    right: Annotated[str, typer.Argument(metavar="R2", help="B: a key, its start, or a file.")],
+    left: Annotated[
+        str, typer.Argument(metavar="R1", help="A: a key, its first letters, or a file.")
+    ],
+    right: Annotated[
+        str, typer.Argument(metavar="R2", help="B: a key, its first letters, or a file.")
+    ],
     blocks: options.Blocks = None,
     k: options.StoredK = None,
     definition: options.ScoreDefinition = "paper",

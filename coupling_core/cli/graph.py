@@ -1,6 +1,7 @@
 """`coupling graph`: the blocks of a model as a graph, weighted by their coupling at one token."""
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
@@ -13,12 +14,13 @@ from coupling_core.analysis.graph import (
     communities,
     communities_words,
     edge_rows,
+    groups,
     layer_graph,
     modularity,
     require_threshold,
 )
 from coupling_core.analysis.locality import Locality, locality
-from coupling_core.analysis.scores import definition_name, score_pairs
+from coupling_core.analysis.scores import definition_name, means, score_pairs
 from coupling_core.base.records import (
     DEFAULT_MODEL,
     DEFAULT_THRESHOLD,
@@ -28,8 +30,9 @@ from coupling_core.base.records import (
     View,
     parse_blocks,
 )
-from coupling_core.base.results import DepthResult
+from coupling_core.base.results import DepthResult, Result
 from coupling_core.cli import files, options, reports
+from coupling_core.cli.many import table_of_means
 from coupling_core.cli.terminal import ProgressBar, print_json, print_lines, print_table
 from coupling_core.measuring.measure import measure
 from coupling_core.store.disk import Store
@@ -50,6 +53,7 @@ FigureName = Literal["graph", "locality"]
 def graph(
     prompt: options.Prompt = None,
     image: options.Image = None,
+    many: options.Prompts = None,
     model: options.Model = DEFAULT_MODEL,
     token: options.Token = None,
     blocks: options.Blocks = None,
@@ -68,6 +72,7 @@ def graph(
     quantize: options.Quantised = None,
     stack: options.OneStack = None,
     device: options.Device = None,
+    plain: options.Plain = False,
     out: Annotated[Path | None, options.written_as(FORMATS)] = None,
     figure: Annotated[FigureName, typer.Option(help="Which figure --out draws.")] = "graph",
     layout: Annotated[Layout, typer.Option(help="Where its nodes lie.")] = "line",
@@ -78,15 +83,18 @@ def graph(
     as_json: options.Json = False,
     store: options.StoreFolder = None,
 ) -> None:
-    """Draw the blocks as a graph whose edges are as strong as two blocks are coupled."""
+    """Draw the blocks as a graph whose edges are as strong as two blocks are coupled.
+
+    With --prompts, count what each prompt's graph has, and take the means over the prompts.
+    """
     require_threshold(threshold)
+    listed = options.prompt_or_prompts(prompt, image, many)
     view = options.view_of(k, definition, p, role)
-    files.require_writable(out, FORMATS, as_json=as_json)
-    text = options.one_prompt(prompt, image)
-    request = Request(
-        text,
+    formats = FORMATS if listed is None else files.AGGREGATE_FORMATS
+    files.require_writable(out, formats, as_json=as_json)
+    asked = partial(
+        Request,
         model=model,
-        token=options.token_of(token, text),
         k=k,
         final_norm=final_norm,
         revision=revision,
@@ -95,10 +103,33 @@ def graph(
         quantize=quantize,
         stack=stack,
     )
+
+    def ask(text: str) -> Request:
+        return asked(text, token=options.token_of(token, text))
+
+    def look(result: Result) -> View:
+        shown = parse_blocks(blocks, result.n_blocks)
+        return replace(options.at_its_k(view, k, result), blocks=shown)
+
+    if listed is not None:
+        table_of_means(
+            ask,
+            listed,
+            lambda result: _row(cast(DepthResult, result), look(result), corrected, threshold),
+            Store(store),
+            blocks=blocks,
+            device=device,
+            fast=not plain,
+            out=out,
+            as_json=as_json,
+        )
+        return
+    request = ask(options.one_prompt(prompt, image))
     with ProgressBar(blocks) as bar:
-        result = cast(DepthResult, measure(request, Store(store), device=device, progress=bar))
-    view = options.at_its_k(view, k, result)
-    view = replace(view, blocks=parse_blocks(blocks, result.n_blocks))
+        result = cast(
+            DepthResult, measure(request, Store(store), device=device, fast=not plain, progress=bar)
+        )
+    view = look(result)
     drawn = layer_graph(result, view, corrected=corrected, threshold=threshold)
     if out is not None and files.ending(out) in NUMBERS:
         content = graph_file(
@@ -128,6 +159,18 @@ def graph(
         _show(drawn, result, view, corrected)
         failed = reports.uncertified(result.certificates)
         print_lines("", *reports.foot(result, failed, stored=not bar.used, out=out))
+
+
+def _row(result: DepthResult, view: View, corrected: bool, threshold: float) -> dict[str, float]:
+    """What one prompt's graph has: mean scores over all pairs, edges, communities, neighbours."""
+    drawn = layer_graph(result, view, corrected=corrected, threshold=threshold)
+    near = locality(result, view, corrected=corrected)
+    return {
+        **means(score_pairs(result, view)),
+        "edges": float(drawn.number_of_edges()),
+        "communities": float(len(groups(drawn))),
+        "neighbours": float(near.mean[0]) if near.mean.size else float("nan"),
+    }
 
 
 def _summary(

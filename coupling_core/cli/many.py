@@ -12,8 +12,7 @@ import numpy as np
 from coupling_core.analysis.exports import ENDINGS, written
 from coupling_core.analysis.scores import MIN_PROMPTS, mean_interval
 from coupling_core.base.errors import ComputeError, InputError
-from coupling_core.base.kinds import kind_of
-from coupling_core.base.records import AnyView, Request
+from coupling_core.base.records import Request
 from coupling_core.base.results import Progress, Result
 from coupling_core.cli import files
 from coupling_core.cli.course import Course
@@ -130,23 +129,35 @@ def _leave_out(prompt: Prompt, error: InputError | ComputeError, failed: Failed)
 def table_of_means(
     ask: Callable[[str], Request],
     prompts: Sequence[Prompt],
-    look: Callable[[Result], AnyView],
+    row_of: Callable[[Result], dict[str, float]],
     store: Store,
     *,
+    blocks: str | None = None,
     device: str | None,
     fast: bool,
     out: Path | None,
     as_json: bool,
 ) -> None:
-    """Measure prompts, write a row of means each, and print their means over the prompts.
+    """Measure prompts, write a row of numbers each, and print their means over the prompts.
+
+    Args:
+        ask: makes the request of a prompt.
+        prompts: of a file.
+        row_of: the numbers of a result, by name; of every result the same ones.
+        store: answers what it holds, and keeps the rest.
+        blocks: the blocks shown, as they were typed.
+        device: where to compute.
+        fast: as `measure` has it.
+        out: the file to write; None writes none.
+        as_json: whether JSON is printed.
 
     Raises:
         InputError, ComputeError, Cancelled: as `each`; or where the file cannot be written.
     """
     rows, failed = [], Failed()
-    for prompt, result, stored in each(ask, prompts, store, failed, device=device, fast=fast):
-        mean = kind_of(result.request.kind).part("export").row(result, look(result))
-        rows.append(Row.of(prompt, result, mean, stored=stored))
+    measured = each(ask, prompts, store, failed, device=device, fast=fast, blocks=blocks)
+    for prompt, result, stored in measured:
+        rows.append(Row.of(prompt, result, row_of(result), stored=stored))
     rows.sort(key=lambda row: row.prompt.row)
     if out is not None:
         named = partial(_arrays, rows)

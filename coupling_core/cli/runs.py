@@ -61,7 +61,9 @@ def show(
 
 @app.command()
 def verify(
-    keys: Annotated[list[str] | None, typer.Argument(help="Keys; all by default.")] = None,
+    keys: Annotated[
+        list[str] | None, typer.Argument(help="Keys, or their first letters; all by default.")
+    ] = None,
     store: options.StoreFolder = None,
 ) -> None:
     """Read stored results to their last byte, and say which are damaged."""
@@ -125,7 +127,9 @@ def rm(
 @app.command("export")
 def export(
     out: Annotated[Path, typer.Argument(metavar="FILE", help="The new file: a .zip.")],
-    keys: Annotated[list[str] | None, typer.Argument(help="Keys; all by default.")] = None,
+    keys: Annotated[
+        list[str] | None, typer.Argument(help="Keys, or their first letters; all by default.")
+    ] = None,
     store: options.StoreFolder = None,
 ) -> None:
     """Pack stored results into one file."""

@@ -65,7 +65,10 @@ def training(
     as_json: options.Json = False,
     store: options.StoreFolder = None,
 ) -> None:
-    """Measure one prompt at every checkpoint of training runs; what is stored is only read."""
+    """Measure one prompt at every checkpoint of training runs; what is stored is only read.
+
+    Many prompts at many checkpoints are many measurements: a sweep of the suite does them.
+    """
     view = View(k, definition, p, role)
     request = Request(
         prompt, token=options.token_of(token, prompt), k=k, final_norm=final_norm, dtype=dtype

@@ -1,7 +1,10 @@
 """Many measurements, or the training of models to be measured.
 
 sweeps          many models with many prompts, on one machine or many
-many            many prompts with several models, in this process, from Python
+many            many prompts with several models, from Python
+many_answers    where its results come from
+many_on_dask    the same on a dask client that is handed over
+many_progress   how far it is
 many_asked      the forms in which prompts and models are given to it
 pretraining     how the mini-Pythia suites are made
 vision          how the vision transformers are made, and what was found

@@ -1,27 +1,19 @@
-"""measure_many(...): many prompts with several models, on this machine, as the table of a sweep."""
+"""measure_many(...): many prompts with several models, as the table of a sweep."""
 
 import warnings
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
-from functools import partial
+from collections.abc import Iterable, Mapping
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.base.kinds import kind_of
-from coupling_core.base.records import DEFAULT_MODEL, FinalNorm, Request, Role
-from coupling_core.base.results import Result
-from coupling_core.experiments.many_asked import (
-    Asked,
-    Model,
-    Models,
-    Prompts,
-    models_of,
-    prompts_of,
-)
+from coupling_core.base.records import DEFAULT_MODEL, FinalNorm, Role
+from coupling_core.experiments.many_answers import answers
+from coupling_core.experiments.many_asked import Models, Prompts, models_of, prompts_of
+from coupling_core.experiments.many_progress import telling
 from coupling_core.experiments.sweeps.plan import published
 from coupling_core.experiments.sweeps.table import COLUMNS, Row, numbers, of_prompt, of_weights
-from coupling_core.measuring.front import UNSAID, Shelf, measure, shelf
-from coupling_core.measuring.many import Answer, Answers
+from coupling_core.measuring.front import UNSAID, Shelf, shelf
 from coupling_core.sources.prompts import own_cells, own_columns
 from coupling_core.store.disk import Store
 
@@ -42,6 +34,7 @@ def measure_many(
     tokenizer: Any = None,
     store: Shelf | Any = UNSAID,
     device: Any = None,
+    client: Any = None,
     progress: bool = True,
 ) -> "DataFrame":
     """Measure many prompts with several models: a row for each model, prompt and K.
@@ -74,7 +67,11 @@ def measure_many(
         store: where results are kept, a `Store` or its folder; None keeps nothing. By default it is
             the store of the command line.
         device: where to compute; None takes CUDA where there is one.
-        progress: whether a terminal or a notebook shows a bar.
+        client: a `Client` of `dask.distributed`, whose workers measure in place of this process,
+            into the store, which must lie on a disk that they share; None measures here, as a
+            module of your own is always measured.
+        progress: whether a terminal or a notebook shows a bar; where neither is, a line on stderr
+            now and then.
 
     Returns:
         a table with the columns of a sweep's table: `coupling`, `chance`, `corrected` and
@@ -97,20 +94,19 @@ def measure_many(
     said |= {"k": max(ks)} if has.has_k and ks else {}
     own = own_columns([prompt.about.fields for prompt in asked], COLUMNS)
     place = None if device is None else str(device)
-    of = partial(_answers, said=said, store=kept, tokenizer=tokenizer, device=place)
+    of = answers(listed, asked, said, kept, tokenizer=tokenizer, device=place, client=client)
     rows: list[Row] = []
     left_out: dict[str, Exception] = {}
-    with _bar(len(asked) * len(listed), shown=progress) as advance:
+    with telling(len(asked) * len(listed), shown=progress) as advance:
         for model in listed:
             facts = of_weights(model.weights, published().get(model.weights.request.model))
             facts |= {"model": model.name} if model.name else {}
             advance(facts["model"], done=0)
             found: dict[int, list[Row]] = {}
             failed: dict[int, Exception] = {}
-            with closing(of(model, asked)) as answers:
-                for number, get in answers:
+            with closing(of(model)) as come:
+                for number, get in come:
                     prompt = asked[number]
-                    advance(f"{facts['model']}: {prompt.about.words[:40]}")
                     try:
                         result = get()
                         shared = facts | of_prompt(prompt.about, result)
@@ -119,53 +115,11 @@ def measure_many(
                         found[number] = [shared | of_k for of_k in at_ks]
                     except (InputError, ComputeError) as error:
                         failed[number] = error
+                    advance(f"{facts['model']}: {prompt.about.words[:40]}")
             rows += [row for number in sorted(found) for row in found[number]]
             for number in sorted(failed):
                 left_out[f"{facts['model']}: {asked[number].about.words}"] = failed[number]
     return _table(rows, own.values(), left_out)
-
-
-def _answers(
-    model: Model,
-    prompts: Sequence[Asked],
-    *,
-    said: Mapping[str, Any],
-    store: Store | None,
-    tokenizer: Any,
-    device: str | None,
-) -> Generator[tuple[int, Callable[[], Result]], None, None]:
-    """Every prompt's number, with what gives its result or raises why there is none."""
-    if model.module is not None:
-        of_own = partial(_measured, model.module, tokenizer, said, store, device)
-        for number, prompt in enumerate(prompts):
-            yield number, partial(of_own, prompt)
-        return
-    asked = {**vars(model.weights.request), **said}
-    requests: dict[int, Request] = {}
-    for number, prompt in enumerate(prompts):
-        try:
-            requests[number] = Request(**(asked | {"prompt": prompt.text}))
-        except InputError as error:
-            yield number, Answer(number, error=error).get
-    if store is None:
-        for number, request in requests.items():
-            yield number, partial(measure, request, device=device)
-        return
-    with Answers(requests, store, device=device) as answers:
-        for answer in answers:
-            yield answer.number, answer.get
-
-
-def _measured(
-    module: Any,
-    tokenizer: Any,
-    said: Mapping[str, Any],
-    store: Store | None,
-    device: str | None,
-    prompt: Asked,
-) -> Result:
-    request = Request(prompt.text, **said)
-    return measure(request, store, model=module, tokenizer=tokenizer, device=device)
 
 
 def _table(rows: list[Row], own: Iterable[str], left_out: Mapping[str, Exception]) -> "DataFrame":
@@ -179,23 +133,3 @@ def _table(rows: list[Row], own: Iterable[str], left_out: Mapping[str, Exception
     table = DataFrame(rows, columns=[*COLUMNS, *own])
     table.attrs["left_out"] = {which: str(why) for which, why in left_out.items()}
     return table
-
-
-@contextmanager
-def _bar(total: int, *, shown: bool) -> Iterator[Any]:
-    """A bar on stderr, where somebody watches."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-    from rich.progress import TimeRemainingColumn as Remaining
-
-    console = Console(stderr=True)
-    shown = shown and (console.is_terminal or console.is_jupyter)
-    columns = BarColumn(), MofNCompleteColumn(), Remaining(), TextColumn("{task.description}")
-    with Progress(*columns, console=console, disable=not shown) as bar:
-        task = bar.add_task("", total=total)
-
-        def advance(what: str, done: int = 1) -> None:
-            bar.update(task, advance=done, description=what.replace("[", r"\["))
-
-        yield advance
-        bar.update(task, description="")

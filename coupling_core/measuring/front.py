@@ -158,7 +158,8 @@ def measure(
 
     Returns:
         the result of the kind: a `DepthResult`; between tokens a `TokensResult` of a block, or a
-        `TokenMeansResult` of all pairs; a `TrajectoryResult`.
+        `TokenMeansResult` of all pairs; a `TrajectoryResult`. A type checker knows which from
+        `kind=`; of a `Request`, whose kind is a value and no type, it knows a `Result`.
 
     Raises:
         InputError: where what is asked cannot be met by this model.

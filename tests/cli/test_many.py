@@ -64,18 +64,34 @@ def test_tokens_of_many_prompts_are_the_same_as_each(run, folder, listed):
         assert one["fields"] == {"topic": one["fields"]["topic"]}
 
 
+def test_graphs_of_many_prompts_are_the_same_as_each(run, folder, listed, tmp_path):
+    how = ("--model", folder, "--k", 4, "--threshold", 0.0, "--blocks", "1-3")
+    status, _, err = run("graph", *how, "--prompts", listed, "--out", "g.csv")
+    assert status == 0, err
+    for row, prompt in zip(rows(tmp_path / "g.csv"), PROMPTS, strict=True):
+        found = json.loads(run("graph", *how, "--prompt", prompt, "--json")[1])
+        assert row["topic"].startswith("t")
+        assert float(row["edges"]) == len(found["edges"]) > 0
+        several = [group for group in found["communities"] if len(group) > 1]
+        assert float(row["communities"]) == len(several)
+        assert float(row["neighbours"]) == pytest.approx(found["locality"]["mean"][0], rel=1e-5)
+        alone = measure(Request(prompt, model=str(folder), k=4)).scores(k=4, blocks="1-3").mean()
+        assert float(row["corrected"]) == pytest.approx(alone.corrected, rel=1e-5)
+    status, _, err = run("graph", *how, "--prompts", listed, "--out", "g.svg")
+    assert (status, "g.svg" in err or "ends in" in err) == (2, True)
+
+
 @pytest.mark.parametrize("command", ["depth", "tokens", "graph"])
 def test_a_narrow_model_is_looked_at_at_its_width_where_no_k_is_said(run, folder, listed, command):
     status, out, err = run(command, "--model", folder, "--prompt", PROMPTS[0])
     assert (status, "K = 32" in out) == (0, True), err
     status, _, err = run(command, "--model", folder, "--prompt", PROMPTS[0], "--k", 50)
     assert (status, "K must lie in 1..32" in err) == (2, True)
-    if command != "graph":
-        status, out, _ = run(command, "--model", folder, "--prompts", listed, "--json")
-        kind = "self" if command == "tokens" else "depth"
-        alone = measure(Request(PROMPTS[0], model=str(folder), kind=kind)).scores(k=32)
-        mean = json.loads(out)["prompts"][0]["mean"]["corrected"]
-        assert mean == pytest.approx(alone.mean().corrected, abs=1e-9)
+    status, out, _ = run(command, "--model", folder, "--prompts", listed, "--json")
+    kind = "self" if command == "tokens" else "depth"
+    alone = measure(Request(PROMPTS[0], model=str(folder), kind=kind)).scores(k=32)
+    mean = json.loads(out)["prompts"][0]["mean"]["corrected"]
+    assert mean == pytest.approx(alone.mean().corrected, abs=1e-9)
 
 
 def test_ctrl_c_says_how_many_are_stored_and_the_same_command_goes_on(

@@ -42,11 +42,12 @@ def numbers(rows):
 
 
 MODES = [
-    (["--mode", "self"], {"kind": "self"}),
-    (["--mode", "fixed-input"], {"kind": "fixed-input", "token": 1}),
-    (["--mode", "fixed-input", "--token", "3"], {"kind": "fixed-input", "token": 3}),
-    (["--mode", "fixed-output"], {"kind": "fixed-output"}),
-    (["--mode", "fixed-output", "--token", "4"], {"kind": "fixed-output", "token": 4}),
+    (["--kind", "self"], {"kind": "self"}),
+    (["--mode", "fixed-output"], {"kind": "fixed-output"}),  # what it was called
+    (["--kind", "fixed-input"], {"kind": "fixed-input", "token": 1}),
+    (["--kind", "fixed-input", "--token", "3"], {"kind": "fixed-input", "token": 3}),
+    (["--kind", "fixed-output"], {"kind": "fixed-output"}),
+    (["--kind", "fixed-output", "--token", "4"], {"kind": "fixed-output", "token": 4}),
 ]
 
 
@@ -81,7 +82,7 @@ def test_the_second_time_it_comes_from_the_store_under_the_same_key(tokens):
 
 def test_npz_has_the_arrays_by_name(tokens, expected, tmp_path):
     tokens(
-        "--mode", "fixed-output", "--block", 1, "--other-block", 3, "--token", 4, "--out", "r.npz"
+        "--kind", "fixed-output", "--block", 1, "--other-block", 3, "--token", 4, "--out", "r.npz"
     )
     result = expected(kind="fixed-output", block=1, other_block=3, token=4)
     n = len(result.tokens)
@@ -112,7 +113,7 @@ def test_npz_of_the_mean_has_every_block(tokens, expected, tmp_path):
 
 
 def test_csv_has_a_row_a_pair_and_leaves_out_what_has_no_score(tokens, tmp_path):
-    tokens("--mode", "fixed-output", "--block", 1, "--token", 4, "--out", "r.csv")
+    tokens("--kind", "fixed-output", "--block", 1, "--token", 4, "--out", "r.csv")
     with (tmp_path / "r.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     named = {(int(r["token"]), int(r["other_token"])): r for r in rows}
@@ -137,14 +138,14 @@ def test_figures_stand_alone(tokens, tmp_path, figure):
 
 
 def test_the_table_names_tokens_reasons_and_distances(tokens):
-    status, out, err = tokens("--mode", "fixed-output", "--block", 1, "--token", 4)
+    status, out, err = tokens("--kind", "fixed-output", "--block", 1, "--token", 4)
     assert status == 0, err
     assert "compared    fixed-output, in blocks 1 and 1, output token 4 of" in out
     assert "forbidden by causality" in out
     assert "␣cat" in out
     assert "By distance of the two tokens" in out
     assert "4 of 4 certified" in out
-    status, out, _ = tokens("--mode", "fixed-output", "--block", 1, "--token", 4, "--k", 25)
+    status, out, _ = tokens("--kind", "fixed-output", "--block", 1, "--token", 4, "--k", 25)
     assert "3 Jacobians have a rank below K" in out
 
 
@@ -159,16 +160,16 @@ def test_runs_show_and_list_know_the_kind(tokens, run):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--mode", "self", "--token", "2"], "takes all tokens"),
+        (["--kind", "self", "--token", "2"], "takes all tokens"),
         (["--block", "9"], "block 9 is out of range"),
         (["--block", "0"], "block 0 does not exist"),
         (["--other-block", "2"], "needs a block"),
-        (["--mode", "fixed-input", "--token", "99"], "token 99 is out of range"),
+        (["--kind", "fixed-input", "--token", "99"], "token 99 is out of range"),
         (["--p", "2"], "kept at p = 1"),
         (["--figure", "mosaic"], "one pair of blocks"),
         (["--block", "1", "--k", "33"], "K must lie in 1..32"),
         (["--block", "1", "--out", "r.txt"], "--out ends in"),
-        (["--mode", "sideways"], "sideways"),
+        (["--kind", "sideways"], "sideways"),
     ],
 )
 def test_wrong_input_is_one_line_and_status_2(tokens, arguments, message):

@@ -21,10 +21,10 @@ FigureName = Literal["mosaic", "scores", "spectrum", "k", "scaling", "inverse-sc
 
 
 def command(
-    model: options.Model = DEFAULT_MODEL,
     prompt: options.Prompt = None,
     image: options.Image = None,
     many: options.Prompts = None,
+    model: options.Model = DEFAULT_MODEL,
     token: options.Token = None,
     blocks: options.Blocks = None,
     k: options.K = None,

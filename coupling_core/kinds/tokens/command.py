@@ -8,11 +8,12 @@ import typer
 from coupling_core.analysis.token_scores import require_kept
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import DEFAULT_MODEL, Request, TokenKind, View
-from coupling_core.base.results import TokenMeansResult, TokensResult
+from coupling_core.base.results import Result, TokenMeansResult, TokensResult
 from coupling_core.cli import files, options, reports
 from coupling_core.cli.forewarning import forewarn
 from coupling_core.cli.many import table_of_means
 from coupling_core.cli.terminal import ProgressBar
+from coupling_core.kinds.tokens.export import row
 from coupling_core.measuring.measure import answer
 from coupling_core.sources.resolved import resolve
 from coupling_core.store.disk import Store
@@ -28,13 +29,16 @@ def command(
     prompt: options.Prompt = None,
     image: options.Image = None,
     many: options.Prompts = None,
-    mode: Annotated[
+    kind: Annotated[
         TokenKind,
         typer.Option(
             help="self: each token with itself. fixed-input: one input token, every output. "
             "fixed-output: every input, one output token."
         ),
     ] = "self",
+    mode: Annotated[  # what --kind was called
+        TokenKind | None, typer.Option("--mode", hidden=True)
+    ] = None,
     model: options.Model = DEFAULT_MODEL,
     block: Annotated[
         int | None,
@@ -70,14 +74,15 @@ def command(
     store: options.StoreFolder = None,
 ) -> None:
     """Measure how far the Jacobians of two blocks share a basis across the tokens of a prompt."""
+    kind = mode or kind
     listed = options.prompt_or_prompts(prompt, image, many)
     ask = partial(
         Request,
         model=model,
-        kind=mode,
+        kind=kind,
         block=block,
         other_block=other_block,
-        token=_fixed(mode, token),
+        token=_fixed(kind, token),
         k=k,
         k_view=k_view,
         final_norm=final_norm,
@@ -95,9 +100,15 @@ def command(
     files.require_writable(out, formats, as_json=as_json)
     shelf = Store(store)
     if listed is not None:
-        look = partial(options.at_its_k, view, k)
         table_of_means(
-            ask, listed, look, shelf, device=device, fast=not plain, out=out, as_json=as_json
+            ask,
+            listed,
+            partial(_row, view, k),
+            shelf,
+            device=device,
+            fast=not plain,
+            out=out,
+            as_json=as_json,
         )
         return
     asked = resolve(ask(options.one_prompt(prompt, image)))
@@ -113,11 +124,15 @@ def command(
     reports.tell(result, view, stored=not bar.used, as_json=as_json, out=out)
 
 
-def _fixed(mode: TokenKind, token: int | None) -> int:
+def _row(view: View, k: int | None, result: Result) -> dict[str, float]:
+    return row(cast(TokensResult | TokenMeansResult, result), options.at_its_k(view, k, result))
+
+
+def _fixed(kind: TokenKind, token: int | None) -> int:
     """The fixed token; by default the one that all others may be compared with."""
     if token is not None:
         return token
-    return FIRST if mode == "fixed-input" else LAST
+    return FIRST if kind == "fixed-input" else LAST
 
 
 def _require_pair(figure: FigureName) -> None:

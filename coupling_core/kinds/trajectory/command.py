@@ -10,6 +10,7 @@ from coupling_core.base.results import TrajectoryResult
 from coupling_core.cli import files, options, reports
 from coupling_core.cli.many import table_of_means
 from coupling_core.cli.terminal import ProgressBar
+from coupling_core.kinds.trajectory.export import row
 from coupling_core.measuring.measure import measure
 from coupling_core.store.disk import Store
 
@@ -80,7 +81,7 @@ def command(
         table_of_means(
             ask,
             listed,
-            lambda _: view,
+            lambda result: row(cast(TrajectoryResult, result), view),
             Store(store),
             device=device,
             fast=not plain,

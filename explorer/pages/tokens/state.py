@@ -73,7 +73,7 @@ class TokensState(State):
 def recipes(request: Request, view: View, state: State) -> Recipes:
     """How to come by the scores outside the app."""
     names = "found.corrected)  # row t, column t'; see also found.coupling, found.chance"
-    always = {"k": state.k, "mode": request.kind}
+    always = {"k": state.k, "kind": request.kind}
     if request.kind != "self":
         always |= {"token": request.token}
     options = viewed(state, blocks=False)

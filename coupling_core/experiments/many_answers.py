@@ -1,0 +1,122 @@
+"""Where the results of `measure_many` come from: this process, others here, or dask's workers."""
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from coupling_core.base.errors import InputError
+from coupling_core.base.records import Request
+from coupling_core.base.results import Result
+from coupling_core.experiments.many_asked import Asked, Model
+from coupling_core.experiments.many_on_dask import on_client
+from coupling_core.measuring.front import measure
+from coupling_core.measuring.many import Answer, Answers
+from coupling_core.store.disk import Store
+
+Come = Generator[tuple[int, Callable[[], Result]], None, None]
+"""Every prompt's number, with what gives its result or raises why there is none."""
+
+
+def answers(
+    models: Sequence[Model],
+    prompts: Sequence[Asked],
+    said: Mapping[str, Any],
+    store: Store | None,
+    *,
+    tokenizer: Any,
+    device: str | None,
+    client: Any,
+) -> Callable[[Model], Come]:
+    """What gives a model's answers to all prompts, as they come.
+
+    Args:
+        models: all that will be asked.
+        prompts: of each.
+        said: the other fields of the requests.
+        store: answers what it holds, and keeps the rest; None keeps nothing.
+        tokenizer: that of the modules of one's own.
+        device: where to compute.
+        client: a `Client` of `dask.distributed`, whose workers measure; None measures here.
+
+    Raises:
+        InputError: where a client is given, and with it a module or no store.
+    """
+    if client is not None:
+        return _on_client(client, models, prompts, said, store, device)
+
+    def of(model: Model) -> Come:
+        if model.module is not None:
+            return _of_module(model.module, prompts, said, store, tokenizer, device)
+        return _of_weights(model, prompts, said, store, device)
+
+    return of
+
+
+def _of_module(
+    module: Any,
+    prompts: Sequence[Asked],
+    said: Mapping[str, Any],
+    store: Store | None,
+    tokenizer: Any,
+    device: str | None,
+) -> Come:
+    def of(prompt: Asked) -> Result:
+        request = Request(prompt.text, **said)
+        return measure(request, store, model=module, tokenizer=tokenizer, device=device)
+
+    for number, prompt in enumerate(prompts):
+        yield number, partial(of, prompt)
+
+
+def _of_weights(
+    model: Model,
+    prompts: Sequence[Asked],
+    said: Mapping[str, Any],
+    store: Store | None,
+    device: str | None,
+) -> Come:
+    requests: dict[int, Request] = {}
+    for number, prompt in enumerate(prompts):
+        try:
+            requests[number] = _request(model, prompt, said)
+        except InputError as error:
+            yield number, Answer(number, error=error).get
+    if store is None:
+        for number, request in requests.items():
+            yield number, partial(measure, request, device=device)
+        return
+    with Answers(requests, store, device=device) as found:
+        for answer in found:
+            yield answer.number, answer.get
+
+
+def _on_client(
+    client: Any,
+    models: Sequence[Model],
+    prompts: Sequence[Asked],
+    said: Mapping[str, Any],
+    store: Store | None,
+    device: str | None,
+) -> Callable[[Model], Come]:
+    if any(model.module is not None for model in models):
+        raise InputError(
+            "a module of your own is measured in this process: leave out the client, or save the "
+            "model and give its folder"
+        )
+    if store is None:
+        raise InputError(
+            "results come from the client's workers by the store: give one, such as "
+            "store=Store(), or leave out the client"
+        )
+    requests = [_request(model, prompt, said) for model in models for prompt in prompts]
+    answer = on_client(client, requests, store, device)
+
+    def of(model: Model) -> Come:
+        for number, prompt in enumerate(prompts):
+            yield number, partial(answer, _request(model, prompt, said))
+
+    return of
+
+
+def _request(model: Model, prompt: Asked, said: Mapping[str, Any]) -> Request:
+    return Request(**{**vars(model.weights.request), **said, "prompt": prompt.text})

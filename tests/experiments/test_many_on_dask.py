@@ -1,0 +1,133 @@
+"""measure_many on a dask client that is handed over, and what it tells on its way."""
+
+import pandas as pd
+import pytest
+import tiny
+
+from coupling_core import ComputeError, InputError, Store, measure_many
+from coupling_core.experiments import many_on_dask, many_progress
+
+TEXTS = ("The cat sat", "on the mat", "The dog sat on the mat")
+
+
+@pytest.fixture(scope="module")
+def client():
+    """Workers in threads of this process."""
+    from dask.distributed import Client
+
+    one = {"n_workers": 1, "threads_per_worker": 2, "dashboard_address": None}
+    with Client(processes=False, **one) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    path = tmp_path_factory.mktemp("models")
+    return [tiny.folder(path / f"model-{seed}", seed=seed) for seed in (1, 2)]
+
+
+def test_the_table_is_the_same_on_a_client(client, folders, tmp_path, monkeypatch):
+    here = measure_many(TEXTS, folders, k=4, store=tmp_path / "here", progress=False)
+    at_once = []
+
+    def measured(*asked, **how):
+        at_once.append(many_on_dask._ALONE.locked())
+        return of_worker(*asked, **how)
+
+    of_worker = many_on_dask.measure
+    monkeypatch.setattr(many_on_dask, "measure", measured)
+    there = measure_many(
+        TEXTS, folders, k=4, store=tmp_path / "there", client=client, progress=False
+    )
+    pd.testing.assert_frame_equal(here, there)
+    assert at_once == [True] * 6  # by the workers, each alone
+    entries = [each for each in Store(tmp_path / "there").entries() if not each.read_only]
+    assert {each.key for each in entries} == set(there["key"])
+
+
+def test_what_a_worker_refuses_is_left_out(client, folders, tmp_path):
+    prompts = [TEXTS[0], [9_999]]
+    how = {"k": 4, "store": tmp_path / "kept", "client": client, "progress": False}
+    with pytest.warns(UserWarning, match="a token id is out of range"):
+        table = measure_many(prompts, folders[:1], **how)
+    assert list(table["prompt"]) == [TEXTS[0]]
+
+
+def test_a_store_that_the_workers_do_not_share_is_told(client, folders, tmp_path, monkeypatch):
+    elsewhere = Store(tmp_path / "elsewhere")
+    measured = many_on_dask.measure
+    monkeypatch.setattr(many_on_dask, "measure", lambda asked, _, **how: measured(asked, elsewhere))
+    with pytest.raises(ComputeError, match="on a disk that all machines share"):
+        measure_many(
+            TEXTS[:1], folders[:1], k=4, store=tmp_path / "kept", client=client, progress=False
+        )
+
+
+def test_a_worker_that_dies_is_told(folders, tmp_path):
+    class Dead:
+        """A client whose workers are gone."""
+
+        scheduler_info = None
+
+        def submit(self, *_, **__):
+            return self
+
+        def result(self):
+            raise RuntimeError("KilledWorker")
+
+    with pytest.raises(ComputeError, match="gave no answer: KilledWorker"):
+        measure_many(TEXTS[:1], folders[:1], store=tmp_path, client=Dead(), progress=False)
+
+
+def test_what_no_client_can_measure_is_refused(client, folders):
+    with pytest.raises(InputError, match="module of your own is measured in this process"):
+        measure_many([[1, 2]], tiny.model("llama"), client=client)
+    with pytest.raises(InputError, match=r"give one, such as store=Store\(\)"):
+        measure_many(TEXTS, folders, store=None, client=client)
+    with pytest.raises(InputError, match="client is a str"):
+        measure_many(TEXTS, folders, client="tcp://127.0.0.1:8786")
+
+
+class Clock:
+    """Seconds that pass when they are told to."""
+
+    def __init__(self):
+        self.now = 100.0
+
+    def __call__(self):
+        return self.now
+
+
+def test_stored_answers_say_nothing_of_how_long_the_rest_takes():
+    clock = Clock()
+    pace = many_progress.Pace(60, clock)
+    for _ in range(20):
+        clock.now += 0.01
+        pace.step(1)
+        assert pace.line() == ""
+    lines = []
+    for _ in range(4):
+        clock.now += 6
+        pace.step(1)
+        lines.append(pace.line())
+    assert lines == ["", "prompt 23 of 60, about 4 minutes", "", "prompt 25 of 60, about 4 minutes"]
+    clock.now += 1000
+    pace.step(36)
+    assert pace.line() == ""
+
+
+def test_lines_come_where_no_bar_is_drawn(capsys, monkeypatch):
+    monkeypatch.setattr(many_progress, "APART", 0.0)
+    monkeypatch.setattr(many_progress, "READ", -1.0)
+    with many_progress.telling(3, shown=True) as advance:
+        advance("a", done=0)
+        advance("a")
+        advance("a")
+        advance("a")
+    told = capsys.readouterr()
+    assert told.out == ""
+    lines = [line for line in told.err.splitlines() if line]
+    assert lines == [f"prompt {n} of 3, less than a minute" for n in (2, 3)]
+    with many_progress.telling(1, shown=False) as advance:
+        advance("a")
+    assert not "".join(capsys.readouterr()).strip()
