@@ -34,8 +34,15 @@ _STYLE = """<style>
 .js-plotly-plot text[class$="title"] {
   fill: color-mix(in srgb, currentColor 85%, transparent) !important;
 }
+@media (max-width: 640px) {
+  .stMainBlockContainer h1 { font-size: 1.5rem; padding-block: 0 }
+  .stMainBlockContainer .stHorizontalBlock { row-gap: .5rem !important }
+  .st-key-tools > :not(:first-child) button p {
+    position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%)
+  }
+}
 </style>"""
-"""Figures get what the margins would take, and labels in ink instead of Streamlit's pale grey; a
+"""On a phone the tools are their icons, so that the figure comes sooner. Figures get what the margins would take, and labels in ink instead of Streamlit's pale grey; a
 formula that is too long for a small screen scrolls."""
 
 
