@@ -42,8 +42,9 @@ _STYLE = """<style>
   }
 }
 </style>"""
-"""On a phone the tools are their icons, so that the figure comes sooner. Figures get what the margins would take, and labels in ink instead of Streamlit's pale grey; a
-formula that is too long for a small screen scrolls."""
+"""On a phone the tools are their icons, so that the figure comes sooner. Figures get what the
+margins would take, and labels in ink instead of Streamlit's pale grey; a formula that is too long
+for a small screen scrolls."""
 
 
 @contextmanager

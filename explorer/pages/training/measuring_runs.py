@@ -126,11 +126,13 @@ def _of_a_step(course: Course) -> float | None:
     suite, entries = course.suite, backend.entries()
     here = [step for step in course.missing if step in suite.here()]
     if here:
-        asked = (backend.resolved(request) for request in course.lacking(here[0]))
-        found = [needs.seconds(one, device(), entries) for one in asked]
-        return (
-            None if None in found else sum(one.seconds + one.load_seconds for one in found if one)
-        )
+        try:
+            asked = map(backend.resolved, course.lacking(here[0]))
+            found = [needs.seconds(one, device(), entries) for one in asked]
+        except CouplingError:  # what is wrong with the model is told where it is measured
+            return None
+        known = [one.seconds + one.load_seconds for one in found if one]
+        return sum(known) if len(known) == len(found) else None
     took = [
         entry.provenance["seconds"] + entry.provenance["load_seconds"]
         for entry in entries
