@@ -19,7 +19,7 @@ _BY_STEP = {
     "the chance floor (dashed), which moves with the singular values, is coupling.",
     "alignment": "Mean of tr A over the sum of the singular values, over all pairs of different "
     "blocks at each checkpoint, at the same K: 0 by chance, 1 is coupled.",
-    "locality": "Mean chance-corrected score of neighbouring blocks less that of all other pairs: "
+    "locality": "Mean chance-corrected score of neighbouring blocks minus that of all other pairs: "
     "0 where no blocks are coupled, or all alike; above it, coupling is local in depth.",
     "loss": "Cross-entropy on text that was held out of the training.",
     "line-shape": "Mean over the prompt's tokens of the line-shape score of their paths (paper, "

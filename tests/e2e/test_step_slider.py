@@ -74,7 +74,7 @@ def test_every_step_is_shown_in_the_same_frame(visit: Visit, steps: tuple[int, .
 
 @pytest.mark.slow
 def test_a_link_shows_the_same_numbers(visit: Visit) -> None:
-    page = visit("/Training?by=locality")
+    page = visit("/Training?by=locality&step=256")
     wait_for_chart(page, "locality")
     slider(page).press("ArrowLeft")
     rest_at(page, 128)
