@@ -104,7 +104,7 @@ def training() -> None:
     st.markdown(
         "The checkpoints of a training run are measured one by one, each as any other model. At "
         "each step the curves show means over all pairs of different blocks; **locality** is the "
-        "mean score of neighbours less that of all other pairs, 0 where no blocks are coupled or "
+        "mean score of neighbours minus that of all other pairs, 0 where no blocks are coupled or "
         "all alike:"
     )
     st.latex(

@@ -46,7 +46,9 @@ CURVES: dict[StepCurve, Curve] = {
     "corrected": Curve("Mean chance-corrected score", "corrected", scored=True, chance=0),
     "coupling": Curve("Mean score c", "coupling", scored=True, chance="chance"),
     "alignment": Curve("Mean alignment", "alignment", chance=0),
-    "locality": Curve("Score of neighbours less that of others", "locality", scored=True, chance=0),
+    "locality": Curve(
+        "Score of neighbours minus that of others", "locality", scored=True, chance=0
+    ),
     "loss": Curve("Held-out loss (nats a token)", "loss"),
     "line-shape": Curve("Mean line-shape score (1 is a line)", "line_shape"),
     "expodistance": Curve("Mean expodistance (0 is even growth)", "expodistance", log=True),

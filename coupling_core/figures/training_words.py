@@ -19,7 +19,7 @@ _BY_STEP = {
     "the chance floor (dashed), which moves with the singular values, is coupling.",
     "alignment": "Mean of tr A over the sum of the singular values, over all pairs of different "
     "blocks at each checkpoint, at the same K: 0 by chance, 1 is coupled.",
-    "locality": "Mean chance-corrected score of neighbouring blocks less that of all other pairs: "
+    "locality": "Mean chance-corrected score of neighbouring blocks minus that of all other pairs: "
     "0 where no blocks are coupled, or all alike; above it, coupling is local in depth.",
     "loss": "Cross-entropy on text that was held out of the training.",
     "line-shape": "Mean over the prompt's tokens of the line-shape score of their paths (paper, "
@@ -77,11 +77,11 @@ def rise_and_fall(run: Sequence[StepNumbers]) -> str:
     first, last = known[0], known[-1]
     top = max(known, key=lambda one: one.corrected)
     start = "before training" if first.step == 0 else f"at step {first.step:,}"
-    told = f"Coupling goes from {_score(first)} {start} to {_score(top)} at step {top.step:,}"
+    told = f"Coupling rises from {_score(first)} {start} to {_score(top)} at step {top.step:,}"
     if top.step == first.step:
         told = f"Coupling is highest {start}, at {_score(first)}"
     if top.step != last.step:
-        told += f", and is {_score(last)} at the end"
+        told += f", then falls to {_score(last)} at the end"
     return told + _loss_words(known, top) + "."
 
 
@@ -89,8 +89,9 @@ def _loss_words(known: Sequence[StepNumbers], top: StepNumbers) -> str:
     first, last = known[0].loss, known[-1].loss
     if np.isnan(first) or np.isnan(last):
         return ""
-    still = f", {top.loss:.2f} where coupling is highest" if top.step != known[-1].step else ""
-    return f"; the loss goes from {first:.2f} to {last:.2f} nats a token{still}"
+    still = f" (it is {top.loss:.2f} where coupling is highest)" * (top.step != known[-1].step)
+    verb = "falls" if last < first else "rises"
+    return f", while the loss {verb} from {first:.2f} to {last:.2f} nats a token{still}"
 
 
 def _score(one: StepNumbers) -> str:

@@ -107,7 +107,9 @@ def memory(asked: Resolved) -> None:
     if what.changes:
         return
     shorter = f"A prompt of at most {what.longest} tokens would fit. " if what.longest else ""
-    st.caption(f"{shorter}Else close other programs, or choose a smaller model or another device.")
+    st.caption(
+        f"{shorter}Otherwise close other programs, or choose a smaller model or another device."
+    )
 
 
 def count_blocks(asked: Resolved) -> int | None:

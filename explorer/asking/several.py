@@ -16,7 +16,7 @@ from explorer.session.plain_text import sentence
 from explorer.session.session import change, device
 
 
-def twin_of(request: Request) -> Request:
+def untrained_twin(request: Request) -> Request:
     """The same of the untrained twin, which has no quantised form."""
     seed = UNTRAINED_SEED if request.untrained is None else request.untrained
     return replace(request, untrained=seed, quantize=None)
@@ -24,7 +24,7 @@ def twin_of(request: Request) -> Request:
 
 def offer_twin(request: Request) -> None:
     """Offer to measure the untrained twin of what is shown, where it is not stored."""
-    asked = twin_of(request)
+    asked = untrained_twin(request)
     if request.untrained is not None or backend.find(asked) is not None:
         return
     with st.expander("The untrained twin is not measured yet", type="compact"):

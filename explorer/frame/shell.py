@@ -41,12 +41,20 @@ _STYLE = """<style>
 .js-plotly-plot text[class$="title"] {
   fill: color-mix(in srgb, currentColor 85%, transparent) !important;
 }
+@media (max-width: 640px) {
+  .stMainBlockContainer h1 { font-size: 1.5rem; padding-block: 0 }
+  .stMainBlockContainer .stHorizontalBlock { row-gap: .5rem !important }
+  .st-key-tools > :not(:first-child) button p {
+    position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%)
+  }
+}
 </style>"""
-"""Figures get what the margins would take, and labels in ink instead of Streamlit's pale grey; a
-formula that is too long for a small screen scrolls. Where the sidebar is a drawer over the page,
-the links to the pages are a row on top of it, which is swept sideways. A finger sweeps the page
-over figures too, and two quick taps on one do not enlarge it. A figure's buttons are where it has
-no words: legends and colour bars are above."""
+"""On a phone the tools are their icons, so that the figure comes sooner. Figures get what the
+margins would take, and labels in ink instead of Streamlit's pale grey; a formula that is too long
+for a small screen scrolls. Where the sidebar is a drawer over the page, the links to the pages are
+a row on top of it, which is swept sideways. A finger sweeps the page over figures too, and two
+quick taps on one do not enlarge it. A figure's buttons are where it has no words: legends and
+colour bars are above."""
 
 
 @contextmanager

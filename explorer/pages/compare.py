@@ -17,7 +17,7 @@ from coupling_core.base.records import Request, View
 from coupling_core.experiments.gallery import requests
 from coupling_core.store.disk import Entry
 from coupling_core.store.request_key import parse_key
-from explorer.asking.several import twin_of
+from explorer.asking.several import untrained_twin
 from explorer.panels.chart import Shown, draw, made, third
 from explorer.panels.drawer import selection
 from explorer.panels.page import Page
@@ -141,7 +141,7 @@ def _here(asked: str, other: str, stored: dict[str, Entry]) -> str:
 
 def _twins(request: Request, stored: dict[str, Entry]) -> tuple[str, ...]:
     """The keys of a trained model and of its untrained twin; () where not both are stored."""
-    asked = (replace(request, untrained=None), twin_of(request))
+    asked = (replace(request, untrained=None), untrained_twin(request))
     try:
         digests = [digest(backend.key(one)) for one in asked]
     except CouplingError:  # a model that is not at hand

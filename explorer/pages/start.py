@@ -10,7 +10,7 @@ from coupling_core.analysis.verdict import Verdict, verdict
 from coupling_core.base.results import DepthResult
 from coupling_core.experiments.gallery import EXAMPLES
 from explorer.asking.compute import tell_gone
-from explorer.asking.several import together, twin_of
+from explorer.asking.several import together, untrained_twin
 from explorer.pages import depth
 from explorer.pages.training import page as training
 from explorer.panels.chart import Shown, draw, made, third
@@ -48,7 +48,7 @@ def show(state: State) -> None:
     st.title("Do a transformer's blocks share one basis?", anchor=False)
     request = state.request()
     trained = backend.find(replace(request, untrained=None))
-    twin = backend.find(twin_of(request))
+    twin = backend.find(untrained_twin(request))
     mapped = (trained if state.untrained is None else twin) or trained
     found = _verdict(trained, twin, state) if trained else None
     if found:
@@ -150,7 +150,7 @@ def _matrix(which: str, result: DepthResult | None, state: State, pair: tuple[in
     if result is None:
         asked = state.request()
         is_twin = which.startswith("untrained")
-        asked = twin_of(asked) if is_twin else replace(asked, untrained=None)
+        asked = untrained_twin(asked) if is_twin else replace(asked, untrained=None)
         with plain_errors():
             together({which: asked}, f"Measure the {which} too")
         return

@@ -19,6 +19,7 @@ from coupling_core.figures.path_words import by_depth_caption
 from coupling_core.figures.per_token import PathNumber
 from coupling_core.figures.style import reink
 from explorer.asking.compute import answer
+from explorer.asking.several import together
 from explorer.panels.chart import Shown, draw, draw_partial, made
 from explorer.panels.page import Page
 from explorer.panels.recipes import Options, Recipes, measuring, program
@@ -26,7 +27,7 @@ from explorer.panels.strip import strip
 from explorer.panels.switches import Choice, switches
 from explorer.server import backend
 from explorer.session.link import Parameter, expect
-from explorer.session.session import change
+from explorer.session.plain_errors import plain_errors
 from explorer.session.state import State
 
 GUIDE = """
@@ -190,12 +191,8 @@ def _columns(
 def _offer_twin(request: Request) -> None:
     twin = twin_of(request)
     which = "trained model" if twin.untrained is None else "untrained twin"
-    st.button(
-        f"Measure the {which} too",
-        on_click=change,
-        kwargs={"untrained": twin.untrained},
-        help="Leads to its own page of this kind; once measured, the two are drawn together.",
-    )
+    with plain_errors():
+        together({which: twin}, f"Measure the {which} too")
 
 
 def _group(numbers: tuple[PathNumber, ...], curves: tuple[CurveName, ...]) -> _Draw:

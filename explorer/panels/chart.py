@@ -27,8 +27,9 @@ SIGNATURE = 28
 SIGNED_LETTERS = 64
 """Letters of such a line: those that fit below a map in a third of the page."""
 UNSEEN = """.stPlotlyChart .gtitle { visibility: hidden }
-.stPlotlyChart text { font-family: sans-serif !important }"""
-"""Rules for the page: what only pictures say; and the letters that pictures have."""
+.stPlotlyChart text, #js-plotly-tester text { font-family: sans-serif !important }"""
+"""Rules for the page: what only pictures say; and the letters that pictures have, by which plotly
+finds in its "tester" how wide a text is."""
 _TITLE = {
     "x": 0, "xref": "container", "xanchor": "left", "y": 0, "yref": "container",
     "yanchor": "bottom", "pad": {"l": 4, "b": 4}, "font": {"size": 9, "weight": "normal"},

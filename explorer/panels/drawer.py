@@ -19,7 +19,7 @@ def within(state: State, n_blocks: int) -> tuple[int, int]:
     """The same for a model of so many blocks."""
     chosen = ((state.block, State.block), (state.basis, State.basis))
     if any(number > n_blocks and number != default for number, default in chosen):
-        st.warning(f"This model has blocks 1 to {n_blocks}: the selected pair was cut to them.")
+        st.warning(f"This model has blocks 1 to {n_blocks}: the nearest pair is shown.")
     # A block in its own basis is 1 by construction, and nothing to begin with.
     basis = state.basis if state.basis <= n_blocks else max(1, n_blocks - 1)
     return min(state.block, n_blocks), basis

@@ -93,7 +93,7 @@ def take_along(files: Iterable[Download], recipes: Recipes, guide: str, quiet: Q
         guide: how the figures of this page are read, in Markdown.
         quiet: the line.
     """
-    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+    with st.container(key="tools", horizontal=True, gap="small", vertical_alignment="center"):
         with st.popover(quiet.line, type="tertiary", icon=":material/info:"):
             _facts(quiet)
         with st.popover("Copy link", type="tertiary", icon=":material/link:"):
@@ -127,9 +127,11 @@ def _facts(quiet: Quiet) -> None:
 
 
 def brief(result: Result, view: AnyView) -> str:
-    """The model, what of the prompt was measured, K, and whether all was certified."""
+    """The model, the token that was measured, K, and whether all was certified."""
+    token = getattr(result, "token", None)
     told = [
-        f"**{plain(result.model_name)}** {plain(result.measured)}",
+        f"**{plain(result.model_name)}**",
+        f"token {token} of {len(result.tokens)}" if isinstance(token, int) else "",
         f"K = {view.k}" if isinstance(view, View) else "",
         ("certified" if result.certified else "not all certified") if result.svds else "",
     ]

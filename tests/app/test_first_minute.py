@@ -36,7 +36,7 @@ def test_provenance_and_tools_come_after_the_figures(open_page: Open) -> None:
     shown = list(app._tree)
     charts_at = [at for at, node in enumerate(shown) if getattr(node, "type", "") == "plotly_chart"]
     labels = [str(getattr(getattr(node, "proto", None), "popover", "")) for node in shown]
-    (line,) = [at for at, label in enumerate(labels) if "at token 10 of 10" in label]
+    (line,) = [at for at, label in enumerate(labels) if "token 10 of 10" in label]
     assert line > max(charts_at)
 
 

@@ -330,7 +330,7 @@ def test_few_models_of_one_size_and_one_prompt_draw_nothing_and_say_so(open_page
     assert not charts(app)
     assert [info.value.split(":")[0].split(",")[0] for info in app.info] == [
         "2 of these models have a known held-out loss",
-        "No size of these models is known and varies.",
+        "These models have no known size in which they differ.",
         "The prompts of this sweep are too few",
     ]
 

@@ -218,3 +218,31 @@ def test_a_map_keeps_its_place_whichever_cells_are_grey():
     holes = replace(whole, rank=np.array([0, 8, 8, 8, 8]))
     margins = [figures.scores(r, VIEW).layout.margin for r in (whole, holes)]
     assert margins[0] == margins[1]
+
+
+def step_numbers(step, corrected, loss=np.nan):
+    return StepNumbers(step, loss, *[corrected] * 5, *[np.nan] * 2)
+
+
+@pytest.mark.parametrize(
+    ("run", "told"),
+    [
+        (
+            [(0, 0.0, 7.0), (8, 0.3, 5.0), (64, 0.1, 3.0)],
+            "Coupling rises from 0.000 before training to 0.300 at step 8, then falls to 0.100 at "
+            "the end, while the loss falls from 7.00 to 3.00 nats a token (it is 5.00 where "
+            "coupling is highest).",
+        ),
+        (
+            [(2, 0.1), (8, 0.2), (64, 0.3)],
+            "Coupling rises from 0.100 at step 2 to 0.300 at step 64.",
+        ),
+        (
+            [(0, 0.3), (8, 0.2), (64, 0.1)],
+            "Coupling is highest before training, at 0.300, then falls to 0.100 at the end.",
+        ),
+        ([(0, 0.3), (8, np.nan), (64, 0.1)], ""),
+    ],
+)
+def test_rise_and_fall_are_told(run, told):
+    assert figures.rise_and_fall([step_numbers(*one) for one in run]) == told

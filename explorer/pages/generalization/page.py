@@ -43,7 +43,7 @@ Nothing was swept yet. A sweep measures many models with many prompts:
 
     coupling sweep run sweeps/mini.toml
 
-Its numbers then stand here.
+Its numbers then appear here.
 """
 
 
@@ -209,7 +209,7 @@ def _sizes(answer: "Findings", state: SweepState) -> None:
     rows = answer.means.rows
     varied = [size for size in MODEL_SIZES if rows[size].nunique() > 1]
     if not varied:
-        st.info("No size of these models is known and varies.")
+        st.info("These models have no known size in which they differ.")
         return
     size = state.model_size if state.model_size in varied else varied[0]
     words = {each: _SIZES[each] for each in varied}

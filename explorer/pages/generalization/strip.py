@@ -88,8 +88,8 @@ def sweep_strip(journal: Journal, answer: "Findings") -> None:
         name = str(journal.plan().get("name", "sweep"))
         quiet = Quiet(told[0], [" · ".join(told)])
         files = (
-            ("Scores, a row a prompt (.csv)", journal.table.read_bytes, f"{name}-scores.csv"),
-            ("Means, a row a model (.csv)", lambda: to_csv(rows), f"{name}-means.csv"),
+            ("Scores, one row per prompt (.csv)", journal.table.read_bytes, f"{name}-scores.csv"),
+            ("Means, one row per model (.csv)", lambda: to_csv(rows), f"{name}-means.csv"),
             ("Report (.html)", lambda: _report(journal, answer), f"{name}-report.html"),
         )
         take_along(files, recipes(journal, answer.question), GUIDE, quiet)

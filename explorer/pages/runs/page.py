@@ -177,7 +177,7 @@ def _obstacle(entry: Entry, page: Page | None) -> str:
 def _kept(entry: Entry) -> str:
     """Why a result cannot be deleted; "" where it can."""
     if entry.read_only:
-        return "It lies below this store, and cannot be deleted from here."
+        return "It came with the program or lies in a shared folder, and cannot be deleted here."
     if backend.home(entry) is backend.store() and not admission.may_change_store():
         return "It stays for all who ask the same."
     return ""
@@ -198,7 +198,7 @@ def _verify(entry: Entry) -> None:
 
 @st.dialog("Delete this result?")
 def _confirm_delete(entry: Entry) -> None:
-    st.markdown(f"`{entry.key}`, {size(entry.size)}. It can only be had again by computing it.")
+    st.markdown(f"`{entry.key}`, {size(entry.size)}. To get it back it must be computed again.")
     if st.button("Delete it", type="primary"):
         with plain_errors():
             backend.home(entry).remove(entry.key)

@@ -170,7 +170,9 @@ def selected(result: TokenResult, state: TokensState) -> tuple[int, int]:
     ):
         number = chosen + n + 1 if chosen < 0 else chosen
         if not 1 <= number <= n and chosen != default:
-            st.warning(f"This prompt has tokens 1 to {n}: the selected token {chosen} was cut.")
+            st.warning(
+                f"This prompt has tokens 1 to {n}: instead of {chosen} the nearest is shown."
+            )
         found.append(min(max(number, 1), n))
     return found[0], found[1]
 

@@ -19,9 +19,9 @@ from explorer.asking.watch import left, stop, where
 from explorer.pages.training.courses import Run, open_run
 from explorer.pages.training.state import TrainingState
 from explorer.panels.chart import draw_partial
-from explorer.server import backend
+from explorer.server import backend, needs
 from explorer.session.plain_text import sentence
-from explorer.session.session import change, current
+from explorer.session.session import change, current, device
 
 _EVERY = 1.0
 """Seconds between two looks at the jobs: drawing takes the cores that measuring wants."""
@@ -111,15 +111,34 @@ def _lack(course: Course, step: int) -> str:
     """How much is missing, and about how long it takes by what other steps took."""
     suite, n = course.suite, len(course.missing)
     here = f"Step {step:,} is not measured for this prompt. " if step in course.missing else ""
-    took = [
-        entry.provenance["seconds"] + entry.provenance["load_seconds"]
-        for entry in backend.entries()
-        if entry.identity.get("id") == suite.repo and not entry.problem
-    ]
-    cost = f", which takes about {duration(2 * n * median(took))}" if took else ""
+    seconds = _of_a_step(course)
+    cost = f", which takes about {duration(n * seconds)}" if seconds else ""
     if cost and not (suite.is_own or set(course.missing) <= set(suite.here())):
         cost += " besides the fetching"
     return f"{here}Of {suite.title}, **{n} of {len(course.steps)} steps** are to be measured{cost}."
+
+
+def _of_a_step(course: Course) -> float | None:
+    """Seconds that a step takes, by its shape and the prompt's length; None where nothing tells.
+
+    Of checkpoints that are not on this disk only what other prompts took is known.
+    """
+    suite, entries = course.suite, backend.entries()
+    here = [step for step in course.missing if step in suite.here()]
+    if here:
+        try:
+            asked = map(backend.resolved, course.lacking(here[0]))
+            found = [needs.seconds(one, device(), entries) for one in asked]
+        except CouplingError:  # what is wrong with the model is told where it is measured
+            return None
+        known = [one.seconds + one.load_seconds for one in found if one]
+        return sum(known) if len(known) == len(found) else None
+    took = [
+        entry.provenance["seconds"] + entry.provenance["load_seconds"]
+        for entry in entries
+        if entry.identity.get("id") == suite.repo and not entry.problem
+    ]
+    return 2 * median(took) if took else None
 
 
 def _button(course: Course, place: str, label: str, steps: Sequence[int]) -> None:

@@ -31,7 +31,7 @@ nothing to do with one another, before training and after. The raw score *c* is 
 floor (dashed) moves as the singular values change, so that *c* can fall while coupling rises.
 Coupling need not rise to the end: look where it peaks, and whether the loss still falls there.
 
-**Locality** is the mean score of neighbouring blocks less that of all other pairs. **Paths**: each
+**Locality** is the mean score of neighbouring blocks minus that of all other pairs. **Paths**: each
 step has principal components of its own, turned so that nothing flips from step to step.
 
 **One prompt is no evidence.** A claim on training needs many texts and several seeds.

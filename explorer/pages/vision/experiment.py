@@ -53,7 +53,7 @@ These runs were not measured over pictures yet:
 
     coupling sweep run sweeps/vision.toml
 
-Their numbers then stand here.
+Their numbers then appear here.
 """
 
 
@@ -170,7 +170,7 @@ def _strip(answer: "VisionFindings") -> None:
     ]
     with st.container(gap="xsmall"):
         quiet = Quiet(told[0], [" · ".join(filter(None, told))])
-        table = ("Runs, a row each (.csv)", lambda: to_csv(rows), "vision-runs.csv")
+        table = ("Runs, one row each (.csv)", lambda: to_csv(rows), "vision-runs.csv")
         take_along([table], recipes(answer), GUIDE, quiet)
 
 
