@@ -32,6 +32,7 @@ SCRIPTS = (
     "crowd",
     "sweeps",
     "paths",
+    "whatif",
     "vision",
     "gpu",
 )

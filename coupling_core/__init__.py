@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from coupling_core import sweeps
     from coupling_core.analysis.by_step import Course, StepNumbers, numbers
     from coupling_core.analysis.compare import Comparison, compare, summarise
+    from coupling_core.analysis.coupling_effect import CouplingEffect, coupling_effect
     from coupling_core.analysis.effects import EffectMaps, effect_maps
     from coupling_core.analysis.findings import Findings, Question, find
     from coupling_core.analysis.graph import layer_graph
@@ -157,6 +158,8 @@ __all__ = [  # noqa: RUF022 - by stage, not by name
     "EffectView",
     "effect_maps",
     "EffectMaps",
+    "coupling_effect",
+    "CouplingEffect",
     # training runs: the same prompt over their steps
     "Suite",
     "find_suite",
@@ -183,6 +186,7 @@ __all__ = [  # noqa: RUF022 - by stage, not by name
 _HOMES = {
     "analysis.by_step": ("Course", "StepNumbers", "numbers"),
     "analysis.compare": ("Comparison", "compare", "summarise"),
+    "analysis.coupling_effect": ("CouplingEffect", "coupling_effect"),
     "analysis.effects": ("EffectMaps", "effect_maps"),
     "analysis.findings": ("Findings", "Question", "find"),
     "analysis.graph": ("layer_graph",),

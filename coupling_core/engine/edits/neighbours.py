@@ -3,8 +3,8 @@
     x^{l+1} of the model, less that with the two interchanged
         = J^{l+1} f^l - J^l f^{l+1} + higher orders
 
-with f^l, f^{l+1} and the Jacobians of the unedited run, over the whole sequence. Blocks commute, to
-first order, where that is 0; coupled blocks need not.
+with f^l, f^{l+1} and their Jacobians, over the whole sequence, all at X^{l-1}: the Lie bracket of
+the two residual maps. It is 0 where blocks commute; coupled blocks need not.
 """
 
 from dataclasses import dataclass
@@ -44,13 +44,12 @@ def exchange(replays: Replays, block: int) -> Exchange:
     Raises:
         ComputeError: where a product with a Jacobian is not the derivative of what is computed.
     """
-    lower, upper = replays.call(block), replays.call(block + 1)
+    lower, upper = replays.call(block), _at(replays, block + 1, replays.call(block).hidden)
     predicted = jacobian_product(upper, block + 1, _map(lower)) - jacobian_product(
         lower, block, _map(upper)
     )
-    exchanged = replays.run(block, replays.run(block + 1, lower.hidden))
-    true = upper.output - exchanged
-    size = upper.output.norm(dim=-1)
+    true = replays.call(block + 1).output - replays.run(block, upper.output)
+    size = replays.call(block + 1).output.norm(dim=-1)
     angle = torch.nn.functional.cosine_similarity(true.double(), predicted.double(), -1, 0.0)
     return Exchange(
         (true.norm(dim=-1) / size)[0], (predicted.norm(dim=-1) / size)[0], angle[0].to(size)
@@ -82,6 +81,12 @@ def jacobian_product(
     return pushed
 
 
+def _at(replays: Replays, block: int, states: Float[Tensor, "1 token d"]) -> Call:
+    """A block's call as if other states had reached it."""
+    call = replays.call(block)
+    return Call(call.module, *call.arguments(states), replays.run(block, states))
+
+
 def _map(call: Call) -> Float[Tensor, "1 token d"]:
-    """f^l(X^{l-1}), the residual map of a block in the unedited run."""
+    """f^l(X), the residual map of a block at the states of its call."""
     return (call.output - call.hidden).detach()
