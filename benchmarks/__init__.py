@@ -33,6 +33,7 @@ SCRIPTS = (
     "crowd",
     "sweeps",
     "paths",
+    "whatif",
     "vision",
     "gpu",
 )

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from coupling_core import sweeps
     from coupling_core.analysis.by_step import Course, StepNumbers, numbers
     from coupling_core.analysis.compare import Comparison, compare, summarise
+    from coupling_core.analysis.coupling_effect import CouplingEffect, coupling_effect
+    from coupling_core.analysis.effects import EffectMaps, effect_maps
     from coupling_core.analysis.findings import Findings, Question, find
     from coupling_core.analysis.graph import layer_graph
     from coupling_core.analysis.locality import locality
@@ -57,10 +59,12 @@ if TYPE_CHECKING:
     )
     from coupling_core.base.definitions import DEFINITIONS
     from coupling_core.base.drawing import Drawing
+    from coupling_core.base.edits import Edit
     from coupling_core.base.errors import Cancelled, ComputeError, CouplingError, InputError
     from coupling_core.base.jacobian import BlockJacobian
     from coupling_core.base.records import (
         Certificate,
+        EffectView,
         PathView,
         Request,
         View,
@@ -77,7 +81,9 @@ if TYPE_CHECKING:
         TokenMeansResult,
         TokensResult,
         TrajectoryResult,
+        WhatIfResult,
     )
+    from coupling_core.engine.edits.edited import edited
     from coupling_core.engine.jacobians.decode import read
     from coupling_core.engine.loading.wrapped import wrap
     from coupling_core.engine.pairs.token_coupling import couple_positions
@@ -145,6 +151,15 @@ __all__ = [  # noqa: RUF022 - by stage, not by name
     "growth_rates",
     "expodistance",
     "equidistance",
+    # what if: the model's depth edited
+    "edited",
+    "Edit",
+    "WhatIfResult",
+    "EffectView",
+    "effect_maps",
+    "EffectMaps",
+    "coupling_effect",
+    "CouplingEffect",
     # training runs: the same prompt over their steps
     "Suite",
     "find_suite",
@@ -171,6 +186,8 @@ __all__ = [  # noqa: RUF022 - by stage, not by name
 _HOMES = {
     "analysis.by_step": ("Course", "StepNumbers", "numbers"),
     "analysis.compare": ("Comparison", "compare", "summarise"),
+    "analysis.coupling_effect": ("CouplingEffect", "coupling_effect"),
+    "analysis.effects": ("EffectMaps", "effect_maps"),
     "analysis.findings": ("Findings", "Question", "find"),
     "analysis.graph": ("layer_graph",),
     "analysis.locality": ("locality",),
@@ -195,9 +212,10 @@ _HOMES = {
     ),
     "base.definitions": ("DEFINITIONS",),
     "base.drawing": ("Drawing",),
+    "base.edits": ("Edit",),
     "base.errors": ("Cancelled", "ComputeError", "CouplingError", "InputError"),
     "base.jacobian": ("BlockJacobian",),
-    "base.records": ("Certificate", "PathView", "Request", "View", "parse_blocks"),
+    "base.records": ("Certificate", "EffectView", "PathView", "Request", "View", "parse_blocks"),
     "base.results": (
         "DepthResult",
         "Means",
@@ -209,7 +227,9 @@ _HOMES = {
         "TokenMeansResult",
         "TokensResult",
         "TrajectoryResult",
+        "WhatIfResult",
     ),
+    "engine.edits.edited": ("edited",),
     "engine.jacobians.decode": ("read",),
     "engine.loading.wrapped": ("wrap",),
     "engine.pairs.token_coupling": ("couple_positions",),

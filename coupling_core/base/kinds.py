@@ -17,6 +17,7 @@ FOLDERS = (
     "coupling_core.kinds.depth",
     "coupling_core.kinds.tokens",
     "coupling_core.kinds.trajectory",
+    "coupling_core.kinds.whatif",
 )
 """The packages that have the kinds, each in its `KINDS`; this order is that of messages."""
 

@@ -78,7 +78,7 @@ class Request:
     Of the kinds (see `coupling_core.base.kinds`), `depth` compares the blocks at one token. `self`,
     `fixed-input` and `fixed-output` compare the tokens of a prompt: J^l_tt with J^l'_t't',
     J_{t1 t2} with J_{t1 t2'}, and J_{t1 t2} with J_{t1' t2}. `trajectory` follows every token
-    through the blocks.
+    through the blocks. `what-if` edits the model's depth, and takes all tokens too.
 
     Args:
         prompt: the text, or the token ids themselves, in a list, a tuple, or an array or tensor of
@@ -345,6 +345,30 @@ class PathView(AnyView):
     def leaves_out_first(self, n: int) -> bool:
         """Whether the first of n tokens is left out."""
         return not self.first and n > 1
+
+
+@dataclass(frozen=True)
+class EffectView(AnyView):
+    """Over which tokens the effects of edits are averaged.
+
+    Args:
+        tokens: their numbers, 1..n or counted from the end (-1 is the last); None takes all.
+
+    Raises:
+        InputError: on token 0, one that is named twice, or none at all.
+    """
+
+    tokens: tuple[int, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if self.tokens is None:
+            return
+        if not self.tokens:
+            raise InputError("no token is left to be averaged over: give one, or None for all")
+        if 0 in self.tokens:
+            raise InputError("token 0 does not exist: tokens are numbered 1..n, and -1 is the last")
+        if len(set(self.tokens)) < len(self.tokens):
+            raise InputError("a token is named twice among those averaged over: name it once")
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ written from its description: states from `output_hidden_states`, gradients thro
 with respect to every token, full singular value decompositions, and a loop over all pairs.
 """
 
+import copy
 import itertools
 from collections.abc import Mapping
 from typing import Any
@@ -15,6 +16,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from coupling_core.base.definitions import DEFINITIONS
+from coupling_core.base.edits import Edit, Step, flat
 from coupling_core.base.records import Stack
 from coupling_core.engine.loading import find_blocks
 
@@ -69,6 +71,69 @@ def arguments(
     finally:
         hook.remove()
     return seen[0]
+
+
+def edited_model(model: Any, edit: Edit, *, stack: Stack | None = None) -> nn.Module:
+    """An edited model, built: a copy whose list of blocks is another one, run by its own code.
+
+    A family that chooses each block's mask or rotary base by its place in the list (`layer_types`)
+    is told the new order.
+
+    Args:
+        model: of transformers, in evaluation mode.
+        edit: of its depth.
+        stack: the one that is edited, in an encoder-decoder model.
+    """
+    built: Any = copy.deepcopy(model)
+    blocks = find_blocks(built, stack)
+    steps = flat(edit.slots(len(blocks)))
+    parts = [_part(step, blocks) for step in steps]
+    for config in {id(c): c for m in built.modules() if (c := getattr(m, "config", None))}.values():
+        config.use_cache = False  # a block that runs twice would keep both runs in one place
+        types = getattr(config, "layer_types", None)
+        if types is not None and len(types) == len(blocks):
+            config.layer_types = [types[step.blocks[0] - 1] for step in steps]
+        if getattr(config, "num_hidden_layers", None) == len(blocks):
+            config.num_hidden_layers = len(steps)
+    while len(blocks):
+        del blocks[-1]
+    blocks.extend(parts)
+    return built
+
+
+def _part(step: Step, blocks: nn.ModuleList) -> nn.Module:
+    if len(step.blocks) == 1 and step.factor == 1:
+        return blocks[step.blocks[0] - 1]
+    return _Mean([blocks[block - 1] for block in step.blocks], step.factor)
+
+
+class _Mean(nn.Module):
+    """x + a * mean of f^m(x)."""
+
+    def __init__(self, blocks: list[nn.Module], factor: float) -> None:
+        super().__init__()
+        self.blocks, self.factor = nn.ModuleList(blocks), factor
+
+    def __getattr__(self, name: str) -> Any:  # families ask their blocks what they are
+        try:
+            return super().__getattr__(name)
+        except AttributeError:
+            blocks: Any = super().__getattr__("blocks")
+            return getattr(blocks[0], name)
+
+    def forward(self, x: Tensor, *args: Any, **kwargs: Any) -> Any:
+        outputs = [block(x, *args, **kwargs) for block in self.blocks]
+        given = [y if isinstance(y, Tensor) else y[0] for y in outputs]
+        y = x + self.factor * sum(one - x for one in given) / len(given)
+        return y if isinstance(outputs[0], Tensor) else (y, *outputs[0][1:])
+
+
+def divergence(
+    logits: Float[Tensor, "token v"], other: Float[Tensor, "token v"]
+) -> Float[Tensor, " token"]:
+    """KL(p || q) in nats of the distributions that two logits give, as its formula reads."""
+    log_p, log_q = (z.double().log_softmax(-1) for z in (logits, other))
+    return (log_p.exp() * (log_p - log_q)).sum(-1)
 
 
 def coupling_matrix(

@@ -19,6 +19,8 @@
     scaling                top singular values by depth, and their inverse
     path_words, path_tables, token_labels    sentences, tables and short texts for these
 
+    effects                what edits of the depth do
+
     training               numbers of training runs by step
     training_paths         paths at one step
     training_words         sentences for these
@@ -45,6 +47,7 @@ from coupling_core.figures.angles import angles
 from coupling_core.figures.by_depth import by_depth
 from coupling_core.figures.by_k import mean_by_k
 from coupling_core.figures.compare import compared_map, comparison, difference, spectra
+from coupling_core.figures.effects import effects, effects_by_block
 from coupling_core.figures.export import FORMATS, on_paper, render
 from coupling_core.figures.generalization import over_models
 from coupling_core.figures.generalization_by_k import correlation_by_k, coupling_by_k
@@ -116,6 +119,9 @@ __all__ = [  # noqa: RUF022 - by use, not by name
     "difference",
     "comparison",
     "spectra",
+    # of edits
+    "effects",
+    "effects_by_block",
     # of training runs
     "by_step",
     "paths_at",

@@ -12,4 +12,5 @@ Those are the parts of each folder, and its `KINDS` are the records by which oth
 depth         the blocks at one token
 tokens        the tokens, in two blocks or on average over all pairs
 trajectory    the path of every token through the blocks
+whatif        what edits of the model's depth do to what it says
 """

@@ -14,6 +14,7 @@ from coupling_core.base.results import (
     TokenMeansResult,
     TokensResult,
     TrajectoryResult,
+    WhatIfResult,
 )
 from coupling_core.measuring import measure as requests
 from coupling_core.measuring.asked import Options, Prompt, is_named, request_for, require_unsaid
@@ -83,6 +84,14 @@ def measure(
 ) -> TrajectoryResult: ...
 @overload
 def measure(
+    prompt: Prompt,
+    store: Shelf | Literal[_Unsaid.STORE] = UNSAID,
+    *,
+    kind: Literal["what-if"],
+    **options: Unpack[Options],
+) -> WhatIfResult: ...
+@overload
+def measure(
     prompt: Prompt | Request,
     store: Shelf | Literal[_Unsaid.STORE] = UNSAID,
     *,
@@ -134,7 +143,8 @@ def measure(
             is, in any precision, wrapped by PEFT or not; None is the default model.
         tokenizer: that of a module of your own; not needed where the prompt is token ids.
         kind: `depth` compares the blocks at one token; `self`, `fixed-input` and `fixed-output`
-            the tokens of the prompt; `trajectory` follows every token through the blocks.
+            the tokens of the prompt; `trajectory` follows every token through the blocks;
+            `what-if` skips, repeats, damps, replaces and interchanges blocks.
         token: the token measured, or the one that is fixed, 1..n; -1 is the last.
         block: l, between tokens: the block of the Jacobian, 1..L; -1 is the last, and None the mean
             over all pairs of blocks.
@@ -158,8 +168,8 @@ def measure(
 
     Returns:
         the result of the kind: a `DepthResult`; between tokens a `TokensResult` of a block, or a
-        `TokenMeansResult` of all pairs; a `TrajectoryResult`. A type checker knows which from
-        `kind=`; of a `Request`, whose kind is a value and no type, it knows a `Result`.
+        `TokenMeansResult` of all pairs; a `TrajectoryResult`; a `WhatIfResult`. A type checker knows
+        which from `kind=`; of a `Request`, whose kind is a value and no type, it knows a `Result`.
 
     Raises:
         InputError: where what is asked cannot be met by this model.

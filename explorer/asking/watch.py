@@ -77,5 +77,6 @@ def where(status: JobStatus) -> tuple[float, str]:
         return 0.0, f"Running the prompt through the model, {so_far}"
     if progress.stage == "saving":
         return 1.0, "Saving the result"
-    what = {"blocks": "Block", "tokens": "Token", "rows": "Comparing token"}[progress.stage]
+    names = {"blocks": "Block", "tokens": "Token", "rows": "Comparing token", "edits": "Edit"}
+    what = names[progress.stage]
     return progress.done / progress.total, f"{what} {progress.done} of {progress.total}, {so_far}"

@@ -1,6 +1,6 @@
 """Which pages there are; what the frame knows of one, it knows from its record."""
 
-from explorer.pages import compare, depth, layer_graph, start, trajectories
+from explorer.pages import compare, depth, layer_graph, start, trajectories, what_if
 from explorer.pages.generalization import page as generalization
 from explorer.pages.runs import page as runs
 from explorer.pages.tokens import page as tokens
@@ -21,6 +21,7 @@ _PAGES = (
     compare.PAGE,
     runs.PAGE,
     Page("Method", "pages/10_Method.py", picker=None),
+    what_if.PAGE,
 )
 PAGES = {page.title: page for page in _PAGES}
 """Every page by its title, in the order of the navigation."""

@@ -27,6 +27,7 @@ TITLES = {
     "Compare": "Two results side by side",
     "Runs": "Runs",
     "Method": "Method",
+    "What if": "What if blocks ran elsewhere?",
 }
 
 

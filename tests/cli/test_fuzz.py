@@ -87,7 +87,7 @@ def shelf(tmp_path_factory: pytest.TempPathFactory, model: Path) -> Path:
     store = Store(folder, layers=(), gallery=folder / "none")
     for result in RESULTS:
         store.put(result)
-    for kind, k in (("depth", 4), ("self", 4), ("trajectory", Request.k)):
+    for kind, k in (("depth", 4), ("self", 4), ("trajectory", Request.k), ("what-if", Request.k)):
         measure(Request(PROMPT, model=str(model), kind=kind, k=k), store)
     return folder
 
@@ -197,6 +197,7 @@ PLAIN: dict[tuple[str, ...], dict[str, str]] = {
         for name in ("depth", "tokens", "graph")
     },
     ("trajectory",): {"--model": "MODEL", "--prompt": PROMPT},
+    ("whatif",): {"--model": "MODEL", "--prompt": PROMPT},
     ("compare",): {"left": KEYS[0], "right": KEYS[1]},
     ("training",): {"--prompt": EXAMPLES[0], "--steps": "256"},
     ("models",): {},

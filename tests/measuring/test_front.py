@@ -17,6 +17,7 @@ from coupling_core import (
     TokenMeansResult,
     TokensResult,
     TrajectoryResult,
+    WhatIfResult,
     measure,
 )
 
@@ -42,6 +43,7 @@ def numbers(result):
         ({"k": 4, "kind": "fixed-output", "block": 1, "other_block": 2}, TokensResult),
         ({"k": 4, "kind": "fixed-input", "token": 2}, TokenMeansResult),
         ({"kind": "trajectory"}, TrajectoryResult),
+        ({"kind": "what-if"}, WhatIfResult),
     ],
 )
 def test_parts_give_what_a_request_gives_to_the_bit(llama, said, kind):

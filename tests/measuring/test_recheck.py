@@ -26,6 +26,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "fixed output": {"kind": "fixed-output", "block": 2, "token": 3},
     "trajectory": {"kind": "trajectory"},
     "without its norm": {"kind": "trajectory", "final_norm": "exclude"},
+    "what-if": {"kind": "what-if"},
     "untrained": {"untrained": 3},
     "rounded": {"dtype": "bfloat16"},
 }

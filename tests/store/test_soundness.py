@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from cases import random_result, trajectory_result
+from cases import random_result, trajectory_result, what_if_result
 
 from coupling_core.base.errors import InputError
 from coupling_core.store.archive import decode, encode
@@ -61,13 +61,34 @@ FORGED = {
 }
 
 
+WHAT_IF = what_if_result()
+WHAT_IF = replace(WHAT_IF, key=str(make_key(WHAT_IF.request, WHAT_IF.identity)))
+NO_EFFECTS: dict[str, dict[str, object]] = {
+    "an edit too many": {"edits": (*WHAT_IF.edits, "skip(9)")},
+    "an edit twice": {"edits": (*WHAT_IF.edits[1:], WHAT_IF.edits[1])},
+    "no edit": {"edits": ("swap(1)", *WHAT_IF.edits[1:])},
+    "a refusal of another edit": {"refused": {"reverse(1-2)": "no"}},
+    "an effect of nothing": {"measured_of": "thoughts"},
+    "tokens that are not there": {
+        name: getattr(WHAT_IF, name)[..., :2]
+        for name in ("divergence", "loss", "stays", "own_loss")
+    },
+}
+
+
+@pytest.mark.parametrize("changes", NO_EFFECTS.values(), ids=NO_EFFECTS)
+def test_effects_that_no_measurement_gives_are_refused(changes):
+    with pytest.raises(InputError, match="is no sound result"):
+        require_sound(replace(WHAT_IF, **changes))
+
+
 @pytest.mark.parametrize("changes", FORGED.values(), ids=FORGED)
 def test_what_no_measurement_gives_is_refused(changes):
     with pytest.raises(InputError, match="is no sound result"):
         require_sound(forged(DEPTH, **changes))
 
 
-@pytest.mark.parametrize("result", [DEPTH, paths()], ids=["depth", "trajectory"])
+@pytest.mark.parametrize("result", [DEPTH, paths(), WHAT_IF], ids=["depth", "paths", "what-if"])
 def test_what_was_measured_is_let_in(result):
     require_sound(decode(encode(result)))
 

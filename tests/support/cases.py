@@ -9,8 +9,9 @@ import numpy as np
 from coupling_core.analysis import trajectory
 from coupling_core.analysis.scores import score
 from coupling_core.base.definitions import sampled_definitions
+from coupling_core.base.edits import every_edit
 from coupling_core.base.records import ROLES, Certificate, Request, View
-from coupling_core.base.results import DepthResult, TrajectoryResult
+from coupling_core.base.results import DepthResult, TrajectoryResult, WhatIfResult
 from coupling_core.store.request_key import make_key
 
 PROMPT = "The cat sat down"
@@ -217,6 +218,50 @@ def trajectory_result(
         rolled_out=rolled_out,
         states=states,
         kept=np.arange(1, n_tokens + 1),
+        provenance={
+            "seconds": 1.0,
+            "load_seconds": 0.5,
+            "peak_memory_bytes": 10**8,
+            "date": "2026-01-01T00:00:00+00:00",
+            "dtype": "float32",
+            "versions": {"numpy": np.__version__},
+        },
+    )
+    return replace(result, **changes)
+
+
+def what_if_result(
+    n_tokens: int = 6, n_blocks: int = 5, seed: int = 0, **changes: Any
+) -> WhatIfResult:
+    """Random effects as a result: smaller for blocks that lie near one another."""
+    rng = np.random.default_rng(seed)
+    edits = every_edit(n_blocks)
+    apart = np.array([1 + abs(edit.blocks[0] - edit.blocks[-1]) for edit in edits])
+    shape = (len(edits), n_tokens)
+    divergence = (0.1 * apart[:, None] * rng.uniform(0.5, 1.5, shape)).astype(np.float32)
+    loss = rng.normal(0, 0.1, shape).astype(np.float32)
+    loss[:, -1] = np.nan
+    own_loss = rng.uniform(1, 5, n_tokens).astype(np.float32)
+    own_loss[-1] = np.nan
+    exchanges = rng.uniform(0.1, 1, (3, n_blocks - 1, n_tokens)).astype(np.float32)
+    result = WhatIfResult(
+        key="",
+        request=Request(PROMPT, model="random", kind="what-if"),
+        identity={"kind": "folder", "name": "random", "digest": f"{seed}"},
+        tokens=tuple(f" word{i}" for i in range(1, n_tokens + 1)),
+        token_ids=np.arange(n_tokens),
+        width=16,
+        edits=tuple(map(str, edits)),
+        refused={},
+        measured_of="tokens",
+        divergence=divergence,
+        loss=loss,
+        stays=rng.integers(0, 2, shape).astype(np.float32),
+        own_loss=own_loss,
+        exchange_true=exchanges[0],
+        exchange_predicted=exchanges[1],
+        exchange_cosine=exchanges[2],
+        no_prediction={},
         provenance={
             "seconds": 1.0,
             "load_seconds": 0.5,

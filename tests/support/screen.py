@@ -20,6 +20,7 @@ PAGES = {
     "Compare": "pages/8_Compare.py",
     "Runs": "pages/9_Runs.py",
     "Method": "pages/10_Method.py",
+    "What if": "pages/11_What_if.py",
 }
 Open = Callable[..., AppTest]
 

@@ -5,6 +5,7 @@
     tokens         the tokens, in two blocks
     token_means    the tokens, on average over all pairs of blocks
     trajectory     the path of every token through the blocks
+    whatif         what edits of its depth do
     scores         the scores of one view of it: numbers, means, tables, a figure
     progress       where a running measurement stands, with the result so far
 
@@ -21,6 +22,7 @@ from coupling_core.base.results.scores import Means, PositionScores, ScoreMap, S
 from coupling_core.base.results.token_means import TokenMeansResult
 from coupling_core.base.results.tokens import PositionCoupling, TokenResult, TokensResult
 from coupling_core.base.results.trajectory import TrajectoryResult
+from coupling_core.base.results.whatif import WhatIfResult
 
 __all__ = [
     "DepthResult",
@@ -36,6 +38,7 @@ __all__ = [
     "TokenResult",
     "TokensResult",
     "TrajectoryResult",
+    "WhatIfResult",
     "result_type",
 ]
 

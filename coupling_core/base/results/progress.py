@@ -12,13 +12,15 @@ class Progress:
 
     Args:
         stage: what is being done.
-        done: finished blocks, or tokens; bytes that have arrived, while downloading.
+        done: finished blocks, tokens or edits; bytes that have arrived, while downloading.
         total: of them in all, 0 while that is not known.
         partial: the result so far, NaN where it is not finished; None before there is any.
         note: what people should know before this step begins; told once.
     """
 
-    stage: Literal["downloading", "loading", "tracing", "blocks", "tokens", "rows", "saving"]
+    stage: Literal[
+        "downloading", "loading", "tracing", "blocks", "tokens", "rows", "edits", "saving"
+    ]
     done: int = 0
     total: int = 0
     partial: Result | None = None

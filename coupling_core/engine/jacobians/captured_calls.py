@@ -36,7 +36,7 @@ class Call:
         Raises:
             InputError: where it takes them under another name, or something else first.
         """
-        given = self.args[0] if self.args else self.kwargs.get(self._first)
+        given = self.args[0] if self.args else self.kwargs.get(self.first)
         if not isinstance(given, Tensor):
             raise InputError(
                 f"a {type(self.module).__name__} takes {_kind(given)} first, and not the states of "
@@ -44,18 +44,16 @@ class Call:
             )
         return given
 
-    def arguments(
-        self, hidden: Float[Tensor, "1 token d"]
-    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    def arguments(self, hidden: Float[Tensor, "..."]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The arguments for other states, all else as it was."""
         # The call's own caches were frozen before it ran; each replay needs fresh copies again.
         args, kwargs = frozen(self.args), frozen(self.kwargs)
         if args:
             return (hidden, *args[1:]), kwargs
-        return args, kwargs | {self._first: hidden}
+        return args, kwargs | {self.first: hidden}
 
     @property
-    def _first(self) -> str:
+    def first(self) -> str:
         """The name under which the block takes its states, where they are not its first argument.
 
         Of a block of somebody's own it is that of its first parameter.
@@ -69,8 +67,10 @@ class Call:
         args, kwargs = _doubled(frozen(self.args)), _doubled(frozen(self.kwargs))
         return Call(self.module, args, kwargs, self.output)
 
-    def replay(self, hidden: Float[Tensor, "1 token d"]) -> Float[Tensor, "1 token d_out"]:
-        """What the block gives for other states, all else as it was."""
+    def replay(
+        self, hidden: Float[Tensor, "sequence token d"]
+    ) -> Float[Tensor, "sequence token d_out"]:
+        """What the block gives for other states, of as many sequences as it was called with."""
         args, kwargs = self.arguments(hidden)
         return tensor_of(self.module(*args, **kwargs))
 
@@ -140,6 +140,26 @@ def tensor_of(output: Any) -> Tensor:
     if not isinstance(found, Tensor):
         raise InputError(f"a block gives {_kind(found)} where states were expected")
     return found
+
+
+def with_states(output: Any, states: Tensor) -> Any:
+    """What a module returned, with other states in the place of its own."""
+    return states if isinstance(output, Tensor) else type(output)((states, *output[1:]))
+
+
+@contextmanager
+def recording(blocks: nn.ModuleList) -> Iterator[list[Any]]:
+    """Collect what each block gives, in the form in which it gives it."""
+    outputs: list[Any] = []
+    handles = [
+        block.register_forward_hook(lambda _, args, output: outputs.append(output))
+        for block in blocks
+    ]
+    try:
+        yield outputs
+    finally:
+        for handle in handles:
+            handle.remove()
 
 
 def _kind(value: Any) -> str:

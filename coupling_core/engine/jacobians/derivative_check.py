@@ -247,6 +247,23 @@ def check_between(
     return max(errors, default=0.0)
 
 
+def check_along(
+    call: Call, number: int, direction: Float[Tensor, "1 token d"], product: Tensor
+) -> float:
+    """The same for J v over the whole sequence, where all tokens move at once.
+
+    Args:
+        call: of the block over the whole sequence.
+        number: of the block, 1..L.
+        direction: v.
+        product: J v (1 token d), without the skip connection.
+
+    Raises:
+        ComputeError: where it is not the derivative of what is computed.
+    """
+    return _checked(_of_all(call), direction, product.flatten(), number)
+
+
 def exact_error(
     call: Call,
     output_token: int,
@@ -340,6 +357,15 @@ def _of_call(call: Call, output_token: int, final_norm: nn.Module | None) -> _Fu
         call.hidden,
         (call.module, *_given(final_norm)),
         lambda: _of_call(call.double(), output_token, final_norm),
+    )
+
+
+def _of_all(call: Call) -> _Function:
+    return _Function(
+        lambda X: (call.replay(X) - X).flatten(),
+        call.hidden,
+        (call.module,),
+        lambda: _of_all(call.double()),
     )
 
 

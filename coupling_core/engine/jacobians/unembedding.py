@@ -7,13 +7,14 @@ norms a state exactly once.
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from coupling_core.engine.jacobians.captured_calls import tensor_of
+from coupling_core.engine.jacobians.captured_calls import recording, with_states
 from coupling_core.engine.jacobians.runner import Reads, Runner
 from coupling_core.engine.loading import Wrapped
 from coupling_core.engine.out_of_memory import Chunks
@@ -29,6 +30,39 @@ LAST_ALONE = "this model's head gives logits of the last token alone"
 OTHER_HEAD = "this model's head does not read the last block's output alone"
 
 
+@dataclass(frozen=True)
+class Tail:
+    """What a model makes of the states after its last block.
+
+    Args:
+        output: the model's own, of the prompt as it is.
+        of: what it makes of other states (sequence token d).
+        alone: whether it takes one sequence at a time.
+    """
+
+    output: Any
+    of: Callable[[Float[Tensor, "sequence token d"]], Any]
+    alone: bool
+
+
+def own_tail(runner: Runner, ids: Reads) -> Tail:
+    """A model's own tail.
+
+    Args:
+        runner: of the stack.
+        ids: what it reads.
+    """
+    with torch.no_grad(), recording(runner.blocks) as outputs:
+        own = runner(ids, use_cache=False)
+
+    def of(states: Float[Tensor, "sequence token d"]) -> Any:
+        with torch.no_grad(), _replaced(runner.blocks, outputs, states):
+            return runner(ids.expand(len(states), *ids.shape[1:]), use_cache=False)
+
+    # The output of an encoder is held for one sequence, and a forward of somebody's own takes one.
+    return Tail(own, of, bool(runner.given) or isinstance(runner.model, Wrapped))
+
+
 def logit_entropy(
     runner: Runner, ids: Reads, states: Float[Tensor, "state token d"]
 ) -> tuple[Float[Tensor, "state token"], str]:
@@ -42,24 +76,20 @@ def logit_entropy(
     Returns:
         the entropies, and why there are none (all NaN); an empty text where there are.
     """
-    with torch.no_grad(), _recorded(runner.blocks) as outputs:
-        own = runner.next_token(runner(ids, use_cache=False))
     none = torch.full(states.shape[:2], torch.nan, device=states.device)
+    tail = own_tail(runner, ids)
+    own = runner.next_token(tail.output)
     if own is None:
         return none, NO_HEAD
     if own.shape[1] != states.shape[1]:
         return none, LAST_ALONE
-    # The output of an encoder is held for one sequence, and a forward of somebody's own takes one.
-    many = 1 if runner.given or isinstance(runner.model, Wrapped) else max(1, LOGITS // own.numel())
-    with torch.no_grad(), _replaced(runner.blocks, outputs) as replace:
+    many = 1 if tail.alone else max(1, LOGITS // own.numel())
 
-        def given(part: slice) -> tuple[Tensor, Tensor]:
-            some = states[part]
-            replace(some)
-            logits = runner(ids.expand(len(some), -1), use_cache=False).logits
-            return _entropy(logits), logits[-1].clone()
+    def given(part: slice) -> tuple[Tensor, Tensor]:
+        logits = tail.of(states[part]).logits
+        return _entropy(logits), logits[-1].clone()
 
-        found, logits = zip(*(of for _, of in Chunks(many).of(given, len(states))), strict=True)
+    found, logits = zip(*(of for _, of in Chunks(many).of(given, len(states))), strict=True)
     if not (logits[-1] - own[0]).norm() <= SAME * own.norm():
         return none, OTHER_HEAD
     return torch.cat(found), ""
@@ -71,33 +101,12 @@ def _entropy(logits: Float[Tensor, "state token v"]) -> Float[Tensor, "state tok
 
 
 @contextmanager
-def _recorded(blocks: nn.ModuleList) -> Iterator[list[Any]]:
-    """Collect what each block gives, in the form in which it gives it."""
-    outputs: list[Any] = []
-    handles = [
-        block.register_forward_hook(lambda _, args, output: outputs.append(output))
-        for block in blocks
-    ]
-    try:
-        yield outputs
-    finally:
-        for handle in handles:
-            handle.remove()
-
-
-@contextmanager
 def _replaced(
-    blocks: nn.ModuleList, outputs: list[Any]
-) -> Iterator[Callable[[Float[Tensor, "state token d"]], None]]:
+    blocks: nn.ModuleList, outputs: list[Any], states: Float[Tensor, "sequence token d"]
+) -> Iterator[None]:
     """While it lasts, blocks give what they gave before, but the last one other states."""
-    given = [tensor_of(outputs[-1])]
-
-    def last(*_: Any, **__: Any) -> Any:
-        whole = outputs[-1]
-        return given[0] if isinstance(whole, Tensor) else type(whole)((given[0], *whole[1:]))
-
+    given = [*outputs[:-1], with_states(outputs[-1], states)]
     with ExitStack() as stack:
-        for block, output in zip(blocks, outputs, strict=True):
+        for block, output in zip(blocks, given, strict=True):
             stack.enter_context(overriding(block, lambda *_, output=output, **__: output))
-        stack.enter_context(overriding(blocks[-1], last))
-        yield lambda states: given.__setitem__(0, states)
+        yield

@@ -25,11 +25,14 @@ from coupling_core.sources.prompts import Prompt
 from coupling_core.sources.suites import find_suite
 from coupling_core.store.disk import Store
 
+LATER = ("skip_kl", "replace_kl", "interchange_kl")
+"""Columns that tables of before do not have: nothing of the kind was measured there."""
+
 COLUMNS = (
     "model", "id", "revision", "family", "step", "trained", "parameters", "layers", "width",
     "training_tokens", "loss", "score", "prompt", "source", "category", "difficulty", "tokens",
     "kind", "k", "coupling", "chance", "corrected", "alignment", "line_shape", "expodistance",
-    "certified", "key",
+    *LATER, "certified", "key",
 )  # fmt: skip
 
 _DIGITS = "%.6g"
@@ -112,6 +115,7 @@ def read_table(path: Path) -> pd.DataFrame:
             )
     except (OSError, ValueError) as error:
         raise InputError(f"the table {path} cannot be read: {error}") from error
+    table = table.assign(**{name: np.nan for name in LATER if name not in table})
     if lacking := [name for name in COLUMNS if name not in table]:
         raise InputError(
             f"the table {path} has no column {lacking[0]!r}: expected one as `coupling sweep run` "

@@ -1,0 +1,255 @@
+"""Coupling against effect: are coupled blocks the ones that can be interchanged?
+
+Over pairs of blocks, the rank correlation of their coupling with -log KL of an edit of the two.
+Near blocks are both more coupled and more cheaply interchanged, so that a plain correlation is
+mostly their distance: beside it always stand that of distance alone, and the partial one given
+distance,
+
+    rho(c, e | |l - l'|): correlation of what 1, |l - l'| and |l - l'|^2 leave of the two ranks.
+
+Pairs share blocks and are not independent, so that p comes from permuting blocks (Mantel 1967; the
+partial one permutes residuals, Legendre 2000); intervals resample prompts, and say how sure the
+numbers of this model are, not how other models would fare.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Bool, Float
+from scipy import stats
+
+from coupling_core.analysis.statistics.resampling import LEVEL, p_words, too_few
+from coupling_core.base.errors import InputError
+
+INNER = 2
+"""Blocks at either end that are left out of the inner ones, 3..L-2: they differ from all others."""
+RESAMPLED = 1000
+PERMUTED = 999
+LEAST_EFFECT = 1e-12
+"""Smaller effects count as this: they are rounding, and 0 has no logarithm."""
+LEAST_BLOCKS = 5
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A rank correlation over pairs, with its 95 % interval over prompts.
+
+    Args:
+        rho: -1..1.
+        low: lower end of the interval; NaN where prompts are too few.
+        high: its upper end.
+    """
+
+    rho: float
+    low: float
+    high: float
+
+    @property
+    def holds_zero(self) -> bool:
+        """Whether 0 lies in the interval, or there is none."""
+        return not (self.low > 0 or self.high < 0)
+
+    @property
+    def told(self) -> str:
+        """In words."""
+        if np.isnan(self.low):
+            return f"{self.rho:.2f}"
+        return f"{self.rho:.2f} (95 %: {self.low:.2f} to {self.high:.2f})"
+
+
+@dataclass(frozen=True)
+class CouplingEffect:
+    """How the coupling of pairs of blocks goes with the effect of an edit of the two.
+
+    Args:
+        pairs: how many pairs it is over.
+        prompts: how many prompts the numbers are means of.
+        blocks: the first and the last block of the pairs, 1..L.
+        raw: correlation of coupling and -log effect.
+        distance: correlation of nearness, -|l - l'|, and -log effect.
+        partial: that of `raw` with distance held fixed.
+        mantel_p: of `raw`, two-sided.
+        partial_mantel_p: of `partial`, two-sided.
+        no_interval: why there are no intervals; "" where there are.
+    """
+
+    pairs: int
+    prompts: int
+    blocks: tuple[int, int]
+    raw: Estimate
+    distance: Estimate
+    partial: Estimate
+    mantel_p: float
+    partial_mantel_p: float
+    no_interval: str = ""
+
+    @property
+    def claims(self) -> bool:
+        """Whether coupling says more of the effect than distance does."""
+        has_interval = not np.isnan(self.partial.low)
+        return has_interval and not self.partial.holds_zero and self.partial_mantel_p < LEVEL
+
+    @property
+    def told(self) -> str:
+        """What it shows, and what it does not."""
+        first, last = self.blocks
+        lead = (
+            f"Over {self.pairs} pairs of blocks {first}..{last}, coupling and the smallness of the "
+            f"effect correlate with rho = {self.raw.told} (Mantel {p_words(self.mantel_p)}); the "
+            f"nearness of the two alone with {self.distance.told}. With distance held fixed it is "
+            f"{self.partial.told} (partial Mantel {p_words(self.partial_mantel_p)}). "
+        )
+        if self.no_interval:
+            return lead + f"Nothing is claimed: {self.no_interval}."
+        if not self.claims:
+            return lead + "That does not show that coupling says more than distance does."
+        less = "larger" if self.partial.rho < 0 else "smaller"
+        return lead + (
+            f"Of pairs that are equally far apart, the effect is {less} for the more coupled ones. "
+            "That is a correlation within one model, and no proof that coupling is the cause."
+        )
+
+
+def coupling_effect(
+    coupling: Float[np.ndarray, "prompt block block"],
+    effect: Float[np.ndarray, "prompt_of_effect l m"],
+    *,
+    inner: bool = False,
+    seed: int = 0,
+) -> CouplingEffect:
+    """Correlate coupling with the effect of an edit, over pairs of blocks.
+
+    Args:
+        coupling: chance-corrected scores; the mean of both directions of a pair is taken.
+        effect: of interchanging or replacing, in nats; likewise, of -log.
+        inner: whether only blocks 3..L-2 are looked at.
+        seed: of the resampling and the permutations.
+
+    Raises:
+        InputError: where the two are not of the same prompts and blocks, or these are too few.
+    """
+    if coupling.shape != effect.shape or coupling.ndim != 3:
+        raise InputError(
+            f"coupling and effect are of shapes {coupling.shape} and {effect.shape}: expected "
+            "those of the same prompts and blocks, (prompt, block, block)"
+        )
+    left_out = INNER if inner else 0
+    n_prompts, L = len(coupling), coupling.shape[1]
+    kept = slice(left_out, L - left_out)
+    if L - 2 * left_out < LEAST_BLOCKS:
+        raise InputError(
+            f"{max(0, L - 2 * left_out)} blocks are too few to be correlated over pairs: at least "
+            f"{LEAST_BLOCKS} are expected"
+        )
+    c = _both_directions(coupling[:, kept, kept])
+    e = _both_directions(-np.log(np.maximum(effect[:, kept, kept], LEAST_EFFECT)))
+    known = np.isfinite(c).all(0) & np.isfinite(e).all(0)
+    pairs = _Pairs.of(known)
+    x, y = c[:, pairs.row, pairs.column], e[:, pairs.row, pairs.column]
+    generator = np.random.default_rng(seed)
+    reason = too_few(n_prompts, "prompts")
+    raw, distance, partial = _estimates(x, y, pairs, generator, with_intervals=not reason)
+    return CouplingEffect(
+        len(pairs.row),
+        n_prompts,
+        (1 + left_out, L - left_out),
+        raw,
+        distance,
+        partial,
+        _mantel(x, y, pairs, generator, partial=False),
+        _mantel(x, y, pairs, generator, partial=True),
+        reason,
+    )
+
+
+@dataclass(frozen=True)
+class _Pairs:
+    """The pairs l < l' that have numbers, and an orthonormal basis of 1, |l - l'|, |l - l'|^2."""
+
+    row: np.ndarray
+    column: np.ndarray
+    near: np.ndarray
+    basis: np.ndarray
+
+    @classmethod
+    def of(cls, known: Bool[np.ndarray, "block block"]) -> "_Pairs":
+        row, column = np.nonzero(np.triu(known, 1))
+        apart = (column - row).astype(np.float64)
+        basis, _ = np.linalg.qr(np.stack([np.ones_like(apart), apart, apart**2], 1))
+        return cls(row, column, -apart, basis)
+
+    def residual(self, ranks: Float[np.ndarray, "*sample pair"]) -> np.ndarray:
+        """What distance leaves of ranks."""
+        return ranks - (ranks @ self.basis) @ self.basis.T
+
+
+def _both_directions(values: Float[np.ndarray, "prompt block block"]) -> np.ndarray:
+    return (values + values.transpose(0, 2, 1)) / 2
+
+
+def _estimates(
+    x: Float[np.ndarray, "prompt pair"],
+    y: Float[np.ndarray, "prompt pair"],
+    pairs: _Pairs,
+    generator: np.random.Generator,
+    *,
+    with_intervals: bool,
+) -> list[Estimate]:
+    """The three correlations of the means over prompts, and of resampled prompts."""
+    n = len(x)
+    whole = np.full((1, n), 1 / n)
+    samples = generator.multinomial(n, whole[0], RESAMPLED) / n if with_intervals else whole[:0]
+    weights = np.concatenate([whole, samples])
+    a, b = (stats.rankdata(weights @ values, axis=1) for values in (x, y))
+    near = np.broadcast_to(stats.rankdata(pairs.near), a.shape)
+    of_each = (
+        _correlations(a, b),
+        _correlations(near, b),
+        _correlations(pairs.residual(a), pairs.residual(b)),
+    )
+    return [_estimate(values) for values in of_each]
+
+
+def _estimate(values: Float[np.ndarray, " sample"]) -> Estimate:
+    first, samples = values[0], values[1:]
+    if not len(samples):
+        return Estimate(float(first), np.nan, np.nan)
+    low, high = np.quantile(samples, [LEVEL / 2, 1 - LEVEL / 2])
+    return Estimate(float(first), float(low), float(high))
+
+
+def _correlations(
+    a: Float[np.ndarray, "sample pair"], b: Float[np.ndarray, "sample pair"]
+) -> Float[np.ndarray, " sample"]:
+    a, b = (values - values.mean(-1, keepdims=True) for values in (a, b))
+    size = np.sqrt((a**2).sum(-1) * (b**2).sum(-1))
+    with np.errstate(invalid="ignore"):
+        return (a * b).sum(-1) / size
+
+
+def _mantel(
+    x: Float[np.ndarray, "prompt pair"],
+    y: Float[np.ndarray, "prompt pair"],
+    pairs: _Pairs,
+    generator: np.random.Generator,
+    *,
+    partial: bool,
+) -> float:
+    """Two-sided p of a correlation, by permuting the blocks of one of the two matrices.
+
+    A pair that is moved onto one without a number counts as average.
+    """
+    a, b = stats.rankdata(x.mean(0)), stats.rankdata(y.mean(0))
+    if partial:
+        a, b = pairs.residual(a), pairs.residual(b)
+    side = int(max(pairs.row.max(), pairs.column.max())) + 1
+    square = np.full((side, side), np.nan)
+    square[pairs.row, pairs.column] = square[pairs.column, pairs.row] = b
+    orders = generator.permuted(np.tile(np.arange(side), (PERMUTED, 1)), axis=1)
+    moved = square[orders[:, pairs.row], orders[:, pairs.column]]
+    moved = np.where(np.isnan(moved), b.mean(), moved)
+    if partial:
+        moved = pairs.residual(moved)
+    found = _correlations(np.broadcast_to(a, moved.shape), moved)
+    own = float(_correlations(a[None], b[None])[0])
+    return (1 + int((np.abs(found) >= abs(own) - 1e-12).sum())) / (1 + PERMUTED)

@@ -1,0 +1,104 @@
+"""What edits of a model's depth do, by block and by pair of blocks, averaged over tokens."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from coupling_core.base.edits import DAMPED, Edit, parse_edit
+from coupling_core.base.records import EffectView, resolve_token
+from coupling_core.base.results import WhatIfResult
+
+Number = Literal["divergence", "loss", "stays"]
+
+
+@dataclass(frozen=True)
+class EffectMaps:
+    """One number of all edits of a measurement; NaN where an edit cannot be run, or was not yet.
+
+    Args:
+        skip: by block.
+        repeat: by block.
+        damp: by factor (those of `DAMPED`) and block.
+        replace: row: the slot; column: the block that runs there. 0 where that is its own.
+        interchange: of two blocks; symmetric, 0 on the diagonal.
+    """
+
+    skip: Float[np.ndarray, " block"]
+    repeat: Float[np.ndarray, " block"]
+    damp: Float[np.ndarray, "factor block"]
+    replace: Float[np.ndarray, "slot block"]
+    interchange: Float[np.ndarray, "slot block"]
+
+
+def effect_maps(
+    result: WhatIfResult, view: EffectView, number: Number = "divergence"
+) -> EffectMaps:
+    """The effects of all edits as curves by block and maps over pairs.
+
+    Args:
+        result: may be partial.
+        view: over which tokens they are averaged.
+        number: KL in nats (or the distance of the last states), the change of the text's loss, or
+            the share of tokens whose most likely next token stays.
+
+    Raises:
+        InputError: where the prompt has no such token.
+    """
+    L, means = result.n_blocks, mean_effects(result, view, number)
+    found = EffectMaps(
+        *(np.full(shape, np.nan) for shape in ((L,), (L,), (len(DAMPED), L), (L, L), (L, L)))
+    )
+    own = 1.0 if number == "stays" else 0.0
+    np.fill_diagonal(found.replace, own)
+    np.fill_diagonal(found.interchange, own)
+    for text, mean in zip(result.edits, means, strict=True):
+        _place(found, parse_edit(text), mean)
+    return found
+
+
+def _place(found: EffectMaps, edit: Edit, mean: float) -> None:
+    at = tuple(block - 1 for block in edit.blocks)
+    match edit.verb:
+        case "skip":
+            found.skip[at] = mean
+        case "repeat":
+            found.repeat[at] = mean
+        case "damp":
+            found.damp[DAMPED.index(edit.factor), at[0]] = mean
+        case "replace":
+            found.replace[at] = mean
+        case "interchange":
+            found.interchange[at] = found.interchange[at[::-1]] = mean
+
+
+def mean_effects(
+    result: WhatIfResult, view: EffectView, number: Number = "divergence"
+) -> Float[np.ndarray, " edit"]:
+    """One number of each edit, averaged over the tokens of the view.
+
+    The text's last token has no next one, and so no loss: it is left out of that mean.
+
+    Raises:
+        InputError: where the prompt has no such token.
+    """
+    values = getattr(result, number)[:, positions(result, view)].astype(np.float64)
+    if number == "loss":
+        values = values[:, ~np.isnan(result.own_loss[positions(result, view)])]
+    if not values.shape[1]:
+        return np.full(len(values), np.nan)
+    return values.mean(1)
+
+
+def positions(result: WhatIfResult, view: EffectView) -> Int[np.ndarray, " position"]:
+    """Indices of the positions that a view averages over; of a picture's classes, the only one.
+
+    Raises:
+        InputError: where the prompt has no such token.
+    """
+    n = len(result.tokens)
+    every = view.tokens is None or result.measured_of == "classes"
+    chosen = range(1, n + 1) if view.tokens is None else view.tokens
+    numbers = np.array([resolve_token(token, n) for token in chosen]) - 1
+    return np.arange(result.divergence.shape[1]) if every else numbers

@@ -1,0 +1,153 @@
+"""What edits of a model's depth do: maps over pairs of blocks, and curves block by block."""
+
+from typing import Literal
+
+import numpy as np
+import plotly.graph_objects as go
+
+from coupling_core.analysis.effects import effect_maps
+from coupling_core.base.edits import DAMPED
+from coupling_core.base.records import EffectView
+from coupling_core.base.results import WhatIfResult
+from coupling_core.figures import cells, pairs, style
+from coupling_core.figures.words import subject
+
+PairEdit = Literal["interchange", "replace"]
+LEAST = 1e-6
+"""Smaller effects are drawn as this: rounding alone makes some of 1e-10."""
+SIDE_TITLES: dict[PairEdit, tuple[str, str]] = {
+    "interchange": ("Block l", "Block m"),
+    "replace": ("Slot l", "Block m that runs there"),
+}
+
+
+def effects(result: WhatIfResult, view: EffectView, edit: PairEdit = "interchange") -> go.Figure:
+    """Map of the effect of an edit of each pair of blocks, in powers of ten.
+
+    Args:
+        result: may be partial; cells that wait, or cannot be run, are grey.
+        view: over which tokens the effect is averaged.
+        edit: which edit.
+
+    Returns:
+        a figure whose first trace is the map and whose trace "pairs" takes clicks, with
+        customdata [l, m]. The diagonal, where nothing is edited, is left out.
+    """
+    values = getattr(effect_maps(result, view), edit).copy()
+    np.fill_diagonal(values, np.nan)
+    blocks = tuple(range(1, result.n_blocks + 1))
+    at = np.arange(len(blocks), dtype=np.float64)
+    layout = pairs.axes(at, blocks, side=1)
+    for axis, title in zip(("yaxis", "xaxis"), SIDE_TITLES[edit], strict=True):
+        layout[axis] = layout[axis] | {"title": {"text": title}}  # type: ignore[operator]
+    figure = style.new_figure(
+        _alt(result, values, edit), _caption(result, edit), height=600, **layout
+    )
+    figure.add_trace(_map(at, values, result, edit))
+    missing = np.isnan(values) & ~np.eye(len(blocks), dtype=bool)
+    if missing.any():
+        figure.add_trace(cells.grey(at, at, missing, _why(result)))
+    texts = [_text(result, edit, values, pair) for pair in np.ndindex(values.shape)]
+    pixels = cells.PLOT_PIXELS / len(at)
+    figure.add_trace(cells.squares(at, at, blocks, blocks, texts, pixels))
+    return style.fix_margins(figure)
+
+
+def effects_by_block(result: WhatIfResult, view: EffectView) -> go.Figure:
+    """The effect of skipping, repeating and damping each block.
+
+    Args:
+        result: may be partial.
+        view: over which tokens the effect is averaged.
+
+    Returns:
+        a figure with the traces "skip", "repeat", and one for each factor of damping.
+    """
+    found = effect_maps(result, view)
+    curves = {"skip": found.skip, "repeat": found.repeat}
+    curves |= {f"damp, a = {a:g}": values for a, values in zip(DAMPED, found.damp, strict=True)}
+    colors = (style.ACCENT, style.SECOND, *(style.INK,) * len(DAMPED))
+    figure = style.new_figure(
+        f"Effect of editing each block by itself, {subject(result)}.",
+        "Each block skipped, run twice, or with its residual map multiplied by a. Where a curve is "
+        "low, the model says nearly what it said.",
+        height=400,
+        xaxis={"title": {"text": "Block l"}},
+        yaxis=style.axis(_unit(result)) | style.log_axis(np.concatenate(list(curves.values()))),
+    )
+    blocks = np.arange(1, result.n_blocks + 1)
+    dashes = ("solid", "solid", *("dot", "dash", "dashdot", "longdash")[: len(DAMPED)])
+    for (name, values), color, dash in zip(curves.items(), colors, dashes, strict=True):
+        text = f"{name}<br>l = %{{x}}: %{{y:.4g}} {result.unit}<extra></extra>"
+        figure.add_trace(
+            style.line(
+                blocks, values, name, color, uid=name, line_dash=dash, showlegend=True,
+                hovertemplate=text,
+            )
+        )  # fmt: skip
+    return figure
+
+
+def _map(at: np.ndarray, values: np.ndarray, result: WhatIfResult, edit: PairEdit) -> go.Heatmap:
+    z = np.log10(np.maximum(values, LEAST)).astype(np.float32)
+    low, high = style.span(z)
+    ticks = np.arange(np.floor(low), np.ceil(high) + 1)
+    return go.Heatmap(
+        x=at,
+        y=at,
+        z=z,
+        zmin=low,
+        zmax=high,
+        colorscale=style.SEQUENTIAL,
+        reversescale=True,
+        colorbar=style.color_bar(
+            f"Effect of {edit}",
+            _unit(result),
+            tickvals=ticks,
+            ticktext=[f"{10.0**tick:g}" for tick in ticks],
+        ),
+        hoverinfo="skip",
+        name="effects",
+    )
+
+
+def _unit(result: WhatIfResult) -> str:
+    if result.measured_of == "states":
+        return "relative distance of the last states"
+    return "KL(original || edited), nats" + " a token" * (result.measured_of == "tokens")
+
+
+def _why(result: WhatIfResult) -> str:
+    reasons = list(dict.fromkeys(result.refused.values()))
+    return reasons[0] if reasons else "not measured yet"
+
+
+def _text(result: WhatIfResult, edit: PairEdit, values: np.ndarray, pair: tuple[int, ...]) -> str:
+    slot, block = (at + 1 for at in pair)
+    if slot == block:
+        return f"Block {slot} where it is: nothing is edited"
+    low, high = sorted((slot, block))
+    name = f"interchange({low},{high})" if edit == "interchange" else f"replace({slot},{block})"
+    told = result.refused.get(name, "not measured yet")
+    return f"{name}<br>" + (f"{values[pair]:.4g} {result.unit}" if values[pair] >= 0 else told)
+
+
+def _alt(result: WhatIfResult, values: np.ndarray, edit: PairEdit) -> str:
+    known = values[np.isfinite(values)]
+    told = "nothing measured yet"
+    if known.size:
+        low, high = known.min(), known.max()
+        told = f"median {np.median(known):.3g}, {low:.3g} to {high:.3g} {result.unit}"
+    return f"Map of the effect of {edit} over pairs of blocks, {subject(result)}: {told}."
+
+
+def _caption(result: WhatIfResult, edit: PairEdit) -> str:
+    what = {
+        "interchange": "Each cell: blocks l and m run each other's place.",
+        "replace": "Each cell: slot l runs block m in the place of its own.",
+    }[edit]
+    return (
+        f"{what} Darker cells change less what the model says; the scale is logarithmic. Blocks "
+        "that lie near one another are exchanged more cheaply whatever their coupling, so that a "
+        "likeness with a map of coupling says little before distance is accounted for."
+    )

@@ -1,0 +1,107 @@
+"""What is said of edits."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from coupling_core.analysis.effects import effect_maps, mean_effects, positions
+from coupling_core.base.records import EffectView
+from coupling_core.base.results import WhatIfResult
+from coupling_core.cli import reports
+from coupling_core.cli.terminal import print_lines, print_table
+from coupling_core.kinds.whatif.export import arrays, row
+
+SHOWN = 8
+"""Edits at either end of the table."""
+_LEFT_OUT = ("tokens", "edits", "divergence", "loss", "stays")
+
+
+def summary(result: WhatIfResult, view: EffectView, *, stored: bool) -> dict[str, Any]:
+    """Every number of one view, ready for JSON."""
+    named = {name: value for name, value in arrays(result, view).items() if name not in _LEFT_OUT}
+    means = {name: mean_effects(result, view, name) for name in ("divergence", "loss", "stays")}
+    names = list(means)
+    return reports.about(result, stored=stored) | {
+        "measured_of": result.measured_of,
+        "unit": result.unit,
+        "averaged_over": positions(result, view) + 1,
+        "median": row(result, view),
+        **named,
+        "edits": {
+            edit: dict(zip(names, values, strict=True))
+            for edit, *values in zip(result.edits, *means.values(), strict=True)
+        },
+        "refused": dict(result.refused),
+        "no_prediction": dict(result.no_prediction),
+    }
+
+
+def show(result: WhatIfResult, view: EffectView, *, stored: bool, out: Path | None = None) -> None:
+    """Print one result: its medians, the edits that do least and most, and its key."""
+    medians, over = row(result, view), len(positions(result, view))
+    what = {
+        "tokens": f"KL of the next-token distributions, nats, mean over {over} tokens",
+        "classes": "KL of the classes, nats",
+        "states": f"distance of the last states, relative, mean over {over} tokens (no head)",
+    }[result.measured_of]
+    took = result.provenance.get("at_once", {})
+    at_once = f"{took['sequences']} sequences at once" if took else "one after the other"
+    print_lines(
+        *reports.head(result),
+        f"edits       {len(result.edits)} of {result.n_blocks} blocks, {at_once}",
+        f"effect      {what}",
+        f"median      skip {medians['skip_kl']:.4g}, replace {medians['replace_kl']:.4g}, "
+        f"interchange {medians['interchange_kl']:.4g}",
+        f"neighbours  {_neighbours(result, view)}",
+        *(f"refused     {len(result.refused)}: {why}" for why in _reasons(result)[:1]),
+        "",
+    )
+    _show_edits(result, view)
+    print_lines("", *reports.foot(result, (), stored=stored, out=out))
+
+
+def _reasons(result: WhatIfResult) -> list[str]:
+    return list(dict.fromkeys(result.refused.values()))
+
+
+def _neighbours(result: WhatIfResult, view: EffectView) -> str:
+    """What first order says of them, in numbers."""
+    beside = np.diagonal(effect_maps(result, view).interchange, 1)
+    known = np.isfinite(result.exchange_cosine)
+    if not known.any():
+        why = list(result.no_prediction.values())
+        return f"no prediction: {why[0]}" if why else "none"
+    return (
+        f"interchanged: median {np.nanmedian(beside):.4g}; first order predicts the change of the "
+        f"state with a cosine of {np.median(result.exchange_cosine[known]):.3f} in the median"
+    )
+
+
+def _show_edits(result: WhatIfResult, view: EffectView) -> None:
+    divergence, loss, stays = (
+        mean_effects(result, view, name) for name in ("divergence", "loss", "stays")
+    )
+    # To damp a block does little by design, and would fill the top of the table.
+    order = [
+        int(at)
+        for at in np.argsort(divergence)
+        if np.isfinite(divergence[at]) and not result.edits[at].startswith("damp")
+    ]
+    ends = [order[:SHOWN], order[max(SHOWN, len(order) - SHOWN) :]]
+    rows = [
+        (str(result.edits[at]), f"{divergence[at]:.4g}", _number(loss[at]), _share(stays[at]))
+        for end in ends
+        for at in end
+    ]
+    if len(order) > 2 * SHOWN:
+        rows.insert(SHOWN, ("...", "", "", ""))
+    print_table(("edit", result.unit, "loss", "same next token"), rows, right=True)
+
+
+def _number(value: float) -> str:
+    return f"{value:+.4g}" if np.isfinite(value) else ""
+
+
+def _share(value: float) -> str:
+    return f"{value:.0%}" if np.isfinite(value) else ""

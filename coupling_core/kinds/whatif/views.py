@@ -1,0 +1,72 @@
+"""How edits are looked at from Python: their numbers by name, their figure, a sentence."""
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from coupling_core.analysis.effects import effect_maps, positions
+from coupling_core.base.drawing import Drawing
+from coupling_core.base.records import EffectView
+from coupling_core.base.results import WhatIfResult
+from coupling_core.kinds.whatif.export import arrays, axes
+
+if TYPE_CHECKING:
+    import xarray
+
+_ALONG = {"edits": "edit", "blocks": "block", "factors": "factor"}
+"""Arrays that name what stands along an axis."""
+
+
+def dataset(result: WhatIfResult, view: EffectView) -> "xarray.Dataset":
+    """Its numbers over their named dimensions: those of `export.arrays`."""
+    import xarray
+
+    named, dims = arrays(result, view), axes(result)
+    texts = ("tokens", "token_ids")
+    found = {
+        name: (dims[name], values)
+        for name, values in named.items()
+        if name not in (*texts, *_ALONG)
+    }
+    along = {
+        **{axis: named[name] for name, axis in _ALONG.items()},
+        "slot": named["blocks"],
+        "neighbour": named["blocks"][:-1],
+        "token": np.arange(1, len(result.tokens) + 1),
+        "text": ("token", np.array(result.tokens)),
+        "token_id": ("token", result.token_ids),
+    }
+    return xarray.Dataset(found, coords=along, attrs=result.attributes())
+
+
+def plot(result: WhatIfResult, view: EffectView) -> Drawing:
+    """The map of interchanges."""
+    from coupling_core import figures
+
+    figure = figures.effects(result, view)
+    return Drawing(figure, partial(figures.render, figure, result=result, view=view))
+
+
+def verdict(result: WhatIfResult, view: EffectView) -> str:
+    """Which block is missed least, and what it costs to exchange two."""
+    from coupling_core.figures import words
+
+    found = effect_maps(result, view)
+    known = np.flatnonzero(np.isfinite(found.skip))
+    if not known.size:
+        return f"No edit could be run. {words.provenance(result, view)}"
+    least, most = (known[pick(found.skip[known])] for pick in (np.argmin, np.argmax))
+    beside = np.diagonal(found.interchange, 1)
+    exchanged = (
+        f"; neighbours interchanged cost {np.nanmedian(beside):.3g} in the median"
+        if np.isfinite(beside).any()
+        else ""
+    )
+    missed = f"{found.skip[least]:.3g} {result.unit} when it is skipped"
+    over = len(positions(result, view))
+    averaged = f"on average over {over} tokens" if over > 1 else "at one token"
+    return (
+        f"Of all blocks, {least + 1} is missed least ({missed}, {averaged}) and {most + 1} most "
+        f"({found.skip[most]:.3g}){exchanged}. {words.provenance(result, view)}"
+    )

@@ -1,0 +1,92 @@
+"""The What if page's figures: the effect of each edit, beside the coupling of the same blocks."""
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import cast
+
+import streamlit as st
+
+from coupling_core import figures
+from coupling_core.analysis.exports import frame
+from coupling_core.base.records import EffectView, Request
+from coupling_core.base.results import DepthResult, WhatIfResult
+from coupling_core.figures.effects import PairEdit
+from explorer.asking.compute import answer
+from explorer.panels.chart import Shown, draw, draw_partial, made
+from explorer.panels.page import Page
+from explorer.panels.recipes import Recipes, measuring, program
+from explorer.panels.strip import strip
+from explorer.panels.switches import switches
+from explorer.session.state import State
+
+GUIDE = """
+**Maps.** Left, the coupling of two blocks; right, what it costs to interchange them, or to run one
+in the other's place: the divergence of what the model then says from what it says, in nats, on a
+logarithmic scale. A cell that is grey cannot be run, and says why.
+
+**Distance.** Blocks that lie near one another are both more coupled and more cheaply interchanged.
+That two maps look alike is therefore not yet evidence that coupling is what makes blocks
+interchangeable.
+
+**Block by block.** A block that is skipped, run twice, or damped. Where the curve of skipping is
+low, the model hardly misses the block on this prompt.
+"""
+
+
+@dataclass(frozen=True)
+class WhatIfState(State):
+    """What is chosen on this page.
+
+    Args:
+        edit: of two blocks, whose effects are drawn as a map.
+    """
+
+    edit: PairEdit = "interchange"
+
+    def what_if_request(self) -> Request:
+        """What has to be measured: all edits, over all tokens."""
+        asked = self.request()
+        return replace(asked, kind="what-if", token=Request.token, k=Request.k)
+
+
+PAGE = Page("What if", "pages/11_What_if.py", WhatIfState, kinds=("what-if",), guide=GUIDE)
+VIEW = EffectView()
+
+
+def recipes(request: Request) -> Recipes:
+    """How to come by the effects outside the app."""
+    names = "found.interchange)  # nats; see also found.replace, found.skip"
+    return Recipes(
+        program(request, VIEW, "effect_maps", names), measuring("whatif", request, {}, {})
+    )
+
+
+def show(result: WhatIfResult, state: WhatIfState) -> None:
+    """Draw a stored result."""
+    strip(result, VIEW, recipes(result.request), GUIDE)
+    st.markdown(result.verdict)
+    st.header("Coupling, and what an edit costs", anchor=False)
+    names: dict[PairEdit, str] = {"interchange": "Interchanged", "replace": "Replaced"}
+    switches([("Two blocks are", "edit", names)], "what-if")
+    left, right = st.columns(2, gap="large")
+    shown, table = Shown(result, VIEW), partial(frame, result, VIEW)
+    with right:
+        draw(made(figures.effects, result, VIEW, state.edit), "effects", shown, table)
+    st.header("Block by block", anchor=False)
+    draw(made(figures.effects_by_block, result, VIEW), "effects-by-block", shown, table)
+    with left:
+        _coupling(state)
+
+
+def partial_effects(result: WhatIfResult, state: WhatIfState) -> None:
+    """The map so far; edits of single blocks are run before those of two."""
+    draw_partial(figures.effects_by_block(result, VIEW))
+
+
+def _coupling(state: WhatIfState) -> None:
+    """The Depth page's map of the same prompt, measured where it was not yet."""
+    found = cast(DepthResult | None, answer(state.request(), lambda _: None))
+    if found is not None:
+        view = state.view(found.n_blocks)
+        figure = made(figures.scores, found, view, corrected=not state.raw)
+        draw(figure, "scores", Shown(found, view), partial(frame, found, view))

@@ -1,0 +1,15 @@
+"""What if: the model's depth edited, and what that does to what it says."""
+
+import streamlit as st
+
+from explorer.asking.compute import answer
+from explorer.frame.shell import page
+from explorer.pages import what_if
+
+with page("What if") as state:
+    st.title("What if blocks ran elsewhere?", anchor=False)
+    result = answer(
+        state.what_if_request(), lambda partial: what_if.partial_effects(partial, state)
+    )
+    if result is not None:
+        what_if.show(result, state)

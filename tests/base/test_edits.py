@@ -1,0 +1,82 @@
+"""Edits of a model's depth: their spelling, and what each slot then does."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from coupling_core import InputError
+from coupling_core.base.edits import Edit, Step, every_edit, flat, parse_edit
+
+PROGRAMS = {
+    "none": [1, 2, 3, 4, 5],
+    "skip(2)": [1, 3, 4, 5],
+    "repeat(3)": [1, 2, 3, 3, 4, 5],
+    "replace(4,1)": [1, 2, 3, 1, 5],
+    "interchange(2,4)": [1, 4, 3, 2, 5],
+    "interchange(4,2)": [1, 4, 3, 2, 5],
+    "reverse(2-5)": [1, 5, 4, 3, 2],
+    "damp(5,0)": [1, 2, 3, 4],
+    "damp(5,1)": [1, 2, 3, 4, 5],
+    "skip(-1)": [1, 2, 3, 4],
+}
+
+
+@pytest.mark.parametrize(("text", "blocks"), PROGRAMS.items(), ids=PROGRAMS)
+def test_blocks_run_where_the_edit_says(text, blocks):
+    assert flat(parse_edit(text).slots(5)) == tuple(Step((block,)) for block in blocks)
+
+
+def test_what_is_no_single_block_as_it_is():
+    assert flat(parse_edit("damp(2,0.5)").slots(3)) == (Step((1,)), Step((2,), 0.5), Step((3,)))
+    parallel = parse_edit("parallel(2-4)").slots(5)
+    assert parallel == ((Step((1,)),), (Step((2, 3, 4)),), (), (), (Step((5,)),))
+
+
+VERBS = st.sampled_from(["skip", "repeat", "replace", "interchange", "damp", "reverse", "parallel"])
+NUMBERS = st.integers(-99, 99).filter(bool)
+
+
+@given(VERBS, NUMBERS, NUMBERS, st.floats(0, 2))
+def test_what_is_spelled_is_read(verb, one, other, factor):
+    blocks = (one,) if verb in ("skip", "repeat", "damp") else (one, other)
+    edit = Edit(verb, blocks, factor if verb == "damp" else 1.0)
+    assert parse_edit(str(edit)) == edit
+
+
+def test_spaces_and_capitals_make_no_difference():
+    assert parse_edit(" Interchange( 12 , 13 ) ") == Edit("interchange", (12, 13))
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("swap(1,2)", "cannot be read: expected a form such as none, skip"),
+        ("skip", "cannot be read"),
+        ("skip(1,2)", "cannot be read"),
+        ("reverse(1,2)", "cannot be read"),
+        ("damp(1,x)", "cannot be read"),
+        ("damp(1,nan)", "lies in 0..2"),
+        ("damp(1,2.5)", "lies in 0..2"),
+        ("skip(0)", "block 0 does not exist"),
+    ],
+)
+def test_what_is_no_edit_is_refused_in_words(text, words):
+    with pytest.raises(InputError, match=words):
+        parse_edit(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [("skip(6)", "block 6 is out of range"), ("reverse(4-2)", "runs backwards")],
+)
+def test_what_the_model_has_not_is_refused(text, words):
+    with pytest.raises(InputError, match=words):
+        parse_edit(text).slots(5)
+
+
+def test_every_block_and_every_pair_is_edited_once():
+    edits = every_edit(30)
+    assert len(set(edits)) == len(edits)
+    assert sum(edit.verb == "replace" for edit in edits) == 870
+    assert sum(edit.verb == "interchange" for edit in edits) == 435
+    assert all(edit == edit.of(30) for edit in edits)

@@ -1,0 +1,151 @@
+"""A model under an edit, against the same model built anew, and against itself."""
+
+from contextlib import suppress
+
+import pytest
+import tiny
+import torch
+from transformers import ViTConfig, ViTForImageClassification
+
+from coupling_core import InputError
+from coupling_core.base.edits import parse_edit
+from coupling_core.engine import reference
+from coupling_core.engine.edits.edited import edited
+from coupling_core.engine.loading import find_blocks
+
+IDS = torch.tensor([[5, 17, 200, 31, 8, 99, 42]])
+EDITS = (
+    "skip(2)", "repeat(3)", "replace(1,4)", "replace(4,2)", "interchange(1,2)", "interchange(2,4)",
+    "damp(3,0.5)", "damp(2,2)", "reverse(1-4)", "none", "parallel(2-3)",
+)  # fmt: skip
+IDENTITIES = ("none", "damp(2,1)", "replace(3,3)")
+BUILT = ("llama", "gpt2", "gemma3", "gpt_neo", "gemma2", "bert")
+TWELVE = (
+    "gpt2", "gpt_neo", "gpt_neox", "falcon_rw", "mpt", "gemma3", "bloom", "openai_gpt", "mixtral",
+    "mamba", "bert", "t5",
+)  # fmt: skip
+
+
+def logits(model, ids=IDS):
+    more = {"decoder_input_ids": ids} if model.config.is_encoder_decoder else {}
+    with torch.no_grad():
+        return model(input_ids=ids, **more).logits
+
+
+def weights(model):
+    return {name: value.clone() for name, value in model.state_dict().items()}
+
+
+@pytest.mark.parametrize("family", BUILT)
+def test_it_is_the_model_with_its_blocks_in_the_new_order(family):
+    model = tiny.model(family)
+    # Blocks of two kinds, side by side, would both be handed the mask of the one.
+    for edit in EDITS[:-1] if family == "gemma2" else EDITS:
+        with edited(model, edit):
+            found = logits(model)
+        built = reference.edited_model(model, parse_edit(edit))
+        torch.testing.assert_close(found, logits(built), rtol=1e-5, atol=1e-5, msg=edit)
+
+
+@pytest.mark.parametrize("family", TWELVE)
+def test_what_changes_nothing_changes_no_bit(family):
+    model = tiny.model(family)
+    own = logits(model)
+    for edit in IDENTITIES:
+        with edited(model, edit):
+            assert torch.equal(logits(model), own), edit
+    with edited(model, "damp(2,0)"):
+        damped = logits(model)
+    with edited(model, "skip(2)"):
+        assert torch.equal(logits(model), damped)
+    assert not torch.equal(damped, own)
+
+
+@pytest.mark.parametrize("family", TWELVE)
+def test_whatever_happens_inside_the_model_is_as_it_was(family):
+    model = tiny.model(family)
+    before, own = weights(model), logits(model)
+    with suppress(KeyError), edited(model, "interchange(1,2)"):
+        assert not torch.equal(logits(model), own)
+        raise KeyError
+    with edited(model, "interchange(1,2)"), edited(model, "interchange(1,2)"):
+        pass
+    assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
+    assert torch.equal(logits(model), own)
+    assert "forward" not in vars(model)
+    assert not any(block._forward_pre_hooks for block in find_blocks(model))
+
+
+def test_states_on_the_way_are_those_of_the_edited_model():
+    model = tiny.model("llama")
+    with torch.no_grad(), edited(model, "interchange(2,3)"):
+        found = model(IDS, output_hidden_states=True).hidden_states
+    built = reference.edited_model(model, parse_edit("interchange(2,3)"))
+    with torch.no_grad():
+        expected = built(IDS, output_hidden_states=True).hidden_states
+    torch.testing.assert_close(found, expected)
+
+
+def test_it_takes_several_sequences_at_once():
+    model = tiny.model("bloom")
+    several = torch.cat([IDS, IDS.flip(1)])
+    with edited(model, "replace(2,3)"):
+        found = logits(model, several)
+        one_by_one = torch.cat([logits(model, ids[None]) for ids in several])
+    torch.testing.assert_close(found, one_by_one)
+
+
+def test_an_encoder_is_edited_beside_its_decoder():
+    model = tiny.model("t5")
+    own = logits(model)
+    with edited(model, "skip(2)", stack="encoder"):
+        found = logits(model)
+    built = reference.edited_model(model, parse_edit("skip(2)"), stack="encoder")
+    torch.testing.assert_close(found, logits(built))
+    assert not torch.allclose(found, own)
+
+
+def test_pictures_are_classified_by_an_edited_model():
+    torch.manual_seed(0)
+    config = ViTConfig(
+        hidden_size=16, num_hidden_layers=3, num_attention_heads=2, intermediate_size=24,
+        image_size=8, patch_size=4,
+    )  # fmt: skip
+    model = ViTForImageClassification(config).eval()
+    picture = torch.randn(1, 3, 8, 8)
+    with torch.no_grad():
+        with edited(model, "interchange(1,3)"):
+            found = model(picture).logits
+        built = reference.edited_model(model, parse_edit("interchange(1,3)"))
+        torch.testing.assert_close(found, built(picture).logits)
+
+
+def test_texts_go_on_without_a_cache():
+    model = tiny.model("llama")
+    with edited(model, "interchange(2,3)"):
+        found = model.generate(IDS, max_new_tokens=5, do_sample=False)
+    built = reference.edited_model(model, parse_edit("interchange(2,3)"))
+    expected = built.generate(IDS, max_new_tokens=5, do_sample=False)
+    assert torch.equal(found, expected)
+    assert not torch.equal(found, model.generate(IDS, max_new_tokens=5, do_sample=False))
+
+
+def test_a_cache_is_refused_in_words():
+    model = tiny.model("llama")
+    with torch.no_grad():
+        cache = model(IDS, use_cache=True).past_key_values
+        with edited(model, "skip(1)"), pytest.raises(InputError, match="use_cache=False"):
+            model(IDS, past_key_values=cache)
+
+
+def test_a_part_called_by_itself_does_not_pass_the_edit_over():
+    model = tiny.model("llama")
+    with torch.no_grad(), edited(model, "skip(1)"), pytest.raises(InputError, match="by itself"):
+        model.model(IDS)
+
+
+def test_an_edit_of_a_block_that_is_not_there_is_refused_before_anything_is_touched():
+    model = tiny.model("llama")
+    with pytest.raises(InputError, match="block 9 is out of range"), edited(model, "skip(9)"):
+        pass
+    assert "forward" not in vars(model)

@@ -1,0 +1,216 @@
+"""`coupling whatif`, run as people run it, on tiny models; and the results behind it."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import tiny
+import torch
+from cases import what_if_result
+from transformers import AutoModelForCausalLM, LlamaConfig, LlamaModel
+
+from coupling_core import EffectView, InputError, Request, Store, edited, effect_maps, measure
+from coupling_core.analysis.effects import mean_effects
+from coupling_core.analysis.exports import arrays, frame
+from coupling_core.engine import reference
+from coupling_core.store.archive import decode, encode
+
+PROMPT = "The cat sat on the mat"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tiny.folder(tmp_path_factory.mktemp("model") / "tiny-llama")
+
+
+@pytest.fixture(scope="module")
+def result(folder, tmp_path_factory):
+    store = Store(tmp_path_factory.mktemp("store"))
+    return measure(Request(PROMPT, model=str(folder), kind="what-if"), store)
+
+
+@pytest.fixture
+def command(run, folder):
+    return lambda *args: run("whatif", "--model", folder, "--prompt", PROMPT, *args)
+
+
+def printed(answer):
+    status, out, err = answer
+    assert status == 0, err
+    return json.loads(out)
+
+
+def test_every_edit_has_the_effect_of_the_edited_model(result, folder):
+    model = AutoModelForCausalLM.from_pretrained(folder).eval()
+    ids = torch.tensor([result.token_ids.tolist()])
+    with torch.no_grad():
+        own = model(ids).logits[0]
+        for edit, found, stays in zip(result.edits, result.divergence, result.stays, strict=True):
+            with edited(model, edit):
+                other = model(ids).logits[0]
+            expected = reference.divergence(own, other)
+            np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-8, err_msg=edit)
+            assert ((own.argmax(-1) == other.argmax(-1)).numpy() == stays).all(), edit
+    assert result.complete
+    assert not result.refused
+    assert result.provenance["at_once"]["sequences"] > 1
+
+
+def test_neighbours_are_exchanged_as_first_order_says_where_blocks_are_small(tmp_path):
+    model = tiny.model("llama")
+    for block in model.model.layers:  # what is left of higher orders falls as the square
+        block.self_attn.o_proj.weight *= 1e-2
+        block.mlp.down_proj.weight *= 1e-2
+    found = measure([5, 17, 200, 31], model=model, kind="what-if", store=None)
+    assert (found.exchange_cosine > 0.99).all()
+    np.testing.assert_allclose(found.exchange_predicted, found.exchange_true, rtol=0.1)
+
+
+def test_json_has_the_numbers_of_the_same_measurement_in_python(command, result):
+    said = printed(command("--json"))
+    expected = effect_maps(result, EffectView())
+    np.testing.assert_allclose(said["interchange"], expected.interchange, rtol=1e-3)
+    np.testing.assert_allclose(said["skip"], expected.skip, rtol=1e-3)
+    assert said["unit"] == "nats"
+    assert said["edits"]["skip(2)"]["divergence"] == pytest.approx(expected.skip[1], rel=1e-3)
+    assert (said["stored"], printed(command("--json"))["stored"]) == (False, True)
+
+
+def test_tokens_are_a_view_of_one_measurement(command, result):
+    said = printed(command("--json", "--tokens", "2,-1"))
+    expected = result.divergence[:, [1, -1]].mean(1)
+    np.testing.assert_allclose(
+        mean_effects(result, EffectView((2, -1))), expected.astype(np.float64), rtol=1e-6
+    )
+    assert said["averaged_over"] == [2, len(result.tokens)]
+    first = result.edits[0]
+    assert said["edits"][first]["divergence"] == pytest.approx(expected[0], rel=1e-3)
+
+
+def test_the_report_names_what_does_least_and_most(command, result):
+    status, out, _ = command()
+    assert status == 0
+    means = mean_effects(result, EffectView())
+    most = result.edits[int(np.argmax(means))]
+    assert most in out
+    assert "sequences at once" in out
+    assert "KL of the next-token distributions" in out
+
+
+def test_npz_and_csv_hold_what_the_design_names(command, result, tmp_path):
+    assert command("--out", tmp_path / "x.npz")[0] == 0
+    with np.load(tmp_path / "x.npz", allow_pickle=False) as found:
+        assert set(found) == set(arrays(result, EffectView()))
+        assert found["replace"].shape == found["interchange"].shape == (4, 4)
+        np.testing.assert_allclose(found["interchange"], found["interchange"].T)
+    assert command("--out", tmp_path / "x.csv")[0] == 0
+    assert len((tmp_path / "x.csv").read_text().splitlines()) == 1 + len(result.edits)
+
+
+@pytest.mark.parametrize("figure", ["interchange", "replace"])
+def test_maps_are_drawn(command, tmp_path, figure):
+    assert command("--figure", figure, "--out", tmp_path / "f.html")[0] == 0
+    assert f"Effect of {figure}" in (tmp_path / "f.html").read_text()
+
+
+def test_a_stored_result_comes_back_as_it_was(result):
+    again = decode(encode(result))
+    np.testing.assert_array_equal(again.divergence, result.divergence)
+    assert (again.edits, again.refused) == (result.edits, result.refused)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--tokens", "99"), "token 99 is out of range"),
+        (("--tokens", "x"), "cannot be read"),
+        (("--tokens", "0"), "token 0"),
+        (("--tokens", "2,2"), "named twice"),
+    ],
+)
+def test_wrong_input_is_one_line_and_status_2(command, options, words):
+    status, out, err = command(*options)
+    assert (status, out) == (2, "")
+    assert words in err
+    assert "Traceback" not in err
+
+
+def test_a_model_without_a_head_says_what_is_measured():
+    config = LlamaConfig(
+        hidden_size=16, intermediate_size=24, num_hidden_layers=3, num_attention_heads=2,
+        vocab_size=50,
+    )  # fmt: skip
+    torch.manual_seed(0)
+    model = LlamaModel(config).eval()
+    found = measure([3, 1, 4, 1, 5], model=model, kind="what-if", store=None)
+    assert (found.measured_of, found.unit) == ("states", "relative distance")
+    ids = torch.tensor([[3, 1, 4, 1, 5]])
+    with torch.no_grad():
+        own = model(ids).last_hidden_state[0]
+        with edited(model, "interchange(1,3)"):
+            other = model(ids).last_hidden_state[0]
+    expected = (other - own).norm(dim=-1) / own.norm(dim=-1)
+    at = found.edits.index("interchange(1,3)")
+    np.testing.assert_allclose(found.divergence[at], expected, rtol=1e-4)
+
+
+def test_numbers_that_are_not_finite_are_told_with_the_edit_that_made_them():
+    model = tiny.model("llama")
+    last = model.model.layers[3]  # too large for float32 anywhere but behind itself
+    inner = last.mlp.down_proj
+
+    def overflow(module, args, output):
+        return torch.where(args[0].abs().amax() > limit, torch.inf, 0.0) + output
+
+    limit = np.inf
+    handle = inner.register_forward_hook(overflow)
+    own = []
+    watch = inner.register_forward_pre_hook(lambda _, args: own.append(float(args[0].abs().amax())))
+    with torch.no_grad():
+        model(torch.tensor([[5, 17, 200]]))
+    watch.remove()
+    limit = 1.05 * own[0]
+    found = measure([5, 17, 200], model=model, kind="what-if", store=None)
+    handle.remove()
+    told = {edit for edit, why in found.refused.items() if "no finite numbers" in why}
+    assert told
+    assert len(told) < len(found.edits)
+    missing = np.isnan(found.divergence).any(1)
+    assert {found.edits[at] for at in np.flatnonzero(missing)} == set(found.refused)
+    assert found.complete
+
+
+def test_a_measurement_can_be_stopped_and_has_stored_nothing(folder):
+    class Stop(Exception):
+        pass
+
+    def stop(progress):
+        if progress.stage == "edits" and progress.done:
+            raise Stop
+
+    store, asked = Store(), Request(PROMPT + " now", model=str(folder), kind="what-if")
+    with pytest.raises(Stop):
+        measure(asked, store, progress=stop)
+    assert not store.entries() or asked not in [entry.request for entry in store.entries()]
+    assert measure(asked, store).complete
+
+
+def test_a_view_that_is_none_is_refused():
+    for tokens in ((), (0,), (1, 1)):
+        with pytest.raises(InputError):
+            EffectView(tokens)
+    with pytest.raises(InputError, match="token 9"):
+        mean_effects(what_if_result(), EffectView((9,)))
+
+
+def test_a_table_names_each_edit_and_why_it_has_no_number():
+    result = what_if_result()
+    divergence = result.divergence.copy()
+    divergence[3] = np.nan
+    found = frame(
+        replace(result, divergence=divergence, refused={result.edits[3]: "no"}), EffectView()
+    )
+    assert list(found.edit) == list(result.edits)
+    assert found.refused[3] == "no"
+    assert np.isnan(found.divergence[3])
