@@ -89,7 +89,7 @@ def on_paper(
     page.update_yaxes(automargin=True)
     if page.layout.legend.yref == "container":  # between the axis and the notes
         top = (bottom - below + legend) / page.layout.height
-        page.update_layout(legend={"y": top, "yanchor": "top"})
+        page.update_layout(legend={"xref": "paper", "y": top, "yanchor": "top"})
     return page.add_annotation(
         text="<br>".join(notes),
         x=0,

@@ -1,5 +1,7 @@
 """Captions and alternative texts of the figures of trajectories."""
 
+from dataclasses import replace
+
 import numpy as np
 from jaxtyping import Float
 
@@ -30,6 +32,14 @@ def mean_words(values: Float[np.ndarray, " token"]) -> str:
     return text + f" without {left_out}" * (left_out > 0 and bool(known.any()))
 
 
+def walked(result: TrajectoryResult, found: ProjectedPaths) -> ProjectedPaths:
+    """The paths up to the last block, where that has the final norm in it: a step of its own."""
+    normed = result.final_norm_words == "final norm included"
+    if not normed or found.states[-1] != result.n_blocks or len(found.states) < 3:
+        return found
+    return replace(found, states=found.states[:-1], coordinates=found.coordinates[:-1])
+
+
 def component(found: ProjectedPaths, view: PathView, index: int) -> str:
     """Title of an axis: which component, and how much it explains."""
     share = found.explained[index]
@@ -57,16 +67,17 @@ def paths_caption(
 ) -> str:
     """How the paths are read."""
     first, last = found.states[[0, -1]]
+    end = walked(result, found).states[-1]
     where = f"the last of these states, x^{last}" if view.fit == "last" else "all of these states"
     shares = ", ".join(f"{share:.1%}" for share in found.explained if np.isfinite(share))
     drawn = ", ".join(f"{share:.1%}" for share in found.drawn if np.isfinite(share))
     text = (
-        f"Each line is a token's path from x^{first} to x^{last} (dot). The components are fitted "
+        f"Each line is a token's path from x^{first} to x^{end} (dot). The components are fitted "
         f"on {where}, of whose variance they explain {shares or 'nothing'}"
     )
     text += f" (of all that is drawn: {drawn})." if view.fit == "last" and drawn else "."
-    if last == result.n_blocks and result.final_norm_words == "final norm included":
-        text += " The last step has the final norm in it, which rescales the state."
+    if end < last:
+        text += f" Rings are x^{last}, after the last block and the final norm, which rescales it."
     left_out = view.leaves_out_first(len(result.tokens))
     if len(found.tokens) < len(result.tokens) - left_out:
         text += f" Of this long prompt the states of {len(result.kept)} tokens are stored."

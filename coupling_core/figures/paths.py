@@ -54,6 +54,7 @@ def draw(
 ) -> go.Figure:
     """The same of paths that are projected already."""
     chosen = chosen_tokens(found.tokens, token)
+    walked = path_words.walked(result, found)
     figure = style.new_figure(
         path_words.paths_alt(result, view, found, token),
         path_words.paths_caption(result, view, found, len(chosen)),
@@ -62,11 +63,13 @@ def draw(
         **_axes(found, view, dimensions),
     )
     others, own = chosen[found.tokens[chosen] != token], chosen[found.tokens[chosen] == token]
+    if len(walked.states) < len(found.states):
+        figure.add_trace(_normed(result, found, chosen, dimensions))
     for at in (*others, *own):
-        figure.add_trace(_path(result, found, int(at), dimensions, token))
-    figure.add_trace(_ends(result, found, others, dimensions, "ends"))
+        figure.add_trace(_path(result, walked, int(at), dimensions, token))
+    figure.add_trace(_ends(result, walked, others, dimensions, "ends"))
     if own.size:
-        ends = _ends(result, found, own, dimensions, "selected", always=True)
+        ends = _ends(result, walked, own, dimensions, "selected", always=True)
         figure.add_trace(ends.update(meta=style.INKED))
         style.reink(figure, style.BLACK)
     trace = go.Scatter if dimensions == 2 else go.Scatter3d
@@ -150,6 +153,27 @@ def _ends(
         textfont={"color": shades * 2, "size": 12},
         hoverinfo="skip",
         name=name,
+    )
+
+
+def _normed(
+    result: TrajectoryResult,
+    found: ProjectedPaths,
+    which: Int[np.ndarray, " chosen"],
+    dimensions: int,
+) -> go.Scatter | go.Scatter3d:
+    """A ring for each token's last state, which the final norm has brought to another scale.
+
+    A line to it would run back through all of the path: it is a step of its own kind.
+    """
+    shades = [_color(int(number), len(result.tokens)) for number in found.tokens[which]]
+    trace = go.Scatter if dimensions == 2 else go.Scatter3d
+    return trace(
+        **_coordinates(found.coordinates[-1, which], dimensions),
+        mode="markers",
+        marker={"color": shades, "size": 8 / (dimensions - 1), "symbol": "circle-open"},
+        hoverinfo="skip",
+        name="normed",
     )
 
 

@@ -13,6 +13,7 @@ from coupling_core.analysis.scores import (
 )
 from coupling_core.base.records import AnyView, View
 from coupling_core.base.results import DepthResult, Result
+from coupling_core.base.units import rounded
 from coupling_core.figures import style
 
 
@@ -100,8 +101,8 @@ def _last_row(result: DepthResult, found: Scores, corrected: bool) -> str:
         return ""
     return (
         f" The last row is of another kind: block {result.n_blocks} has the model's final norm in "
-        f"it. Its mean is {np.nanmean(off[-1]):.3f}, that of the other rows "
-        f"{np.nanmean(off[:-1]):.3f}."
+        f"it. Its mean is {rounded(float(np.nanmean(off[-1])))}, that of the other rows "
+        f"{rounded(float(np.nanmean(off[:-1])))}."
     )
 
 

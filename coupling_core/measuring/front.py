@@ -168,8 +168,9 @@ def measure(
 
     Returns:
         the result of the kind: a `DepthResult`; between tokens a `TokensResult` of a block, or a
-        `TokenMeansResult` of all pairs; a `TrajectoryResult`; a `WhatIfResult`. A type checker knows
-        which from `kind=`; of a `Request`, whose kind is a value and no type, it knows a `Result`.
+        `TokenMeansResult` of all pairs; a `TrajectoryResult`; a `WhatIfResult`. A type checker
+        knows which from `kind=`; of a `Request`, whose kind is a value and no type, it knows a
+        `Result`.
 
     Raises:
         InputError: where what is asked cannot be met by this model.

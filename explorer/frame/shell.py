@@ -35,8 +35,6 @@ _STYLE = """<style>
 .st-key-pages > * { flex: none }
 .katex-display { overflow-x: auto; overflow-y: hidden }
 .js-plotly-plot { touch-action: manipulation }
-.js-plotly-plot .modebar-container { top: auto !important; bottom: 0 }
-.js-plotly-plot .modebar { top: auto; bottom: 2px }
 .js-plotly-plot :is([class$="tick"], .cbaxis, .cbtitle) text,
 .js-plotly-plot text[class$="title"] {
   fill: color-mix(in srgb, currentColor 85%, transparent) !important;
@@ -53,8 +51,7 @@ _STYLE = """<style>
 margins would take, and labels in ink instead of Streamlit's pale grey; a formula that is too long
 for a small screen scrolls. Where the sidebar is a drawer over the page, the links to the pages are
 a row on top of it, which is swept sideways. A finger sweeps the page over figures too, and two
-quick taps on one do not enlarge it. A figure's buttons are where it has no words: legends and
-colour bars are above."""
+quick taps on one do not enlarge it."""
 
 
 @contextmanager

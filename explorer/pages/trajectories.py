@@ -34,7 +34,8 @@ GUIDE = """
 **Paths.** Each line is one token's way from its embedding (*x⁰*) through all blocks, seen in the
 directions in which the last states differ most. The selected token is drawn in black (white on a
 dark page); click on a path to select another. How much of the variance the directions explain
-is on the axes: what they leave out is not seen.
+is on the axes: what they leave out is not seen. Rings are the last states where they have the final
+norm in them, which rescales them: no line leads there, for it would run back through the figure.
 
 **Straightness.** A line-shape score of 1 is a straight line; a walk whose steps are at right angles
 to one another has √L, about 5.5 for 30 blocks. SmolLM2 is below it, its untrained twin

@@ -2,6 +2,7 @@
 
 kept            what is made of stored results, made once
 chart           one figure, drawn, described and taken home
+hand            what takes clicks and taps on a figure
 drawer          what opens for one pair of blocks
 strip           the line above the figures
 switches        the controls above the figures

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from cases import random_result
-from screen import PAGES, Open, charts, heat, words
+from screen import PAGES, Open, charts, coloured, heat, words
 
 from coupling_core import View, compare, layer_graph, locality, score_pairs, summarise
 from coupling_core.experiments.gallery import requests, training_requests, vision_requests
@@ -116,9 +116,13 @@ def test_a_trained_model_and_its_twin_are_compared_at_once(open_page: Open, gall
     app = open_page("Compare")
     found = compare(gallery[0, True], gallery[0, False], View())
     figures = charts(app)
-    np.testing.assert_allclose(heat(figures["map-A"]), found.left_values, rtol=1e-5)
-    np.testing.assert_allclose(heat(figures["map-B"]), found.right_values, rtol=1e-4, atol=1e-7)
-    np.testing.assert_allclose(heat(figures["map-A-B"]), found.difference, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(heat(figures["map-A"]), coloured(found.left_values), rtol=1e-5)
+    np.testing.assert_allclose(
+        heat(figures["map-B"]), coloured(found.right_values), rtol=1e-4, atol=1e-7
+    )
+    np.testing.assert_allclose(
+        heat(figures["map-A-B"]), coloured(found.difference), rtol=1e-4, atol=1e-6
+    )
     of = summarise(found)
     assert f"**{of.left:.3f}** in A" in words(app)
     assert f"A - B is **{of.difference:.3f}**" in words(app)
@@ -129,7 +133,9 @@ def test_a_trained_model_and_its_twin_are_compared_at_once(open_page: Open, gall
 def test_the_comparison_follows_the_prompt(open_page: Open, gallery) -> None:
     app = open_page("Compare", prompt=str(gallery[2, True].request.prompt))
     np.testing.assert_allclose(
-        heat(charts(app)["map-A"]), score_pairs(gallery[2, True], View()).corrected, rtol=1e-5
+        heat(charts(app)["map-A"]),
+        coloured(score_pairs(gallery[2, True], View()).corrected),
+        rtol=1e-5,
     )
 
 
@@ -137,13 +143,17 @@ def test_two_prompts_are_chosen_and_exchanged(open_page: Open, gallery) -> None:
     app = open_page("Compare")
     app.selectbox(key="right@compare").set_value(gallery[1, True].key).run()
     expected = compare(gallery[0, True], gallery[1, True], View()).difference
-    np.testing.assert_allclose(heat(charts(app)["map-A-B"]), expected, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(
+        heat(charts(app)["map-A-B"]), coloured(expected), rtol=1e-4, atol=1e-6
+    )
     assert app.query_params["right"] == gallery[1, True].key
     assert "prompt: " in words(app)
     [exchange] = [b for b in app.button if b.label == "Exchange A and B"]
     exchange.click().run()
     assert app.query_params["left"] == gallery[1, True].key
-    np.testing.assert_allclose(heat(charts(app)["map-A-B"]), -expected, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(
+        heat(charts(app)["map-A-B"]), coloured(-expected), rtol=1e-4, atol=1e-6
+    )
 
 
 def test_a_result_is_listed_by_its_prompt_as_it_was_given(open_page: Open, gallery) -> None:
@@ -177,7 +187,7 @@ def test_a_shallower_model_is_matched_by_depth(open_page: Open, gallery) -> None
     app = open_page("Compare", left=gallery[0, True].key, right=other.key, k="8", block="20")
     assert "30 against 5, matched by nearest relative depth" in words(app)
     found = compare(gallery[0, True], other, View(8))
-    np.testing.assert_allclose(heat(charts(app)["map-B"]), found.right_values, rtol=1e-5)
+    np.testing.assert_allclose(heat(charts(app)["map-B"]), coloured(found.right_values), rtol=1e-5)
     # 20 is not among 1, 8, 15, 23 and 30; nor is 11.
     assert found.left_scores.blocks == (1, 8, 15, 23, 30)
     assert "The selected pair, 20 and 11, is not among the blocks that are matched" in words(app)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import tiny
 from cases import random_result
-from screen import Open, charts, heat, words
+from screen import Open, charts, coloured, heat, words
 from sixth import COSINE
 
 from coupling_core import InputError, Request, Store, View, measure, score_pairs, score_positions
@@ -86,7 +86,9 @@ def test_a_page_offers_it_and_draws_it(open_page: Open) -> None:
     assert not app.exception
     assert app.selectbox(key="definition@sidebar").value == "cosine"
     assert "cosine of A and S" in app.selectbox(key="definition@sidebar").options
-    np.testing.assert_allclose(heat(charts(app)["scores"]), expected(10), rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(
+        heat(charts(app)["scores"]), coloured(expected(10)), rtol=1e-4, atol=1e-6
+    )
 
 
 def test_the_method_has_its_formula_and_its_floor(open_page: Open, sixth) -> None:

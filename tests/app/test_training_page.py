@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import tiny
 from fake_hub import lay_out
-from screen import PAGES, Open, charts, heat, words
+from screen import PAGES, Open, charts, coloured, heat, words
 from streamlit.testing.v1 import AppTest
 
 from coupling_core import Course, Request, Store, View, collect, find_suite, numbers, score_pairs
@@ -82,7 +82,7 @@ def test_the_maps_are_those_of_the_step(open_page: Open, course: Course, step: i
     app = open_page("Training", step=str(step))
     figures = charts(app)
     expected = score_pairs(course.depth[step], VIEW).corrected
-    np.testing.assert_allclose(heat(figures["scores"]), expected, rtol=1e-5)
+    np.testing.assert_allclose(heat(figures["scores"]), coloured(expected), rtol=1e-5)
     for key in ("scores", "graph", "paths"):
         assert f"mini-64@step{step} " in figures[key]["layout"]["meta"]["alt"]
     found = next(n for n in numbers(course, VIEW) if n.step == step)
@@ -133,7 +133,9 @@ def test_views_change_the_figures_and_start_no_job(open_page: Open, course: Cour
     found = [n.coupling for n in numbers(course, view)]
     np.testing.assert_allclose(line(app, "coupling"), found, rtol=1e-5)
     np.testing.assert_allclose(
-        heat(charts(app)["scores"]), score_pairs(course.depth[0], view).coupling, rtol=1e-5
+        heat(charts(app)["scores"]),
+        coloured(score_pairs(course.depth[0], view).coupling),
+        rtol=1e-5,
     )
     assert dict(app.query_params) == {"sk": "4", "raw": "1", "def": "page"}
     assert not queue().active()
@@ -193,7 +195,7 @@ def test_one_step_is_measured(open_page: Open, made: dict[str, str]) -> None:
     measured = collect(find_suite("mini-128"), Request(OWN, k=8), Store())
     assert list(measured.depth) == list(measured.paths) == [8]
     expected = score_pairs(measured.depth[8], VIEW).corrected
-    np.testing.assert_allclose(heat(charts(app)["scores"]), expected, rtol=1e-5)
+    np.testing.assert_allclose(heat(charts(app)["scores"]), coloured(expected), rtol=1e-5)
     assert "paths" in charts(app)
     known = ~np.isnan(line(app, "corrected", "Mini-Pythia, width 128"))
     assert list(np.flatnonzero(known)) == [find_suite("mini-128").steps.index(8)]

@@ -47,7 +47,7 @@ def test_the_stored_paths_show_at_once_beside_those_of_the_twin(open_page: Open,
         assert [trace["name"] for trace in charts(app)[name]["data"]] == own
         assert "1" not in own
         path = line(charts(app)[name], "10")
-        np.testing.assert_allclose(numbers(path["x"]), found.coordinates[:, -1, 0], rtol=1e-4)
+        np.testing.assert_allclose(numbers(path["x"]), found.coordinates[:-1, -1, 0], rtol=1e-4)
         assert f"{found.explained[0]:.1%}" in charts(app)[name]["layout"]["xaxis"]["title"]["text"]
     scores = charts(app)["line-shape"]
     np.testing.assert_allclose(numbers(line(scores, "trained")["y"]), stored[0].line_shape)
@@ -61,7 +61,7 @@ def test_switches_change_the_projection_and_the_link(open_page: Open, stored) ->
     app.segmented_control(key="first@trajectories").set_value(True).run()
     found = project_paths(stored[0], PathView("all", "deeper", True))
     path = line(charts(app)["paths"], "2")
-    np.testing.assert_allclose(numbers(path["x"]), found.coordinates[:, 1, 0], rtol=1e-4)
+    np.testing.assert_allclose(numbers(path["x"]), found.coordinates[:-1, 1, 0], rtol=1e-4)
     assert "1" in [trace["name"] for trace in charts(app)["paths"]["data"]]
     assert (app.query_params["fit"], app.query_params["part"]) == ("all", "deeper")
     again = open_page("Trajectories", fit="all", part="deeper", first="1")
@@ -74,7 +74,7 @@ def test_three_dimensions_have_a_third_coordinate(open_page: Open, stored) -> No
     path = line(charts(app)["paths"], "10")
     assert path["type"] == "scatter3d"
     found = project_paths(stored[0], PathView(first=False))
-    np.testing.assert_allclose(numbers(path["z"]), found.coordinates[:, -1, 2], rtol=1e-4)
+    np.testing.assert_allclose(numbers(path["z"]), found.coordinates[:-1, -1, 2], rtol=1e-4)
 
 
 def test_a_token_is_selected_on_every_figure(open_page: Open, stored) -> None:

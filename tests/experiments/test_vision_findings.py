@@ -14,6 +14,8 @@ from coupling_core.base.images import to_pixels
 from coupling_core.experiments.vision import SUITE, VisionRun
 from coupling_core.experiments.vision.findings import VisionFindings, every_k
 from coupling_core.experiments.vision.rates import rate_effect
+from coupling_core.figures.pairs import ITSELF
+from coupling_core.figures.style import CORRECTED_RANGE
 from coupling_core.sources.resolved import resolve
 
 TOKENS = SUITE.tokens
@@ -219,16 +221,19 @@ def test_a_click_on_a_patch_gives_its_token():
 def test_maps_of_all_rates_share_one_range(gallery_of_vision):
     view = View(10)
     drawn = figures.rate_maps(gallery_of_vision, view, selected=(2, 3))
-    maps = [t for t in drawn.data if t.type == "heatmap"]
+    maps = [t for t in drawn.data if str(t.name).startswith("rate ")]
     assert [t.name for t in maps] == [f"rate {rate:g}" for rate in SUITE.rates]
-    assert (drawn.layout.coloraxis.cmin, drawn.layout.coloraxis.cmax) == (-0.1, 0.6)
+    assert (drawn.layout.coloraxis.cmin, drawn.layout.coloraxis.cmax) == CORRECTED_RANGE
     assert sum(shape.name == "selected" for shape in drawn.layout.shapes) == len(SUITE.rates)
     for axis, trace in zip(("x", "x2", "x3", "x4"), maps, strict=True):
         assert trace.xaxis == axis
     table = figures.rate_maps_table(gallery_of_vision, view)
     for rate, trace in zip(SUITE.rates, maps, strict=True):
         of_rate = table["corrected"][table["rate"] == rate].to_numpy()
-        assert np.allclose(of_rate, np.asarray(trace.z).ravel(), atol=1e-6)
+        off = ~np.eye(len(trace.z), dtype=bool)
+        assert np.allclose(of_rate[off.ravel()], trace.z[off], atol=1e-6)
+        assert np.isnan(trace.z[~off]).all()
+    assert [t.name for t in drawn.data if t.showlegend] == [ITSELF]  # once for all maps
 
 
 def test_what_ships_is_certified_and_takes_the_sneaker_for_one(gallery_of_vision):

@@ -130,6 +130,15 @@ def test_the_score_map_draws_the_scores_in_a_fixed_range(result, is_corrected):
     assert "auto" not in bar
 
 
+def test_what_sets_the_last_row_apart_is_told_with_its_mean(result):
+    found = score_pairs(result, VIEW).corrected[-1, :-1].mean()
+    caption = figures.scores(result, VIEW).layout.meta["caption"]
+    assert f"block 5 has the model's final norm in it. Its mean is {found:.3f}" in caption
+    plain = replace(result, request=replace(result.request, final_norm="exclude"))
+    for other, view in ((plain, VIEW), (result, View(k=6, blocks=(2, 3)))):
+        assert "last row" not in figures.scores(other, view).layout.meta["caption"]
+
+
 @pytest.mark.parametrize("is_corrected", [True, False])
 def test_a_block_with_itself_is_grey_and_named_and_never_coloured(result, is_corrected):
     figure = figures.scores(result, View(k=6, blocks=(2, 3, 5)), corrected=is_corrected)

@@ -45,9 +45,38 @@ def test_each_token_has_its_path_in_the_components(result, view, dimensions):
     for at, number in enumerate(found.tokens):
         path = trace(figure, str(number))
         for i, axis in enumerate("xyz"[:dimensions]):
-            np.testing.assert_allclose(path[axis], found.coordinates[:, at, i], rtol=1e-5)
-        assert list(path.customdata) == list(found.states)
+            np.testing.assert_allclose(path[axis], found.coordinates[:-1, at, i], rtol=1e-5)
+        assert list(path.customdata) == list(found.states[:-1])
     assert ("1" in {t.name for t in figure.data}) == view.first
+
+
+@pytest.mark.parametrize("dimensions", [2, 3])
+def test_the_final_norm_is_a_step_of_its_own_and_no_way_back(result, dimensions):
+    assert result.final_norm_words == "final norm included"
+    found = project_paths(result, VIEW)
+    figure = figures.paths(result, VIEW, token=4, dimensions=dimensions)
+    path, rings = trace(figure, "4"), trace(figure, "normed")
+    assert list(path.customdata) == list(range(12))  # up to x^11: the last step has no line
+    for i, axis in enumerate("xyz"[:dimensions]):
+        np.testing.assert_allclose(rings[axis], found.coordinates[-1, :, i], rtol=1e-5)
+    caption = figure.layout.meta["caption"]
+    assert "from x^0 to x^11 (dot)" in caption
+    assert "Rings are x^12, after the last block and the final norm" in caption
+
+
+@pytest.mark.parametrize(
+    ("change", "view", "last"),
+    [
+        ({"final_norm": "exclude"}, VIEW, 12),
+        ({}, PathView(part="shallower"), 6),
+    ],
+)
+def test_paths_without_the_final_norm_are_whole(result, change, view, last):
+    plain = replace(result, request=replace(result.request, **change))
+    figure = figures.paths(plain, view, token=4)
+    assert trace(figure, "4").customdata[-1] == last
+    assert "normed" not in [t.name for t in figure.data]
+    assert "Rings" not in figure.layout.meta["caption"]
 
 
 @pytest.mark.parametrize("token", [2, 4])
@@ -69,8 +98,9 @@ def test_a_click_anywhere_on_a_path_has_its_token(result):
     figure = figures.paths(result, VIEW, token=2)
     picks = trace(figure, "picks")
     for x, y, number in zip(picks.x, picks.y, picks.customdata, strict=True):
-        path = trace(figure, str(number))
-        assert min(np.hypot(path.x - x, path.y - y)) < 1e-4
+        path, rings = trace(figure, str(number)), trace(figure, "normed")
+        at = np.r_[path.x, rings.x], np.r_[path.y, rings.y]
+        assert min(np.hypot(at[0] - x, at[1] - y)) < 1e-4
         assert path.hoverinfo == "skip"  # or it would take the click
     assert set(picks.customdata) == set(range(2, 7))
     assert picks.hovertext[0] == "“word2”<br>state x<sup>12</sup>"

@@ -191,7 +191,7 @@ def test_paths_keep_their_axes_over_all_steps(course, view, dimensions):
     for figure, step in zip(drawn, course.paths, strict=True):
         np.testing.assert_allclose(
             trace(figure, "4").x,
-            projected[step].coordinates[:, list(projected[step].tokens).index(4), 0],
+            projected[step].coordinates[:-1, list(projected[step].tokens).index(4), 0],
             rtol=1e-5,
         )
     for i, (low, high) in enumerate(axes[0]):
