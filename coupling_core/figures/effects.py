@@ -48,8 +48,7 @@ def effects(result: WhatIfResult, view: EffectView, edit: PairEdit = "interchang
     if missing.any():
         figure.add_trace(cells.grey(at, at, missing, _why(result)))
     texts = [_text(result, edit, values, pair) for pair in np.ndindex(values.shape)]
-    pixels = cells.PLOT_PIXELS / len(at)
-    figure.add_trace(cells.squares(at, at, blocks, blocks, texts, pixels))
+    figure.add_trace(cells.squares(at, at, blocks, blocks, texts))
     return style.fix_margins(figure)
 
 

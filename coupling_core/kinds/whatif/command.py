@@ -11,6 +11,7 @@ from coupling_core.base.results import WhatIfResult
 from coupling_core.cli import files, options, reports
 from coupling_core.cli.many import table_of_means
 from coupling_core.cli.terminal import ProgressBar
+from coupling_core.kinds.whatif.export import row
 from coupling_core.measuring.measure import measure
 from coupling_core.store.disk import Store
 
@@ -57,7 +58,14 @@ def command(
     files.require_writable(out, formats, as_json=as_json)
     if listed is not None:
         table_of_means(
-            ask, listed, view, Store(store), device=device, fast=True, out=out, as_json=as_json
+            ask,
+            listed,
+            lambda result: row(cast(WhatIfResult, result), view),
+            Store(store),
+            device=device,
+            fast=True,
+            out=out,
+            as_json=as_json,
         )
         return
     request = ask(options.one_prompt(prompt, image))
