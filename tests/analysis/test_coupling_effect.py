@@ -1,5 +1,7 @@
 """Coupling against effect: planted worlds, in which it is known what there is to be found."""
 
+import itertools
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -54,6 +56,21 @@ def test_correlations_are_those_of_the_ranks():
     d = APART[at]
     left = [(r := stats.rankdata(v)) - np.polyval(np.polyfit(d, r, 2), d) for v in (c, e)]
     assert found.partial.rho == pytest.approx(np.corrcoef(*left)[0, 1])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_p_is_the_share_of_all_orders_of_the_blocks(seed):
+    rng = np.random.default_rng(seed)
+    one, other = (sum(np.meshgrid(v, v)) for v in rng.standard_normal((2, 6)))
+    one, other = (values + symmetric(rng)[:6, :6] / 2 for values in (one, other))
+    at = np.triu_indices(6, 1)
+    every = [
+        stats.spearmanr(one[at], other[np.ix_(order, order)][at]).statistic
+        for order in itertools.permutations(range(6))
+    ]
+    exact = np.mean(np.abs(every) >= abs(every[0]) - 1e-9)
+    found = coupling_effect(one[None], np.exp(-other)[None])
+    assert found.mantel_p == pytest.approx(exact, abs=0.06)
 
 
 def test_both_directions_of_a_pair_count_alike():

@@ -18,13 +18,15 @@ from torch import Tensor
 
 from coupling_core.engine.edits.replays import Replays
 from coupling_core.engine.hardware import algebra_device
-from coupling_core.engine.jacobians.unembedding import LOGITS, SAME, own_tail
+from coupling_core.engine.jacobians.unembedding import SAME, own_tail
 from coupling_core.engine.out_of_memory import Chunks
 
 Measured = Literal["tokens", "classes", "states"]
 """What an effect is taken of: the next-token distributions (of a masked model, each token's own),
 the classes of a picture, or the last states where a model has no head."""
 
+LOGITS = 2**24
+"""Logits taken at a time: 64 MB in float32."""
 IN_FLOAT64 = 2**22
 """Logits taken at a time in float64: 32 MB for each of a few copies."""
 

@@ -28,6 +28,11 @@ class _Node:
     following: "dict[Step, _Node]" = field(default_factory=dict)
     ending: list[int] = field(default_factory=list)
 
+    @property
+    def blocks(self) -> list[tuple[int, ...]]:
+        """What runs next, each once."""
+        return list(dict.fromkeys(step.blocks for step in self.following))
+
     def add(self, steps: Program, number: int) -> None:
         node = self
         for step in steps:
@@ -42,6 +47,38 @@ class _Node:
             found += len(node.following)
             waiting += node.following.values()
         return found
+
+
+class _Pool:
+    """States under way, in one piece of memory.
+
+    Thousands of small tensors, made and let go between large ones, would leave holes that no large
+    one fits into: gigabytes of them.
+
+    Args:
+        like: a state (token d).
+        size: how many are under way at once; one of each program is enough.
+    """
+
+    def __init__(self, like: Float[Tensor, "token d"], size: int) -> None:
+        self._rows = like.new_empty(size, *like.shape)
+        self._free = list(range(size))
+        self._held: dict[int, tuple[int, int]] = {}
+
+    def put(self, node: _Node, state: Float[Tensor, "token d"]) -> Tensor:
+        """Keep the state of a node until it was taken as often as it has blocks to run."""
+        row = self._free.pop()
+        self._held[id(node)] = (row, len(node.blocks))
+        return self._rows[row].copy_(state)
+
+    def taken(self, node: _Node) -> None:
+        """Say that one of the blocks behind a node has run; roots are not kept here."""
+        if id(node) in self._held:
+            row, left = self._held.pop(id(node))
+            if left > 1:
+                self._held[id(node)] = (row, left - 1)
+            else:
+                self._free.append(row)
 
 
 def shared_steps(program: Program) -> int:
@@ -61,7 +98,7 @@ def run_programs(
     Args:
         replays: of the model's blocks.
         programs: to be run; equal ones are run once.
-        finished: is given the number of each program, and its last state.
+        finished: is given the number of each program, and its last state, which it copies.
         told: after each batch, how many steps are done, and of how many.
     """
     roots = [_Node() for _ in replays.states]
@@ -70,26 +107,29 @@ def run_programs(
         roots[shared].add(program[shared:], number)
     total, done = sum(root.count() for root in roots), 0
     waiting: dict[tuple[int, ...], list[tuple[_Node, Tensor]]] = defaultdict(list)
+    pool = _Pool(replays.states[0], len(programs) + replays.at_once)
 
-    def reached(node: _Node, state: Tensor) -> None:
+    def reached(node: _Node, state: Tensor, *, is_root: bool = False) -> None:
         for number in node.ending:
             finished(number, state)
-        for blocks in dict.fromkeys(step.blocks for step in node.following):
-            waiting[blocks].append((node, state))
+        kept = pool.put(node, state) if node.following and not is_root else state
+        for blocks in node.blocks:
+            waiting[blocks].append((node, kept))
 
     for root, state in zip(roots, replays.states, strict=True):
-        reached(root, state)
+        reached(root, state, is_root=True)
     blocks: tuple[int, ...] = ()
     while waiting:
         blocks = _next(waiting, blocks)
         for group in _groups(waiting.pop(blocks), replays.at_once):
             states = torch.stack([state for _, state in group])
             outputs = [replays.run(block, states) for block in blocks]
-            for row, (node, state) in enumerate(group):
+            for row, (node, _) in enumerate(group):
+                pool.taken(node)
                 given = [output[row] for output in outputs]
                 for step, following in node.following.items():
                     if step.blocks == blocks:
-                        reached(following, after(step, state, given).clone())
+                        reached(following, after(step, states[row], given))
                         done += 1
             told(done, total)
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 
-import torch
 from torch import Tensor
 
 from coupling_core.base.edits import Edit, flat
@@ -58,20 +57,21 @@ def _run(
     keep: Callable[[int, Effect], None],
     told: Callable[[int, int], None],
 ) -> None:
-    waiting: list[tuple[int, Tensor]] = []
+    waiting: list[int] = []
+    states = replays.states.new_empty(effects.at_once, *replays.states[0].shape)
 
     def measure() -> None:
-        numbers, states = zip(*waiting, strict=True)
-        waiting.clear()
-        for number, effect in zip(numbers, effects.of(torch.stack(states)), strict=True):
+        for number, effect in zip(waiting, effects.of(states[: len(waiting)]), strict=True):
             keep(number, effect)
+        waiting.clear()
 
     def finished(number: int, state: Tensor) -> None:
         if shared_steps(programs[number]) == replays.n_blocks == len(programs[number]):
             keep(number, effects.unedited())
             return
-        waiting.append((number, state))
-        if len(waiting) >= effects.at_once:
+        states[len(waiting)] = state
+        waiting.append(number)
+        if len(waiting) == len(states):
             measure()
 
     programs = [flat(edit.slots(replays.n_blocks)) for edit in edits]

@@ -2,8 +2,8 @@
 
 from coupling_core.base.edits import DAMPED
 from coupling_core.base.records import Request
+from coupling_core.engine.edits.effects import LOGITS
 from coupling_core.engine.edits.replays import AT_ONCE
-from coupling_core.engine.jacobians.unembedding import LOGITS
 from coupling_core.engine.loading import FLOAT32_BYTES
 from coupling_core.measuring.cost import forward
 from coupling_core.measuring.forecast import Probe

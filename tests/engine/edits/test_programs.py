@@ -33,7 +33,7 @@ def all_edits(L):
 def states_of(replays, edits):
     found = {}
     programs = [flat(edit.slots(replays.n_blocks)) for edit in edits]
-    run_programs(replays, programs, found.__setitem__)
+    run_programs(replays, programs, lambda number, state: found.update({number: state.clone()}))
     return [found[number] for number in range(len(edits))]
 
 
