@@ -25,7 +25,8 @@ def untrained_twin(request: Request) -> Request:
 def offer_twin(request: Request) -> None:
     """Offer to measure the untrained twin of what is shown, where it is not stored."""
     asked = untrained_twin(request)
-    if request.untrained is not None or backend.find(asked) is not None:
+    is_there = request.untrained is not None or backend.find(asked) is not None
+    if is_there or backend.gone(request):
         return
     with st.expander("The untrained twin is not measured yet", type="compact"):
         together({"twin": asked}, "Measure the twin too")

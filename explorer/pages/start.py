@@ -149,6 +149,9 @@ def _matrix(which: str, result: DepthResult | None, state: State, pair: tuple[in
     """One coupling matrix; every matrix has the same colour range, so that the two compare."""
     if result is None:
         asked = state.request()
+        if backend.gone(asked):
+            st.caption(f"The {which} was not measured while this model was here.")
+            return
         is_twin = which.startswith("untrained")
         asked = untrained_twin(asked) if is_twin else replace(asked, untrained=None)
         with plain_errors():

@@ -60,7 +60,7 @@ def test_a_model_that_went_away_shows_what_was_measured_of_it(
     shutil.rmtree(model)
     app = open_page(title, **link)
     assert not app.exception
-    assert not app.error
+    assert not app.error, [e.value for e in app.error]
     assert "there is no such file or folder" in app.warning[0].value
     assert app.warning[0].value.endswith("What was measured of it before is shown.")
     expected = score_pairs(stored, View(k=4)).corrected
@@ -90,6 +90,6 @@ def test_weights_cut_short_are_told_with_the_file_and_work_again_once_they_are_w
     button(app, "Compute").click().run()
     end_of_all_jobs()
     app.run()
-    assert not app.error
+    assert not app.error, [e.value for e in app.error]
     assert "mosaic" in charts(app)
     assert "token 3 of" in words(app)

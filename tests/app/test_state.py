@@ -29,6 +29,7 @@ from coupling_core.base.records import (
     Request,
     VisionKind,
 )
+from coupling_core.figures.effects import PairEdit
 from coupling_core.sources.suites import suites
 from explorer.frame.contents import LINKS, PAGES
 from explorer.pages.depth import DepthState
@@ -94,6 +95,7 @@ VALUES = {
     "rate": st.sampled_from(("", "0", "0.25")),
     "vision_kind": st.sampled_from(get_args(VisionKind)),
     "vision_k": st.integers(1),
+    "edit": st.sampled_from(get_args(PairEdit)),
 }
 """Every field of every page, with what it may be."""
 

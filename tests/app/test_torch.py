@@ -34,7 +34,7 @@ next(button for button in app.button if button.label == "Compute").click().run()
 while queue().active():
     time.sleep(0.05)
 app.run()
-assert not app.exception and not app.error, app.error
+assert not app.exception and not app.error, [error.value for error in app.error]
 assert [chart for chart in app.get("plotly_chart")]
 worker.forget("none", "none")
 ours = {"torch", "transformers", "tokenizers", "accelerate", "bitsandbytes"}
