@@ -15,6 +15,7 @@ from statistics import median
 
 from benchmarks import common
 from coupling_core import Request, Store
+from coupling_core.base.records import DEFAULT_K
 
 ROUNDS, QUICK_ROUNDS = 5, 1
 MAP = ".js-plotly-plot .hm image"
@@ -26,7 +27,7 @@ def commands(store: Path) -> dict[str, list[str]]:
     key, request = next(
         (key, request)
         for key, request in asked.items()
-        if request == Request(request.prompt, k_view=request.k_view)
+        if request == Request(request.prompt, k=DEFAULT_K, k_view=request.k_view)
     )
     own = ["-m", "coupling_core"]
     where = ["--store", str(store)]

@@ -54,6 +54,13 @@ def path_requests() -> list[Request]:
     ]
 
 
+def effect_requests() -> list[Request]:
+    """What edits of the model's depth do to the first prompt, trained and untrained."""
+    return [
+        Request(EXAMPLES[0], untrained=seed, kind="what-if") for seed in (None, UNTRAINED_SEED)
+    ]
+
+
 def token_requests() -> list[Request]:
     """Comparisons of the first prompt's tokens: in two blocks, and on average over all pairs."""
     block, other = TOKEN_BLOCKS
@@ -88,8 +95,8 @@ def build(folder: Path) -> None:
     from coupling_core.store.disk import Store
 
     store = Store(folder)
-    of_texts = [*requests(), *token_requests(), *path_requests(), *training_requests()]
-    for request in [*of_texts, *vision_requests()]:
+    of_texts = [*requests(), *token_requests(), *path_requests(), *effect_requests()]
+    for request in [*of_texts, *training_requests(), *vision_requests()]:
         measure(request, store)
 
 

@@ -12,6 +12,7 @@ memory          what memory it takes
 recheck         does the model still compute what a result rests on?
 worker          measuring in a process that may die
 many            many prompts of one model, in as many such processes as there are cores
+crew            how many of those that may be
 deaths          models that ended such a process, remembered
 borrowing       weights that are on this disk only while they are measured
 stored_steps    what the store has of a training run
