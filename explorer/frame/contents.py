@@ -19,9 +19,9 @@ _PAGES = (
     generalization.PAGE,
     vision.PAGE,
     compare.PAGE,
-    runs.PAGE,
-    Page("Method", "pages/10_Method.py", picker=None),
     what_if.PAGE,
+    runs.PAGE,
+    Page("Method", "pages/11_Method.py", picker=None),
 )
 PAGES = {page.title: page for page in _PAGES}
 """Every page by its title, in the order of the navigation."""

@@ -49,7 +49,7 @@ class WhatIfState(State):
         return replace(asked, kind="what-if", token=Request.token, k=Request.k)
 
 
-PAGE = Page("What if", "pages/11_What_if.py", WhatIfState, kinds=("what-if",), guide=GUIDE)
+PAGE = Page("What if", "pages/9_What_if.py", WhatIfState, kinds=("what-if",), guide=GUIDE)
 VIEW = EffectView()
 
 

@@ -124,7 +124,7 @@ def test_views_change_the_figure_and_start_no_job(open_page: Open, gallery, tmp_
 def test_runs_lists_the_gallery_and_searches_it(open_page: Open) -> None:
     app = open_page("Runs")
     every = app.dataframe[0].value
-    assert len(every) == 11 + len(training_requests()) + len(vision_requests())
+    assert len(every) == 13 + len(training_requests()) + len(vision_requests())
     kinds = every["Kind"][every["Model"].str.startswith("SmolLM2")]
     assert sorted(kinds) == [
         *["depth"] * 6,
@@ -132,6 +132,7 @@ def test_runs_lists_the_gallery_and_searches_it(open_page: Open) -> None:
         "self, all pairs of blocks",
         "self, blocks 12 and 11",
         *["trajectory"] * 2,
+        *["what-if"] * 2,
     ]
     app.text_input(key="search@runs").set_value("FACTORIAL untrained").run()
     rows = app.dataframe[0].value

@@ -18,9 +18,9 @@ PAGES = {
     "Generalization": "pages/6_Generalization.py",
     "Vision": "pages/7_Vision.py",
     "Compare": "pages/8_Compare.py",
-    "Runs": "pages/9_Runs.py",
-    "Method": "pages/10_Method.py",
-    "What if": "pages/11_What_if.py",
+    "Runs": "pages/10_Runs.py",
+    "Method": "pages/11_Method.py",
+    "What if": "pages/9_What_if.py",
 }
 Open = Callable[..., AppTest]
 
