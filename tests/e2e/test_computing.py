@@ -42,6 +42,7 @@ def test_a_prompt_is_computed_with_progress_and_drawn(visit: Visit, app: App) ->
     progress(page, BLOCK)
     expect(page.locator(".st-key-partial .main-svg").first).to_be_visible()
     wait_for_chart(page, "mosaic")
+    page.locator(".st-key-tools button").first.click()  # the line that says what is drawn
     expect(page.get_by_text("computed now in")).to_be_visible()
     expect(page.get_by_text("30 of 30 SVDs certified")).to_be_visible()
     assert len(app.results) == 1
@@ -133,7 +134,7 @@ def test_a_worker_that_is_killed_fails_its_job_and_the_next_one_works(
 
 
 def test_a_failure_is_told_in_plain_words(visit: Visit) -> None:
-    page = visit(f"/Depth?prompt={quote_plus('word ' * 9000)}")
+    page = visit(f"/Depth?prompt={quote_plus('word ' * 8999 + 'word')}")
     compute(page)
     expect(page.get_by_test_id("stAlert")).to_contain_text("tokens")
     expect(page.get_by_role("button", name="Compute")).to_be_visible()

@@ -11,6 +11,8 @@ from coupling_core.store.archive import load
 
 MOST_NODES = 5000
 FRANCE = "What is the capital of France? The capital is"
+FIGURE = "xpath=ancestor::*[contains(., 'Table and files')][1]"
+"""From a figure to what holds it with its table and files."""
 NAMED = "SmolLM2-135M-Instruct_What-is-the-capital-of-France_token-10_K-50"
 
 
@@ -153,7 +155,7 @@ def test_figures_and_results_can_be_taken_home(visit: Visit, tmp_path: Path) -> 
     assert "Basis of block" in picture
     assert "SmolLM2-135M-Instruct at token 10 of 10, “is”, K = 50" in picture
     assert f"“{FRANCE}”" in picture
-    page.locator(".st-key-mosaic").locator("xpath=..").get_by_text("Table and files").first.click()
+    page.locator(".st-key-mosaic").locator(FIGURE).get_by_text("Table and files").first.click()
     with page.expect_download() as caught:
         page.get_by_role("button", name="HTML that stands alone").click()
     text = Path(caught.value.path()).read_text()
