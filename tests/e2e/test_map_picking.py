@@ -13,6 +13,8 @@ WIDE = 1280
 PLACES = 5
 """Of a cell: its middle and its corners."""
 
+BASIS = "Block l' (basis)"
+
 WHERE = """([key, [row, column]]) => {
   const plot = document.querySelector(`.st-key-${key} .js-plotly-plot`);
   const {xaxis, yaxis} = plot._fullLayout;
@@ -38,6 +40,9 @@ LISTEN = """() => {
   };
 }"""
 """From now on, how often the page asks the server for something."""
+
+INTO_VIEW = """key => document.querySelector(`.st-key-${key}`)
+  .scrollIntoView({block: 'nearest', behavior: 'instant'})"""
 
 HOVERED = """key => document.querySelector(`.st-key-${key} .js-plotly-plot`)
   ._hoverdata?.map(({trace, customdata}) => [...customdata])[0]"""
@@ -69,7 +74,7 @@ def touch(browser: Browser, app: App) -> Iterator[Visit]:
 
 def places(page: Page, key: str, cell: tuple[int, int]) -> list[tuple[int, int]]:
     """The middle and the corners of a cell on the screen; the map is brought into view."""
-    page.locator(f".st-key-{key}").scroll_into_view_if_needed()
+    page.evaluate(INTO_VIEW, key)
     return [(x, y) for x, y in page.evaluate(WHERE, [key, cell])]
 
 
@@ -124,8 +129,7 @@ def test_a_click_anywhere_in_a_cell_selects_its_pair(visit: Visit, width: int, c
         for at in range(PLACES):
             elsewhere(page)
             page.mouse.click(*places(page, "scores", cell)[at])
-            expect(page).to_have_url(selected(cell))
-            wait_for_chart(page, "scores")
+            expect_selected(page, cell)
 
 
 @pytest.mark.parametrize("ratio", [1, 2, 3])
@@ -136,19 +140,20 @@ def test_the_pixel_ratio_makes_no_difference(touch: Visit, ratio: int) -> None:
     for at in range(PLACES):
         elsewhere(page)
         page.touchscreen.tap(*places(page, "scores", cell)[at])
-        expect(page).to_have_url(selected(cell))
-        wait_for_chart(page, "scores")
+        expect_selected(page, cell)
 
 
-def selected(cell: tuple[int, int]) -> re.Pattern[str]:
-    """The end of an address that has this pair selected; 12 and 11 are what it need not say."""
+def expect_selected(page: Page, cell: tuple[int, int]) -> None:
+    """Wait until a pair is selected, and the page drawn anew: its inputs come last."""
     row, column = cell
-    return re.compile(rf"block={row}&basis={column}$")
+    expect(page).to_have_url(re.compile(rf"block={row}&basis={column}$"))
+    expect(page.get_by_label(BASIS)).to_have_value(str(column))
+    wait_for_chart(page, "scores")
 
 
 def elsewhere(page: Page) -> None:
     """Select a pair that no test asks for, so that the next click has something to change."""
-    page.get_by_label("Block l' (basis)").fill("11")
+    page.get_by_label(BASIS).fill("11")
     page.keyboard.press("Enter")
     expect(page).not_to_have_url(re.compile("basis="))
     wait_for_chart(page, "scores")
@@ -175,8 +180,7 @@ def test_one_tap_selects_a_cell(touch: Visit, width: int, count: int) -> None:
         for at in range(PLACES):
             elsewhere(page)
             page.touchscreen.tap(*places(page, "scores", cell)[at])
-            expect(page).to_have_url(selected(cell))
-            wait_for_chart(page, "scores")
+            expect_selected(page, cell)
 
 
 @pytest.mark.parametrize(
