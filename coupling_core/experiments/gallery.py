@@ -56,9 +56,7 @@ def path_requests() -> list[Request]:
 
 def effect_requests() -> list[Request]:
     """What edits of the model's depth do to the first prompt, trained and untrained."""
-    return [
-        Request(EXAMPLES[0], untrained=seed, kind="what-if") for seed in (None, UNTRAINED_SEED)
-    ]
+    return [Request(EXAMPLES[0], untrained=seed, kind="what-if") for seed in (None, UNTRAINED_SEED)]
 
 
 def token_requests() -> list[Request]:
