@@ -12,6 +12,7 @@ from coupling_core.experiments.gallery import UNTRAINED_SEED
 from explorer.asking.queue import is_active, queue
 from explorer.asking.watch import EVERY, left, stop, where
 from explorer.server import admission, backend
+from explorer.session.plain_errors import plain_errors
 from explorer.session.plain_text import sentence
 from explorer.session.session import change, device
 
@@ -22,6 +23,13 @@ def untrained_twin(request: Request) -> Request:
     return replace(request, untrained=seed, quantize=None)
 
 
+def counterpart(request: Request) -> Request:
+    """The same of the untrained twin; of the trained model where the twin itself was asked for."""
+    if request.untrained is None:
+        return untrained_twin(request)
+    return replace(request, untrained=None)
+
+
 def offer_twin(request: Request) -> None:
     """Offer to measure the untrained twin of what is shown, where it is not stored."""
     asked = untrained_twin(request)
@@ -29,7 +37,21 @@ def offer_twin(request: Request) -> None:
     if is_there or backend.gone(request):
         return
     with st.expander("The untrained twin is not measured yet", type="compact"):
-        together({"twin": asked}, "Measure the twin too")
+        offer("twin", asked)
+
+
+def offer(what: str, request: Request) -> None:
+    """Offer to measure what stands beside a figure, if the model is still here.
+
+    Args:
+        what: what to call it.
+        request: of it; it is not stored.
+    """
+    if backend.gone(request):
+        st.caption(f"The {what} was not measured while this model was here.")
+        return
+    with plain_errors():
+        together({what: request}, f"Measure the {what} too")
 
 
 def together(requests: Mapping[str, Request], one: str = "Compute") -> dict[str, Result]:

@@ -6,10 +6,11 @@ from coupling_core.base.definitions import DEFINITIONS
 from coupling_core.base.errors import CouplingError
 from coupling_core.base.images import is_image, to_pixels
 from coupling_core.base.records import FINAL_NORMS
-from coupling_core.experiments.gallery import EXAMPLES, UNTRAINED_SEED
+from coupling_core.experiments.gallery import EXAMPLES
 from coupling_core.sources.tokens import Tokens
 from coupling_core.sources.tokens import counted as in_words
 from explorer.panels.page import Page
+from explorer.panels.switches import twin_toggle
 from explorer.server import backend
 from explorer.session.chips import names
 from explorer.session.choice import choice
@@ -27,24 +28,13 @@ def sidebar(page: Page) -> None:
     with st.sidebar:
         page.picker()
         if page.asks_twin:
-            _twin()
+            twin_toggle()
         _prompt()
         _token(_tokens(page))
         if page.asks_k:
             bound(st.number_input, "K, leading singular triplets", "k", 1, step=5)
         with st.expander("Advanced", key="advanced@sidebar", type="compact"):
             _advanced()
-
-
-def _twin() -> None:
-    bound(
-        st.toggle,
-        "Untrained twin",
-        "untrained",
-        read=lambda on: UNTRAINED_SEED if on else None,
-        write=lambda seed: seed is not None,
-        help="The same architecture with fresh random weights: what coupling looks like by chance.",
-    )
 
 
 def _prompt() -> None:

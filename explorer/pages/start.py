@@ -10,7 +10,7 @@ from coupling_core.analysis.verdict import Verdict, verdict
 from coupling_core.base.results import DepthResult
 from coupling_core.experiments.gallery import EXAMPLES
 from explorer.asking.compute import tell_gone
-from explorer.asking.several import together, untrained_twin
+from explorer.asking.several import offer, untrained_twin
 from explorer.pages import depth
 from explorer.pages.training import page as training
 from explorer.panels.chart import Shown, draw, made, third
@@ -20,7 +20,6 @@ from explorer.panels.page import Page
 from explorer.panels.strip import strip
 from explorer.panels.switches import twin_switch
 from explorer.server import backend
-from explorer.session.plain_errors import plain_errors
 from explorer.session.plain_text import plain
 from explorer.session.session import address, bound, change
 from explorer.session.state import State
@@ -149,13 +148,8 @@ def _matrix(which: str, result: DepthResult | None, state: State, pair: tuple[in
     """One coupling matrix; every matrix has the same colour range, so that the two compare."""
     if result is None:
         asked = state.request()
-        if backend.gone(asked):
-            st.caption(f"The {which} was not measured while this model was here.")
-            return
         is_twin = which.startswith("untrained")
-        asked = untrained_twin(asked) if is_twin else replace(asked, untrained=None)
-        with plain_errors():
-            together({which: asked}, f"Measure the {which} too")
+        offer(which, untrained_twin(asked) if is_twin else replace(asked, untrained=None))
         return
     view = state.view(result.n_blocks)
     figure = made(figures.matrix, result, *pair, view, finish=third, magnitude=not state.signed)

@@ -1,7 +1,7 @@
 """The Trajectories page's figures: the paths, and one group of numbers along them at a time."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Literal, cast
 
@@ -13,13 +13,12 @@ from coupling_core import figures
 from coupling_core.analysis.by_step import path_request
 from coupling_core.base.records import PathView, Request, resolve_token
 from coupling_core.base.results import DepthResult, TrajectoryResult
-from coupling_core.experiments.gallery import UNTRAINED_SEED
 from coupling_core.figures.by_depth import CURVES, CurveName
 from coupling_core.figures.path_words import by_depth_caption
 from coupling_core.figures.per_token import PathNumber
 from coupling_core.figures.style import reink
 from explorer.asking.compute import answer
-from explorer.asking.several import together
+from explorer.asking.several import counterpart, offer
 from explorer.panels.chart import Shown, draw, draw_partial, made
 from explorer.panels.page import Page
 from explorer.panels.recipes import Options, Recipes, measuring, program
@@ -27,7 +26,6 @@ from explorer.panels.strip import strip
 from explorer.panels.switches import Choice, switches
 from explorer.server import backend
 from explorer.session.link import Parameter, expect
-from explorer.session.plain_errors import plain_errors
 from explorer.session.state import State
 
 GUIDE = """
@@ -113,7 +111,7 @@ def show(result: TrajectoryResult, state: PathsState) -> None:
     view = state.path_view()
     token = resolve_token(state.token, len(result.tokens))
     strip(result, view, recipes(result.request, view, state), GUIDE, selected=token)
-    twin = cast(TrajectoryResult | None, backend.find(twin_of(result.request)))
+    twin = cast(TrajectoryResult | None, backend.find(counterpart(result.request)))
     drawn = Drawn(result, twin, view, token)
     st.header("Paths in principal components", anchor=False)
     _switches()
@@ -132,12 +130,6 @@ def partial_paths(result: TrajectoryResult, state: State) -> None:
     token = resolve_token(state.token, len(result.tokens))
     figure, ink = figures.paths(result, state.path_view(), token=token), _ink()
     draw_partial(ink(figure) if ink else figure)
-
-
-def twin_of(request: Request) -> Request:
-    """The same of the untrained twin; of the trained model where the twin itself was asked for."""
-    untrained = UNTRAINED_SEED if request.untrained is None else None
-    return replace(request, untrained=untrained, quantize=None)  # a twin has no quantised form
 
 
 _CHOICES: tuple[Choice, ...] = (
@@ -190,10 +182,8 @@ def _columns(
 
 
 def _offer_twin(request: Request) -> None:
-    twin = twin_of(request)
-    which = "trained model" if twin.untrained is None else "untrained twin"
-    with plain_errors():
-        together({which: twin}, f"Measure the {which} too")
+    twin = counterpart(request)
+    offer("trained model" if twin.untrained is None else "untrained twin", twin)
 
 
 def _group(numbers: tuple[PathNumber, ...], curves: tuple[CurveName, ...]) -> _Draw:
@@ -251,7 +241,7 @@ def _singular_values(drawn: Drawn, state: State) -> None:
     own = cast(DepthResult | None, answer(request, lambda _: None))
     if own is None:
         return
-    found = [own, cast(DepthResult | None, backend.find(twin_of(request)))]
+    found = [own, cast(DepthResult | None, backend.find(counterpart(request)))]
     for place, result in zip(("", "-twin"), found, strict=True):
         if result is None:
             continue

@@ -16,6 +16,12 @@ MATRIX: Choice = ("Matrix", "role", {"A": "A = UᵀJV", "B": "B = VᵀJU"})
 COLOURS: Choice = ("Colour range", "auto_range", {False: "Fixed", True: "Auto"})
 ENTRIES: Choice = ("Entries", "signed", {False: "Magnitude", True: "Signed"})
 
+_IS_TWIN: Mapping[str, Any] = {
+    "read": lambda on: UNTRAINED_SEED if on else None,
+    "write": lambda seed: seed is not None,
+}
+"""Between whether it is a twin, which is chosen, and the twin's seed, which the state has."""
+
 
 def switches(choices: Iterable[Choice], place: str, advanced: Iterable[Choice] = ()) -> None:
     """Draw a switch for each choice; `place` tells apart two for one field.
@@ -34,13 +40,17 @@ def switches(choices: Iterable[Choice], place: str, advanced: Iterable[Choice] =
 
 def twin_switch(label: str, place: str) -> None:
     """Draw a switch between a model and its untrained twin."""
-    switch(
-        label,
+    switch(label, "untrained", {False: "Trained", True: "Untrained twin"}, place=place, **_IS_TWIN)
+
+
+def twin_toggle() -> None:
+    """Draw the same as a toggle of the sidebar."""
+    bound(
+        st.toggle,
+        "Untrained twin",
         "untrained",
-        {False: "Trained", True: "Untrained twin"},
-        place=place,
-        read=lambda on: UNTRAINED_SEED if on else None,
-        write=lambda seed: seed is not None,
+        help="The same architecture with fresh random weights: what coupling looks like by chance.",
+        **_IS_TWIN,
     )
 
 

@@ -67,6 +67,16 @@ def test_a_model_that_went_away_shows_what_was_measured_of_it(
     assert heat(charts(app)["scores"]) == pytest.approx(coloured(expected), rel=1e-5, nan_ok=True)
 
 
+def test_a_twin_that_was_not_measured_of_it_is_no_error(open_page: Open, model, link) -> None:
+    measure(Request(link["prompt"], model=link["model"], kind="trajectory"), Store(), device="cpu")
+    shutil.rmtree(model)
+    app = open_page("Trajectories", **link)
+    assert not app.exception
+    assert not app.error, [e.value for e in app.error]
+    told = "The untrained twin was not measured while this model was here."
+    assert told in [caption.value for caption in app.caption]
+
+
 def test_what_was_not_measured_of_it_is_told_with_the_path(open_page: Open, model, link) -> None:
     measure(Request(link["prompt"], model=link["model"], k=4), Store(), device="cpu")
     shutil.rmtree(model)

@@ -13,7 +13,8 @@ from coupling_core.experiments.gallery import EXAMPLES, path_requests
 from coupling_core.figures.by_depth import CURVES
 from coupling_core.sources.resolved import resolve
 from coupling_core.store.disk import Store
-from explorer.pages.trajectories import PathsState, recipes, twin_of
+from explorer.asking.several import counterpart
+from explorer.pages.trajectories import PathsState, recipes
 
 
 @pytest.fixture(scope="module")
@@ -172,5 +173,5 @@ def test_recipes_reproduce_what_is_shown() -> None:
 
 def test_the_twin_of_a_twin_is_the_trained_model() -> None:
     request = trajectory_result().request
-    assert twin_of(request).untrained == 0
-    assert twin_of(twin_of(request)) == request
+    assert counterpart(request).untrained == 0
+    assert counterpart(counterpart(request)) == request
