@@ -60,13 +60,12 @@ def timed(run: Callable[[], Found]) -> tuple[float, Found]:
 
 
 def apart(a: Found, b: Found) -> float:
-    """How far effects are from one another at most, relative to the larger of each and 1e-6."""
-    return max(
-        float(
-            ((a[at].divergence - b[at].divergence).abs() / b[at].divergence.clamp_min(1e-6)).max()
-        )
-        for at in b
-    )
+    """How far effects are from one another at most, relative to the larger of each and 1e-6.
+
+    NaN where one of them is.
+    """
+    found, expected = (torch.stack([of[at].divergence for at in b]) for of in (a, b))
+    return float(((found - expected).abs() / expected.clamp_min(1e-6)).max())
 
 
 def compared(quick: bool) -> common.Results:

@@ -46,7 +46,9 @@ def effects(result: WhatIfResult, view: EffectView, edit: PairEdit = "interchang
     figure.add_trace(_map(at, values, result, edit))
     missing = np.isnan(values) & ~np.eye(len(blocks), dtype=bool)
     if missing.any():
-        figure.add_trace(cells.grey(at, at, missing, _why(result)))
+        figure.add_trace(
+            cells.grey(at, at, missing, next(iter(result.reasons), "not measured yet"))
+        )
     texts = [_text(result, edit, values, pair) for pair in np.ndindex(values.shape)]
     figure.add_trace(cells.squares(at, at, blocks, blocks, texts))
     return style.fix_margins(figure)
@@ -114,11 +116,6 @@ def _unit(result: WhatIfResult) -> str:
     if result.measured_of == "states":
         return "relative distance of the last states"
     return "KL(original || edited), nats" + " a token" * (result.measured_of == "tokens")
-
-
-def _why(result: WhatIfResult) -> str:
-    reasons = list(dict.fromkeys(result.refused.values()))
-    return reasons[0] if reasons else "not measured yet"
 
 
 def _text(result: WhatIfResult, edit: PairEdit, values: np.ndarray, pair: tuple[int, ...]) -> str:

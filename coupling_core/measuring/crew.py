@@ -46,8 +46,8 @@ def crew(
     if found.refusal or not found.width or loading.own_code(loading.skeleton(asked.files).model):
         return ALONE
     if worth:
-        rate = cost.machine_rates()
-        seconds = [cost.predict_seconds(request, found, n, rate) for n in lengths]
+        rates = cost.machine_rates()
+        seconds = [cost.predict_seconds(request, found, n, rates) for n in lengths]
         if sum(each or worth for each in seconds) <= worth:
             return ALONE
     mapped = (

@@ -218,14 +218,7 @@ def trajectory_result(
         rolled_out=rolled_out,
         states=states,
         kept=np.arange(1, n_tokens + 1),
-        provenance={
-            "seconds": 1.0,
-            "load_seconds": 0.5,
-            "peak_memory_bytes": 10**8,
-            "date": "2026-01-01T00:00:00+00:00",
-            "dtype": "float32",
-            "versions": {"numpy": np.__version__},
-        },
+        provenance=_provenance(),
     )
     return replace(result, **changes)
 
@@ -262,13 +255,18 @@ def what_if_result(
         exchange_predicted=exchanges[1],
         exchange_cosine=exchanges[2],
         no_prediction={},
-        provenance={
-            "seconds": 1.0,
-            "load_seconds": 0.5,
-            "peak_memory_bytes": 10**8,
-            "date": "2026-01-01T00:00:00+00:00",
-            "dtype": "float32",
-            "versions": {"numpy": np.__version__},
-        },
+        provenance=_provenance(),
     )
     return replace(result, **changes)
+
+
+def _provenance() -> dict[str, Any]:
+    """How results came about that nobody measured."""
+    return {
+        "seconds": 1.0,
+        "load_seconds": 0.5,
+        "peak_memory_bytes": 10**8,
+        "date": "2026-01-01T00:00:00+00:00",
+        "dtype": "float32",
+        "versions": {"numpy": np.__version__},
+    }

@@ -75,6 +75,11 @@ class WhatIfResult(Result):
         """What effects are measured in."""
         return "relative distance" if self.measured_of == "states" else "nats"
 
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Why edits cannot be run, each reason once."""
+        return tuple(dict.fromkeys(self.refused.values()))
+
     def consistency(self) -> Mapping[str, bool]:
         """What it could contradict itself in."""
         n, outcomes = len(self.tokens), self.divergence.shape[1]

@@ -54,15 +54,11 @@ def show(result: WhatIfResult, view: EffectView, *, stored: bool, out: Path | No
         f"median      skip {medians['skip_kl']:.4g}, replace {medians['replace_kl']:.4g}, "
         f"interchange {medians['interchange_kl']:.4g}",
         f"neighbours  {_neighbours(result, view)}",
-        *(f"refused     {len(result.refused)}: {why}" for why in _reasons(result)[:1]),
+        *(f"refused     {len(result.refused)}: {why}" for why in result.reasons[:1]),
         "",
     )
     _show_edits(result, view)
     print_lines("", *reports.foot(result, (), stored=stored, out=out))
-
-
-def _reasons(result: WhatIfResult) -> list[str]:
-    return list(dict.fromkeys(result.refused.values()))
 
 
 def _neighbours(result: WhatIfResult, view: EffectView) -> str:
