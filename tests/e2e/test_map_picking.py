@@ -44,6 +44,13 @@ LISTEN = """() => {
 INTO_VIEW = """key => document.querySelector(`.st-key-${key}`)
   .scrollIntoView({block: 'nearest', behavior: 'instant'})"""
 
+OUTLINED = """column => {
+  const plot = document.querySelector('.st-key-scores .js-plotly-plot');
+  const outline = plot?._fullLayout?.shapes.find(shape => shape.name === 'selected');
+  return outline && Math.round((outline.x0 + outline.x1) / 2) === column - 1;
+}"""
+"""Whether the map is drawn with a pair of this column selected."""
+
 HOVERED = """key => document.querySelector(`.st-key-${key} .js-plotly-plot`)
   ._hoverdata?.map(({trace, customdata}) => [...customdata])[0]"""
 """Which pair lies under the pointer."""
@@ -148,6 +155,12 @@ def expect_selected(page: Page, cell: tuple[int, int]) -> None:
     row, column = cell
     expect(page).to_have_url(re.compile(rf"block={row}&basis={column}$"))
     expect(page.get_by_label(BASIS)).to_have_value(str(column))
+    at_rest(page, column)
+
+
+def at_rest(page: Page, column: int) -> None:
+    """Wait until the map is drawn anew with a pair of this column: a click before that is lost."""
+    page.wait_for_function(OUTLINED, arg=column)
     wait_for_chart(page, "scores")
 
 
@@ -156,7 +169,7 @@ def elsewhere(page: Page) -> None:
     page.get_by_label(BASIS).fill("11")
     page.keyboard.press("Enter")
     expect(page).not_to_have_url(re.compile("basis="))
-    wait_for_chart(page, "scores")
+    at_rest(page, 11)
 
 
 def frame(page: Page, key: str) -> object:
