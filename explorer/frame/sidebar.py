@@ -14,7 +14,9 @@ from explorer.panels.switches import twin_toggle
 from explorer.server import backend
 from explorer.session.chips import names
 from explorer.session.choice import choice
+from explorer.session.fitting import narrow
 from explorer.session.session import bound, change, current
+from explorer.session.state import State
 
 OWN_TEXT = "Your own text…"
 LONGEST_TOKEN_LIST = 256
@@ -32,7 +34,7 @@ def sidebar(page: Page) -> None:
         _prompt()
         _token(_tokens(page))
         if page.asks_k:
-            bound(st.number_input, "K, leading singular triplets", "k", 1, step=5)
+            _k(page)
         with st.expander("Advanced", key="advanced@sidebar", type="compact"):
             _advanced()
 
@@ -90,6 +92,16 @@ def _token(tokens: Tokens | None) -> None:
         format_func=labelled,
         write=counted,
     )
+
+
+def _k(page: Page) -> None:
+    """Choose K; where none is chosen, a narrow model shows its width."""
+
+    def shown(k: int) -> int:
+        width = narrow(current(page.state)) if k == State.k else None
+        return width or k
+
+    bound(st.number_input, "K, leading singular triplets", "k", 1, step=5, write=shown)
 
 
 def _advanced() -> None:

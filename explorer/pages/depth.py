@@ -69,13 +69,13 @@ def recipes(request: Request, view: View, state: State) -> Recipes:
     options = viewed(state, blocks=True)
     return Recipes(
         program(request, view, "score_pairs", names),
-        measuring("depth", request, {"k": state.k}, options, raw(state)),
+        measuring("depth", request, {"k": view.k}, options, raw(state)),
     )
 
 
 def show(result: DepthResult, state: DepthState) -> None:
     """Draw a stored result."""
-    shown = Shown(result, state.view(result.n_blocks))
+    shown = Shown(result, state.view(result))
     strip(*shown, recipes(result.request, shown.view, state), GUIDE)
     offer_twin(result.request)
     block, basis = selected(result, state)
@@ -92,7 +92,7 @@ def show(result: DepthResult, state: DepthState) -> None:
 
 def partial_map(result: DepthResult, state: State) -> None:
     """The score map of what is measured so far; it fills in row by row."""
-    view = state.view(result.n_blocks)
+    view = state.view(result)
     figure = figures.scores(result, view, corrected=not state.raw, auto_range=state.auto_range)
     draw_partial(figure, without="pairs")
 
@@ -116,7 +116,7 @@ def _mosaic(result: DepthResult, state: DepthState) -> None:
     blocks, stride = state.mosaic_blocks(result.n_blocks)
     if stride > 1:
         st.caption(f"More than {MAX_MOSAIC} blocks: one in {stride} is drawn.")
-    view = replace(state.view(), blocks=blocks)
+    view = replace(state.view(result), blocks=blocks)
     figure = made(
         figures.mosaic,
         result,

@@ -67,14 +67,14 @@ def recipes(request: Request, view: View, state: GraphState) -> Recipes:
     flags = [*raw(state), *(["--auto-range"] if state.auto_range else [])]
     return Recipes(
         program(request, view, "layer_graph", names, more, "graph"),
-        measuring("graph", request, {"k": state.k}, options, flags),
+        measuring("graph", request, {"k": view.k}, options, flags),
     )
 
 
 def show(answered: Result, state: GraphState) -> None:
     """Draw a stored result."""
     result = cast(DepthResult, answered)
-    view = state.view(result.n_blocks)
+    view = state.view(result)
     shown = Shown(result, view)
     strip(*shown, recipes(result.request, view, state), GUIDE)
     pair = selected(result, state)
@@ -95,7 +95,7 @@ def show(answered: Result, state: GraphState) -> None:
 def partial_graph(partial: Result, state: GraphState) -> None:
     """The graph of what is measured so far; without what only the mouse needs."""
     result = cast(DepthResult, partial)
-    figure = figures.graph(result, state.view(result.n_blocks), **_options(state))
+    figure = figures.graph(result, state.view(result), **_options(state))
     draw_partial(figure, without="edges")
 
 
@@ -153,7 +153,7 @@ def _pair(result: DepthResult, state: State, pair: tuple[int, int]) -> None:
     block, basis = pair
     st.subheader(f"Blocks {block} and {basis}", anchor=False)
     selection(result.n_blocks, block, basis)
-    found = score_pairs(result, state.view())
+    found = score_pairs(result, state.view(result, blocks=False))
     st.markdown(
         f"{_direction(found, block, basis)}  \n{_direction(found, basis, block)}"
         if block != basis

@@ -72,7 +72,7 @@ def show(state: State) -> None:
 
 def _verdict(trained: DepthResult, twin: DepthResult | None, state: State) -> Verdict | None:
     """Whether blocks are coupled, in words and numbers of stored results alone."""
-    view = state.view(trained.n_blocks)
+    view = state.view(trained, *([twin] if twin else []))
     examples = [backend.find(replace(trained.request, prompt=text)) for text in EXAMPLES]
     every = tuple(found for found in examples if found) if all(examples) else ()
     return kept(verdict, trained, twin, view, every)
@@ -111,7 +111,7 @@ def _choices(state: State, n_blocks: int = 0, pair: tuple[int, int] = (0, 0)) ->
 def _panels(
     state: State, mapped: DepthResult, trained: DepthResult | None, twin: DepthResult | None
 ) -> None:
-    shown = Shown(mapped, state.view(mapped.n_blocks))
+    shown = Shown(mapped, state.view(mapped))
     block, basis = selected(mapped, state)
     with st.container(key=MAPS):
         left, middle, right = st.columns(3, gap="small")
@@ -151,7 +151,7 @@ def _matrix(which: str, result: DepthResult | None, state: State, pair: tuple[in
         is_twin = which.startswith("untrained")
         offer(which, untrained_twin(asked) if is_twin else replace(asked, untrained=None))
         return
-    view = state.view(result.n_blocks)
+    view = state.view(result)
     figure = made(figures.matrix, result, *pair, view, finish=third, magnitude=not state.signed)
     draw(
         figure,

@@ -87,6 +87,6 @@ def _coupling(state: WhatIfState) -> None:
     """The Depth page's map of the same prompt, measured where it was not yet."""
     found = cast(DepthResult | None, answer(state.request(), lambda _: None))
     if found is not None:
-        view = state.view(found.n_blocks)
+        view = state.view(found)
         figure = made(figures.scores, found, view, corrected=not state.raw)
         draw(figure, "scores", Shown(found, view), partial(frame, found, view))

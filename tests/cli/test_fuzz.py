@@ -198,7 +198,7 @@ PLAIN: dict[tuple[str, ...], dict[str, str]] = {
     },
     ("trajectory",): {"--model": "MODEL", "--prompt": PROMPT},
     ("whatif",): {"--model": "MODEL", "--prompt": PROMPT},
-    ("compare",): {"left": KEYS[0], "right": KEYS[1]},
+    ("compare",): {"a": KEYS[0], "b": KEYS[1]},
     ("training",): {"--prompt": EXAMPLES[0], "--steps": "256"},
     ("models",): {},
     ("prompts",): {"source": "prompts.txt"},

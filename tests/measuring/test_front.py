@@ -88,6 +88,15 @@ def test_a_layer_norm_takes_one_from_the_k_where_none_is_said(tmp_path):
     assert measure(IDS, tmp_path / "kept", model=tiny.model("gpt2")).default_k == 31
 
 
+def test_a_tokenizer_of_another_sort_is_refused_with_the_remedy(llama):
+    class Characters:
+        def encode(self, text):
+            return [ord(letter) % 60 for letter in text]
+
+    with pytest.raises(InputError, match=r"a Characters, cannot be called .* or token ids"):
+        measure("The cat sat", model=llama, tokenizer=Characters(), k=4)
+
+
 def test_a_text_is_read_with_the_tokenizer_that_is_handed_over(llama):
     found = measure("The cat sat", model=llama, tokenizer=tiny.tokenizer(), k=4)
     assert "".join(found.tokens) == "The cat sat"

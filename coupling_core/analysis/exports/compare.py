@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coupling_core.analysis.compare import DIFFERENCE_COLUMNS, Comparison, difference_rows
+from coupling_core.analysis.compare import Comparison
 from coupling_core.analysis.exports.forms import to_csv
 
 if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need it
@@ -18,7 +18,7 @@ def comparison_arrays(found: Comparison) -> dict[str, np.ndarray]:
         `coupling`, `chance` and `corrected` (side block block), `difference` (block block; A - B
         of the score compared), `blocks` (side block; the numbers that are matched).
     """
-    sides = (found.left_scores, found.right_scores)
+    sides = (found.a_scores, found.b_scores)
     scores = {
         name: np.stack([getattr(side, name) for side in sides])
         for name in ("coupling", "chance", "corrected")
@@ -42,6 +42,4 @@ def comparison_table(found: Comparison) -> bytes:
 
 def differences_table(found: Comparison) -> "DataFrame":
     """A row a pair l != l' that both have, with `DIFFERENCE_COLUMNS`; the biggest first."""
-    from pandas import DataFrame
-
-    return DataFrame(difference_rows(found), columns=list(DIFFERENCE_COLUMNS))
+    return found.to_pandas()

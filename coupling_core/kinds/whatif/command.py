@@ -1,7 +1,7 @@
 """`coupling whatif`: what edits of a model's depth do to what it says."""
 
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Literal, cast
+from typing import Annotated, cast
 
 import typer
 
@@ -12,13 +12,9 @@ from coupling_core.cli import files, options, reports
 from coupling_core.cli.many import table_of_means
 from coupling_core.cli.terminal import ProgressBar
 from coupling_core.kinds.whatif.export import row
+from coupling_core.kinds.whatif.views import FigureName, draw
 from coupling_core.measuring.measure import measure
 from coupling_core.store.disk import Store
-
-if TYPE_CHECKING:  # plotly is slow to import, and only files of figures need it
-    import plotly.graph_objects as go
-
-FigureName = Literal["interchange", "replace"]
 
 
 def command(
@@ -72,7 +68,7 @@ def command(
     with ProgressBar() as bar:
         result = cast(WhatIfResult, measure(request, Store(store), device=device, progress=bar))
     if out is not None:
-        files.write_result(out, result, view, partial(_draw, result, view, figure))
+        files.write_result(out, result, view, partial(draw, result, view, figure))
     reports.tell(result, view, stored=not bar.used, as_json=as_json, out=out)
 
 
@@ -86,9 +82,3 @@ def _numbers(text: str | None) -> tuple[int, ...] | None:
         raise InputError(
             f"tokens {text!r} cannot be read: expected numbers such as 3,7 or -1"
         ) from None
-
-
-def _draw(result: WhatIfResult, view: EffectView, figure: FigureName) -> "go.Figure":
-    from coupling_core import figures
-
-    return figures.effects(result, view, figure)

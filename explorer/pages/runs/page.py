@@ -59,8 +59,8 @@ def show(page_of: Mapping[str, Page]) -> None:
     match [found[row] for row in picked_rows(chosen, len(found))]:
         case [entry]:
             _actions(entry, page_of[entry.request.kind] if entry.request else None)
-        case [left, right]:
-            _compare(left, right)
+        case [a, b]:
+            _compare(a, b)
         case []:
             st.caption(
                 "Choose a row to open, download, verify, recheck or delete a result, or two rows "
@@ -70,14 +70,14 @@ def show(page_of: Mapping[str, Page]) -> None:
             st.caption("Choose one row, or two to compare them.")
 
 
-def _compare(left: Entry, right: Entry) -> None:
+def _compare(a: Entry, b: Entry) -> None:
     """The way to both side by side."""
-    can = all(one.request and one.request.kind == "depth" for one in (left, right))
+    can = all(one.request and one.request.kind == "depth" for one in (a, b))
     pressed = st.button("Compare these two", type="primary", disabled=not can)
     if not can:
         st.caption("Only results of the blocks at one token (kind: depth) can be compared.")
     elif pressed:
-        change(left=left.key, right=right.key)
+        change(a=a.key, b=b.key)
         st.switch_page(compare.PAGE.file)
 
 

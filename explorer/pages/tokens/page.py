@@ -46,7 +46,7 @@ PAGE = Page("Tokens", "pages/2_Tokens.py", TokensState, kinds=TOKEN_KINDS, guide
 
 _COMPARED: Choice = (
     "Compared",
-    "mode",
+    "kind",
     {
         "self": "Each token with itself",
         "fixed-input": "One input token",
@@ -76,9 +76,9 @@ def controls(state: TokensState) -> Request:
         switches((_COMPARED, _PAIRS), "tokens")
         if not state.all_pairs:
             drawer.inputs(n_blocks, block, basis)
-        if state.mode != "self":
+        if state.kind != "self":
             _fixed(state, request)
-    st.caption(_FORMULAS[state.mode])
+    st.caption(_FORMULAS[state.kind])
     return state.token_request(block, basis)
 
 
@@ -97,12 +97,12 @@ def _count_blocks(request: Request) -> int | None:
 
 def _fixed(state: TokensState, request: Request) -> None:
     """Choose the fixed token by its text where the texts are known, else by its number."""
-    end = "Input token, fixed" if state.mode == "fixed-input" else "Output token, fixed"
+    end = "Input token, fixed" if state.kind == "fixed-input" else "Output token, fixed"
     found = backend.tokens(request)
     n = len(found.texts) if found else 0
     if found is None or not 0 < n <= LONGEST_LIST:
         bound(
-            st.number_input, end, "fixed", step=1, place=f"tokens-{state.mode}",
+            st.number_input, end, "fixed", step=1, place=f"tokens-{state.kind}",
             write=lambda _: state.fixed_token,
         )  # fmt: skip
         return
@@ -120,7 +120,7 @@ def _fixed(state: TokensState, request: Request) -> None:
         end,
         "fixed",
         options if shown in options else [*options, shown],
-        place=f"tokens-{state.mode}-{hash(found.texts)}",
+        place=f"tokens-{state.kind}-{hash(found.texts)}",
         format_func=labelled,
         write=lambda _: shown,
         width=240,
@@ -130,7 +130,7 @@ def _fixed(state: TokensState, request: Request) -> None:
 def show(result: Result, state: TokensState) -> None:
     """Draw a stored result."""
     assert isinstance(result, TokensResult | TokenMeansResult)
-    shown = Shown(result, state.view())
+    shown = Shown(result, state.view(result, blocks=False))
     token, other = selected(result, state)
     strip(*shown, recipes(result.request, shown.view, state), GUIDE, selected=token)
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
@@ -154,9 +154,8 @@ def show(result: Result, state: TokensState) -> None:
 def partial_map(result: Result, state: TokensState) -> None:
     """The grid of what is measured so far; it fills in token by token."""
     assert isinstance(result, TokensResult | TokenMeansResult)
-    figure = figures.grid(
-        result, state.view(), corrected=not state.raw, auto_range=state.auto_range
-    )
+    view = state.view(result, blocks=False)
+    figure = figures.grid(result, view, corrected=not state.raw, auto_range=state.auto_range)
     draw_partial(figure, without="pairs")
 
 
