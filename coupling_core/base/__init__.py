@@ -19,6 +19,8 @@ writing         files written whole or not at all
 textfiles       text files that people write, read with complaints that name the line
 logs            log lines for a machine to read
 memory          main memory: how much is free, and that it ran out
+allocator       what is kept of memory that was freed
 cores           how many cores of the processor may be used
 units           numbers with their units
+pace            how long the rest of many alike takes
 """
