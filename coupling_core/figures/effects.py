@@ -161,7 +161,7 @@ def _caption(result: WhatIfResult, edit: PairEdit) -> str:
         "replace": "Each cell: slot l runs block m in the place of its own.",
     }[edit]
     return (
-        f"{what} Darker cells change less what the model says; the scale is logarithmic. Blocks "
+        f"{what} Brighter cells change less what the model says; the scale is logarithmic. Blocks "
         "that lie near one another are exchanged more cheaply whatever their coupling, so that a "
         "likeness with a map of coupling says little before distance is accounted for."
     )

@@ -22,7 +22,7 @@ from explorer.panels.strip import strip
 from explorer.panels.switches import switches
 from explorer.session.state import State
 
-MAP = 620
+MAP = 560
 """Height of each map in pixels: a square in half the page."""
 GUIDE = """
 **Maps.** Left, the coupling of two blocks; right, what it costs to interchange them, or to run one

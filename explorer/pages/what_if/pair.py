@@ -1,5 +1,7 @@
 """The chosen pair of blocks: its coupling, the effect of its edit, and what the model then says."""
 
+from dataclasses import replace
+
 import streamlit as st
 
 from coupling_core.analysis.effects import mean_effects
@@ -50,9 +52,10 @@ def show(
     if why := result.refused.get(name):
         st.info(f"This cannot be run: {sentence(why)}")
         return
+    whole = replace(view, blocks=None)
     left, right = st.columns([2, 3], gap="large")
     with left:
-        _numbers(result, depth, name, chosen, view)
+        _numbers(result, depth, name, chosen, whole)
     with right:
         _continuations(result.request, name)
 
@@ -68,17 +71,19 @@ def _numbers(
     effect, stays = (
         float(mean_effects(result, EffectView(), number)[at]) for number in ("divergence", "stays")
     )
-    with st.container(horizontal=True, gap="large"):
-        st.metric("Effect", f"{effect:.3g} {result.unit}")
-        if stays == stays:  # not NaN, which a model without a head has
-            st.metric("Same next token", f"{stays:.0%} of tokens")
-    if depth is None:
-        return
-    found = score_pairs(depth, View(view.k, view.definition, view.p, view.role)).corrected
-    with st.container(horizontal=True, gap="large"):
+    told = {"Effect": f"{effect:.3g} {result.unit}"}
+    if stays == stays:  # not NaN, which a model without a head has
+        told["Same next token"] = f"{stays:.0%} of tokens"
+    if depth is not None:
+        found = score_pairs(depth, view).corrected
         for block, basis in (chosen, chosen[::-1]):
-            score = found[block - 1, basis - 1]
-            st.metric(f"Coupling, {block} in the basis of {basis}", f"{score:.3f}")
+            told[f"Coupling, {block} in the basis of {basis}"] = (
+                f"{found[block - 1, basis - 1]:.3f}"
+            )
+    for start in range(0, len(told), 2):
+        row = list(told.items())[start : start + 2]
+        for column, (label, value) in zip(st.columns(2), row, strict=False):
+            column.metric(label, value)
 
 
 def _continuations(request: Request, name: str) -> None:
