@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
+import torch
 from jaxtyping import Float
 from torch import Tensor
 
@@ -70,13 +71,13 @@ class _Pool:
     def put(self, states: Float[Tensor, "state token d"], readers: Sequence[int]) -> list[int]:
         """Keep states until each was taken as often as it has readers; gives their rows."""
         rows = [self._free.pop() for _ in readers]
-        self._rows[rows] = states
+        self._rows[torch.tensor(rows)] = states
         self._readers |= zip(rows, readers, strict=True)
         return rows
 
     def take(self, rows: list[int]) -> Float[Tensor, "state token d"]:
         """States for one reader of each; where it was the last one, the row is free again."""
-        found = self._rows[rows]
+        found = self._rows[torch.tensor(rows)]
         for row in rows:
             if row < self._lasting:
                 continue
@@ -156,7 +157,7 @@ class _Walk:
                 if step.blocks == blocks:
                     ways[step].append((at, following))
         for step, pairs in ways.items():
-            some = [at for at, _ in pairs]
+            some = torch.tensor([at for at, _ in pairs])
             given = after(step, states[some], [output[some] for output in outputs])
             self._reached([node for _, node in pairs], given)
 
@@ -166,7 +167,9 @@ class _Walk:
         going = [at for at, node in enumerate(nodes) if node.following]
         if going:
             on = [nodes[at] for at in going]
-            self._wait(on, self._pool.put(states[going], [len(node.blocks) for node in on]))
+            self._wait(
+                on, self._pool.put(states[torch.tensor(going)], [len(node.blocks) for node in on])
+            )
 
     def _end(self, nodes: Sequence[Node], states: Float[Tensor, "node token d"]) -> None:
         for node, state in zip(nodes, states, strict=True):
