@@ -83,3 +83,13 @@ def test_a_block_in_its_own_place_and_one_that_cannot_be_run_are_told(open_page,
     app = open_page("What if", model=folder, prompt="The cat sat", k="8", block="2", basis="1")
     assert any("takes more than its state" in one.value for one in app.info)
     assert np.isnan(heat(charts(app)["effects"])[0, 1])
+
+
+def test_correlations_by_training_step_are_drawn(open_page):
+    app = open_page("What if", block="12", basis="13")
+    assert not app.exception
+    found = charts(app)
+    lines = [line["name"] for line in found["effect-mini-64"]["data"]]
+    assert lines == ["rho", "distance alone", "given distance"]
+    assert {"coupling-against-effect", "exchange"} <= set(found)
+    assert "nearness of the two alone" in words(app)

@@ -84,3 +84,14 @@ def test_continuations_are_of_one_prompt_alone(monkeypatch):
     assert effects.stored_continuations(asked, ("none",)) == (said["none"],)
     assert effects.stored_continuations(asked, ("none", "skip(1)")) is None
     assert effects.stored_continuations(replace(asked, prompt="other"), ("none",)) is None
+
+
+def test_steps_of_a_mini_suite_ship_over_all_prompts():
+    found = steps_of("mini-64")
+    assert {0, 64, 4000} <= set(found)
+    for one in found.values():
+        assert one.prompts == effects.prompts()
+        assert all(np.isfinite(getattr(one, name)).all() for name in ARRAYS)
+    apart = ~np.eye(found[0].n_blocks, dtype=bool)
+    scores = {step: found[step].coupling[:, apart].mean() for step in (0, 4000)}
+    assert abs(scores[0]) < 0.02 < scores[4000]
