@@ -20,6 +20,8 @@
     path_words, path_tables, token_labels    sentences, tables and short texts for these
 
     effects                what edits of the depth do
+    effect_scatter         coupling against their effect, over pairs and by training step
+    exchange               what first order predicts of interchanging neighbours
 
     training               numbers of training runs by step
     training_paths         paths at one step
@@ -47,7 +49,14 @@ from coupling_core.figures.angles import angles
 from coupling_core.figures.by_depth import by_depth
 from coupling_core.figures.by_k import mean_by_k
 from coupling_core.figures.compare import compared_map, comparison, difference, spectra
+from coupling_core.figures.effect_scatter import (
+    coupling_against_effect,
+    coupling_against_effect_table,
+    effect_by_step,
+    effect_by_step_table,
+)
 from coupling_core.figures.effects import effects, effects_by_block
+from coupling_core.figures.exchange import exchange, exchange_table
 from coupling_core.figures.export import FORMATS, on_paper, render
 from coupling_core.figures.generalization import over_models
 from coupling_core.figures.generalization_by_k import correlation_by_k, coupling_by_k
@@ -122,6 +131,9 @@ __all__ = [  # noqa: RUF022 - by use, not by name
     # of edits
     "effects",
     "effects_by_block",
+    "exchange",
+    "coupling_against_effect",
+    "effect_by_step",
     # of training runs
     "by_step",
     "paths_at",
@@ -151,6 +163,9 @@ __all__ = [  # noqa: RUF022 - by use, not by name
     "per_token_table",
     "linearised_table",
     "scaling_table",
+    "exchange_table",
+    "coupling_against_effect_table",
+    "effect_by_step_table",
     "edges_table",
     "locality_table",
     "differences_table",

@@ -1,11 +1,12 @@
 """Which pages there are; what the frame knows of one, it knows from its record."""
 
-from explorer.pages import compare, depth, layer_graph, start, trajectories, what_if
+from explorer.pages import compare, depth, layer_graph, start, trajectories
 from explorer.pages.generalization import page as generalization
 from explorer.pages.runs import page as runs
 from explorer.pages.tokens import page as tokens
 from explorer.pages.training import page as training
 from explorer.pages.vision import page as vision
+from explorer.pages.what_if import page as what_if
 from explorer.panels.page import Page
 from explorer.session.link import Links
 
