@@ -12,8 +12,9 @@ from explorer.asking import listing
 from explorer.asking.several import counterpart
 from explorer.pages.depth import DepthState
 from explorer.panels import over_list
-from explorer.panels.chart import draw
+from explorer.panels.chart import draw, made
 from explorer.panels.drawer import selection, within
+from explorer.panels.kept import kept
 from explorer.panels.recipes import Recipes, many, measuring, raw, viewed
 from explorer.panels.switches import COLOURS, MATRIX, SCORE, switches
 from explorer.server.prompt_lists import PromptList
@@ -50,7 +51,7 @@ def show(state: DepthState, listed: PromptList) -> None:
     numbers = over_list.means(listed, found, state.view(), corrected=not state.raw)
     over_list.tell(numbers, words_of(state))
     twin = listing.stored([counterpart(request) for request in requests], *look)
-    if told := over_list.versus_twin(found, twin, corrected=not state.raw):
+    if told := kept(over_list.versus_twin, found, twin, corrected=not state.raw):
         st.markdown(plain(told))
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         switches((SCORE,), "depth-list", (MATRIX, COLOURS))
@@ -94,16 +95,18 @@ def _maps(
     left, right = st.columns(2, gap="large")
     with left:
         st.subheader(f"Mean over {len(parts)} prompts", anchor=False)
-        figure = figures.mean_map(
-            parts,
+        figure = made(
+            figures.mean_map,
+            tuple(parts),
             listed.title,
+            finish=_tall,
             corrected=not state.raw,
             auto_range=state.auto_range,
             selected=pair,
         )
         scores = [part.scores for part in parts]
         draw(
-            _tall(figure),
+            figure,
             "scores",
             None,
             lambda: mean_scores(scores).to_pandas(),

@@ -12,7 +12,7 @@ from explorer.asking import listing
 from explorer.pages import depth_list
 from explorer.pages.layer_graph import CHOICES, GraphState
 from explorer.panels import over_list
-from explorer.panels.chart import draw
+from explorer.panels.chart import draw, made
 from explorer.panels.drawer import selection, within
 from explorer.panels.switches import switches, threshold, twin_switch
 from explorer.server.prompt_lists import PromptList
@@ -69,8 +69,9 @@ def _graph(
     pair: tuple[int, int],
 ) -> None:
     parts = list(found.values())
-    figure = figures.mean_graph(
-        parts,
+    figure = made(
+        figures.mean_graph,
+        tuple(parts),
         listed.title,
         corrected=not state.raw,
         threshold=state.threshold,

@@ -27,7 +27,7 @@ from coupling_core.base.results import DepthResult
 from coupling_core.base.units import rounded
 from coupling_core.figures.style import score_name, score_terms
 from explorer.asking import listing
-from explorer.panels.chart import draw
+from explorer.panels.chart import draw, made
 from explorer.panels.recipes import Recipes
 from explorer.panels.strip import Quiet, take_along
 from explorer.server import prompt_lists
@@ -157,8 +157,9 @@ def strip_of(numbers: Numbers, nth: int) -> None:
         nth: the chosen one, from 1; 0 is none.
     """
     texts = {number: numbers.listed.prompts[number - 1].words for number in numbers.values}
-    figure = figures.prompt_strip(
-        numbers.values,
+    figure = made(
+        figures.prompt_strip,
+        dict(numbers.values),
         texts,
         numbers.over,
         numbers.title,

@@ -11,11 +11,13 @@ from streamlit.testing.v1 import AppTest
 
 from coupling_core.analysis.over_prompts import mean_scores, of_prompt
 from coupling_core.analysis.scores import known_interval
-from coupling_core.base.records import View
+from coupling_core.base.records import Request, View
 from coupling_core.experiments.gallery import EXAMPLES, KINDS
 from coupling_core.sources.prompts import Prompt
 from coupling_core.store.disk import Store
 from explorer.asking.queue import queue
+from explorer.pages import depth_list
+from explorer.pages.depth import DepthState
 from explorer.panels.prompt_picker import OWN_TEXT
 from explorer.server import prompt_lists
 
@@ -134,6 +136,17 @@ def test_other_pages_pass_over_a_list(open_page: Open) -> None:
     assert app.query_params["list"] == app.session_state["_chosen"]["prompts"]
     assert not [toggle for toggle in app.toggle if toggle.key == "prompts@toggle"]
     assert "tokens" in charts(app)
+
+
+def test_recipes_measure_the_file_of_the_list() -> None:
+    listed, state = prompt_lists.get("shipped"), DepthState(k=20, token=2)
+    assert listed
+    found = depth_list.recipes("depth", Request("x", token=2, k=20), state, listed)
+    call = "measure_many('sweeps/prompts.jsonl', {'model': 'smollm2-135m'}, k=20, token=2)"
+    assert call in found.python
+    compile(found.python, "recipe", "exec")
+    assert "--prompts=sweeps/prompts.jsonl" in found.shell
+    assert "--prompt=" not in found.shell
 
 
 # ---- giving one
