@@ -11,6 +11,7 @@
     graph, locality        the blocks as a graph, and the score by distance
                            (layouts, graph_words: their places and sentences)
     compare                two results side by side
+    over_prompts           means over many prompts, and where each prompt stands
     tables                 the same numbers as tables
 
     paths                  tokens' paths through depth in their principal components
@@ -75,6 +76,12 @@ from coupling_core.figures.graph import graph
 from coupling_core.figures.linearised import linearised
 from coupling_core.figures.locality import locality
 from coupling_core.figures.mosaic import mosaic
+from coupling_core.figures.over_prompts import (
+    by_depth_over_prompts,
+    mean_graph,
+    mean_map,
+    prompt_strip,
+)
 from coupling_core.figures.pair import matrix, matrix_table, score_by_k, score_by_k_table
 from coupling_core.figures.path_tables import (
     by_depth_table,
@@ -95,9 +102,9 @@ from coupling_core.figures.tables import (
     spectrum_table,
     steps_table,
 )
-from coupling_core.figures.training import by_step
+from coupling_core.figures.training import by_step, map_limit
 from coupling_core.figures.training_paths import paths_at
-from coupling_core.figures.training_words import rise_and_fall, training_source
+from coupling_core.figures.training_words import compared, rise_and_fall, training_source
 from coupling_core.figures.vision import (
     patch_grid,
     picture,
@@ -128,6 +135,11 @@ __all__ = [  # noqa: RUF022 - by use, not by name
     "difference",
     "comparison",
     "spectra",
+    # of many prompts
+    "mean_map",
+    "mean_graph",
+    "prompt_strip",
+    "by_depth_over_prompts",
     # of edits
     "effects",
     "effects_by_block",
@@ -136,9 +148,11 @@ __all__ = [  # noqa: RUF022 - by use, not by name
     "effect_by_step",
     # of training runs
     "by_step",
+    "map_limit",
     "paths_at",
     "training_source",
     "rise_and_fall",
+    "compared",
     # of vision transformers
     "picture",
     "patch_grid",

@@ -4,7 +4,7 @@ What recipes have in common; each page composes its own.
 """
 
 import shlex
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import MISSING, Field, fields, replace
 from typing import Any, NamedTuple
 
@@ -55,6 +55,35 @@ def program(
     )
 
 
+def many(
+    request: Request, kind: str, prompts: str, column: str, asked: Mapping[str, object]
+) -> str:
+    """A Python program that measures a file of prompts, and prints a number of each.
+
+    Args:
+        request: of one of them.
+        kind: of the results.
+        prompts: the file.
+        column: of the table, which has the number.
+        asked: further arguments of `measure_many`, where they are not the defaults.
+    """
+    model = {
+        name: getattr(request, name)
+        for name in ("model", "revision", "untrained", "dtype", "quantize", "stack")
+        if name == "model" or getattr(request, name) != getattr(Request, name)
+    }
+    told = "".join(f", {name}={value!r}" for name, value in asked.items())
+    of_kind = "" if kind == "depth" else f", kind={kind!r}"
+    return "\n".join(
+        [
+            "from coupling_core import measure_many",
+            "",
+            f"table = measure_many({prompts!r}, {model!r}{of_kind}{told})",
+            f"print(table[['prompt', {column!r}]], table[{column!r}].mean())",
+        ]
+    )
+
+
 def viewed(state: State, *, blocks: bool) -> Options:
     """How scores are looked at."""
     return {
@@ -86,11 +115,16 @@ def measuring(
     always: dict[str, object],
     options: Options,
     flags: Sequence[str] = (),
+    prompts: str = "",
 ) -> str:
-    """A command that measures, which is told the request as well; arguments as of `command`."""
+    """A command that measures, which is told the request as well; arguments as of `command`.
+
+    A file of prompts takes the place of the request's.
+    """
     if request.model.startswith(OWN):
         return "# a module of one's own is measured in Python alone"
     given = {"image": "FILE"} if is_image(request.prompt) else {"prompt": request.prompt}
+    given = {"prompts": prompts} if prompts else given
     asked: Options = {
         "revision": (request.revision, None),
         "untrained": (request.untrained, None),
