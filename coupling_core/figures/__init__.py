@@ -20,6 +20,7 @@
     path_words, path_tables, token_labels    sentences, tables and short texts for these
 
     effects                what edits of the depth do
+    eigenvalues            of the blocks' linear maps, and what products of them leave over
 
     training               numbers of training runs by step
     training_paths         paths at one step
@@ -48,6 +49,7 @@ from coupling_core.figures.by_depth import by_depth
 from coupling_core.figures.by_k import mean_by_k
 from coupling_core.figures.compare import compared_map, comparison, difference, spectra
 from coupling_core.figures.effects import effects, effects_by_block
+from coupling_core.figures.eigenvalues import eigenvalues, linear_maps, products_over_depth
 from coupling_core.figures.export import FORMATS, on_paper, render
 from coupling_core.figures.generalization import over_models
 from coupling_core.figures.generalization_by_k import correlation_by_k, coupling_by_k
@@ -122,6 +124,10 @@ __all__ = [  # noqa: RUF022 - by use, not by name
     # of edits
     "effects",
     "effects_by_block",
+    # of linear maps
+    "eigenvalues",
+    "linear_maps",
+    "products_over_depth",
     # of training runs
     "by_step",
     "paths_at",
