@@ -58,7 +58,11 @@ class SpectrumNumbers:
 
 
 def spectrum_numbers(result: SpectrumResult) -> SpectrumNumbers:
-    """The curves over depth of one measurement."""
+    """The curves over depth of one measurement.
+
+    Args:
+        result: may be partial.
+    """
     modulus = np.abs(result.values)
     known = ~np.isnan(modulus[:, 0])
     return SpectrumNumbers(

@@ -15,7 +15,8 @@ def stored(tmp_path):
 
 def points(app):
     found = charts(app)["eigenvalues"]["data"]
-    return [row for one in found if "customdata" in one for row in unpacked(one["customdata"])]
+    sent = [one["customdata"] for one in found if "customdata" in one]
+    return [row for rows in sent for row in (rows if isinstance(rows, list) else unpacked(rows))]
 
 
 def test_what_is_stored_shows_at_once(open_page, stored):
@@ -29,7 +30,7 @@ def test_what_is_stored_shows_at_once(open_page, stored):
 
 
 def test_one_block_is_chosen_by_a_slider_and_by_a_link(open_page, stored):
-    folder, result = stored
+    folder, _ = stored
     app = open_page("Spectrum", model=folder, prompt="The cat sat", only="2")
     assert {row[0] for row in points(app)} == {2}
     app.slider[0].set_value(3).run()

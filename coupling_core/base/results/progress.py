@@ -12,7 +12,7 @@ class Progress:
 
     Args:
         stage: what is being done.
-        done: finished blocks, tokens, edits or products; bytes that have arrived, while downloading.
+        done: finished blocks, tokens, edits, products; bytes that arrived, while downloading.
         total: of them in all, 0 while that is not known.
         partial: the result so far, NaN where it is not finished; None before there is any.
         note: what people should know before this step begins; told once.
