@@ -49,6 +49,12 @@ if TYPE_CHECKING:
         score_by_k,
         score_pairs,
     )
+    from coupling_core.analysis.spectra import (
+        SpectrumNumbers,
+        effective_rank,
+        participation_ratio,
+        spectrum_numbers,
+    )
     from coupling_core.analysis.token_scores import by_distance, score_positions
     from coupling_core.analysis.trajectory import (
         equidistance,
@@ -78,6 +84,7 @@ if TYPE_CHECKING:
         Progress,
         Result,
         Scores,
+        SpectrumResult,
         TokenMeansResult,
         TokensResult,
         TrajectoryResult,
@@ -160,6 +167,12 @@ __all__ = [  # noqa: RUF022 - by stage, not by name
     "EffectMaps",
     "coupling_effect",
     "CouplingEffect",
+    # spectra: eigenvalues of each block's linear map, and products over depth
+    "SpectrumResult",
+    "SpectrumNumbers",
+    "spectrum_numbers",
+    "effective_rank",
+    "participation_ratio",
     # training runs: the same prompt over their steps
     "Suite",
     "find_suite",
@@ -202,6 +215,12 @@ _HOMES = {
         "score_by_k",
         "score_pairs",
     ),
+    "analysis.spectra": (
+        "SpectrumNumbers",
+        "effective_rank",
+        "participation_ratio",
+        "spectrum_numbers",
+    ),
     "analysis.token_scores": ("by_distance", "score_positions"),
     "analysis.trajectory": (
         "equidistance",
@@ -224,6 +243,7 @@ _HOMES = {
         "Progress",
         "Result",
         "Scores",
+        "SpectrumResult",
         "TokenMeansResult",
         "TokensResult",
         "TrajectoryResult",

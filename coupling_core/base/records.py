@@ -78,7 +78,8 @@ class Request:
     Of the kinds (see `coupling_core.base.kinds`), `depth` compares the blocks at one token. `self`,
     `fixed-input` and `fixed-output` compare the tokens of a prompt: J^l_tt with J^l'_t't',
     J_{t1 t2} with J_{t1 t2'}, and J_{t1 t2} with J_{t1' t2}. `trajectory` follows every token
-    through the blocks. `what-if` edits the model's depth, and takes all tokens too.
+    through the blocks. `what-if` edits the model's depth, and takes all tokens too. `spectrum` has
+    the eigenvalues of every block's linear map at one token.
 
     Args:
         prompt: the text, or the token ids themselves, in a list, a tuple, or an array or tensor of

@@ -23,6 +23,7 @@
     effects                what edits of the depth do
     effect_scatter         coupling against their effect, over pairs and by training step
     exchange               what first order predicts of interchanging neighbours
+    eigenvalues            of the blocks' linear maps, and what products of them leave over
 
     training               numbers of training runs by step
     training_paths         paths at one step
@@ -57,6 +58,7 @@ from coupling_core.figures.effect_scatter import (
     effect_by_step_table,
 )
 from coupling_core.figures.effects import effects, effects_by_block
+from coupling_core.figures.eigenvalues import eigenvalues, linear_maps, products_over_depth
 from coupling_core.figures.exchange import exchange, exchange_table
 from coupling_core.figures.export import FORMATS, on_paper, render
 from coupling_core.figures.generalization import over_models
@@ -146,6 +148,10 @@ __all__ = [  # noqa: RUF022 - by use, not by name
     "exchange",
     "coupling_against_effect",
     "effect_by_step",
+    # of linear maps
+    "eigenvalues",
+    "linear_maps",
+    "products_over_depth",
     # of training runs
     "by_step",
     "map_limit",

@@ -31,25 +31,32 @@ class Recipes(NamedTuple):
 
 
 def program(
-    request: Request, view: AnyView, function: str, names: str, more: str = "", name: str = "found"
+    request: Request,
+    view: AnyView | None,
+    function: str,
+    names: str,
+    more: str = "",
+    name: str = "found",
 ) -> str:
     """A Python program that measures, and prints what a function makes of the result.
 
     Args:
         request: what is measured.
-        view: how it is looked at.
-        function: of `coupling_core`, which takes the result and the view.
+        view: how it is looked at; None where there is nothing to choose.
+        function: of `coupling_core`, which takes the result, and the view.
         names: what is to be printed of what it returns.
         more: its further arguments.
         name: what it returns.
     """
-    imports = ("Request", "Store", type(view).__name__, *sorted((function, "measure")))
+    looked = () if view is None else (type(view).__name__,)
+    imports = ("Request", "Store", *looked, *sorted((function, "measure")))
+    given = "result" if view is None else f"result, {call(view)}"
     return "\n".join(
         [
             f"from coupling_core import {', '.join(imports)}",
             "",
             *_measured(request),
-            f"{name} = {function}(result, {call(view)}{more})",
+            f"{name} = {function}({given}{more})",
             f"print({names}",
         ]
     )

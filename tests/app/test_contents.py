@@ -19,6 +19,7 @@ REQUESTS = [
     Request("Hi", kind="fixed-output", untrained=1, block=4),
     Request("Hi", kind="trajectory", final_norm="exclude"),
     Request("Hi", kind="what-if", untrained=2),
+    Request("Hi", kind="spectrum", token=1),
 ]
 
 
@@ -47,6 +48,8 @@ def test_a_result_opens_on_a_page_that_asks_for_it(asked: Request) -> None:
             assert state.path_request() == asked
         case "what-if":
             assert state.what_if_request() == asked
+        case "spectrum":
+            assert state.spectrum_request() == asked
         case _:
             found = state.token_request(state.block, state.basis)
             assert (found.kind, found.token, found.block) == (asked.kind, asked.token, asked.block)

@@ -28,6 +28,7 @@ TITLES = {
     "Runs": "Runs",
     "Method": "Method",
     "What if": "What if blocks ran elsewhere?",
+    "Spectrum": "What does a block do to a state?",
 }
 
 

@@ -23,6 +23,7 @@ from coupling_core import InputError, Request, View, parse_blocks
         ({"kind": "trajectory", "token": 2}, "takes all tokens"),
         ({"kind": "trajectory", "k": 8}, "no singular triplets"),
         ({"kind": "what-if", "token": 2}, "takes all tokens"),
+        ({"kind": "spectrum", "k": 8}, "no singular triplets"),
         ({"block": 3}, "measured at every block"),
         ({"kind": "trajectory", "block": 3}, "measured at every block"),
         ({"kind": "self", "block": 0}, "block 0"),

@@ -13,6 +13,7 @@ from coupling_core import (
     DepthResult,
     InputError,
     Request,
+    SpectrumResult,
     Store,
     TokenMeansResult,
     TokensResult,
@@ -44,6 +45,7 @@ def numbers(result):
         ({"k": 4, "kind": "fixed-input", "token": 2}, TokenMeansResult),
         ({"kind": "trajectory"}, TrajectoryResult),
         ({"kind": "what-if"}, WhatIfResult),
+        ({"kind": "spectrum"}, SpectrumResult),
     ],
 )
 def test_parts_give_what_a_request_gives_to_the_bit(llama, said, kind):

@@ -11,7 +11,12 @@ from coupling_core.analysis.scores import score
 from coupling_core.base.definitions import sampled_definitions
 from coupling_core.base.edits import every_edit
 from coupling_core.base.records import ROLES, Certificate, Request, View
-from coupling_core.base.results import DepthResult, TrajectoryResult, WhatIfResult
+from coupling_core.base.results import (
+    DepthResult,
+    SpectrumResult,
+    TrajectoryResult,
+    WhatIfResult,
+)
 from coupling_core.store.request_key import make_key
 
 PROMPT = "The cat sat down"
@@ -258,6 +263,47 @@ def what_if_result(
         provenance=_provenance(),
     )
     return replace(result, **changes)
+
+
+def spectrum_result(n_blocks: int = 5, width: int = 8, **changes: Any) -> SpectrumResult:
+    """The linear maps of random Jacobians as a result, measured the obvious way."""
+    jacobians = planted_jacobians(n_blocks, width, coupling=0.3) / 2
+    maps = [np.eye(width) + J for J in jacobians]
+    values, condition = (np.stack(part) for part in zip(*map(_eigen, maps), strict=True))
+    svds = [gauged_svd(J) for J in jacobians]
+    result = SpectrumResult(
+        key="",
+        request=Request(PROMPT, model="random", kind="spectrum"),
+        identity={"kind": "folder", "name": "random", "digest": "spectrum"},
+        tokens=TOKENS,
+        token_ids=np.arange(10, 10 + len(TOKENS)),
+        width=width,
+        token=len(TOKENS),
+        eigenvalues=np.stack([values.real, values.imag], -1),
+        condition=condition,
+        residual=np.full(n_blocks, 1e-15),
+        jacobian_norm=np.linalg.norm(jacobians, axis=(1, 2)),
+        departure=np.linspace(0.2, 0.5, n_blocks),
+        asymmetry=np.linspace(0.9, 1.0, n_blocks),
+        singular_values=np.stack([s for _, s, _ in svds]),
+        u_dot_v=np.stack([(U * V).sum(0) for U, _, V in svds]),
+        certificates=tuple(certificate(J, *svd) for J, svd in zip(jacobians, svds, strict=True)),
+        participation=np.where(np.tri(n_blocks).T > 0, 3.0, np.nan),
+        product_values=np.linspace(1, 0.1, width) * np.ones((n_blocks, 1)),
+        exponents=np.linspace(0.3, -1, width),
+        shuffled_values=np.linspace(1, 0.2, width) * np.ones((8, 1)),
+        provenance=_provenance(),
+    )
+    return replace(result, **changes)
+
+
+def _eigen(M: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Eigenvalues and their conditions, the largest modulus first."""
+    values, X = np.linalg.eig(M)
+    order = np.argsort(-np.abs(values), kind="stable")
+    inverse = np.linalg.inv(X)
+    condition = np.linalg.norm(inverse, axis=1) * np.linalg.norm(X, axis=0)
+    return values[order].astype(complex), condition[order]
 
 
 def _provenance() -> dict[str, Any]:

@@ -6,6 +6,7 @@
     token_means    the tokens, on average over all pairs of blocks
     trajectory     the path of every token through the blocks
     whatif         what edits of its depth do
+    spectrum       eigenvalues of each block's map, and products of them
     scores         the scores of one view of it: numbers, means, tables, a figure
     progress       where a running measurement stands, with the result so far
 
@@ -19,6 +20,7 @@ from coupling_core.base.results.base import Result, Sizes
 from coupling_core.base.results.depth import DepthResult
 from coupling_core.base.results.progress import Progress
 from coupling_core.base.results.scores import Means, PositionScores, ScoreMap, Scores
+from coupling_core.base.results.spectrum import SpectrumResult
 from coupling_core.base.results.token_means import TokenMeansResult
 from coupling_core.base.results.tokens import PositionCoupling, TokenResult, TokensResult
 from coupling_core.base.results.trajectory import TrajectoryResult
@@ -34,6 +36,7 @@ __all__ = [
     "ScoreMap",
     "Scores",
     "Sizes",
+    "SpectrumResult",
     "TokenMeansResult",
     "TokenResult",
     "TokensResult",

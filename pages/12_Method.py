@@ -310,6 +310,35 @@ def trajectories() -> None:
     )
 
 
+def linear_maps() -> None:
+    st.markdown(
+        "Near the states that it met, block *l* is the matrix $M^l = I + J^l_{tt}$. Its "
+        "eigenvalues are computed in float64, with the residual of their eigenvectors. **How sure "
+        "each is** follows from its left and right eigenvectors *y* and *x* of length 1: an error "
+        "*E* moves it by at most"
+    )
+    st.latex(
+        r"|\delta\lambda| \le \frac{\lVert E \rVert}{|y^{\mathsf H} x|}, \qquad "
+        r"\lVert E \rVert \approx 10^{-6} \lVert J \rVert_F"
+    )
+    st.markdown(
+        "to first order, where *E* is what float32 leaves of the Jacobian. One that may be off by "
+        "more than a hundredth of its modulus is drawn as an open circle. **Henrici's departure** "
+        "is 0 of a normal matrix, whose eigenvectors are orthogonal, and below 1:"
+    )
+    st.latex(
+        r"\frac{\sqrt{\lVert M \rVert_F^2 - \sum_k |\lambda_k|^2}}{\lVert M \rVert_F}, \qquad "
+        r"\text{asymmetry} = \frac{\lVert J - J^\top \rVert_F}{\lVert J + J^\top \rVert_F}"
+    )
+    st.markdown(
+        "Of the product $M^l \\cdots M^1$, with singular values *s*, the **effective rank** is "
+        "$\\exp(-\\sum p \\ln p)$ with $p_k = s_k^2 / \\sum s^2$, and the **participation ratio** "
+        "$(\\sum s^2)^2 / \\sum s^4$: how many directions of the first state are left. Multiplied "
+        "in random orders, the same blocks say how much of that is due to the order. It is the "
+        "linear part, at one token's own states, of what a model does to a small change."
+    )
+
+
 def vision() -> None:
     st.markdown(
         "A vision transformer cuts an image into patches, and each is a token; before them stands "
@@ -381,6 +410,7 @@ SECTIONS = {
     "How the singular vectors are checked": certificates,
     "Whether an old result still holds": rechecks,
     "Paths through depth": trajectories,
+    "Blocks as linear maps": linear_maps,
     "The blocks as a graph": graphs,
     "Through training": training,
     "Coupling and performance over models": generalization,
