@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from coupling_core.base.jacobian import BlockJacobian
     from coupling_core.base.records import (
         Certificate,
+        DirectionsView,
         EffectView,
         PathView,
         Request,
@@ -72,6 +73,7 @@ if TYPE_CHECKING:
     )
     from coupling_core.base.results import (
         DepthResult,
+        DirectionsResult,
         Means,
         PositionCoupling,
         PositionScores,
@@ -160,6 +162,9 @@ __all__ = [  # noqa: RUF022 - by stage, not by name
     "EffectMaps",
     "coupling_effect",
     "CouplingEffect",
+    # directions: what the leading singular vectors read, write and do
+    "DirectionsResult",
+    "DirectionsView",
     # training runs: the same prompt over their steps
     "Suite",
     "find_suite",
@@ -215,9 +220,18 @@ _HOMES = {
     "base.edits": ("Edit",),
     "base.errors": ("Cancelled", "ComputeError", "CouplingError", "InputError"),
     "base.jacobian": ("BlockJacobian",),
-    "base.records": ("Certificate", "EffectView", "PathView", "Request", "View", "parse_blocks"),
+    "base.records": (
+        "Certificate",
+        "DirectionsView",
+        "EffectView",
+        "PathView",
+        "Request",
+        "View",
+        "parse_blocks",
+    ),
     "base.results": (
         "DepthResult",
+        "DirectionsResult",
         "Means",
         "PositionCoupling",
         "PositionScores",

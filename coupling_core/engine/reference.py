@@ -136,6 +136,18 @@ def divergence(
     return (log_p.exp() * (log_p - log_q)).sum(-1)
 
 
+def readout(
+    matrix: Float[Tensor, "v d"], scale: Float[Tensor, " d"], direction: Float[Tensor, " d"]
+) -> tuple[float, tuple[int, int]]:
+    """A direction read by a matrix, row by row: its peakedness, and the rows at either end."""
+    rows = matrix.detach().double() * scale.detach().double()
+    middle, u = rows.mean(0), direction.double() / direction.double().norm()
+    cosines = torch.stack([(row - middle) @ u / (row - middle).norm() for row in rows])
+    z = (cosines - cosines.mean()) / cosines.std(correction=0)
+    largest = sorted((abs(float(one)) for one in z), reverse=True)[:10]
+    return sum(largest) / 10, (int(z.argmin()), int(z.argmax()))
+
+
 def coupling_matrix(
     jacobian: Float[np.ndarray, "d d"],
     left: Float[np.ndarray, "d k"],

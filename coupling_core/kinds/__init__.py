@@ -13,4 +13,5 @@ depth         the blocks at one token
 tokens        the tokens, in two blocks or on average over all pairs
 trajectory    the path of every token through the blocks
 whatif        what edits of the model's depth do to what it says
+directions    what the leading singular vectors of the blocks read, write and do
 """

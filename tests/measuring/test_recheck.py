@@ -27,6 +27,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "trajectory": {"kind": "trajectory"},
     "without its norm": {"kind": "trajectory", "final_norm": "exclude"},
     "what-if": {"kind": "what-if"},
+    "directions": {"kind": "directions", "token": 2},
     "untrained": {"untrained": 3},
     "rounded": {"dtype": "bfloat16"},
 }

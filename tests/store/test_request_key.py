@@ -42,6 +42,7 @@ def test_ways_to_one_model_share_a_key(change: dict[str, Any], identity: dict[st
         ({"final_norm": "exclude"}, {}),
         ({"kind": "trajectory"}, {}),
         ({"kind": "what-if"}, {}),
+        ({"kind": "directions"}, {}),
         ({"kind": "self"}, {}),
         ({"untrained": 0}, {}),
         ({}, {"digest": "cd" * 32}),

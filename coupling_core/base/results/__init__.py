@@ -6,6 +6,7 @@
     token_means    the tokens, on average over all pairs of blocks
     trajectory     the path of every token through the blocks
     whatif         what edits of its depth do
+    directions     what the leading singular vectors of the blocks read and write
     scores         the scores of one view of it: numbers, means, tables, a figure
     progress       where a running measurement stands, with the result so far
 
@@ -17,6 +18,7 @@ from coupling_core.base.kinds import kind_of
 from coupling_core.base.records import Request
 from coupling_core.base.results.base import Result, Sizes
 from coupling_core.base.results.depth import DepthResult
+from coupling_core.base.results.directions import DirectionsResult
 from coupling_core.base.results.progress import Progress
 from coupling_core.base.results.scores import Means, PositionScores, ScoreMap, Scores
 from coupling_core.base.results.token_means import TokenMeansResult
@@ -26,6 +28,7 @@ from coupling_core.base.results.whatif import WhatIfResult
 
 __all__ = [
     "DepthResult",
+    "DirectionsResult",
     "Means",
     "PositionCoupling",
     "PositionScores",

@@ -25,7 +25,10 @@ from coupling_core.sources.prompts import Prompt
 from coupling_core.sources.suites import find_suite
 from coupling_core.store.disk import Store
 
-LATER = ("skip_kl", "replace_kl", "interchange_kl")
+LATER = (
+    "skip_kl", "replace_kl", "interchange_kl", "writes_beyond", "reads_beyond",
+    "reads_embedding_beyond",
+)  # fmt: skip
 """Columns that tables of before do not have: nothing of the kind was measured there."""
 
 COLUMNS = (

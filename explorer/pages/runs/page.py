@@ -58,7 +58,7 @@ def show(page_of: Mapping[str, Page]) -> None:
     )
     match [found[row] for row in picked_rows(chosen, len(found))]:
         case [entry]:
-            _actions(entry, page_of[entry.request.kind] if entry.request else None)
+            _actions(entry, page_of.get(entry.request.kind) if entry.request else None)
         case [left, right]:
             _compare(left, right)
         case []:
