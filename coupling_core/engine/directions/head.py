@@ -81,14 +81,17 @@ def _alike(found: Tensor, wanted: Tensor) -> bool:
 
 
 def _probe(d: int, uneven: bool, device: torch.device) -> Float[Tensor, " d"]:
-    """A state of mean 0 without a small entry; its sizes are all alike, or they are not."""
+    """A state of mean 0 without a small entry: signs in turn, or of many sizes in any order."""
     found = torch.ones(d, device=device)
     found[1::2] = -1
     if d % 2:
         found[-3:] = torch.tensor([1.0, 1.0, -2.0])
-    sizes = torch.linspace(1, 2 if uneven else 1, d // 2, device=device).repeat_interleave(2)
-    found[: 2 * (d // 2 - d % 2)] *= sizes[: 2 * (d // 2 - d % 2)]
-    return PROBE * found
+    if not uneven:
+        return PROBE * found
+    pairs = d // 2 - d % 2
+    found[: 2 * pairs] *= torch.linspace(1, 2, pairs, device=device).repeat_interleave(2)
+    order = torch.randperm(d, generator=torch.Generator().manual_seed(0))
+    return PROBE * found[order.to(device)]
 
 
 def _scale(norm: nn.Module, probe: Float[Tensor, " d"]) -> Float[Tensor, " d"]:

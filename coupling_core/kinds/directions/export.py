@@ -44,8 +44,8 @@ def arrays(
         named
         | top
         | {
-            "u": result.u[at, :, :k],
-            "v": result.v[at, :, :k],
+            "u": result.u[at, :, :k].astype(np.float32),  # few forms of files have float16
+            "v": result.v[at, :, :k].astype(np.float32),
             "singular_values": result.singular_values[at, :k],
             "gap": gaps(result)[at, :k],
             "tied": tied(result)[at, :k],
