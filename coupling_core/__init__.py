@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from coupling_core.analysis.by_step import Course, StepNumbers, numbers
     from coupling_core.analysis.compare import Comparison, compare, summarise
     from coupling_core.analysis.coupling_effect import CouplingEffect, coupling_effect
+    from coupling_core.analysis.directions import shared_of
     from coupling_core.analysis.effects import EffectMaps, effect_maps
     from coupling_core.analysis.findings import Findings, Question, find
     from coupling_core.analysis.graph import layer_graph
@@ -85,6 +86,7 @@ if TYPE_CHECKING:
         TrajectoryResult,
         WhatIfResult,
     )
+    from coupling_core.base.trials import Ablation, Steering
     from coupling_core.engine.edits.edited import edited
     from coupling_core.engine.jacobians.decode import read
     from coupling_core.engine.loading.wrapped import wrap
@@ -94,6 +96,7 @@ if TYPE_CHECKING:
     from coupling_core.measuring.one_jacobian import jacobian
     from coupling_core.measuring.recheck import Recheck, recheck
     from coupling_core.measuring.stored_steps import collect
+    from coupling_core.measuring.trying import ablate, steer
     from coupling_core.sources.prompts import PromptSource
     from coupling_core.sources.suites import Suite, find_suite
     from coupling_core.store.disk import Store
@@ -165,6 +168,11 @@ __all__ = [  # noqa: RUF022 - by stage, not by name
     # directions: what the leading singular vectors read, write and do
     "DirectionsResult",
     "DirectionsView",
+    "steer",
+    "Steering",
+    "ablate",
+    "Ablation",
+    "shared_of",
     # training runs: the same prompt over their steps
     "Suite",
     "find_suite",
@@ -192,6 +200,7 @@ _HOMES = {
     "analysis.by_step": ("Course", "StepNumbers", "numbers"),
     "analysis.compare": ("Comparison", "compare", "summarise"),
     "analysis.coupling_effect": ("CouplingEffect", "coupling_effect"),
+    "analysis.directions": ("shared_of",),
     "analysis.effects": ("EffectMaps", "effect_maps"),
     "analysis.findings": ("Findings", "Question", "find"),
     "analysis.graph": ("layer_graph",),
@@ -243,6 +252,7 @@ _HOMES = {
         "TrajectoryResult",
         "WhatIfResult",
     ),
+    "base.trials": ("Ablation", "Steering"),
     "engine.edits.edited": ("edited",),
     "engine.jacobians.decode": ("read",),
     "engine.loading.wrapped": ("wrap",),
@@ -252,6 +262,7 @@ _HOMES = {
     "measuring.one_jacobian": ("jacobian",),
     "measuring.recheck": ("Recheck", "recheck"),
     "measuring.stored_steps": ("collect",),
+    "measuring.trying": ("ablate", "steer"),
     "sources.prompts": ("PromptSource",),
     "sources.suites": ("Suite", "find_suite"),
     "store.disk": ("Store",),

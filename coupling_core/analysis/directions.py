@@ -148,6 +148,23 @@ def assigned(size: Float[np.ndarray, "k k"]) -> Matching:
     return Matching(columns + 1, found, near)
 
 
+def held(
+    result: DirectionsResult, direction: Float[np.ndarray, " d"], side: str
+) -> Float[np.ndarray, " block"]:
+    """How much of a direction lies in each block's subspace: norm(U^T x) of a unit vector x.
+
+    By chance it is about sqrt(K / d).
+
+    Args:
+        result: the directions.
+        direction: of length 1.
+        side: whose subspaces, "u" or "v".
+    """
+    x = np.asarray(direction, np.float64)
+    bases = [np.linalg.qr(result.basis(b, side))[0] for b in range(1, result.n_blocks + 1)]
+    return np.array([np.linalg.norm(basis.T @ x) for basis in bases])
+
+
 @dataclass(frozen=True)
 class Shared:
     """The directions that several blocks have in common.

@@ -7,6 +7,8 @@
     report     what is said of it
     command    its command
 
+`directions` also has `trials`: what is tried with a model, and not stored.
+
 Those are the parts of each folder, and its `KINDS` are the records by which other rooms know it.
 
 depth         the blocks at one token

@@ -1,21 +1,27 @@
 """`coupling directions`: what the leading singular vectors of the blocks read, write and do."""
 
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, cast
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import typer
 
+from coupling_core.base.errors import InputError
 from coupling_core.base.records import DEFAULT_MODEL, DirectionsView, Request
 from coupling_core.base.results import DirectionsResult
 from coupling_core.cli import files, options, reports
 from coupling_core.cli.many import table_of_means
-from coupling_core.cli.terminal import ProgressBar
+from coupling_core.cli.terminal import ProgressBar, print_json
+from coupling_core.kinds.directions import report
 from coupling_core.kinds.directions.export import row
+from coupling_core.kinds.directions.tries import Tries
 from coupling_core.measuring.measure import measure
 from coupling_core.store.disk import Store
 
 if TYPE_CHECKING:  # plotly is slow to import, and only files of figures need it
     import plotly.graph_objects as go
+
+Side = Literal["u", "v"]
 
 
 def command(
@@ -25,10 +31,34 @@ def command(
     model: options.Model = DEFAULT_MODEL,
     token: options.Token = None,
     block: Annotated[
-        int | None, typer.Option(help="Show the directions of this block; counts of all if none.")
+        int | None, typer.Option(help="Its directions are shown; without, counts of all blocks.")
     ] = None,
     k: Annotated[
-        int | None, typer.Option(help="Leading directions looked at; all that are kept if none.")
+        int | None, typer.Option(help="Leading directions looked at; all that are kept by default.")
+    ] = None,
+    side: Annotated[Side, typer.Option(help="What a block writes (u), or reads (v).")] = "u",
+    component: Annotated[
+        int | None, typer.Option(help="One direction, 1..K, to steer along or to export.")
+    ] = None,
+    sizes: Annotated[
+        str | None,
+        typer.Option(
+            "--steer",
+            metavar="SIZES",
+            help="Add directions of --block, each times 0.1,0.5 (for example) of a state's norm.",
+        ),
+    ] = None,
+    takes_out: Annotated[
+        bool,
+        typer.Option("--ablate", help="Take what --block, or each block, reads out of its input."),
+    ] = False,
+    export: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write --component of --block as .safetensors."),
+    ] = None,
+    imported: Annotated[
+        Path | None,
+        typer.Option("--import", metavar="FILE", help="Take a direction from such a file."),
     ] = None,
     final_norm: options.Norm = "include",
     revision: options.Revision = None,
@@ -59,8 +89,11 @@ def command(
         return asked(text, token=options.token_of(token, text))
 
     view = DirectionsView(None if block is None else (block,), k)
+    tries = Tries(view, side, component, _numbers(sizes), takes_out, export, imported)
+    tries.require_possible(of_many=listed is not None)
     formats = files.FORMATS if listed is None else files.AGGREGATE_FORMATS
     files.require_writable(out, formats, as_json=as_json)
+    files.require_writable(export, (".safetensors",))
     if listed is not None:
         table_of_means(
             ask,
@@ -80,7 +113,26 @@ def command(
     result = cast(DirectionsResult, found)
     if out is not None:
         files.write_result(out, result, view, partial(_draw, result, view))
-    reports.tell(result, view, stored=not bar.used, as_json=as_json, out=out)
+    tried = tries.of(result, device)
+    if as_json:
+        told = {name: summary for name, (summary, _) in tried.items()}
+        print_json(report.summary(result, view, stored=not bar.used) | told)
+        return
+    reports.tell(result, view, stored=not bar.used, as_json=False, out=out)
+    for _, show in tried.values():
+        show()
+
+
+def _numbers(text: str | None) -> tuple[float, ...]:
+    """Sizes as they are typed, separated by commas."""
+    if text is None:
+        return ()
+    try:
+        return tuple(float(part) for part in text.split(","))
+    except ValueError:
+        raise InputError(
+            f"sizes {text!r} cannot be read: expected numbers such as 0.1,0.5"
+        ) from None
 
 
 def _draw(result: DirectionsResult, view: DirectionsView) -> "go.Figure":

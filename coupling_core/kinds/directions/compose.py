@@ -163,7 +163,7 @@ def _read_out(
         _into(found, readout, blocks, rows, exact[side, blocks])
         found["floor"][readout, blocks] = floors[id(rows)]
     ids = sorted({int(i) for i in np.unique(found["top"]) if i >= 0})
-    texts = _texts(loaded, reader, ids)
+    texts = names_of(loaded, reader, ids)
     return replace(so_far, **found, missing=missing, vocabulary=texts)
 
 
@@ -179,7 +179,7 @@ def _into(
     found["peakedness"][readout, blocks] = read.peakedness.reshape(n, k).cpu().numpy()
 
 
-def _texts(loaded: LoadedModel, reader: Reader, ids: list[int]) -> dict[str, str]:
+def names_of(loaded: LoadedModel, reader: Reader, ids: list[int]) -> dict[str, str]:
     """What the ids stand for; a class of a picture by its name."""
     if reader.runner.reads_tokens:
         return {str(i): text for i, text in zip(ids, loaded.texts(ids), strict=True)}
