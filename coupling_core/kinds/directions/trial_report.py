@@ -49,10 +49,11 @@ def show_steering(found: Steering) -> None:
 
 def show_ablation(found: Ablation) -> None:
     """Print what taking out does, beside random frames."""
-    where = f"block {found.blocks[0]}" if len(found.blocks) == 1 else f"{len(found.blocks)} blocks"
+    n = len(found.blocks)
+    where = f"block {found.blocks[0]} reads" if n == 1 else f"each of {n} blocks reads"
     print_lines(
         "",
-        f"taken out   {found.k} directions that {where} reads: {UNITS[found.measured_of]} "
+        f"taken out   {found.k} directions that {where}: {UNITS[found.measured_of]} "
         f"{found.divergence:.4g}; {len(found.by_chance)} random frames: median "
         f"{np.median(found.by_chance):.4g}, largest {found.by_chance.max():.4g}",
     )
@@ -90,6 +91,6 @@ def show_exported(direction: Direction, path: Path) -> None:
 
 
 def _ends(texts: tuple[str, ...], changes: np.ndarray) -> str:
-    if not texts:
+    if not texts or not changes[0]:
         return ""
     return f"{' '.join(map(repr, texts[:SHOWN]))} ({changes[0]:+.2f})"

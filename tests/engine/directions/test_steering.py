@@ -87,6 +87,18 @@ def test_batched_is_one_by_one(tried, directions):
         torch.testing.assert_close(together.change[number], one.change[0], rtol=1e-5, atol=1e-5)
 
 
+def test_batched_is_one_by_one_to_the_digits_of_float64(exact, directions):
+    _, replays, outcomes = exact
+    sizes, drawn = (0.01, 1.0), directions.double()
+    together = steer(replays, outcomes, BLOCK, [N], drawn, sizes).divergence
+    alone = [
+        steer(replays, outcomes, BLOCK, [N], one[None], (size,)).divergence
+        for one in drawn
+        for size in sizes
+    ]
+    torch.testing.assert_close(together, torch.cat(alone), rtol=1e-6, atol=0)
+
+
 def test_small_sizes_follow_the_derivative_to_second_order(exact, directions):
     """What is left of the change after the first order falls as the square over four decades."""
     model, replays, outcomes = exact
