@@ -78,6 +78,7 @@ def summary(results: common.Results) -> common.Rows:
             f"{r['directions']} directions steered at {r['sizes']} sizes from state {r['state']} "
             f"on, {r['tokens']} tokens: together against one by one",
             f"{r['together']:.2f} s against {r['one_by_one']:.2f} s "
-            f"({r['one_by_one'] / r['together']:.1f} times as fast), KL alike to {r['apart']:.0e} nats",
+            f"({r['one_by_one'] / r['together']:.1f} times as fast), KL alike to "
+            f"{r['apart']:.0e} nats",
         )
     ]
