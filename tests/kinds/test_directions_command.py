@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import tiny
 import torch
-from transformers import AutoModelForCausalLM
 
 from coupling_core import DirectionsView, InputError, Request, Store, measure
 from coupling_core.analysis.exports import arrays, axes
@@ -51,16 +50,23 @@ def test_the_matrices_are_those_of_depth(result, folder):
     np.testing.assert_array_equal(result.singular_values, depth.singular_values[:, :32])
 
 
-def test_a_block_s_directions_and_readouts_are_the_reference_s(result, folder):
-    model = AutoModelForCausalLM.from_pretrained(folder).eval()
-    ids, last = result.token_ids.tolist(), len(result.token_ids)
+@pytest.mark.parametrize(
+    ("family", "final"),
+    [("llama", "model.norm"), ("gpt2", "transformer.ln_f"), ("qwen3", "model.norm")],
+)
+def test_a_block_s_directions_and_readouts_are_the_reference_s(family, final):
+    model, ids, last = tiny.model(family), [3, 1, 4, 1, 5, 9], 6
+    last_norm = model.get_submodule(final)
+    last_norm.weight.data = torch.linspace(0.2, 3, 32)  # so that it makes a difference
+    result = measure(ids, model=model, kind="directions", store=None)
     for block in (2, 4):
-        norm = model.model.norm if block == 4 else None
+        norm = last_norm if block == 4 else None
         J = reference.block_jacobian(model, ids, block, last, last, norm).double()
         u, s, vh = torch.linalg.svd(J)
         np.testing.assert_allclose(result.singular_values[block - 1], s, rtol=1e-3, atol=1e-3)
-        weight = model.model.norm.weight
-        W, E = model.lm_head.weight, model.model.embed_tokens.weight
+        weight = last_norm.weight
+        W = model.get_output_embeddings().weight
+        E = model.get_input_embeddings().weight
         one = torch.ones_like(weight)
         for at, (vectors, matrix, scale) in enumerate(
             [(u.T, W, one if block == 4 else weight), (vh, W, weight), (vh, E, one)]
