@@ -212,6 +212,11 @@ def shared_subspace(bases: Sequence[Float[np.ndarray, "d k"]], seed: int = 0) ->
 def shared_of(result: DirectionsResult, view: DirectionsView, side: str = "u") -> Shared:
     """The directions that the viewed blocks share.
 
+    Args:
+        result: the directions.
+        view: which blocks, and how many of the leading directions of each.
+        side: "u", what they write, or "v", what they read.
+
     Raises:
         InputError: where the result lacks a block or has fewer directions.
     """
