@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from coupling_core.analysis.by_step import Course, StepNumbers, numbers
     from coupling_core.analysis.compare import Comparison, compare, summarise
     from coupling_core.analysis.coupling_effect import CouplingEffect, coupling_effect
+    from coupling_core.analysis.directions import shared_of
     from coupling_core.analysis.effects import EffectMaps, effect_maps
     from coupling_core.analysis.findings import Findings, Question, find
     from coupling_core.analysis.graph import layer_graph
@@ -70,6 +71,7 @@ if TYPE_CHECKING:
     from coupling_core.base.jacobian import BlockJacobian
     from coupling_core.base.records import (
         Certificate,
+        DirectionsView,
         EffectView,
         PathView,
         Request,
@@ -78,6 +80,7 @@ if TYPE_CHECKING:
     )
     from coupling_core.base.results import (
         DepthResult,
+        DirectionsResult,
         Means,
         PositionCoupling,
         PositionScores,
@@ -90,6 +93,7 @@ if TYPE_CHECKING:
         TrajectoryResult,
         WhatIfResult,
     )
+    from coupling_core.base.trials import Ablation, Steering
     from coupling_core.engine.edits.edited import edited
     from coupling_core.engine.jacobians.decode import read
     from coupling_core.engine.loading.wrapped import wrap
@@ -99,6 +103,7 @@ if TYPE_CHECKING:
     from coupling_core.measuring.one_jacobian import jacobian
     from coupling_core.measuring.recheck import Recheck, recheck
     from coupling_core.measuring.stored_steps import collect
+    from coupling_core.measuring.trying import ablate, steer
     from coupling_core.sources.prompts import PromptSource
     from coupling_core.sources.suites import Suite, find_suite
     from coupling_core.store.disk import Store
@@ -173,6 +178,14 @@ __all__ = [  # noqa: RUF022 - by stage, not by name
     "spectrum_numbers",
     "effective_rank",
     "participation_ratio",
+    # directions: what the leading singular vectors read, write and do
+    "DirectionsResult",
+    "DirectionsView",
+    "steer",
+    "Steering",
+    "ablate",
+    "Ablation",
+    "shared_of",
     # training runs: the same prompt over their steps
     "Suite",
     "find_suite",
@@ -200,6 +213,7 @@ _HOMES = {
     "analysis.by_step": ("Course", "StepNumbers", "numbers"),
     "analysis.compare": ("Comparison", "compare", "summarise"),
     "analysis.coupling_effect": ("CouplingEffect", "coupling_effect"),
+    "analysis.directions": ("shared_of",),
     "analysis.effects": ("EffectMaps", "effect_maps"),
     "analysis.findings": ("Findings", "Question", "find"),
     "analysis.graph": ("layer_graph",),
@@ -234,9 +248,18 @@ _HOMES = {
     "base.edits": ("Edit",),
     "base.errors": ("Cancelled", "ComputeError", "CouplingError", "InputError"),
     "base.jacobian": ("BlockJacobian",),
-    "base.records": ("Certificate", "EffectView", "PathView", "Request", "View", "parse_blocks"),
+    "base.records": (
+        "Certificate",
+        "DirectionsView",
+        "EffectView",
+        "PathView",
+        "Request",
+        "View",
+        "parse_blocks",
+    ),
     "base.results": (
         "DepthResult",
+        "DirectionsResult",
         "Means",
         "PositionCoupling",
         "PositionScores",
@@ -249,6 +272,7 @@ _HOMES = {
         "TrajectoryResult",
         "WhatIfResult",
     ),
+    "base.trials": ("Ablation", "Steering"),
     "engine.edits.edited": ("edited",),
     "engine.jacobians.decode": ("read",),
     "engine.loading.wrapped": ("wrap",),
@@ -258,6 +282,7 @@ _HOMES = {
     "measuring.one_jacobian": ("jacobian",),
     "measuring.recheck": ("Recheck", "recheck"),
     "measuring.stored_steps": ("collect",),
+    "measuring.trying": ("ablate", "steer"),
     "sources.prompts": ("PromptSource",),
     "sources.suites": ("Suite", "find_suite"),
     "store.disk": ("Store",),

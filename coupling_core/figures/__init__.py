@@ -24,6 +24,7 @@
     effect_scatter         coupling against their effect, over pairs and by training step
     exchange               what first order predicts of interchanging neighbours
     eigenvalues            of the blocks' linear maps, and what products of them leave over
+    readouts               how many directions of each block say more than chance
 
     training               numbers of training runs by step
     training_paths         paths at one step
@@ -94,6 +95,7 @@ from coupling_core.figures.path_tables import (
 )
 from coupling_core.figures.paths import paths
 from coupling_core.figures.per_token import per_token
+from coupling_core.figures.readouts import readouts
 from coupling_core.figures.scaling import scaling
 from coupling_core.figures.scores import scores
 from coupling_core.figures.spectrum import spectrum
@@ -152,6 +154,7 @@ __all__ = [  # noqa: RUF022 - by use, not by name
     "eigenvalues",
     "linear_maps",
     "products_over_depth",
+    "readouts",
     # of training runs
     "by_step",
     "map_limit",

@@ -6,7 +6,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from coupling_core.analysis.scores import require_k
 from coupling_core.base.errors import ComputeError, CouplingError, InputError
@@ -22,6 +22,7 @@ from coupling_core.sources.resolved import Resolved, resolve
 from coupling_core.store.disk import Store
 
 Report = Callable[[Progress], None]
+T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
 REMEDY = "close other programs, shorten the prompt, or choose a smaller model or another device"
@@ -164,6 +165,32 @@ def jacobian_of(
     with _memory_watched(asked, device), _ready(asked, own, device, fast, report) as ready:
         found = ready.composition.one_block(asked, ready.loaded, block)
         found = replace(found, derivative_error=ready.notes.derivative_error)
+    if asked.source and asked.source.kind != "hub":
+        _require_unchanged(asked.source)
+    return found
+
+
+def tried(
+    asked: Resolved,
+    trial: Callable[[Any, Any], T],
+    *,
+    own: Any = None,
+    device: str | None = None,
+    progress: Report | None = None,
+) -> T:
+    """What is tried with a model that is ready to be measured; nothing of it is kept.
+
+    Args:
+        asked: the model, and the prompt that it reads.
+        trial: is given the part `trials` of the request's kind, and the loaded model.
+        own: a module of the user's own, loaded.
+        device: where to compute.
+        progress: told as the model is loaded.
+    """
+    report = progress or (lambda _: None)
+    fast = not (own is None and deaths.reason(asked))
+    with _memory_watched(asked, device), _ready(asked, own, device, fast, report) as ready:
+        found = trial(kind_of(asked.request.kind).part("trials"), ready.loaded)
     if asked.source and asked.source.kind != "hub":
         _require_unchanged(asked.source)
     return found

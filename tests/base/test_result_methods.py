@@ -10,7 +10,13 @@ import pandas as pd
 import pytest
 import tiny
 import xarray
-from cases import random_result, spectrum_result, trajectory_result, what_if_result
+from cases import (
+    directions_result,
+    random_result,
+    spectrum_result,
+    trajectory_result,
+    what_if_result,
+)
 
 from coupling_core import (
     DepthResult,
@@ -28,6 +34,10 @@ from coupling_core.base.results.scores import MEASURES
 from coupling_core.kinds.trajectory.export import arrays
 
 IDS = (3, 1, 4, 1, 5)
+
+
+OTHERS = trajectory_result(), what_if_result(), spectrum_result(), directions_result()
+"""Of kinds without scores."""
 
 
 @pytest.fixture(scope="module")
@@ -180,7 +190,7 @@ def test_a_trajectory_has_the_same():
 
 
 def test_tables_and_arrays_come_back_from_files(depth, between, tmp_path):
-    for result in (depth, *between, trajectory_result(), what_if_result(), spectrum_result()):
+    for result in (depth, *between, *OTHERS):
         table, named = result.to_pandas(), result.to_xarray()
         table.to_parquet(tmp_path / "t.parquet")
         pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "t.parquet"), table)
@@ -195,7 +205,7 @@ def test_tables_and_arrays_come_back_from_files(depth, between, tmp_path):
 
 
 def test_the_figure_is_the_page_s(depth, between, tmp_path):
-    for result in (depth, *between, trajectory_result(), what_if_result(), spectrum_result()):
+    for result in (depth, *between, *OTHERS):
         drawn = result.plot()
         saved = drawn.save(tmp_path / "map.html")
         assert drawn.figure.layout.meta["alt"] in repr(drawn)
@@ -230,7 +240,7 @@ def test_a_repr_is_one_line(depth, between):
 
 
 def test_a_notebook_shows_figure_and_verdict(depth, between):
-    for result in (depth, *between, trajectory_result(), what_if_result(), spectrum_result()):
+    for result in (depth, *between, *OTHERS):
         shown = result._repr_html_()
         assert "plotly" in shown
         assert any(word in shown for word in ("mean", "average", "median"))

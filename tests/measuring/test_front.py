@@ -11,6 +11,7 @@ from cases import content
 
 from coupling_core import (
     DepthResult,
+    DirectionsResult,
     InputError,
     Request,
     SpectrumResult,
@@ -46,6 +47,7 @@ def numbers(result):
         ({"kind": "trajectory"}, TrajectoryResult),
         ({"kind": "what-if"}, WhatIfResult),
         ({"kind": "spectrum"}, SpectrumResult),
+        ({"kind": "directions", "token": 2}, DirectionsResult),
     ],
 )
 def test_parts_give_what_a_request_gives_to_the_bit(llama, said, kind):

@@ -4,7 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from cases import random_result, spectrum_result, trajectory_result, what_if_result
+from cases import (
+    directions_result,
+    random_result,
+    spectrum_result,
+    trajectory_result,
+    what_if_result,
+)
 
 from coupling_core.base.errors import InputError
 from coupling_core.store.archive import decode, encode
@@ -99,6 +105,24 @@ def test_effects_that_no_measurement_gives_are_refused(changes):
         require_sound(replace(WHAT_IF, **changes))
 
 
+DIRECTIONS = directions_result()
+DIRECTIONS = replace(DIRECTIONS, key=str(make_key(DIRECTIONS.request, DIRECTIONS.identity)))
+NO_DIRECTIONS: dict[str, dict[str, object]] = {
+    "a token that is not there": {"token": 9},
+    "a certificate too few": {"certificates": DIRECTIONS.certificates[1:]},
+    "a token without a text": {"vocabulary": {}},
+    "another width": {"width": 7},
+    "a rank above K": {"rank": DIRECTIONS.rank + 1},
+    "another readout": {"missing": {"sings": "no"}},
+}
+
+
+@pytest.mark.parametrize("changes", NO_DIRECTIONS.values(), ids=NO_DIRECTIONS)
+def test_directions_that_no_measurement_gives_are_refused(changes):
+    with pytest.raises(InputError, match="is no sound result"):
+        require_sound(replace(DIRECTIONS, **changes))
+
+
 @pytest.mark.parametrize("changes", FORGED.values(), ids=FORGED)
 def test_what_no_measurement_gives_is_refused(changes):
     with pytest.raises(InputError, match="is no sound result"):
@@ -106,7 +130,7 @@ def test_what_no_measurement_gives_is_refused(changes):
 
 
 @pytest.mark.parametrize(
-    "result", [DEPTH, paths(), WHAT_IF, SPECTRUM], ids=["depth", "paths", "what-if", "spectrum"]
+    "result", [DEPTH, paths(), WHAT_IF, SPECTRUM, DIRECTIONS], ids=lambda one: one.request.kind
 )
 def test_what_was_measured_is_let_in(result):
     require_sound(decode(encode(result)))

@@ -13,6 +13,7 @@ from coupling_core.base.edits import every_edit
 from coupling_core.base.records import ROLES, Certificate, Request, View
 from coupling_core.base.results import (
     DepthResult,
+    DirectionsResult,
     SpectrumResult,
     TrajectoryResult,
     WhatIfResult,
@@ -260,6 +261,45 @@ def what_if_result(
         exchange_predicted=exchanges[1],
         exchange_cosine=exchanges[2],
         no_prediction={},
+        provenance=_provenance(),
+    )
+    return replace(result, **changes)
+
+
+def directions_result(
+    n_blocks: int = 4, width: int = 24, k: int = 6, seed: int = 0, **changes: Any
+) -> DirectionsResult:
+    """Random frames as a result, with readouts of which a few are beyond chance."""
+    rng = np.random.default_rng(seed)
+    u, v = np.linalg.qr(rng.standard_normal((2, n_blocks, width, k)))[0].astype(np.float16)
+    s = np.sort(rng.uniform(0.5, 3, (n_blocks, k)).astype(np.float32))[:, ::-1]
+    top = rng.integers(0, 50, (3, n_blocks, k, 2, 5)).astype(np.int32)
+    matrices = rng.uniform(-0.3, 0.3, (n_blocks, n_blocks, k, k)).astype(np.float16)
+    matrices[range(n_blocks), range(n_blocks)] = [np.diag(each / each[0]) for each in s]
+    result = DirectionsResult(
+        key="",
+        request=Request(PROMPT, model="random", kind="directions"),
+        identity={"kind": "folder", "name": "random", "digest": f"{seed}"},
+        tokens=("The", " cat", " sat", " down"),
+        token_ids=np.arange(4),
+        width=width,
+        token=4,
+        u=u,
+        v=v,
+        rounding=rng.uniform(0, 0.02, (n_blocks, 2)).astype(np.float32),
+        singular_values=s.copy(),
+        next_singular_value=np.full(n_blocks, 0.4),
+        jacobian_norm=np.full(n_blocks, 5.0),
+        rank=np.full(n_blocks, k),
+        matrices=matrices,
+        top=top,
+        top_z=rng.uniform(2, 5, top.shape).astype(np.float32),
+        top_cosine=rng.uniform(0, 0.5, top.shape).astype(np.float32),
+        peakedness=rng.uniform(2, 5, top.shape[:3]).astype(np.float32),
+        floor=np.full((3, n_blocks), 4.5, np.float32),
+        missing={},
+        vocabulary={str(i): f" word{i}" for i in range(50)},
+        certificates=(Certificate(True, "full", 1e-7, 1e-6),) * n_blocks,
         provenance=_provenance(),
     )
     return replace(result, **changes)
