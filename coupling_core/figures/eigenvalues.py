@@ -11,7 +11,7 @@ from coupling_core.base.units import rounded
 from coupling_core.figures import style
 from coupling_core.figures.words import subject
 
-_QUANTILE = 0.999
+_QUANTILE = 0.95
 """Of the moduli drawn, beyond which an axis need not reach."""
 
 
@@ -42,7 +42,8 @@ def eigenvalues(result: SpectrumResult, block: int | None = None) -> go.Figure:
         "Eigenvalues of M = I + J: outside the circle what a block lets grow, inside what it lets "
         "shrink, far from the real axis what it turns. What lies at 1 passes as it is. "
         f"The axes reach to {reach:.2g}; {int((np.abs(values[known]) > reach).sum())} lie beyond.",
-        height=560,
+        height=600,
+        legend=style.BELOW,
         xaxis={"title": {"text": "Real part"}, "range": [-reach, reach], **style.GRID},
         yaxis={
             "title": {"text": "Imaginary part"},

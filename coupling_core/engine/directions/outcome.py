@@ -4,7 +4,7 @@ With p of the model itself, q of the changed one, and delta the change of the lo
 
     log q - log p = delta - log sum p e^delta = delta - mean - KL(p || q),   mean = sum p delta
 
-which is 0 to the bit where the logits are the same (see `engine.edits.effects`).
+which is 0 to the bit where the logits are the same (see `engine.edits.divergence`).
 """
 
 from collections.abc import Callable
@@ -14,7 +14,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from coupling_core.engine.edits.effects import Effects, Measured, divergence_of
+from coupling_core.engine.edits.divergence import divergence_of
+from coupling_core.engine.edits.effects import Effects, Measured
 from coupling_core.engine.edits.replays import Replays
 from coupling_core.engine.hardware import algebra_device
 from coupling_core.engine.jacobians.unembedding import SAME, Tail, own_tail
