@@ -13,6 +13,7 @@ model_comparison    two models over the same prompts: the difference, and how su
 effects         what edits of a model's depth do, by block and by pair of blocks
 spectra         curves over depth of the blocks' linear maps
 directions      gaps and ties of directions, their tracks, and what blocks share
+effect_study    the same over many prompts, beside the coupling of the same blocks
 coupling_effect    whether coupled blocks are the ones that can be interchanged
 trajectory      how straight and evenly spaced the paths of tokens are
 projection      principal components of the paths

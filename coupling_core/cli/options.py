@@ -51,15 +51,15 @@ Blocks = Annotated[
     str | None,
     typer.Option(help="Blocks looked at: 1-30, 3,7, 1-30:2, or -1 for the last; all by default."),
 ]
-_COUNTED = "Singular triplets counted."
+COUNTED = "Singular triplets counted."
 K = Annotated[
     int | None,
-    typer.Option(help=_COUNTED, show_default=f"{DEFAULT_K}, or the width where that is less"),
+    typer.Option(help=COUNTED, show_default=f"{DEFAULT_K}, or the width where that is less"),
 ]
-SuiteK = Annotated[int, typer.Option("--k", help=_COUNTED)]
+SuiteK = Annotated[int, typer.Option("--k", help=COUNTED)]
 StoredK = Annotated[
     int | None,
-    typer.Option("--k", help=_COUNTED, show_default=f"{DEFAULT_K}, or all that are stored"),
+    typer.Option("--k", help=COUNTED, show_default=f"{DEFAULT_K}, or all that are stored"),
 ]
 _CORNER = "Side of the stored matrices."
 ScoreDefinition = Annotated[_Definition, typer.Option("--definition", help="Which score.")]

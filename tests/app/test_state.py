@@ -100,6 +100,7 @@ VALUES = {
     "vision_kind": st.sampled_from(get_args(VisionKind)),
     "vision_k": st.integers(1),
     "edit": st.sampled_from(get_args(PairEdit)),
+    "only": st.integers(0, 99),
 }
 """Every field of every page, with what it may be."""
 

@@ -140,7 +140,7 @@ def test_effects_are_correlated_with_the_coupling_of_the_same_blocks(run, tmp_pa
     LlamaForCausalLM(model.config).save_pretrained(folder)
     tiny.tokenizer().save_pretrained(folder)
     (tmp_path / "prompts.txt").write_text("\n".join(f"The cat number {n}" for n in range(6)))
-    of = ("whatif", "--model", folder, "--against", "depth")
+    of = ("whatif", "--model", folder, "--coupling", "depth")
     said = printed(run(*of, "--prompts", tmp_path / "prompts.txt", "--json"))
     one = said["interchange"]
     assert (one["pairs"], one["prompts"]) == (15, 6)
@@ -158,9 +158,9 @@ def test_effects_are_correlated_with_the_coupling_of_the_same_blocks(run, tmp_pa
     [
         (("--edit", "exchange(1,2)"), "cannot be read"),
         (("--edit", "skip(9)"), "block 9"),
-        (("--edit", "skip(1)", "--against", "depth"), "leave out the others"),
-        (("--against", "depth", "--out", "x.npz"), "writes no file"),
-        (("--against", "0000"), "no stored result"),
+        (("--edit", "skip(1)", "--coupling", "depth"), "leave out the others"),
+        (("--coupling", "depth", "--out", "x.npz"), "writes no file"),
+        (("--coupling", "0000"), "no stored result"),
         (("--tokens", "99"), "token 99 is out of range"),
         (("--tokens", "x"), "cannot be read"),
         (("--tokens", "0"), "token 0"),

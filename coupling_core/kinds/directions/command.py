@@ -34,7 +34,7 @@ def command(
         int | None, typer.Option(help="Its directions are shown; without, counts of all blocks.")
     ] = None,
     k: Annotated[
-        int | None, typer.Option(help="Leading directions looked at; all that are kept by default.")
+        int | None, typer.Option(help=options.COUNTED, show_default="all that are kept")
     ] = None,
     side: Annotated[Side, typer.Option(help="What a block writes (u), or reads (v).")] = "u",
     component: Annotated[

@@ -1,4 +1,4 @@
-"""`coupling whatif --against`: the effects of edits beside the coupling of the same blocks."""
+"""`coupling whatif --coupling`: the effects of edits beside the coupling of the same blocks."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace

@@ -43,6 +43,7 @@ def command(
     against: Annotated[
         str | None,
         typer.Option(
+            "--coupling",
             metavar="depth|KEY",
             help="Correlate the effects with the coupling of the same blocks: measured ('depth'), "
             "or a stored result.",
@@ -113,9 +114,9 @@ def _require_one_question(
     if edit is not None and (against is not None or many is not None or out is not None):
         raise InputError("--edit runs one edit of one prompt and prints it: leave out the others")
     if against is not None and out is not None:
-        raise InputError("--against prints correlations and writes no file: leave out --out")
+        raise InputError("--coupling prints correlations and writes no file: leave out --out")
     if many is not None and against not in (None, _against.DEPTH):
-        raise InputError("one stored result has one prompt: with --prompts give --against depth")
+        raise InputError("one stored result has one prompt: with --prompts give --coupling depth")
 
 
 def _numbers(text: str | None) -> tuple[int, ...] | None:
