@@ -1,7 +1,6 @@
 """One edit of a model's depth: its effect, and what the model says then. Nothing is stored."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +9,7 @@ from jaxtyping import Float
 
 from coupling_core.base.edits import parse_edit
 from coupling_core.base.records import Request
+from coupling_core.measuring.measure import aside
 from coupling_core.sources.resolved import resolve
 
 TOKENS = 20
@@ -65,9 +65,10 @@ def edit_effect(request: Request, edit: str, device: str | None = None) -> EditE
         ComputeError: where the edited model gives no finite numbers.
     """
     wanted = parse_edit(edit)
-    with _loaded(request, device) as loaded:
+    with aside(resolve(request), device=device) as ready:
         from coupling_core.engine.edits.one_edit import effect_of
 
+        loaded = ready.loaded
         reads = loaded.encode(request.prompt)
         stored, found, measured = effect_of(loaded, reads, wanted, request.stack)
         ids = reads if isinstance(reads, list) else list(range(len(found.divergence)))
@@ -95,9 +96,10 @@ def continuations(
         ComputeError: where the edited model gives no finite numbers.
     """
     wanted = [parse_edit(text) for text in edits]
-    with _loaded(request, device) as loaded:
+    with aside(resolve(request), device=device) as ready:
         from coupling_core.engine.edits.one_edit import continued
 
+        loaded = ready.loaded
         ids = loaded.encode(request.prompt)
         found = [(str(edit), continued(loaded, ids, edit, tokens)) for edit in wanted]
         return tuple(
@@ -112,17 +114,3 @@ def continuations(
 
 def _text(loaded: Any, ids: list[int]) -> str:
     return loaded.tokenizer.decode(ids) if loaded.tokenizer else "".join(loaded.texts(ids))
-
-
-@contextmanager
-def _loaded(request: Request, device: str | None) -> Iterator[Any]:
-    """The model of a request, ready to compute."""
-    from coupling_core.engine import hardware, loading
-
-    loaded = loading.load(resolve(request), device)
-    with (
-        hardware.threads_for(loaded.model),
-        loading.evaluating(loaded.model),
-        loading.in_float32(loaded.model, loaded.device),
-    ):
-        yield loaded

@@ -17,7 +17,7 @@ from coupling_core.base.records import (
 from coupling_core.base.results import DirectionsResult
 from coupling_core.base.results.directions import SIDES
 from coupling_core.base.trials import Ablate, Ablation, Steer, Steering
-from coupling_core.measuring.measure import Report, asked_of, tried
+from coupling_core.measuring.measure import Report, aside, asked_of
 from coupling_core.sources.resolved import Resolved
 from coupling_core.store.request_key import make_key
 
@@ -68,13 +68,8 @@ def steer(
     at = tuple(resolve_token(t, len(result.tokens)) for t in tokens or (result.token,))
     trial = Steer(number if side == "u" else number - 1, at, found, tuple(map(float, sizes)))
     asked, own = _model_of(result, model, tokenizer)
-    return tried(
-        asked,
-        lambda part, loaded: part.steered(asked, loaded, trial, names),
-        own=own,
-        device=device,
-        progress=progress,
-    )
+    with aside(asked, own=own, device=device, progress=progress) as ready:
+        return result.part("trials").steered(asked, ready.loaded, trial, names)
 
 
 def ablate(
@@ -110,13 +105,8 @@ def ablate(
     }
     trial = Ablate(result.token, frames)
     asked, own = _model_of(result, model, tokenizer)
-    return tried(
-        asked,
-        lambda part, loaded: part.ablated(asked, loaded, trial),
-        own=own,
-        device=device,
-        progress=progress,
-    )
+    with aside(asked, own=own, device=device, progress=progress) as ready:
+        return result.part("trials").ablated(asked, ready.loaded, trial)
 
 
 def orthonormal(columns: Float[np.ndarray, "d k"]) -> Float[np.ndarray, "d k"]:
