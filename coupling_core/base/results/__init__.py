@@ -1,6 +1,7 @@
 """Results by their kinds: what is stored of a measurement, one class a file.
 
     base           what every result has
+    at_token       what those have that are of every block at one token
     depth          the blocks at one token
     tokens         the tokens, in two blocks
     token_means    the tokens, on average over all pairs of blocks

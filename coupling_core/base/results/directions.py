@@ -1,14 +1,15 @@
 """Directions: what the leading singular vectors of every block read and write at one token."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from coupling_core.base.records import Certificate, resolve_block
-from coupling_core.base.results.base import Result, Sizes, within
+from coupling_core.base.records import resolve_block
+from coupling_core.base.results.at_token import AtToken
+from coupling_core.base.results.base import Sizes, within
 
 READOUTS = ("writes", "reads", "reads_embedding")
 """u by the unembedding, v by the unembedding, v by the input embeddings."""
@@ -17,7 +18,7 @@ SIDES = ("u", "v")
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class DirectionsResult(Result):
+class DirectionsResult(AtToken):
     """The leading singular vectors u_k (written) and v_k (read) of each block at one token.
 
     A block that is not measured yet (a partial result) has NaN in every array, and so does a
@@ -25,7 +26,6 @@ class DirectionsResult(Result):
     1 for the other.
 
     Args:
-        token: the token measured, 1..n.
         u: left singular vectors, in columns; the largest entry of each v is positive.
         v: right singular vectors, in columns.
         rounding: largest angle in degrees by which float16 turned one of a block's vectors; side 0
@@ -45,10 +45,8 @@ class DirectionsResult(Result):
             the final norm; or of the embedding.
         missing: why a readout is missing, by its name.
         vocabulary: the texts of the tokens in `top`, by id.
-        certificates: one per block.
     """
 
-    token: int
     u: Float[np.ndarray, "block d k"]
     v: Float[np.ndarray, "block d k"]
     rounding: Float[np.ndarray, "block side"]
@@ -64,7 +62,6 @@ class DirectionsResult(Result):
     floor: Float[np.ndarray, "readout block"]
     missing: Mapping[str, str]
     vocabulary: Mapping[str, str]
-    certificates: tuple[Certificate, ...]
 
     @classmethod
     def sizes_of(cls, fields: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]) -> Sizes:
@@ -81,23 +78,6 @@ class DirectionsResult(Result):
         """Whether every block is measured, and every readout is made or cannot be."""
         lacking = [n for n, f in zip(READOUTS, self.floor, strict=True) if np.isnan(f).any()]
         return not np.isnan(self.jacobian_norm).any() and set(lacking) <= set(self.missing)
-
-    @property
-    def measured(self) -> str:
-        """At which token."""
-        text = self.tokens[self.token - 1].strip()
-        return f"at token {self.token} of {len(self.tokens)}, “{text}”"
-
-    @classmethod
-    def typed(cls, header: dict[str, Any]) -> dict[str, Any]:
-        """Give JSON's lists their types back."""
-        certificates = tuple(Certificate(**item) for item in header["certificates"])
-        return super().typed(header) | {"certificates": certificates}
-
-    @classmethod
-    def each_certificate(cls, fields: Mapping[str, Any]) -> Iterator[Certificate]:
-        """One a block."""
-        yield from fields["certificates"]
 
     @property
     def named_axes(self) -> Mapping[str, tuple[str, ...]]:
@@ -128,8 +108,7 @@ class DirectionsResult(Result):
         """What it could contradict itself in."""
         named = {str(i) for i in np.unique(self.top) if i >= 0}
         return {
-            "its token is none of the prompt": 1 <= self.token <= len(self.tokens),
-            "its certificates are not one a block": len(self.certificates) == self.n_blocks,
+            **super().consistency(),
             "its ranks lie outside 0..K": within(self.rank, 0, self.count),
             "its directions are not of its width": self.u.shape[1] == self.width,
             "it has other readouts": len(self.floor) == len(READOUTS),

@@ -1,14 +1,14 @@
 """Spectrum: the eigenvalues of every block's linear map, and what their products leave over."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
-from coupling_core.base.records import Certificate
-from coupling_core.base.results.base import Result, Sizes
+from coupling_core.base.results.at_token import AtToken
+from coupling_core.base.results.base import Sizes
 
 FLOAT32_ERROR = 1e-6
 """How far a Jacobian of float32 arithmetic is from the exact one, relative to its norm."""
@@ -18,13 +18,12 @@ SURE = 0.01
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class SpectrumResult(Result):
+class SpectrumResult(AtToken):
     """M^l = I + J^l_tt of every block at one token: spectra, and products over depth.
 
     What is not measured yet (a partial result) is NaN.
 
     Args:
-        token: the token measured, 1..n.
         eigenvalues: of M^l, the largest in modulus first; real and imaginary part.
         condition: 1 / |y^H x| of each eigenvalue, infinite of a defective one.
         residual: largest norm(M x - lambda x), in units of norm_F(M).
@@ -33,14 +32,12 @@ class SpectrumResult(Result):
         asymmetry: norm_F(J - J^T) / norm_F(J + J^T).
         singular_values: of J, the largest first.
         u_dot_v: u_k . v_k, of the k-th singular vectors of J; 0 past the rank.
-        certificates: of the SVD of each J.
         participation: participation ratio of the product M^b ... M^a; NaN where b < a.
         product_values: singular values of M^b ... M^1, scaled to a sum of squares of 1.
         exponents: Lyapunov exponents of all blocks, in natural logarithms a block.
         shuffled_values: as product_values, of all blocks in random orders.
     """
 
-    token: int
     eigenvalues: Float[np.ndarray, "block d part"]
     condition: Float[np.ndarray, "block d"]
     residual: Float[np.ndarray, " block"]
@@ -49,7 +46,6 @@ class SpectrumResult(Result):
     asymmetry: Float[np.ndarray, " block"]
     singular_values: Float[np.ndarray, "block k"]
     u_dot_v: Float[np.ndarray, "block k"]
-    certificates: tuple[Certificate, ...]
     participation: Float[np.ndarray, "first last"]
     product_values: Float[np.ndarray, "block d"]
     exponents: Float[np.ndarray, " d"]
@@ -62,27 +58,10 @@ class SpectrumResult(Result):
         """The number of blocks; singular triplets are not what it is looked at by."""
         return Sizes(n_blocks=shapes["residual"][0])
 
-    @classmethod
-    def typed(cls, header: dict[str, Any]) -> dict[str, Any]:
-        """Give the lists of a JSON header their types back."""
-        certificates = tuple(Certificate(**item) for item in header["certificates"])
-        return super().typed(header) | {"certificates": certificates}
-
-    @classmethod
-    def each_certificate(cls, fields: Mapping[str, Any]) -> Iterator[Certificate]:
-        """One a block."""
-        yield from fields["certificates"]
-
     @property
     def complete(self) -> bool:
         """Whether every block is measured, and every product made."""
         return not np.isnan(self.exponents).any()
-
-    @property
-    def measured(self) -> str:
-        """Which token was measured."""
-        text = self.tokens[self.token - 1].strip()
-        return f"at token {self.token} of {len(self.tokens)}, “{text}”"
 
     @property
     def values(self) -> np.ndarray:
@@ -95,8 +74,8 @@ class SpectrumResult(Result):
 
         The error that is spread by its condition is what float32 leaves of J, and the residual.
         """
-        eye = 2 * np.sqrt(self.width)  # norm_F(M) is no more than that of I and of J together
-        error = FLOAT32_ERROR * self.jacobian_norm + self.residual * (eye + self.jacobian_norm)
+        size = np.sqrt(self.width) + self.jacobian_norm  # norm_F(M) is no more, M = I + J
+        error = FLOAT32_ERROR * self.jacobian_norm + self.residual * size
         return self.condition * error[:, None]
 
     @property
@@ -109,12 +88,8 @@ class SpectrumResult(Result):
         """What it could contradict itself in."""
         L = self.n_blocks
         return {
-            "its token is none of the prompt": 1 <= self.token <= len(self.tokens),
-            "its certificates are not one a block": len(self.certificates) == L,
+            **super().consistency(),
             "an eigenvalue of it has not two parts": self.eigenvalues.shape[-1] == 2,
             "its products are not those of its blocks": self.participation.shape == (L, L),
             "it has not as many eigenvalues as its width": self.eigenvalues.shape[1] == self.width,
         }
-
-    def _what(self) -> tuple[str, ...]:
-        return (self.token_told(self.token),)
