@@ -55,10 +55,15 @@ class Pace:
             beside: how many others are at work besides the next, halfway through on average.
         """
         where = f"prompt {self.done + (not beside)} of {self.total}"
+        left = self.left(beside)
+        return where if left is None else f"{where}, {about(left)}"
+
+    def left(self, beside: int = 0) -> float | None:
+        """Seconds that the rest takes; None where nothing was computed yet."""
         if self._began is None or not self.computed:
-            return where
+            return None
         each = (self._clock() - self._began) / (self.computed + beside / 2)
-        return f"{where}, {about(each * (self.total - self.done))}"
+        return each * (self.total - self.done)
 
     def line(self, beside: int = 0) -> str:
         """The same where it is time to tell it, and "" where it was told or nothing is known."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 
 from coupling_core.base.errors import ComputeError, InputError
+from coupling_core.base.pace import Pace
 from coupling_core.base.units import duration
 from coupling_core.sources.resolved import Resolved
 
@@ -50,8 +51,11 @@ class Course:
     is_stored: Callable[[Resolved], bool]
     tell: Callable[[Prompts], None]
     longest: float | None = None
-    _computed: list[float] = field(default_factory=list, init=False)
     _began: float = field(default_factory=time.monotonic, init=False)
+    _pace: Pace = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._pace = Pace(len(self.asked))
 
     def run(self, measure: Callable[[Resolved], object]) -> None:
         """Measure each with this; a prompt that cannot be measured does not lose the others.
@@ -68,7 +72,7 @@ class Course:
             except ComputeError as why:
                 raise ComputeError(f"prompt {number + 1} of {len(self.asked)}: {why}") from why
             failed = (*so_far.failed, (number, error)) if error else so_far.failed
-            so_far = replace(so_far, done=number + 1, left=self._left(number + 1), failed=failed)
+            so_far = replace(so_far, done=number + 1, left=self._pace.left(), failed=failed)
             self.tell(so_far)
         if len(so_far.failed) == len(self.asked):
             raise InputError(
@@ -90,17 +94,14 @@ class Course:
     def _one(self, asked: Resolved, measure: Callable[[Resolved], object]) -> str:
         """Why a prompt was left out; "" where it was not."""
         if self.is_stored(asked):
+            self._pace.step(computed=False)
             return ""
         self.require_time()
-        start = time.monotonic()
+        self._pace.begin()
         try:
             measure(asked)
         except InputError as error:
+            self._pace.step(computed=False)
             return str(error)
-        self._computed.append(time.monotonic() - start)
+        self._pace.step(computed=True)
         return ""
-
-    def _left(self, done: int) -> float | None:
-        if not self._computed:
-            return None
-        return sum(self._computed) / len(self._computed) * (len(self.asked) - done)
