@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import typer
 
-from coupling_core.base.errors import InputError
 from coupling_core.base.records import DEFAULT_MODEL, DirectionsView, Request
 from coupling_core.base.results import DirectionsResult
 from coupling_core.cli import files, options, reports
@@ -89,7 +88,8 @@ def command(
         return asked(text, token=options.token_of(token, text))
 
     view = DirectionsView(None if block is None else (block,), k)
-    tries = Tries(view, side, component, _numbers(sizes), takes_out, export, imported)
+    at = () if sizes is None else options.numbers(sizes, float, "sizes", "numbers such as 0.1,0.5")
+    tries = Tries(view, side, component, at, takes_out, export, imported)
     tries.require_possible(of_many=listed is not None)
     formats = files.FORMATS if listed is None else files.AGGREGATE_FORMATS
     files.require_writable(out, formats, as_json=as_json)
@@ -121,18 +121,6 @@ def command(
     reports.tell(result, view, stored=not bar.used, as_json=False, out=out)
     for _, show in tried.values():
         show()
-
-
-def _numbers(text: str | None) -> tuple[float, ...]:
-    """Sizes as they are typed, separated by commas."""
-    if text is None:
-        return ()
-    try:
-        return tuple(float(part) for part in text.split(","))
-    except ValueError:
-        raise InputError(
-            f"sizes {text!r} cannot be read: expected numbers such as 0.1,0.5"
-        ) from None
 
 
 def _draw(result: DirectionsResult, view: DirectionsView) -> "go.Figure":

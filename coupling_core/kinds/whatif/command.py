@@ -61,7 +61,8 @@ def command(
     store: options.StoreFolder = None,
 ) -> None:
     """Skip, repeat, damp, replace and interchange blocks, and see what the model then says."""
-    view = EffectView(_numbers(tokens))
+    expected = "numbers such as 3,7 or -1"
+    view = EffectView(None if tokens is None else options.numbers(tokens, int, "tokens", expected))
     _require_one_question(edit, against, many, out)
     listed = options.prompt_or_prompts(prompt, image, many)
     ask = partial(
@@ -117,18 +118,6 @@ def _require_one_question(
         raise InputError("--coupling prints correlations and writes no file: leave out --out")
     if many is not None and against not in (None, _against.DEPTH):
         raise InputError("one stored result has one prompt: with --prompts give --coupling depth")
-
-
-def _numbers(text: str | None) -> tuple[int, ...] | None:
-    """The numbers of tokens as they are typed, separated by commas."""
-    if text is None:
-        return None
-    try:
-        return tuple(int(part) for part in text.split(","))
-    except ValueError:
-        raise InputError(
-            f"tokens {text!r} cannot be read: expected numbers such as 3,7 or -1"
-        ) from None
 
 
 def _draw(result: WhatIfResult, view: EffectView, figure: FigureName) -> "go.Figure":
