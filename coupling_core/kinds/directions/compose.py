@@ -148,11 +148,10 @@ def _read_out(
         for name in ("top", "top_z", "top_cosine", "peakedness", "floor")
     }
     by, missing = _matrices(reader, exact.device), {}
-    last = [so_far.n_blocks - 1]
-    before = list(range(last[0])) if norm_last else [*range(last[0]), *last]
-    parts = [(0, 0, by.writes, before), (1, 1, by.writes, [*range(last[0] + 1)])]
-    parts += [(0, 0, by.last, last)] if norm_last else []
-    parts += [(2, 1, by.embedding, [*range(last[0] + 1)])]
+    every = list(range(so_far.n_blocks))
+    parts = [(0, 0, by.writes, every[: -1 if norm_last else None]), (1, 1, by.writes, every)]
+    parts += [(0, 0, by.last, every[-1:])] if norm_last else []
+    parts += [(2, 1, by.embedding, every)]
     floors: dict[int, float] = {}
     for readout, side, rows, blocks in parts:
         if isinstance(rows, str):
