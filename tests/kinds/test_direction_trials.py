@@ -24,11 +24,6 @@ PROMPT = "The cat sat on the mat"
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return tiny.folder(tmp_path_factory.mktemp("model") / "tiny-llama")
-
-
-@pytest.fixture(scope="module")
 def result(folder, tmp_path_factory):
     store = Store(tmp_path_factory.mktemp("store"))
     return measure(Request(PROMPT, model=str(folder), kind="directions"), store)

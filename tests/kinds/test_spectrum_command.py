@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import tiny
 from cases import spectrum_result
 
 from coupling_core import Request, Store, jacobian, measure, spectrum_numbers
@@ -16,11 +15,6 @@ from coupling_core.store.archive import decode, encode
 
 PROMPT = "The cat sat on the mat"
 VIEW = AnyView()
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return tiny.folder(tmp_path_factory.mktemp("model") / "tiny-llama")
 
 
 @pytest.fixture(scope="module")
