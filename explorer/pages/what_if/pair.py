@@ -53,11 +53,8 @@ def show(
         st.info(f"This cannot be run: {sentence(why)}")
         return
     whole = replace(view, blocks=None)
-    left, right = st.columns([2, 3], gap="large")
-    with left:
-        _numbers(result, depth, name, chosen, whole)
-    with right:
-        _continuations(result.request, name)
+    _numbers(result, depth, name, chosen, whole)
+    _continuations(result.request, name)
 
 
 def _numbers(
@@ -80,10 +77,9 @@ def _numbers(
             told[f"Coupling, {block} in the basis of {basis}"] = (
                 f"{found[block - 1, basis - 1]:.3f}"
             )
-    for start in range(0, len(told), 2):
-        row = list(told.items())[start : start + 2]
-        for column, (label, value) in zip(st.columns(2), row, strict=False):
-            column.metric(label, value)
+    with st.container(horizontal=True, gap="large"):
+        for label, value in told.items():
+            st.metric(label, value, width="content")
 
 
 def _continuations(request: Request, name: str) -> None:
