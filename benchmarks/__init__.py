@@ -34,6 +34,7 @@ SCRIPTS = (
     "sweeps",
     "paths",
     "whatif",
+    "directions",
     "vision",
     "gpu",
 )

@@ -82,8 +82,8 @@ def shapes(
         is_fixed = kind_of(sort["kind"]).token == "fixed"
         token = {"token": chosen.choice((1, (n + 1) // 2, n))} if is_fixed else {}
         request = Request(ids, **sort, **k, **token)
-        entropies = sort["kind"] == "trajectory"
-        vocabulary = chosen.choice(VOCABULARIES) if entropies else VOCABULARIES[0]
+        every_logit = sort["kind"] in ("trajectory", "what-if")
+        vocabulary = chosen.choice(VOCABULARIES) if every_logit else VOCABULARIES[0]
         block = 12 * d * d
         found = Probe(
             family, family, L * block + 2 * vocabulary * d, "float32", None, max(1, d // 64),

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from coupling_core.analysis.by_step import Course, StepNumbers, numbers
     from coupling_core.analysis.compare import Comparison, compare, summarise
     from coupling_core.analysis.coupling_effect import CouplingEffect, coupling_effect
+    from coupling_core.analysis.directions import shared_of
     from coupling_core.analysis.effects import EffectMaps, effect_maps
     from coupling_core.analysis.findings import Findings, Question, find
     from coupling_core.analysis.graph import layer_graph
@@ -48,6 +49,12 @@ if TYPE_CHECKING:
         mean_off_diagonal,
         score_by_k,
         score_pairs,
+    )
+    from coupling_core.analysis.spectra import (
+        SpectrumNumbers,
+        effective_rank,
+        participation_ratio,
+        spectrum_numbers,
     )
     from coupling_core.analysis.token_scores import by_distance, score_positions
     from coupling_core.analysis.trajectory import (
@@ -64,6 +71,7 @@ if TYPE_CHECKING:
     from coupling_core.base.jacobian import BlockJacobian
     from coupling_core.base.records import (
         Certificate,
+        DirectionsView,
         EffectView,
         PathView,
         Request,
@@ -72,17 +80,20 @@ if TYPE_CHECKING:
     )
     from coupling_core.base.results import (
         DepthResult,
+        DirectionsResult,
         Means,
         PositionCoupling,
         PositionScores,
         Progress,
         Result,
         Scores,
+        SpectrumResult,
         TokenMeansResult,
         TokensResult,
         TrajectoryResult,
         WhatIfResult,
     )
+    from coupling_core.base.trials import Ablation, Steering
     from coupling_core.engine.edits.edited import edited
     from coupling_core.engine.jacobians.decode import read
     from coupling_core.engine.loading.wrapped import wrap
@@ -92,6 +103,7 @@ if TYPE_CHECKING:
     from coupling_core.measuring.one_jacobian import jacobian
     from coupling_core.measuring.recheck import Recheck, recheck
     from coupling_core.measuring.stored_steps import collect
+    from coupling_core.measuring.trying import ablate, steer
     from coupling_core.sources.prompts import PromptSource
     from coupling_core.sources.suites import Suite, find_suite
     from coupling_core.store.disk import Store
@@ -160,6 +172,20 @@ __all__ = [  # noqa: RUF022 - by stage, not by name
     "EffectMaps",
     "coupling_effect",
     "CouplingEffect",
+    # spectra: eigenvalues of each block's linear map, and products over depth
+    "SpectrumResult",
+    "SpectrumNumbers",
+    "spectrum_numbers",
+    "effective_rank",
+    "participation_ratio",
+    # directions: what the leading singular vectors read, write and do
+    "DirectionsResult",
+    "DirectionsView",
+    "steer",
+    "Steering",
+    "ablate",
+    "Ablation",
+    "shared_of",
     # training runs: the same prompt over their steps
     "Suite",
     "find_suite",
@@ -187,6 +213,7 @@ _HOMES = {
     "analysis.by_step": ("Course", "StepNumbers", "numbers"),
     "analysis.compare": ("Comparison", "compare", "summarise"),
     "analysis.coupling_effect": ("CouplingEffect", "coupling_effect"),
+    "analysis.directions": ("shared_of",),
     "analysis.effects": ("EffectMaps", "effect_maps"),
     "analysis.findings": ("Findings", "Question", "find"),
     "analysis.graph": ("layer_graph",),
@@ -202,6 +229,12 @@ _HOMES = {
         "score_by_k",
         "score_pairs",
     ),
+    "analysis.spectra": (
+        "SpectrumNumbers",
+        "effective_rank",
+        "participation_ratio",
+        "spectrum_numbers",
+    ),
     "analysis.token_scores": ("by_distance", "score_positions"),
     "analysis.trajectory": (
         "equidistance",
@@ -215,20 +248,31 @@ _HOMES = {
     "base.edits": ("Edit",),
     "base.errors": ("Cancelled", "ComputeError", "CouplingError", "InputError"),
     "base.jacobian": ("BlockJacobian",),
-    "base.records": ("Certificate", "EffectView", "PathView", "Request", "View", "parse_blocks"),
+    "base.records": (
+        "Certificate",
+        "DirectionsView",
+        "EffectView",
+        "PathView",
+        "Request",
+        "View",
+        "parse_blocks",
+    ),
     "base.results": (
         "DepthResult",
+        "DirectionsResult",
         "Means",
         "PositionCoupling",
         "PositionScores",
         "Progress",
         "Result",
         "Scores",
+        "SpectrumResult",
         "TokenMeansResult",
         "TokensResult",
         "TrajectoryResult",
         "WhatIfResult",
     ),
+    "base.trials": ("Ablation", "Steering"),
     "engine.edits.edited": ("edited",),
     "engine.jacobians.decode": ("read",),
     "engine.loading.wrapped": ("wrap",),
@@ -238,6 +282,7 @@ _HOMES = {
     "measuring.one_jacobian": ("jacobian",),
     "measuring.recheck": ("Recheck", "recheck"),
     "measuring.stored_steps": ("collect",),
+    "measuring.trying": ("ablate", "steer"),
     "sources.prompts": ("PromptSource",),
     "sources.suites": ("Suite", "find_suite"),
     "store.disk": ("Store",),

@@ -4,10 +4,14 @@ import streamlit as st
 
 from explorer.asking.compute import answer
 from explorer.frame.shell import page
-from explorer.pages import depth
+from explorer.pages import depth, depth_list
+from explorer.panels import over_list
 
 with page("Depth") as state:
     st.title("Coupling across depth", anchor=False)
-    result = answer(state.request(), lambda partial: depth.partial_map(partial, state))
-    if result is not None:
-        depth.show(result, state)
+    if listed := over_list.chosen(state):
+        depth_list.show(state, listed)
+    else:
+        result = answer(state.request(), lambda partial: depth.partial_map(partial, state))
+        if result is not None:
+            depth.show(result, state)

@@ -4,12 +4,16 @@ import streamlit as st
 
 from explorer.asking.compute import answer
 from explorer.frame.shell import page
-from explorer.pages import trajectories
+from explorer.pages import paths_list, trajectories
+from explorer.panels import over_list
 
 with page("Trajectories") as state:
     st.title("Paths through depth", anchor=False)
-    result = answer(
-        state.path_request(), lambda partial: trajectories.partial_paths(partial, state)
-    )
-    if result is not None:
-        trajectories.show(result, state)
+    if listed := over_list.chosen(state):
+        paths_list.show(state, listed)
+    else:
+        result = answer(
+            state.path_request(), lambda partial: trajectories.partial_paths(partial, state)
+        )
+        if result is not None:
+            trajectories.show(result, state)

@@ -4,10 +4,14 @@ import streamlit as st
 
 from explorer.asking.compute import answer
 from explorer.frame.shell import page
-from explorer.pages import layer_graph
+from explorer.pages import graph_list, layer_graph
+from explorer.panels import over_list
 
 with page("Layer graph") as state:
     st.title("The blocks as a graph", anchor=False)
-    result = answer(state.request(), lambda partial: layer_graph.partial_graph(partial, state))
-    if result is not None:
-        layer_graph.show(result, state)
+    if listed := over_list.chosen(state):
+        graph_list.show(state, listed)
+    else:
+        result = answer(state.request(), lambda partial: layer_graph.partial_graph(partial, state))
+        if result is not None:
+            layer_graph.show(result, state)

@@ -4,7 +4,7 @@ import streamlit as st
 
 from explorer.asking.compute import answer
 from explorer.frame.shell import page
-from explorer.pages import what_if
+from explorer.pages.what_if import page as what_if
 
 with page("What if") as state:
     st.title("What if blocks ran elsewhere?", anchor=False)

@@ -6,10 +6,14 @@ subspaces       how well defined the top-K subspaces are, and principal angles
 scaling         how the top singular values change with depth
 graph           blocks as a weighted graph, and its communities
 locality        how coupling falls off with distance
+over_prompts    one model over many prompts, and the means over them
 verdict         whether blocks are coupled, beside the untrained twin
 compare         two results side by side
 model_comparison    two models over the same prompts: the difference, and how sure it is
 effects         what edits of a model's depth do, by block and by pair of blocks
+spectra         curves over depth of the blocks' linear maps
+directions      gaps and ties of directions, their tracks, and what blocks share
+effect_study    the same over many prompts, beside the coupling of the same blocks
 coupling_effect    whether coupled blocks are the ones that can be interchanged
 trajectory      how straight and evenly spaced the paths of tokens are
 projection      principal components of the paths

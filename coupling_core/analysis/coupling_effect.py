@@ -13,12 +13,11 @@ numbers of this model are, not how other models would fare.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float
-from scipy import stats
 
-from coupling_core.analysis.statistics.resampling import LEVEL, p_words, too_few
 from coupling_core.base.errors import InputError
 
 INNER = 2
@@ -87,17 +86,23 @@ class CouplingEffect:
     def claims(self) -> bool:
         """Whether coupling says more of the effect than distance does."""
         has_interval = not np.isnan(self.partial.low)
-        return has_interval and not self.partial.holds_zero and self.partial_mantel_p < LEVEL
+        return (
+            has_interval
+            and not self.partial.holds_zero
+            and self.partial_mantel_p < _resampling().LEVEL
+        )
 
     @property
     def told(self) -> str:
         """What it shows, and what it does not."""
         first, last = self.blocks
+        p_words = _resampling().p_words
+        whole, partial = p_words(self.mantel_p), p_words(self.partial_mantel_p)
         lead = (
             f"Over {self.pairs} pairs of blocks {first}..{last}, coupling and the smallness of the "
-            f"effect correlate with rho = {self.raw.told} (Mantel {p_words(self.mantel_p)}); the "
+            f"effect correlate with rho = {self.raw.told} (Mantel {whole}); the "
             f"nearness of the two alone with {self.distance.told}. With distance held fixed it is "
-            f"{self.partial.told} (partial Mantel {p_words(self.partial_mantel_p)}). "
+            f"{self.partial.told} (partial Mantel {partial}). "
         )
         if self.no_interval:
             return lead + f"Nothing is claimed: {self.no_interval}."
@@ -147,7 +152,7 @@ def coupling_effect(
     pairs = _Pairs.of(known)
     x, y = c[:, pairs.row, pairs.column], e[:, pairs.row, pairs.column]
     generator = np.random.default_rng(seed)
-    reason = too_few(n_prompts, "prompts")
+    reason = _resampling().too_few(n_prompts, "prompts")
     raw, distance, partial = _estimates(x, y, pairs, generator, with_intervals=not reason)
     return CouplingEffect(
         len(pairs.row),
@@ -196,12 +201,14 @@ def _estimates(
     with_intervals: bool,
 ) -> list[Estimate]:
     """The three correlations of the means over prompts, and of resampled prompts."""
+    from scipy.stats import rankdata
+
     n = len(x)
     whole = np.full((1, n), 1 / n)
     samples = generator.multinomial(n, whole[0], RESAMPLED) / n if with_intervals else whole[:0]
     weights = np.concatenate([whole, samples])
-    a, b = (stats.rankdata(weights @ values, axis=1) for values in (x, y))
-    near = np.broadcast_to(stats.rankdata(pairs.near), a.shape)
+    a, b = (rankdata(weights @ values, axis=1) for values in (x, y))
+    near = np.broadcast_to(rankdata(pairs.near), a.shape)
     of_each = (
         _correlations(a, b),
         _correlations(near, b),
@@ -214,7 +221,8 @@ def _estimate(values: Float[np.ndarray, " sample"]) -> Estimate:
     first, samples = values[0], values[1:]
     if not len(samples):
         return Estimate(float(first), np.nan, np.nan)
-    low, high = np.quantile(samples, [LEVEL / 2, 1 - LEVEL / 2])
+    level = _resampling().LEVEL
+    low, high = np.quantile(samples, [level / 2, 1 - level / 2])
     return Estimate(float(first), float(low), float(high))
 
 
@@ -239,7 +247,9 @@ def _mantel(
 
     A pair that is moved onto one without a number counts as average.
     """
-    a, b = stats.rankdata(x.mean(0)), stats.rankdata(y.mean(0))
+    from scipy.stats import rankdata
+
+    a, b = rankdata(x.mean(0)), rankdata(y.mean(0))
     if partial:
         a, b = pairs.residual(a), pairs.residual(b)
     side = int(max(pairs.row.max(), pairs.column.max())) + 1
@@ -253,3 +263,10 @@ def _mantel(
     found = _correlations(np.broadcast_to(a, moved.shape), moved)
     own = float(_correlations(a[None], b[None])[0])
     return (1 + int((np.abs(found) >= abs(own) - 1e-12).sum())) / (1 + PERMUTED)
+
+
+def _resampling() -> Any:
+    """Brought in when it is asked for: with it come pandas and SciPy, which take a second."""
+    from coupling_core.analysis.statistics import resampling
+
+    return resampling

@@ -8,6 +8,7 @@ of a rank below K, a block that is not measured yet) is no edge, and is counted 
 """
 
 import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -66,15 +67,37 @@ def layer_graph(
     Raises:
         InputError: where K or a block is not in the result, or the threshold is out of range.
     """
+    found, about = score_pairs(result, view), _about(result, view)
+    return scores_graph(found, result.n_blocks, about, corrected=corrected, threshold=threshold)
+
+
+def scores_graph(
+    found: Scores,
+    n_blocks: int,
+    about: Mapping[str, str | int],
+    *,
+    corrected: bool = True,
+    threshold: float = DEFAULT_THRESHOLD,
+) -> "nx.Graph[int]":
+    """The same graph from scores, such as means over prompts.
+
+    Args:
+        found: the scores of its pairs.
+        n_blocks: L of the model.
+        about: what it is of, which becomes attributes of the graph.
+        corrected: weigh by the chance-corrected score, else by c.
+        threshold: smallest weight of an edge, 0..1.
+
+    Raises:
+        InputError: where the threshold is out of range.
+    """
     import networkx as nx
 
     require_threshold(threshold)
-    found = score_pairs(result, view)
     weight = weights(found, corrected=corrected)
-    graph = nx.Graph(**_about(result, view, weight, corrected, threshold))
+    graph = nx.Graph(**about, **_weighed(weight, corrected, threshold))
     graph.add_nodes_from(
-        (block, {"block": block, "relative_depth": block / result.n_blocks})
-        for block in found.blocks
+        (block, {"block": block, "relative_depth": block / n_blocks}) for block in found.blocks
     )
     pairs = np.argwhere(np.triu(weight >= threshold))
     means = {name: (both + both.T) / 2 for name, both in _scores(found).items()}
@@ -258,16 +281,8 @@ def _at(
     ]
 
 
-def _about(
-    result: DepthResult,
-    view: View,
-    weight: Float[np.ndarray, "block block"],
-    corrected: bool,
-    threshold: float,
-) -> dict[str, Any]:
+def _about(result: DepthResult, view: View) -> dict[str, str | int]:
     """What the graph is of, in types that every format of graphs can hold."""
-    pairs = weight[np.triu_indices(len(weight), 1)]
-    score = "chance-corrected score (0 by chance" if corrected else "score c (0 uncoupled"
     return {
         "model": result.model_name,
         "prompt": result.prompt_text,
@@ -277,6 +292,16 @@ def _about(
         "definition": definition_name(view),
         "final_norm": result.final_norm_words,
         "key": result.key,
+    }
+
+
+def _weighed(
+    weight: Float[np.ndarray, "block block"], corrected: bool, threshold: float
+) -> dict[str, Any]:
+    """What its numbers mean, and how many pairs it has, in such types."""
+    pairs = weight[np.triu_indices(len(weight), 1)]
+    score = "chance-corrected score (0 by chance" if corrected else "score c (0 uncoupled"
+    return {
         "weight_meaning": f"{score}, 1 coupled; no unit), mean of the two directions",
         "distance_meaning": "|l - l'| in blocks",
         "strength_meaning": "sum of the weights of a block's edges; no unit",

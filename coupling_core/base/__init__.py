@@ -8,6 +8,7 @@ edits           edits of a model's depth: their spelling, and which blocks run w
 records         what is asked for and how it is looked at, frozen
 token_ids       token ids in whatever form they are handed over
 results         what is stored of a measurement, one class a file
+trials          what is tried with directions, and what comes of it
 drawing         a figure that a result draws of itself, shown or saved
 jacobian        one block's Jacobian, with its singular triplets
 images          a picture as a prompt
@@ -19,6 +20,8 @@ writing         files written whole or not at all
 textfiles       text files that people write, read with complaints that name the line
 logs            log lines for a machine to read
 memory          main memory: how much is free, and that it ran out
+allocator       what is kept of memory that was freed
 cores           how many cores of the processor may be used
 units           numbers with their units
+pace            how long the rest of many alike takes
 """

@@ -79,7 +79,9 @@ class Request:
     Of the kinds (see `coupling_core.base.kinds`), `depth` compares the blocks at one token. `self`,
     `fixed-input` and `fixed-output` compare the tokens of a prompt: J^l_tt with J^l'_t't',
     J_{t1 t2} with J_{t1 t2'}, and J_{t1 t2} with J_{t1' t2}. `trajectory` follows every token
-    through the blocks. `what-if` edits the model's depth, and takes all tokens too.
+    through the blocks. `what-if` edits the model's depth, and takes all tokens too. `spectrum` has
+    the eigenvalues of every block's linear map at one token.
+    `directions` reads the leading singular vectors of the blocks at one token.
 
     Args:
         prompt: the text, or the token ids themselves, in a list, a tuple, or an array or tensor of
@@ -214,7 +216,7 @@ class Request:
             )
         if not kind.has_k:
             if self.k not in (Request.k, DEFAULT_K) or self.k_view != Request.k_view:
-                raise InputError(f"{self.kind!r} has no singular triplets: leave out K and k-view")
+                raise InputError(f"{self.kind!r} is measured without K: leave out K and k-view")
             object.__setattr__(self, "k", DEFAULT_K)  # as stored ones say
         blocks = (self.block, self.other_block)
         if blocks != (None, None) and kind.means is None:
@@ -381,6 +383,28 @@ class EffectView(AnyView):
             raise InputError("token 0 does not exist: tokens are numbered 1..n, and -1 is the last")
         if len(set(self.tokens)) < len(self.tokens):
             raise InputError("a token is named twice among those averaged over: name it once")
+
+
+@dataclass(frozen=True)
+class DirectionsView(AnyView):
+    """Which directions are looked at.
+
+    Args:
+        blocks: block numbers, 1..L or counted from the end (-1 is the last); None shows all.
+        leading: how many of the leading directions of each block; None shows all that are kept.
+
+    Raises:
+        InputError: on no block, or no direction.
+    """
+
+    blocks: tuple[int, ...] | None = None
+    leading: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.blocks is not None and not self.blocks:
+            raise InputError("no block is left to be shown: give one, or None for all of them")
+        if self.leading is not None and self.leading < 1:
+            raise InputError(f"K must be at least 1, and {self.leading} was asked for")
 
 
 @dataclass(frozen=True)

@@ -19,9 +19,26 @@ def read_text(path: Path) -> str:
         InputError: where it cannot be read as text.
     """
     try:
-        text = read_bytes(path, TEXT).decode("utf-8-sig")  # spreadsheets put a mark before it
-    except (OSError, ValueError) as error:
+        content = read_bytes(path, TEXT)
+    except OSError as error:
         raise InputError(f"{path} cannot be read as text: {error}") from error
+    return decoded(content, str(path))
+
+
+def decoded(content: bytes, whose: str) -> str:
+    """What bytes say as a text, with every end of a line as a newline.
+
+    Args:
+        content: the bytes.
+        whose: what they are of, for complaints.
+
+    Raises:
+        InputError: where they are no text.
+    """
+    try:
+        text = content.decode("utf-8-sig")  # spreadsheets put a mark before it
+    except ValueError as error:
+        raise InputError(f"{whose} cannot be read as text: {error}") from error
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
@@ -34,11 +51,7 @@ def read_stdin() -> str:
     content = sys.stdin.buffer.read(TEXT + 1)
     if len(content) > TEXT:
         raise InputError(f"standard input has more than {TEXT:,} bytes: split it")
-    try:
-        text = content.decode("utf-8-sig")
-    except ValueError as error:
-        raise InputError(f"standard input cannot be read as text: {error}") from error
-    return text.replace("\r\n", "\n").replace("\r", "\n")
+    return decoded(content, "standard input")
 
 
 def csv_rows(path: Path, required: Collection[str]) -> Iterator[tuple[int, dict[str, str]]]:
@@ -51,7 +64,14 @@ def csv_rows(path: Path, required: Collection[str]) -> Iterator[tuple[int, dict[
     Raises:
         InputError: where it cannot be read, or is no such table.
     """
-    reader = csv.DictReader(io.StringIO(read_text(path), newline=""), restval="", strict=True)
+    return csv_rows_of(read_text(path), path, required)
+
+
+def csv_rows_of(
+    text: str, path: Path, required: Collection[str]
+) -> Iterator[tuple[int, dict[str, str]]]:
+    """The same of what a file says; `path` is for complaints."""
+    reader = csv.DictReader(io.StringIO(text, newline=""), restval="", strict=True)
     try:
         columns = reader.fieldnames or ()
         if len(columns) > MOST_COLUMNS:  # each of which every row would have

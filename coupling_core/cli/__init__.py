@@ -45,9 +45,11 @@ def main() -> NoReturn:
     # Read by OpenMP when torch is imported: threads that spin while they wait hold up the others.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     try:
+        from coupling_core.base.allocator import keep_freed
         from coupling_core.cli.signals import hear_ctrl_c
 
         hear_ctrl_c()
+        keep_freed()
         status = _run()
         # Nothing is left to stop then, and nobody to say so.
         atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)

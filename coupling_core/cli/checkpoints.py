@@ -3,8 +3,9 @@
 from collections.abc import Callable
 
 from coupling_core.analysis.by_step import Course
-from coupling_core.base.errors import ComputeError, InputError
+from coupling_core.base.errors import ComputeError
 from coupling_core.base.results import Result
+from coupling_core.cli.options import numbers
 from coupling_core.cli.terminal import ProgressBar, warn
 from coupling_core.measuring.stored_steps import collect, within_reach
 from coupling_core.sources.suites import Suite, require_steps
@@ -22,11 +23,7 @@ def parse_steps(suite: Suite, text: str) -> tuple[int, ...]:
     """
     if text.strip() == "all":
         return suite.steps
-    try:
-        steps = {int(part) for part in text.split(",")}
-    except ValueError:
-        raise InputError(f"--steps {text!r} cannot be read: expected all, or 0,16,512") from None
-    return require_steps(suite, steps)
+    return require_steps(suite, set(numbers(text, int, "--steps", "all, or 0,16,512")))
 
 
 def fill(

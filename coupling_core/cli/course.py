@@ -1,15 +1,11 @@
 """How far many prompts are, while they are measured one after the other or side by side."""
 
-import time
 from typing import Any
 
+from coupling_core.base.pace import Pace
 from coupling_core.base.records import parse_blocks
 from coupling_core.base.results import Progress
-from coupling_core.base.units import about
 from coupling_core.cli.terminal import ProgressBar
-
-APART = 10.0
-"""Seconds between two lines of progress, where no bar shows it."""
 
 
 class Course:
@@ -22,10 +18,8 @@ class Course:
     """
 
     def __init__(self, total: int, done: int, blocks: str | None) -> None:
-        self._total, self._done, self._computed, self._blocks = total, done, 0, blocks
-        self._began: float | None = None
-        self._told = time.monotonic()
-        self._bar = ProgressBar(blocks, f"prompt {done + 1} of {total}")
+        self._pace, self._blocks = Pace(total, done), blocks
+        self._bar = ProgressBar(blocks, self._pace.words())
 
     def __enter__(self) -> "Course":
         self._bar.__enter__()
@@ -40,25 +34,18 @@ class Course:
         Raises:
             InputError: where the model lacks the blocks.
         """
-        if self._began is None and progress.stage not in ("downloading", "loading"):
-            self._began = time.monotonic()
-        if processes == 1 or progress.note or not self._computed:
+        if progress.stage not in ("downloading", "loading"):
+            self._pace.begin()
+        if processes == 1 or progress.note or not self._pace.computed:
             self._bar(progress)
         elif progress.stage == "blocks" and progress.total:
             parse_blocks(self._blocks, progress.total)
 
     def end(self, processes: int, *, computed: bool) -> None:
         """One more is done; one after the other, the next is told, and else how many are done."""
-        self._done += 1
-        self._computed += computed
-        where = f"prompt {self._done + (processes == 1)} of {self._total}"
-        if self._began is not None and self._computed:
-            # Those that are at work now are halfway through, on average.
-            each = (time.monotonic() - self._began) / (self._computed + (processes - 1) / 2)
-            where += f", {about(each * (self._total - self._done))}"
-        self._bar.title = where
+        self._pace.step(computed=computed)
+        self._bar.title = self._pace.words(processes - 1)
         if processes > 1:
-            self._bar.count(self._done, self._total)
-        if self._computed and self._done < self._total and time.monotonic() - self._told > APART:
-            self._told = time.monotonic()
-            ProgressBar.tell(where)
+            self._bar.count(self._pace.done, self._pace.total)
+        if line := self._pace.line(processes - 1):
+            ProgressBar.tell(line)

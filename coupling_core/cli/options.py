@@ -1,8 +1,9 @@
 """The options that commands share, each with its one help text."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import typer
 
@@ -22,6 +23,8 @@ from coupling_core.base.results import Result
 from coupling_core.cli.files import FORMATS
 from coupling_core.sources.prompts import Prompt as Prompt_
 from coupling_core.sources.prompts import read_file
+
+T = TypeVar("T", int, float)
 
 if TYPE_CHECKING:
     _Definition = str
@@ -51,15 +54,15 @@ Blocks = Annotated[
     str | None,
     typer.Option(help="Blocks looked at: 1-30, 3,7, 1-30:2, or -1 for the last; all by default."),
 ]
-_COUNTED = "Singular triplets counted."
+COUNTED = "Singular triplets counted."
 K = Annotated[
     int | None,
-    typer.Option(help=_COUNTED, show_default=f"{DEFAULT_K}, or the width where that is less"),
+    typer.Option(help=COUNTED, show_default=f"{DEFAULT_K}, or the width where that is less"),
 ]
-SuiteK = Annotated[int, typer.Option("--k", help=_COUNTED)]
+SuiteK = Annotated[int, typer.Option("--k", help=COUNTED)]
 StoredK = Annotated[
     int | None,
-    typer.Option("--k", help=_COUNTED, show_default=f"{DEFAULT_K}, or all that are stored"),
+    typer.Option("--k", help=COUNTED, show_default=f"{DEFAULT_K}, or all that are stored"),
 ]
 _CORNER = "Side of the stored matrices."
 ScoreDefinition = Annotated[_Definition, typer.Option("--definition", help="Which score.")]
@@ -169,3 +172,21 @@ def token_of(token: int | None, prompt: str) -> int:
     if token is not None:
         return token
     return _CLASS_TOKEN if is_image(prompt) else _LAST
+
+
+def numbers(text: str, read: Callable[[str], T], what: str, expected: str) -> tuple[T, ...]:
+    """Numbers as they are typed, separated by commas.
+
+    Args:
+        text: as it was typed.
+        read: makes a number of a text.
+        what: they are, for complaints.
+        expected: what they look like.
+
+    Raises:
+        InputError: where one of them is none.
+    """
+    try:
+        return tuple(read(part) for part in text.split(","))
+    except ValueError:
+        raise InputError(f"{what} {text!r} cannot be read: expected {expected}") from None

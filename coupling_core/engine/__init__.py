@@ -3,7 +3,9 @@
 loading             models loaded, their blocks found, computing in float32
 jacobians           blocks captured, and their Jacobians with the checks that they are right
 pairs               singular vectors, and the coupling of all pairs of Jacobians
+spectrum            eigenvalues of the blocks' linear maps, and products of them
 edits               a model whose blocks run elsewhere, twice, damped or not at all
+directions          directions read by the unembedding, added to states, and taken out
 token_paths         states, entropies and linearised errors along every token's path
 passport            what a model itself computed, to recognise it by
 hardware            devices, threads, free memory

@@ -136,6 +136,63 @@ def divergence(
     return (log_p.exp() * (log_p - log_q)).sum(-1)
 
 
+def steered_logits(
+    model: Any, token_ids: list[int], block: int, token: int, shift: Float[Tensor, " d"]
+) -> Float[Tensor, "token v"]:
+    """What a model says when a vector is added to what a block gives at a token; both 1..n."""
+    module = find_blocks(model)[block - 1]
+
+    def add(_: nn.Module, args: Any, output: Any) -> Any:
+        states = (output if isinstance(output, Tensor) else output[0]).clone()
+        states[0, token - 1] = states[0, token - 1] + shift
+        return states if isinstance(output, Tensor) else (states, *output[1:])
+
+    hook = module.register_forward_hook(add)
+    try:
+        return model(torch.tensor([token_ids]), use_cache=False).logits[0]
+    finally:
+        hook.remove()
+
+
+def ablated_logits(
+    model: Any, token_ids: list[int], frames: Mapping[int, Float[Tensor, "d k"]], token: int
+) -> Float[Tensor, "token v"]:
+    """What a model says when frames are taken out of what their blocks read at a token."""
+
+    def without(frame: Float[Tensor, "d k"]) -> Any:
+        def cut(_: nn.Module, args: Any, kwargs: Any) -> Any:
+            states = args[0].clone()
+            for column in frame.T:
+                states[0, token - 1] -= (states[0, token - 1] @ column) * column
+            return (states, *args[1:]), kwargs
+
+        return cut
+
+    blocks = find_blocks(model)
+    hooks = [
+        blocks[b - 1].register_forward_pre_hook(without(frame), with_kwargs=True)
+        for b, frame in frames.items()
+    ]
+    try:
+        with torch.no_grad():
+            return model(torch.tensor([token_ids]), use_cache=False).logits[0]
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+def readout(
+    matrix: Float[Tensor, "v d"], scale: Float[Tensor, " d"], direction: Float[Tensor, " d"]
+) -> tuple[float, tuple[int, int]]:
+    """A direction read by a matrix, row by row: its peakedness, and the rows at either end."""
+    rows = matrix.detach().double() * scale.detach().double()
+    middle, u = rows.mean(0), direction.double() / direction.double().norm()
+    cosines = torch.stack([(row - middle) @ u / (row - middle).norm() for row in rows])
+    z = (cosines - cosines.mean()) / cosines.std(correction=0)
+    largest = sorted((abs(float(one)) for one in z), reverse=True)[:10]
+    return sum(largest) / 10, (int(z.argmin()), int(z.argmax()))
+
+
 def coupling_matrix(
     jacobian: Float[np.ndarray, "d d"],
     left: Float[np.ndarray, "d k"],

@@ -16,6 +16,49 @@ EXAMPLES = (
 )
 """Prompts whose results are committed, for the trained model and its untrained twin."""
 
+KINDS = {
+    "Facts": (
+        EXAMPLES[0],
+        "The chemical symbol for gold is",
+        "The largest ocean on Earth is the",
+        "Water is made of hydrogen and",
+    ),
+    "Stories": (
+        EXAMPLES[1],
+        "The old lighthouse keeper climbed the stairs one last time and",
+        "Nobody in the village had ever seen the river so high, so",
+        "“Don't open that box,” she said, but he had already",
+    ),
+    "Code": (
+        EXAMPLES[2],
+        "for (let i = 0; i < items.length; i++) {\n  console.log(items[",
+        "SELECT name, price FROM products WHERE price > 10 ORDER BY",
+        "#include <stdio.h>\n\nint main(void) {\n    printf(",
+    ),
+    "Arithmetic": (
+        "2 + 2 = 4, 3 + 5 = 8, 7 + 6 =",
+        "Twelve times twelve is",
+        "A train covers 60 kilometres in one hour. In three hours it covers",
+        "1, 2, 4, 8, 16, 32,",
+    ),
+    "Other languages": (
+        "La capitale de l'Italie est",
+        "Der Zug nach Berlin fährt um acht Uhr ab und kommt um",
+        "El perro corre por el parque y el gato duerme en",
+        "今天天气很好 我们一起去",
+    ),
+    "Random tokens": (
+        " preservative miR participatinguscinity thornsibilities Misc settlingCONT",
+        "educt powers editionsdst IgnSheet valence Machine leaguesAWS",
+        " chef preach Enh northsuggestvent critic brewed erupted Billion",
+        "[::-avasZinality hugely supposedly sli precipitatedPORT locales",
+    ),
+}
+"""Prompts to begin with, four of each kind. Those in `EXAMPLES` come with their results; the others
+are measured where somebody asks, for the results of one are three megabytes. Random tokens are ten
+each, drawn from the default model's vocabulary: coupling that is there too is not a matter of what
+is said."""
+
 UNTRAINED_SEED = 0
 TOKEN_BLOCKS = (12, 11)
 """The blocks l and l' in which tokens are compared: those that the app selects at first."""

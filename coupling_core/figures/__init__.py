@@ -11,6 +11,7 @@
     graph, locality        the blocks as a graph, and the score by distance
                            (layouts, graph_words: their places and sentences)
     compare                two results side by side
+    over_prompts           means over many prompts, and where each prompt stands
     tables                 the same numbers as tables
 
     paths                  tokens' paths through depth in their principal components
@@ -20,6 +21,10 @@
     path_words, path_tables, token_labels    sentences, tables and short texts for these
 
     effects                what edits of the depth do
+    effect_scatter         coupling against their effect, over pairs and by training step
+    exchange               what first order predicts of interchanging neighbours
+    eigenvalues            of the blocks' linear maps, and what products of them leave over
+    readouts               how many directions of each block say more than chance
 
     training               numbers of training runs by step
     training_paths         paths at one step
@@ -47,7 +52,15 @@ from coupling_core.figures.angles import angles
 from coupling_core.figures.by_depth import by_depth
 from coupling_core.figures.by_k import mean_by_k
 from coupling_core.figures.compare import compared_map, comparison, difference, spectra
+from coupling_core.figures.effect_scatter import (
+    coupling_against_effect,
+    coupling_against_effect_table,
+    effect_by_step,
+    effect_by_step_table,
+)
 from coupling_core.figures.effects import effects, effects_by_block
+from coupling_core.figures.eigenvalues import eigenvalues, linear_maps, products_over_depth
+from coupling_core.figures.exchange import exchange, exchange_table
 from coupling_core.figures.export import FORMATS, on_paper, render
 from coupling_core.figures.generalization import over_models
 from coupling_core.figures.generalization_by_k import correlation_by_k, coupling_by_k
@@ -66,6 +79,12 @@ from coupling_core.figures.graph import graph
 from coupling_core.figures.linearised import linearised
 from coupling_core.figures.locality import locality
 from coupling_core.figures.mosaic import mosaic
+from coupling_core.figures.over_prompts import (
+    by_depth_over_prompts,
+    mean_graph,
+    mean_map,
+    prompt_strip,
+)
 from coupling_core.figures.pair import matrix, matrix_table, score_by_k, score_by_k_table
 from coupling_core.figures.path_tables import (
     by_depth_table,
@@ -76,6 +95,7 @@ from coupling_core.figures.path_tables import (
 )
 from coupling_core.figures.paths import paths
 from coupling_core.figures.per_token import per_token
+from coupling_core.figures.readouts import readouts
 from coupling_core.figures.scaling import scaling
 from coupling_core.figures.scores import scores
 from coupling_core.figures.spectrum import spectrum
@@ -86,9 +106,9 @@ from coupling_core.figures.tables import (
     spectrum_table,
     steps_table,
 )
-from coupling_core.figures.training import by_step
+from coupling_core.figures.training import by_step, map_limit
 from coupling_core.figures.training_paths import paths_at
-from coupling_core.figures.training_words import rise_and_fall, training_source
+from coupling_core.figures.training_words import compared, rise_and_fall, training_source
 from coupling_core.figures.vision import (
     patch_grid,
     picture,
@@ -119,14 +139,29 @@ __all__ = [  # noqa: RUF022 - by use, not by name
     "difference",
     "comparison",
     "spectra",
+    # of many prompts
+    "mean_map",
+    "mean_graph",
+    "prompt_strip",
+    "by_depth_over_prompts",
     # of edits
     "effects",
     "effects_by_block",
+    "exchange",
+    "coupling_against_effect",
+    "effect_by_step",
+    # of linear maps
+    "eigenvalues",
+    "linear_maps",
+    "products_over_depth",
+    "readouts",
     # of training runs
     "by_step",
+    "map_limit",
     "paths_at",
     "training_source",
     "rise_and_fall",
+    "compared",
     # of vision transformers
     "picture",
     "patch_grid",
@@ -151,6 +186,9 @@ __all__ = [  # noqa: RUF022 - by use, not by name
     "per_token_table",
     "linearised_table",
     "scaling_table",
+    "exchange_table",
+    "coupling_against_effect_table",
+    "effect_by_step_table",
     "edges_table",
     "locality_table",
     "differences_table",

@@ -22,9 +22,10 @@ def scores(
     *,
     corrected: bool,
     auto_range: bool = False,
+    limit: float = style.CORRECTED_RANGE[1],
 ) -> go.Heatmap:
-    """The scores in their colours: in a fixed range, or stretched over what is drawn."""
-    low, high = style.score_range(z, corrected, auto_range)
+    """The scores in their colours: in a fixed range up to a limit, or over what is drawn."""
+    low, high = style.score_range(z, corrected, auto_range, limit)
     return go.Heatmap(
         x=x,
         y=y,
@@ -32,7 +33,7 @@ def scores(
         zmin=low,
         zmax=high,
         colorscale=style.SEQUENTIAL,
-        colorbar=style.score_bar(view, corrected, auto_range),
+        colorbar=style.score_bar(view, corrected, auto_range, limit),
         hoverinfo="skip",
         name="scores",
     )

@@ -21,13 +21,20 @@ SIDE_TITLES: dict[PairEdit, tuple[str, str]] = {
 }
 
 
-def effects(result: WhatIfResult, view: EffectView, edit: PairEdit = "interchange") -> go.Figure:
+def effects(
+    result: WhatIfResult,
+    view: EffectView,
+    edit: PairEdit = "interchange",
+    *,
+    selected: tuple[int, int] | None = None,
+) -> go.Figure:
     """Map of the effect of an edit of each pair of blocks, in powers of ten.
 
     Args:
         result: may be partial; cells that wait, or cannot be run, are grey.
         view: over which tokens the effect is averaged.
         edit: which edit.
+        selected: the pair (l, m) to outline.
 
     Returns:
         a figure whose first trace is the map and whose trace "pairs" takes clicks, with
@@ -46,11 +53,11 @@ def effects(result: WhatIfResult, view: EffectView, edit: PairEdit = "interchang
     figure.add_trace(_map(at, values, result, edit))
     missing = np.isnan(values) & ~np.eye(len(blocks), dtype=bool)
     if missing.any():
-        figure.add_trace(
-            cells.grey(at, at, missing, next(iter(result.reasons), "not measured yet"))
-        )
+        figure.add_trace(cells.grey(at, at, missing, _why_grey(result)))
     texts = [_text(result, edit, values, pair) for pair in np.ndindex(values.shape)]
     figure.add_trace(cells.squares(at, at, blocks, blocks, texts))
+    if selected and set(selected) <= set(blocks):
+        figure.add_shape(pairs.outline(blocks, at, selected, side=1))
     return style.fix_margins(figure)
 
 
@@ -112,6 +119,12 @@ def _map(at: np.ndarray, values: np.ndarray, result: WhatIfResult, edit: PairEdi
     )
 
 
+def _why_grey(result: WhatIfResult) -> str:
+    if not result.reasons:
+        return "not measured yet"
+    return result.reasons[0] if len(result.reasons) == 1 else "cannot be run: each cell says why"
+
+
 def _unit(result: WhatIfResult) -> str:
     if result.measured_of == "states":
         return "relative distance of the last states"
@@ -122,10 +135,15 @@ def _text(result: WhatIfResult, edit: PairEdit, values: np.ndarray, pair: tuple[
     slot, block = (at + 1 for at in pair)
     if slot == block:
         return f"Block {slot} where it is: nothing is edited"
-    low, high = sorted((slot, block))
-    name = f"interchange({low},{high})" if edit == "interchange" else f"replace({slot},{block})"
+    name = edit_name(edit, (slot, block))
     told = result.refused.get(name, "not measured yet")
     return f"{name}<br>" + (f"{values[pair]:.4g} {result.unit}" if values[pair] >= 0 else told)
+
+
+def edit_name(edit: PairEdit, pair: tuple[int, int]) -> str:
+    """How an edit of two blocks is spelled."""
+    first, second = sorted(pair) if edit == "interchange" else pair
+    return f"{edit}({first},{second})"
 
 
 def _alt(result: WhatIfResult, values: np.ndarray, edit: PairEdit) -> str:
@@ -143,7 +161,7 @@ def _caption(result: WhatIfResult, edit: PairEdit) -> str:
         "replace": "Each cell: slot l runs block m in the place of its own.",
     }[edit]
     return (
-        f"{what} Darker cells change less what the model says; the scale is logarithmic. Blocks "
+        f"{what} Brighter cells change less what the model says; the scale is logarithmic. Blocks "
         "that lie near one another are exchanged more cheaply whatever their coupling, so that a "
         "likeness with a map of coupling says little before distance is accounted for."
     )

@@ -4,6 +4,7 @@ Thousands of edges are drawn as a handful of shapes, one for each step of the sc
 make an element of the page of each edge.
 """
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,9 +14,9 @@ from jaxtyping import Float
 from coupling_core.analysis.graph import groups, layer_graph, strongest_partners
 from coupling_core.analysis.scores import score_pairs
 from coupling_core.base.records import DEFAULT_THRESHOLD, Layout, NodeColor, View
-from coupling_core.base.results import DepthResult
+from coupling_core.base.results import DepthResult, Scores
 from coupling_core.base.units import ranges
-from coupling_core.figures import graph_words, layouts, style
+from coupling_core.figures import graph_words, layouts, style, words
 
 if TYPE_CHECKING:  # a tenth of a second to import, for graphs only
     import networkx as nx
@@ -64,12 +65,54 @@ def graph(
     Raises:
         InputError: where K or a block is not in the result, or the threshold is out of range.
     """
-    drawn = layer_graph(result, view, corrected=corrected, threshold=threshold)
+    return graph_of(
+        layer_graph(result, view, corrected=corrected, threshold=threshold),
+        score_pairs(result, view),
+        result.n_blocks,
+        view,
+        words.subject(result),
+        corrected=corrected,
+        layout=layout,
+        color=color,
+        auto_range=auto_range,
+        selected=selected,
+    )
+
+
+def graph_of(
+    drawn: "nx.Graph",
+    found: Scores,
+    n_blocks: int,
+    view: View,
+    whose: str,
+    *,
+    corrected: bool,
+    layout: Layout,
+    color: NodeColor,
+    auto_range: bool,
+    selected: tuple[int, int] | None,
+    told: Mapping[str, object] | None = None,
+) -> go.Figure:
+    """The same of a graph that is there, such as one of means over prompts.
+
+    Args:
+        drawn: the graph.
+        found: the scores that it was made of.
+        n_blocks: L of the model.
+        view: K and definition.
+        whose: what it is of, as a phrase.
+        corrected: whether its weights are chance-corrected.
+        layout: where the nodes lie.
+        color: what colours them.
+        auto_range: stretch width and opacity over what is drawn, and say so.
+        selected: the pair (l, l') to mark.
+        told: what else is known of the figure, as of `style.new_figure`.
+    """
     at = layouts.positions(drawn, layout)
     figure = style.new_figure(
-        graph_words.graph_alt(result, view, drawn),
+        graph_words.graph_alt(whose, view, drawn),
         graph_words.graph_caption(layout, corrected, auto_range),
-        {"summary": graph_words.graph_summary(drawn)},
+        {"summary": graph_words.graph_summary(drawn), **(told or {})},
         **_axes(at, layout),
     )
     place = dict(zip(drawn.nodes, at, strict=True))
@@ -79,8 +122,8 @@ def graph(
         mark = {"color": style.ACCENT, "width": 2.5}
         _add_lines(figure, path, f"selected: {selected[0]} and {selected[1]}", mark)
     figure.add_trace(_handles(drawn, place, layout))
-    partners = strongest_partners(score_pairs(result, view), corrected=corrected)
-    figure.add_traces(_nodes(drawn, place, partners, result.n_blocks, color, selected))
+    partners = strongest_partners(found, corrected=corrected)
+    figure.add_traces(_nodes(drawn, place, partners, n_blocks, color, selected))
     if layout != "line":
         figure.add_trace(_labels(drawn, at, layout))
     title = f"{style.score_name(corrected)} ({style.score_terms(view)})"

@@ -15,11 +15,11 @@ if TYPE_CHECKING:  # a tenth of a second to import, for graphs only
     import networkx as nx
 
 
-def graph_alt(result: DepthResult, view: View, drawn: "nx.Graph") -> str:
+def graph_alt(whose: str, view: View, drawn: "nx.Graph") -> str:
     """What the layer graph shows, with its main numbers."""
     facts = drawn.graph
     text = (
-        f"Graph of {drawn.number_of_nodes()} blocks of {words.subject(result)}: "
+        f"Graph of {drawn.number_of_nodes()} blocks of {whose}: "
         f"{drawn.number_of_edges()} of {facts['pairs']} pairs reach the threshold "
         f"{facts['threshold']:g} of the {facts['weight_meaning']} ({style.score_terms(view)})."
     )

@@ -28,11 +28,13 @@ def itself(numbers: Scores) -> Bool[np.ndarray, "block block"]:
     return np.equal.outer(numbers.blocks, numbers.blocks)
 
 
-def points(result: DepthResult, numbers: Scores, at: Float[np.ndarray, " block"]) -> go.Heatmap:
+def points(
+    result: DepthResult | None, numbers: Scores, at: Float[np.ndarray, " block"]
+) -> go.Heatmap:
     """What carries the hover texts of the cells and takes the clicks.
 
     Args:
-        result: where the numbers come from.
+        result: where the numbers come from; None where they are means of several.
         numbers: the scores of the cells.
         at: centre of each block's row and column on the axes.
 
@@ -43,7 +45,7 @@ def points(result: DepthResult, numbers: Scores, at: Float[np.ndarray, " block"]
     return cells.squares(at, at, numbers.blocks, numbers.blocks, texts)
 
 
-def hover_texts(result: DepthResult, numbers: Scores) -> list[str]:
+def hover_texts(result: DepthResult | None, numbers: Scores) -> list[str]:
     """One text a cell, row by row."""
     missing = unmeasured(result, numbers)
     return [_hover_text(numbers, (i, j), bool(missing[i, j])) for i, j in np.ndindex(missing.shape)]
@@ -63,14 +65,16 @@ def _hover_text(numbers: Scores, cell: tuple[int, int], is_unmeasured: bool) -> 
     )
 
 
-def unmeasured(result: DepthResult, numbers: Scores) -> Bool[np.ndarray, "block block"]:
-    """Which cells wait for a block that is not measured yet."""
+def unmeasured(result: DepthResult | None, numbers: Scores) -> Bool[np.ndarray, "block block"]:
+    """Which cells wait for a block that is not measured yet; means wait for none."""
+    if result is None:
+        return np.zeros(numbers.coupling.shape, bool)
     at = np.ix_(*[np.array(numbers.blocks) - 1] * 2)
     return np.isnan(result.diagonal[0, ..., 0][at])
 
 
 def grey_cells(
-    result: DepthResult,
+    result: DepthResult | None,
     numbers: Scores,
     at: Float[np.ndarray, " block"],
     *,
@@ -79,7 +83,7 @@ def grey_cells(
     """Flat grey over the cells that are not coloured, named in the legend.
 
     Args:
-        result: where the numbers come from.
+        result: where the numbers come from; None where they are means of several.
         numbers: the scores of the cells.
         at: centre of each block's row and column on the axes.
         diagonal: whether those that compare a block with itself are grey, whatever their value.

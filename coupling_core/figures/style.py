@@ -136,26 +136,36 @@ def score_terms(view: View) -> str:
 
 
 def score_range(
-    values: Float[np.ndarray, "*any"], corrected: bool, auto_range: bool
+    values: Float[np.ndarray, "*any"],
+    corrected: bool,
+    auto_range: bool,
+    limit: float = CORRECTED_RANGE[1],
 ) -> tuple[float, float]:
     """Colour range of a score: fixed, so that two figures compare, unless told otherwise."""
     if not auto_range:
-        return CORRECTED_RANGE if corrected else RAW_RANGE
+        return (CORRECTED_RANGE[0], limit) if corrected else RAW_RANGE
     return span(values)
 
 
-def score_bar(view: View, corrected: bool, auto_range: bool, **more: object) -> dict[str, object]:
+def score_bar(
+    view: View,
+    corrected: bool,
+    auto_range: bool,
+    limit: float = CORRECTED_RANGE[1],
+    **more: object,
+) -> dict[str, object]:
     """Colour bar of a map of scores, whose ends say where larger and smaller values have them too.
 
     Args:
         view: definition and K.
         corrected: chance-corrected, else raw.
         auto_range: stretched over what is drawn, so that nothing is beyond its ends.
+        limit: end of the fixed range of the chance-corrected score.
         more: as of `color_bar`.
     """
     terms = score_terms(view) + AUTO * auto_range
     if corrected and not auto_range:
-        low, high = CORRECTED_RANGE
+        low, high = CORRECTED_RANGE[0], limit
         at = np.linspace(low, high, 6)
         inner = [f"{value:g}" for value in at[1:-1].round(6)]
         more |= {"tickvals": at, "ticktext": [f"≤ {low:g}", *inner, f"≥ {high:g}"]}

@@ -23,6 +23,21 @@ SYMBOLS = ("circle", "diamond", "square", "triangle-up", "cross", "x", "star", "
 """So that runs are told apart without their colours too."""
 
 
+LIMITS = {1: 0.6, 2: 0.5, 4: 0.4, 16: 0.35, 32: 0.3, 50: 0.25}
+"""From each K on, about where 95 of 100 pairs lie of the runs that ship, at their most coupled."""
+
+
+def map_limit(k: int) -> float:
+    """End of the colour range of a training run's score map, the same at all steps and runs.
+
+    With many triplets of a narrow model less is left of a score than with few.
+
+    Args:
+        k: number of leading triplets.
+    """
+    return next(limit for least, limit in reversed(LIMITS.items()) if k >= least)
+
+
 @dataclass(frozen=True)
 class Curve:
     """One number by step.

@@ -31,6 +31,9 @@ _BY_STEP = {
 LEAST_STEPS = 3
 """Steps with a score below which nothing is said of rise and fall."""
 
+PAIR = 2
+"""Runs that a sentence compares."""
+
 PATHS_AT = (
     " Each step has components of its own; their signs are chosen so that the paths lie as at the "
     "step before, and the axes span all steps that are measured."
@@ -83,6 +86,40 @@ def rise_and_fall(run: Sequence[StepNumbers]) -> str:
     if top.step != last.step:
         told += f", then falls to {_score(last)} at the end"
     return told + _loss_words(known, top) + "."
+
+
+def compared(runs: Runs) -> str:
+    """How the coupling of two runs differs, step by step, and where their losses end.
+
+    Args:
+        runs: two, by what to call them.
+
+    Returns:
+        "" where there are not two, or fewer than three steps at which both have a score.
+    """
+    if len(runs) != PAIR:
+        return ""
+    scores = {
+        name: {one.step: one for one in run if not np.isnan(one.corrected)}
+        for name, run in runs.items()
+    }
+    both = sorted(set.intersection(*map(set, scores.values())))
+    if len(both) < LEAST_STEPS:
+        return ""
+    less, more = sorted(runs, key=lambda name: np.mean([scores[name][s].corrected for s in both]))
+    apart = np.array([scores[more][s].corrected - scores[less][s].corrected for s in both])
+    tops = [max(scores[name].values(), key=lambda n: n.corrected) for name in (more, less)]
+    told = (
+        f"{more} is coupled more than {less} at {(apart > 0).sum()} of the {len(both)} steps that "
+        f"both have, by {apart.mean():.3f} on average; they peak at {_score(tops[0])} (step "
+        f"{tops[0].step:,}) and {_score(tops[1])} (step {tops[1].step:,})."
+    )
+    ends = [scores[name][both[-1]].loss for name in (more, less)]
+    if np.isfinite(ends).all() and ends[0] != ends[1]:
+        told += (
+            f" At step {both[-1]:,} their losses are {ends[0]:.2f} and {ends[1]:.2f} nats a token."
+        )
+    return told + " One prompt is no evidence."
 
 
 def _loss_words(known: Sequence[StepNumbers], top: StepNumbers) -> str:

@@ -50,14 +50,14 @@ def _certified(result: Result) -> str:
     return "SVDs certified" if result.certified else "SVDs not all certified"
 
 
-def scores_alt(result: DepthResult, view: View, found: Scores, is_corrected: bool) -> str:
+def scores_alt(whose: str, view: View, found: Scores, is_corrected: bool) -> str:
     """What the map of scores shows, with its main numbers."""
     values = found.corrected if is_corrected else found.coupling
     n, waiting = len(values), int(np.isnan(values).sum())
     off = np.where(np.eye(n, dtype=bool), np.nan, values)
     text = (
         f"Heatmap of the {style.score_name(is_corrected).lower()} ({style.score_terms(view)}) for "
-        f"{n} by {n} blocks of {subject(result)}: row l is the Jacobian, column l' the basis. "
+        f"{n} by {n} blocks of {whose}: row l is the Jacobian, column l' the basis. "
         f"{mean_words(found)}"
     )
     if not np.isnan(off).all():
@@ -84,23 +84,24 @@ def spectrum_words(s: Float[np.ndarray, "line k"], k: int) -> str:
 
 def scores_caption(result: DepthResult, view: View, found: Scores, corrected: bool) -> str:
     """How the map is read, and why its last row stands out."""
+    last = last_row(result.final_norm_words, result.n_blocks, found, corrected)
     return (
         f"How well the top {view.k} singular vectors of block l' (column) diagonalise the Jacobian "
         f"of block l (row): 1 is coupled, {zero_words(corrected)}. The diagonal is 1 by "
-        f"construction, and grey.{_last_row(result, found, corrected)}"
+        f"construction, and grey.{last}"
     )
 
 
-def _last_row(result: DepthResult, found: Scores, corrected: bool) -> str:
+def last_row(final_norm: str, n_blocks: int, found: Scores, corrected: bool) -> str:
     """What sets the row of the last block apart; nothing where it has no final norm."""
-    if result.final_norm_words != "final norm included" or found.blocks[-1] != result.n_blocks:
+    if final_norm != "final norm included" or found.blocks[-1] != n_blocks:
         return ""
     values = found.corrected if corrected else found.coupling
     off = np.where(np.equal.outer(found.blocks, found.blocks), np.nan, values)
     if np.isnan(off[-1]).all() or np.isnan(off[:-1]).all():
         return ""
     return (
-        f" The last row is of another kind: block {result.n_blocks} has the model's final norm in "
+        f" The last row is of another kind: block {n_blocks} has the model's final norm in "
         f"it. Its mean is {rounded(float(np.nanmean(off[-1])))}, that of the other rows "
         f"{rounded(float(np.nanmean(off[:-1])))}."
     )

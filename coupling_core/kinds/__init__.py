@@ -7,10 +7,14 @@
     report     what is said of it
     command    its command
 
+`directions` also has `trials`: what is tried with a model, and not stored.
+
 Those are the parts of each folder, and its `KINDS` are the records by which other rooms know it.
 
 depth         the blocks at one token
 tokens        the tokens, in two blocks or on average over all pairs
 trajectory    the path of every token through the blocks
 whatif        what edits of the model's depth do to what it says
+spectrum      eigenvalues of each block's map, and what products of them leave over
+directions    what the leading singular vectors of the blocks read, write and do
 """

@@ -4,6 +4,8 @@ front           measure(...) as people call it, with the types of what comes
 asked           a request in parts: a text and what is asked of it
 measure         from the store, or by the composition of the request's kind
 one_jacobian    one block's Jacobian itself, made and checked as in a measurement
+one_edit        one edit of a prompt's depth, and how the model then goes on
+trying          directions added to a model's states, or taken out of them
 composing       what the composition of any kind begins with
 probe           what a model is, before any of its weights are loaded
 forecast        what is known of a measurement before it runs

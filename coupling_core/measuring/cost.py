@@ -33,7 +33,7 @@ FITTED = Path(__file__).with_name("cost.json")
 COUNTED = ("measurement", "block", "step", "jacobian", "row")
 """Parts that are counted: they run no faster where products do."""
 
-CHOSEN = ("attention", "gram", "frames", "pairs")
+CHOSEN = ("attention", "gram", "frames", "pairs", "replays", "tails")
 """Parts whose products go to the faster of two libraries (see `engine.matrix_products`); the others
 go to torch's own, or wait for memory, which is no faster where that other library is."""
 

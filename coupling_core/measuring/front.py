@@ -10,7 +10,9 @@ from typing import Any, Final, Literal, Unpack, overload
 from coupling_core.base.records import FinalNorm, Quantisation, Request, Stack, TokenKind
 from coupling_core.base.results import (
     DepthResult,
+    DirectionsResult,
     Result,
+    SpectrumResult,
     TokenMeansResult,
     TokensResult,
     TrajectoryResult,
@@ -92,6 +94,22 @@ def measure(
 ) -> WhatIfResult: ...
 @overload
 def measure(
+    prompt: Prompt,
+    store: Shelf | Literal[_Unsaid.STORE] = UNSAID,
+    *,
+    kind: Literal["spectrum"],
+    **options: Unpack[Options],
+) -> SpectrumResult: ...
+@overload
+def measure(
+    prompt: Prompt,
+    store: Shelf | Literal[_Unsaid.STORE] = UNSAID,
+    *,
+    kind: Literal["directions"],
+    **options: Unpack[Options],
+) -> DirectionsResult: ...
+@overload
+def measure(
     prompt: Prompt | Request,
     store: Shelf | Literal[_Unsaid.STORE] = UNSAID,
     *,
@@ -144,7 +162,9 @@ def measure(
         tokenizer: that of a module of your own; not needed where the prompt is token ids.
         kind: `depth` compares the blocks at one token; `self`, `fixed-input` and `fixed-output`
             the tokens of the prompt; `trajectory` follows every token through the blocks;
-            `what-if` skips, repeats, damps, replaces and interchanges blocks.
+            `what-if` skips, repeats, damps, replaces and interchanges blocks; `spectrum` takes
+            the eigenvalues of each block's linear map;
+            `directions` reads out the leading singular vectors at one token.
         token: the token measured, or the one that is fixed, 1..n; -1 is the last.
         block: l, between tokens: the block of the Jacobian, 1..L; -1 is the last, and None the mean
             over all pairs of blocks.
@@ -168,9 +188,9 @@ def measure(
 
     Returns:
         the result of the kind: a `DepthResult`; between tokens a `TokensResult` of a block, or a
-        `TokenMeansResult` of all pairs; a `TrajectoryResult`; a `WhatIfResult`. A type checker
-        knows which from `kind=`; of a `Request`, whose kind is a value and no type, it knows a
-        `Result`.
+        `TokenMeansResult` of all pairs; a `TrajectoryResult`; a `WhatIfResult`; a
+        `SpectrumResult`; a `DirectionsResult`. A type checker knows which from `kind=`; of a
+        `Request`, whose kind is a value and no type, it knows a `Result`.
 
     Raises:
         InputError: where what is asked cannot be met by this model.

@@ -159,14 +159,9 @@ def jacobian_of(
         fast: whether the fast ways are taken.
         progress: told at each step.
     """
-    report = progress or (lambda _: None)
-    fast = fast and not (own is None and deaths.reason(asked))
-    with _memory_watched(asked, device), _ready(asked, own, device, fast, report) as ready:
+    with aside(asked, own=own, device=device, fast=fast, progress=progress) as ready:
         found = ready.composition.one_block(asked, ready.loaded, block)
-        found = replace(found, derivative_error=ready.notes.derivative_error)
-    if asked.source and asked.source.kind != "hub":
-        _require_unchanged(asked.source)
-    return found
+        return replace(found, derivative_error=ready.notes.derivative_error)
 
 
 def find_stored(asked: Resolved, store: Store, *, fast: bool = True) -> Result | None:
@@ -219,7 +214,7 @@ def _compute(
 
 
 @dataclass(frozen=True)
-class _Ready:
+class Ready:
     """A model that is about to be measured: its kind's composition, and what is noted meanwhile."""
 
     loaded: Any
@@ -231,7 +226,7 @@ class _Ready:
 @contextmanager
 def _ready(
     asked: Resolved, own: Any, device: str | None, fast: bool, report: Report
-) -> Iterator[_Ready]:
+) -> Iterator[Ready]:
     report(Progress("loading"))
     with startup.importing(None if own else asked):
         from coupling_core.engine import hardware, loading, ways_taken
@@ -249,8 +244,34 @@ def _ready(
     ):
         report(Progress("tracing"))
         with ways_taken.noting() as notes:
-            yield _Ready(loaded, composition, notes, start)
+            yield Ready(loaded, composition, notes, start)
     loading.require_unwritten(asked, loaded)
+
+
+@contextmanager
+def aside(
+    asked: Resolved,
+    *,
+    own: Any = None,
+    device: str | None = None,
+    fast: bool = True,
+    progress: Report | None = None,
+) -> Iterator[Ready]:
+    """A model ready to be measured, for what is looked at beside measurements and not kept.
+
+    Args:
+        asked: the model, and the prompt that it reads.
+        own: a module of the user's own, loaded.
+        device: where to compute.
+        fast: whether the fast ways are taken.
+        progress: told as the model is loaded.
+    """
+    report = progress or (lambda _: None)
+    fast = fast and not (own is None and deaths.reason(asked))
+    with _memory_watched(asked, device), _ready(asked, own, device, fast, report) as ready:
+        yield ready
+    if asked.source and asked.source.kind != "hub":
+        _require_unchanged(asked.source)
 
 
 @contextmanager

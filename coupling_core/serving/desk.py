@@ -133,6 +133,7 @@ def _files(folder: Path, pattern: str) -> list[Path]:
 def _row(status: JobStatus) -> Mapping[str, Any]:
     """A job as an operator sees it: neither its prompt nor who asked."""
     request, progress = status.request, status.progress
+    far, stage = status.prompts or progress, progress.stage if progress else ""
     return {
         "key": status.key,
         "state": status.state,
@@ -141,9 +142,9 @@ def _row(status: JobStatus) -> Mapping[str, Any]:
         "revision": request.revision,
         "kind": request.kind_words,
         "seconds": round(status.seconds, 1),
-        "stage": progress.stage if progress else "",
-        "done": progress.done if progress else 0,
-        "total": progress.total if progress else 0,
+        "stage": "prompts" if status.prompts else stage,
+        "done": far.done if far else 0,
+        "total": far.total if far else 0,
         "owners": status.owners,
         "whose": list(status.whose),
     }

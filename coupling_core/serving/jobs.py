@@ -11,7 +11,7 @@ import math
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import blake2b
@@ -25,6 +25,7 @@ from coupling_core.base.results import Progress, Result
 from coupling_core.measuring.borrowing import Borrower, forget
 from coupling_core.measuring.measure import REMEDY, find_stored, measure
 from coupling_core.serving.heartbeat import Heartbeat
+from coupling_core.serving.lists import Course, Prompts, list_key
 from coupling_core.sources.resolved import Resolved
 from coupling_core.store.disk import Store
 
@@ -54,8 +55,8 @@ class JobStatus:
     """Where a job stands, at the moment of asking.
 
     Args:
-        key: of the job: the store key of its request.
-        request: what was asked, by whoever asked first.
+        key: of the job: the store key of its request; of a list, that of all of them.
+        request: what was asked, by whoever asked first; of a list, its first.
         state: running and queued jobs are active, the others have ended.
         place: in the queue: 0 is running (or ended), 1 is next.
         progress: the last that was told of it; its partial result stays where the job was
@@ -67,6 +68,7 @@ class JobStatus:
             was there before has a key of its own.
         whose: of each address, or owner without one, that waits, a word that tells them apart and
             nothing else of them.
+        prompts: how far a list of prompts is; None of a job that is none.
     """
 
     key: str
@@ -79,6 +81,7 @@ class JobStatus:
     owners: int = 0
     stored: str = ""
     whose: tuple[str, ...] = ()
+    prompts: Prompts | None = None
 
 
 @dataclass(frozen=True)
@@ -91,11 +94,13 @@ class Limits:
         waiting: jobs in the queue.
         per_owner: jobs that one owner may have queued or running.
         per_hour: jobs that one owner may start in an hour; to join another's costs nothing.
+        list_seconds: that a list of prompts, which is one job, may take in all.
     """
 
     waiting: int | None = None
     per_owner: int | None = None
     per_hour: int | None = None
+    list_seconds: float | None = None
 
 
 @dataclass(eq=False)
@@ -113,6 +118,8 @@ class _Job:
     started: float = 0.0
     ended: float = 0.0
     stored: str = ""
+    listed: tuple[Resolved, ...] = ()  # of a list of prompts, all of them
+    prompts: Prompts | None = None
 
 
 class Jobs:
@@ -178,14 +185,41 @@ class Jobs:
         """
         key = self._store.key(asked.request, asked.identity)
         found = find_stored(asked, self._store)  # reads a file: not under the lock
+        return self._take_on(_Job(key, asked.request, device, keep), found, owner, address)
+
+    def submit_list(
+        self,
+        asked: Sequence[Resolved],
+        owner: str,
+        device: str | None = None,
+        *,
+        address: str = "",
+    ) -> JobStatus:
+        """Ask for the results of a list of prompts, as one job; the rest is as `submit` has it.
+
+        Args:
+            asked: what to measure, a prompt each; what is stored is not measured again.
+            owner: who waits for it.
+            device: where a new job computes.
+            address: where the owner comes from.
+
+        Raises:
+            InputError: where a limit is reached.
+        """
+        key = list_key(self._store.key(one.request, one.identity) for one in asked)
+        prompts = Prompts(0, len(asked))
+        job = _Job(key, asked[0].request, device, listed=tuple(asked), prompts=prompts)
+        return self._take_on(job, None, owner, address)
+
+    def _take_on(self, new: _Job, found: Result | None, owner: str, address: str) -> JobStatus:
         with self._lock:
             self._tend()
-            job = self._active(key)
+            job = self._active(new.key)
             if is_new := job is None:
                 if found is None:
                     self._admit(owner, address)
-                job = self._add(_Job(key, asked.request, device, keep), found)
-            job.keep |= keep
+                job = self._add(new, found)
+            job.keep |= new.keep
             job.owners[owner] = address
             self._ahead = None
             status = self._status(job)
@@ -351,6 +385,7 @@ class Jobs:
             owners=len(job.owners),
             stored=job.stored,
             whose=tuple(sorted({self._word(at or who) for who, at in job.owners.items()})),
+            prompts=job.prompts,
         )
 
     def _word(self, who: str) -> str:
@@ -359,10 +394,8 @@ class Jobs:
     def _work(self) -> None:
         while job := self._next():
             self._heartbeat.beat(busy=True)
-            measure = self._measure if job.keep else self._borrower
             try:
-                report = partial(self._report, job)
-                result = measure(job.request, self._store, device=job.device, progress=report)
+                stored = self._of_list(job) if job.listed else self._of_one(job)
             except Cancelled:
                 self._end(job, "cancelled", error=job.error, reason=job.error)
             except BaseException as error:  # whatever it is, the worker outlives its job
@@ -370,12 +403,42 @@ class Jobs:
                 reason = str(error) if is_plain else type(error).__name__
                 self._end(job, "failed", error=_plain_words(error), reason=reason)
             else:
-                self._end(job, "done", stored=result.key)
+                self._end(job, "done", stored=stored)
         self._heartbeat.beat(busy=False)
         try:
             self._borrower.give_back()
         except CouplingError as error:  # nobody waits any more to be told
             _log.warning("%s", error)
+
+    def _of_one(self, job: _Job) -> str:
+        """Measure a job's request; the key of its result."""
+        measure = self._measure if job.keep else self._borrower
+        report = partial(self._report, job)
+        return measure(job.request, self._store, device=job.device, progress=report).key
+
+    def _of_list(self, job: _Job) -> str:
+        """Measure a job's prompts, whose results have a key each."""
+
+        def tell(prompts: Prompts) -> None:
+            self._heartbeat.beat(busy=True)
+            with self._lock:
+                job.prompts, job.progress = prompts, None
+                _require_wanted(job)
+
+        def report(progress: Progress) -> None:
+            self._report(job, progress)
+            if progress.stage != "saving":
+                course.require_time()
+
+        def measure(asked: Resolved) -> None:
+            self._measure(asked.request, self._store, device=job.device, progress=report)
+
+        def is_stored(asked: Resolved) -> bool:
+            return find_stored(asked, self._store) is not None
+
+        course = Course(job.listed, is_stored, tell, self._limits.list_seconds)
+        course.run(measure)
+        return ""
 
     def _next(self) -> _Job | None:
         with self._lock:
@@ -395,10 +458,8 @@ class Jobs:
         with self._lock:
             job.progress = progress
             # What is being saved is finished: to throw it away would spare nothing.
-            if not job.owners and progress.stage != "saving":
-                # Said at once: whoever asks while the measurement unwinds gets a job of his own.
-                job.state, job.ended = "cancelled", time.monotonic()
-                raise Cancelled("nobody waits for this measurement any more")
+            if progress.stage != "saving":
+                _require_wanted(job)
 
     def _end(
         self, job: _Job, state: State, *, error: str = "", stored: str = "", reason: str = ""
@@ -409,6 +470,18 @@ class Jobs:
             if state == "done" and job.progress:
                 job.progress = replace(job.progress, partial=None)
             _tell(self._status(job), reason)
+
+
+def _require_wanted(job: _Job) -> None:
+    """Stop a job that nobody waits for.
+
+    Raises:
+        Cancelled: where nobody does.
+    """
+    if not job.owners:
+        # Said at once: whoever asks while the measurement unwinds gets a job of his own.
+        job.state, job.ended = "cancelled", time.monotonic()
+        raise Cancelled("nobody waits for this measurement any more")
 
 
 def _take_next(turns: dict[str, int], queue: list[_Job]) -> _Job:
@@ -442,6 +515,8 @@ def _tell(status: JobStatus, reason: str = "") -> None:
         "seconds": round(status.seconds, 3),
         "owners": status.owners,
     }
+    if status.prompts:
+        fields["prompts"] = status.prompts.total
     if reason:
         fields["reason"] = reason
     event = "started" if status.state == "running" else status.state

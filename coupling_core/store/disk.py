@@ -156,13 +156,7 @@ class Store:
 
         A damaged one counts as absent, so that it is computed again.
         """
-        wanted = make_key(request, identity)
-        stored = [
-            (abs(key.k_view - wanted.k_view), key.k_max, path)
-            for key, path in self._files(f"{wanted.digest}-")
-            if key.answers(request)
-        ]
-        for _, _, path in sorted(stored, key=itemgetter(0, 1)):
+        for path in self._answers(request, identity):
             try:
                 return self._use(path)
             except InputError as error:
@@ -170,6 +164,14 @@ class Store:
                     told = {"key": path.stem}
                     _log.warning("damaged result passed over: %s", error, extra=told)
         return None
+
+    def holds(self, request: Request, identity: Mapping[str, Any]) -> str:
+        """The key of what `find` would read first, without opening it; "" where there is nothing.
+
+        Raises:
+            InputError: where the request or the identity is not JSON.
+        """
+        return next((path.stem for path in self._answers(request, identity)), "")
 
     def get(self, key: str) -> Result:
         """The result with this key.
@@ -274,6 +276,16 @@ class Store:
             path.unlink(missing_ok=True)
         except OSError as error:
             raise ComputeError(f"{path} cannot be removed ({error.strerror or error})") from error
+
+    def _answers(self, request: Request, identity: Mapping[str, Any]) -> list[Path]:
+        """Files that hold all that a request asks for, the closest in size first."""
+        wanted = make_key(request, identity)
+        stored = [
+            (abs(key.k_view - wanted.k_view), key.k_max, path)
+            for key, path in self._files(f"{wanted.digest}-")
+            if key.answers(request)
+        ]
+        return [path for _, _, path in sorted(stored, key=itemgetter(0, 1))]
 
     def _files(self, start: str = "") -> Iterator[tuple[Key, Path]]:
         """Files whose key begins so, those of the store before those of the layers below it."""

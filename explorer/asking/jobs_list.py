@@ -36,6 +36,8 @@ def _row(status: JobStatus) -> None:
         form = f", {found}" if (found := weights_form(request)) else ""
         hidden = is_demo() and not queue().waits(status.key)
         prompt = "somebody else's prompt" if hidden else request.prompt_words
+        if status.prompts:
+            prompt = f"a list of {status.prompts.total} prompts"
         st.text(f"{request.model}{twin}{form}: {prompt}")
     with right:
         st.button(

@@ -9,12 +9,12 @@ job goes on while any of them waits. Where nobody signs in, every session is a p
 one network address take their turns together.
 """
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from threading import Lock, Thread
 from time import sleep
 
-from coupling_core.base.errors import CouplingError
+from coupling_core.base.errors import CouplingError, InputError
 from coupling_core.base.records import Request
 from coupling_core.serving.desk import Desk
 from coupling_core.serving.jobs import Jobs, JobStatus
@@ -74,20 +74,47 @@ class Queue:
         """
         asked = backend.resolved(request)
         admission.require(asked)
-        key, session = backend.key(request), _session()
+        submit = partial(self._jobs.submit, asked, _person(), device(), keep=keep)
+        status = self._join(backend.key(request), submit)
+        backend.note_own(status.key)
+        return status
+
+    def join_list(self, requests: Sequence[Request]) -> JobStatus:
+        """Start to measure a list of prompts as one job, or wait for the one that is under way.
+
+        Args:
+            requests: they differ in their prompts alone.
+
+        Raises:
+            InputError: where this app does not take it on at a time.
+            ComputeError: where the model is missing, gated or out of reach.
+        """
+        asked = [backend.resolved(request) for request in requests]
+        if not is_active(self.status(key := backend.list_key(requests))):
+            lacking = [one for one in asked if not backend.held(one.request)] or asked[:1]
+            _, taken = admission.require_list(lacking, device(), backend.entries())
+            if taken < len(lacking):
+                raise InputError(
+                    f"{len(lacking)} prompts take longer than is allowed here: give {taken} of them"
+                )
+        status = self._join(key, partial(self._jobs.submit_list, asked, _person(), device()))
+        for request in requests:
+            backend.note_own(backend.key(request))
+        return status
+
+    def _join(self, key: str, submit: Callable[..., JobStatus]) -> JobStatus:
+        """Wait for a job that is submitted now."""
+        session = _session()
         with self._lock:  # before it is submitted: another tab may stop waiting at this moment
             self._waiting[key] = self._waiting.pop(key, {}) | {session: _person()}
             self._left.get(key, set()).discard(session)
             self._forget()
         try:
-            status = self._jobs.submit(
-                asked, _person(), device(), keep=keep, address=_address(session)
-            )
+            status = submit(address=_address(session))
         except CouplingError:
             with self._lock:
                 self._waiting[key].pop(session, None)
             raise
-        backend.note_own(status.key)
         with self._lock:
             if self._watch is None or not self._watch.is_alive():
                 self._watch = Thread(target=self._look_on, name="who waits", daemon=True)

@@ -4,9 +4,10 @@ from collections.abc import Callable, Iterable
 
 import streamlit as st
 
-from coupling_core.base.results import Result
-from coupling_core.base.units import duration, ordinal_place, size
+from coupling_core.base.results import Progress, Result
+from coupling_core.base.units import about, duration, ordinal_place, size
 from coupling_core.serving.jobs import JobStatus
+from coupling_core.serving.lists import Prompts
 from explorer.asking.queue import is_active, queue
 from explorer.session.plain_errors import plain_errors
 from explorer.session.session import change
@@ -66,6 +67,24 @@ def where(status: JobStatus) -> tuple[float, str]:
     """Fraction done, and where a job stands in words."""
     if status.state == "queued":
         return 0.0, f"Queued, {ordinal_place(status.place)}"
+    if status.prompts and status.prompts.left is not None:
+        return _of_list(status.prompts, status.progress)
+    done, text = _of_one(status)
+    if status.prompts:  # none of them was measured yet
+        return 0.0, f"Prompt {status.prompts.done + 1} of {status.prompts.total}: {text}"
+    return done, text
+
+
+def _of_list(prompts: Prompts, progress: Progress | None) -> tuple[float, str]:
+    """Of a list of prompts, how long the rest takes."""
+    within = progress.done / progress.total if progress and progress.total else 0.0
+    done = min(prompts.done + within, prompts.total) / prompts.total
+    return done, f"Prompt {min(prompts.done + 1, prompts.total)} of {prompts.total}, " + about(
+        prompts.left or 0.0
+    )
+
+
+def _of_one(status: JobStatus) -> tuple[float, str]:
     so_far = duration(status.seconds)
     progress = status.progress
     if progress is None or loads(status):

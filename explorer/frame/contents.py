@@ -1,11 +1,12 @@
 """Which pages there are; what the frame knows of one, it knows from its record."""
 
-from explorer.pages import compare, depth, layer_graph, start, trajectories, what_if
+from explorer.pages import compare, depth, layer_graph, spectrum, start, trajectories
 from explorer.pages.generalization import page as generalization
 from explorer.pages.runs import page as runs
 from explorer.pages.tokens import page as tokens
 from explorer.pages.training import page as training
 from explorer.pages.vision import page as vision
+from explorer.pages.what_if import page as what_if
 from explorer.panels.page import Page
 from explorer.session.link import Links
 
@@ -20,8 +21,9 @@ _PAGES = (
     vision.PAGE,
     compare.PAGE,
     what_if.PAGE,
+    spectrum.PAGE,
     runs.PAGE,
-    Page("Method", "pages/11_Method.py", picker=None),
+    Page("Method", "pages/12_Method.py", picker=None),
 )
 PAGES = {page.title: page for page in _PAGES}
 """Every page by its title, in the order of the navigation."""

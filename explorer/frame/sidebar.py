@@ -4,21 +4,18 @@ import streamlit as st
 
 from coupling_core.base.definitions import DEFINITIONS
 from coupling_core.base.errors import CouplingError
-from coupling_core.base.images import is_image, to_pixels
 from coupling_core.base.records import FINAL_NORMS
-from coupling_core.experiments.gallery import EXAMPLES
 from coupling_core.sources.tokens import Tokens
 from coupling_core.sources.tokens import counted as in_words
 from explorer.panels.page import Page
+from explorer.panels.prompt_picker import prompt_picker
 from explorer.panels.switches import twin_toggle
 from explorer.server import backend
 from explorer.session.chips import names
-from explorer.session.choice import choice
 from explorer.session.fitting import narrow
-from explorer.session.session import bound, change, current
+from explorer.session.session import bound, current
 from explorer.session.state import State
 
-OWN_TEXT = "Your own text…"
 LONGEST_TOKEN_LIST = 256
 """A list of more tokens than this is no help; a number is then typed."""
 
@@ -31,25 +28,12 @@ def sidebar(page: Page) -> None:
         page.picker()
         if page.asks_twin:
             twin_toggle()
-        _prompt()
-        _token(_tokens(page))
+        prompt_picker(takes_lists=page.takes_lists)
+        _token(None if page.takes_lists and current().prompts else _tokens(page))
         if page.asks_k:
             _k(page)
         with st.expander("Advanced", key="advanced@sidebar", type="compact"):
             _advanced()
-
-
-def _prompt() -> None:
-    if is_image(current().prompt):
-        st.image(to_pixels(current().prompt), current().request().prompt_words, width=120)
-        st.button("Use a text", on_click=change, kwargs={"prompt": EXAMPLES[0]})
-        return
-    if choice("Prompt", "prompt", [*EXAMPLES, OWN_TEXT], OWN_TEXT, _one_line):
-        bound(st.text_area, "Text", "prompt", place="own", height=110)
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
 
 
 def _tokens(page: Page) -> Tokens | None:

@@ -60,7 +60,9 @@ class DepthState(State):
         return chosen[::stride], stride
 
 
-PAGE = Page("Depth", "pages/1_Depth.py", DepthState, kinds=("depth",), guide=GUIDE)
+PAGE = Page(
+    "Depth", "pages/1_Depth.py", DepthState, kinds=("depth",), guide=GUIDE, takes_lists=True
+)
 
 
 def recipes(request: Request, view: View, state: State) -> Recipes:

@@ -51,7 +51,14 @@ class GraphState(State):
     node_color: Annotated[NodeColor, Parameter("nodes")] = "community"
 
 
-PAGE = Page("Layer graph", "pages/4_Layer_graph.py", GraphState, guide=GUIDE, asks_twin=False)
+PAGE = Page(
+    "Layer graph",
+    "pages/4_Layer_graph.py",
+    GraphState,
+    guide=GUIDE,
+    asks_twin=False,
+    takes_lists=True,
+)
 
 
 def recipes(request: Request, view: View, state: GraphState) -> Recipes:
@@ -99,7 +106,7 @@ def partial_graph(partial: Result, state: GraphState) -> None:
     draw_partial(figure, without="edges")
 
 
-_CHOICES: tuple[Choice, ...] = (
+CHOICES: tuple[Choice, ...] = (
     ("Layout", "layout", {"line": "Line", "circle": "Circle", "spring": "Spring"}),
     ("Nodes coloured by", "node_color", {"community": "Community", "depth": "Depth"}),
     SCORE,
@@ -110,7 +117,7 @@ _CHOICES: tuple[Choice, ...] = (
 def _switches(state: GraphState) -> None:
     with st.container(horizontal=True, gap="medium"):
         twin_switch("Model", "graph")
-        switches(_CHOICES, "graph")
+        switches(CHOICES, "graph")
         threshold("graph")
 
 

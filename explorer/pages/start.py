@@ -10,16 +10,18 @@ from coupling_core.analysis.verdict import Verdict, verdict
 from coupling_core.base.results import DepthResult
 from coupling_core.experiments.gallery import EXAMPLES
 from explorer.asking.compute import tell_gone
-from explorer.asking.several import offer, untrained_twin
+from explorer.asking.several import offer, together, untrained_twin
 from explorer.pages import depth
 from explorer.pages.training import page as training
 from explorer.panels.chart import Shown, draw, made, third
 from explorer.panels.drawer import inputs, selected
 from explorer.panels.kept import kept
 from explorer.panels.page import Page
+from explorer.panels.prompt_picker import kind_of, kinds, one_line, pick_kind
 from explorer.panels.strip import strip
 from explorer.panels.switches import twin_switch
 from explorer.server import backend
+from explorer.session.plain_errors import plain_errors
 from explorer.session.plain_text import plain
 from explorer.session.session import address, bound, change
 from explorer.session.state import State
@@ -53,8 +55,8 @@ def show(state: State) -> None:
     if found:
         st.markdown(f"**{plain(str(found))}**")
     if mapped is None:
-        st.info("This is not measured yet. Choose an example below, or compute it on Depth.")
         _choices(state)
+        _measure(state)
     else:
         tell_gone(request)
         _panels(state, mapped, trained, twin)
@@ -78,6 +80,15 @@ def _verdict(trained: DepthResult, twin: DepthResult | None, state: State) -> Ve
     return kept(verdict, trained, twin, view, every)
 
 
+def _measure(state: State) -> None:
+    """Offer to measure a prompt that is not stored, and its twin with it."""
+    st.subheader("Not measured yet", anchor=False)
+    request = replace(state.request(), untrained=None)
+    both = {"trained model": request, "untrained twin": untrained_twin(request)}
+    with plain_errors():
+        together(both, "Compute")
+
+
 def _own_sentence() -> None:
     """A text typed here opens on Depth, which says what it costs before it computes."""
     text = st.text_input(
@@ -93,15 +104,18 @@ def _own_sentence() -> None:
 def _choices(state: State, n_blocks: int = 0, pair: tuple[int, int] = (0, 0)) -> None:
     """Prompt, twin and, where there are maps, the pair that is drawn of them."""
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
+        pick_kind("kind@start")
+        kind = kind_of(state.prompt)
+        of_kind = kinds()[kind]
         bound(
             st.pills,
             "Example prompt",
             "prompt",
-            EXAMPLES,
-            place="start",
-            format_func=lambda text: " ".join(text.split()),
-            write=lambda text: text if text in EXAMPLES else None,
-            required=state.prompt in EXAMPLES,
+            of_kind,
+            place=f"start-{kind}",  # else the browser may send what another kind's are called
+            format_func=one_line,
+            write=lambda text: text if text in of_kind else None,
+            required=state.prompt in of_kind,
         )
         twin_switch("Score map of the", "start")
         if n_blocks:

@@ -68,7 +68,12 @@ class PathsState(State):
 
 
 PAGE = Page(
-    "Trajectories", "pages/3_Trajectories.py", PathsState, kinds=("trajectory",), guide=GUIDE
+    "Trajectories",
+    "pages/3_Trajectories.py",
+    PathsState,
+    kinds=("trajectory",),
+    guide=GUIDE,
+    takes_lists=True,
 )
 
 

@@ -6,6 +6,8 @@ hand            what takes clicks and taps on a figure
 drawer          what opens for one pair of blocks
 strip           the line above the figures
 switches        the controls above the figures
+prompt_picker   which prompt is measured, or which list of them
+over_list       what the pages about a list of prompts share
 uploader        the control that asks for a file
 page            a page, as its frame and the other pages know it
 recipes         the same outside the app, as text to copy

@@ -22,6 +22,7 @@ class Page:
         asks_k: whether the sidebar asks for K.
         asks_twin: whether it has the switch of the untrained twin, which other pages have beside
             their figures.
+        takes_lists: whether it shows a list of prompts as a whole.
     """
 
     title: str
@@ -32,3 +33,4 @@ class Page:
     picker: Callable[[], None] | None = picker
     asks_k: bool = True
     asks_twin: bool = True
+    takes_lists: bool = False

@@ -4,7 +4,7 @@ What recipes have in common; each page composes its own.
 """
 
 import shlex
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import MISSING, Field, fields, replace
 from typing import Any, NamedTuple
 
@@ -31,26 +31,62 @@ class Recipes(NamedTuple):
 
 
 def program(
-    request: Request, view: AnyView, function: str, names: str, more: str = "", name: str = "found"
+    request: Request,
+    view: AnyView | None,
+    function: str,
+    names: str,
+    more: str = "",
+    name: str = "found",
 ) -> str:
     """A Python program that measures, and prints what a function makes of the result.
 
     Args:
         request: what is measured.
-        view: how it is looked at.
-        function: of `coupling_core`, which takes the result and the view.
+        view: how it is looked at; None where there is nothing to choose.
+        function: of `coupling_core`, which takes the result, and the view.
         names: what is to be printed of what it returns.
         more: its further arguments.
         name: what it returns.
     """
-    imports = ("Request", "Store", type(view).__name__, *sorted((function, "measure")))
+    looked = () if view is None else (type(view).__name__,)
+    imports = ("Request", "Store", *looked, *sorted((function, "measure")))
+    given = "result" if view is None else f"result, {call(view)}"
     return "\n".join(
         [
             f"from coupling_core import {', '.join(imports)}",
             "",
             *_measured(request),
-            f"{name} = {function}(result, {call(view)}{more})",
+            f"{name} = {function}({given}{more})",
             f"print({names}",
+        ]
+    )
+
+
+def many(
+    request: Request, kind: str, prompts: str, column: str, asked: Mapping[str, object]
+) -> str:
+    """A Python program that measures a file of prompts, and prints a number of each.
+
+    Args:
+        request: of one of them.
+        kind: of the results.
+        prompts: the file.
+        column: of the table, which has the number.
+        asked: further arguments of `measure_many`, where they are not the defaults.
+    """
+    model = {
+        name: getattr(request, name)
+        for name in ("model", "revision", "untrained", "dtype", "quantize", "stack")
+        if name == "model" or getattr(request, name) != getattr(Request, name)
+    }
+    told = "".join(f", {name}={value!r}" for name, value in asked.items())
+    of_kind = "" if kind == "depth" else f", kind={kind!r}"
+    return "\n".join(
+        [
+            "from coupling_core import measure_many",
+            "",
+            f"table = measure_many({prompts!r}, {model!r}{of_kind}{told})",
+            f"print(table[['prompt', {column!r}]], table[{column!r}].mean())",
         ]
     )
 
@@ -86,11 +122,16 @@ def measuring(
     always: dict[str, object],
     options: Options,
     flags: Sequence[str] = (),
+    prompts: str = "",
 ) -> str:
-    """A command that measures, which is told the request as well; arguments as of `command`."""
+    """A command that measures, which is told the request as well; arguments as of `command`.
+
+    A file of prompts takes the place of the request's.
+    """
     if request.model.startswith(OWN):
         return "# a module of one's own is measured in Python alone"
     given = {"image": "FILE"} if is_image(request.prompt) else {"prompt": request.prompt}
+    given = {"prompts": prompts} if prompts else given
     asked: Options = {
         "revision": (request.revision, None),
         "untrained": (request.untrained, None),

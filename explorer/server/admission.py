@@ -4,7 +4,7 @@ Widgets keep readers within the limits, but a link or a crafted message can ask 
 the limits are held where a job is submitted, whoever asks and by whichever page.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from coupling_core.base.errors import ComputeError, InputError
@@ -15,11 +15,15 @@ from coupling_core.base.results import Result
 from coupling_core.base.settings import settings
 from coupling_core.base.units import duration, size
 from coupling_core.measuring.measure import Report, answer
+from coupling_core.measuring.worker.asking import SLACK
 from coupling_core.serving.jobs import Limits
 from coupling_core.sources.resolved import Resolved, resolve
 from coupling_core.store.disk import Entry, Store
 from explorer.server import needs
 from explorer.server.estimate import Estimate
+
+MOST_PROMPTS = 200
+"""Prompts of a list: with more of them the command line is the place."""
 
 MAIN = "main"
 """The branch of the hub that is meant where none is named."""
@@ -30,7 +34,13 @@ _PLAIN = {"dtype": Request.dtype, "quantize": Request.quantize, "stack": Request
 def limits() -> Limits:
     """What the queue refuses."""
     found = settings()
-    return Limits(found.queue_length, found.jobs_per_session, found.jobs_per_hour)
+    longest = found.longest_seconds
+    return Limits(
+        found.queue_length,
+        found.jobs_per_session,
+        found.jobs_per_hour,
+        list_seconds=None if longest is None else SLACK * longest,
+    )
 
 
 def is_demo() -> bool:
@@ -152,6 +162,43 @@ def require_time(asked: Resolved, device: str | None, entries: Iterable[Entry]) 
         f"this would take about {duration(found.seconds)} of computing, and at most "
         f"{duration(longest)} are taken on here: {needs.shorter(asked, longest)}"
     )
+
+
+def require_list(
+    asked: Sequence[Resolved], device: str | None, entries: Iterable[Entry]
+) -> tuple[Estimate | None, int]:
+    """Refuse a list of prompts of which this app takes on none, one job as it is.
+
+    Args:
+        asked: what would be measured of it, requests that differ in their prompts alone.
+        device: where it computes; None is the best device.
+        entries: what is stored.
+
+    Returns:
+        how long so many of them take as are taken on at a time, None where that is not known; and
+        how many they are.
+
+    Raises:
+        InputError: where one of them is not taken on, or there are too many.
+    """
+    if len(asked) > MOST_PROMPTS:
+        raise InputError(
+            f"{len(asked)} prompts are more than are measured at a time: at most {MOST_PROMPTS}; "
+            "`coupling depth --prompts` takes any number"
+        )
+    for one in asked:
+        require(one)
+    longest, found = settings().longest_seconds, needs.seconds_of_each(asked, device, entries)
+    if not found:
+        return None, len(asked)
+    seconds, taken = 0.0, 0
+    for each in found:
+        if longest is not None and seconds + each.seconds > longest:
+            break
+        seconds, taken = seconds + each.seconds, taken + 1
+    if not taken:
+        require_time(asked[0], device, entries)
+    return replace(found[0], seconds=seconds), taken
 
 
 def require_memory(asked: Resolved, device: str | None) -> None:

@@ -1,11 +1,11 @@
 """The one store of this process, and what may be asked of it."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Lock
-from typing import Any
+from typing import Any, TypeVar
 
 import streamlit as st
 
@@ -15,6 +15,7 @@ from coupling_core.base.results import Result
 from coupling_core.base.settings import settings
 from coupling_core.measuring.measure import find_stored
 from coupling_core.measuring.worker import small
+from coupling_core.serving import lists
 from coupling_core.sources.identity import Source, locate
 from coupling_core.sources.resolved import Resolved, resolve
 from coupling_core.sources.suites import Suite, suites
@@ -24,6 +25,8 @@ from coupling_core.store.request_key import make_key
 from explorer.server import admission
 from explorer.server.single import Single
 from explorer.server.turns import turns
+
+T = TypeVar("T")
 
 _OWN, _ADDED, _MODELS = "_own_results", "_added_results", "_models"
 """Where a session keeps the keys of what it asked for, the folder of what it added, and where the
@@ -51,6 +54,40 @@ def own_suites() -> Mapping[str, Suite]:
 def key(request: Request) -> str:
     """The key under which the answer to a request is stored; raises as `resolved` does."""
     return store().key(request, resolved(request).identity)
+
+
+def list_key(requests: Iterable[Request]) -> str:
+    """The key of the job that measures a list of prompts; raises as `resolved` does."""
+    return lists.list_key(map(key, requests))
+
+
+def last_list(keys: Sequence[str], status: Callable[[str], T | None]) -> T | None:
+    """What is known of the job of a list of prompts, or of as much of its beginning as is known.
+
+    Args:
+        keys: of the results, in the order of the list.
+        status: what is known of a job by its key.
+    """
+    beginnings = (status(lists.list_key(keys[:n])) for n in range(len(keys), 0, -1))
+    return next((found for found in beginnings if found is not None), None)
+
+
+def held(request: Request) -> str:
+    """The key of a result that answers a request, found without opening it; "" where none does.
+
+    It may yet be damaged, which `find` finds out.
+
+    Raises:
+        InputError, ComputeError: as `resolved` does.
+    """
+    asked = resolved(request)
+    found = store().holds(request, asked.identity)
+    if not found and (_ADDED in st.session_state or request.final_norm == "exclude"):
+        result = find(request)
+        return result.key if result else ""
+    if found:
+        note_own(found)
+    return found
 
 
 def find(request: Request) -> Result | None:

@@ -3,7 +3,7 @@
 Both ask here, so that what the page promises is what the worker takes on.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
 from typing import Any
@@ -57,16 +57,27 @@ def seconds(asked: Resolved, device: str | None, entries: Iterable[Entry]) -> Es
     Raises:
         InputError, ComputeError: as `memory` does.
     """
-    model = _larger(model_of(asked))
+    found = seconds_of_each((asked,), device, entries)
+    return found[0] if found else None
+
+
+def seconds_of_each(
+    asked: Sequence[Resolved], device: str | None, entries: Iterable[Entry]
+) -> list[Estimate]:
+    """The same of requests that differ in their prompts alone; none where it is not known."""
+    first = asked[0]
+    model = _larger(model_of(first))
     if not (model.blocks and model.width):
-        return None
-    found = earlier(asked.files.digest, asked.request, entries)
-    before = [(entry.request, len(entry.tokens) or asked.n_tokens) for entry in found]
-    prompts = [(asked.request, asked.n_tokens), *before]
+        return []
+    found = earlier(first.files.digest, first.request, entries)
+    before = [(entry.request, len(entry.tokens) or first.n_tokens) for entry in found]
+    prompts = [*((one.request, one.n_tokens) for one in asked), *before]
     shapes, on_cpu = ask(_seconds, prompts, model, device)
     if None in shapes:
-        return None
-    return estimate(found, shapes[0], shapes[1:], on_cpu=on_cpu)
+        return []
+    n = len(asked)
+    each = (estimate(found, shape, shapes[n:], on_cpu=on_cpu) for shape in shapes[:n])
+    return [one for one in each if one]
 
 
 def shorter(asked: Resolved, longest: float) -> str:

@@ -9,12 +9,16 @@ from streamlit import config
 from streamlit.runtime import get_instance
 
 from coupling_core.base import logs
+from coupling_core.base.allocator import give_back
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import Request
 from coupling_core.base.settings import settings
 from explorer.server.admission import is_demo
 from explorer.server.engine import worker
 from explorer.server.uploads import EVERY, megabytes, uploads
+
+MINUTE = 60.0
+"""Seconds between two times at which free memory is given back."""
 
 
 @asynccontextmanager
@@ -24,9 +28,10 @@ async def begin(_: Any) -> AsyncIterator[None]:
         logs.set_up(whole_process=True)
         prepare()
         bound_uploads()
-    sweeping = asyncio.create_task(_sweep())
+    tasks = [asyncio.create_task(of) for of in (_sweep(), _tidy())]
     yield
-    sweeping.cancel()
+    for task in tasks:
+        task.cancel()
     worker.close()
 
 
@@ -43,6 +48,13 @@ async def _sweep() -> None:
     while True:
         await asyncio.sleep(EVERY)
         uploads.sweep(get_instance().uploaded_file_mgr)  # type: ignore[arg-type]
+
+
+async def _tidy() -> None:
+    """Sessions come and go, and what they leave free lies scattered."""
+    while True:
+        await asyncio.sleep(MINUTE)
+        await asyncio.to_thread(give_back)
 
 
 def prepare() -> None:

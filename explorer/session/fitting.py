@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 from coupling_core.base.errors import CouplingError, InputError
 from coupling_core.base.records import DEFAULT_K, parse_blocks
 from coupling_core.store.disk import Entry
-from explorer.server import backend
+from explorer.server import backend, prompt_lists
 from explorer.session.session import tell
 from explorer.session.state import State
 
@@ -19,11 +19,21 @@ def fitted(state: S) -> S:
     What was chosen stays chosen, for it may exist on the next page. What is wrong with the model
     itself, the page tells.
     """
-    return replace(state, **(_token(state) | _blocks(state) | _k(state)))
+    return replace(state, **(_list(state) | _token(state) | _blocks(state) | _k(state)))
+
+
+def _list(state: State) -> dict[str, Any]:
+    """One prompt in place of a list that is not here."""
+    if not state.prompts or prompt_lists.get(state.prompts):
+        return {}
+    tell("the list of prompts that this link names is not here: paste it again, or open its file")
+    return {"prompts": State.prompts}
 
 
 def _token(state: State) -> dict[str, Any]:
     """The last token in place of one that the prompt does not have."""
+    if state.prompts:  # whose prompts have as many tokens as they have
+        return {}
     n = _length(state)
     if not n or 1 <= state.token <= n or -n <= state.token <= -1:
         return {}

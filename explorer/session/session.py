@@ -7,6 +7,7 @@ before the last change, or a click that came before the URL caught up, must not 
 
 from collections.abc import Callable, Mapping
 from dataclasses import fields as fields_of
+from itertools import chain
 from typing import Any, TypeVar
 from urllib.parse import urlencode
 
@@ -14,7 +15,7 @@ import streamlit as st
 
 from coupling_core.base.images import is_image
 from coupling_core.base.settings import settings
-from coupling_core.experiments.gallery import EXAMPLES
+from coupling_core.experiments.gallery import EXAMPLES, KINDS
 from explorer.server.admission import allowed, is_demo, offered, revisions
 from explorer.session.link import Links
 from explorer.session.state import State
@@ -104,6 +105,9 @@ def change(**fields: Any) -> None:
     if fields.get("prompt", value("prompt")) != value("prompt"):
         every = memory[_LINKS].fields.values()
         fields = {one.field: one.default for one in every if one.parameter.of_prompt} | fields
+        fields = {"prompts": State.prompts} | fields  # who chooses one looks at no list
+    if "prompts" in fields:
+        fields = {"nth": State.nth} | fields
     if "model" in fields:
         fields = {"revision": State.revision, "stack": State.stack} | fields
     if "token" in fields and fields["token"] == memory.get(_LENGTH):
@@ -142,8 +146,13 @@ def keeps_prompt() -> bool:
     """
     if is_image(current().prompt) and len(current().prompt) > LONGEST_ADDRESS:
         return True
-    known = (*EXAMPLES, st.session_state.get(_GIVEN))
-    return is_demo() and current().prompt not in known
+    return _is_private(current().prompt)
+
+
+def _is_private(prompt: str) -> bool:
+    """Whether a prompt is a stranger's own."""
+    known = (*EXAMPLES, *chain(*KINDS.values()), st.session_state.get(_GIVEN))
+    return is_demo() and prompt not in known
 
 
 def address() -> dict[str, str]:
@@ -151,6 +160,8 @@ def address() -> dict[str, str]:
     query = _query()
     if keeps_prompt():
         del query["prompt"]
+    if _is_private(query.get("over-prompt", EXAMPLES[0])):
+        del query["over-prompt"]
     return query
 
 

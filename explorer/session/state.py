@@ -3,6 +3,7 @@
 Each page's own state extends this one, where the page is; `link` has their form in a link.
 """
 
+import re
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Self
 
@@ -39,6 +40,11 @@ Token = Annotated[
     AfterValidator(lambda token: Request("any", token=token).token),
 ]
 _Order = Annotated[float, AfterValidator(lambda p: View(p=p).p)]
+_List = Annotated[
+    str,
+    expect(lambda name: re.fullmatch("|shipped|[0-9a-f]{16}", name), "the name of a list"),
+    Parameter("list"),
+]
 _Threshold = Annotated[float, expect(lambda least: 0 <= least <= 1, "a number from 0 to 1")]
 
 
@@ -56,6 +62,9 @@ class State:
         model: alias, hub id, folder or .gguf file.
         revision: branch, tag or commit of a hub model; empty is its default.
         prompt: the text.
+        prompts: the list of prompts that is measured in place of the one, by its name; empty is
+            none. Pages that show no lists pass over it.
+        nth: the prompt of the list that is looked at, from 1; 0 is none.
         token: the token measured, 1..n or -1 for the last.
         untrained: seed of the freshly initialised twin; None is the trained model.
         dtype: precision to which the weights are rounded.
@@ -84,6 +93,8 @@ class State:
     model: Text = DEFAULT_MODEL
     revision: Annotated[Text, Parameter("rev")] = ""
     prompt: Text = DEFAULT_PROMPT
+    prompts: _List = ""
+    nth: Natural = 0
     token: Annotated[Token, Parameter(of_prompt=True)] = -1
     untrained: Natural | None = None
     dtype: Dtype = "float32"
@@ -142,7 +153,8 @@ class State:
         if not isinstance(request.prompt, str):
             raise InputError("it was measured from token ids, which no link can carry")
         k, revision = min(self.k, k_max or self.k), request.revision or ""
-        return replace(self, **_shared(request), revision=revision, k=k)
+        one = {"prompts": State.prompts, "nth": State.nth}
+        return replace(self, **_shared(request), **one, revision=revision, k=k)
 
 
 def _shared(of: State | Request) -> dict[str, Any]:

@@ -22,8 +22,8 @@ from coupling_core.sources.identity import locate
 from coupling_core.sources.resolved import Resolved, resolve
 from coupling_core.store.disk import Store
 from explorer.asking.queue import queue
-from explorer.frame.sidebar import OWN_TEXT
 from explorer.pages.runs import page as runs
+from explorer.panels.prompt_picker import OWN_TEXT
 from explorer.server import admission, backend
 
 SECRET = "nobody-else-should-read-this"

@@ -28,6 +28,7 @@ TITLES = {
     "Runs": "Runs",
     "Method": "Method",
     "What if": "What if blocks ran elsewhere?",
+    "Spectrum": "What does a block do to a state?",
 }
 
 
@@ -59,7 +60,7 @@ def test_start_shows_a_pair_trained_and_untrained_in_one_range(open_page: Open, 
 
 def test_start_switches_prompt_and_twin_at_once(open_page: Open, gallery) -> None:
     app = open_page("Start")
-    app.pills(key="prompt@start").set_value(EXAMPLES[1]).run()
+    app.pills(key="prompt@start-Examples").set_value(EXAMPLES[1]).run()
     app.segmented_control(key="untrained@start").set_value(True).run()
     expected = score_pairs(gallery[1, False], View()).corrected
     np.testing.assert_allclose(score_map(app), coloured(expected), rtol=1e-5, atol=1e-8)

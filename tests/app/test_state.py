@@ -42,6 +42,8 @@ VALUES = {
     "model": TEXT,
     "revision": TEXT | st.just(""),
     "prompt": TEXT,
+    "prompts": st.sampled_from(("", "shipped", "0123456789abcdef")),
+    "nth": st.integers(0),
     "token": st.integers().filter(bool),
     "untrained": st.none() | st.integers(0, 2**62),
     "dtype": st.sampled_from(DTYPES),
@@ -75,6 +77,8 @@ VALUES = {
     "step": st.integers(0),
     "suite_k": st.integers(1),
     "by_step": st.sampled_from(("coupling", "locality", "paths")),
+    "over": st.sampled_from(("", *sorted(suites()))),
+    "over_prompt": TEXT | st.just(""),
     "sweep": st.just("") | st.from_regex(r"[a-z0-9]{1,20}-[0-9a-f]{8}", fullmatch=True),
     "sweep_k": st.integers(0, 10**5).map(float) | st.sampled_from([0.1, 0.25, 0.5]),
     "measure": st.sampled_from(MEASURES),
@@ -96,6 +100,7 @@ VALUES = {
     "vision_kind": st.sampled_from(get_args(VisionKind)),
     "vision_k": st.integers(1),
     "edit": st.sampled_from(get_args(PairEdit)),
+    "only": st.integers(0, 99),
 }
 """Every field of every page, with what it may be."""
 

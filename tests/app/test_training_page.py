@@ -18,6 +18,7 @@ from streamlit.testing.v1 import AppTest
 from coupling_core import Course, Request, Store, View, collect, find_suite, numbers, score_pairs
 from coupling_core.engine.loading import loading
 from coupling_core.experiments.gallery import EXAMPLES
+from coupling_core.figures import map_limit
 from explorer.asking.queue import queue
 from explorer.pages.training.state import TrainingState
 from explorer.pages.training.strip import recipes
@@ -237,6 +238,65 @@ def test_what_fails_is_told_until_the_next_attempt(
     assert len(app.error[0].value) > 40
     assert "14 of 15 steps" in words(app)
     assert not app.exception
+
+
+# ---- a second run in the curves
+
+
+def test_another_prompt_of_the_run_is_drawn_over_it(open_page: Open, course: Course) -> None:
+    app = open_page("Training")
+    box = app.selectbox(key="over@training")
+    assert box.value == "Nothing"
+    second = "“She poured the tea, sat down…”"
+    assert second in box.options
+    app = box.set_value(second).run()
+    assert app.query_params["over-prompt"] == EXAMPLES[1]
+    other = collect(find_suite("mini-64"), Request(EXAMPLES[1], k=8), Store())
+    first = "“What is the capital of…”"
+    for name, of in ((first, course), (second, other)):
+        expected = [n.corrected for n in numbers(of, VIEW)]
+        np.testing.assert_allclose(line(app, "corrected", name), expected, rtol=1e-5)
+    losses = [n.loss for n in numbers(course, VIEW)]
+    np.testing.assert_allclose(line(app, "loss"), losses, rtol=1e-5)  # the run's, once
+    told = words(app)
+    assert "is coupled more than" in told
+    assert "One prompt is no evidence" in told
+    assert "scores-mini-64" not in charts(app)  # the maps stay those of the first
+
+
+def test_another_run_is_drawn_over_it_and_compared(open_page: Open, course: Course) -> None:
+    app = open_page("Training")
+    app = app.selectbox(key="over@training").set_value("Mini-Pythia, width 128").run()
+    assert app.query_params["over"] == "mini-128"
+    other = collect(find_suite("mini-128"), Request(EXAMPLES[0], k=8), Store())
+    for of in (course, other):
+        for figure in ("corrected", "loss"):
+            expected = [getattr(n, figure) for n in numbers(of, VIEW)]
+            np.testing.assert_allclose(line(app, figure, of.suite.title), expected, rtol=1e-5)
+    assert "their losses are" in words(app)
+    app = app.selectbox(key="over@training").set_value("Nothing").run()
+    assert "over" not in app.query_params
+
+
+def test_what_is_drawn_over_a_run_is_offered_where_it_is_not_measured(open_page: Open) -> None:
+    app = open_page("Training", **{"over-prompt": OWN})
+    assert "**15 of 15 steps** are to be measured" in words(app)
+    assert not app.exception
+
+
+def test_a_link_with_an_unknown_run_says_so(open_page: Open) -> None:
+    app = open_page("Training", over="mini-999")
+    assert "suite 'mini-999' is unknown" in app.warning[0].value
+    assert "corrected" in charts(app)
+
+
+@pytest.mark.parametrize("k", [1, 4, 8, 50])
+def test_the_colours_end_where_runs_lie_at_that_k(open_page: Open, k: int) -> None:
+    ends = {
+        charts(open_page("Training", sk=str(k), step=str(step)))["scores"]["data"][0]["zmax"]
+        for step in (0, 4000)
+    }
+    assert ends == {map_limit(k)}
 
 
 # ---- a suite of the hub

@@ -13,9 +13,9 @@ import tiny
 from waiting import PATIENCE, until
 
 from coupling_core import PathView, Request, View, measure
+from coupling_core.base import pace
 from coupling_core.base.cores import cores
 from coupling_core.base.units import about
-from coupling_core.cli import course
 from coupling_core.kinds.tokens import export as tokens_export
 from coupling_core.kinds.trajectory import export as trajectory_export
 from coupling_core.measuring import many
@@ -115,7 +115,7 @@ def test_ctrl_c_says_how_many_are_stored_and_the_same_command_goes_on(
 
 
 def test_progress_is_plain_lines_where_no_terminal_is(run, folder, listed, monkeypatch):
-    monkeypatch.setattr(course, "APART", 0.0)
+    monkeypatch.setattr(pace, "APART", 0.0)
     _, _, err = run("depth", "--model", folder, "--k", 4, "--prompts", listed)
     told = [line for line in err.splitlines() if line.startswith("prompt ")]
     assert told == [
@@ -125,7 +125,7 @@ def test_progress_is_plain_lines_where_no_terminal_is(run, folder, listed, monke
 
 
 def test_quiet_says_nothing_beside_the_result(run, folder, listed, monkeypatch):
-    monkeypatch.setattr(course, "APART", 0.0)
+    monkeypatch.setattr(pace, "APART", 0.0)
     status, out, err = run("depth", "--model", folder, "--k", 4, "--prompts", listed, "-q")
     assert (status, err) == (0, "")
     assert "3 measured" in out

@@ -19,6 +19,7 @@ EXCEPTIONS = {
         "help",
     ): "`tokens` holds one token fixed, and `trajectory` measures all and shows one",
     ("--token", "default"): "the last, whose number `trajectory` needs no image to know",
+    ("--block", "help"): "`tokens` measures one, or the mean over all, and `directions` shows one",
     ("--seed", "help"): "`prompts` draws one sample, and `vision train` several runs",
     ("--seed", "default"): "as above",
     ("--out", "default"): "a sweep's report is written in any case",

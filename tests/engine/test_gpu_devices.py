@@ -15,7 +15,7 @@ import torch
 import vision_models
 
 from coupling_core.base.records import Request
-from coupling_core.base.results import Result, TrajectoryResult
+from coupling_core.base.results import Result, TrajectoryResult, WhatIfResult
 from coupling_core.measuring.measure import measure
 
 IDS = (5, 17, 42, 8, 99, 17)
@@ -40,6 +40,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "self": {"block": 2, "other_block": 3},
     "self, all pairs": {},
     "trajectory": {},
+    "what-if": {},
 }
 SHORT = ("gpt_neox",)
 """Families that are measured in every kind by default; the others are across depth alone."""
@@ -68,7 +69,7 @@ def asked(family: str, kind: str, **changes: Any) -> Request:
         prompt = IDS
     stack = {"stack": "decoder"} if family in tiny.TWO_STACKS else {}
     name = kind.partition(",")[0]
-    k = {} if name == "trajectory" else {"k": 4}
+    k = {} if name in ("trajectory", "what-if") else {"k": 4}
     return Request(prompt, kind=name, **k | KINDS[kind] | stack | changes)
 
 
@@ -85,6 +86,13 @@ def require_equal(there: Result, here: Result) -> None:
     if here.identity["name"] not in UNTOLD:
         # What fails in a fast way is done by a plainer one, and would be slow unseen.
         assert there.provenance["ways"] == here.provenance["ways"], "other ways were taken"
+    if isinstance(here, WhatIfResult):
+        assert (there.measured_of, there.refused) == (here.measured_of, here.refused)
+        for name in ("divergence", "loss", "own_loss", "exchange_true", "exchange_predicted"):
+            np.testing.assert_allclose(
+                getattr(there, name), getattr(here, name), rtol=TOLERANCE, atol=1e-4
+            )
+        return
     if isinstance(here, TrajectoryResult):
         for name in ("norms", "step_lengths", "one_step", "rolled_out"):
             np.testing.assert_allclose(
@@ -127,6 +135,7 @@ PLANTED = {
     "singular vectors": ("coupling_core.engine.pairs.svd._orthonormal", "depth"),
     "products": ("coupling_core.engine.pairs.products.product", "self"),
     "between tokens": ("coupling_core.engine.jacobians.earlier_tokens._assemble", "fixed-output"),
+    "an edited state": ("coupling_core.engine.edits.programs.after", "what-if"),
     "a path": ("coupling_core.engine.jacobians.linearised_path.products", "trajectory"),
 }
 """A function of each room whose tensor might stay on the CPU, and a kind that meets it."""

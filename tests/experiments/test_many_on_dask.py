@@ -5,6 +5,7 @@ import pytest
 import tiny
 
 from coupling_core import ComputeError, InputError, Store, measure_many
+from coupling_core.base import pace
 from coupling_core.experiments import many_on_dask, many_progress
 
 TEXTS = ("The cat sat", "on the mat", "The dog sat on the mat")
@@ -88,37 +89,9 @@ def test_what_no_client_can_measure_is_refused(client, folders):
         measure_many(TEXTS, folders, client="tcp://127.0.0.1:8786")
 
 
-class Clock:
-    """Seconds that pass when they are told to."""
-
-    def __init__(self):
-        self.now = 100.0
-
-    def __call__(self):
-        return self.now
-
-
-def test_stored_answers_say_nothing_of_how_long_the_rest_takes():
-    clock = Clock()
-    pace = many_progress.Pace(60, clock)
-    for _ in range(20):
-        clock.now += 0.01
-        pace.step(1)
-        assert pace.line() == ""
-    lines = []
-    for _ in range(4):
-        clock.now += 6
-        pace.step(1)
-        lines.append(pace.line())
-    assert lines == ["", "prompt 23 of 60, about 4 minutes", "", "prompt 25 of 60, about 4 minutes"]
-    clock.now += 1000
-    pace.step(36)
-    assert pace.line() == ""
-
-
 def test_lines_come_where_no_bar_is_drawn(capsys, monkeypatch):
-    monkeypatch.setattr(many_progress, "APART", 0.0)
-    monkeypatch.setattr(many_progress, "READ", -1.0)
+    monkeypatch.setattr(pace, "APART", 0.0)
+    monkeypatch.setattr(pace, "READ", -1.0)
     with many_progress.telling(3, shown=True) as advance:
         advance("a", done=0)
         advance("a")

@@ -246,3 +246,44 @@ def step_numbers(step, corrected, loss=np.nan):
 )
 def test_rise_and_fall_are_told(run, told):
     assert figures.rise_and_fall([step_numbers(*one) for one in run]) == told
+
+
+# ---- two runs compared
+
+
+def at(step: int, corrected: float, loss: float = np.nan) -> StepNumbers:
+    return StepNumbers(step, loss, 0.5, 0.4, corrected, 0.1, 0.0, 1.0, 0.1)
+
+
+LOW = [at(0, 0.0, 5.0), at(1, 0.10, 4.0), at(2, 0.05, 3.0), at(4, np.nan)]
+HIGH = [at(0, -0.01, 5.0), at(1, 0.15, 4.5), at(2, 0.25, 2.5)]
+
+
+def test_two_runs_are_compared_at_the_steps_that_both_have():
+    told = figures.compared({"low": LOW, "high": HIGH})
+    assert told == (
+        "high is coupled more than low at 2 of the 3 steps that both have, by 0.080 on average; "
+        "they peak at 0.250 (step 2) and 0.100 (step 1). At step 2 their losses are 2.50 and 3.00 "
+        "nats a token. One prompt is no evidence."
+    )
+    assert figures.compared({"high": HIGH, "low": LOW}) == told
+
+
+def test_nothing_is_compared_of_one_run_of_three_or_of_two_steps():
+    assert figures.compared({"low": LOW}) == ""
+    assert figures.compared({"a": LOW, "b": HIGH, "c": HIGH}) == ""
+    assert figures.compared({"low": LOW[:2], "high": HIGH}) == ""
+
+
+def test_one_loss_is_not_compared_with_itself():
+    assert "losses" not in figures.compared({"one prompt": LOW, "another": LOW[::-1][::-1]})
+
+
+# ---- the range of the maps
+
+
+def test_the_range_of_a_map_depends_on_k_alone():
+    limits = [figures.map_limit(k) for k in range(1, 65)]
+    assert all(0 < limit < 1 for limit in limits)
+    assert limits[7] != limits[49]
+    assert figures.map_limit(500) == figures.map_limit(50)

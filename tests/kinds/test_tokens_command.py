@@ -5,17 +5,11 @@ import json
 
 import numpy as np
 import pytest
-import tiny
 
 from coupling_core import Request, View, measure, score_positions
 from coupling_core.store.archive import load
 
 PROMPT = "The cat\nsat on the mat"
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return tiny.folder(tmp_path_factory.mktemp("models") / "tiny-llama")
 
 
 @pytest.fixture

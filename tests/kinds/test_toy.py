@@ -70,7 +70,7 @@ def test_it_is_measured_stored_and_found_again(asked):
 
 
 def test_a_request_for_it_is_checked_by_its_record(asked):
-    with pytest.raises(InputError, match="'toy' has no singular triplets"):
+    with pytest.raises(InputError, match="'toy' is measured without K"):
         replace(asked, k=8)
     with pytest.raises(InputError, match="chosen only in self, fixed-input, fixed-output"):
         replace(asked, block=1)

@@ -29,11 +29,6 @@ FIGURES = (
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return tiny.folder(tmp_path_factory.mktemp("model") / "tiny-llama")
-
-
-@pytest.fixture(scope="module")
 def result(folder):
     return measure(Request(PROMPT, model=str(folder), kind="trajectory"))
 

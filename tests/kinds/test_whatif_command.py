@@ -8,7 +8,7 @@ import pytest
 import tiny
 import torch
 from cases import what_if_result
-from transformers import AutoModelForCausalLM, LlamaConfig, LlamaModel
+from transformers import AutoModelForCausalLM, LlamaConfig, LlamaForCausalLM, LlamaModel
 
 from coupling_core import EffectView, InputError, Request, Store, edited, effect_maps, measure
 from coupling_core.analysis.effects import mean_effects
@@ -17,11 +17,6 @@ from coupling_core.engine import reference
 from coupling_core.store.archive import decode, encode
 
 PROMPT = "The cat sat on the mat"
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return tiny.folder(tmp_path_factory.mktemp("model") / "tiny-llama")
 
 
 @pytest.fixture(scope="module")
@@ -120,9 +115,47 @@ def test_a_stored_result_comes_back_as_it_was(result):
     assert (again.edits, again.refused) == (result.edits, result.refused)
 
 
+def test_one_edit_has_its_number_and_what_the_model_then_says(command, result):
+    said = printed(command("--json", "--edit", "interchange(3, 1)"))
+    at = result.edits.index("interchange(1,3)")
+    assert said["edit"] == "interchange(1,3)"
+    np.testing.assert_allclose(said["by_token"], result.divergence[at], rtol=1e-3, atol=1e-8)
+    assert said["divergence"] == pytest.approx(mean_effects(result, EffectView())[at], rel=1e-3)
+    assert {"before", "after"} <= set(said)
+    status, out, _ = command("--edit", "reverse(1-3)", "--tokens", "-1")
+    assert status == 0
+    assert "reverse(1-3)" in out
+    assert "goes on" in out
+
+
+def test_effects_are_correlated_with_the_coupling_of_the_same_blocks(run, tmp_path):
+    folder, model = tmp_path / "deeper", tiny.model("llama")
+    model.config.num_hidden_layers = 6
+    torch.manual_seed(0)
+    LlamaForCausalLM(model.config).save_pretrained(folder)
+    tiny.tokenizer().save_pretrained(folder)
+    (tmp_path / "prompts.txt").write_text("\n".join(f"The cat number {n}" for n in range(6)))
+    of = ("whatif", "--model", folder, "--coupling", "depth")
+    said = printed(run(*of, "--prompts", tmp_path / "prompts.txt", "--json"))
+    one = said["interchange"]
+    assert (one["pairs"], one["prompts"]) == (15, 6)
+    assert one["partial"]["low"] <= one["partial"]["rho"] <= one["partial"]["high"]
+    assert 0 < one["partial_mantel_p"] <= 1
+    assert "replace" in said
+    status, out, _ = run(*of, "--prompt", "The cat number 1")
+    assert status == 0
+    assert "nearness of the two alone" in out
+    assert "Nothing is claimed" in out
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
+        (("--edit", "exchange(1,2)"), "cannot be read"),
+        (("--edit", "skip(9)"), "block 9"),
+        (("--edit", "skip(1)", "--coupling", "depth"), "leave out the others"),
+        (("--coupling", "depth", "--out", "x.npz"), "writes no file"),
+        (("--coupling", "0000"), "no stored result"),
         (("--tokens", "99"), "token 99 is out of range"),
         (("--tokens", "x"), "cannot be read"),
         (("--tokens", "0"), "token 0"),

@@ -11,8 +11,10 @@ from cases import content
 
 from coupling_core import (
     DepthResult,
+    DirectionsResult,
     InputError,
     Request,
+    SpectrumResult,
     Store,
     TokenMeansResult,
     TokensResult,
@@ -44,6 +46,8 @@ def numbers(result):
         ({"k": 4, "kind": "fixed-input", "token": 2}, TokenMeansResult),
         ({"kind": "trajectory"}, TrajectoryResult),
         ({"kind": "what-if"}, WhatIfResult),
+        ({"kind": "spectrum"}, SpectrumResult),
+        ({"kind": "directions", "token": 2}, DirectionsResult),
     ],
 )
 def test_parts_give_what_a_request_gives_to_the_bit(llama, said, kind):

@@ -27,6 +27,8 @@ KINDS: dict[str, dict[str, Any]] = {
     "trajectory": {"kind": "trajectory"},
     "without its norm": {"kind": "trajectory", "final_norm": "exclude"},
     "what-if": {"kind": "what-if"},
+    "spectrum": {"kind": "spectrum", "token": 2},
+    "directions": {"kind": "directions", "token": 2},
     "untrained": {"untrained": 3},
     "rounded": {"dtype": "bfloat16"},
 }

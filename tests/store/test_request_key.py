@@ -42,6 +42,8 @@ def test_ways_to_one_model_share_a_key(change: dict[str, Any], identity: dict[st
         ({"final_norm": "exclude"}, {}),
         ({"kind": "trajectory"}, {}),
         ({"kind": "what-if"}, {}),
+        ({"kind": "spectrum"}, {}),
+        ({"kind": "directions"}, {}),
         ({"kind": "self"}, {}),
         ({"untrained": 0}, {}),
         ({}, {"digest": "cd" * 32}),

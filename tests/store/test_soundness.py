@@ -4,7 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from cases import random_result, trajectory_result, what_if_result
+from cases import (
+    directions_result,
+    random_result,
+    spectrum_result,
+    trajectory_result,
+    what_if_result,
+)
 
 from coupling_core.base.errors import InputError
 from coupling_core.store.archive import decode, encode
@@ -76,10 +82,45 @@ NO_EFFECTS: dict[str, dict[str, object]] = {
 }
 
 
+SPECTRUM = spectrum_result()
+SPECTRUM = replace(SPECTRUM, key=str(make_key(SPECTRUM.request, SPECTRUM.identity)))
+NO_SPECTRUM: dict[str, dict[str, object]] = {
+    "a token too far": {"token": 9},
+    "a certificate too few": {"certificates": SPECTRUM.certificates[1:]},
+    "three parts": {"eigenvalues": np.zeros((5, 8, 3))},
+    "a product too many": {"participation": np.ones((5, 6))},
+    "another width": {"width": 9},
+}
+
+
+@pytest.mark.parametrize("changes", NO_SPECTRUM.values(), ids=NO_SPECTRUM)
+def test_spectra_that_no_measurement_gives_are_refused(changes):
+    with pytest.raises(InputError, match="is no sound result"):
+        require_sound(replace(SPECTRUM, **changes))
+
+
 @pytest.mark.parametrize("changes", NO_EFFECTS.values(), ids=NO_EFFECTS)
 def test_effects_that_no_measurement_gives_are_refused(changes):
     with pytest.raises(InputError, match="is no sound result"):
         require_sound(replace(WHAT_IF, **changes))
+
+
+DIRECTIONS = directions_result()
+DIRECTIONS = replace(DIRECTIONS, key=str(make_key(DIRECTIONS.request, DIRECTIONS.identity)))
+NO_DIRECTIONS: dict[str, dict[str, object]] = {
+    "a token that is not there": {"token": 9},
+    "a certificate too few": {"certificates": DIRECTIONS.certificates[1:]},
+    "a token without a text": {"vocabulary": {}},
+    "another width": {"width": 7},
+    "a rank above K": {"rank": DIRECTIONS.rank + 1},
+    "another readout": {"missing": {"sings": "no"}},
+}
+
+
+@pytest.mark.parametrize("changes", NO_DIRECTIONS.values(), ids=NO_DIRECTIONS)
+def test_directions_that_no_measurement_gives_are_refused(changes):
+    with pytest.raises(InputError, match="is no sound result"):
+        require_sound(replace(DIRECTIONS, **changes))
 
 
 @pytest.mark.parametrize("changes", FORGED.values(), ids=FORGED)
@@ -88,7 +129,9 @@ def test_what_no_measurement_gives_is_refused(changes):
         require_sound(forged(DEPTH, **changes))
 
 
-@pytest.mark.parametrize("result", [DEPTH, paths(), WHAT_IF], ids=["depth", "paths", "what-if"])
+@pytest.mark.parametrize(
+    "result", [DEPTH, paths(), WHAT_IF, SPECTRUM, DIRECTIONS], ids=lambda one: one.request.kind
+)
 def test_what_was_measured_is_let_in(result):
     require_sound(decode(encode(result)))
 

@@ -11,7 +11,13 @@ from coupling_core.analysis.scores import score
 from coupling_core.base.definitions import sampled_definitions
 from coupling_core.base.edits import every_edit
 from coupling_core.base.records import ROLES, Certificate, Request, View
-from coupling_core.base.results import DepthResult, TrajectoryResult, WhatIfResult
+from coupling_core.base.results import (
+    DepthResult,
+    DirectionsResult,
+    SpectrumResult,
+    TrajectoryResult,
+    WhatIfResult,
+)
 from coupling_core.store.request_key import make_key
 
 PROMPT = "The cat sat down"
@@ -258,6 +264,86 @@ def what_if_result(
         provenance=_provenance(),
     )
     return replace(result, **changes)
+
+
+def directions_result(
+    n_blocks: int = 4, width: int = 24, k: int = 6, seed: int = 0, **changes: Any
+) -> DirectionsResult:
+    """Random frames as a result, with readouts of which a few are beyond chance."""
+    rng = np.random.default_rng(seed)
+    u, v = np.linalg.qr(rng.standard_normal((2, n_blocks, width, k)))[0].astype(np.float16)
+    s = np.sort(rng.uniform(0.5, 3, (n_blocks, k)).astype(np.float32))[:, ::-1]
+    top = rng.integers(0, 50, (3, n_blocks, k, 2, 5)).astype(np.int32)
+    matrices = rng.uniform(-0.3, 0.3, (n_blocks, n_blocks, k, k)).astype(np.float16)
+    matrices[range(n_blocks), range(n_blocks)] = [np.diag(each / each[0]) for each in s]
+    result = DirectionsResult(
+        key="",
+        request=Request(PROMPT, model="random", kind="directions"),
+        identity={"kind": "folder", "name": "random", "digest": f"{seed}"},
+        tokens=("The", " cat", " sat", " down"),
+        token_ids=np.arange(4),
+        width=width,
+        token=4,
+        u=u,
+        v=v,
+        rounding=rng.uniform(0, 0.02, (n_blocks, 2)).astype(np.float32),
+        singular_values=s.copy(),
+        next_singular_value=np.full(n_blocks, 0.4),
+        jacobian_norm=np.full(n_blocks, 5.0),
+        rank=np.full(n_blocks, k),
+        matrices=matrices,
+        top=top,
+        top_z=rng.uniform(2, 5, top.shape).astype(np.float32),
+        top_cosine=rng.uniform(0, 0.5, top.shape).astype(np.float32),
+        peakedness=rng.uniform(2, 5, top.shape[:3]).astype(np.float32),
+        floor=np.full((3, n_blocks), 4.5, np.float32),
+        missing={},
+        vocabulary={str(i): f" word{i}" for i in range(50)},
+        certificates=(Certificate(True, "full", 1e-7, 1e-6),) * n_blocks,
+        provenance=_provenance(),
+    )
+    return replace(result, **changes)
+
+
+def spectrum_result(n_blocks: int = 5, width: int = 8, **changes: Any) -> SpectrumResult:
+    """The linear maps of random Jacobians as a result, measured the obvious way."""
+    jacobians = planted_jacobians(n_blocks, width, coupling=0.3) / 2
+    maps = [np.eye(width) + J for J in jacobians]
+    values, condition = (np.stack(part) for part in zip(*map(_eigen, maps), strict=True))
+    svds = [gauged_svd(J) for J in jacobians]
+    result = SpectrumResult(
+        key="",
+        request=Request(PROMPT, model="random", kind="spectrum"),
+        identity={"kind": "folder", "name": "random", "digest": "spectrum"},
+        tokens=TOKENS,
+        token_ids=np.arange(10, 10 + len(TOKENS)),
+        width=width,
+        token=len(TOKENS),
+        eigenvalues=np.stack([values.real, values.imag], -1),
+        condition=condition,
+        residual=np.full(n_blocks, 1e-15),
+        jacobian_norm=np.linalg.norm(jacobians, axis=(1, 2)),
+        departure=np.linspace(0.2, 0.5, n_blocks),
+        asymmetry=np.linspace(0.9, 1.0, n_blocks),
+        singular_values=np.stack([s for _, s, _ in svds]),
+        u_dot_v=np.stack([(U * V).sum(0) for U, _, V in svds]),
+        certificates=tuple(certificate(J, *svd) for J, svd in zip(jacobians, svds, strict=True)),
+        participation=np.where(np.tri(n_blocks).T > 0, 3.0, np.nan),
+        product_values=np.linspace(1, 0.1, width) * np.ones((n_blocks, 1)),
+        exponents=np.linspace(0.3, -1, width),
+        shuffled_values=np.linspace(1, 0.2, width) * np.ones((8, 1)),
+        provenance=_provenance(),
+    )
+    return replace(result, **changes)
+
+
+def _eigen(M: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Eigenvalues and their conditions, the largest modulus first."""
+    values, X = np.linalg.eig(M)
+    order = np.argsort(-np.abs(values), kind="stable")
+    inverse = np.linalg.inv(X)
+    condition = np.linalg.norm(inverse, axis=1) * np.linalg.norm(X, axis=0)
+    return values[order].astype(complex), condition[order]
 
 
 def _provenance() -> dict[str, Any]:

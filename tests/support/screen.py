@@ -18,9 +18,10 @@ PAGES = {
     "Generalization": "pages/6_Generalization.py",
     "Vision": "pages/7_Vision.py",
     "Compare": "pages/8_Compare.py",
-    "Runs": "pages/10_Runs.py",
-    "Method": "pages/11_Method.py",
+    "Runs": "pages/11_Runs.py",
+    "Method": "pages/12_Method.py",
     "What if": "pages/9_What_if.py",
+    "Spectrum": "pages/10_Spectrum.py",
 }
 Open = Callable[..., AppTest]
 
@@ -32,10 +33,14 @@ def charts(app: AppTest) -> dict[str, dict[str, Any]]:
 
 
 def heat(figure: dict[str, Any]) -> np.ndarray:
-    """The numbers of a figure's first trace, which travel as binary."""
-    z = figure["data"][0]["z"]
-    numbers = np.frombuffer(base64.b64decode(z["bdata"]), np.dtype(z["dtype"]))
-    return numbers.reshape([int(side) for side in z["shape"].split(",")])
+    """The numbers of a figure's first trace, a map."""
+    return unpacked(figure["data"][0]["z"])
+
+
+def unpacked(sent: dict[str, str]) -> np.ndarray:
+    """Numbers of a figure, which travel as binary; of more axes than one."""
+    numbers = np.frombuffer(base64.b64decode(sent["bdata"]), np.dtype(sent["dtype"]))
+    return numbers.reshape([int(side) for side in sent["shape"].split(",")])
 
 
 def coloured(scores: np.ndarray) -> np.ndarray:

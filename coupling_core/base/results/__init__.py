@@ -1,11 +1,14 @@
 """Results by their kinds: what is stored of a measurement, one class a file.
 
     base           what every result has
+    at_token       what those have that are of every block at one token
     depth          the blocks at one token
     tokens         the tokens, in two blocks
     token_means    the tokens, on average over all pairs of blocks
     trajectory     the path of every token through the blocks
     whatif         what edits of its depth do
+    spectrum       eigenvalues of each block's map, and products of them
+    directions     what the leading singular vectors of the blocks read and write
     scores         the scores of one view of it: numbers, means, tables, a figure
     progress       where a running measurement stands, with the result so far
 
@@ -17,8 +20,10 @@ from coupling_core.base.kinds import kind_of
 from coupling_core.base.records import Request
 from coupling_core.base.results.base import Result, Sizes
 from coupling_core.base.results.depth import DepthResult
+from coupling_core.base.results.directions import DirectionsResult
 from coupling_core.base.results.progress import Progress
 from coupling_core.base.results.scores import Means, PositionScores, ScoreMap, Scores
+from coupling_core.base.results.spectrum import SpectrumResult
 from coupling_core.base.results.token_means import TokenMeansResult
 from coupling_core.base.results.tokens import PositionCoupling, TokenResult, TokensResult
 from coupling_core.base.results.trajectory import TrajectoryResult
@@ -26,6 +31,7 @@ from coupling_core.base.results.whatif import WhatIfResult
 
 __all__ = [
     "DepthResult",
+    "DirectionsResult",
     "Means",
     "PositionCoupling",
     "PositionScores",
@@ -34,6 +40,7 @@ __all__ = [
     "ScoreMap",
     "Scores",
     "Sizes",
+    "SpectrumResult",
     "TokenMeansResult",
     "TokenResult",
     "TokensResult",

@@ -1,6 +1,6 @@
 """Depth-wise coupling: the Jacobians of all blocks at one token."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,8 +9,9 @@ from jaxtyping import Float, Int
 
 from coupling_core.base.blocks import Blocks, blocks_of
 from coupling_core.base.definitions import UNNAMED_SAMPLED
-from coupling_core.base.records import ROLES, Certificate, Role, View, resolve_block
-from coupling_core.base.results.base import Result, Sizes, default_k_of, within
+from coupling_core.base.records import ROLES, Role, View, resolve_block
+from coupling_core.base.results.at_token import AtToken
+from coupling_core.base.results.base import Sizes, default_k_of, within
 from coupling_core.base.results.scores import Scores
 
 SMALL = 0.02
@@ -19,13 +20,12 @@ more than 5e-6: most ways to J add 1 and take it away again."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class DepthResult(Result):
+class DepthResult(AtToken):
     """Depth-wise coupling at one token: enough to draw any K <= Kmax under any definition.
 
     A block that is not measured yet (a partial result) has NaN in every array.
 
     Args:
-        token: the token measured, 1..n.
         singular_values: the top Kmax of each block's Jacobian.
         next_singular_value: s_{Kmax+1}, which shows the gap at Kmax; NaN where Kmax = d.
         jacobian_norm: norm_F(J).
@@ -42,12 +42,10 @@ class DepthResult(Result):
         angle_k: the K at which principal angles are stored.
         angles: principal angles in degrees between the top-K left (side 0) and right (side 1)
             singular subspaces of two blocks, smallest first, NaN past K.
-        certificates: one per block.
         next_tokens: the model's most probable next tokens after the measured one, with their
             probabilities.
     """
 
-    token: int
     singular_values: Float[np.ndarray, "block k"]
     next_singular_value: Float[np.ndarray, " block"]
     jacobian_norm: Float[np.ndarray, " block"]
@@ -60,7 +58,6 @@ class DepthResult(Result):
     chance_error: Float[np.ndarray, "sampled block k"]
     angle_k: Int[np.ndarray, " grid"]
     angles: Float[np.ndarray, "side grid block block k_angle"]
-    certificates: tuple[Certificate, ...]
     next_tokens: tuple[tuple[str, float], ...] = ()
 
     finite = ("singular_values", "jacobian_norm")
@@ -76,25 +73,13 @@ class DepthResult(Result):
         """Whether every block is measured."""
         return not np.isnan(self.jacobian_norm).any()
 
-    @property
-    def measured(self) -> str:
-        """Which token was measured."""
-        text = self.tokens[self.token - 1].strip()
-        return f"at token {self.token} of {len(self.tokens)}, “{text}”"
-
     @classmethod
     def typed(cls, header: dict[str, Any]) -> dict[str, Any]:
         """Give JSON's lists and mappings their types back."""
         return super().typed(header) | {
             "sampled": tuple(header.get("sampled", UNNAMED_SAMPLED)),
-            "certificates": tuple(Certificate(**item) for item in header["certificates"]),
             "next_tokens": tuple((text, share) for text, share in header["next_tokens"]),
         }
-
-    @classmethod
-    def each_certificate(cls, fields: Mapping[str, Any]) -> Iterator[Certificate]:
-        """One a block."""
-        yield from fields["certificates"]
 
     @property
     def named_axes(self) -> Mapping[str, tuple[str, ...]]:
@@ -118,8 +103,7 @@ class DepthResult(Result):
     def consistency(self) -> Mapping[str, bool]:
         """What it could contradict itself in."""
         return {
-            "its token is none of the prompt": 1 <= self.token <= len(self.tokens),
-            "its certificates are not one a block": len(self.certificates) == self.n_blocks,
+            **super().consistency(),
             "its ranks lie outside 0..K": within(self.rank, 0, self.k_max),
             "its angles are of another K": within(self.angle_k, 1, self.angles.shape[-1]),
         }
@@ -163,6 +147,3 @@ class DepthResult(Result):
         k = self.default_k if k is None else k
         view = View(k, definition, p, role, blocks_of(blocks, self.n_blocks))
         return self.part("views").scores(self, view)
-
-    def _what(self) -> tuple[str, ...]:
-        return (self.token_told(self.token),)

@@ -12,14 +12,22 @@ class Progress:
 
     Args:
         stage: what is being done.
-        done: finished blocks, tokens or edits; bytes that have arrived, while downloading.
+        done: finished blocks, tokens, edits, products; bytes that arrived, while downloading.
         total: of them in all, 0 while that is not known.
         partial: the result so far, NaN where it is not finished; None before there is any.
         note: what people should know before this step begins; told once.
     """
 
     stage: Literal[
-        "downloading", "loading", "tracing", "blocks", "tokens", "rows", "edits", "saving"
+        "downloading",
+        "loading",
+        "tracing",
+        "blocks",
+        "tokens",
+        "rows",
+        "edits",
+        "products",
+        "saving",
     ]
     done: int = 0
     total: int = 0

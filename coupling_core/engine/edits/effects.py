@@ -1,11 +1,9 @@
 """How far what an edited model says is from what the model itself says, token by token.
 
-With p of the model itself, q of the edited one, and z their logits:
+By KL(p || q) of the next-token distributions, p of the model itself and q of the edited one (see
+`divergence`). With z their logits, the loss of a text's next token t changes by
 
-    KL(p || q) = log sum p e^{delta - mean},   delta = z_q - z_p,   mean = sum p delta
-
-which is 0 to the bit where the logits are the same, and keeps its digits where they nearly are.
-The loss of a text's next token t changes by KL + mean - delta_t.
+    KL + sum p delta - delta_t,      delta = z_q - z_p.
 """
 
 from collections.abc import Iterator
@@ -16,9 +14,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from coupling_core.engine.edits.divergence import Divergences
 from coupling_core.engine.edits.replays import Replays
 from coupling_core.engine.hardware import algebra_device
 from coupling_core.engine.jacobians.unembedding import SAME, own_tail
+from coupling_core.engine.matrix_products import FastLinear
 from coupling_core.engine.out_of_memory import Chunks
 
 Measured = Literal["tokens", "classes", "states"]
@@ -27,8 +27,6 @@ the classes of a picture, or the last states where a model has no head."""
 
 LOGITS = 2**24
 """Logits taken at a time: 64 MB in float32."""
-IN_FLOAT64 = 2**22
-"""Logits taken at a time in float64: 32 MB for each of a few copies."""
 
 
 @dataclass(frozen=True)
@@ -68,13 +66,11 @@ class Effects:
         self.measured: Measured = self._kind()
         """What the effects are taken of."""
         self._targets = self._next_tokens()
-        self._own = self._of(replays.states[-1:])
+        self._own = self.says(replays.states[-1:])
         at_once = 1 if tail.alone else max(1, LOGITS // self._own[0].numel())
         self._chunks = Chunks(min(at_once, replays.at_once))
         if self.measured != "states":
-            logits = self._own[0].double()
-            self._log_p = logits.log_softmax(-1)
-            self._p = self._log_p.exp()
+            self._divergences = Divergences(self._own[0])
 
     @property
     def at_once(self) -> int:
@@ -89,8 +85,7 @@ class Effects:
         """The model's own loss of the text's next token, in nats; NaN where there is none."""
         found = torch.full_like(self._compared(self._own)[0].loss, torch.nan)
         if self._targets is not None:
-            rows = torch.arange(len(self._targets), device=self._log_p.device)
-            found[:-1] = -self._log_p[rows, self._targets]
+            found[:-1] = self._divergences.surprise(self._targets)
         return found
 
     def of(self, states: Float[Tensor, "edit token d"]) -> Iterator[Effect]:
@@ -99,7 +94,7 @@ class Effects:
             yield from found
 
     def _measured(self, states: Float[Tensor, "edit token d"]) -> list[Effect]:
-        return self._compared(self._of(states))
+        return self._compared(self.says(states))
 
     def _kind(self) -> Measured:
         reader, own = self._replays.reader, self._tail.output
@@ -119,9 +114,9 @@ class Effects:
             return None
         return reader.ids[0, 1:].to(algebra_device(reader.device))
 
-    def _of(self, states: Float[Tensor, "edit token d"]) -> Float[Tensor, "edit position v"]:
+    def says(self, states: Float[Tensor, "edit token d"]) -> Float[Tensor, "edit position v"]:
         """What is compared: logits, or the last states themselves."""
-        with torch.no_grad():
+        with torch.no_grad(), FastLinear():
             if self.measured == "states":
                 found = self._norm(states)
             else:
@@ -132,41 +127,14 @@ class Effects:
     def _compared(self, found: Float[Tensor, "edit position v"]) -> list[Effect]:
         if self.measured == "states":
             return [_distance(one, self._own[0]) for one in found]
-        many = max(1, IN_FLOAT64 // self._own[0].numel())
-        return [effect for part in found.split(many) for effect in self._of_logits(part)]
-
-    def _of_logits(self, logits: Float[Tensor, "edit position v"]) -> list[Effect]:
-        delta = logits.double() - self._own[0].double()
-        divergence, mean = divergence_of(self._log_p, self._p, delta)
-        stays = (logits.argmax(-1) == self._own[0].argmax(-1)).double()
+        divergence, mean = self._divergences.of(found)
+        stays = (found.argmax(-1) == self._divergences.top).double()
         loss = torch.full_like(divergence, torch.nan)
         if self._targets is not None:
-            rows = torch.arange(len(self._targets), device=delta.device)
-            moved = delta[:, rows, self._targets]
+            rows = torch.arange(len(self._targets), device=found.device)
+            moved = found[:, rows, self._targets].double() - self._own[0, rows, self._targets]
             loss[:, :-1] = divergence[:, :-1] + mean[:, :-1] - moved
         return [Effect(*rows) for rows in zip(divergence, loss, stays, strict=True)]
-
-
-def divergence_of(
-    log_p: Float[Tensor, "position v"],
-    p: Float[Tensor, "position v"],
-    delta: Float[Tensor, "edit position v"],
-) -> tuple[Float[Tensor, "edit position"], Float[Tensor, "edit position"]]:
-    """KL(p || q) in nats, and the mean of the logits' change under p.
-
-    Args:
-        log_p: logarithms of p.
-        p: the model's own distributions.
-        delta: logits of q less those of p.
-    """
-    delta = torch.where((p == 0) & delta.isnan(), 0.0, delta)  # hidden in both
-    mean = torch.where(p == 0, 0.0, p * delta).sum(-1)
-    centred = delta - mean[..., None]
-    found = (p * centred.expm1()).sum(-1).log1p()
-    far = ~found.isfinite()
-    if far.any():
-        found = torch.where(far, torch.logsumexp(log_p + centred, -1), found)
-    return found, mean
 
 
 def _distance(found: Float[Tensor, "token d"], own: Float[Tensor, "token d"]) -> Effect:

@@ -22,10 +22,10 @@ Program = tuple[Step, ...]
 
 
 @dataclass(eq=False)
-class _Node:
+class Node:
     """A state that is reached: the steps that follow, and the programs that end with it."""
 
-    following: "dict[Step, _Node]" = field(default_factory=dict)
+    following: "dict[Step, Node]" = field(default_factory=dict)
     ending: list[int] = field(default_factory=list)
 
     @property
@@ -34,9 +34,10 @@ class _Node:
         return list(dict.fromkeys(step.blocks for step in self.following))
 
     def add(self, steps: Program, number: int) -> None:
+        """Add the steps of a program, by its number, to what follows."""
         node = self
         for step in steps:
-            node = node.following.setdefault(step, _Node())
+            node = node.following.setdefault(step, Node())
         node.ending.append(number)
 
     def count(self) -> int:
@@ -56,29 +57,34 @@ class _Pool:
     one fits into: gigabytes of them.
 
     Args:
-        like: a state (token d).
-        size: how many are under way at once; one of each program is enough.
+        lasting: states that stay; they have the first rows (state token d).
+        size: how many others are under way at once; one of each program is enough.
     """
 
-    def __init__(self, like: Float[Tensor, "token d"], size: int) -> None:
-        self._rows = like.new_empty(size, *like.shape)
-        self._free = list(range(size))
-        self._held: dict[int, tuple[int, int]] = {}
+    def __init__(self, lasting: Float[Tensor, "state token d"], size: int) -> None:
+        self._lasting = len(lasting)
+        self._rows = lasting.new_empty(len(lasting) + size, *lasting.shape[1:])
+        self._rows[: len(lasting)] = lasting
+        self._free = list(range(len(lasting), len(self._rows)))
+        self._readers: dict[int, int] = {}
 
-    def put(self, node: _Node, state: Float[Tensor, "token d"]) -> Tensor:
-        """Keep the state of a node until it was taken as often as it has blocks to run."""
-        row = self._free.pop()
-        self._held[id(node)] = (row, len(node.blocks))
-        return self._rows[row].copy_(state)
+    def put(self, states: Float[Tensor, "state token d"], readers: Sequence[int]) -> list[int]:
+        """Keep states until each was taken as often as it has readers; gives their rows."""
+        rows = [self._free.pop() for _ in readers]
+        self._rows[torch.tensor(rows)] = states
+        self._readers |= zip(rows, readers, strict=True)
+        return rows
 
-    def taken(self, node: _Node) -> None:
-        """Say that one of the blocks behind a node has run; roots are not kept here."""
-        if id(node) in self._held:
-            row, left = self._held.pop(id(node))
-            if left > 1:
-                self._held[id(node)] = (row, left - 1)
-            else:
+    def take(self, rows: list[int]) -> Float[Tensor, "state token d"]:
+        """States for one reader of each; where it was the last one, the row is free again."""
+        found = self._rows[torch.tensor(rows)]
+        for row in rows:
+            if row < self._lasting:
+                continue
+            self._readers[row] -= 1
+            if not self._readers[row]:
                 self._free.append(row)
+        return found
 
 
 def shared_steps(program: Program) -> int:
@@ -101,37 +107,79 @@ def run_programs(
         finished: is given the number of each program, and its last state, which it copies.
         told: after each batch, how many steps are done, and of how many.
     """
-    roots = [_Node() for _ in replays.states]
+    roots = branches(programs, replays.n_blocks)
+    _Walk(replays, roots, len(programs), finished, told).run()
+
+
+def branches(programs: Sequence[Program], n_blocks: int) -> list[Node]:
+    """Programs as a tree behind each of the states x^0 .. x^L of the unedited run."""
+    roots = [Node() for _ in range(n_blocks + 1)]
     for number, program in enumerate(programs):
         shared = shared_steps(program)
         roots[shared].add(program[shared:], number)
-    total, done = sum(root.count() for root in roots), 0
-    waiting: dict[tuple[int, ...], list[tuple[_Node, Tensor]]] = defaultdict(list)
-    pool = _Pool(replays.states[0], len(programs) + replays.at_once)
+    return roots
 
-    def reached(node: _Node, state: Tensor, *, is_root: bool = False) -> None:
-        for number in node.ending:
-            finished(number, state)
-        kept = pool.put(node, state) if node.following and not is_root else state
-        for blocks in node.blocks:
-            waiting[blocks].append((node, kept))
 
-    for root, state in zip(roots, replays.states, strict=True):
-        reached(root, state, is_root=True)
-    blocks: tuple[int, ...] = ()
-    while waiting:
-        blocks = _next(waiting, blocks)
-        for group in _groups(waiting.pop(blocks), replays.at_once):
-            states = torch.stack([state for _, state in group])
-            outputs = [replays.run(block, states) for block in blocks]
-            for row, (node, _) in enumerate(group):
-                pool.taken(node)
-                given = [output[row] for output in outputs]
-                for step, following in node.following.items():
-                    if step.blocks == blocks:
-                        reached(following, after(step, states[row], given))
-                        done += 1
-            told(done, total)
+class _Walk:
+    """A walk through all branches of programs, block by block."""
+
+    def __init__(
+        self,
+        replays: Replays,
+        roots: Sequence[Node],
+        programs: int,
+        finished: Callable[[int, Float[Tensor, "token d"]], None],
+        told: Callable[[int, int], None],
+    ) -> None:
+        self._replays, self._finished, self._told = replays, finished, told
+        self._total, self._done = sum(root.count() for root in roots), 0
+        self._pool = _Pool(replays.states, programs + replays.at_once)
+        self._waiting: dict[tuple[int, ...], list[tuple[Node, int]]] = defaultdict(list)
+        for row, (root, state) in enumerate(zip(roots, replays.states, strict=True)):
+            self._end([root], state[None])
+            self._wait([root], [row])
+
+    def run(self) -> None:
+        """Until nothing waits."""
+        blocks: tuple[int, ...] = ()
+        while self._waiting:
+            blocks = _next(self._waiting, blocks)
+            for group in _groups(self._waiting.pop(blocks), self._replays.at_once):
+                self._step(blocks, group)
+                self._told(self._done, self._total)
+
+    def _step(self, blocks: tuple[int, ...], group: list[tuple[Node, int]]) -> None:
+        states = self._pool.take([row for _, row in group])
+        outputs = [self._replays.run(block, states) for block in blocks]
+        ways: dict[Step, list[tuple[int, Node]]] = defaultdict(list)
+        for at, (node, _) in enumerate(group):
+            for step, following in node.following.items():
+                if step.blocks == blocks:
+                    ways[step].append((at, following))
+        for step, pairs in ways.items():
+            some = torch.tensor([at for at, _ in pairs])
+            given = after(step, states[some], [output[some] for output in outputs])
+            self._reached([node for _, node in pairs], given)
+
+    def _reached(self, nodes: list[Node], states: Float[Tensor, "node token d"]) -> None:
+        self._done += len(nodes)
+        self._end(nodes, states)
+        going = [at for at, node in enumerate(nodes) if node.following]
+        if going:
+            on = [nodes[at] for at in going]
+            self._wait(
+                on, self._pool.put(states[torch.tensor(going)], [len(node.blocks) for node in on])
+            )
+
+    def _end(self, nodes: Sequence[Node], states: Float[Tensor, "node token d"]) -> None:
+        for node, state in zip(nodes, states, strict=True):
+            for number in node.ending:
+                self._finished(number, state)
+
+    def _wait(self, nodes: Sequence[Node], rows: Sequence[int]) -> None:
+        for node, row in zip(nodes, rows, strict=True):
+            for blocks in node.blocks:
+                self._waiting[blocks].append((node, row))
 
 
 def _next(waiting: Iterable[tuple[int, ...]], blocks: tuple[int, ...]) -> tuple[int, ...]:
@@ -140,6 +188,6 @@ def _next(waiting: Iterable[tuple[int, ...]], blocks: tuple[int, ...]) -> tuple[
     return min(later or waiting)
 
 
-def _groups(items: list[tuple[_Node, Tensor]], size: int) -> Iterable[list[tuple[_Node, Tensor]]]:
+def _groups(items: list[tuple[Node, int]], size: int) -> Iterable[list[tuple[Node, int]]]:
     for start in range(0, len(items), size):
         yield items[start : start + size]

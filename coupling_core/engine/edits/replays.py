@@ -125,7 +125,8 @@ class Replays:
         """How far the first and the last of so many different sequences are from them alone."""
         L, worst = self.n_blocks, 0.0
         for block in range(1, L + 1):
-            states = self.states[[(block - 1 + row) % L for row in range(size)]]
+            rows = torch.tensor([(block - 1 + row) % L for row in range(size)])
+            states = self.states[rows]
             together = self._run(block, states)
             for row in (0, size - 1):
                 worst = max(worst, distance(together[row], self._run(block, states[row, None])[0]))

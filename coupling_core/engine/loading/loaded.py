@@ -192,5 +192,5 @@ def _ids_of(tokenizer: Any, text: str) -> list[int]:
         raise InputError(
             f"the tokenizer, a {type(tokenizer).__name__}, cannot be called as those of "
             f"transformers: expected tokenizer(text)['input_ids'], and it raised "
-            f"{type(error).__name__} ({error}). Pass one that can, or token ids in place of the text"
+            f"{type(error).__name__} ({error}). Pass one that can, or token ids instead of the text"
         ) from error

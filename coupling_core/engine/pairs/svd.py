@@ -16,7 +16,6 @@ instead would drown an s_K below 2 % of s_1. J^T J is what ARPACK works on too.
 """
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import scipy.linalg.lapack
@@ -105,20 +104,18 @@ class _Problem:
 
     def __init__(self, J: Float[Tensor, "d d"]) -> None:
         self.J = J
+        self.exact: Float[Tensor, "d d"] = J.to(torch.float64)
+        # At once: a `cached_property` of Python 3.11 is computed in one thread at a time.
+        self.gram = _gram(self.exact)
 
-    @cached_property
-    def exact(self) -> Float[Tensor, "d d"]:
-        """J in float64."""
-        return self.J.to(torch.float64)
 
-    @cached_property
-    def gram(self) -> Float[Tensor, "d d"]:
-        """J^T J in float64; NumPy sees that it is symmetric, and computes half of it."""
-        if self.J.device.type != "cpu":
-            return self.exact.T @ self.exact
-        array = self.exact.numpy()
-        with one_blas_thread():
-            return torch.from_numpy(array.T @ array)
+def _gram(exact: Float[Tensor, "d d"]) -> Float[Tensor, "d d"]:
+    """J^T J; NumPy sees that it is symmetric, and computes half of it."""
+    if exact.device.type != "cpu":
+        return exact.T @ exact
+    array = exact.numpy()
+    with one_blas_thread():
+        return torch.from_numpy(array.T @ array)
 
 
 def certify(

@@ -25,8 +25,12 @@ from coupling_core.sources.prompts import Prompt
 from coupling_core.sources.suites import find_suite
 from coupling_core.store.disk import Store
 
-LATER = ("skip_kl", "replace_kl", "interchange_kl")
-"""Columns that tables of before do not have: nothing of the kind was measured there."""
+LATER = (
+    "skip_kl", "replace_kl", "interchange_kl",
+    "departure", "asymmetry", "outside", "u_dot_v", "effective_rank",
+    "writes_beyond", "reads_beyond", "reads_embedding_beyond",
+)  # fmt: skip
+"""Columns that tables of before do not have: nothing of these kinds was measured there."""
 
 COLUMNS = (
     "model", "id", "revision", "family", "step", "trained", "parameters", "layers", "width",

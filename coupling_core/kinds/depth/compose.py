@@ -39,7 +39,7 @@ def compose(asked: Resolved, loaded: LoadedModel, report: Report) -> DepthResult
         )
 
         norm = traced.kind.final_norm if request.final_norm == "include" else None
-        measured = partial(_measured, last=n, norm=norm, k=k, device=pairs.device)
+        measured = partial(measured_block, last=n, norm=norm, k=k, device=pairs.device)
         for number, found in enumerate(beside.in_order(measured, traced.blocks), 1):
             pairs.add(*found)
             so_far = replace(so_far, **pairs.arrays())
@@ -55,7 +55,7 @@ def one_block(asked: Resolved, loaded: LoadedModel, block: int) -> BlockJacobian
     n, k = reader.n_blocks, kept_k(request, reader.width)
     number = resolve_block(block, n)
     norm = traced.kind.final_norm if request.final_norm == "include" else None
-    measured = partial(_measured, last=n, norm=norm, k=k, device=loaded.device)
+    measured = partial(measured_block, last=n, norm=norm, k=k, device=loaded.device)
     with side_by_side(request, loaded, reader) as beside:  # as many threads, to the same bits
         ((jacobian, svd),) = beside.in_order(measured, [traced.blocks[number - 1]])
     return BlockJacobian(
@@ -73,7 +73,7 @@ def one_block(asked: Resolved, loaded: LoadedModel, block: int) -> BlockJacobian
     )
 
 
-def _measured(
+def measured_block(
     block: Block, *, last: int, norm: nn.Module | None, k: int, device: torch.device
 ) -> tuple[Tensor, SVD]:
     """A block's Jacobian, checked, and its triplets; the last block has the final norm."""

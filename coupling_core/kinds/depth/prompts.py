@@ -9,6 +9,7 @@ from typing import Any, cast
 import numpy as np
 
 from coupling_core.analysis.exports import written
+from coupling_core.analysis.over_prompts import mean_scores
 from coupling_core.analysis.scores import (
     MIN_PROMPTS,
     Interval,
@@ -20,13 +21,13 @@ from coupling_core.analysis.scores import (
 )
 from coupling_core.base.records import Request, View, parse_blocks
 from coupling_core.base.results import DepthResult, Result
+from coupling_core.base.results.scores import MEASURES
 from coupling_core.cli import files, many
 from coupling_core.cli.many import Failed, Row
 from coupling_core.cli.terminal import print_json, print_lines, warn
 from coupling_core.sources.prompts import Prompt
 from coupling_core.store.disk import Store
 
-MEASURES = ("coupling", "chance", "corrected")
 AXES = {
     **dict.fromkeys(MEASURES, ("block", "basis")),
     **dict.fromkeys((*(f"prompt_{name}" for name in MEASURES), "lines", "prompts"), ("prompt",)),
@@ -130,7 +131,8 @@ def _summary(
 
 def mean_matrices(done: list[Measured]) -> dict[str, np.ndarray]:
     """Raw score, chance floor and corrected score of each pair, as means over the prompts."""
-    return {name: np.mean([getattr(m.found, name) for m in done], axis=0) for name in MEASURES}
+    found = mean_scores([m.found for m in done])
+    return {name: getattr(found, name) for name in MEASURES}
 
 
 def write(path: Path, done: list[Measured]) -> None:

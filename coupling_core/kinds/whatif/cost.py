@@ -15,12 +15,13 @@ _LOGITS = 1 + 2 * 3  # copies of logits that are alive at once: in float32, and 
 def operations(request: Request, found: Probe, n: int) -> dict[str, float]:
     """Operations of each part, and how often things are done, with a prompt of n tokens."""
     L = found.blocks or 0
-    outside = max(0, found.parameters - L * found.block_parameters)
+    vocabulary = _vocabulary(found)
     return {
         "forward": forward(found, n),
         "replays": 2.0 * n * found.block_parameters * _steps(L),
         "scores": 4.0 * n * n * (found.width or 0) * _steps(L),
-        "logits": 2.0 * n * outside * _edits(L),
+        "tails": 2.0 * n * vocabulary * (found.width or 1) * _edits(L),
+        "logits": 1.0 * n * vocabulary * _edits(L),
         "products": 8.0 * n * found.block_parameters * L,
         "step": float(_steps(L)),
     }
@@ -32,9 +33,15 @@ def memory(request: Request, found: Probe, n: int, *, on_cpu: bool) -> int:
     states = _COPIES * n * d * max(1, L * (L - 1))
     rows = max(1, AT_ONCE["cpu"] // n) * n
     inside = rows * (2 * found.widest + 8 * d + 3 * heads * n)
-    vocabulary = max(0, found.parameters - L * found.block_parameters) // d
+    vocabulary = _vocabulary(found)
     logits = _LOGITS * min(LOGITS, rows * vocabulary)
     return FLOAT32_BYTES * (states + inside + logits)
+
+
+def _vocabulary(found: Probe) -> int:
+    """About how many logits a token has: all that is outside blocks, or half where it is untied."""
+    outside = max(0, found.parameters - (found.blocks or 0) * found.block_parameters)
+    return outside // (found.width or 1)
 
 
 def _edits(L: int) -> int:

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from coupling_core.base import logs
+from coupling_core.base.allocator import give_back, keep_freed
 from coupling_core.base.errors import Cancelled, ComputeError, CouplingError, InputError
 from coupling_core.base.memory import is_out_of_memory
 from coupling_core.base.results import Progress
@@ -72,6 +73,7 @@ def main() -> None:
     with suppress(InputError):  # the app itself tells of settings that cannot be used
         logs.set_up()
     _go_first()
+    keep_freed()
     _Server(Connection(int(sys.argv[1])), sys.argv[3:]).serve()
 
 
@@ -173,6 +175,8 @@ class _Server:
                 self.send(number, "failed", _in_plain_types(error))
         finally:
             del self._stops[number]
+            if not self._stops:  # nobody else computes
+                give_back()
 
 
 class _Teller:

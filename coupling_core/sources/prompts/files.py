@@ -7,7 +7,7 @@ from typing import Any
 
 from coupling_core.base.errors import InputError
 from coupling_core.base.images import read_image
-from coupling_core.base.textfiles import csv_rows, read_stdin, read_text
+from coupling_core.base.textfiles import csv_rows_of, read_stdin, read_text
 from coupling_core.sources.prompts.prompt import Prompt
 
 IMAGES = (".png", ".jpg", ".jpeg", ".webp")
@@ -37,13 +37,26 @@ def read_file(path: Path) -> list[Prompt]:
         return _some(path, found)
     if path.is_dir():
         return _from_folder(path)
-    match path.suffix:
+    return read_content(path, read_text(path))
+
+
+def read_content(path: Path, text: str) -> list[Prompt]:
+    """The prompts of a file that is at hand, such as one that somebody handed over.
+
+    Args:
+        path: its name, whose ending says what it is.
+        text: what it says.
+
+    Raises:
+        InputError: where it is not what its ending says, or has no prompt.
+    """
+    match path.suffix.lower():
         case ".jsonl":
-            found = list(_from_json(path))
+            found = list(_from_json(path, text))
         case ".csv":
-            found = list(_from_csv(path))
+            found = list(_from_csv(path, text))
         case _:
-            found = [Prompt(line, path.name, number) for number, line in _lines(path)]
+            found = [Prompt(line, path.name, number) for number, line in _numbered(path, text)]
     return _some(path, found)
 
 
@@ -72,20 +85,16 @@ def _from_folder(path: Path) -> list[Prompt]:
     ]
 
 
-def _from_json(path: Path) -> Iterator[Prompt]:
-    for number, line in _lines(path):
+def _from_json(path: Path, text: str) -> Iterator[Prompt]:
+    for number, line in _numbered(path, text):
         try:
             yield Prompt.of(_object(line), path.name, number)
         except ValueError as error:
             raise InputError(f"{path}, line {number}: {_EXPECTED}; {error}") from error
 
 
-def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    """The lines that are not blank, with their numbers."""
-    return _numbered(path, read_text(path))
-
-
 def _numbered(path: Path, text: str) -> Iterator[tuple[int, str]]:
+    """The lines that are not blank, with their numbers."""
     if text.count("\n") > MOST:
         raise InputError(f"{path} has more than {MOST:,} lines: split it")
     return ((n, line) for n, line in enumerate(text.split("\n"), 1) if line.strip())
@@ -101,8 +110,8 @@ def _object(line: str) -> dict[str, Any]:
     return found
 
 
-def _from_csv(path: Path) -> Iterator[Prompt]:
-    for number, cells in csv_rows(path, ("prompt",)):
+def _from_csv(path: Path, text: str) -> Iterator[Prompt]:
+    for number, cells in csv_rows_of(text, path, ("prompt",)):
         try:
             yield Prompt.of(cells, path.name, number)
         except ValueError as error:

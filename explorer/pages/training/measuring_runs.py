@@ -29,12 +29,13 @@ _ASKED, _FAILED = "_asked", "_failed"
 """Where the session keeps what it asked for, and why that failed, by the models' names."""
 
 
-def offer(run: Run, step: int) -> None:
+def offer(run: Run, step: int, place: str = "") -> None:
     """Say what is missing of a run, and offer to measure it.
 
     Args:
         run: that is looked at.
         step: at which.
+        place: tells apart two of one training run on a page.
     """
     course = run.course
     if not course.missing or _jobs(run):
@@ -48,11 +49,11 @@ def offer(run: Run, step: int) -> None:
     can = here if course.suite.is_own else list(course.missing)
     with st.container(horizontal=True):
         if step in can:
-            _button(course, "one", f"Compute step {step:,}", [step])
+            _button(course, f"one{place}", f"Compute step {step:,}", [step])
         if 1 < len(here) < len(can):
-            _button(course, "here", f"Compute the {len(here)} steps on this disk", here)
+            _button(course, f"here{place}", f"Compute the {len(here)} steps on this disk", here)
         if can and can != [step]:
-            _button(course, "all", f"Compute all {len(can)} steps", can)
+            _button(course, f"all{place}", f"Compute all {len(can)} steps", can)
     if can and not course.suite.is_own:
         st.caption(
             f"Checkpoints are fetched from the hub one at a time, about "
@@ -103,7 +104,9 @@ def _jobs(run: Run) -> list[JobStatus]:
     course = run.course
     wanted = {request for step in course.missing for request in course.lacking(step)}
     return [
-        job for job in queue().active() if job.request in wanted and not queue().has_left(job.key)
+        job
+        for job in queue().active()
+        if job.request in wanted and not job.prompts and not queue().has_left(job.key)
     ]
 
 

@@ -1,6 +1,6 @@
 """The Training page: maps that a slider over checkpoints moves, and numbers by step."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import streamlit as st
@@ -10,7 +10,7 @@ from coupling_core.analysis.by_step import Course, StepCurve, StepNumbers
 from coupling_core.base.records import resolve_token
 from coupling_core.base.results import DepthResult, TrajectoryResult
 from explorer.pages import depth
-from explorer.pages.training import measuring_runs, step_figures, step_slider
+from explorer.pages.training import measuring_runs, overlay, step_figures, step_slider
 from explorer.pages.training.courses import Run, open_run
 from explorer.pages.training.state import ByStep, TrainingState
 from explorer.pages.training.strip import GUIDE, training_strip
@@ -78,7 +78,8 @@ class _Step:
 def show(state: TrainingState) -> None:
     """Draw the page."""
     step_slider.rest()
-    measuring_runs.watch(_runs(state))
+    over = overlay.overlay(state)
+    measuring_runs.watch([*_runs(state), *([over.run] if over else [])])
     _moving()
 
 
@@ -110,27 +111,38 @@ def _moving() -> None:
 
 def _draw(shown: Sequence[_Step], state: TrainingState) -> None:
     measured = [one.depth for one in shown if one.depth]
-    if any(one.course.depth or one.course.paths for one in shown):
-        _rise_and_fall(shown, state)
-        _curves(shown, state)
+    over = overlay.overlay(state)
+    named = overlay.named([one.run for one in shown], over)
+    if any(run.course.depth or run.course.paths for run in named.values()):
+        runs = {name: _numbers(run, state) for name, run in named.items()}
+        _sentences(runs)
+        _curves(named, runs, shown[0].step, state)
     k_max = min([K_MAX, *(r.k_max for one in shown for r in one.course.depth.values())])
     _switches(k_max)
     for one in shown:
         with plain_errors():
             _maps(one, state)
+    if over and over.run.course.missing:
+        with plain_errors():
+            measuring_runs.offer(over.run, shown[0].step, place="over")
     if measured:
         _pair(measured[0], shown[0], state)
 
 
-def _rise_and_fall(shown: Sequence[_Step], state: TrainingState) -> None:
-    """A sentence a run, of what its curves do."""
-    for one in shown:
-        results = one.course.depth
-        n_blocks = next(iter(results.values())).n_blocks if results else None
-        told = figures.rise_and_fall(one.run.numbers(state.suite_view(n_blocks)))
-        if told:
-            name = f"{one.course.suite.title}: " * one.several
-            st.markdown(plain(name + told))
+def _numbers(run: Run, state: TrainingState) -> Sequence[StepNumbers]:
+    """The numbers of a run by step; its own number of blocks says which they are."""
+    results = run.course.depth
+    n_blocks = next(iter(results.values())).n_blocks if results else None
+    return run.numbers(state.suite_view(n_blocks))
+
+
+def _sentences(runs: Mapping[str, Sequence[StepNumbers]]) -> None:
+    """A sentence a run, of what its curves do; and one that compares two."""
+    for name, numbers in runs.items():
+        if told := figures.rise_and_fall(numbers):
+            st.markdown(plain(f"{name}: " * (len(runs) > 1) + told))
+    if told := figures.compared(runs):
+        st.markdown(plain(told))
 
 
 def _switches(k_max: int) -> None:
@@ -236,28 +248,47 @@ def _pair(result: DepthResult, one: _Step, state: TrainingState) -> None:
             st.switch_page(depth.PAGE.file)
 
 
-def _curves(shown: Sequence[_Step], state: TrainingState) -> None:
+def _curves(
+    named: Mapping[str, Run],
+    runs: Mapping[str, Sequence[StepNumbers]],
+    step: int,
+    state: TrainingState,
+) -> None:
     groups = {name: words for name, (words, _) in _GROUPS.items()}
-    switches([("Curves", "by_step", groups)], "training")
+    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
+        switches([("Curves", "by_step", groups)], "training")
+        overlay.picker(state)
     names = _GROUPS[state.by_step][1]
     columns = st.columns(len(names), gap="large")
     for column, name in zip(columns, names, strict=True):
         with column:
-            _curve(shown, "coupling" if name == "corrected" and state.raw else name, state)
+            shown = "coupling" if name == "corrected" and state.raw else name
+            _curve(named, _once(named, runs) if name == "loss" else runs, shown, step, state)
 
 
-def _curve(shown: Sequence[_Step], name: StepCurve, state: TrainingState) -> None:
-    runs: dict[str, Sequence[StepNumbers]] = {}
-    for one in shown:
-        results = one.course.depth
-        n_blocks = next(iter(results.values())).n_blocks if results else None
-        runs[one.course.suite.title] = one.run.numbers(state.suite_view(n_blocks))
-    courses = [one.course for one in shown]
+def _once(
+    named: Mapping[str, Run], runs: Mapping[str, Sequence[StepNumbers]]
+) -> dict[str, Sequence[StepNumbers]]:
+    """One of each training run, under its title: its loss is the same whatever the prompt."""
+    found: dict[str, Sequence[StepNumbers]] = {}
+    for name, numbers in runs.items():
+        found.setdefault(named[name].course.suite.title, numbers)
+    return found
+
+
+def _curve(
+    named: Mapping[str, Run],
+    runs: Mapping[str, Sequence[StepNumbers]],
+    name: StepCurve,
+    step: int,
+    state: TrainingState,
+) -> None:
+    courses = [run.course for run in named.values()]
     result = next(r for c in courses for r in (c.depth or c.paths).values())
     view = state.suite_view()
     source = figures.training_source(courses, view)
     draw(
-        step_figures.curve(runs, name, view, step=_marked(shown[0].step), source=source),
+        step_figures.curve(runs, name, view, step=_marked(step), source=source),
         name,
         Shown(result, view),
         lambda: figures.steps_table(runs),

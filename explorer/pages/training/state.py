@@ -11,7 +11,7 @@ from coupling_core.base.records import DEFAULT_K, Request, View
 from coupling_core.sources.suites import DEFAULT_K as SUITE_K
 from coupling_core.sources.suites import DEFAULT_SUITE, Suite, find_suite
 from explorer.server.admission import offered
-from explorer.session.link import Count, Natural, Parameter
+from explorer.session.link import Count, Natural, Parameter, Text
 from explorer.session.state import State
 
 FIRST_STEP = 0
@@ -37,6 +37,14 @@ def _offered(text: str) -> bool:
     return {suite.repo for suite in _found(text)} <= set(offered() or ())
 
 
+def _one(name: str) -> str:
+    return find_suite(name).name if name else name
+
+
+def _one_offered(name: str) -> bool:
+    return not name or _offered(name)
+
+
 @dataclass(frozen=True)
 class TrainingState(State):
     """What is chosen on this page.
@@ -46,12 +54,16 @@ class TrainingState(State):
         step: of training; where a run has no such checkpoint, its nearest is shown.
         suite_k: number of leading triplets.
         by_step: which numbers are drawn by training step.
+        over: name of a training run whose numbers are drawn over those of the first; empty is none.
+        over_prompt: a prompt with which the first run's numbers are drawn over them; empty is none.
     """
 
     suites: Annotated[str, AfterValidator(_few), Parameter(offered=_offered)] = DEFAULT_SUITE
     step: Natural = FIRST_STEP
     suite_k: Annotated[Count, Parameter("sk")] = SUITE_K
     by_step: Annotated[ByStep, Parameter("by")] = "coupling"
+    over: Annotated[str, AfterValidator(_one), Parameter(offered=_one_offered)] = ""
+    over_prompt: Annotated[Text, Parameter("over-prompt")] = ""
 
     def chosen_suites(self) -> tuple[Suite, ...]:
         """The training runs that are looked at."""
@@ -66,6 +78,16 @@ class TrainingState(State):
             k=SUITE_K if self.suite_k <= DEFAULT_K else self.suite_k,
             final_norm=self.final_norm,
         )
+
+    def beside(self) -> tuple[Suite, Request] | None:
+        """The run that is drawn over the first, and what is asked of its steps."""
+        suites, asked = self.chosen_suites(), self.suite_request()
+        if self.over and self.over not in {suite.name for suite in suites}:
+            return find_suite(self.over), asked
+        if self.over_prompt and self.over_prompt != self.prompt:
+            # A token's number means nothing in another prompt.
+            return suites[0], replace(asked, prompt=self.over_prompt, token=Request.token)
+        return None
 
     def request(self) -> Request:
         """The same of the checkpoint that is shown of the first training run."""

@@ -78,7 +78,8 @@ def _of_dark_page(figure: go.Figure) -> go.Figure:
 def _scores(
     key: str, view: View, corrected: bool, pair: tuple[int, int], _result: DepthResult
 ) -> go.Figure:
-    figure = figures.scores(_result, view, corrected=corrected, selected=pair)
+    limit = figures.map_limit(view.k)
+    figure = figures.scores(_result, view, corrected=corrected, selected=pair, limit=limit)
     figure.update_traces(colorbar_len=PANEL_BAR, selector={"type": "heatmap", "showscale": None})
     return figure.update_layout(height=PANEL)
 

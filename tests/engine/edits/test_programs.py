@@ -7,7 +7,7 @@ import torch
 from coupling_core.base.edits import Edit, flat
 from coupling_core.engine import reference
 from coupling_core.engine.edits.edited import edited
-from coupling_core.engine.edits.effects import Effects, divergence_of
+from coupling_core.engine.edits.effects import Effects
 from coupling_core.engine.edits.obstacles import Obstacles
 from coupling_core.engine.edits.programs import run_programs, shared_steps
 from coupling_core.engine.edits.replays import Replays
@@ -37,6 +37,17 @@ def states_of(replays, edits):
     return [found[number] for number in range(len(edits))]
 
 
+def tolerance(divergence, logits):
+    """1e-5 of a divergence, and what rounding of the logits makes of it.
+
+    Its derivative by the logits is q - p, whose 1-norm is at most sqrt(2 KL) (Pinsker). So logits
+    that are off by e move it by e sqrt(2 KL), which is more than 1e-5 of it where KL < 2e10 e^2,
+    however exactly it is computed from them: at e = 1e-6, below 0.02 nats.
+    """
+    rounding = 32 * torch.finfo(torch.float32).eps * logits.abs().amax(-1)
+    return 1e-5 * divergence + rounding * (2 * divergence).sqrt() + 1e-12
+
+
 @pytest.mark.parametrize("family", FAMILIES)
 def test_edits_together_give_what_each_gives_alone(family):
     model = tiny.model(family)
@@ -50,9 +61,8 @@ def test_edits_together_give_what_each_gives_alone(family):
             with edited(model, edit):
                 alone = run(replays.reader.ids).logits[0]
             expected = reference.divergence(own, alone)
-            torch.testing.assert_close(
-                effect.divergence, expected, rtol=1e-4, atol=1e-9, msg=str(edit)
-            )
+            off = (effect.divergence - expected).abs()
+            assert (off <= tolerance(expected, alone)).all(), (edit, off, expected)
 
 
 @pytest.mark.parametrize("family", ["llama", "gpt2"])
@@ -76,22 +86,6 @@ def test_what_begins_alike_is_run_once():
     run_programs(replays, programs, lambda *_: None, lambda *at: told.append(at))
     assert told[-1] == (6, 6)  # 3 2 are shared; 3 4 and 1 4 are each one's own
     assert shared_steps(flat(Edit("skip", (3,)).slots(4))) == 2
-
-
-def test_logits_that_are_the_same_have_no_divergence_to_the_bit():
-    p = torch.randn(5, 300, dtype=torch.float64).softmax(-1)
-    found, _ = divergence_of(p.log(), p, torch.zeros(2, 5, 300, dtype=torch.float64))
-    assert not found.any()
-
-
-def test_divergences_are_those_of_the_formula_near_and_far():
-    z = torch.randn(4, 50, dtype=torch.float64)
-    log_p = z.log_softmax(-1)
-    for size in (1e-6, 1.0, 1e3, 1e5):
-        delta = size * torch.randn(3, 4, 50, dtype=torch.float64)
-        found, _ = divergence_of(log_p, log_p.exp(), delta)
-        expected = torch.stack([reference.divergence(z, z + one) for one in delta])
-        torch.testing.assert_close(found, expected, rtol=1e-9, atol=1e-15)
 
 
 def test_a_change_of_loss_is_that_of_the_text():

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import cast
 
+import plotly.graph_objects as go
 import streamlit as st
 
 from coupling_core import figures
@@ -12,24 +13,32 @@ from coupling_core.base.records import EffectView, Request
 from coupling_core.base.results import DepthResult, WhatIfResult
 from coupling_core.figures.effects import PairEdit
 from explorer.asking.compute import answer
+from explorer.pages.what_if import pair, study
 from explorer.panels.chart import Shown, draw, draw_partial, made
+from explorer.panels.drawer import selection, within
 from explorer.panels.page import Page
 from explorer.panels.recipes import Recipes, measuring, program
 from explorer.panels.strip import strip
 from explorer.panels.switches import switches
 from explorer.session.state import State
 
+MAP = 560
+"""Height of each map in pixels: a square in half the page."""
 GUIDE = """
 **Maps.** Left, the coupling of two blocks; right, what it costs to interchange them, or to run one
 in the other's place: the divergence of what the model then says from what it says, in nats, on a
-logarithmic scale. A cell that is grey cannot be run, and says why.
+logarithmic scale. A cell that is grey cannot be run, and says why. A click on either map selects
+the pair on both.
 
 **Distance.** Blocks that lie near one another are both more coupled and more cheaply interchanged.
 That two maps look alike is therefore not yet evidence that coupling is what makes blocks
-interchangeable.
+interchangeable. The numbers *given distance* below are what is left once distance is accounted for.
 
 **Block by block.** A block that is skipped, run twice, or damped. Where the curve of skipping is
 low, the model hardly misses the block on this prompt.
+
+**First order.** To first order, interchanging two neighbours changes the state by their commutator,
+*J'f - Jf'*. Where the points lie on the dotted line it predicts the size of the change.
 """
 
 
@@ -65,17 +74,18 @@ def show(result: WhatIfResult, state: WhatIfState) -> None:
     """Draw a stored result."""
     strip(result, VIEW, recipes(result.request), GUIDE)
     st.markdown(result.verdict)
-    st.header("Coupling, and what an edit costs", anchor=False)
+    chosen = within(state, result.n_blocks)
     names: dict[PairEdit, str] = {"interchange": "Interchanged", "replace": "Replaced"}
     switches([("Two blocks are", "edit", names)], "what-if")
     left, right = st.columns(2, gap="large")
-    shown, table = Shown(result, VIEW), partial(frame, result, VIEW)
     with right:
-        draw(made(figures.effects, result, VIEW, state.edit), "effects", shown, table)
-    st.header("Block by block", anchor=False)
-    draw(made(figures.effects_by_block, result, VIEW), "effects-by-block", shown, table)
+        _effects(result, state, chosen)
     with left:
-        _coupling(state)
+        depth = _coupling(state, chosen)
+    selection(result.n_blocks, *chosen)
+    pair.show(result, depth, state.edit, chosen, state.view(result.n_blocks))
+    _single(result)
+    study.show(result, depth, state.k, state.edit)
 
 
 def partial_effects(result: WhatIfResult, state: WhatIfState) -> None:
@@ -83,10 +93,37 @@ def partial_effects(result: WhatIfResult, state: WhatIfState) -> None:
     draw_partial(figures.effects_by_block(result, VIEW))
 
 
-def _coupling(state: WhatIfState) -> None:
+def _effects(result: WhatIfResult, state: WhatIfState, chosen: tuple[int, int]) -> None:
+    figure = made(figures.effects, result, VIEW, state.edit, finish=_tall, selected=chosen)
+    shown, table = Shown(result, VIEW), partial(frame, result, VIEW)
+    draw(figure, "effects", shown, table, picks=("block", "basis"))
+
+
+def _coupling(state: WhatIfState, chosen: tuple[int, int]) -> DepthResult | None:
     """The Depth page's map of the same prompt, measured where it was not yet."""
     found = cast(DepthResult | None, answer(state.request(), lambda _: None))
     if found is not None:
         view = state.view(found)
-        figure = made(figures.scores, found, view, corrected=not state.raw)
-        draw(figure, "scores", Shown(found, view), partial(frame, found, view))
+        figure = made(
+            figures.scores, found, view, finish=_tall, corrected=not state.raw, selected=chosen
+        )
+        table = partial(frame, found, view)
+        draw(figure, "scores", Shown(found, view), table, picks=("block", "basis"))
+    return found
+
+
+def _single(result: WhatIfResult) -> None:
+    """What becomes of edits of one block, and of neighbours to first order."""
+    shown, table = Shown(result, VIEW), partial(frame, result, VIEW)
+    left, right = st.columns(2, gap="large")
+    with left:
+        st.header("Block by block", anchor=False)
+        draw(made(figures.effects_by_block, result, VIEW), "effects-by-block", shown, table)
+    with right:
+        st.header("Neighbours, to first order", anchor=False)
+        exchanges = partial(figures.exchange_table, result)
+        draw(made(figures.exchange, result), "exchange", shown, exchanges)
+
+
+def _tall(figure: go.Figure) -> go.Figure:
+    return figure.update_layout(height=MAP)

@@ -123,6 +123,40 @@ def training() -> None:
     )
 
 
+def edits() -> None:
+    st.markdown(
+        "The slots 1 to *L* of a model hold its blocks. An edit says what runs in each: nothing "
+        "(*skip*), its own block twice (*repeat*), another block (*replace*), two blocks each in "
+        "the other's slot (*interchange*), or its own with the residual map multiplied by *a* "
+        "(*damp*). A block takes its weights, its rotary base, its window and its kind of "
+        "attention along. What changes is what the model says, as the divergence of its "
+        "next-token distributions *p* from those of the edited model *q*, in nats, on average over "
+        "the tokens:"
+    )
+    st.latex(r"\mathrm{KL}(p \,\Vert\, q) = \sum_v p_v \ln \frac{p_v}{q_v}")
+    st.markdown(
+        "It is taken in float32 where that is good to 1e-5 of it, and else in float64. The logits "
+        "themselves are float32: small divergences are as uncertain as logits that are rounded "
+        "make them.\n\n"
+        "**Coupling against effect.** Near blocks are more coupled and more cheaply exchanged, so "
+        "that a plain correlation over pairs of blocks is mostly their distance. Beside Spearman's "
+        "*rho* of coupling (the mean of both directions, chance-corrected) and $-\\ln$ KL there "
+        "always stand that of distance alone, and the one *given distance*: of what $1$, "
+        "$|l - l'|$ and $|l - l'|^2$ leave of both ranks. Pairs share blocks, so that *p* comes "
+        "from permuting blocks (Mantel); intervals resample prompts, and are about this model. "
+        "Coupling is said to go with the effect only where the interval of the one given distance "
+        "leaves out 0 and its *p* is below 0.05.\n\n"
+        "**First order.** Interchanging the neighbours *l* and *l* + 1 changes the state, to first "
+        "order in their residual maps, by"
+    )
+    st.latex(r"J^{l+1} f^l(X^{l-1}) - J^l f^{l+1}(X^{l-1})")
+    st.markdown(
+        "with both maps and both Jacobians over the whole sequence at $X^{l-1}$. It vanishes where "
+        "the two commute. Coupled blocks need not: with shared *U* and *V* and "
+        "$W = V^\\top U$ they do only if $S' W S = S W S'$."
+    )
+
+
 def comparisons() -> None:
     st.markdown(
         "Two measurements are compared at one *K* and one definition, pair by pair. Where their "
@@ -276,6 +310,35 @@ def trajectories() -> None:
     )
 
 
+def linear_maps() -> None:
+    st.markdown(
+        "Near the states that it met, block *l* is the matrix $M^l = I + J^l_{tt}$. Its "
+        "eigenvalues are computed in float64, with the residual of their eigenvectors. **How sure "
+        "each is** follows from its left and right eigenvectors *y* and *x* of length 1: an error "
+        "*E* moves it by at most"
+    )
+    st.latex(
+        r"|\delta\lambda| \le \frac{\lVert E \rVert}{|y^{\mathsf H} x|}, \qquad "
+        r"\lVert E \rVert \approx 10^{-6} \lVert J \rVert_F"
+    )
+    st.markdown(
+        "to first order, where *E* is what float32 leaves of the Jacobian. One that may be off by "
+        "more than a hundredth of its modulus is drawn as an open circle. **Henrici's departure** "
+        "is 0 of a normal matrix, whose eigenvectors are orthogonal, and below 1:"
+    )
+    st.latex(
+        r"\frac{\sqrt{\lVert M \rVert_F^2 - \sum_k |\lambda_k|^2}}{\lVert M \rVert_F}, \qquad "
+        r"\text{asymmetry} = \frac{\lVert J - J^\top \rVert_F}{\lVert J + J^\top \rVert_F}"
+    )
+    st.markdown(
+        "Of the product $M^l \\cdots M^1$, with singular values *s*, the **effective rank** is "
+        "$\\exp(-\\sum p \\ln p)$ with $p_k = s_k^2 / \\sum s^2$, and the **participation ratio** "
+        "$(\\sum s^2)^2 / \\sum s^4$: how many directions of the first state are left. Multiplied "
+        "in random orders, the same blocks say how much of that is due to the order. It is the "
+        "linear part, at one token's own states, of what a model does to a small change."
+    )
+
+
 def vision() -> None:
     st.markdown(
         "A vision transformer cuts an image into patches, and each is a token; before them stands "
@@ -329,6 +392,36 @@ def reading() -> None:
             st.markdown(one.guide)
 
 
+def directions() -> None:
+    st.markdown(
+        "What block *l* writes is $u_k$ and what it reads is $v_k$, the singular vectors of its "
+        "Jacobian; the largest entry of each $v_k$ is positive. A direction is **read out** by its "
+        "cosine $c_i$ with each row of the unembedding, scaled by the final norm's weight and "
+        "centred over the vocabulary (what is read, also with each centred input embedding):"
+    )
+    st.latex(
+        r"z_i = \frac{c_i - \bar c}{\sigma_c}, \qquad "
+        r"\text{peakedness} = \tfrac{1}{10} \sum_{i \in \text{top 10}} |z_i|"
+    )
+    st.markdown(
+        "The null of the peakedness is that of 500 random directions. A readout that 99 of 100 of "
+        "them do not reach says more than chance; the top tokens of any other mean nothing. In "
+        "SmolLM2-135M that is most of them. Where rounding may turn two neighbours into one "
+        "another by more than 0.1 (Wedin's theorem), they are tied, and only their common "
+        "subspace means anything.\n\n"
+        "**Steering** adds a direction to the state, in units of the state's own norm, and runs "
+        "the rest of the model; **ablation** takes a subspace out of what a block reads. Both are "
+        "held against 20 random directions, or frames of as many:"
+    )
+    st.latex(r"x^l_t + e\,\lVert x^l_t \rVert\, u, \qquad x^{l-1}_t - V_K V_K^\top x^{l-1}_t")
+    st.markdown(
+        "**Shared** by several blocks are the leading eigenvectors of the mean of $U U^\top$ over "
+        "them; as many count as have an eigenvalue above the largest of independent random "
+        "subspaces. The **track** of a component is $A_{kk}^{ll'}$ over *l*; unrelated directions "
+        "lie within $1.96\,\lVert J^l \rVert_F / d$ 95 times of 100."
+    )
+
+
 def citation() -> None:
     st.markdown(
         "The measure and the phenomenon are from this paper; please cite it for both. The "
@@ -347,10 +440,13 @@ SECTIONS = {
     "How the singular vectors are checked": certificates,
     "Whether an old result still holds": rechecks,
     "Paths through depth": trajectories,
+    "Blocks as linear maps": linear_maps,
+    "What directions say and do": directions,
     "The blocks as a graph": graphs,
     "Through training": training,
     "Coupling and performance over models": generalization,
     "Images": vision,
+    "What if blocks ran elsewhere": edits,
     "Two results side by side": comparisons,
     "How the figures are read": reading,
     "What these figures cannot say": limits,

@@ -1,0 +1,240 @@
+"""What stored directions say: gaps and ties, tracks over depth, and where a direction recurs."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from coupling_core.base.errors import InputError
+from coupling_core.base.records import DirectionsView, resolve_block, resolve_blocks
+from coupling_core.base.results import DirectionsResult
+
+ROUNDING = 3e-5
+"""How far float32 leaves a Jacobian uncertain at most, in units of s_1."""
+TURNED = 0.1
+"""An angle in radians: where rounding may turn two neighbours into one another by more, they are
+tied, and only the subspace of both means anything."""
+TIED_MATCH = 0.05
+"""Two assignments are tied where a pair's abs(A) differs by no more from another's, relative to the
+largest."""
+
+
+def viewed(result: DirectionsResult, view: DirectionsView) -> tuple[tuple[int, ...], int]:
+    """The blocks of a view, and how many directions of each.
+
+    Raises:
+        InputError: where the result has no such block, or fewer directions.
+    """
+    leading = view.leading or result.count
+    if leading > result.count:
+        raise InputError(
+            f"K must lie in 1..{result.count} (the directions kept of a block), and {leading} came"
+        )
+    return resolve_blocks(view.blocks, result.n_blocks), leading
+
+
+def gaps(result: DirectionsResult) -> Float[np.ndarray, "block k"]:
+    """(s_k - s_{k+1}) / s_1; NaN where there is no s_{k+1}."""
+    s = np.column_stack([result.singular_values, result.next_singular_value]).astype(np.float64)
+    first = s[:, :1]
+    return np.divide(
+        s[:, :-1] - s[:, 1:], first, out=np.full_like(s[:, 1:], np.nan), where=first > 0
+    )
+
+
+def tied(result: DirectionsResult) -> Bool[np.ndarray, "block k"]:
+    """Whether a direction is tied with the next: rounding may turn them into one another.
+
+    By Wedin's theorem an error of the Jacobian of norm r turns a singular vector by r / gap at
+    most. r is what float32 leaves of J, or the residual of the decomposition where that is more.
+    """
+    residual = np.array([max(ROUNDING, c.residual) for c in result.certificates])
+    known = np.full(result.n_blocks, ROUNDING)
+    known[: len(residual)] = residual
+    return gaps(result) * TURNED < known[:, None]
+
+
+def counts(
+    result: DirectionsResult, leading: int | None = None
+) -> Int[np.ndarray, "readout block"]:
+    """How many of the leading directions have a readout beyond chance, by readout and block."""
+    return result.beyond_chance[..., : leading or result.count].sum(-1)
+
+
+def track(result: DirectionsResult, block: int, component: int) -> Float[np.ndarray, " block"]:
+    """A_kk^{ll'} over l, for the component k of the basis block l': u'_k^T J^l v'_k.
+
+    Args:
+        result: the directions.
+        block: l', 1..L or counted from the end.
+        component: k, 1..K.
+
+    Raises:
+        InputError: where the result has no such block or direction.
+    """
+    column, k = resolve_block(block, result.n_blocks) - 1, _component(result, component)
+    stored = result.matrices[:, column, k, k].astype(np.float64)
+    return stored * result.singular_values[:, 0]
+
+
+def track_chance(result: DirectionsResult) -> Float[np.ndarray, " block"]:
+    """The 95 % half width of u^T J^l v over independent random unit u and v: 1.96 norm_F(J) / d."""
+    return 1.96 * result.jacobian_norm.astype(np.float64) / result.width
+
+
+@dataclass(frozen=True)
+class Matching:
+    """Which direction of one block goes with which of another.
+
+    Args:
+        partner: of each k of the Jacobian's block (u, as its row of A), the k of its v; 1..K.
+        overlap: abs(A) of the pair, in units of the Jacobian's s_1.
+        is_tied: whether another partner would do about as well, so that the pair is no finding.
+    """
+
+    partner: Int[np.ndarray, " k"]
+    overlap: Float[np.ndarray, " k"]
+    is_tied: Bool[np.ndarray, " k"]
+
+
+def matching(result: DirectionsResult, block: int, basis: int) -> Matching:
+    """Match the basis block's written directions with its read ones through a block's Jacobian.
+
+    The assignment has the largest sum of abs(A^{ll'}); where the blocks are coupled it is the
+    diagonal.
+
+    Args:
+        result: the directions.
+        block: l, of the Jacobian.
+        basis: l', of the basis.
+
+    Raises:
+        InputError: where the result lacks a block.
+    """
+    row, column = (resolve_block(each, result.n_blocks) - 1 for each in (block, basis))
+    return assigned(np.abs(result.matrices[row, column].astype(np.float64)))
+
+
+def same_direction(result: DirectionsResult, block: int, other: int, side: str) -> Matching:
+    """Match the directions of one side of two blocks by the size of their cosines.
+
+    Args:
+        result: the directions.
+        block: whose directions are matched.
+        other: with whose.
+        side: "u" or "v".
+
+    Raises:
+        InputError: where the result lacks a block.
+    """
+    return assigned(np.abs(result.basis(block, side).T @ result.basis(other, side)))
+
+
+def assigned(size: Float[np.ndarray, "k k"]) -> Matching:
+    """The assignment of rows to columns with the largest sum, and which of its pairs are tied.
+
+    A pair is tied where exchanging its column with another row's changes the sum by no more than a
+    twentieth of the largest entry.
+    """
+    from scipy.optimize import linear_sum_assignment
+
+    rows, columns = linear_sum_assignment(size, maximize=True)
+    found = size[rows, columns]
+    exchanged = size[:, columns]  # entry (i, j): row i with the column of row j
+    loss = found[:, None] + found[None, :] - exchanged - exchanged.T
+    np.fill_diagonal(loss, np.inf)
+    near = loss.min(1, initial=np.inf) <= TIED_MATCH * size.max()
+    return Matching(columns + 1, found, near)
+
+
+def held(
+    result: DirectionsResult, direction: Float[np.ndarray, " d"], side: str
+) -> Float[np.ndarray, " block"]:
+    """How much of a direction lies in each block's subspace: norm(U^T x) of a unit vector x.
+
+    By chance it is about sqrt(K / d).
+
+    Args:
+        result: the directions.
+        direction: of length 1.
+        side: whose subspaces, "u" or "v".
+    """
+    x = np.asarray(direction, np.float64)
+    bases = [np.linalg.qr(result.basis(b, side))[0] for b in range(1, result.n_blocks + 1)]
+    return np.array([np.linalg.norm(basis.T @ x) for basis in bases])
+
+
+@dataclass(frozen=True)
+class Shared:
+    """The directions that several blocks have in common.
+
+    Args:
+        directions: in columns, the most shared first.
+        share: eigenvalues of the mean projection onto the blocks' subspaces: 1 lies in all.
+        chance: the share that independent random subspaces stay below.
+        count: how many directions are shared beyond chance.
+    """
+
+    directions: Float[np.ndarray, "d k"]
+    share: Float[np.ndarray, " k"]
+    chance: float
+    count: int
+
+
+NULL_DRAWS = 20
+NULL_WIDTHS = 4.0
+"""Standard deviations of the largest eigenvalue of random subspaces above its mean."""
+
+
+def shared_subspace(bases: Sequence[Float[np.ndarray, "d k"]], seed: int = 0) -> Shared:
+    """The subspace shared by several: eigenvectors of the mean of U U^T over their bases U.
+
+    Args:
+        bases: orthonormal columns, at least two blocks.
+        seed: of the random subspaces.
+
+    Raises:
+        InputError: on fewer than two blocks.
+    """
+    if len(bases) < 2:
+        raise InputError(f"directions are shared by two blocks at least, and {len(bases)} came")
+    d, k = bases[0].shape
+    together = np.concatenate(bases, 1) / np.sqrt(len(bases))
+    directions, s, _ = np.linalg.svd(together, full_matrices=False)
+    rng = np.random.default_rng(seed)
+    largest = [_largest_by_chance(rng, d, [b.shape[1] for b in bases]) for _ in range(NULL_DRAWS)]
+    chance = min(1.0, float(np.mean(largest) + NULL_WIDTHS * np.std(largest)))
+    share = s**2
+    return Shared(directions[:, :k], share[:k], chance, int((share > chance).sum()))
+
+
+def shared_of(result: DirectionsResult, view: DirectionsView, side: str = "u") -> Shared:
+    """The directions that the viewed blocks share.
+
+    Args:
+        result: the directions.
+        view: which blocks, and how many of the leading directions of each.
+        side: "u", what they write, or "v", what they read.
+
+    Raises:
+        InputError: where the result lacks a block or has fewer directions.
+    """
+    blocks, leading = viewed(result, view)
+    kept = [np.linalg.qr(result.basis(b, side)[:, :leading])[0] for b in blocks]
+    return shared_subspace(kept)
+
+
+def _largest_by_chance(rng: np.random.Generator, d: int, widths: Sequence[int]) -> float:
+    frames = [np.linalg.qr(rng.standard_normal((d, k)))[0] for k in widths]
+    gram = np.concatenate(frames, 1)
+    small = gram @ gram.T if d < gram.shape[1] else gram.T @ gram
+    return float(np.linalg.eigvalsh(small)[-1]) / len(widths)
+
+
+def _component(result: DirectionsResult, component: int) -> int:
+    if not 1 <= component <= result.count:
+        raise InputError(
+            f"direction {component} is out of range: {result.count} are kept of a block"
+        )
+    return component - 1

@@ -1,0 +1,121 @@
+"""Coupling and the effects of edits of one model over many prompts, side by side.
+
+What `coupling_effect` is computed from, and small enough to come with the program: means over the
+tokens of a prompt, by block and by pair of blocks.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+
+import numpy as np
+from jaxtyping import Float
+
+from coupling_core.analysis.coupling_effect import CouplingEffect, coupling_effect
+from coupling_core.analysis.effects import effect_maps
+from coupling_core.analysis.scores import score_pairs
+from coupling_core.base.errors import InputError
+from coupling_core.base.records import EffectView, View
+from coupling_core.base.results import DepthResult, WhatIfResult
+
+Measured = tuple[DepthResult, WhatIfResult]
+"""The coupling and the edits of one prompt."""
+EVERY = EffectView()
+"""Effects averaged over all tokens."""
+
+
+@dataclass(frozen=True)
+class EffectStudy:
+    """Many prompts of one model; NaN where there is no number.
+
+    Args:
+        prompts: as they were measured.
+        k: of the coupling.
+        coupling: chance-corrected scores, by definition `paper`.
+        interchange: KL in nats, mean over the tokens; symmetric.
+        replace: the same; row: the slot, column: the block that runs there.
+        skip: the same, of a block left out.
+        repeat: of a block run twice.
+        damp: of a block's residual map multiplied by a factor.
+        true: relative change of the state where blocks l and l + 1 are interchanged, median over
+            the tokens.
+        predicted: the same to first order.
+        cosine: of the angle between the two changes.
+    """
+
+    prompts: tuple[str, ...]
+    k: int
+    coupling: Float[np.ndarray, "prompt block block"]
+    interchange: Float[np.ndarray, "prompt block block"]
+    replace: Float[np.ndarray, "prompt block block"]
+    skip: Float[np.ndarray, "prompt block"]
+    repeat: Float[np.ndarray, "prompt block"]
+    damp: Float[np.ndarray, "prompt factor block"]
+    true: Float[np.ndarray, "prompt neighbour"]
+    predicted: Float[np.ndarray, "prompt neighbour"]
+    cosine: Float[np.ndarray, "prompt neighbour"]
+
+    @property
+    def n_blocks(self) -> int:
+        """L."""
+        return self.skip.shape[1]
+
+    def correlated(self, edit: str, *, inner: bool = False) -> CouplingEffect:
+        """How coupling goes with the effect of an edit of two blocks.
+
+        Args:
+            edit: "interchange" or "replace".
+            inner: whether only blocks 3..L-2 are looked at.
+
+        Raises:
+            InputError: where blocks are too few.
+        """
+        return coupling_effect(self.coupling, getattr(self, edit), inner=inner)
+
+
+ARRAYS = tuple(field.name for field in fields(EffectStudy) if field.name not in ("prompts", "k"))
+"""The numbers of a study, by name."""
+
+
+def study_of(measured: Iterable[Measured], k: int, view: EffectView = EVERY) -> EffectStudy:
+    """Put what was measured of each prompt together.
+
+    Args:
+        measured: of one model, a prompt each.
+        k: of the coupling.
+        view: over which tokens effects are averaged.
+
+    Raises:
+        InputError: where two do not belong together, or nothing came.
+    """
+    pairs = list(measured)
+    if not pairs:
+        raise InputError("coupling and effects of no prompt came: expected those of one at least")
+    for depth, effects in pairs:
+        if (depth.identity, depth.tokens) != (effects.identity, effects.tokens):
+            raise InputError(
+                f"coupling of {depth.model_name} on {depth.prompt_text!r} and effects of "
+                f"{effects.model_name} on {effects.prompt_text!r} came: expected those of one "
+                "model and one prompt"
+            )
+    rows = [_row(depth, effects, k, view) for depth, effects in pairs]
+    named = {name: np.stack([row[name] for row in rows]).astype(np.float32) for name in ARRAYS}
+    return EffectStudy(tuple(effects.prompt_text for _, effects in pairs), k, **named)
+
+
+def _row(
+    depth: DepthResult, effects: WhatIfResult, k: int, view: EffectView
+) -> dict[str, np.ndarray]:
+    exchanged = {
+        name: _median(getattr(effects, f"exchange_{name}"))
+        for name in ("true", "predicted", "cosine")
+    }
+    coupling = score_pairs(depth, View(k=k)).corrected
+    return {"coupling": coupling, **vars(effect_maps(effects, view)), **exchanged}
+
+
+def _median(values: Float[np.ndarray, "neighbour token"]) -> Float[np.ndarray, " neighbour"]:
+    """Over the tokens that have a number."""
+    known = np.isfinite(values).any(1)
+    found = np.full(len(values), np.nan)
+    found[known] = np.nanmedian(values[known], axis=1)
+    return found

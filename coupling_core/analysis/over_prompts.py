@@ -1,0 +1,135 @@
+"""One model over many prompts: what of each is kept, and the means over all of them.
+
+    mean over prompts of        of each pair l != l', for the map and the graph;
+                                of each prompt's mean over its pairs, for the interval
+
+A prompt counts once, however long it is.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from coupling_core.analysis.scores import MIN_PROMPTS, Interval, definition_name, score_pairs
+from coupling_core.base.records import View
+from coupling_core.base.results import DepthResult, Scores
+from coupling_core.base.results.scores import MEASURES
+from coupling_core.base.units import rounded
+
+
+@dataclass(frozen=True, eq=False)
+class OfPrompt:
+    """What is kept of one prompt's result: of many, results fill the memory.
+
+    Args:
+        scores: in one view.
+        n_blocks: L of the model.
+        model: what to call it.
+        final_norm: whether a final norm belongs to its last block, in words.
+        certified: whether every SVD passed its certificate.
+        key: of the result.
+    """
+
+    scores: Scores
+    n_blocks: int
+    model: str
+    final_norm: str
+    certified: bool
+    key: str
+
+    def mean(self, *, corrected: bool) -> float:
+        """Mean score over its pairs l != l', without a unit; NaN where it has none."""
+        found = self.scores.mean()
+        return found.corrected if corrected else found.coupling
+
+
+def of_prompt(result: DepthResult, view: View) -> OfPrompt:
+    """What is kept of a result.
+
+    Args:
+        result: of one prompt.
+        view: K, definition, p, role and blocks.
+
+    Raises:
+        InputError: where K or a block is not in the result.
+    """
+    return OfPrompt(
+        replace(score_pairs(result, view), result=None),
+        result.n_blocks,
+        result.model_name,
+        result.final_norm_words,
+        result.certified,
+        result.key,
+    )
+
+
+def mean_scores(found: Sequence[Scores]) -> Scores:
+    """Raw score, chance floor and corrected score of each pair, as means over the prompts.
+
+    The mean of corrected scores is not what the mean of raw scores corrects to: each prompt has a
+    floor of its own. A pair that has no score in one prompt has none here.
+
+    Args:
+        found: of one model in one view, a prompt each.
+    """
+    means = {name: np.mean([getattr(one, name) for one in found], axis=0) for name in MEASURES}
+    return Scores(**means, blocks=found[0].blocks, view=found[0].view)
+
+
+def whose(parts: Sequence[OfPrompt], listed: str) -> str:
+    """Which model, over which prompts, as a phrase.
+
+    Args:
+        parts: of one model.
+        listed: what the list of prompts is called.
+    """
+    return f"{parts[0].model}, mean over {prompts(len(parts))} of {listed}"
+
+
+def source(parts: Sequence[OfPrompt], listed: str, view: View) -> str:
+    """Where the means come from, in one line, for files."""
+    certified = sum(part.certified for part in parts)
+    told = [
+        whose(parts, listed),
+        f"K = {view.k}",
+        definition_name(view),
+        parts[0].final_norm,
+        f"SVDs of {certified} of {prompts(len(parts))} certified",
+    ]
+    return " · ".join(told)
+
+
+def interval_words(over: Interval, *, digits: int = 3) -> str:
+    """A mean over prompts with its interval: 0.055 (95 % interval 0.053 to 0.057)."""
+    mean = rounded(over.mean, digits)
+    if over.n < 2:
+        return f"{mean} (no interval: there is one prompt)"
+    return f"{mean} (95 % interval {rounded(over.low, digits)} to {rounded(over.high, digits)})"
+
+
+def spread_words(numbers: Mapping[int, float], *, digits: int = 3) -> str:
+    """Which prompts are lowest and highest, by their numbers in the list."""
+    known = {place: one for place, one in numbers.items() if np.isfinite(one)}
+    if len(known) < 2:
+        return ""
+    low, high = min(known, key=known.__getitem__), max(known, key=known.__getitem__)
+    return (
+        f"The lowest is prompt {low} with {rounded(known[low], digits)}, the highest prompt {high} "
+        f"with {rounded(known[high], digits)}."
+    )
+
+
+def few_words(n: int) -> str:
+    """What is to be said of few prompts; "" where there are enough."""
+    if n >= MIN_PROMPTS:
+        return ""
+    return (
+        f"The mean of fewer than {MIN_PROMPTS} prompts overstates coupling, and here there "
+        f"{'is' if n == 1 else 'are'} {n}: it is no evidence on the model."
+    )
+
+
+def prompts(n: int) -> str:
+    """So many prompts."""
+    return f"{n} prompt{'s' * (n != 1)}"

@@ -1,0 +1,133 @@
+"""What is tried with directions, and what comes of it: vectors added to states, or taken out."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from jaxtyping import Float
+
+from coupling_core.base.errors import InputError
+
+if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need it
+    from pandas import DataFrame
+
+RANDOM = 20
+"""Random directions, or frames, beside those that are asked about."""
+
+
+@dataclass(frozen=True)
+class Steer:
+    """Directions to be added to a state: x_t + e norm(x_t) u.
+
+    Args:
+        state: l of x^l, 0..L.
+        tokens: at which, 1..n; what the model says is asked at the last of them.
+        directions: of length 1.
+        sizes: e.
+
+    Raises:
+        InputError: on no size, or one that is not finite.
+    """
+
+    state: int
+    tokens: tuple[int, ...]
+    directions: Float[np.ndarray, "m d"]
+    sizes: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        if not self.sizes or not np.isfinite(self.sizes).all():
+            raise InputError(
+                "sizes are one number at least, each finite, in units of the state's norm, such as "
+                f"0.1,0.5: {self.sizes} came"
+            )
+
+
+@dataclass(frozen=True)
+class Ablate:
+    """Frames to be taken out of what blocks read: x^{l-1}_t - V V^T x^{l-1}_t.
+
+    Args:
+        token: t, 1..n.
+        frames: orthonormal columns, by block l.
+    """
+
+    token: int
+    frames: Mapping[int, Float[np.ndarray, "d k"]]
+
+
+@dataclass(frozen=True)
+class Steering:
+    """What directions do, each at each size.
+
+    Args:
+        names: what the directions are called.
+        sizes: e, in units of the state's norm.
+        measured_of: `tokens`, `classes` or `states` (a model without a head).
+        divergence: KL(own || steered) in nats at the token; of `states`, the relative distance of
+            the last states.
+        by_chance: the same of random directions at the same sizes.
+        rises: texts of the tokens (or classes) whose log-probability rises most.
+        falls: of those whose log-probability falls most.
+        rise: their changes, in nats.
+        fall: their changes, in nats.
+    """
+
+    names: tuple[str, ...]
+    sizes: tuple[float, ...]
+    measured_of: str
+    divergence: Float[np.ndarray, "m size"]
+    by_chance: Float[np.ndarray, "random size"]
+    rises: tuple[tuple[tuple[str, ...], ...], ...]
+    falls: tuple[tuple[tuple[str, ...], ...], ...]
+    rise: Float[np.ndarray, "m size top"]
+    fall: Float[np.ndarray, "m size top"]
+
+    def to_pandas(self) -> "DataFrame":
+        """A row a direction and size.
+
+        Returns:
+            columns direction, size, divergence, chance_median, chance_largest, rises, rise, falls,
+            fall (the first change of each end).
+        """
+        from pandas import DataFrame
+
+        rows = [
+            {
+                "direction": name,
+                "size": size,
+                "divergence": float(self.divergence[i, e]),
+                "chance_median": float(np.median(self.by_chance[:, e])),
+                "chance_largest": float(self.by_chance[:, e].max()),
+                "rises": " ".join(map(repr, self.rises[i][e])),
+                "rise": _first(self.rise[i, e]),
+                "falls": " ".join(map(repr, self.falls[i][e])),
+                "fall": _first(self.fall[i, e]),
+            }
+            for i, name in enumerate(self.names)
+            for e, size in enumerate(self.sizes)
+        ]
+        return DataFrame(rows)
+
+
+@dataclass(frozen=True)
+class Ablation:
+    """What it does that frames are taken out of what blocks read.
+
+    Args:
+        blocks: in which.
+        k: how many columns each frame has.
+        measured_of: as in `Steering`.
+        divergence: KL(own || ablated) in nats at the token; of `states`, the relative distance.
+        by_chance: the same of random frames of as many columns in the same blocks.
+    """
+
+    blocks: tuple[int, ...]
+    k: int
+    measured_of: str
+    divergence: float
+    by_chance: Float[np.ndarray, " random"]
+
+
+def _first(values: Float[np.ndarray, " top"]) -> float:
+    return float(values[0]) if len(values) else float("nan")

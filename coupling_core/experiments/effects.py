@@ -1,0 +1,189 @@
+"""Coupling against the effect of edits over many prompts: what ships, and the recipe for it.
+
+    python -m coupling_core.experiments.effects FOLDER
+
+measures into the store of that folder, goes on where it was stopped, and writes `cache/effects`.
+"""
+
+import io
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+
+from coupling_core.analysis.effect_study import ARRAYS, EffectStudy, Measured, study_of
+from coupling_core.base.edits import every_edit
+from coupling_core.base.folders import SHIPPED, SWEEPS
+from coupling_core.base.reading import read_bytes
+from coupling_core.base.records import DEFAULT_K, DEFAULT_MODEL, Request
+from coupling_core.base.results import DepthResult, WhatIfResult
+from coupling_core.base.writing import write_whole
+from coupling_core.experiments.gallery import EXAMPLES, UNTRAINED_SEED
+from coupling_core.measuring.one_edit import Said, continuations
+from coupling_core.sources.suites import MINI_STEPS, find_suite, revision
+
+FOLDER = SHIPPED / "effects"
+PROMPTS = 40
+"""Fewer overstate coupling: see the page Method."""
+MINI_K = 8
+"""Of models of 64 dimensions."""
+MINI = ("mini-64", "mini-64-sd")
+"""Suites whose weights come with the program."""
+CONTINUATIONS = FOLDER / "continuations.json"
+"""What the default model says after the gallery's first prompt, by edit."""
+BLOCKS = 30
+"""Of the default model."""
+LARGEST = 2**24
+"""Bytes of a file."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A model whose study ships.
+
+    Args:
+        model: as a request names it.
+        revision: of it; None is its only one.
+        untrained: seed of the twin; None is the trained model.
+        k: of the coupling.
+    """
+
+    model: str = DEFAULT_MODEL
+    revision: str | None = None
+    untrained: int | None = None
+    k: int = DEFAULT_K
+
+    @property
+    def file(self) -> Path:
+        """Of its study."""
+        name = self.model.rpartition("/")[2]
+        kind = self.revision or ("trained" if self.untrained is None else "untrained")
+        return FOLDER / f"{name}-{kind}.npz"
+
+    def request(self, prompt: str) -> Request:
+        """For the coupling of a prompt."""
+        return Request(
+            prompt, model=self.model, revision=self.revision, untrained=self.untrained, k=self.k,
+            k_view=1,
+        )  # fmt: skip
+
+
+def subjects() -> list[Subject]:
+    """The default model, every step of the mini suites, and the default model's untrained twin."""
+    of_steps = [
+        Subject(find_suite(name).repo, revision(step), k=MINI_K)
+        for name in MINI
+        for step in MINI_STEPS
+    ]
+    return [Subject(), *of_steps, Subject(untrained=UNTRAINED_SEED)]
+
+
+def subject_of(request: Request) -> Subject | None:
+    """Whose study a request asks for; None where none could ship."""
+    plain = (request.dtype, request.quantize) == (Request.dtype, Request.quantize)
+    named = (request.model, request.revision, request.untrained)
+    every = {(one.model, one.revision, one.untrained): one for one in subjects()}
+    return every.get(named) if plain else None
+
+
+def twin_of(subject: Subject) -> Subject | None:
+    """The untrained twin of a subject, or the trained one; None where neither ships."""
+    if subject.revision:
+        return None
+    return replace(subject, untrained=UNTRAINED_SEED if subject.untrained is None else None)
+
+
+def steps_of(suite: str) -> dict[int, EffectStudy]:
+    """The studies of a mini suite that ship, by training step."""
+    repo = find_suite(suite).repo
+    found = {step: shipped(Subject(repo, revision(step), k=MINI_K)) for step in MINI_STEPS}
+    return {step: one for step, one in found.items() if one is not None}
+
+
+def prompts() -> tuple[str, ...]:
+    """The shortest of those that ship, in the order in which they stand there."""
+    lines = (SWEEPS / "prompts.jsonl").read_text(encoding="utf-8").splitlines()
+    texts = [str(json.loads(line)["prompt"]) for line in lines]
+    short = sorted(sorted(range(len(texts)), key=lambda at: len(texts[at]))[:PROMPTS])
+    return tuple(texts[at] for at in short)
+
+
+@lru_cache(maxsize=64)
+def shipped(subject: Subject) -> EffectStudy | None:
+    """The study of a model; None where none ships."""
+    if not subject.file.is_file():
+        return None
+    with np.load(io.BytesIO(read_bytes(subject.file, LARGEST)), allow_pickle=False) as found:
+        named = {name: found[name] for name in ARRAYS}
+        return EffectStudy(tuple(found["prompts"].tolist()), int(found["k"]), **named)
+
+
+def stored_continuations(request: Request, edits: Sequence[str]) -> tuple[Said, ...] | None:
+    """What a model says under edits, as far as it ships; None where that of one does not."""
+    if replace(request, kind="depth", k=None) != Request(EXAMPLES[0]):
+        return None
+    known = _continuations()
+    return tuple(known[edit] for edit in edits) if known.keys() >= set(edits) else None
+
+
+@lru_cache(maxsize=1)
+def _continuations() -> dict[str, Said]:
+    """By edit, of the first prompt."""
+    if not CONTINUATIONS.is_file():
+        return {}
+    found = json.loads(read_bytes(CONTINUATIONS, LARGEST))
+    return {
+        edit: Said(edit, tuple((text, share) for text, share in likeliest), continuation)
+        for edit, (likeliest, continuation) in found.items()
+    }
+
+
+def write(study: EffectStudy, path: Path) -> None:
+    """Write a study, whole or not at all."""
+    data = io.BytesIO()
+    named = {name: getattr(study, name) for name in ARRAYS}
+    np.savez_compressed(data, prompts=np.array(study.prompts), k=np.array(study.k), **named)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, data.getvalue())
+
+
+def build(folder: Path) -> None:
+    """Measure whatever lacks, and write each study once all its prompts are there."""
+    for subject in subjects():
+        if not subject.file.is_file():
+            write(study_of(_measured(subject, folder), subject.k), subject.file)
+
+
+def build_continuations() -> None:
+    """Let the default model go on with the first prompt, each two of its blocks interchanged."""
+    request = Request(EXAMPLES[0])
+    edits = [str(one) for one in every_edit(BLOCKS) if one.verb == "interchange"]
+    found = continuations(request, ("none", *edits))
+    told = {
+        one.edit: ([(text, round(share, 4)) for text, share in one.likeliest], one.continuation)
+        for one in found
+    }
+    write_whole(CONTINUATIONS, json.dumps(told, ensure_ascii=False, indent=0).encode())
+
+
+def _measured(subject: Subject, folder: Path) -> Iterator[Measured]:
+    from coupling_core.measuring.measure import measure
+    from coupling_core.store.disk import Store
+
+    store = Store(folder)
+    for prompt in prompts():
+        depth = subject.request(prompt)
+        edits = replace(depth, kind="what-if", k=Request.k, k_view=None)
+        found = measure(depth, store), measure(edits, store)
+        yield cast(DepthResult, found[0]), cast(WhatIfResult, found[1])
+
+
+if __name__ == "__main__":
+    build(Path(sys.argv[1]))
+    if not CONTINUATIONS.is_file():
+        build_continuations()

@@ -1,0 +1,191 @@
+"""Eigenvalues of the blocks' linear maps in the plane, and what products of them leave over."""
+
+import numpy as np
+import plotly.colors as colors
+import plotly.graph_objects as go
+
+from coupling_core.analysis.spectra import effective_rank, spectrum_numbers
+from coupling_core.base.records import resolve_block
+from coupling_core.base.results import SpectrumResult
+from coupling_core.base.units import rounded
+from coupling_core.figures import style
+from coupling_core.figures.words import subject
+
+_QUANTILE = 0.95
+"""Of the moduli drawn, beyond which an axis need not reach."""
+
+
+def eigenvalues(result: SpectrumResult, block: int | None = None) -> go.Figure:
+    """The eigenvalues of M = I + J in the complex plane, with the unit circle.
+
+    Args:
+        result: may be partial; a block that waits has no points.
+        block: the only one shown, 1..L; None shows all, coloured by depth.
+
+    Returns:
+        a figure with the traces "unit circle", "certain" and "uncertain"; customdata of the points
+        is [block, modulus, how far it may be off].
+
+    Raises:
+        InputError: where there is no such block.
+    """
+    L = result.n_blocks
+    blocks = range(1, L + 1) if block is None else (resolve_block(block, L),)
+    at = np.array(blocks) - 1
+    values = result.values[at].ravel()
+    which = np.repeat(np.array(blocks), result.width)
+    off, sure = result.uncertainty[at].ravel(), result.certain[at].ravel()
+    known = np.isfinite(values)
+    reach = _reach(np.abs(values[known]))
+    figure = style.new_figure(
+        _alt(result, blocks, values[known], sure[known]),
+        "Eigenvalues of M = I + J: outside the circle what a block lets grow, inside what it lets "
+        "shrink, far from the real axis what it turns. What lies at 1 passes as it is. "
+        f"The axes reach to {reach:.2g}; {int((np.abs(values[known]) > reach).sum())} lie beyond.",
+        height=600,
+        legend=style.BELOW,
+        xaxis={"title": {"text": "Real part"}, "range": [-reach, reach], **style.GRID},
+        yaxis={
+            "title": {"text": "Imaginary part"},
+            "range": [-reach, reach],
+            "scaleanchor": "x",
+            **style.GRID,
+        },
+    )
+    figure.add_trace(_circle())
+    shade = (which - 1) / max(1, L - 1)
+    for name, these in (("certain", known & sure), ("uncertain", known & ~sure)):
+        figure.add_trace(_points(name, values[these], which[these], off[these], shade[these]))
+    if block is None:
+        figure.add_trace(style.place_bar(L, "Block l", "1 is next to the embedding"))
+    return figure
+
+
+def _reach(moduli: np.ndarray) -> float:
+    """Where the axes end: past the circle, and past all but a few."""
+    return 1.05 * max(1.2, float(np.quantile(moduli, _QUANTILE)) if moduli.size else 0)
+
+
+def _circle() -> go.Scatter:
+    turn = np.linspace(0, 2 * np.pi, 181)
+    return go.Scatter(
+        x=np.cos(turn),
+        y=np.sin(turn),
+        name="unit circle",
+        mode="lines",
+        line=style.DOTTED,
+        hoverinfo="skip",
+    )
+
+
+def _points(
+    name: str, values: np.ndarray, which: np.ndarray, off: np.ndarray, shade: np.ndarray
+) -> go.Scatter:
+    is_sure = name == "certain"
+    color = colors.sample_colorscale(list(style.DEPTH), shade.tolist()) if is_sure else style.INK
+    return go.Scatter(
+        x=values.real,
+        y=values.imag,
+        customdata=np.stack([which, np.abs(values), off], 1),
+        name=name if is_sure else "may be off by more than 1 %",
+        mode="markers",
+        showlegend=bool(len(values)),
+        marker={
+            "size": 4,
+            "color": color,
+            "symbol": "circle" if is_sure else "circle-open",
+            "opacity": 0.7,
+        },
+        hovertemplate="block %{customdata[0]}<br>%{x:.4f} %{y:+.4f} i<br>modulus "
+        "%{customdata[1]:.4f}, off by %{customdata[2]:.1g} at most<extra></extra>",
+    )
+
+
+def _alt(
+    result: SpectrumResult, blocks: "range | tuple[int, ...]", values: np.ndarray, sure: np.ndarray
+) -> str:
+    shown = f"{len(blocks)} blocks" if len(blocks) > 1 else f"block {blocks[0]}"
+    if not values.size:
+        return f"Eigenvalues of the linear maps of {shown} of {subject(result)}: none yet."
+    return (
+        f"Eigenvalues of the linear maps I + J of {shown} of {subject(result)} in the plane: "
+        f"{len(values)} of them, {np.mean(np.abs(values) > 1):.0%} outside the unit circle, the "
+        f"largest of modulus {np.abs(values).max():.3g}; {np.mean(sure):.1%} are certain to 1 %."
+    )
+
+
+def linear_maps(result: SpectrumResult) -> go.Figure:
+    """How far each block's map is from normal, and what it does to what it acts on most.
+
+    Args:
+        result: may be partial.
+
+    Returns:
+        a figure with the traces "departure", "asymmetry" and "u . v".
+    """
+    found = spectrum_numbers(result)
+    blocks = np.arange(1, result.n_blocks + 1)
+    figure = style.new_figure(
+        f"Henrici's departure from normality, asymmetry and mean u . v by block, "
+        f"{subject(result)}.",
+        "Departure: 0 of a map with orthogonal eigenvectors. Asymmetry: of J, 0 where it is "
+        "symmetric, 1 of a random matrix. u · v: the mean cosine between what leading directions "
+        "write and what they read; below 0 a block takes away what it acts on most.",
+        height=400,
+        xaxis={"title": {"text": "Block l"}},
+        yaxis=style.axis("No unit"),
+        hovermode="x unified",
+    )
+    lines = (
+        ("departure", found.departure, style.ACCENT),
+        ("asymmetry", found.asymmetry, style.SECOND),
+        ("u · v", found.u_dot_v, style.INK),
+    )
+    for name, values, color in lines:
+        trace = style.line(blocks, values, name, color, 2)
+        figure.add_trace(trace.update(hovertemplate="%{y:.3f}"))
+    return figure
+
+
+def products_over_depth(result: SpectrumResult) -> go.Figure:
+    """How many directions the product M^l ... M^1 lets through, by the block that it ends with.
+
+    Args:
+        result: may be partial.
+
+    Returns:
+        a figure with the traces "effective rank", "participation ratio" and, at the last block,
+        "blocks in random order".
+    """
+    found, L = spectrum_numbers(result), result.n_blocks
+    blocks = np.arange(1, L + 1)
+    shuffled = effective_rank(result.shuffled_values)
+    known = shuffled[np.isfinite(shuffled)]
+    told = f", {rounded(float(np.median(known)), 1)} in random order" if known.size else ""
+    figure = style.new_figure(
+        f"Effective rank and participation ratio of the product of blocks 1 to l, "
+        f"{subject(result)}: {rounded(float(found.effective_rank[-1]), 1)} of {result.width} at "
+        f"the last block{told}.",
+        f"Of the {result.width} directions in which the first state can be moved, how many arrive "
+        "behind block l with about the same strength. Crosses: the same blocks multiplied in "
+        "random orders.",
+        height=420,
+        xaxis={"title": {"text": "Block l"}},
+        yaxis=style.axis("Directions")
+        | style.log_axis(np.concatenate([found.effective_rank, found.participation])),
+        hovermode="x unified",
+    )
+    for name, values, color in (
+        ("effective rank", found.effective_rank, style.ACCENT),
+        ("participation ratio", found.participation, style.SECOND),
+    ):
+        trace = style.line(blocks, values, name, color, 2.5)
+        figure.add_trace(trace.update(hovertemplate="%{y:.1f}"))
+    return figure.add_scatter(
+        x=np.full(len(shuffled), L),
+        y=shuffled,
+        name="effective rank, blocks in random order",
+        mode="markers",
+        marker={"symbol": "x", "size": 8, "color": style.INK},
+        hovertemplate="%{y:.1f}",
+    )

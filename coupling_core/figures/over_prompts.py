@@ -1,0 +1,291 @@
+"""One model over many prompts: the mean map and graph, and where each prompt stands."""
+
+import html
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+import plotly.graph_objects as go
+from jaxtyping import Float
+
+from coupling_core.analysis.graph import scores_graph
+from coupling_core.analysis.over_prompts import OfPrompt, mean_scores, source, whose
+from coupling_core.analysis.over_prompts import prompts as counted
+from coupling_core.analysis.scores import Interval, nan_mean
+from coupling_core.base.records import DEFAULT_THRESHOLD, Layout, NodeColor, View
+from coupling_core.base.units import rounded
+from coupling_core.figures import style, words
+from coupling_core.figures.graph import graph_of
+from coupling_core.figures.scores import fill
+
+HEIGHT = 360
+DOT = 9
+"""Pixels of a prompt's dot; of the selected one, half as many more."""
+WRAP = 60
+"""Letters of a line of a prompt's text under the mouse."""
+SHOWN = 240
+"""Letters of a prompt's text there."""
+
+
+def mean_map(
+    parts: Sequence[OfPrompt],
+    listed: str,
+    *,
+    corrected: bool = True,
+    auto_range: bool = False,
+    selected: tuple[int, int] | None = None,
+) -> go.Figure:
+    """Map of the mean score of every pair over many prompts, in the range of one prompt's map.
+
+    Args:
+        parts: of one model in one view, a prompt each.
+        listed: what the list of prompts is called.
+        corrected: average the chance-corrected score, else c.
+        auto_range: stretch the colours over what is drawn, and say so.
+        selected: the pair (l, l') to outline.
+
+    Returns:
+        a figure whose first trace is the map and whose trace "pairs" takes clicks, with
+        customdata [l, l'].
+    """
+    found, view, told = mean_scores([part.scores for part in parts]), _view(parts), _told(parts)
+    name = style.score_name(corrected).lower()
+    caption = (
+        f"Each cell is the mean over {counted(len(parts))} of the {name} of that pair: the scores "
+        "are averaged, not the matrices. Rows are the Jacobian's block, columns the basis; "
+        f"{words.zero_words(corrected)}. The diagonal is 1 by construction, and grey."
+        f"{words.last_row(parts[0].final_norm, parts[0].n_blocks, found, corrected)}"
+    )
+    alt = words.scores_alt(whose(parts, listed), view, found, corrected)
+    origin = {"title": whose(parts, listed), "source": source(parts, listed, view)}
+    figure = style.new_figure(alt, caption + told, origin, height=600)
+    return fill(figure, None, found, view, corrected, auto_range, selected)
+
+
+def mean_graph(
+    parts: Sequence[OfPrompt],
+    listed: str,
+    *,
+    corrected: bool = True,
+    threshold: float = DEFAULT_THRESHOLD,
+    layout: Layout = "line",
+    color: NodeColor = "community",
+    auto_range: bool = False,
+    selected: tuple[int, int] | None = None,
+) -> go.Figure:
+    """The layer graph of the mean scores over many prompts.
+
+    Args:
+        parts: of one model in one view, a prompt each.
+        listed: what the list of prompts is called.
+        corrected: weigh by the mean chance-corrected score, else by the mean c.
+        threshold: smallest weight drawn, 0..1.
+        layout: where the nodes lie.
+        color: what colours them.
+        auto_range: stretch width and opacity over what is drawn, and say so.
+        selected: the pair (l, l') to mark.
+
+    Returns:
+        a figure as `graph` gives it.
+
+    Raises:
+        InputError: where the threshold is out of range.
+    """
+    found, view = mean_scores([part.scores for part in parts]), _view(parts)
+    about: dict[str, str | int]
+    about = {"model": parts[0].model, "prompts": len(parts), "k": view.k}
+    drawn = scores_graph(found, parts[0].n_blocks, about, corrected=corrected, threshold=threshold)
+    return graph_of(
+        drawn,
+        found,
+        parts[0].n_blocks,
+        view,
+        whose(parts, listed),
+        corrected=corrected,
+        layout=layout,
+        color=color,
+        auto_range=auto_range,
+        selected=selected,
+        told={"title": whose(parts, listed), "source": source(parts, listed, view)},
+    )
+
+
+def prompt_strip(
+    numbers: Mapping[int, float],
+    texts: Mapping[int, str],
+    over: Interval,
+    title: str,
+    *,
+    origin: Mapping[str, object],
+    terms: str = "",
+    chance: float | None = None,
+    selected: int = 0,
+) -> go.Figure:
+    """Where each prompt stands: a dot a prompt, in the order of their numbers.
+
+    Args:
+        numbers: by the prompts' numbers in their list, from 1; NaN where one has none.
+        texts: of the same prompts.
+        over: their mean, with its interval.
+        title: of the axis, with its unit.
+        origin: the "title" and the "source" of the figure's file.
+        terms: definition and K, set smaller under the title.
+        chance: what the number is by chance; None where that means nothing.
+        selected: the prompt to mark; 0 is none.
+
+    Returns:
+        a figure with the traces "interval", "mean" and "prompts", whose customdata is [number of
+        the prompt].
+    """
+    known = {place: one for place, one in numbers.items() if np.isfinite(one)}
+    order = sorted(known, key=known.__getitem__)
+    values = np.array([known[place] for place in order])
+    figure = style.new_figure(
+        _strip_alt(order, values, over, title),
+        _strip_caption(len(order), len(numbers) - len(order), over),
+        origin,
+        height=HEIGHT,
+        xaxis=style.axis(style.two_lines(title, terms), range=_span(values, chance)),
+        yaxis={"title": {"text": "Prompts, the lowest first"}, "showticklabels": False},
+        showlegend=False,
+    )
+    if over.n > 1:
+        box = {"x0": over.low, "x1": over.high, "y0": 0, "y1": 1, "yref": "paper"}
+        figure.add_shape(
+            type="rect", name="interval", fillcolor=style.ACCENTED_BAND, line_width=0, **box
+        )
+    figure.add_vline(over.mean, line={"color": style.ACCENT, "width": 1.5}, name="mean")
+    if chance is not None:
+        figure.add_vline(chance, line=style.DOTTED, name="chance")
+    figure.add_trace(_dots(order, values, texts, selected))
+    return figure
+
+
+def _dots(
+    order: Sequence[int],
+    values: Float[np.ndarray, " prompt"],
+    texts: Mapping[int, str],
+    selected: int,
+) -> go.Scatter:
+    chosen = [place == selected for place in order]
+    return go.Scatter(
+        x=values,
+        y=np.arange(1, len(order) + 1),
+        customdata=np.array(order).reshape(-1, 1),
+        mode="markers",
+        marker={
+            "color": [style.ACCENT if on else style.CATEGORIES[0] for on in chosen],
+            "size": [DOT * 1.5 if on else DOT for on in chosen],
+            "opacity": 0.85,
+        },
+        text=[
+            f"prompt {place}: {rounded(value)}<br>{_wrapped(texts[place])}"
+            for place, value in zip(order, values, strict=True)
+        ],
+        hovertemplate="%{text}<extra></extra>",
+        name="prompts",
+    )
+
+
+def _wrapped(text: str) -> str:
+    """The beginning of a text in lines, as plotly takes it."""
+    lines = textwrap.wrap(textwrap.shorten(text, SHOWN, placeholder=" …"), WRAP)
+    return "<br>".join(map(html.escape, lines))
+
+
+def by_depth_over_prompts(
+    curves: Float[np.ndarray, "prompt depth"],
+    first: int,
+    title: str,
+    depth: str,
+    *,
+    origin: Mapping[str, object],
+    log: bool = False,
+    selected: tuple[int, Float[np.ndarray, " depth"]] | None = None,
+) -> go.Figure:
+    """A number of paths by depth: the mean over prompts of the median of each prompt's tokens.
+
+    Args:
+        curves: the medians; NaN where a prompt has none.
+        first: depth of the first column.
+        title: of the axis, with its unit.
+        depth: what is counted along the depth.
+        origin: the "title" and the "source" of the figure's file.
+        log: whether the axis is logarithmic.
+        selected: the number of a prompt, and its curve, which is drawn too.
+
+    Returns:
+        a figure with the traces "middle 80 % of the prompts", "mean over prompts" and, where one
+        is selected, its own.
+    """
+    at = np.arange(first, first + curves.shape[1])
+    mean = nan_mean(curves, 0)
+    low, high = (style.quantile(curves.T, q) for q in (0.1, 0.9))
+    there = np.isfinite(low)
+    figure = style.new_figure(
+        f"{title} by depth, mean over {counted(len(curves))} of the median of their tokens, with "
+        "the middle 80 % of the prompts.",
+        f"The line is the mean over {counted(len(curves))} of the median of each prompt's tokens; "
+        "the band holds the middle 80 % of the prompts.",
+        origin,
+        height=HEIGHT,
+        xaxis={"title": {"text": depth}},
+        yaxis=style.axis(title) | (style.log_axis(curves) if log else {}),
+    )
+    band = style.band(
+        at[there],
+        low[there],
+        high[there],
+        "middle 80 % of the prompts",
+        color=style.ACCENTED_BAND,
+        listed=True,
+    )
+    figure.add_trace(band)
+    figure.add_trace(style.line(at, mean, "mean over prompts", style.ACCENT, 2.5))
+    if selected:
+        number, curve = selected
+        figure.add_trace(style.line(at, curve, f"prompt {number}", style.CATEGORIES[0]))
+    return figure
+
+
+def _view(parts: Sequence[OfPrompt]) -> View:
+    view = parts[0].scores.view
+    assert view is not None  # `of_prompt` gives one
+    return replace(view, blocks=parts[0].scores.blocks)
+
+
+def _told(parts: Sequence[OfPrompt]) -> str:
+    uncertified = sum(not part.certified for part in parts)
+    if not uncertified:
+        return ""
+    return f" Of {counted(uncertified)} not all SVDs are certified."
+
+
+def _span(values: Float[np.ndarray, " prompt"], chance: float | None) -> list[float] | None:
+    """A range with room at both ends, that has chance in it."""
+    if not values.size:
+        return None
+    low, high = values.min(), values.max()
+    if chance is not None:
+        low, high = min(low, chance), max(high, chance)
+    room = 0.05 * ((high - low) or 1)
+    return [float(low - room), float(high + room)]
+
+
+def _strip_alt(
+    order: Sequence[int], values: Float[np.ndarray, " prompt"], over: Interval, title: str
+) -> str:
+    if not order:
+        return f"{title}: no prompt has a number."
+    return (
+        f"{title} of {counted(len(order))}, a dot each: mean {rounded(over.mean)}, from "
+        f"{rounded(float(values[0]))} (prompt {order[0]}) to {rounded(float(values[-1]))} (prompt "
+        f"{order[-1]})."
+    )
+
+
+def _strip_caption(n: int, without: int, over: Interval) -> str:
+    told = "A dot is a prompt; a click on one shows it. The line is the mean over the prompts"
+    told += ", the band its 95 % interval." if over.n > 1 else "."
+    return told + f" {counted(without)} without a number." * bool(without)

@@ -1,0 +1,54 @@
+"""How many directions of each block say more than chance."""
+
+import numpy as np
+import plotly.graph_objects as go
+
+from coupling_core.analysis.directions import counts, viewed
+from coupling_core.base.records import DirectionsView
+from coupling_core.base.results import DirectionsResult
+from coupling_core.base.results.directions import READOUTS
+from coupling_core.figures import style
+from coupling_core.figures.words import subject
+
+LABELS = {
+    "writes": "what it writes",
+    "reads": "what it reads",
+    "reads_embedding": "what it reads, by the embedding",
+}
+
+
+def readouts(result: DirectionsResult, view: DirectionsView) -> go.Figure:
+    """Readouts of each block that are more peaked than those of random directions.
+
+    Args:
+        result: may be partial.
+        view: blocks, and how many directions of each.
+
+    Returns:
+        a figure with a trace for each readout that the model allows.
+    """
+    blocks, k = viewed(result, view)
+    at = np.array(blocks) - 1
+    found = counts(result, k)[:, at]
+    shown = [n for n, name in enumerate(READOUTS) if name not in result.missing]
+    told = ", ".join(f"{found[n].mean():.1f} ({LABELS[READOUTS[n]]})" for n in shown)
+    figure = style.new_figure(
+        f"Readouts beyond chance of {k} directions a block, {subject(result)}: on average "
+        f"{told or 'none can be made'}.",
+        f"Of the {k} leading directions of each block, how many have a readout more peaked than 99 "
+        "of 100 random directions have. Of the others, the top tokens mean nothing.",
+        height=400,
+        xaxis={"title": {"text": "Block l"}},
+        yaxis=style.axis(f"Readouts beyond chance, of {k}") | {"range": [0, k]},
+    )
+    colors = (style.ACCENT, style.SECOND, style.INK)
+    for n in shown:
+        name = LABELS[READOUTS[n]]
+        text = f"{name}<br>l = %{{x}}: %{{y}} of {k}<extra></extra>"
+        figure.add_trace(
+            style.line(
+                np.array(blocks), found[n], name, colors[n], uid=READOUTS[n], showlegend=True,
+                hovertemplate=text,
+            )
+        )  # fmt: skip
+    return figure

@@ -1,0 +1,186 @@
+"""The leading singular vectors of every block at one token, kept, compared and read out."""
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from coupling_core.base.results import DirectionsResult, Progress
+from coupling_core.base.results.directions import READOUTS
+from coupling_core.engine.directions import head
+from coupling_core.engine.directions.readouts import TOP, Rows, read_out, readout_floor
+from coupling_core.engine.jacobians.decode import Reader
+from coupling_core.engine.jacobians.trace import Trace, trace_of
+from coupling_core.engine.loading import LoadedModel
+from coupling_core.engine.loading.pictures import class_names
+from coupling_core.engine.pairs.coupling import Pairs
+from coupling_core.kinds.depth.compose import measured_block
+from coupling_core.measuring.composing import begin, side_by_side
+from coupling_core.measuring.measure import Report
+from coupling_core.sources.resolved import Resolved
+
+KEPT = 32
+"""Directions of each side that are kept of a block, or d where that is less."""
+
+_OF_PAIRS = (
+    "singular_values", "next_singular_value", "jacobian_norm", "rank", "certificates",
+)  # fmt: skip
+
+
+def compose(asked: Resolved, loaded: LoadedModel, report: Report) -> DirectionsResult:
+    """Measure block by block, then read out; each report has the result so far."""
+    request = asked.request
+    reader, about = begin(asked, loaded)
+    traced = trace_of(reader, request.token)
+    n, d = reader.n_blocks, reader.width
+    k = min(KEPT, d)
+    with side_by_side(request, loaded, reader) as beside:
+        pairs = Pairs(n, d, k, k, loaded.device, beside)
+        kept = _Kept(n, d, k)
+        so_far = _empty(about, traced, pairs, kept)
+        norm = traced.kind.final_norm if request.final_norm == "include" else None
+        measured = partial(measured_block, last=n, norm=norm, k=k, device=pairs.device)
+        for number, (jacobian, svd) in enumerate(beside.in_order(measured, traced.blocks), 1):
+            pairs.add(jacobian, svd)
+            kept.add(number - 1, svd.u, svd.v)
+            so_far = replace(so_far, **_of(pairs, kept))
+            report(Progress("blocks", number, n, so_far))
+    exact = torch.from_numpy(kept.exact).to(pairs.device)
+    return _read_out(so_far, exact, reader, loaded, norm_last=norm is not None)
+
+
+class _Kept:
+    """The directions as they are kept, at float16, and as they were found.
+
+    Args:
+        n: L.
+        d: width.
+        k: how many of each side.
+    """
+
+    def __init__(self, n: int, d: int, k: int) -> None:
+        self.exact = np.full((2, n, d, k), np.nan, np.float32)
+        self.half = np.full((2, n, d, k), np.nan, np.float16)
+        self.rounding = np.full((n, 2), np.nan, np.float32)
+
+    def add(self, at: int, u: Tensor, v: Tensor) -> None:
+        """Keep those of one block, and how far rounding turned them."""
+        for side, basis in enumerate((u, v)):
+            exact = self.exact[side, at] = basis.cpu().numpy()
+            half = self.half[side, at] = exact.astype(np.float16)
+            self.rounding[at, side] = worst_angle(exact, half)
+
+
+def worst_angle(one: np.ndarray, other: np.ndarray) -> float:
+    """The largest angle in degrees between columns that have a direction."""
+    a, b = (x.astype(np.float64) for x in (one, other))
+    lengths = np.linalg.norm(a, axis=0), np.linalg.norm(b, axis=0)
+    there = (lengths[0] > 0) & (lengths[1] > 0)
+    half = np.linalg.norm(
+        (a[:, there] / lengths[0][there]) - (b[:, there] / lengths[1][there]), axis=0
+    )
+    return float(np.degrees(2 * np.arcsin(np.clip(half / 2, 0, 1))).max(initial=0.0))
+
+
+def _of(pairs: Pairs, kept: _Kept) -> dict[str, Any]:
+    found = pairs.arrays()
+    return {name: found[name] for name in _OF_PAIRS} | {
+        "matrices": found["matrices"][0],
+        "u": kept.half[0].copy(),
+        "v": kept.half[1].copy(),
+        "rounding": kept.rounding.copy(),
+    }
+
+
+def _empty(about: dict[str, Any], traced: Trace, pairs: Pairs, kept: _Kept) -> DirectionsResult:
+    """The result before any block was measured."""
+    n, k = pairs.count, pairs.k
+    shape = (len(READOUTS), n, k, 2, TOP)
+    return DirectionsResult(
+        **about,
+        token=traced.token,
+        **_of(pairs, kept),
+        top=np.full(shape, -1, np.int32),
+        top_z=np.full(shape, np.nan, np.float32),
+        top_cosine=np.full(shape, np.nan, np.float32),
+        peakedness=np.full(shape[:3], np.nan, np.float32),
+        floor=np.full(shape[:2], np.nan, np.float32),
+        missing={},
+        vocabulary={},
+    )
+
+
+@dataclass(frozen=True)
+class _Matrices:
+    """What directions are read by; a text is why it cannot be."""
+
+    writes: Rows | str
+    last: Rows | str
+    embedding: Rows | str
+
+
+def _matrices(reader: Reader, device: torch.device) -> _Matrices:
+    weight, why = head.find_head(reader)
+    scale = head.norm_scale(reader.kind.final_norm, reader.width, reader.device)
+    embedded, why_not = head.find_embedding(reader)
+    plain: Rows | str = why if weight is None else Rows(weight, None, device)
+    if weight is None or scale is None:
+        scaled: Rows | str = why or head.NO_SCALE
+    else:
+        scaled = Rows(weight, scale.to(device), device)
+    return _Matrices(scaled, plain, why_not if embedded is None else Rows(embedded, None, device))
+
+
+def _read_out(
+    so_far: DirectionsResult,
+    exact: Tensor,
+    reader: Reader,
+    loaded: LoadedModel,
+    *,
+    norm_last: bool,
+) -> DirectionsResult:
+    """The result with its readouts."""
+    found = {
+        name: getattr(so_far, name).copy()
+        for name in ("top", "top_z", "top_cosine", "peakedness", "floor")
+    }
+    by, missing = _matrices(reader, exact.device), {}
+    every = list(range(so_far.n_blocks))
+    parts = [(0, 0, by.writes, every[: -1 if norm_last else None]), (1, 1, by.writes, every)]
+    parts += [(0, 0, by.last, every[-1:])] if norm_last else []
+    parts += [(2, 1, by.embedding, every)]
+    floors: dict[int, float] = {}
+    for readout, side, rows, blocks in parts:
+        if isinstance(rows, str):
+            missing[READOUTS[readout]] = rows
+            continue
+        if id(rows) not in floors:
+            floors[id(rows)] = readout_floor(rows, so_far.width)
+        _into(found, readout, blocks, rows, exact[side, blocks])
+        found["floor"][readout, blocks] = floors[id(rows)]
+    ids = sorted({int(i) for i in np.unique(found["top"]) if i >= 0})
+    texts = names_of(loaded, reader, ids)
+    return replace(so_far, **found, missing=missing, vocabulary=texts)
+
+
+def _into(
+    found: dict[str, np.ndarray], readout: int, blocks: list[int], rows: Rows, basis: Tensor
+) -> None:
+    """Read some blocks' directions (block d k), and put what they are read as in its place."""
+    n, _, k = basis.shape
+    read = read_out(rows, basis.mT.reshape(n * k, -1))
+    top = read.ids.shape[-1]
+    for name, values in (("top", read.ids), ("top_z", read.z), ("top_cosine", read.cosine)):
+        found[name][readout, blocks, :, :, :top] = values.reshape(n, k, 2, top).cpu().numpy()
+    found["peakedness"][readout, blocks] = read.peakedness.reshape(n, k).cpu().numpy()
+
+
+def names_of(loaded: LoadedModel, reader: Reader, ids: list[int]) -> dict[str, str]:
+    """What the ids stand for; a class of a picture by its name."""
+    if reader.runner.reads_tokens:
+        return {str(i): text for i, text in zip(ids, loaded.texts(ids), strict=True)}
+    names = class_names(loaded.model.config, max(ids, default=-1) + 1)
+    return {str(i): names[i] for i in ids}

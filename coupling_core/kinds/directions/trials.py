@@ -1,0 +1,107 @@
+"""Directions added to the states of a model, and frames taken out of them."""
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from coupling_core.base.errors import InputError
+from coupling_core.base.records import Request
+from coupling_core.base.trials import RANDOM, Ablate, Ablation, Steer, Steering
+from coupling_core.engine import matrix_products
+from coupling_core.engine.directions.ablation import ablate, random_frames
+from coupling_core.engine.directions.outcome import Changes, Outcomes
+from coupling_core.engine.directions.readouts import random_units
+from coupling_core.engine.directions.steering import steer
+from coupling_core.engine.edits.replays import Replays
+from coupling_core.engine.loading import LoadedModel
+from coupling_core.kinds.directions.compose import names_of
+from coupling_core.measuring.composing import begin
+from coupling_core.sources.resolved import Resolved
+
+SEED = 0
+
+
+def steered(asked: Resolved, loaded: LoadedModel, trial: Steer, names: tuple[str, ...]) -> Steering:
+    """What the model says with directions added, beside random ones of the same sizes."""
+    replays, outcomes = _ready(asked, loaded, max(trial.tokens), trial.directions.shape[1])
+    _require_state(asked.request, trial.state, replays)
+    d, device = trial.directions.shape[1], replays.states.device
+    drawn = random_units(RANDOM, d, torch.Generator().manual_seed(SEED))
+    found, chance = (
+        steer(replays, outcomes, trial.state, trial.tokens, directions.to(device), trial.sizes)
+        for directions in (torch.from_numpy(np.asarray(trial.directions, np.float32)), drawn)
+    )
+    texts = names_of(loaded, replays.reader, sorted(set(found.ids.flatten().tolist())))
+    shape = (len(trial.directions), len(trial.sizes))
+    rises, falls = (_texts(found, sign, texts, shape) for sign in (0, 1))
+    change = found.change.cpu().numpy().reshape(*shape, 2, -1)
+    return Steering(
+        names=names,
+        sizes=trial.sizes,
+        measured_of=outcomes.measured,
+        divergence=found.divergence.cpu().numpy().reshape(shape),
+        by_chance=chance.divergence.cpu().numpy().reshape(RANDOM, -1),
+        rises=rises,
+        falls=falls,
+        rise=change[:, :, 0],
+        fall=change[:, :, 1],
+    )
+
+
+def ablated(asked: Resolved, loaded: LoadedModel, trial: Ablate) -> Ablation:
+    """What the model says with frames taken out, beside random ones of as many columns."""
+    d, k = next(iter(trial.frames.values())).shape
+    replays, outcomes = _ready(asked, loaded, trial.token, d)
+    generator = torch.Generator().manual_seed(SEED)
+    device = replays.states.device
+    frames = {
+        block: _with_random(frame, generator).to(device) for block, frame in trial.frames.items()
+    }
+    divergence = ablate(replays, outcomes, trial.token, frames).divergence.cpu().numpy()
+    return Ablation(
+        blocks=tuple(frames),
+        k=k,
+        measured_of=outcomes.measured,
+        divergence=float(divergence[0]),
+        by_chance=divergence[1:],
+    )
+
+
+def _with_random(frame: np.ndarray, generator: torch.Generator) -> Tensor:
+    """A frame, and behind it as many random ones as are held against it."""
+    d, k = frame.shape
+    return torch.cat([torch.from_numpy(frame)[None], random_frames(RANDOM, d, k, generator)])
+
+
+def _ready(
+    asked: Resolved, loaded: LoadedModel, token: int, width: int
+) -> tuple[Replays, Outcomes]:
+    matrix_products.choice()  # products of many sequences are large in any model
+    reader, _ = begin(asked, loaded)
+    if width != reader.width:
+        raise InputError(
+            f"the directions have {width} entries, and the states of this model {reader.width}: "
+            "they belong to another model"
+        )
+    replays = Replays(reader)
+    return replays, Outcomes(replays, token)
+
+
+def _require_state(request: Request, state: int, replays: Replays) -> None:
+    if not 0 <= state <= replays.n_blocks:
+        raise InputError(
+            f"state {state} is out of range: this model has states 0..{replays.n_blocks}"
+        )
+    has_norm = replays.reader.kind.final_norm is not None
+    if state == replays.n_blocks and has_norm and request.final_norm == "include":
+        raise InputError(
+            "what the last block writes here is what comes out of the final norm, and nothing is "
+            "added behind it: measure with --final-norm exclude (final_norm='exclude')"
+        )
+
+
+def _texts(
+    found: Changes, sign: int, texts: dict[str, str], shape: tuple[int, int]
+) -> tuple[tuple[tuple[str, ...], ...], ...]:
+    ids = found.ids[:, sign].cpu().numpy().reshape(*shape, -1)
+    return tuple(tuple(tuple(texts[str(i)] for i in one) for one in row) for row in ids)

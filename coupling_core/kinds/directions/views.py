@@ -1,0 +1,69 @@
+"""How directions are looked at from Python: their numbers by name, their figure, a sentence."""
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from coupling_core.analysis.directions import counts, tied, viewed
+from coupling_core.base.drawing import Drawing
+from coupling_core.base.records import DirectionsView
+from coupling_core.base.results import DirectionsResult
+from coupling_core.base.results.directions import READOUTS
+from coupling_core.kinds.directions.export import arrays, axes
+
+if TYPE_CHECKING:
+    import xarray
+
+_ALONG = {"blocks": "block", "readouts": "readout", "sides": "side"}
+"""Arrays that name what stands along an axis."""
+
+
+def dataset(result: DirectionsResult, view: DirectionsView) -> "xarray.Dataset":
+    """Its numbers over their named dimensions: those of `export.arrays`."""
+    import xarray
+
+    named, dims = arrays(result, view), axes(result)
+    texts = ("tokens", "token_ids")
+    found = {
+        name: (dims[name], values)
+        for name, values in named.items()
+        if name not in (*texts, *_ALONG)
+    }
+    along = {
+        **{axis: named[name] for name, axis in _ALONG.items()},
+        "basis": named["blocks"],
+        "sign": np.array(["positive", "negative"]),
+        "text": ("token", np.array(result.tokens)),
+        "token_id": ("token", result.token_ids),
+    }
+    return xarray.Dataset(found, coords=along, attrs=result.attributes())
+
+
+def plot(result: DirectionsResult, view: DirectionsView) -> Drawing:
+    """How many readouts of each block are beyond chance."""
+    from coupling_core import figures
+
+    figure = figures.readouts(result, view)
+    return Drawing(figure, partial(figures.render, figure, result=result, view=view))
+
+
+def verdict(result: DirectionsResult, view: DirectionsView) -> str:
+    """How many readouts say more than chance, and how many directions are tied."""
+    from coupling_core.figures import words
+
+    blocks, k = viewed(result, view)
+    at = np.array(blocks) - 1
+    found = counts(result, k)[:, at].sum(1)
+    whole = k * len(at)
+    said = [
+        f"{count} of {whole} ({name.replace('_', ' by the ')})"
+        for name, count in zip(READOUTS, found, strict=True)
+        if name not in result.missing
+    ]
+    alike = int(tied(result)[at, :k].sum())
+    told = ", ".join(said) or "none can be made"
+    return (
+        f"Readouts beyond chance: {told}; chance alone gives one in a hundred. {alike} of {whole} "
+        f"directions are tied with the next. {words.provenance(result, view)}"
+    )

@@ -1,0 +1,92 @@
+"""`coupling spectrum`: the eigenvalues of each block's linear map, and products over depth."""
+
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Literal, cast
+
+import typer
+
+from coupling_core.base.records import DEFAULT_MODEL, AnyView, Request
+from coupling_core.base.results import SpectrumResult
+from coupling_core.cli import files, options, reports
+from coupling_core.cli.many import table_of_means
+from coupling_core.cli.terminal import ProgressBar
+from coupling_core.kinds.spectrum.export import row
+from coupling_core.measuring.measure import measure
+from coupling_core.store.disk import Store
+
+if TYPE_CHECKING:  # plotly is slow to import, and only files of figures need it
+    import plotly.graph_objects as go
+
+FigureName = Literal["eigenvalues", "maps", "products"]
+
+
+def command(
+    prompt: options.Prompt = None,
+    image: options.Image = None,
+    many: options.Prompts = None,
+    model: options.Model = DEFAULT_MODEL,
+    token: options.Token = None,
+    final_norm: options.Norm = "include",
+    revision: options.Revision = None,
+    untrained: options.Untrained = None,
+    dtype: options.Rounded = "float32",
+    quantize: options.Quantised = None,
+    stack: options.OneStack = None,
+    device: options.Device = None,
+    plain: options.Plain = False,
+    out: options.Out = None,
+    figure: Annotated[FigureName, typer.Option(help="Which figure --out draws.")] = "eigenvalues",
+    as_json: options.Json = False,
+    store: options.StoreFolder = None,
+) -> None:
+    """Find the eigenvalues of each block's linear map, and what their products leave over."""
+    view = AnyView()
+    listed = options.prompt_or_prompts(prompt, image, many)
+    asked = partial(
+        Request,
+        model=model,
+        final_norm=final_norm,
+        revision=revision,
+        untrained=untrained,
+        dtype=dtype,
+        quantize=quantize,
+        stack=stack,
+        kind="spectrum",
+    )
+
+    def ask(text: str) -> Request:
+        return asked(text, token=options.token_of(token, text))
+
+    formats = files.FORMATS if listed is None else files.AGGREGATE_FORMATS
+    files.require_writable(out, formats, as_json=as_json)
+    if listed is not None:
+        table_of_means(
+            ask,
+            listed,
+            lambda result: row(cast(SpectrumResult, result), view),
+            Store(store),
+            device=device,
+            fast=not plain,
+            out=out,
+            as_json=as_json,
+        )
+        return
+    request = ask(options.one_prompt(prompt, image))
+    with ProgressBar() as bar:
+        found = measure(request, Store(store), device=device, fast=not plain, progress=bar)
+    result = cast(SpectrumResult, found)
+    if out is not None:
+        files.write_result(out, result, view, partial(_draw, result, figure))
+    reports.tell(result, view, stored=not bar.used, as_json=as_json, out=out)
+
+
+def _draw(result: SpectrumResult, figure: FigureName) -> "go.Figure":
+    from coupling_core import figures
+
+    match figure:
+        case "eigenvalues":
+            return figures.eigenvalues(result)
+        case "maps":
+            return figures.linear_maps(result)
+        case "products":
+            return figures.products_over_depth(result)

@@ -1,0 +1,60 @@
+"""How spectra are looked at from Python: their numbers by name, their figure, a sentence."""
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from coupling_core.analysis.spectra import effective_rank, spectrum_numbers
+from coupling_core.base.drawing import Drawing
+from coupling_core.base.records import AnyView
+from coupling_core.base.results import SpectrumResult
+from coupling_core.kinds.spectrum.export import arrays, axes
+
+if TYPE_CHECKING:
+    import xarray
+
+
+def dataset(result: SpectrumResult, view: AnyView) -> "xarray.Dataset":
+    """Its numbers over their named dimensions: those of `export.arrays`."""
+    import xarray
+
+    named, dims = arrays(result, view), axes(result)
+    found = {
+        name: (dims[name], values)
+        for name, values in named.items()
+        if name not in ("tokens", "token_ids", "blocks")
+    }
+    along = {
+        **dict.fromkeys(("block", "first", "last"), named["blocks"]),
+        "part": np.array(["real", "imaginary"]),
+        "token": np.arange(1, len(result.tokens) + 1),
+        "text": ("token", named["tokens"]),
+        "token_id": ("token", result.token_ids),
+    }
+    return xarray.Dataset(found, coords=along, attrs=result.attributes())
+
+
+def plot(result: SpectrumResult, view: AnyView) -> Drawing:
+    """The eigenvalues of all blocks in the plane."""
+    from coupling_core import figures
+
+    figure = figures.eigenvalues(result)
+    return Drawing(figure, partial(figures.render, figure, result=result, view=view))
+
+
+def verdict(result: SpectrumResult, view: AnyView) -> str:
+    """How far the blocks are from normal, and how few directions are left at the end."""
+    from coupling_core.figures import words
+
+    found = spectrum_numbers(result)
+    if not result.complete:
+        return f"Not all is measured yet. {words.provenance(result, view)}"
+    left, shuffled = found.effective_rank[-1], np.median(effective_rank(result.shuffled_values))
+    return (
+        f"The maps of the blocks depart from normal ones by {np.median(found.departure):.2f} in "
+        f"the median (0 is normal, 1 the most there can be). Of {result.width} directions at "
+        f"token {result.token}, {left:.1f} are left behind the last block, by the effective rank "
+        f"of the product; {shuffled:.1f} with the blocks in random order. "
+        f"{words.provenance(result, view)}"
+    )

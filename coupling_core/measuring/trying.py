@@ -1,0 +1,162 @@
+"""steer(...) and ablate(...): stored directions, tried on the model that they were measured of."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from coupling_core.analysis.directions import viewed
+from coupling_core.base.errors import InputError
+from coupling_core.base.records import (
+    OWN,
+    DirectionsView,
+    resolve_block,
+    resolve_token,
+)
+from coupling_core.base.results import DirectionsResult
+from coupling_core.base.results.directions import SIDES
+from coupling_core.base.trials import Ablate, Ablation, Steer, Steering
+from coupling_core.measuring.measure import Report, aside, asked_of
+from coupling_core.sources.resolved import Resolved
+from coupling_core.store.request_key import make_key
+
+SIZES = (0.1, 0.3, 1.0)
+"""In units of the state's norm."""
+
+
+def steer(
+    result: DirectionsResult,
+    *,
+    block: int,
+    components: Sequence[int] = (1,),
+    sizes: Sequence[float] = SIZES,
+    side: str = "u",
+    tokens: Sequence[int] | None = None,
+    direction: Float[np.ndarray, " d"] | None = None,
+    model: Any = None,
+    tokenizer: Any = None,
+    device: str | None = None,
+    progress: Report | None = None,
+) -> Steering:
+    """Add directions to the state and see what the model then says: x_t + e norm(x_t) u.
+
+    What a block writes is added to its output x^l, what it reads to its input x^{l-1}. All
+    directions and sizes run together, and beside 20 random directions. Nothing is stored.
+
+    Args:
+        result: the directions, with the model and the prompt that they were measured of.
+        block: l, 1..L; -1 is the last.
+        components: numbers k of its directions, 1..K.
+        sizes: e, in units of the norm of the state; 0 changes nothing.
+        side: "u", what the block writes, or "v", what it reads.
+        tokens: where they are added, 1..n or counted from the end; None is the token measured. What
+            the model says is asked at the last of them.
+        direction: another one in the place of the block's own, of any length but 0.
+        model: the module of your own that was measured; None loads the model that the result names.
+        tokenizer: that of a module of your own; not needed where the prompt is token ids.
+        device: where to compute.
+        progress: told as the model is loaded.
+
+    Raises:
+        InputError: where the result lacks the block or a direction, or the model is another one.
+    """
+    number = resolve_block(block, result.n_blocks)
+    if side not in SIDES:
+        raise InputError(f"the side must be one of u, v, and {side!r} came")
+    names, found = _chosen(result, number, components, side, direction)
+    at = tuple(resolve_token(t, len(result.tokens)) for t in tokens or (result.token,))
+    trial = Steer(number if side == "u" else number - 1, at, found, tuple(map(float, sizes)))
+    asked, own = _model_of(result, model, tokenizer)
+    with aside(asked, own=own, device=device, progress=progress) as ready:
+        return result.part("trials").steered(asked, ready.loaded, trial, names)
+
+
+def ablate(
+    result: DirectionsResult,
+    *,
+    blocks: Sequence[int] | None = None,
+    k: int | None = None,
+    frame: Float[np.ndarray, "d k"] | None = None,
+    model: Any = None,
+    tokenizer: Any = None,
+    device: str | None = None,
+    progress: Report | None = None,
+) -> Ablation:
+    """Take what blocks read out of their input: x^{l-1}_t - V V^T x^{l-1}_t, in all at once.
+
+    Args:
+        result: the directions, with the model and the prompt that they were measured of.
+        blocks: 1..L or counted from the end; None is all of them.
+        k: how many of the leading v of each block are taken out; None is all that are kept.
+        frame: another subspace in the place of the blocks' own, such as one that they share.
+        model: as in `steer`, and so are the others.
+        tokenizer: that of a module of your own.
+        device: where to compute.
+        progress: told as the model is loaded.
+
+    Raises:
+        InputError: where the result lacks a block or has fewer directions, or the model is another.
+    """
+    numbers, leading = viewed(result, DirectionsView(None if blocks is None else tuple(blocks), k))
+    frames = {
+        block: orthonormal(result.basis(block, "v")[:, :leading] if frame is None else frame)
+        for block in numbers
+    }
+    trial = Ablate(result.token, frames)
+    asked, own = _model_of(result, model, tokenizer)
+    with aside(asked, own=own, device=device, progress=progress) as ready:
+        return result.part("trials").ablated(asked, ready.loaded, trial)
+
+
+def orthonormal(columns: Float[np.ndarray, "d k"]) -> Float[np.ndarray, "d k"]:
+    """Orthonormal columns with the same span; those that are zero are left out."""
+    exact = np.asarray(columns, np.float64)
+    return np.linalg.qr(exact[:, np.linalg.norm(exact, axis=0) > 0])[0]
+
+
+def _chosen(
+    result: DirectionsResult,
+    block: int,
+    components: Sequence[int],
+    side: str,
+    direction: Float[np.ndarray, " d"] | None,
+) -> tuple[tuple[str, ...], Float[np.ndarray, "m d"]]:
+    """The directions and their names."""
+    if direction is not None:
+        given = np.asarray(direction, np.float64)
+        length = np.linalg.norm(given)
+        if given.shape != (result.width,) or not np.isfinite(length) or length == 0:
+            raise InputError(
+                f"a direction is {result.width} finite numbers (the width of this model), not all "
+                f"0, and an array of shape {given.shape} came"
+            )
+        return ("given",), (given / length)[None]
+    rank = int(result.rank[block - 1])
+    if not components or not all(1 <= k <= min(rank, result.count) for k in components):
+        raise InputError(
+            f"directions of block {block} are numbered 1..{min(rank, result.count)}, and "
+            f"{', '.join(map(str, components)) or 'none'} came"
+        )
+    basis = result.basis(block, side)
+    return tuple(f"{side}_{k}" for k in components), basis.T[[k - 1 for k in components]]
+
+
+def _model_of(result: DirectionsResult, model: Any, tokenizer: Any) -> tuple[Resolved, Any]:
+    """The model that a result was measured of, and the module of one's own where it is one.
+
+    Raises:
+        InputError: where the result's model is not named, or its name leads to another by now.
+    """
+    if model is None and result.request.model.startswith(OWN):
+        raise InputError(
+            f"the directions are of a module of your own, {result.model_name}: pass it as model="
+        )
+    asked, own = asked_of(result.request, model, tokenizer)
+    keys = [make_key(result.request, who).digest for who in (asked.identity, result.identity)]
+    if own is None and keys[0] != keys[1]:
+        raise InputError(
+            f"the directions are of another {result.model_name} than the one that is here now: "
+            "measure them again"
+        )
+    return asked, own

@@ -1,0 +1,190 @@
+"""A list of prompts through the queue, as one job: what is stored shows, the rest is offered."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any, TypeVar
+
+import streamlit as st
+
+from coupling_core.base.errors import InputError
+from coupling_core.base.records import Request
+from coupling_core.base.units import duration
+from coupling_core.serving.jobs import JobStatus
+from coupling_core.serving.lists import Prompts
+from coupling_core.sources.resolved import Resolved
+from explorer.asking import lean, preview
+from explorer.asking.queue import is_active, queue
+from explorer.asking.watch import watch
+from explorer.server import admission, backend
+from explorer.server.estimate import Estimate
+from explorer.server.prompt_lists import PromptList
+from explorer.session.plain_text import plain, sentence
+from explorer.session.session import change, device
+
+MOST = 2000
+"""Prompts' scores that stay in memory, whoever asked: each takes some twenty kilobytes."""
+TOLD = 5
+"""Prompts that could not be measured, of which it is said why."""
+
+T = TypeVar("T")
+Look = Callable[..., T]
+"""What is kept of a result: called with it and with what `stored` is given."""
+
+
+def asked(request: Request, listed: PromptList) -> list[Request]:
+    """The request of each prompt of a list.
+
+    Args:
+        request: of one prompt.
+        listed: the list.
+
+    Raises:
+        InputError: where no model could do one.
+    """
+    return [replace(request, prompt=prompt.text) for prompt in listed.prompts]
+
+
+def stored(requests: Sequence[Request], look: Look[T], *args: Any) -> dict[int, T]:
+    """What is kept of the results that are stored, by the prompts' numbers in their list, from 1.
+
+    Args:
+        requests: a prompt each.
+        look: takes of a result what is kept; a function of a module.
+        *args: its further arguments, which can be hashed.
+
+    Raises:
+        InputError, ComputeError: where the model is out of reach, or K is not in a result.
+    """
+    found: dict[int, T] = {}
+    with st.spinner("Reading what is stored of these prompts…"):
+        for number, request in enumerate(requests, 1):
+            if (key := backend.held(request)) and (kept := _kept(look, request, key, args)):
+                found[number] = kept[0]
+    return found
+
+
+def offer(requests: Sequence[Request], lacking: Sequence[int]) -> None:
+    """Offer to measure what is lacking of a list, or tell how far that is.
+
+    A session that comes to a running job of this list, by a refresh or by a link, joins it.
+
+    Args:
+        requests: a prompt each.
+        lacking: the numbers of those that are not stored, from 1.
+
+    Raises:
+        InputError: where this app does not take one on.
+        ComputeError: where the model is missing, gated or out of reach.
+    """
+    keys = [backend.key(request) for request in requests]
+    status = _under_way(requests, keys)
+    if status:
+        if not queue().waits(status.key):
+            queue().join_list(requests[: status.prompts.total if status.prompts else None])
+        watch(status.key, lambda _: None)
+        return
+    _last(backend.last_list(keys, queue().status), requests)
+    rest = [backend.resolved(requests[number - 1]) for number in lacking]
+    _require_each(rest, lacking)
+    longest = max(rest, key=lambda one: one.n_tokens)
+    preview.download(longest.files)
+    with st.spinner("Estimating how long it takes…"):
+        cost, taken = admission.require_list(rest, device(), backend.entries())
+    st.info(_cost(len(lacking), len(requests), cost, taken))
+    preview.memory(longest)
+    which = "all" if len(lacking) == len(requests) else "the other"
+    first = f"the first {taken}" if taken < len(lacking) else f"{which} {taken}"
+    if st.button(
+        f"Compute {first} prompts" if taken > 1 else "Compute one prompt",
+        type="primary",
+        on_click=change,
+        icon=":material/play_arrow:",
+        key="compute@list",
+    ):
+        queue().join_list(requests[: lacking[taken - 1]])
+        st.rerun()
+
+
+def _require_each(rest: Sequence[Resolved], lacking: Sequence[int]) -> None:
+    """Refuse a prompt that is not taken on, by its number.
+
+    Raises:
+        InputError: which, and why.
+    """
+    for number, one in zip(lacking, rest, strict=True):
+        try:
+            admission.require(one)
+        except InputError as error:
+            raise InputError(f"prompt {number} of the list: {error}") from error
+
+
+def _cost(lacking: int, of: int, cost: Estimate | None, taken: int) -> str:
+    """What a list lacks, and about how long it takes to measure it."""
+    lead = f"{lacking} of {of} prompts are not measured yet" if lacking < of else ""
+    lead = lead or f"None of these {of} prompts is measured yet"
+    if cost is None:
+        return f"{lead}. How long it takes is not known."
+    if taken < lacking:
+        return (
+            f"{lead}. {taken} of them, about {duration(cost.seconds)} of computing, are taken on "
+            "at a time."
+        )
+    return f"{lead}: about {duration(cost.seconds)} of computing, as one job."
+
+
+def _under_way(requests: Sequence[Request], keys: Sequence[str]) -> JobStatus | None:
+    """The job that measures this list, or its beginning, unless this session has left it."""
+    found = backend.last_list(keys, lambda key: _active(queue().status(key)))
+    return found if found and not queue().has_left(found.key) else None
+
+
+def _active(status: JobStatus | None) -> JobStatus | None:
+    return status if is_active(status) else None
+
+
+def _last(status: JobStatus | None, requests: Sequence[Request]) -> None:
+    """Say how the last job of this list ended."""
+    if status is None or status.prompts is None:
+        return
+    if status.state == "failed":
+        st.error(sentence(status.error), icon=":material/error:")
+    if status.state == "cancelled" or is_active(status):
+        far = status.prompts
+        st.info(
+            sentence(status.error)
+            if status.error
+            else f"Stopped after {far.done} of {far.total} prompts; what was measured is kept."
+        )
+    _left_out(status.prompts, requests)
+
+
+def _left_out(prompts: Prompts, requests: Sequence[Request]) -> None:
+    told = [
+        f"- Prompt {number + 1} (“{plain(requests[number].prompt_words[:60])}”): {plain(error)}."
+        for number, error in prompts.failed[:TOLD]
+    ]
+    if told:
+        more = len(prompts.failed) - len(told)
+        st.warning(
+            "These prompts could not be measured, and are left out:\n\n"
+            + "\n".join(told)
+            + f"\n- and {more} more." * (more > 0)
+        )
+
+
+def _kept(look: Look[T], request: Request, key: str, args: tuple[Any, ...]) -> tuple[T, ...]:
+    """What is kept of a stored result; nothing of one that cannot be read."""
+    try:
+        return (_read(look, request, key, args),)
+    except LookupError:
+        return ()
+
+
+@lru_cache(maxsize=MOST)
+def _read(look: Look[Any], request: Request, key: str, args: tuple[Any, ...]) -> Any:
+    """The same, made once; raises `LookupError`, which is not remembered, where it is damaged."""
+    found = lean.read(request, key)
+    if found is None:
+        raise LookupError
+    return look(found, *args)

@@ -1,0 +1,123 @@
+"""The Depth page over a list of prompts: the mean map, and where each prompt stands."""
+
+from collections.abc import Mapping
+
+import plotly.graph_objects as go
+import streamlit as st
+
+from coupling_core import figures
+from coupling_core.analysis.over_prompts import OfPrompt, mean_scores
+from coupling_core.base.records import Request
+from explorer.asking import listing
+from explorer.asking.several import counterpart
+from explorer.pages.depth import DepthState
+from explorer.panels import over_list
+from explorer.panels.chart import draw, made
+from explorer.panels.drawer import selection, within
+from explorer.panels.kept import kept
+from explorer.panels.recipes import Recipes, many, measuring, raw, viewed
+from explorer.panels.switches import COLOURS, MATRIX, SCORE, switches
+from explorer.server.prompt_lists import PromptList
+from explorer.session.plain_text import plain
+from explorer.session.state import State
+
+MAP = 560
+"""Height of a map in pixels."""
+GUIDE = """
+**Mean map.** Each cell is the mean over the prompts of that pair's score, chance-corrected prompt
+by prompt: the scores are averaged, not the matrices. It has the range of a single prompt's map.
+
+**Prompts.** Each dot is one prompt: its mean score over all pairs of different blocks. The line is
+the mean over the prompts and the band its 95 % interval, by Student's *t*: were prompts drawn anew
+from where these came from, the true mean would lie in it 19 times in 20. A click on a dot shows the
+prompt, and the button under it shows it alone.
+
+**How many.** Few prompts overstate coupling. From 40 on a mean is told without a warning.
+"""
+
+
+def show(state: DepthState, listed: PromptList) -> None:
+    """Draw the page for a list.
+
+    Args:
+        state: what is chosen.
+        listed: the list.
+    """
+    requests = listing.asked(state.request(), listed)
+    look = over_list.scores_of, state.view(), state.blocks
+    found = over_list.measured(requests, *look)
+    if not found:
+        return
+    numbers = over_list.means(listed, found, state.view(), corrected=not state.raw)
+    over_list.tell(numbers, words_of(state))
+    twin = listing.stored([counterpart(request) for request in requests], *look)
+    if told := kept(over_list.versus_twin, found, twin, corrected=not state.raw):
+        st.markdown(plain(told))
+    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
+        switches((SCORE,), "depth-list", (MATRIX, COLOURS))
+    _maps(state, listed, found, numbers)
+    line = f"**{plain(next(iter(found.values())).model)}** · {plain(listed.title)} · K = {state.k}"
+    outside = recipes("depth", requests[0], state, listed)
+    over_list.tools(numbers, outside, GUIDE, (), line)
+
+
+def words_of(state: State) -> str:
+    """What is averaged of each prompt."""
+    score = "score c" if state.raw else "chance-corrected score"
+    which = f"blocks {state.blocks}" if state.blocks else "blocks"
+    return f"{score} over all pairs of different {which}"
+
+
+def recipes(name: str, request: Request, state: State, listed: PromptList) -> Recipes:
+    """How to come by the numbers of a list outside the app."""
+    file = over_list.file_called(listed)
+    told = {
+        field: getattr(state, field)
+        for field in ("definition", "role", "token", "final_norm")
+        if getattr(state, field) != getattr(State, field)
+    }
+    return Recipes(
+        many(request, "depth", file, "corrected", {"k": state.k} | told),
+        measuring(
+            name, request, {"k": state.k}, viewed(state, blocks=True), raw(state), prompts=file
+        ),
+    )
+
+
+def _maps(
+    state: DepthState,
+    listed: PromptList,
+    found: Mapping[int, OfPrompt],
+    numbers: over_list.Numbers,
+) -> None:
+    parts = list(found.values())
+    pair = within(state, parts[0].n_blocks)
+    left, right = st.columns(2, gap="large")
+    with left:
+        st.subheader(f"Mean over {len(parts)} prompts", anchor=False)
+        figure = made(
+            figures.mean_map,
+            tuple(parts),
+            listed.title,
+            finish=_tall,
+            corrected=not state.raw,
+            auto_range=state.auto_range,
+            selected=pair,
+        )
+        scores = [part.scores for part in parts]
+        draw(
+            figure,
+            "scores",
+            None,
+            lambda: mean_scores(scores).to_pandas(),
+            picks=("block", "basis"),
+        )
+        selection(parts[0].n_blocks, *pair)
+        st.markdown(over_list.pair_words(found, pair, corrected=not state.raw))
+    with right:
+        st.subheader("Each prompt", anchor=False)
+        over_list.strip_of(numbers, state.nth)
+
+
+def _tall(figure: go.Figure) -> go.Figure:
+    return figure.update_layout(height=MAP)

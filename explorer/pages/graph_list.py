@@ -1,0 +1,93 @@
+"""The Layer graph page over a list of prompts: the graph of the mean scores."""
+
+from collections.abc import Mapping
+
+import pandas as pd
+import streamlit as st
+
+from coupling_core import figures
+from coupling_core.analysis.graph import EDGE_COLUMNS, edge_rows, scores_graph
+from coupling_core.analysis.over_prompts import OfPrompt, mean_scores
+from explorer.asking import listing
+from explorer.pages import depth_list
+from explorer.pages.layer_graph import CHOICES, GraphState
+from explorer.panels import over_list
+from explorer.panels.chart import draw, made
+from explorer.panels.drawer import selection, within
+from explorer.panels.switches import switches, threshold, twin_switch
+from explorer.server.prompt_lists import PromptList
+from explorer.session.plain_text import plain
+
+GUIDE = """
+**Graph.** An edge is as strong as the mean over the prompts of the pair's score, chance-corrected
+prompt by prompt, and over both directions.
+
+**Prompts.** Each dot is one prompt: its mean score over all pairs of different blocks, with the
+mean over the prompts and its 95 % interval. A click on a dot shows the prompt.
+"""
+
+
+def show(state: GraphState, listed: PromptList) -> None:
+    """Draw the page for a list.
+
+    Args:
+        state: what is chosen.
+        listed: the list.
+    """
+    requests = listing.asked(state.request(), listed)
+    found = over_list.measured(requests, over_list.scores_of, state.view(), state.blocks)
+    if not found:
+        with st.container(horizontal=True, gap="medium"):
+            twin_switch("Model", "graph")
+        return
+    numbers = over_list.means(listed, found, state.view(), corrected=not state.raw)
+    over_list.tell(numbers, depth_list.words_of(state))
+    with st.container(horizontal=True, gap="medium"):
+        twin_switch("Model", "graph")
+        switches(CHOICES, "graph")
+        threshold("graph")
+    left, right = st.columns((3, 2), gap="large")
+    parts = list(found.values())
+    pair = within(state, parts[0].n_blocks)
+    with right:
+        over_list.strip_of(numbers, state.nth)
+        st.subheader(f"Blocks {pair[0]} and {pair[1]}", anchor=False)
+        selection(parts[0].n_blocks, *pair)
+        for one in (pair, pair[::-1]):
+            st.markdown(over_list.pair_words(found, one, corrected=not state.raw))
+    with left:
+        _graph(state, listed, found, pair)
+    line = f"**{plain(parts[0].model)}** · {plain(listed.title)} · K = {state.k}"
+    outside = depth_list.recipes("graph", requests[0], state, listed)
+    over_list.tools(numbers, outside, GUIDE, (), line)
+
+
+def _graph(
+    state: GraphState,
+    listed: PromptList,
+    found: Mapping[int, OfPrompt],
+    pair: tuple[int, int],
+) -> None:
+    parts = list(found.values())
+    figure = made(
+        figures.mean_graph,
+        tuple(parts),
+        listed.title,
+        corrected=not state.raw,
+        threshold=state.threshold,
+        layout=state.layout,
+        color=state.node_color,
+        auto_range=state.auto_range,
+        selected=pair,
+    )
+    st.markdown(figure.layout.meta["summary"])
+    draw(figure, "graph", None, lambda: _edges(parts, state), picks=("block", "basis"))
+
+
+def _edges(parts: list[OfPrompt], state: GraphState) -> pd.DataFrame:
+    found = mean_scores([part.scores for part in parts])
+    drawn = scores_graph(
+        found, parts[0].n_blocks, {}, corrected=not state.raw, threshold=state.threshold
+    )
+    rows = edge_rows(drawn, found, corrected=not state.raw)
+    return pd.DataFrame(rows, columns=list(EDGE_COLUMNS))

@@ -1,0 +1,162 @@
+"""The Trajectories page over a list of prompts: one number of the paths of each prompt."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+from jaxtyping import Float
+
+from coupling_core import figures
+from coupling_core.analysis import trajectory
+from coupling_core.analysis.over_prompts import prompts as counted
+from coupling_core.base.records import Request
+from coupling_core.base.results import TrajectoryResult
+from coupling_core.figures.by_depth import CURVES, CurveName
+from coupling_core.figures.per_token import NUMBERS, PathNumber
+from coupling_core.figures.style import median
+from explorer.asking import listing
+from explorer.pages.trajectories import PathsState
+from explorer.panels import over_list
+from explorer.panels.chart import draw
+from explorer.panels.recipes import Recipes, many, measuring
+from explorer.panels.switches import switches
+from explorer.server.prompt_lists import PromptList
+from explorer.session.plain_text import plain
+
+GUIDE = """
+**Prompts.** Each dot is one prompt: the mean of a number over its tokens. The line is the mean over
+the prompts, and the band its 95 % interval. A click on a dot shows the prompt.
+
+**By depth.** Of each prompt the median of its tokens; the line is the mean over the prompts.
+"""
+DEFAULT = "straightness"
+
+
+@dataclass(frozen=True)
+class Group:
+    """What is drawn of each prompt.
+
+    Args:
+        words: what people call it.
+        number: of a whole path, its mean over the tokens.
+        curve: the number by depth.
+    """
+
+    words: str
+    number: PathNumber
+    curve: CurveName
+
+
+GROUPS = {
+    "straightness": Group("Straightness", "line-shape", "line-shape-by-depth"),
+    "growth": Group("Growth", "expodistance", "growth"),
+    "steps": Group("Steps", "equidistance", "steps"),
+}
+"""By their names in the state; the other groups of the page are of one prompt."""
+
+
+@dataclass(frozen=True, eq=False)
+class Paths:
+    """What is kept of a prompt's result.
+
+    Args:
+        model: what to call it.
+        final_norm: whether it belongs to the last block, in words.
+        number: mean over the tokens; NaN where none has one.
+        curve: median over the tokens.
+    """
+
+    model: str
+    final_norm: str
+    number: float
+    curve: Float[np.ndarray, " depth"]
+
+
+def paths_of(result: TrajectoryResult, number: PathNumber, curve: CurveName) -> Paths:
+    """What is kept of a result."""
+    return Paths(
+        result.model_name,
+        result.final_norm_words,
+        trajectory.mean(NUMBERS[number].values(result)),
+        median(CURVES[curve].values(result)),
+    )
+
+
+def show(state: PathsState, listed: PromptList) -> None:
+    """Draw the page for a list.
+
+    Args:
+        state: what is chosen.
+        listed: the list.
+    """
+    group = GROUPS.get(state.along, GROUPS[DEFAULT])
+    requests = listing.asked(state.path_request(), listed)
+    found = over_list.measured(requests, paths_of, group.number, group.curve)
+    if not found:
+        return
+    numbers = _numbers(listed, found, group)
+    over_list.tell(numbers, f"of each prompt's tokens' {_name(group)}")
+    names = {name: one.words for name, one in GROUPS.items()}
+    shown = names if state.along in names else names | {state.along: "One prompt's alone"}
+    switches([("What is drawn", "along", shown)], "trajectories-list")
+    left, right = st.columns(2, gap="large")
+    with left:
+        over_list.strip_of(numbers, state.nth)
+    with right:
+        _by_depth(found, group, numbers, state.nth)
+    line = f"**{plain(next(iter(found.values())).model)}** · {plain(listed.title)}"
+    over_list.tools(numbers, recipes(requests[0], group, listed), GUIDE, (), line)
+
+
+def recipes(request: Request, group: Group, listed: PromptList) -> Recipes:
+    """How to come by the numbers of a list outside the app."""
+    file, column = over_list.file_called(listed), group.number.replace("-", "_")
+    norm = {} if request.final_norm == Request.final_norm else {"final_norm": request.final_norm}
+    return Recipes(
+        many(request, "trajectory", file, column, norm),
+        measuring("trajectory", request, {}, {}, prompts=file),
+    )
+
+
+def _name(group: Group) -> str:
+    """The number in words, without what it is compared with."""
+    title = NUMBERS[group.number].title.partition(" (")[0]
+    return title[0].lower() + title[1:]
+
+
+def _numbers(listed: PromptList, found: Mapping[int, Paths], group: Group) -> over_list.Numbers:
+    first = next(iter(found.values()))
+    whose = f"{first.model}, {counted(len(found))} of {listed.title}"
+    return over_list.Numbers(
+        listed,
+        {number: one.number for number, one in found.items()},
+        f"Mean over the tokens: {NUMBERS[group.number].title}",
+        group.number.replace("-", "_"),
+        {"title": whose, "source": f"{whose} · {first.final_norm}"},
+        chance=NUMBERS[group.number].line,
+    )
+
+
+def _by_depth(
+    found: Mapping[int, Paths], group: Group, numbers: over_list.Numbers, nth: int
+) -> None:
+    curve = CURVES[group.curve]
+    curves = np.stack([one.curve for one in found.values()])
+    figure = figures.by_depth_over_prompts(
+        curves,
+        curve.first,
+        curve.title,
+        curve.depth,
+        origin=numbers.origin,
+        log=curve.log,
+        selected=(nth, found[nth].curve) if nth in found else None,
+    )
+    draw(figure, group.curve, None, lambda: _table(found, curve.first))
+
+
+def _table(found: Mapping[int, Paths], first: int) -> pd.DataFrame:
+    columns = {f"prompt {number}": one.curve for number, one in found.items()}
+    n = len(next(iter(found.values())).curve)
+    return pd.DataFrame({"depth": range(first, first + n)} | columns)

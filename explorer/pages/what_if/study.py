@@ -1,0 +1,99 @@
+"""Coupling against effect over many prompts, with all its controls, and as training goes on."""
+
+from functools import partial
+
+import pandas as pd
+import streamlit as st
+
+from coupling_core import figures
+from coupling_core.analysis.coupling_effect import INNER, LEAST_BLOCKS, CouplingEffect
+from coupling_core.analysis.effect_study import EffectStudy, study_of
+from coupling_core.base.results import DepthResult, WhatIfResult
+from coupling_core.experiments.effects import MINI, shipped, steps_of, subject_of, twin_of
+from coupling_core.figures.effects import PairEdit
+from explorer.panels.chart import draw, made
+from explorer.panels.kept import kept
+from explorer.session.plain_text import plain
+
+
+def show(result: WhatIfResult, depth: DepthResult | None, k: int, edit: PairEdit) -> None:
+    """Draw what ships for this model, or what this one prompt gives.
+
+    Args:
+        result: the effects over the chosen prompt.
+        depth: the coupling over it; None where it is not measured yet.
+        k: of the coupling.
+        edit: of two blocks.
+    """
+    subject = subject_of(result.request)
+    found = shipped(subject) if subject else None
+    if found is None and depth is not None:
+        found = kept(study_of, ((depth, result),), min(k, depth.k_max))
+    if found is not None:
+        n, of = len(found.prompts), subject if subject and shipped(subject) else result
+        over = f"over {n} prompts" if n > 1 else "on this prompt"
+        st.header(f"Coupling against effect, {over}", anchor=False)
+        _study(found, result.model_name, edit, of)
+        twin = twin_of(subject) if subject else None
+        other = shipped(twin) if twin else None
+        if other is not None:
+            name = "The untrained twin" if result.request.untrained is None else "The trained model"
+            with st.expander(f"{name}, {over}", type="compact"):
+                _told(other, edit, twin)
+    _training(edit)
+
+
+def _study(found: EffectStudy, title: str, edit: PairEdit, of: object) -> None:
+    left, right = st.columns(2, gap="large")
+    with left:
+        figure = made(figures.coupling_against_effect, found, edit, of=of, title=title)
+        table = partial(figures.coupling_against_effect_table, found, edit)
+        draw(figure, "coupling-against-effect", None, table)
+    with right:
+        _told(found, edit, of)
+
+
+def _told(found: EffectStudy, edit: PairEdit, of: object) -> None:
+    """All numbers, and what they show and do not."""
+    correlated = kept(_correlated, found, edit, of=of)
+    if not correlated:
+        st.info(f"{found.n_blocks} blocks are too few to be correlated over pairs.")
+        return
+    st.table(pd.DataFrame({name: _row(one) for name, one in correlated.items()}))
+    for name, one in correlated.items():
+        st.markdown(f"**{name}.** {plain(one.told)}")
+
+
+def _correlated(found: EffectStudy, edit: PairEdit) -> dict[str, CouplingEffect]:
+    """Over all blocks and over the inner ones, as far as there are enough."""
+    counts = {"All blocks": found.n_blocks, "Inner blocks, 3..L-2": found.n_blocks - 2 * INNER}
+    return {
+        name: found.correlated(edit, inner=bool(inner))
+        for inner, (name, count) in enumerate(counts.items())
+        if count >= LEAST_BLOCKS
+    }
+
+
+def _row(one: CouplingEffect) -> dict[str, str]:
+    return {
+        "pairs": f"{one.pairs}",
+        "rho": one.raw.told,
+        "rho of distance alone": one.distance.told,
+        "rho given distance": one.partial.told,
+        "Mantel p": f"{one.mantel_p:.3f}",
+        "Mantel p given distance": f"{one.partial_mantel_p:.3f}",
+    }
+
+
+def _training(edit: PairEdit) -> None:
+    """The same of the mini suites by training step."""
+    runs = {name: of for name in MINI if (of := steps_of(name))}
+    if not runs:
+        return
+    st.header("As training goes on", anchor=False)
+    columns = st.columns(len(runs), gap="large")
+    for column, (name, studies) in zip(columns, runs.items(), strict=True):
+        with column:
+            figure = made(figures.effect_by_step, studies, edit, name, of=name)
+            table = partial(figures.effect_by_step_table, studies, edit)
+            draw(figure, f"effect-{name}", None, table)

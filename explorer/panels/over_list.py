@@ -1,0 +1,261 @@
+"""What the pages about a list of prompts share: the mean, and where each prompt stands."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from coupling_core import figures
+from coupling_core.analysis.exports import to_csv
+from coupling_core.analysis.model_comparison import compare_models
+from coupling_core.analysis.over_prompts import (
+    OfPrompt,
+    few_words,
+    interval_words,
+    of_prompt,
+    source,
+    spread_words,
+    whose,
+)
+from coupling_core.analysis.over_prompts import prompts as counted
+from coupling_core.analysis.scores import Interval, known_interval
+from coupling_core.base.records import Measure, Request, View, parse_blocks
+from coupling_core.base.results import DepthResult
+from coupling_core.base.units import rounded
+from coupling_core.figures.style import score_name, score_terms
+from explorer.asking import listing
+from explorer.panels.chart import draw, made
+from explorer.panels.recipes import Recipes
+from explorer.panels.strip import Quiet, take_along
+from explorer.server import prompt_lists
+from explorer.server.prompt_lists import SHIPPED, PromptList
+from explorer.session.plain_text import plain
+from explorer.session.session import change
+from explorer.session.state import State
+
+LEAST = 2
+"""Prompts that both models have, from which on they are compared."""
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """A number of each prompt.
+
+    Args:
+        listed: the list.
+        values: by the prompts' numbers in it, from 1; NaN where one has none. Those that are not
+            measured are missing.
+        title: what the number is, with its unit.
+        column: its name in a table.
+        origin: the "title" and the "source" of files.
+        terms: definition and K; "" where it has none.
+        chance: what it is by chance; None where that means nothing.
+    """
+
+    listed: PromptList
+    values: Mapping[int, float]
+    title: str
+    column: str
+    origin: Mapping[str, object]
+    terms: str = ""
+    chance: float | None = None
+
+    @property
+    def over(self) -> Interval:
+        """Their mean, and how sure it is."""
+        return known_interval(np.array(list(self.values.values()), np.float64))
+
+    def table(self) -> pd.DataFrame:
+        """A row a prompt."""
+        rows = [
+            {
+                "number": number,
+                "prompt": self.listed.prompts[number - 1].text,
+                "category": self.listed.prompts[number - 1].category,
+                self.column: value,
+            }
+            for number, value in self.values.items()
+        ]
+        return pd.DataFrame(rows)
+
+
+def chosen(state: State) -> PromptList | None:
+    """The list that is looked at; None where it is one prompt."""
+    return prompt_lists.get(state.prompts) if state.prompts else None
+
+
+def scores_of(result: DepthResult, view: View, blocks: str) -> OfPrompt:
+    """What is kept of a prompt's result, at these blocks as they were typed."""
+    return of_prompt(result, replace(view, blocks=parse_blocks(blocks, result.n_blocks)))
+
+
+def measured(requests: Sequence[Request], look: Callable[..., Any], *args: Any) -> dict[int, Any]:
+    """What is kept of the prompts that are stored; the rest is offered to be measured."""
+    found = listing.stored(requests, look, *args)
+    lacking = [number for number in range(1, len(requests) + 1) if number not in found]
+    if lacking:
+        listing.offer(requests, lacking)
+    return found
+
+
+def tell(numbers: Numbers, what: str) -> None:
+    """Say the mean with its interval, which prompts are the ends, and whether they are few.
+
+    Args:
+        numbers: of the prompts.
+        what: is averaged of each prompt, as a phrase.
+    """
+    over = numbers.over
+    if not over.n:
+        st.info("None of these prompts has such a number.")
+        return
+    st.markdown(
+        f"Over {counted(over.n)}, the mean {plain(what)} is **{interval_words(over)}**. "
+        f"{spread_words(numbers.values)}"
+    )
+    if few := few_words(over.n):
+        st.warning(few, icon=":material/warning:")
+
+
+def versus_twin(
+    found: Mapping[int, OfPrompt], twin: Mapping[int, OfPrompt], *, corrected: bool
+) -> str:
+    """How the model differs from its untrained twin over the prompts that both have; else "".
+
+    Args:
+        found: of the model.
+        twin: of its counterpart.
+        corrected: whether the chance-corrected score is compared.
+    """
+    if len(found.keys() & twin.keys()) < LEAST:
+        return ""
+    measure: Measure = "corrected" if corrected else "coupling"
+    rows = [
+        {
+            "model": one.model,
+            "prompt": str(number),
+            "kind": "depth",
+            measure: one.mean(corrected=corrected),
+        }
+        for of in (found, twin)
+        for number, one in of.items()
+    ]
+    k = next(iter(found.values())).scores.view
+    table = pd.DataFrame(rows).assign(k=k.k if k else np.nan)
+    names = (next(iter(of.values())).model for of in (found, twin))
+    return str(compare_models(table, *names, measure=measure))
+
+
+def strip_of(numbers: Numbers, nth: int) -> None:
+    """Draw where each prompt stands, and what there is to say of the one that is chosen.
+
+    Args:
+        numbers: of the prompts.
+        nth: the chosen one, from 1; 0 is none.
+    """
+    texts = {number: numbers.listed.prompts[number - 1].words for number in numbers.values}
+    figure = made(
+        figures.prompt_strip,
+        dict(numbers.values),
+        texts,
+        numbers.over,
+        numbers.title,
+        origin=numbers.origin,
+        terms=numbers.terms,
+        chance=numbers.chance,
+        selected=nth,
+    )
+    draw(figure, "prompts", None, numbers.table, picks=("nth",))
+    if nth in numbers.values:
+        _one(numbers, nth)
+
+
+def _one(numbers: Numbers, nth: int) -> None:
+    prompt = numbers.listed.prompts[nth - 1]
+    kind = f", {prompt.category}" if prompt.category else ""
+    st.markdown(
+        f"**Prompt {nth}**{plain(kind)}: “{plain(prompt.words)}”, "
+        f"**{rounded(numbers.values[nth])}**"
+    )
+    st.button(
+        "See it alone",
+        icon=":material/arrow_forward:",
+        on_click=change,
+        kwargs={"prompt": prompt.text, "prompts": State.prompts, "nth": State.nth},
+        key="alone@list",
+    )
+
+
+def tools(
+    numbers: Numbers, recipes: Recipes, guide: str, files: Sequence[tuple[str, Any, str]], line: str
+) -> None:
+    """Say what is drawn in a line, and offer link, files, recipes and a guide.
+
+    Args:
+        numbers: of the prompts.
+        recipes: how to come by the same outside the app.
+        guide: how the page is read.
+        files: further ones, as of `take_along`.
+        line: whose numbers they are, as Markdown.
+    """
+    listed = numbers.listed
+    own = (
+        ("Numbers by prompt (.csv)", lambda: to_csv(numbers.table()), "prompts.csv"),
+        (
+            "The prompts (.jsonl)",
+            lambda: prompt_lists.to_jsonl(listed.prompts).encode(),
+            "prompts.jsonl",
+        ),
+    )
+    facts = [plain(str(numbers.origin.get("source", "")))]
+    take_along((*files, *own), recipes, guide, Quiet(line, facts))
+    if not prompt_lists.has_link(listed.name):
+        st.caption(
+            "No link can carry this list, which is here for this visit alone: keep its file, "
+            "which Export has."
+        )
+    if listed.repeated:
+        st.caption(f"{counted(listed.repeated)} came more than once, and count once.")
+
+
+def file_called(listed: PromptList) -> str:
+    """What recipes call the file of a list."""
+    is_ours = listed.name == SHIPPED
+    return "sweeps/prompts.jsonl" if is_ours else "prompts.jsonl"
+
+
+def means(
+    listed: PromptList, found: Mapping[int, OfPrompt], view: View, *, corrected: bool
+) -> Numbers:
+    """The mean score of each prompt over its pairs of different blocks."""
+    parts = list(found.values())
+    return Numbers(
+        listed,
+        {number: one.mean(corrected=corrected) for number, one in found.items()},
+        f"Mean {score_name(corrected).lower()}",
+        "corrected" if corrected else "coupling",
+        {"title": whose(parts, listed.title), "source": source(parts, listed.title, view)},
+        score_terms(view),
+        0.0 if corrected else None,
+    )
+
+
+def pair_words(found: Mapping[int, OfPrompt], pair: tuple[int, int], *, corrected: bool) -> str:
+    """The mean score of one pair of blocks over the prompts, as Markdown; "" where it has none."""
+    name = "chance-corrected score" if corrected else "score c"
+    blocks = next(iter(found.values())).scores.blocks
+    block, basis = pair
+    if block == basis or not {block, basis} <= set(blocks):
+        return ""
+    at = blocks.index(block), blocks.index(basis)
+    values = [
+        (one.scores.corrected if corrected else one.scores.coupling)[at] for one in found.values()
+    ]
+    over = known_interval(np.array(values, np.float64))
+    return (
+        f"Jacobian of block {block} in the basis of block {basis}: mean {name} "
+        f"**{interval_words(over)}**"
+    )

@@ -1,0 +1,115 @@
+"""Ties, tracks, matchings and shared subspaces of directions, with planted answers."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from cases import directions_result
+
+from coupling_core import DirectionsView, InputError
+from coupling_core.analysis.directions import (
+    assigned,
+    counts,
+    gaps,
+    same_direction,
+    shared_of,
+    shared_subspace,
+    tied,
+    track,
+    track_chance,
+    viewed,
+)
+from coupling_core.base.records import Certificate
+
+D, K, BLOCKS, DRAWS = 64, 6, 8, 100
+
+
+@pytest.fixture(scope="module")
+def result():
+    return directions_result()
+
+
+def bases(rng, planted):
+    """Subspaces that have so many directions in common, and are random otherwise."""
+    common = np.linalg.qr(rng.standard_normal((D, planted)))[0]
+    return [
+        np.linalg.qr(np.column_stack([common, rng.standard_normal((D, K - planted))]))[0]
+        for _ in range(BLOCKS)
+    ]
+
+
+@pytest.mark.parametrize("planted", [0, 1, 3])
+def test_planted_common_directions_are_counted(planted):
+    """None where the blocks are independent; 95 of 100 draws must be right."""
+    found = [
+        shared_subspace(bases(np.random.default_rng(seed), planted), seed=seed).count
+        for seed in range(DRAWS)
+    ]
+    assert found.count(planted) >= 0.95 * DRAWS
+
+
+def test_the_shared_directions_are_the_planted_ones():
+    rng = np.random.default_rng(5)
+    some = bases(rng, 2)
+    found = shared_subspace(some)
+    overlap = found.directions[:, :2].T @ some[0][:, :2]
+    np.testing.assert_allclose(np.linalg.svd(overlap)[1], 1, atol=1e-6)
+    np.testing.assert_allclose(found.share[:2], 1, atol=1e-6)
+    with pytest.raises(InputError, match="two blocks at least, and 1 came"):
+        shared_subspace(some[:1])
+
+
+def test_what_a_result_s_blocks_share_is_of_the_view(result):
+    found = shared_of(result, DirectionsView((1, 2, 3), 4), "v")
+    assert found.directions.shape == (result.width, 4)
+    assert found.count == 0
+
+
+def test_neighbours_that_rounding_cannot_tell_apart_are_tied(result):
+    s = result.singular_values.copy()
+    s[1] = np.linspace(4, 1, result.count)
+    s[1, 3] = s[1, 2] * (1 - 1e-5)
+    found = replace(result, singular_values=s)
+    assert np.flatnonzero(tied(found)[1]).tolist() == [2]
+    assert gaps(found)[1, 2] == pytest.approx((s[1, 2] - s[1, 3]) / s[1, 0], rel=1e-3)
+    loose = Certificate(True, "full", 0.0, 0.05)
+    doubtful = replace(found, certificates=(loose,) * result.n_blocks)
+    assert tied(doubtful)[1].sum() > 1
+
+
+def test_a_track_is_the_diagonal_in_its_own_units(result):
+    stored = result.matrices[:, 1, 2, 2].astype(float) * result.singular_values[:, 0]
+    np.testing.assert_array_equal(track(result, 2, 3), stored)
+    rng = np.random.default_rng(0)
+    J = rng.standard_normal((D, D))
+    u, v = (x / np.linalg.norm(x, axis=0) for x in rng.standard_normal((2, D, 4000)))
+    planted = replace(result, width=D, jacobian_norm=np.full(4, np.linalg.norm(J)))
+    inside = np.abs(np.einsum("dk,de,ek->k", u, J, v)) < track_chance(planted)[0]
+    assert inside.mean() == pytest.approx(0.95, abs=0.02)
+    with pytest.raises(InputError, match="direction 99 is out of range"):
+        track(result, 2, 99)
+
+
+def test_a_planted_permutation_is_matched_and_a_tie_is_told():
+    order = np.array([2, 0, 1, 3])
+    size = np.full((4, 4), 0.1)
+    size[np.arange(4), order] = [0.9, 0.8, 0.7, 0.6]
+    found = assigned(size)
+    assert found.partner.tolist() == (order + 1).tolist()
+    assert found.overlap.tolist() == [0.9, 0.8, 0.7, 0.6]
+    assert not found.is_tied.any()
+    size[2, 3] = size[3, 1] = 0.65  # the two could as well be exchanged
+    assert assigned(size).is_tied.tolist() == [False, False, True, True]
+
+
+def test_a_block_s_directions_are_matched_with_themselves(result):
+    found = same_direction(result, 2, 2, "u")
+    assert found.partner.tolist() == list(range(1, result.count + 1))
+    np.testing.assert_allclose(found.overlap, 1)
+
+
+def test_counts_are_of_the_leading_directions(result):
+    np.testing.assert_array_equal(counts(result, 2), result.beyond_chance[..., :2].sum(-1))
+    assert viewed(result, DirectionsView((-1,), 2)) == ((result.n_blocks,), 2)
+    with pytest.raises(InputError, match="K must lie in"):
+        viewed(result, DirectionsView(leading=99))

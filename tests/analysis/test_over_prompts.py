@@ -1,0 +1,77 @@
+"""Means over many prompts: what is averaged, and what is said of few."""
+
+import numpy as np
+import pytest
+from cases import random_result
+
+from coupling_core.analysis.over_prompts import (
+    few_words,
+    interval_words,
+    mean_scores,
+    of_prompt,
+    source,
+    spread_words,
+)
+from coupling_core.analysis.scores import corrected, mean_interval, score_pairs
+from coupling_core.base.records import View
+
+VIEW = View(4)
+RESULTS = [random_result(seed=seed) for seed in range(5)]
+PARTS = [of_prompt(result, VIEW) for result in RESULTS]
+
+
+def test_the_mean_of_a_pair_is_that_of_its_corrected_scores() -> None:
+    found = mean_scores([part.scores for part in PARTS])
+    every = np.stack([score_pairs(result, VIEW).corrected for result in RESULTS])
+    np.testing.assert_allclose(found.corrected, every.mean(0))
+    assert found.blocks == (1, 2, 3, 4, 5)
+    off = ~np.eye(5, dtype=bool)
+    of_means = corrected(found.coupling, found.chance)
+    assert np.abs(of_means - found.corrected)[off].max() > 1e-6  # which is another thing
+
+
+def test_a_pair_without_a_score_in_one_prompt_has_no_mean() -> None:
+    scores = [part.scores for part in PARTS]
+    broken = scores[0].corrected.copy()
+    broken[1, 2] = np.nan
+    found = mean_scores([type(scores[0])(**vars(scores[0]) | {"corrected": broken}), *scores[1:]])
+    assert np.isnan(found.corrected[1, 2])
+    assert np.isfinite(found.corrected[2, 1])
+
+
+def test_a_prompt_counts_by_the_mean_over_its_pairs() -> None:
+    part, off = PARTS[0], ~np.eye(5, dtype=bool)
+    assert part.mean(corrected=True) == pytest.approx(part.scores.corrected[off].mean())
+    assert part.mean(corrected=False) == pytest.approx(part.scores.coupling[off].mean())
+
+
+def test_the_result_itself_is_let_go() -> None:
+    assert PARTS[0].scores.result is None
+    assert PARTS[0].scores.view == VIEW
+
+
+@pytest.mark.parametrize(
+    ("n", "told"), [(1, "here there is 1"), (39, "here there are 39"), (40, "")]
+)
+def test_few_prompts_are_no_evidence(n: int, told: str) -> None:
+    assert told in few_words(n)
+    assert bool(few_words(n)) == (n < 40)
+
+
+def test_a_mean_is_told_with_its_interval() -> None:
+    over = mean_interval(np.array([0.05, 0.06, 0.07]))
+    assert interval_words(over) == "0.060 (95 % interval 0.035 to 0.085)"
+    assert "no interval" in interval_words(mean_interval(np.array([0.05])))
+
+
+def test_the_ends_are_named_by_their_places_in_the_list() -> None:
+    told = spread_words({3: 0.2, 7: 0.1, 9: float("nan")})
+    assert told == "The lowest is prompt 7 with 0.100, the highest prompt 3 with 0.200."
+    assert spread_words({3: 0.2}) == ""
+
+
+def test_files_say_where_the_means_come_from() -> None:
+    told = source(PARTS, "a list", VIEW)
+    assert "mean over 5 prompts of a list" in told
+    assert "K = 4" in told
+    assert "SVDs of 5 of 5 prompts certified" in told

@@ -1,0 +1,60 @@
+from coupling_core.base.pace import Pace
+
+
+class Clock:
+    """Seconds that pass when they are told to."""
+
+    def __init__(self):
+        self.now = 100.0
+
+    def __call__(self):
+        return self.now
+
+
+def test_stored_answers_say_nothing_of_how_long_the_rest_takes():
+    clock = Clock()
+    pace = Pace(60, clock=clock)
+    for _ in range(20):
+        clock.now += 0.01
+        pace.step()
+        assert pace.line() == ""
+    lines = []
+    for _ in range(4):
+        clock.now += 6
+        pace.step()
+        lines.append(pace.line())
+    assert lines == ["", "prompt 23 of 60, about 4 minutes", "", "prompt 25 of 60, about 4 minutes"]
+    clock.now += 1000
+    for _ in range(36):
+        pace.step()
+    assert pace.line() == ""
+
+
+def test_the_time_in_which_a_model_loads_is_not_each_prompts():
+    clock = Clock()
+    pace = Pace(3, clock=clock)
+    clock.now += 1000
+    pace.begin()
+    clock.now += 100
+    pace.begin()
+    pace.step(computed=True)
+    assert pace.words() == "prompt 2 of 3, about 3 minutes"
+
+
+def test_whoever_knows_that_an_answer_was_stored_is_believed():
+    clock = Clock()
+    pace = Pace(10, clock=clock)
+    clock.now += 60
+    pace.step(computed=False)
+    assert pace.words() == "prompt 2 of 10"
+    assert pace.line() == ""
+
+
+def test_of_those_at_work_side_by_side_each_is_half_done():
+    clock = Clock()
+    pace = Pace(11, done=1, clock=clock)
+    pace.begin()
+    clock.now += 120
+    pace.step(computed=True)
+    # Two at work besides the next are one more that is done: 60 seconds each, 9 are left.
+    assert pace.words(beside=2) == "prompt 2 of 11, about 9 minutes"

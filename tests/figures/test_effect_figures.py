@@ -1,0 +1,85 @@
+"""Figures of edits beside coupling: their points are the numbers of the study, or of the result."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from cases import what_if_result
+
+from coupling_core import EffectView, figures
+from coupling_core.analysis.coupling_effect import coupling_effect
+from coupling_core.analysis.effect_study import EffectStudy
+
+L = 6
+
+
+@pytest.fixture(scope="module")
+def study():
+    rng = np.random.default_rng(0)
+    square = rng.uniform(0.1, 1, (2, 7, L, L))
+    line = rng.uniform(0.1, 1, (3, 7, L - 1))
+    return EffectStudy(
+        prompts=("p",) * 7, k=8, coupling=square[0], interchange=square[1], replace=square[1],
+        skip=np.ones((7, L)), repeat=np.ones((7, L)), damp=np.ones((7, 4, L)), true=line[0],
+        predicted=line[1], cosine=line[2],
+    )  # fmt: skip
+
+
+def test_a_pair_of_blocks_is_a_point(study):
+    figure = figures.coupling_against_effect(study, "interchange", title="model")
+    (points,) = figure.data
+    assert len(points.x) == L * (L - 1) // 2
+    at = [tuple(row[:2]) for row in points.customdata.tolist()].index((2, 5))
+    both = study.coupling.mean(0)
+    assert points.x[at] == pytest.approx((both[1, 4] + both[4, 1]) / 2)
+    effect = -np.log(study.interchange).mean(0)
+    assert points.y[at] == pytest.approx((effect[1, 4] + effect[4, 1]) / 2)
+    assert points.marker.color[at] == 3
+    table = figures.coupling_against_effect_table(study, "interchange")
+    row = table[(table.l == 2) & (table["l'"] == 5)]
+    assert float(row.coupling.iloc[0]) == pytest.approx(points.x[at])
+
+
+def test_correlations_by_step_have_their_interval(study):
+    figure = figures.effect_by_step({0: study, 512: study}, "replace", "mini")
+    lines = {line.name: line for line in figure.data}
+    expected = coupling_effect(study.coupling, study.replace)
+    assert lines["rho"].y[1] == pytest.approx(expected.raw.rho)
+    assert lines["distance alone"].y[1] == pytest.approx(expected.distance.rho)
+    given = lines["given distance"]
+    assert given.y[1] - given.error_y.arrayminus[1] == pytest.approx(expected.partial.low)
+    assert given.y[1] + given.error_y.array[1] == pytest.approx(expected.partial.high)
+    table = figures.effect_by_step_table({0: study, 512: study}, "replace")
+    assert list(table.step) == [0, 512]
+
+
+def test_neighbours_that_cannot_be_exchanged_have_no_point():
+    result = what_if_result()
+    true = result.exchange_true.copy()
+    true[1] = np.nan
+    figure = figures.exchange(replace(result, exchange_true=true))
+    exact, points = figure.data
+    assert [row[:2] for row in points.customdata.tolist()] == [[1, 2], [3, 4], [4, 5]]
+    assert points.x[0] == pytest.approx(np.median(result.exchange_predicted[0]))
+    assert points.y[0] == pytest.approx(np.median(result.exchange_true[0]))
+    assert tuple(exact.x) == tuple(exact.y)
+    assert len(figures.exchange_table(result)) == 4
+
+
+def test_the_selected_pair_is_outlined_on_the_map():
+    figure = figures.effects(what_if_result(), EffectView(), "replace", selected=(2, 4))
+    (square,) = figure.layout.shapes
+    assert (square.x0, square.y0) == (2.5, 0.5)
+
+
+def test_several_reasons_are_left_to_the_cells():
+    result = what_if_result()
+    divergence = result.divergence.copy()
+    refused = {"interchange(1,2)": "one", "interchange(2,3)": "another"}
+    for edit in refused:
+        divergence[result.edits.index(edit)] = np.nan
+    figure = figures.effects(replace(result, divergence=divergence, refused=refused), EffectView())
+    (grey,) = [trace for trace in figure.data if trace.showlegend]
+    assert "each cell says why" in grey.name
+    (cells,) = [trace for trace in figure.data if trace.name == "pairs"]
+    assert "another" in cells.text[2][1]

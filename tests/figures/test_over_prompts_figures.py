@@ -1,0 +1,81 @@
+"""Figures over many prompts: the mean map and graph, and a dot a prompt."""
+
+import numpy as np
+import pytest
+from cases import random_result
+
+from coupling_core import figures
+from coupling_core.analysis.over_prompts import mean_scores, of_prompt
+from coupling_core.analysis.scores import mean_interval
+from coupling_core.base.records import View
+from coupling_core.figures import style
+
+VIEW = View(4)
+PARTS = [of_prompt(random_result(seed=seed), VIEW) for seed in range(6)]
+MEAN = mean_scores([part.scores for part in PARTS])
+ORIGIN = {"title": "a title", "source": "a source"}
+
+
+def test_the_map_colours_the_means_in_the_range_of_one_prompt() -> None:
+    figure = figures.mean_map(PARTS, "a list", selected=(2, 3))
+    expected = np.where(np.eye(5, dtype=bool), np.nan, MEAN.corrected)
+    np.testing.assert_allclose(figure.data[0].z, expected, rtol=1e-6)
+    assert (figure.data[0].zmin, figure.data[0].zmax) == style.CORRECTED_RANGE
+    assert figure.data[-1].customdata[1, 2].tolist() == [2, 3]
+    assert "mean over 6 prompts of a list" in figure.layout.meta["alt"]
+    assert "the scores are averaged, not the matrices" in figure.layout.meta["caption"]
+    assert "mean over 6 prompts of a list" in figure.layout.meta["source"]
+
+
+def test_the_raw_score_is_averaged_where_it_is_asked_for() -> None:
+    figure = figures.mean_map(PARTS, "a list", corrected=False)
+    off = ~np.eye(5, dtype=bool)
+    np.testing.assert_allclose(figure.data[0].z[off], MEAN.coupling[off], rtol=1e-6)
+    assert (figure.data[0].zmin, figure.data[0].zmax) == style.RAW_RANGE
+
+
+def test_the_graph_has_the_edges_of_the_means() -> None:
+    weight = (MEAN.corrected + MEAN.corrected.T) / 2
+    at = float(np.median(weight[np.triu_indices(5, 1)]))
+    figure = figures.mean_graph(PARTS, "a list", threshold=at)
+    (edges,) = [trace for trace in figure.data if trace.name == "edges"]
+    expected = np.argwhere(np.triu(weight >= at, 1)) + 1
+    assert sorted(map(tuple, edges.customdata)) == sorted(map(tuple, expected))
+    assert figure.layout.meta["summary"].startswith(f"{len(expected)} of 10 pairs are edges")
+
+
+def test_a_dot_is_a_prompt_the_lowest_first() -> None:
+    numbers = {1: 0.3, 2: float("nan"), 5: 0.1, 9: 0.2}
+    texts = {1: "one", 2: "two", 5: "<b>five</b>", 9: "nine"}
+    over = mean_interval(np.array([0.3, 0.1, 0.2]))
+    figure = figures.prompt_strip(
+        numbers, texts, over, "Mean score", origin=ORIGIN, chance=0.0, selected=9
+    )
+    (dots,) = figure.data
+    assert dots.customdata.ravel().tolist() == [5, 9, 1]
+    assert list(dots.x) == [0.1, 0.2, 0.3]
+    assert "&lt;b&gt;five" in dots.text[0]
+    assert list(dots.marker.color).index(style.ACCENT) == 1
+    shapes = {shape.name: shape for shape in figure.layout.shapes}
+    assert (shapes["interval"].x0, shapes["interval"].x1) == (over.low, over.high)
+    assert shapes["mean"].x0 == pytest.approx(0.2)
+    assert "1 prompt without a number" in figure.layout.meta["caption"]
+
+
+def test_a_single_prompt_has_no_interval() -> None:
+    over = mean_interval(np.array([0.3]))
+    figure = figures.prompt_strip({1: 0.3}, {1: "one"}, over, "Mean score", origin=ORIGIN)
+    assert "interval" not in {shape.name for shape in figure.layout.shapes}
+    assert "interval" not in figure.layout.meta["caption"]
+
+
+def test_a_number_by_depth_is_the_mean_over_prompts() -> None:
+    curves = np.array([[1.0, 2.0, np.nan], [3.0, 4.0, np.nan]])
+    figure = figures.by_depth_over_prompts(
+        curves, 1, "Growth", "Block l", origin=ORIGIN, selected=(7, curves[1])
+    )
+    lines = {trace.name: trace for trace in figure.data}
+    assert list(lines["mean over prompts"].y[:2]) == [2.0, 3.0]
+    assert np.isnan(lines["mean over prompts"].y[2])
+    assert list(lines["mean over prompts"].x) == [1, 2, 3]
+    assert list(lines["prompt 7"].y[:2]) == [3.0, 4.0]

@@ -1,0 +1,203 @@
+"""Directions tried on the model that they are of, from Python and by a command; and their files."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import tiny
+import torch
+from safetensors.numpy import load_file, save_file
+
+from coupling_core import InputError, Request, Store, ablate, measure, shared_of, steer
+from coupling_core.analysis.directions import held
+from coupling_core.base.records import DirectionsView
+from coupling_core.engine import reference
+from coupling_core.store.direction_file import (
+    direction_of,
+    read_direction,
+    require_fits,
+    write_direction,
+)
+
+PROMPT = "The cat sat on the mat"
+
+
+@pytest.fixture(scope="module")
+def result(folder, tmp_path_factory):
+    store = Store(tmp_path_factory.mktemp("store"))
+    return measure(Request(PROMPT, model=str(folder), kind="directions"), store)
+
+
+@pytest.fixture
+def command(run, folder):
+    return lambda *args: run("directions", "--model", folder, "--prompt", PROMPT, *args)
+
+
+def printed(answer):
+    status, out, err = answer
+    assert status == 0, err
+    return json.loads(out)
+
+
+def test_a_written_direction_is_added_to_the_output_and_a_read_one_to_the_input(result, folder):
+    from transformers import AutoModelForCausalLM
+
+    model = AutoModelForCausalLM.from_pretrained(folder).eval()
+    ids, n = result.token_ids.tolist(), len(result.token_ids)
+    with torch.no_grad():
+        run = model(torch.tensor([ids]), output_hidden_states=True)
+        for side, state in (("u", 3), ("v", 2)):
+            found = steer(result, block=3, components=(1, 2), sizes=(0.5, 0.0), side=side)
+            x = run.hidden_states[state][0, -1]
+            shift = 0.5 * x.norm() * torch.from_numpy(result.basis(3, side)[:, 1]).float()
+            said = reference.steered_logits(model, ids, state, n, shift)[-1:]
+            expected = float(reference.divergence(run.logits[0, -1:], said)[0])
+            assert found.divergence[1, 0] == pytest.approx(expected, rel=1e-3)
+            assert (found.divergence[:, 1] == 0).all()
+            assert found.by_chance.shape == (20, 2)
+            assert found.names == (f"{side}_1", f"{side}_2")
+
+
+def test_frames_are_taken_out_of_one_block_or_all_beside_random_ones(result):
+    one, every = ablate(result, blocks=[2], k=3), ablate(result, k=3)
+    assert (one.blocks, every.blocks, one.k) == ((2,), (1, 2, 3, 4), 3)
+    assert 0 < one.divergence < every.divergence
+    assert len(one.by_chance) == 20
+    assert np.isfinite(every.by_chance).all()
+
+
+def test_what_blocks_share_can_be_steered_along_and_taken_out(result):
+    shared = shared_of(result, DirectionsView((2, 3), 4), "v")
+    same = steer(result, block=2, sizes=(0.3,), side="v", direction=7 * result.basis(2, "v")[:, 0])
+    own = steer(result, block=2, sizes=(0.3,), side="v")
+    np.testing.assert_allclose(same.divergence, own.divergence, rtol=1e-5)
+    assert ablate(result, blocks=[2, 3], frame=shared.directions[:, :2]).divergence > 0
+    assert ablate(result, blocks=[2], frame=np.zeros((32, 0))).divergence == 0.0
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ({"block": 9}, "out of range"),
+        ({"block": 2, "side": "w"}, "one of u, v"),
+        ({"block": 2, "components": ()}, "none came"),
+        ({"block": 2, "components": (33,)}, "numbered 1..32"),
+        ({"block": 2, "sizes": ()}, "one number at least"),
+        ({"block": 2, "sizes": (float("nan"),)}, "each finite"),
+        ({"block": 2, "direction": np.zeros(32)}, "not all 0"),
+        ({"block": 2, "direction": np.ones(8)}, r"shape \(8,\)"),
+        ({"block": 4}, "final norm"),
+        ({"block": 2, "tokens": (99,)}, "token 99 is out of range"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_steered_is_refused_in_words(result, said, expected):
+    with pytest.raises(InputError, match=expected):
+        steer(result, **said)
+
+
+def test_directions_of_another_model_are_not_tried(result):
+    other = dict(result.identity) | {"digest": "0" * 64}
+    with pytest.raises(InputError, match="than the one that is here now"):
+        steer(replace(result, identity=other), block=2)
+
+
+def test_a_module_of_one_s_own_is_handed_over_again():
+    model = tiny.model("gpt2")
+    found = measure([3, 1, 4, 1, 5], model=model, kind="directions", store=None)
+    assert steer(found, block=2, model=model).divergence.shape == (1, 3)
+    with pytest.raises(InputError, match="pass it as model="):
+        steer(found, block=2)
+
+
+def test_a_direction_goes_to_a_file_and_back(result, tmp_path):
+    path = tmp_path / "d.safetensors"
+    write_direction(direction_of(result, -2, 2, "v"), path)
+    found = read_direction(path)
+    np.testing.assert_allclose(found.vector, result.basis(3, "v")[:, 1], atol=1e-7)
+    said = found.about
+    assert (said["block"], said["state"], said["component"]) == (3, 2, 2)
+    assert said["certificate"]["certified"]
+    assert "largest entry of v is positive" in said["gauge"]
+    require_fits(found, result)
+    assert held(result, found.vector, "v")[2] == pytest.approx(1, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"width": 7}, "have 7"),
+        ({"identity": {"digest": "0"}}, "of other weights"),
+        ({"request": Request(PROMPT, kind="directions", untrained=3)}, "of other weights"),
+    ],
+    ids=["width", "weights", "twin"],
+)
+def test_a_direction_of_another_model_is_refused(result, changes, expected):
+    with pytest.raises(InputError, match=expected):
+        require_fits(direction_of(result, 2, 1, "u"), replace(result, **changes))
+
+
+def test_a_file_that_holds_no_direction_is_refused(result, tmp_path):
+    path, about = tmp_path / "d.safetensors", dict(direction_of(result, 2, 1, "u").about)
+    whole = {"format": "coupling-direction-1", "about": json.dumps(about)}
+    vector = direction_of(result, 2, 1, "u").vector
+    spoilt = [
+        (vector, {}),
+        (vector, whole | {"format": "other"}),
+        (vector, whole | {"about": json.dumps({"model": "x"})}),
+        (2 * vector, whole),
+        (vector[:5], whole),
+        (vector.astype(np.float64), whole),
+    ]
+    for tensor, metadata in spoilt:
+        save_file({"direction": tensor}, path, metadata)
+        with pytest.raises(InputError, match="holds no direction"):
+            read_direction(path)
+    path.write_bytes(b"nonsense")
+    with pytest.raises(InputError, match="holds no direction"):
+        read_direction(path)
+    with pytest.raises(InputError, match="cannot be read"):
+        read_direction(tmp_path / "none.safetensors")
+
+
+def test_the_command_steers_takes_out_exports_and_imports(command, result, tmp_path):
+    path = tmp_path / "d.safetensors"
+    said = printed(
+        command("--json", "--block", "2", "--steer", "0.5,-0.5", "--k", "2", "--ablate",
+                "--export", path, "--component", "1")
+    )  # fmt: skip
+    assert said["ablated"]["divergence"] == pytest.approx(
+        ablate(result, blocks=[2], k=2).divergence, rel=1e-3
+    )
+    rows = said["steered"]["rows"]
+    expected = steer(result, block=2, components=(1,), sizes=(0.5, -0.5)).divergence.flatten()
+    np.testing.assert_allclose([row["divergence"] for row in rows], expected, rtol=1e-3)
+    assert load_file(path)["direction"].shape == (32,)
+    again = printed(command("--json", "--import", path, "--steer", "0.5,-0.5"))
+    assert again["imported"]["held_u"][1] == pytest.approx(1, abs=1e-5)
+    same = [row["divergence"] for row in again["steered"]["rows"]]
+    np.testing.assert_allclose(same, expected, rtol=1e-3)
+    status, out, _ = command("--import", path, "--steer", "0,1", "--ablate")
+    assert status == 0
+    assert "imported    u_1 of block 2" in out
+    assert "20 random" in out
+    assert "each of 4 blocks reads" in out
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        (("--steer", "0.1"), "--steer needs the block"),
+        (("--export", "d.safetensors"), "--export needs the block"),
+        (("--export", "d.txt", "--block", "2"), "ends in .safetensors"),
+        (("--steer", "much", "--block", "2"), "cannot be read: expected numbers"),
+        (("--import", "none.safetensors"), "cannot be read"),
+    ],
+    ids=lambda said: said[0],
+)
+def test_what_the_command_cannot_try_is_refused_before_it_measures(run, folder, said, expected):
+    status, _, error = run("directions", "--model", folder, "--prompt", "Another", *said)
+    assert status == 2
+    assert expected in error
+    assert "Traceback" not in error

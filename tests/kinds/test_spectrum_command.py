@@ -1,0 +1,173 @@
+"""`coupling spectrum`, run as people run it, on tiny models; and the results behind it."""
+
+import csv
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from cases import spectrum_result
+
+from coupling_core import Request, Store, jacobian, measure, spectrum_numbers
+from coupling_core.analysis.exports import arrays, frame
+from coupling_core.base.records import AnyView
+from coupling_core.store.archive import decode, encode
+
+PROMPT = "The cat sat on the mat"
+VIEW = AnyView()
+
+
+@pytest.fixture(scope="module")
+def result(folder, tmp_path_factory):
+    store = Store(tmp_path_factory.mktemp("store"))
+    return measure(Request(PROMPT, model=str(folder), kind="spectrum"), store)
+
+
+@pytest.fixture(scope="module")
+def maps(result, folder):
+    """M = I + J of every block, from the Jacobians themselves."""
+    blocks = range(1, result.n_blocks + 1)
+    found = [jacobian(str(folder), PROMPT, block=block).J for block in blocks]
+    return [np.eye(result.width) + J.astype(np.float64) for J in found]
+
+
+def test_every_number_is_that_of_the_blocks_own_jacobians(result, maps):
+    assert result.complete
+    for at, M in enumerate(maps):
+        J = M - np.eye(len(M))
+        values = np.linalg.eigvals(M)
+        far = np.abs(values[:, None] - result.values[at][None]).min(1)
+        assert far.max() < 1e-9
+        expected = 1 - (np.abs(values) ** 2).sum() / (M**2).sum()
+        assert result.departure[at] == pytest.approx(expected**0.5, rel=1e-9)
+        skew, even = np.linalg.norm(J - J.T), np.linalg.norm(J + J.T)
+        assert result.asymmetry[at] == pytest.approx(skew / even, rel=1e-9)
+        U, s, Vh = np.linalg.svd(J)
+        k = result.u_dot_v.shape[1]
+        np.testing.assert_allclose(result.singular_values[at], s[:k], rtol=1e-4)
+        apart = np.diff(-s[: k + 1]) > 1e-3 * s[0]
+        sure = np.flatnonzero(apart[1 : k - 1] & apart[: k - 2]) + 1
+        told = (U * Vh.T).sum(0)
+        np.testing.assert_allclose(result.u_dot_v[at][sure], told[sure], atol=1e-3)
+
+
+def test_products_go_through_the_blocks_in_their_order(result, maps):
+    P = np.eye(result.width)
+    for at, M in enumerate(maps):
+        P = M @ P
+        s = np.linalg.svd(P, compute_uv=False)
+        np.testing.assert_allclose(
+            result.product_values[at], s / np.linalg.norm(s), rtol=1e-8, atol=1e-12
+        )
+    told = result.exponents.sum() * result.n_blocks
+    assert told == pytest.approx(sum(np.linalg.slogdet(M)[1] for M in maps), rel=1e-6)
+    found = spectrum_numbers(result)
+    np.testing.assert_allclose(found.participation, result.participation[0], rtol=1e-9)
+
+
+def test_the_token_and_the_final_norm_are_those_that_were_asked_for(folder, result):
+    other = measure(Request(PROMPT, model=str(folder), kind="spectrum", token=2), None)
+    without = measure(
+        Request(PROMPT, model=str(folder), kind="spectrum", final_norm="exclude"), None
+    )
+    assert (other.token, result.token) == (2, 6)
+    assert not np.allclose(other.values, result.values)
+    np.testing.assert_array_equal(without.values[:-1], result.values[:-1])
+    assert not np.allclose(without.values[-1], result.values[-1])
+
+
+def test_the_twin_is_another_model(folder, result):
+    twin = measure(Request(PROMPT, model=str(folder), kind="spectrum", untrained=0), None)
+    assert not np.allclose(twin.departure, result.departure)
+
+
+def test_eigenvalues_of_a_defective_map_are_never_called_certain():
+    clear = spectrum_result()
+    assert clear.certain.all()
+    condition = clear.condition.copy()
+    condition[1] = np.inf
+    condition[2] = 1e9
+    doubtful = replace(clear, condition=condition)
+    assert not doubtful.certain[1:3].any()
+    assert doubtful.certain[[0, 3, 4]].all()
+    assert spectrum_numbers(doubtful).certain.tolist() == [1, 0, 0, 1, 1]
+    figure = doubtful.plot().figure
+    named = {trace.name: len(trace.x) for trace in figure.data if trace.name}
+    assert named["certain"] == 3 * clear.width
+    assert named["may be off by more than 1 %"] == 2 * clear.width
+
+
+def test_it_is_stored_and_read_again_with_infinite_conditions(result):
+    condition = result.condition.copy()
+    condition[0, 0] = np.inf
+    kept = decode(encode(replace(result, condition=condition)))
+    np.testing.assert_array_equal(kept.condition, condition)
+    np.testing.assert_array_equal(kept.eigenvalues, result.eigenvalues)
+    assert kept.certificates == result.certificates
+
+
+def test_the_command_prints_numbers_for_people_and_for_machines(run, folder, tmp_path):
+    asked = ("spectrum", "--model", folder, "--prompt", PROMPT, "--token", 2)
+    status, out, err = run(*asked)
+    assert status == 0, err
+    assert "effective rank" in out
+    assert "certified" in out
+    told = json.loads(run(*asked, "--json")[1])
+    assert told["stored"]
+    assert told["token"] == 2
+    assert len(told["blocks"]["departure"]) == told["n_blocks"]
+
+
+@pytest.mark.parametrize("figure", ["eigenvalues", "maps", "products"])
+def test_each_figure_is_written(run, folder, tmp_path, figure):
+    out = tmp_path / "figure.html"
+    status, _, err = run(
+        "spectrum", "--model", folder, "--prompt", PROMPT, "--out", out, "--figure", figure
+    )
+    assert status == 0, err
+    assert out.read_bytes().startswith(b"<!doctype html>")
+
+
+def test_arrays_and_table_say_the_same(result):
+    named, table = arrays(result, VIEW), frame(result, VIEW)
+    np.testing.assert_array_equal(table["departure"], named["departure"])
+    assert named["eigenvalues"].shape == (result.n_blocks, result.width, 2)
+    assert list(table["block"]) == list(range(1, result.n_blocks + 1))
+    assert result.to_xarray().eigenvalues.dims == ("block", "d", "part")
+
+
+def test_many_prompts_are_a_table(run, folder, tmp_path):
+    listed, out = tmp_path / "prompts.txt", tmp_path / "out.csv"
+    listed.write_text("The cat sat\nThe dog ran\n")
+    status, _, err = run("spectrum", "--model", folder, "--prompts", listed, "--out", out)
+    assert status == 0, err
+    rows = list(csv.DictReader(out.read_text().splitlines()))
+    assert {"departure", "effective_rank"} <= set(rows[0])
+
+
+def test_one_block_is_drawn_alone(result):
+    from coupling_core import InputError, figures
+
+    figure = figures.eigenvalues(result, 2)
+    points = next(trace for trace in figure.data if trace.name == "certain")
+    assert {row[0] for row in points.customdata} == {2}
+    with pytest.raises(InputError, match="block"):
+        figures.eigenvalues(result, 99)
+
+
+def test_a_partial_result_is_drawn_as_far_as_it_is_known():
+    whole = spectrum_result()
+    partial = replace(
+        whole,
+        eigenvalues=np.where(np.arange(5)[:, None, None] < 2, whole.eigenvalues, np.nan),
+        condition=np.where(np.arange(5)[:, None] < 2, whole.condition, np.nan),
+        exponents=np.full(whole.width, np.nan),
+        product_values=np.full((5, 8), np.nan),
+        shuffled_values=np.full((8, 8), np.nan),
+    )
+    assert not partial.complete
+    assert "Not all is measured" in partial.verdict
+    from coupling_core import figures
+
+    for draw in (figures.eigenvalues, figures.linear_maps, figures.products_over_depth):
+        assert draw(partial).layout.meta["alt"]
