@@ -117,13 +117,13 @@ def test_views_start_no_job(open_page: Open, stored, tmp_path: Path) -> None:
 
 
 def test_a_run_opens_on_its_page(open_page: Open) -> None:
-    wanted = Request(EXAMPLES[0], kind="fixed-output", block=12, other_block=11, k=50)
+    wanted = Request(EXAMPLES[0], kind="fixed-output", block=12, other_block=11)
     state = TokensState(kind="fixed-input", token=5).of_request(wanted, 50)
     assert state.token_request(state.block, state.basis) == wanted
     assert state.token == TokensState.token
-    mean = TokensState().of_request(Request("x", kind="self", k=50), 50)
+    mean = TokensState().of_request(Request("x", kind="self"), 50)
     assert mean.all_pairs
-    assert mean.token_request(12, 11) == Request("x", kind="self", k=50)
+    assert mean.token_request(12, 11) == Request("x", kind="self")
 
 
 @pytest.mark.parametrize(

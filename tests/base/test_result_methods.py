@@ -34,6 +34,7 @@ from coupling_core.base.kinds import kinds
 from coupling_core.base.results import Result
 from coupling_core.base.results.scores import MEASURES
 from coupling_core.kinds.depth import views as depth_views
+from coupling_core.kinds.spectrum import views as spectrum_views
 from coupling_core.kinds.tokens import views as token_views
 from coupling_core.kinds.trajectory import views as path_views
 from coupling_core.kinds.trajectory.export import arrays
@@ -231,6 +232,8 @@ def test_every_figure_of_the_command_line_has_its_name_here(depth, between):
         *((means, name) for name in ("grid", "distance")),
         *((trajectory_result(), name) for name in get_args(path_views.FigureName)),
         *((what_if_result(), name) for name in get_args(edit_views.FigureName)),
+        *((spectrum_result(), name) for name in get_args(spectrum_views.FigureName)),
+        (directions_result(), "readouts"),
     ]
     plots = [result.plot(name) for result, name in drawn]
     told = {(repr(plot), plot.figure.data[0].type) for plot in plots}  # paths in 3-D are told alike
@@ -249,11 +252,14 @@ def test_every_figure_of_the_command_line_has_its_name_here(depth, between):
         ("means", "mosaic", "the figure mosaic is of one pair of blocks"),
         ("paths", "map", "figure must be one of paths, .*norms"),
         ("edits", "map", "figure must be one of interchange, replace"),
+        ("spectra", "map", "figure must be one of eigenvalues, maps, products"),
+        ("directions", "map", "figure must be one of readouts"),
     ],
 )
 def test_a_figure_that_is_none_is_refused_with_those_that_are(depth, between, which, name, told):
     results = {"depth": depth, "pair": between[0], "means": between[1]}
     results |= {"paths": trajectory_result(), "edits": what_if_result()}
+    results |= {"spectra": spectrum_result(), "directions": directions_result()}
     with pytest.raises(InputError, match=told):
         results[which].plot(name)
 
