@@ -19,6 +19,7 @@ from explorer.panels.kept import kept
 from explorer.panels.page import Page
 from explorer.panels.strip import strip
 from explorer.panels.switches import twin_switch
+from explorer.panels.whole import whole
 from explorer.server import backend
 from explorer.session.plain_text import plain
 from explorer.session.session import address, bound, change
@@ -52,6 +53,7 @@ def show(state: State) -> None:
     found = _verdict(trained, twin, state) if trained else None
     if found:
         st.markdown(f"**{plain(str(found))}**")
+        whole().sentences += [str(found), found.reason]
     if mapped is None:
         st.info("This is not measured yet. Choose an example below, or compute it on Depth.")
         _choices(state)

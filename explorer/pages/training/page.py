@@ -19,6 +19,7 @@ from explorer.panels.chart import Shown, draw
 from explorer.panels.drawer import selected, selection
 from explorer.panels.page import Page
 from explorer.panels.switches import SCORE, switches, threshold
+from explorer.panels.whole import begin, whole
 from explorer.session.plain_errors import plain_errors
 from explorer.session.plain_text import plain, rounded, sentence
 from explorer.session.session import bound, change, current, keep_link
@@ -90,6 +91,7 @@ def _runs(state: TrainingState) -> list[Run]:
 @st.fragment
 def _moving() -> None:
     """All that follows the slider; only this is drawn anew when it moves."""
+    begin(PAGE.title)
     state = current(TrainingState)
     with plain_errors():
         runs = _runs(state)
@@ -131,6 +133,7 @@ def _rise_and_fall(shown: Sequence[_Step], state: TrainingState) -> None:
         if told:
             name = f"{one.course.suite.title}: " * one.several
             st.markdown(plain(name + told))
+            whole().sentences.append(name + told)
 
 
 def _switches(k_max: int) -> None:
