@@ -33,7 +33,9 @@ _STYLE = """<style>
 @media (min-width: 768px) { .stMainBlockContainer { padding-inline: 2.5rem } }
 @media (min-width: 769px) {
   .st-key-pages { display: none }
-  .stMainBlockContainer { padding-top: 1.5rem }
+  .stMainBlockContainer { padding-top: 1rem }
+  .stAppHeader { background: none; pointer-events: none }
+  .stAppHeader button { pointer-events: auto }
 }
 .stMainBlockContainer h1 { padding-block: .25rem }
 @media (max-width: 768px) { .st-key-pages-aside { display: none } }

@@ -64,7 +64,8 @@ def recipes(request: Request) -> Recipes:
 def show(result: WhatIfResult, state: WhatIfState) -> None:
     """Draw a stored result."""
     strip(result, VIEW, recipes(result.request), GUIDE)
-    st.markdown(result.verdict)
+    # The line above says where it comes from.
+    st.markdown(result.verdict.removesuffix(figures.provenance(result, VIEW)))
     st.header("Coupling, and what an edit costs", anchor=False)
     names: dict[PairEdit, str] = {"interchange": "Interchanged", "replace": "Replaced"}
     switches([("Two blocks are", "edit", names)], "what-if")
