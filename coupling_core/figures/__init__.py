@@ -40,7 +40,8 @@
 
     typeset                states and singular values in a sentence, with their indices
     export                 standalone HTML, PDF, SVG and PNG with their provenance
-    drawing                the last three by matplotlib, where there is no Chromium
+    document               several of them with words as one HTML file
+    drawing                PDF, SVG and PNG by matplotlib, where there is no Chromium
 
 `figure.layout.meta` holds the alternative text ("alt") and the caption ("caption").
 """

@@ -22,7 +22,7 @@ from explorer.panels.chart import Shown, draw, made, third
 from explorer.panels.drawer import selection
 from explorer.panels.page import Page
 from explorer.panels.recipes import Recipes, call, command, raw, viewed
-from explorer.panels.strip import Quiet, facts, take_along
+from explorer.panels.strip import Quiet, facts, page_file, take_along
 from explorer.panels.switches import ENTRIES, MATRIX, SCORE, switches
 from explorer.server import backend
 from explorer.session.link import Parameter, expect
@@ -211,15 +211,11 @@ def _strip(found: Comparison, state: State) -> None:
         keys = (found.a.key, found.b.key)
         view = replace(found.view, blocks=state.range_of(found.a.n_blocks))
         files = (
+            page_file(name),
             ("Arrays (.npz)", lambda: to_npz(comparison_arrays(found)), f"{name}.npz"),
             ("Differences (.csv)", lambda: comparison_table(found), f"{name}.csv"),
-            ("All three maps (.html)", lambda: _page(found), f"{name}.html"),
         )
         take_along(files, recipes(*keys, view, state), GUIDE, quiet)
-
-
-def _page(found: Comparison) -> bytes:
-    return figures.render(figures.comparison(found), ".html", found.a, found.view)
 
 
 def _switches() -> None:
@@ -287,7 +283,7 @@ def _maps(found: Comparison, pair: tuple[int, int]) -> None:
     shown = {
         "A": (_map(found, figures.compared_map, "A", selected=pair), Shown(found.a, view)),
         "B": (_map(found, figures.compared_map, "B", selected=pair), Shown(found.b, view)),
-        "A - B": (_map(found, figures.difference, selected=pair), Shown(found.a, view)),
+        "A - B": (_map(found, figures.difference, selected=pair), found),
     }
     columns = st.columns(3, gap="medium")
     for column, (title, (figure, of)) in zip(columns, shown.items(), strict=True):
@@ -339,6 +335,6 @@ def _pair(found: Comparison, state: State, pair: tuple[int, int]) -> None:
         draw(
             _map(found, figures.spectra, *pair),
             "spectra",
-            Shown(found.a, found.view),
+            found,
             lambda: figures.pair_spectra_table(found, *pair),
         )

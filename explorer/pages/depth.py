@@ -15,7 +15,15 @@ from explorer.panels.drawer import drawer, selected, selection
 from explorer.panels.page import Page
 from explorer.panels.recipes import Recipes, measuring, program, raw, viewed
 from explorer.panels.strip import strip
-from explorer.panels.switches import COLOURS, ENTRIES, MATRIX, SCORE, Choice, switches
+from explorer.panels.switches import (
+    COLOURS,
+    ENTRIES,
+    MATRIX,
+    SCORE,
+    Choice,
+    above_figures,
+    switches,
+)
 from explorer.session.link import Flag, Parameter
 from explorer.session.state import State
 
@@ -78,15 +86,17 @@ def recipes(request: Request, view: View, state: State) -> Recipes:
 def show(result: DepthResult, state: DepthState) -> None:
     """Draw a stored result."""
     shown = Shown(result, state.view(result))
-    strip(*shown, recipes(result.request, shown.view, state), GUIDE)
-    offer_twin(result.request)
     block, basis = selected(result, state)
-    _switches(result.n_blocks)
-    left, right = st.columns(2, gap="large")
-    with left:
-        _mosaic(result, state)
-    with right:
-        _scores(shown, state, (block, basis))
+    with st.container():
+        with above_figures("depth"):
+            strip(*shown, recipes(result.request, shown.view, state), GUIDE)
+            offer_twin(result.request)
+            _switches(result.n_blocks)
+        left, right = st.columns(2, gap="large")
+        with left:
+            _mosaic(result, state)
+        with right:
+            _scores(shown, state, (block, basis))
     st.header(f"Block {block} in the basis of block {basis}", anchor=False)
     selection(result.n_blocks, block, basis)
     drawer(shown, state, block, basis)

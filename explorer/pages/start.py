@@ -20,6 +20,7 @@ from explorer.panels.page import Page
 from explorer.panels.prompt_picker import kind_of, kinds, one_line, pick_kind
 from explorer.panels.strip import strip
 from explorer.panels.switches import twin_switch
+from explorer.panels.whole import whole
 from explorer.server import backend
 from explorer.session.plain_errors import plain_errors
 from explorer.session.plain_text import plain
@@ -54,6 +55,7 @@ def show(state: State) -> None:
     found = _verdict(trained, twin, state) if trained else None
     if found:
         st.markdown(f"**{plain(str(found))}**")
+        whole().sentences += [str(found), found.reason]
     if mapped is None:
         _choices(state)
         _measure(state)

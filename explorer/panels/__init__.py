@@ -2,6 +2,8 @@
 
 kept            what is made of stored results, made once
 chart           one figure, drawn, described and taken home
+origin          whose numbers a figure has, on its picture and in its files
+whole           all that a page draws, for one file
 hand            what takes clicks and taps on a figure
 drawer          what opens for one pair of blocks
 strip           the line above the figures

@@ -36,8 +36,17 @@ COMPARISON_AXES = {
 
 
 def comparison_table(found: Comparison) -> bytes:
-    """`differences_table` as CSV."""
-    return to_csv(differences_table(found))
+    """`differences_table` as CSV, with columns that say what A and B are."""
+    return to_csv(signed_differences(differences_table(found), found))
+
+
+def signed_differences(table: "DataFrame", found: Comparison) -> "DataFrame":
+    """A table of a comparison with columns that say, after its own, whose numbers A and B are."""
+    told: dict[str, str | int] = {}
+    for side, result in (("A", found.a), ("B", found.b)):
+        told |= {f"{side} model": result.model_name, f"{side} prompt": result.prompt_text}
+        told |= {f"{side} measured": result.measured}
+    return table.assign(**told, K=found.view.k, definition=found.view.definition)
 
 
 def differences_table(found: Comparison) -> "DataFrame":
