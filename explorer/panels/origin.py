@@ -55,8 +55,8 @@ def file(of: Origin, name: str, ending: str) -> str:
         case None:
             return name + ending
         case Comparison():
-            what = f"with {of.right.model_name} {name}"
-            return file_name(of.left, of.view, what, ending)
+            what = f"with {of.b.model_name} {name}"
+            return file_name(of.a, of.view, what, ending)
         case Shown(result, view):
             return file_name(result, view, name, ending)
 

@@ -91,5 +91,5 @@ def test_correlations_by_training_step_are_drawn(open_page):
     found = charts(app)
     lines = [line["name"] for line in found["effect-mini-64"]["data"]]
     assert lines == ["rho", "distance alone", "given distance"]
-    assert {"coupling-against-effect", "exchange"} <= set(found)
+    assert {"coupling-against-effect-SmolLM2-135M-Instruct", "exchange"} <= set(found)
     assert "nearness of the two alone" in words(app)
