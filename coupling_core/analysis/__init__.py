@@ -11,6 +11,7 @@ compare         two results side by side
 model_comparison    two models over the same prompts: the difference, and how sure it is
 effects         what edits of a model's depth do, by block and by pair of blocks
 coupling_effect    whether coupled blocks are the ones that can be interchanged
+pruning         which blocks to leave out, and what that costs
 trajectory      how straight and evenly spaced the paths of tokens are
 projection      principal components of the paths
 by_step         a measurement over the steps of a training run

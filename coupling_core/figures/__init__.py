@@ -20,6 +20,7 @@
     path_words, path_tables, token_labels    sentences, tables and short texts for these
 
     effects                what edits of the depth do
+    pruning                held-out loss against blocks removed
 
     training               numbers of training runs by step
     training_paths         paths at one step
@@ -76,6 +77,7 @@ from coupling_core.figures.path_tables import (
 )
 from coupling_core.figures.paths import paths
 from coupling_core.figures.per_token import per_token
+from coupling_core.figures.pruning import pruning
 from coupling_core.figures.scaling import scaling
 from coupling_core.figures.scores import scores
 from coupling_core.figures.spectrum import spectrum
@@ -122,6 +124,7 @@ __all__ = [  # noqa: RUF022 - by use, not by name
     # of edits
     "effects",
     "effects_by_block",
+    "pruning",
     # of training runs
     "by_step",
     "paths_at",

@@ -6,6 +6,7 @@
     programs      many edits at once: what they share is run once, and equal blocks run together
     running       many edits of one prompt, and the effect of each
     effects       how far what a model then says is from what it said
+    shorter       texts as they are told once blocks are left out: the loss, and the divergence
     neighbours    what first order predicts of interchanging two neighbours
 
 A block runs on other states with the arguments of its own call in the unedited run, as captured by
