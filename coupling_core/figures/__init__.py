@@ -25,6 +25,7 @@
     exchange               what first order predicts of interchanging neighbours
     eigenvalues            of the blocks' linear maps, and what products of them leave over
     readouts               how many directions of each block say more than chance
+    pruning                held-out loss against blocks removed
 
     training               numbers of training runs by step
     training_paths         paths at one step
@@ -96,6 +97,7 @@ from coupling_core.figures.path_tables import (
 )
 from coupling_core.figures.paths import paths
 from coupling_core.figures.per_token import per_token
+from coupling_core.figures.pruning import pruning
 from coupling_core.figures.readouts import readouts
 from coupling_core.figures.scaling import scaling
 from coupling_core.figures.scores import scores
@@ -156,6 +158,7 @@ __all__ = [  # noqa: RUF022 - by use, not by name
     "linear_maps",
     "products_over_depth",
     "readouts",
+    "pruning",
     # of training runs
     "by_step",
     "map_limit",

@@ -1,7 +1,6 @@
 """measure(request, store): from the store, or through the composition of the request's kind."""
 
 import logging
-import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator
@@ -18,18 +17,13 @@ from coupling_core.base.records import Request
 from coupling_core.base.results import Progress, Result
 from coupling_core.base.units import size
 from coupling_core.measuring import deaths, startup
+from coupling_core.measuring.alone import alone
 from coupling_core.sources.identity import Source, digest_now, identity_of
 from coupling_core.sources.resolved import Resolved, resolve
 from coupling_core.store.disk import Store
 
 Report = Callable[[Progress], None]
 _log = logging.getLogger(__name__)
-
-_measuring = threading.RLock()
-"""Held while a model is measured: its hooks and its modules' forwards, the number of threads and
-the precision of products belong to the whole process."""
-_HEARD = 0.1
-"""Seconds between two looks at whether whoever waits for it has been cancelled."""
 
 REMEDY = "close other programs, shorten the prompt, or choose a smaller model or another device"
 """Where memory ran out and nothing better is known."""
@@ -240,7 +234,7 @@ def _ready(
 
         composition = kind_of(asked.request.kind).part("compose")
     loaded = own or loading.load(asked, device, report)
-    with _alone(report):
+    with alone(report):
         # Even a model that is named runs what somebody put into its classes, or hooked onto it.
         foreign = loading.own_code(loaded.model)
         loaded = replace(loaded, fast=fast, foreign=foreign)
@@ -254,17 +248,6 @@ def _ready(
             with ways_taken.noting() as notes:
                 yield Ready(loaded, composition, notes, start)
     loading.require_unwritten(asked, loaded)
-
-
-@contextmanager
-def _alone(report: Report) -> Iterator[None]:
-    """One measurement at a time, whichever threads of this process ask."""
-    while not _measuring.acquire(timeout=_HEARD):
-        report(Progress("loading"))  # whoever asked may have it stopped
-    try:
-        yield
-    finally:
-        _measuring.release()
 
 
 @contextmanager

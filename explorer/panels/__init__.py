@@ -13,6 +13,7 @@ over_list       what the pages about a list of prompts share
 uploader        the control that asks for a file
 page            a page, as its frame and the other pages know it
 recipes         the same outside the app, as text to copy
+pruning         which blocks to leave out, and what that costs
 sweep_tables    the sweeps that have a table
 sweep_words     what the pages about sweeps say alike
 """
