@@ -1,7 +1,8 @@
 """`coupling prune`: which blocks to leave out, what that costs, and the model without them."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -35,8 +36,11 @@ def prune(
         ),
     ] = None,
     by: Annotated[
-        list[Ranking] | None,
-        typer.Option(help="How blocks are chosen; repeat it for several; all by default."),
+        list[str] | None,
+        typer.Option(
+            metavar="|".join(RANKINGS),
+            help="How blocks are chosen; repeat it for several; all by default.",
+        ),
     ] = None,
     remove: Annotated[str, typer.Option(help="How many blocks go: 4, 1-8 or 2,4,8.")] = "1-8",
     save: Annotated[
@@ -56,7 +60,7 @@ def prune(
 ) -> None:
     """Rank a model's blocks, and see what leaving out the first of each ranking costs."""
     removed = _numbers(remove)
-    rankings = tuple(dict.fromkeys(by or RANKINGS))
+    rankings = _rankings(by or RANKINGS)
     _require_saveable(save, by or (), removed)
     files.require_writable(out, FORMATS, as_json=as_json)
     asked = Request("a text", model=model, revision=revision, untrained=untrained, dtype=dtype)
@@ -110,6 +114,13 @@ def _pruned(
         return found if file is None else replace(found, source=f"texts of {file.name}")
 
 
+def _rankings(names: Sequence[str]) -> tuple[Ranking, ...]:
+    """The rankings that are named, each once."""
+    if wrong := [name for name in names if name not in RANKINGS]:
+        raise InputError(f"--by must be one of {', '.join(RANKINGS)}, and {wrong[0]!r} came")
+    return cast(tuple[Ranking, ...], tuple(dict.fromkeys(names)))
+
+
 def _numbers(text: str) -> tuple[int, ...]:
     """How many blocks go, as it is typed."""
     found: set[int] = set()
@@ -124,9 +135,7 @@ def _numbers(text: str) -> tuple[int, ...]:
     return tuple(sorted(found))
 
 
-def _require_saveable(
-    folder: Path | None, by: "list[Ranking] | tuple[()]", removed: tuple[int, ...]
-) -> None:
+def _require_saveable(folder: Path | None, by: Sequence[str], removed: tuple[int, ...]) -> None:
     """Refuse before anything is computed what could not be saved."""
     if folder is None:
         return
