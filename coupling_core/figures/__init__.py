@@ -25,6 +25,7 @@
     exchange               what first order predicts of interchanging neighbours
     eigenvalues            of the blocks' linear maps, and what products of them leave over
     readouts               how many directions of each block say more than chance
+    direction_tracks       one direction over depth
     pruning                held-out loss against blocks removed
 
     training               numbers of training runs by step
@@ -54,6 +55,11 @@ from coupling_core.figures.angles import angles
 from coupling_core.figures.by_depth import by_depth
 from coupling_core.figures.by_k import mean_by_k
 from coupling_core.figures.compare import compared_map, comparison, difference, spectra
+from coupling_core.figures.direction_tracks import (
+    direction_elsewhere,
+    direction_table,
+    direction_track,
+)
 from coupling_core.figures.effect_scatter import (
     coupling_against_effect,
     coupling_against_effect_table,
@@ -158,6 +164,9 @@ __all__ = [  # noqa: RUF022 - by use, not by name
     "linear_maps",
     "products_over_depth",
     "readouts",
+    "direction_track",
+    "direction_elsewhere",
+    "direction_table",
     "pruning",
     # of training runs
     "by_step",
