@@ -15,6 +15,8 @@ LABELS = {
     "reads": "what it reads",
     "reads_embedding": "what it reads, by the embedding",
 }
+LEAST = 5
+"""Directions that the axis reaches at least, so that one or two look as few as they are."""
 
 
 def readouts(
@@ -43,7 +45,7 @@ def readouts(
         f"of 100 random directions have. Of the others, the top tokens mean nothing.{untrained}",
         height=400,
         xaxis={"title": {"text": "Block l"}},
-        yaxis=style.axis(f"Readouts beyond chance, of {k}") | {"range": [0, k]},
+        yaxis=style.axis(f"Readouts beyond chance, of {k}"),
     )
     colors = (style.ACCENT, style.SECOND, style.INK)
     for n in shown:
@@ -66,4 +68,8 @@ def readouts(
                     line_dash="dot", hovertemplate=text,
                 )
             )  # fmt: skip
-    return figure
+    by_chance = np.full(len(blocks), k / 100)
+    name = "by chance, on average"
+    figure.add_trace(style.line(np.array(blocks), by_chance, name, style.INK, 1, uid="chance"))
+    most = max((trace.y.max() for trace in figure.data), default=0)
+    return figure.update_yaxes(range=[0, min(k, max(LEAST, 1.1 * most))])

@@ -71,7 +71,14 @@ class DirectionsState(State):
         return replace(asked, kind="directions", k=Request.k)
 
 
-PAGE = Page("Directions", "pages/10_Directions.py", DirectionsState, ("directions",), guide=GUIDE)
+PAGE = Page(
+    "Directions",
+    "pages/10_Directions.py",
+    DirectionsState,
+    kinds=("directions",),
+    guide=GUIDE,
+    asks_k=False,
+)
 VIEW = DirectionsView()
 
 
@@ -164,15 +171,15 @@ def _list(result: DirectionsResult, block: int, readout: Readout) -> None:
         rows.append(
             {
                 "k": f"{k + 1}{' ~' if ties[k] else ''}",
-                "singular value": float(result.singular_values[block - 1, k]),
-                "gap to the next": float(gap[k]),
-                "peakedness": float(result.peakedness[at, block - 1, k]),
                 "towards": ends[0] if beyond[k] else CHANCE,
                 "away": ends[1] if beyond[k] else CHANCE,
+                "peakedness": float(result.peakedness[at, block - 1, k]),
+                "singular value": float(result.singular_values[block - 1, k]),
+                "gap to the next": float(gap[k]),
             }
         )
     table = pd.DataFrame(rows)
-    grey = [f"color: {'inherit' if told else '#8a8a8a'}" for told in beyond[: len(rows)]]
+    grey = ["" if told else "color: #8a8a8a" for told in beyond[: len(rows)]]
     st.dataframe(
         table.style.apply(lambda column: grey, subset=["peakedness", "towards", "away"]),
         hide_index=True,
