@@ -34,19 +34,24 @@ _STYLE = """<style>
 @media (min-width: 769px) {
   .st-key-pages { display: none }
   .stMainBlockContainer { padding-top: 1rem }
-  .stAppHeader { background: none; pointer-events: none }
+  .stAppHeader, .stAppHeader div { background: none; pointer-events: none }
   .stAppHeader button { pointer-events: auto }
 }
 .stMainBlockContainer h1 { padding-block: .25rem }
 @media (max-width: 768px) { .st-key-pages-aside { display: none } }
 .st-key-pages { flex-wrap: nowrap; overflow-x: auto; scrollbar-width: none }
 .st-key-pages > * { flex: none }
-[data-testid=stCaptionContainer] { opacity: .8 !important }
-.katex-display { overflow-x: auto; overflow-y: hidden }
+:is([data-testid=stCaptionContainer], .stExpander summary) { opacity: .8 !important }
+[data-testid=stBaseButton-primary], [data-tag], [data-tag] * {
+  color: light-dark(#fff, #14171a) !important;
+}
+.katex-display { overflow-x: auto; overflow-y: hidden; padding: 4px 4px 4px 0 }
+:is(section, a, [tabindex]):focus-visible { outline: 2px solid currentColor; outline-offset: -2px }
 .js-plotly-plot { touch-action: manipulation }
 .js-plotly-plot .modebar-container { top: auto !important; bottom: 0 }
 .js-plotly-plot .modebar { top: auto; bottom: 2px }
-.js-plotly-plot :is([class$="tick"], .cbaxis, .cbtitle, .legend) text,
+.js-plotly-plot :is([class$="tick"], .cbaxis, .cbtitle, [class^="legend"]) text,
+.js-plotly-plot .annotation-text,
 .js-plotly-plot text[class$="title"] {
   fill: color-mix(in srgb, currentColor 85%, transparent) !important;
 }
@@ -60,11 +65,12 @@ _STYLE = """<style>
 }
 </style>"""
 """On a phone the tools are their icons, and what changes figures stands below them, so that the
-figure comes sooner. Figures get what the margins would take; their labels, and captions, are in ink
-instead of Streamlit's pale grey; a formula that is too long for a small screen scrolls. Where the
-sidebar is a drawer over the page, the links to the pages are a row on top of it, which is swept
-sideways. A figure's buttons stand below it, where its picture says what it is of, and cover
-nothing. A finger sweeps the page over figures too, and two quick taps on one do not enlarge it."""
+figure comes sooner. Figures get what the margins would take; their labels, and captions, are in
+ink instead of Streamlit's pale grey; a formula that is too long for a small screen scrolls.
+Where the sidebar is a drawer over the page, the links to the pages are a row on top of it, which
+is swept sideways. Who goes by the keyboard sees where, in the list of pages too. A figure's
+buttons stand below it, where its picture says what it is of, and cover nothing. A finger sweeps
+the page over figures too, and two quick taps on one do not enlarge it."""
 
 
 @contextmanager

@@ -5,6 +5,7 @@ import tiny
 from screen import charts, words
 
 from coupling_core import Pruning, Request, Store, measure
+from coupling_core.analysis.pruning.rankings import NAMES
 from explorer.panels.pruning import SHIPPED
 
 
@@ -12,10 +13,10 @@ def test_what_ships_is_drawn_with_its_price(open_page):
     app = open_page("What if")
     assert not app.exception
     plan = Pruning.read(SHIPPED)
-    lines = {line.get("uid"): line for line in charts(app)["pruning"]["data"]}
-    assert set(plan.rankings) <= set(lines)
+    lines = {line.get("name"): line for line in charts(app)["pruning"]["data"]}
+    assert {NAMES[by] for by in plan.rankings} <= set(lines)
     point = plan.point("kl", 4)
-    assert lines["kl"]["text"][3].startswith("least KL when skipped")
+    assert lines[NAMES["kl"]]["text"][3].startswith("least KL when skipped")
     told = words(app)
     assert plan.verdict.split(".")[0] in told
     assert f"{plan.megabytes(point.blocks):.1f}" in told
