@@ -10,6 +10,7 @@ from coupling_core import figures
 from coupling_core.base.records import Request, View, parse_blocks
 from coupling_core.base.results import DepthResult
 from explorer.asking.several import offer_twin
+from explorer.pages.directions import page as directions
 from explorer.panels.chart import Shown, draw, draw_partial, made
 from explorer.panels.drawer import drawer, selected, selection
 from explorer.panels.page import Page
@@ -25,6 +26,7 @@ from explorer.panels.switches import (
     switches,
 )
 from explorer.session.link import Flag, Parameter
+from explorer.session.session import address
 from explorer.session.state import State
 
 MAP = 620
@@ -100,6 +102,12 @@ def show(result: DepthResult, state: DepthState) -> None:
     st.header(f"Block {block} in the basis of block {basis}", anchor=False)
     selection(result.n_blocks, block, basis)
     drawer(shown, state, block, basis)
+    st.page_link(
+        directions.PAGE.file,
+        label=f"What the directions of block {basis} read, write and do",
+        icon=":material/arrow_forward:",
+        query_params=address() | {"block": str(basis)},
+    )
 
 
 def partial_map(result: DepthResult, state: State) -> None:

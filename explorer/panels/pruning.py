@@ -31,7 +31,8 @@ def pruning_plan(model: str) -> None:
         return
     study = kept(Study.read, SHIPPED)
     st.markdown(plain(words.verdict(study)))
-    draw(made(figures.pruning, study, of=SHIPPED), "pruning", None, study.to_pandas)
+    name = f"pruning-{study.model}"
+    draw(made(figures.pruning, study, of=SHIPPED), name, None, study.to_pandas)
     st.markdown(_plan(study))
     said("What it shows", words.findings(study))
     said("What it does not show", words.limits(study))

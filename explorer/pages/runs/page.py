@@ -58,7 +58,7 @@ def show(page_of: Mapping[str, Page]) -> None:
     )
     match [found[row] for row in picked_rows(chosen, len(found))]:
         case [entry]:
-            _actions(entry, page_of.get(entry.request.kind) if entry.request else None)
+            _actions(entry, page_of[entry.request.kind] if entry.request else None)
         case [a, b]:
             _compare(a, b)
         case []:
@@ -160,10 +160,8 @@ def _file_name(entry: Entry) -> str:
 
 def _obstacle(entry: Entry, page: Page | None) -> str:
     """Why a result cannot be opened by what was asked for; "" where it can."""
-    if entry.problem or entry.request is None:
+    if entry.problem or entry.request is None or page is None:
         return sentence(entry.problem)
-    if page is None:
-        return "No page shows this kind yet: download it, or see it with `coupling runs show`."
     if entry.outdated:
         return f"{sentence(entry.outdated)} This one can only be downloaded."
     if not admission.allowed(entry.request.model, entry.request.revision):
