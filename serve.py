@@ -3,8 +3,10 @@
 from starlette.middleware import Middleware
 from streamlit import App
 
+from coupling_core.base.allocator import few_lists
 from explorer.server.door import Door
 from explorer.server.headers import Headers
 from explorer.server.serving import begin
 
+few_lists()
 app = App("app.py", lifespan=begin, middleware=[Middleware(Headers), Middleware(Door)])

@@ -26,6 +26,7 @@ SCRIPTS = (
     "limits",
     "streaming",
     "startup",
+    "minute",
     "fresh",
     "many",
     "training",

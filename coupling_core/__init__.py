@@ -99,6 +99,8 @@ if TYPE_CHECKING:
     from coupling_core.engine.loading.wrapped import wrap
     from coupling_core.engine.pairs.token_coupling import couple_positions
     from coupling_core.experiments.many import measure_many
+    from coupling_core.experiments.pruning.door import prune
+    from coupling_core.experiments.pruning.plan import Pruning
     from coupling_core.measuring.front import measure
     from coupling_core.measuring.one_jacobian import jacobian
     from coupling_core.measuring.recheck import Recheck, recheck
@@ -186,6 +188,9 @@ __all__ = [  # noqa: RUF022 - by stage, not by name
     "ablate",
     "Ablation",
     "shared_of",
+    # which blocks to leave out, what that costs, and the model without them
+    "prune",
+    "Pruning",
     # training runs: the same prompt over their steps
     "Suite",
     "find_suite",
@@ -278,6 +283,8 @@ _HOMES = {
     "engine.loading.wrapped": ("wrap",),
     "engine.pairs.token_coupling": ("couple_positions",),
     "experiments.many": ("measure_many",),
+    "experiments.pruning.door": ("prune",),
+    "experiments.pruning.plan": ("Pruning",),
     "measuring.front": ("measure",),
     "measuring.one_jacobian": ("jacobian",),
     "measuring.recheck": ("Recheck", "recheck"),

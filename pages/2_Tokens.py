@@ -8,7 +8,7 @@ from explorer.pages.tokens import page as tokens
 
 with page("Tokens") as state:
     st.title("Coupling between tokens", anchor=False)
-    request = tokens.controls(state)
+    request, row = tokens.controls(state)
     result = answer(request, lambda partial: tokens.partial_map(partial, state))
     if result is not None:
-        tokens.show(result, state)
+        tokens.show(result, state, row)

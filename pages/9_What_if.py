@@ -5,6 +5,7 @@ import streamlit as st
 from explorer.asking.compute import answer
 from explorer.frame.shell import page
 from explorer.pages.what_if import page as what_if
+from explorer.panels.pruning import pruning_plan
 
 with page("What if") as state:
     st.title("What if blocks ran elsewhere?", anchor=False)
@@ -13,3 +14,4 @@ with page("What if") as state:
     )
     if result is not None:
         what_if.show(result, state)
+    pruning_plan(state.model)

@@ -41,7 +41,14 @@ def licence(one: Distribution) -> str:
     about = one.metadata
     signs = [each for each in about.get_all("Classifier", []) if each.startswith("License ::")]
     first = (about.get("License") or "").strip().partition("\n")[0]
-    return about.get("License-Expression") or ", ".join(signs) or first
+    return about.get("License-Expression") or ", ".join(signs) or first or begins(one)
+
+
+def begins(one: Distribution) -> str:
+    """The first line of a package's licence file, for one that names its licence nowhere else."""
+    file = one.metadata.get("License-File") or ""
+    text = one.read_text(f"licenses/{file}") if file else None
+    return (text or "").strip().partition("\n")[0]
 
 
 def vulnerabilities(found: dict[str, Distribution]) -> Iterator[str]:

@@ -15,6 +15,7 @@ spectra         curves over depth of the blocks' linear maps
 directions      gaps and ties of directions, their tracks, and what blocks share
 effect_study    the same over many prompts, beside the coupling of the same blocks
 coupling_effect    whether coupled blocks are the ones that can be interchanged
+pruning         which blocks to leave out, and what that costs
 trajectory      how straight and evenly spaced the paths of tokens are
 projection      principal components of the paths
 by_step         a measurement over the steps of a training run

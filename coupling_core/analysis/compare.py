@@ -11,53 +11,58 @@ of the deeper model stands for at most one of the shallower.
 """
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Bool, Float
 
 from coupling_core.analysis.scores import Scores, definition_name, score_pairs
+from coupling_core.base.drawing import Drawing
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import View, resolve_block, resolve_blocks
 from coupling_core.base.results import DepthResult, Result
+
+if TYPE_CHECKING:  # half a second to import
+    from pandas import DataFrame
 
 DIFFERENCE_COLUMNS = ("block", "basis", "b_block", "b_basis", "a", "b", "difference")
 """Of a table of pairs: numbers of A, of their partners in B, the score compared, and A - B."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison:
     """Two results at one view, on the blocks that they have in common.
 
     Args:
-        left: the result A.
-        right: the result B.
+        a: the result A.
+        b: the result B.
         view: K, definition and role of both.
         corrected: whether the chance-corrected score is compared, else c.
-        left_scores: of A, with its own block numbers.
-        right_scores: of B, with its own, in the order of their partners in A.
+        a_scores: of A, with its own block numbers.
+        b_scores: of B, with its own, in the order of their partners in A.
     """
 
-    left: DepthResult
-    right: DepthResult
+    a: DepthResult
+    b: DepthResult
     view: View
     corrected: bool
-    left_scores: Scores
-    right_scores: Scores
+    a_scores: Scores
+    b_scores: Scores
 
     @property
-    def left_values(self) -> Float[np.ndarray, "block block"]:
+    def a_values(self) -> Float[np.ndarray, "block block"]:
         """The score compared, of A."""
-        return self.left_scores.corrected if self.corrected else self.left_scores.coupling
+        return self.a_scores.corrected if self.corrected else self.a_scores.coupling
 
     @property
-    def right_values(self) -> Float[np.ndarray, "block block"]:
+    def b_values(self) -> Float[np.ndarray, "block block"]:
         """The score compared, of B."""
-        return self.right_scores.corrected if self.corrected else self.right_scores.coupling
+        return self.b_scores.corrected if self.corrected else self.b_scores.coupling
 
     @property
     def difference(self) -> Float[np.ndarray, "block block"]:
         """A - B; NaN where either has no score."""
-        return self.left_values - self.right_values
+        return self.a_values - self.b_values
 
     @property
     def counted(self) -> Bool[np.ndarray, "block block"]:
@@ -67,14 +72,38 @@ class Comparison:
     @property
     def same_depth(self) -> bool:
         """Whether blocks are matched by their numbers."""
-        return self.left.n_blocks == self.right.n_blocks
+        return self.a.n_blocks == self.b.n_blocks
 
     def partner(self, block: int) -> int:
         """The block of B that is matched with a block of A; `InputError` where there is none."""
-        number = resolve_block(block, self.left.n_blocks)
-        if number not in self.left_scores.blocks:
+        number = resolve_block(block, self.a.n_blocks)
+        if number not in self.a_scores.blocks:
             raise InputError(f"block {block} of A has no partner among the blocks of B compared")
-        return self.right_scores.blocks[self.left_scores.blocks.index(number)]
+        return self.b_scores.blocks[self.a_scores.blocks.index(number)]
+
+    def to_pandas(self) -> "DataFrame":
+        """A row a pair l != l' that both have, the biggest difference first.
+
+        Returns:
+            columns `block` and `basis` in A's numbers, `b_block` and `b_basis` in B's, `a` and `b`
+            (the score compared, without a unit), and `difference`, A - B.
+        """
+        from pandas import DataFrame
+
+        return DataFrame(difference_rows(self), columns=list(DIFFERENCE_COLUMNS))
+
+    def plot(self) -> Drawing:
+        """The maps of A, of B and of A - B, as `coupling compare` draws them."""
+        drawn: Drawing = self.a.part("views").compared(self)
+        return drawn
+
+    def __repr__(self) -> str:
+        of, score = summarise(self), "corrected" if self.corrected else "coupling"
+        return (
+            f"Comparison(A: {self.a.model_name}, B: {self.b.model_name}, K = {self.view.k}, "
+            f"{self.view.definition}, mean {score} A {of.a:.3f}, B {of.b:.3f}, A - B "
+            f"{of.difference:.3f}, correlation {of.correlation:.2f} over {of.pairs} pairs)"
+        )
 
 
 @dataclass(frozen=True)
@@ -82,37 +111,42 @@ class Summary:
     """What the comparison comes to, over the pairs l != l' that have a score in both.
 
     Args:
-        left: mean of A.
-        right: mean of B.
+        a: mean of A.
+        b: mean of B.
         difference: mean of A - B.
         correlation: of the two maps (Pearson); NaN where one of them is constant.
         pairs: how many pairs.
     """
 
-    left: float
-    right: float
+    a: float
+    b: float
     difference: float
     correlation: float
     pairs: int
 
 
-def compare(left: Result, right: Result, view: View, *, corrected: bool = True) -> Comparison:
+def compare(
+    a: Result, b: Result, view: View | None = None, *, corrected: bool = True
+) -> Comparison:
     """Bring two results together at one view; they may be of any models, prompts and tokens.
 
     Args:
-        left: A.
-        right: B.
-        view: K, definition and role; `blocks` are numbers of A, None takes all that have a partner.
+        a: A.
+        b: B.
+        view: K, definition and role; `blocks` are numbers of A, None takes all that have a
+            partner. Where there is no view, the smaller `default_k` of the two and the paper's
+            score.
         corrected: compare the chance-corrected score, else c.
 
     Raises:
         InputError: where one of them is not depth-wise, or does not hold K, no block is left,
             or no pair has a score in both.
     """
-    left, right = _depth_wise("A", left), _depth_wise("B", right)
-    _require_k(left, right, view.k)
-    pairs = match_blocks(left.n_blocks, right.n_blocks)
-    wanted = resolve_blocks(view.blocks, left.n_blocks)
+    a, b = _depth_wise("A", a), _depth_wise("B", b)
+    view = view or View(min(a.default_k, b.default_k))
+    _require_k(a, b, view.k)
+    pairs = match_blocks(a.n_blocks, b.n_blocks)
+    wanted = resolve_blocks(view.blocks, a.n_blocks)
     pairs = [pair for pair in pairs if pair[0] in wanted]
     if len(pairs) < 2:
         raise InputError(
@@ -121,12 +155,12 @@ def compare(left: Result, right: Result, view: View, *, corrected: bool = True) 
         )
     blocks, partners = zip(*pairs, strict=True)
     found = Comparison(
-        left,
-        right,
+        a,
+        b,
         replace(view, blocks=blocks),
         corrected,
-        score_pairs(left, replace(view, blocks=blocks)),
-        score_pairs(right, replace(view, blocks=partners)),
+        score_pairs(a, replace(view, blocks=blocks)),
+        score_pairs(b, replace(view, blocks=partners)),
     )
     if not found.counted.any():
         raise InputError(
@@ -137,21 +171,21 @@ def compare(left: Result, right: Result, view: View, *, corrected: bool = True) 
     return found
 
 
-def match_blocks(left: int, right: int) -> list[tuple[int, int]]:
+def match_blocks(a: int, b: int) -> list[tuple[int, int]]:
     """Which block of A goes with which of B.
 
     Args:
-        left: L of A.
-        right: L of B.
+        a: L of A.
+        b: L of B.
 
     Returns:
         pairs of block numbers, as many as the shallower model has blocks.
     """
-    if left > right:
-        return [(deep, shallow) for shallow, deep in match_blocks(right, left)]
-    step = (right - 1) / (left - 1) if left > 1 else 0.0
+    if a > b:
+        return [(deep, shallow) for shallow, deep in match_blocks(b, a)]
+    step = (b - 1) / (a - 1) if a > 1 else 0.0
     # Half way rounds down, to the shallower block; the tolerance is for the rounding of r.
-    return [(i + 1, 1 + int(np.ceil(i * step - 0.5 - 1e-9))) for i in range(left)]
+    return [(i + 1, 1 + int(np.ceil(i * step - 0.5 - 1e-9))) for i in range(a)]
 
 
 def summarise(found: Comparison) -> Summary:
@@ -163,7 +197,7 @@ def summarise(found: Comparison) -> Summary:
     Returns:
         means of the score compared, without a unit.
     """
-    a, b = (values[found.counted] for values in (found.left_values, found.right_values))
+    a, b = (values[found.counted] for values in (found.a_values, found.b_values))
     constant = np.ptp(a) == 0 or np.ptp(b) == 0
     return Summary(
         float(a.mean()),
@@ -183,8 +217,8 @@ def biggest(found: Comparison, most: int) -> list[tuple[int, int]]:
 
 def difference_rows(found: Comparison) -> list[tuple[int | float, ...]]:
     """The pairs l != l' that both have in the order of `DIFFERENCE_COLUMNS`, the biggest first."""
-    ours, theirs = found.left_scores.blocks, found.right_scores.blocks
-    a, b, apart = found.left_values, found.right_values, found.difference
+    ours, theirs = found.a_scores.blocks, found.b_scores.blocks
+    a, b, apart = found.a_values, found.b_values, found.difference
     return [
         (ours[i], ours[j], theirs[i], theirs[j], *(float(x[i, j]) for x in (a, b, apart)))
         for i, j in biggest(found, apart.size)
@@ -193,29 +227,29 @@ def difference_rows(found: Comparison) -> list[tuple[int | float, ...]]:
 
 def differences(found: Comparison) -> list[str]:
     """In what the two measurements differ, besides their scores; a phrase each."""
-    left, right = found.left, found.right
-    if left.key and left.key == right.key:
+    a, b = found.a, found.b
+    if a.key and a.key == b.key:
         return ["A and B are the same result"]
     named = [
-        ("model", left.model_name, right.model_name),
-        ("revision", left.request.revision or "default", right.request.revision or "default"),
-        ("weights", _weights(left), _weights(right)),
-        ("width d", left.width, right.width),
-        ("prompt", repr(left.prompt_text), repr(right.prompt_text)),
-        ("token", left.token_words(left.token), right.token_words(right.token)),
-        ("final norm", left.final_norm_words, right.final_norm_words),
+        ("model", a.model_name, b.model_name),
+        ("revision", a.request.revision or "default", b.request.revision or "default"),
+        ("weights", _weights(a), _weights(b)),
+        ("width d", a.width, b.width),
+        ("prompt", repr(a.prompt_text), repr(b.prompt_text)),
+        ("token", a.token_words(a.token), b.token_words(b.token)),
+        ("final norm", a.final_norm_words, b.final_norm_words),
     ]
-    told = [f"{name}: {a} against {b}" for name, a, b in named if a != b]
+    told = [f"{name}: {x} against {y}" for name, x, y in named if x != y]
     if not found.same_depth:
         told.append(
-            f"blocks: {left.n_blocks} against {right.n_blocks}, matched by nearest relative depth "
+            f"blocks: {a.n_blocks} against {b.n_blocks}, matched by nearest relative depth "
             "(l - 1) / (L - 1)"
         )
-    return told or _digests(left, right)
+    return told or _digests(a, b)
 
 
-def _digests(left: DepthResult, right: DepthResult) -> list[str]:
-    ours, theirs = (side.identity.get("digest") for side in (left, right))
+def _digests(a: DepthResult, b: DepthResult) -> list[str]:
+    ours, theirs = (side.identity.get("digest") for side in (a, b))
     if not (ours and theirs):  # measured without a store, which alone asks who a module is
         return ["perhaps the weights, under one name: what was not stored is not known by them"]
     return ["how much was stored"] if ours == theirs else ["the weights, under one name"]
@@ -236,10 +270,10 @@ def _depth_wise(name: str, result: Result) -> DepthResult:
     )
 
 
-def _require_k(left: DepthResult, right: DepthResult, k: int) -> None:
-    for name, result in (("A", left), ("B", right)):
+def _require_k(a: DepthResult, b: DepthResult, k: int) -> None:
+    for name, result in (("A", a), ("B", b)):
         if k > result.k_max:
-            most = min(left.k_max, right.k_max)
+            most = min(a.k_max, b.k_max)
             more = (
                 f"{name} has width {result.width}, which no K can pass"
                 if result.k_max == result.width

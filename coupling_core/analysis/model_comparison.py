@@ -26,14 +26,14 @@ class ModelComparison:
     """How much more coupled one model is than another, over the prompts that both have.
 
     Args:
-        left: the one model.
-        right: the other.
+        a: the one model, as the table names it.
+        b: the other.
         measure: which score of the table; it has no unit.
         kind: what was compared.
         k: at which K; NaN where the kind has none.
-        left_mean: of the left model, over the prompts that both have.
-        right_mean: of the right one.
-        difference: left - right, the mean over prompts.
+        a_mean: of `a`, over the prompts that both have.
+        b_mean: of `b`.
+        difference: `a_mean` - `b_mean`, the mean over prompts.
         low: lower end of its 95 % interval, by drawing prompts 10,000 times; NaN without one.
         high: its upper end.
         p: two-sided, of the paired t test; NaN without one.
@@ -42,13 +42,13 @@ class ModelComparison:
         reason: why there is no interval; "" where there is one.
     """
 
-    left: str
-    right: str
+    a: str
+    b: str
     measure: Measure
     kind: str
     k: float
-    left_mean: float
-    right_mean: float
+    a_mean: float
+    b_mean: float
     difference: float
     low: float
     high: float
@@ -69,7 +69,7 @@ class ModelComparison:
         sure = self.reason or f"95 %: {self.low:.3f} to {self.high:.3f}, {p_words(self.p)}"
         few = "" if self.enough else f"; fewer than {MIN_PROMPTS} prompts overstate coupling"
         return (
-            f"{self.left} {self.left_mean:.3f}, {self.right} {self.right_mean:.3f}: a difference "
+            f"{self.a} {self.a_mean:.3f}, {self.b} {self.b_mean:.3f}: a difference "
             f"of {self.difference:.3f} ({sure}) in the mean {self.measure} score{at}, over "
             f"n = {self.n} prompts that both have{few}."
         )
@@ -77,8 +77,8 @@ class ModelComparison:
 
 def compare_models(
     table: "DataFrame",
-    left: str,
-    right: str,
+    a: str,
+    b: str,
     *,
     k: int | None = None,
     kind: str | None = None,
@@ -88,8 +88,8 @@ def compare_models(
 
     Args:
         table: of `measure_many` or of a sweep: a row for each model, prompt and K.
-        left: the one, as the column `model` has it.
-        right: the other.
+        a: the one, as the column `model` has it.
+        b: the other.
         k: at which K; None where the table has one.
         kind: which kind of measurement; None where the table has one.
         measure: the column compared, a score without a unit.
@@ -105,26 +105,26 @@ def compare_models(
     of_kind = table[table["kind"] == kind]
     chosen = _the_one(of_kind, "k", k)
     at = of_kind if chosen is None else of_kind[of_kind["k"] == chosen]
-    first, second = (_by_prompt(at, name, measure) for name in (left, right))
+    first, second = (_by_prompt(at, name, measure) for name in (a, b))
     both = sorted(first.keys() & second.keys())
     if not both:
-        raise InputError(f"{left!r} and {right!r} have no prompt in common in this table")
+        raise InputError(f"{a!r} and {b!r} have no prompt in common in this table")
     x, y = (np.array([of[prompt] for prompt in both]) for of in (first, second))
     low, high, p, reason = _interval(x - y)
     return ModelComparison(
-        left=left,
-        right=right,
+        a=a,
+        b=b,
         measure=measure,
         kind=kind,
         k=float("nan") if chosen is None else float(chosen),
-        left_mean=float(x.mean()),
-        right_mean=float(y.mean()),
+        a_mean=float(x.mean()),
+        b_mean=float(y.mean()),
         difference=float((x - y).mean()),
         low=low,
         high=high,
         p=p,
         n=len(both),
-        without=at[at["model"].isin((left, right))]["prompt"].nunique() - len(both),
+        without=at[at["model"].isin((a, b))]["prompt"].nunique() - len(both),
         reason=reason,
     )
 

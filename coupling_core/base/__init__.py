@@ -5,6 +5,7 @@ definitions     every score: its name, formula, function and chance floor
 kinds           which kinds of results there are, and what is known of each
 blocks          block numbers in the forms in which people name them
 edits           edits of a model's depth: their spelling, and which blocks run where
+removal         blocks that are left out, or run with their neighbours' weights
 records         what is asked for and how it is looked at, frozen
 token_ids       token ids in whatever form they are handed over
 results         what is stored of a measurement, one class a file

@@ -1,10 +1,11 @@
 """A figure that a result draws of itself: shown in a notebook, or saved as a file."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from coupling_core.base.errors import InputError
 from coupling_core.base.writing import write_whole, writing
 
 if TYPE_CHECKING:  # plotly is slow to import, and whoever draws has done so
@@ -59,3 +60,18 @@ class Drawing:
 
     def _repr_html_(self) -> str:
         return self.figure._repr_html_()
+
+
+def known_figure(name: str, names: Sequence[str]) -> Any:
+    """The name of a figure, as somebody gave it.
+
+    Args:
+        name: what was asked for.
+        names: those that there are.
+
+    Raises:
+        InputError: where it is none of them.
+    """
+    if name not in names:
+        raise InputError(f"figure must be one of {', '.join(names)}, and {name!r} came")
+    return name

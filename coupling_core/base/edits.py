@@ -19,6 +19,7 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import Protocol, runtime_checkable
 
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import resolve_block
@@ -56,6 +57,14 @@ class Step:
 
 Slots = tuple[tuple[Step, ...], ...]
 """What each slot does, in order; a slot of no step passes its input on."""
+
+
+@runtime_checkable
+class Rearranged(Protocol):
+    """Whatever says what runs in each slot: an `Edit`, or blocks that are left out."""
+
+    def slots(self, n_blocks: int) -> Slots:
+        """What each of L slots does."""
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ arrays are indexed from 0.
 """
 
 import math
+import operator
 import os
 import re
 from collections.abc import Sequence
@@ -167,6 +168,7 @@ class Request:
             )
         for name in ("prompt", "model", "revision"):
             _require_text(name, getattr(self, name))
+        self._check_numbers()
         if self.token == 0:
             raise InputError("token 0 does not exist: tokens are numbered 1..n, and -1 is the last")
         self._check_kind()
@@ -194,6 +196,16 @@ class Request:
             raise InputError(
                 f"the seed of an untrained model must be an integer >= 0, and {self.untrained} came"
             )
+
+    def _check_numbers(self) -> None:
+        """Take whole numbers of any library as Python's own, and nothing else."""
+        for name in ("token", "k", "k_view", "untrained", "block", "other_block"):
+            value = getattr(self, name)
+            if value is None and name != "token":
+                continue
+            if isinstance(value, bool) or not hasattr(value, "__index__"):
+                raise InputError(f"{name} must be a whole number, and {value!r} came")
+            object.__setattr__(self, name, operator.index(value))
 
     def _check_kind(self) -> None:
         kind = kind_of(self.kind)

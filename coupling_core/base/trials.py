@@ -15,6 +15,9 @@ if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need 
 RANDOM = 20
 """Random directions, or frames, beside those that are asked about."""
 
+UNITS = {"tokens": "KL, nats", "classes": "KL, nats", "states": "relative distance"}
+"""Of a divergence, by what is compared."""
+
 
 @dataclass(frozen=True)
 class Steer:

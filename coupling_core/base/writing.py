@@ -3,6 +3,7 @@
 import errno
 import os
 import re
+import shutil
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -42,6 +43,36 @@ def replacing(path: Path) -> Iterator[Path]:
     finally:
         with suppress(OSError):
             temporary.unlink()
+
+
+@contextmanager
+def appearing(folder: Path) -> Iterator[Path]:
+    """A new folder beside this one, which takes its place once it is written without an error."""
+    folder = folder.absolute()
+    temporary = folder.with_name(f".{folder.name}.{uuid4().hex}{TEMPORARY}")
+    temporary.mkdir()
+    try:
+        yield temporary
+        temporary.replace(folder)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def require_new(folder: Path) -> None:
+    """Refuse a folder that has something in it, or cannot be made.
+
+    Raises:
+        InputError: says which.
+    """
+    with writing(folder):
+        if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+            raise InputError(f"{folder} is no folder: give one that is empty, or not there yet")
+        if folder.is_dir() and any(folder.iterdir()):
+            raise InputError(
+                f"the folder {folder} is not empty: give one that is, or is not there yet"
+            )
+        if not folder.absolute().parent.is_dir():
+            raise InputError(f"there is no folder {folder.absolute().parent}; make it first")
 
 
 def sweep(folder: Path) -> None:

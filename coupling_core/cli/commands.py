@@ -17,6 +17,7 @@ from coupling_core.cli.graph import graph
 from coupling_core.cli.health import health
 from coupling_core.cli.jobs import jobs
 from coupling_core.cli.models import models
+from coupling_core.cli.prune import prune
 from coupling_core.cli.runs import app as runs
 from coupling_core.cli.serve import serve
 from coupling_core.cli.sources import show_prompts
@@ -80,6 +81,7 @@ for folder in FOLDERS:
     app.command(folder.rpartition(".")[2])(import_module(f"{folder}.command").command)
 app.command()(graph)
 app.command()(compare)
+app.command()(prune)
 app.command()(training)
 app.command()(models)
 app.command("prompts")(show_prompts)

@@ -34,11 +34,11 @@ SHOWN = 10
 
 
 def compare(
-    left: Annotated[
-        str, typer.Argument(metavar="R1", help="A: a key, its first letters, or a file.")
+    a: Annotated[
+        str, typer.Argument(metavar="A", help="The one: a key, its first letters, or a file.")
     ],
-    right: Annotated[
-        str, typer.Argument(metavar="R2", help="B: a key, its first letters, or a file.")
+    b: Annotated[
+        str, typer.Argument(metavar="B", help="The other: a key, its first letters, or a file.")
     ],
     blocks: options.Blocks = None,
     k: options.StoredK = None,
@@ -50,19 +50,19 @@ def compare(
     as_json: options.Json = False,
     store: options.StoreFolder = None,
 ) -> None:
-    """Compare two stored results: R1, R2 and R1 - R2 of every pair of blocks, in R1's numbers."""
+    """Compare two stored results: A, B and A - B of every pair of blocks, in A's numbers."""
     files.require_writable(out, FORMATS, as_json=as_json)
     shelf = Store(store)
-    a, b = (open_result(shelf, text) for text in (left, right))
-    most = min(a.default_k, b.default_k) or DEFAULT_K
+    first, second = (open_result(shelf, text) for text in (a, b))
+    most = min(first.default_k, second.default_k) or DEFAULT_K
     view = View(
         most if k is None else k,
         definition,
         p,
         role,
-        parse_blocks(blocks, a.n_blocks) if blocks else None,
+        parse_blocks(blocks, first.n_blocks) if blocks else None,
     )
-    found = compare_results(a, b, view, corrected=corrected)
+    found = compare_results(first, second, view, corrected=corrected)
     if out is not None:
         files.write(out, _content(files.ending(out), found))
     if as_json:
@@ -82,14 +82,14 @@ def _content(ending: str, found: Comparison) -> bytes:
         return numbers
     from coupling_core import figures  # plotly
 
-    return figures.render(figures.comparison(found), ending, found.left, found.view)
+    return figures.render(figures.comparison(found), ending, found.a, found.view)
 
 
 def _summary(found: Comparison) -> dict[str, Any]:
     view = found.view
     return {
-        "left": _side(found.left.key, found.left.model_name, found.left_scores.blocks),
-        "right": _side(found.right.key, found.right.model_name, found.right_scores.blocks),
+        "a": _side(found.a.key, found.a.model_name, found.a_scores.blocks),
+        "b": _side(found.b.key, found.b.model_name, found.b_scores.blocks),
         "k": view.k,
         "definition": view.definition,
         "p": view.p,
@@ -113,11 +113,11 @@ def _show(found: Comparison, out: Path | None) -> None:
     of = summarise(found)
     score = "chance-corrected" if found.corrected else "c"
     print_lines(
-        f"A           {found.left.model_name} {found.left.measured}",
-        f"B           {found.right.model_name} {found.right.measured}",
+        f"A           {found.a.model_name} {found.a.measured}",
+        f"B           {found.b.model_name} {found.b.measured}",
         *(f"differ in   {difference}" for difference in differences(found)),
         f"score       {score}, {definition_name(found.view)}, K = {found.view.k}",
-        f"mean        A {of.left:.4f}, B {of.right:.4f}, A - B {of.difference:+.4f}, over "
+        f"mean        A {of.a:.4f}, B {of.b:.4f}, A - B {of.difference:+.4f}, over "
         f"{of.pairs} pairs l != l'",
         f"correlation {of.correlation:.3f} of the two maps (Pearson)",
         "",

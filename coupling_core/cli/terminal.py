@@ -173,6 +173,12 @@ class CountingBar:
     def __exit__(self, *error: object) -> None:
         self._bar.stop()
 
+    def of(self, total: int, done: int, description: str, line: str) -> None:
+        """Show where it stands, once it is known how much there is to do."""
+        self._total = max(1, total)
+        self._bar.update(self._bar.task_ids[0], total=total)
+        self(done, description, line)
+
     def __call__(self, done: int, description: str, line: str) -> None:
         """Show where it stands.
 

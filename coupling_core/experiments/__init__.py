@@ -9,5 +9,6 @@ many_asked      the forms in which prompts and models are given to it
 pretraining     how the mini-Pythia suites are made
 vision          how the vision transformers are made, and what was found
 effects         how coupling and the effect of edits go together over many prompts, as it ships
+pruning         which blocks of a model to leave out, and models without them
 gallery         the results that ship with the code
 """

@@ -102,6 +102,15 @@ def effect_requests() -> list[Request]:
     return [Request(EXAMPLES[0], untrained=seed, kind="what-if") for seed in (None, UNTRAINED_SEED)]
 
 
+def map_requests() -> list[Request]:
+    """Directions of the blocks' linear maps, and their spectra: of the first prompt and twin."""
+    return [
+        Request(EXAMPLES[0], untrained=seed, kind=kind)
+        for kind in ("directions", "spectrum")
+        for seed in (None, UNTRAINED_SEED)
+    ]
+
+
 def token_requests() -> list[Request]:
     """Comparisons of the first prompt's tokens: in two blocks, and on average over all pairs."""
     block, other = TOKEN_BLOCKS
@@ -137,7 +146,7 @@ def build(folder: Path) -> None:
 
     store = Store(folder)
     of_texts = [*requests(), *token_requests(), *path_requests(), *effect_requests()]
-    for request in [*of_texts, *training_requests(), *vision_requests()]:
+    for request in [*of_texts, *map_requests(), *training_requests(), *vision_requests()]:
         measure(request, store)
 
 

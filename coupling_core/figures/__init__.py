@@ -25,6 +25,8 @@
     exchange               what first order predicts of interchanging neighbours
     eigenvalues            of the blocks' linear maps, and what products of them leave over
     readouts               how many directions of each block say more than chance
+    direction_tracks       one direction over depth
+    pruning                held-out loss against blocks removed
 
     training               numbers of training runs by step
     training_paths         paths at one step
@@ -40,7 +42,8 @@
 
     typeset                states and singular values in a sentence, with their indices
     export                 standalone HTML, PDF, SVG and PNG with their provenance
-    drawing                the last three by matplotlib, where there is no Chromium
+    document               several of them with words as one HTML file
+    drawing                PDF, SVG and PNG by matplotlib, where there is no Chromium
 
 `figure.layout.meta` holds the alternative text ("alt") and the caption ("caption").
 """
@@ -52,6 +55,11 @@ from coupling_core.figures.angles import angles
 from coupling_core.figures.by_depth import by_depth
 from coupling_core.figures.by_k import mean_by_k
 from coupling_core.figures.compare import compared_map, comparison, difference, spectra
+from coupling_core.figures.direction_tracks import (
+    direction_elsewhere,
+    direction_table,
+    direction_track,
+)
 from coupling_core.figures.effect_scatter import (
     coupling_against_effect,
     coupling_against_effect_table,
@@ -95,6 +103,7 @@ from coupling_core.figures.path_tables import (
 )
 from coupling_core.figures.paths import paths
 from coupling_core.figures.per_token import per_token
+from coupling_core.figures.pruning import pruning
 from coupling_core.figures.readouts import readouts
 from coupling_core.figures.scaling import scaling
 from coupling_core.figures.scores import scores
@@ -155,6 +164,10 @@ __all__ = [  # noqa: RUF022 - by use, not by name
     "linear_maps",
     "products_over_depth",
     "readouts",
+    "direction_track",
+    "direction_elsewhere",
+    "direction_table",
+    "pruning",
     # of training runs
     "by_step",
     "map_limit",

@@ -32,9 +32,7 @@ def compared_map(
     Returns:
         the map of `scores`, whose customdata is [l, l'] in A's numbers on both sides.
     """
-    result, own = (
-        (found.left, found.left_scores) if side == "A" else (found.right, found.right_scores)
-    )
+    result, own = (found.a, found.a_scores) if side == "A" else (found.b, found.b_scores)
     figure = scores(result, _view_of(found, own.blocks), corrected=found.corrected)
     _outline(figure, found, selected)
     figure.data = [trace for trace in figure.data if trace.name != "pairs"]
@@ -54,9 +52,9 @@ def difference(found: Comparison, *, selected: tuple[int, int] | None = None) ->
         a figure whose first trace is the map and whose trace "pairs" takes clicks, with
         customdata [l, l'] in A's numbers.
     """
-    itself = pairs.itself(found.left_scores) | pairs.itself(found.right_scores)
+    itself = pairs.itself(found.a_scores) | pairs.itself(found.b_scores)
     z = np.where(itself, np.nan, found.difference).astype(np.float32)
-    blocks = found.left_scores.blocks
+    blocks = found.a_scores.blocks
     at = np.arange(len(blocks), dtype=np.float64)
     figure = style.new_figure(
         difference_alt(found),
@@ -91,7 +89,7 @@ def comparison(found: Comparison) -> go.Figure:
     panels = [*(compared_map(found, side) for side in SIDES), difference(found)]
     whole = make_subplots(1, 3, subplot_titles=PANELS, horizontal_spacing=0.07)
     for column, panel in enumerate(panels, 1):
-        own = found.right_scores.blocks if column == 2 else found.left_scores.blocks
+        own = found.b_scores.blocks if column == 2 else found.a_scores.blocks
         layout = pairs.axes(np.arange(len(own), dtype=np.float64), own, side=1, most=8)
         whole.add_traces(
             [trace for trace in panel.data if trace.name != "pairs"], rows=1, cols=column
@@ -124,7 +122,7 @@ def spectra(found: Comparison, block: int, basis: int) -> go.Figure:
     Raises:
         InputError: where a block is none of those compared.
     """
-    block, basis = (resolve_block(each, found.left.n_blocks) for each in (block, basis))
+    block, basis = (resolve_block(each, found.a.n_blocks) for each in (block, basis))
     figure = plot(
         spectra_alt(found, block, basis),
         "Singular values of the Jacobians of the pair on a log axis. The steeper a line, the "
@@ -145,10 +143,10 @@ def difference_alt(found: Comparison) -> str:
     of = summarise(found)
     return (
         f"Map of A - B, the {style.score_name(found.corrected).lower()} "
-        f"({style.score_terms(found.view)}) of {words.subject(found.left)} less that of "
-        f"{words.subject(found.right)}, for {len(found.left_scores.blocks)} by "
-        f"{len(found.left_scores.blocks)} blocks. Over {of.pairs} pairs l ≠ l' the means are "
-        f"{of.left:.3f} and {of.right:.3f}, their difference {of.difference:+.3f}; the two maps "
+        f"({style.score_terms(found.view)}) of {words.subject(found.a)} less that of "
+        f"{words.subject(found.b)}, for {len(found.a_scores.blocks)} by "
+        f"{len(found.a_scores.blocks)} blocks. Over {of.pairs} pairs l ≠ l' the means are "
+        f"{of.a:.3f} and {of.b:.3f}, their difference {of.difference:+.3f}; the two maps "
         f"correlate with r = {of.correlation:.2f}."
     )
 
@@ -170,23 +168,23 @@ def difference_caption(found: Comparison) -> str:
 def spectra_alt(found: Comparison, block: int, basis: int) -> str:
     """What the spectra are of, with their ends."""
     text = (
-        f"Singular values of blocks {block} and {basis} of A, {words.subject(found.left)}, and of "
+        f"Singular values of blocks {block} and {basis} of A, {words.subject(found.a)}, and of "
         f"blocks {found.partner(block)} and {found.partner(basis)} of B, "
-        f"{words.subject(found.right)}, by index on a log axis."
+        f"{words.subject(found.b)}, by index on a log axis."
     )
-    a = found.left.singular_values[block - 1]
-    b = found.right.singular_values[found.partner(block) - 1]
+    a = found.a.singular_values[block - 1]
+    b = found.b.singular_values[found.partner(block) - 1]
     return text + f" s₁ of the Jacobian is {a[0]:.3g} in A and {b[0]:.3g} in B."
 
 
 def source(found: Comparison) -> str:
     """Where the numbers come from: both measurements, and in what they differ."""
-    left, right = (words.provenance(result, found.view) for result in (found.left, found.right))
+    left, right = (words.provenance(result, found.view) for result in (found.a, found.b))
     return f"A: {left}. B: {right}. Between them: {'; '.join(differences(found))}."
 
 
 def _told(figure: go.Figure, found: Comparison) -> go.Figure:
-    title = f"{words.subject(found.left)} against {words.subject(found.right)}"
+    title = f"{words.subject(found.a)} against {words.subject(found.b)}"
     meta = figure.layout.meta | {"title": title, "source": source(found)}
     return figure.update_layout(meta=meta)
 
@@ -196,7 +194,7 @@ def _view_of(found: Comparison, blocks: tuple[int, ...]) -> View:
 
 
 def _outline(figure: go.Figure, found: Comparison, selected: tuple[int, int] | None) -> None:
-    blocks = found.left_scores.blocks
+    blocks = found.a_scores.blocks
     if selected and set(selected) <= set(blocks):
         at = np.arange(len(blocks), dtype=np.float64)
         figure.add_shape(pairs.outline(blocks, at, selected, side=1))
@@ -204,15 +202,15 @@ def _outline(figure: go.Figure, found: Comparison, selected: tuple[int, int] | N
 
 def _points(found: Comparison, texts: list[str]) -> go.Heatmap:
     """What takes the clicks of one map, in A's numbers."""
-    blocks = found.left_scores.blocks
+    blocks = found.a_scores.blocks
     at = np.arange(len(blocks), dtype=np.float64)
     return cells.squares(at, at, blocks, blocks, texts)
 
 
 def _hover_texts(found: Comparison) -> list[str]:
     """Both scores and their difference, row by row."""
-    a, b, apart = found.left_values, found.right_values, found.difference
-    ours, theirs = found.left_scores.blocks, found.right_scores.blocks
+    a, b, apart = found.a_values, found.b_values, found.difference
+    ours, theirs = found.a_scores.blocks, found.b_scores.blocks
     texts = []
     for i, j in np.ndindex(apart.shape):
         other = "" if found.same_depth else f" (blocks {theirs[i]} and {theirs[j]})"
@@ -224,7 +222,7 @@ def _hover_texts(found: Comparison) -> list[str]:
 
 
 def _spectrum(found: Comparison, side: str, block: int, part: str) -> go.Scatter:
-    result: DepthResult = found.left if side == "A" else found.right
+    result: DepthResult = found.a if side == "A" else found.b
     number = block if side == "A" else found.partner(block)
     drawn = line(result.singular_values[number - 1], f"{side}, block {number}")
     return drawn.update(line_width=2.5, name=f"{drawn.name} ({part})", showlegend=None)

@@ -51,16 +51,16 @@ def pair_spectra_table(found: Comparison, block: int, basis: int) -> "DataFrame"
     """Twin of the spectra of one pair of a comparison: a row an index k, a column a line."""
     from pandas import DataFrame
 
-    block, basis = (resolve_block(each, found.left.n_blocks) for each in (block, basis))
+    block, basis = (resolve_block(each, found.a.n_blocks) for each in (block, basis))
     columns = {
         f"{side}, block {number}": result.singular_values[number - 1]
         for side, result, numbers in (
-            ("A", found.left, (block, basis)),
-            ("B", found.right, (found.partner(block), found.partner(basis))),
+            ("A", found.a, (block, basis)),
+            ("B", found.b, (found.partner(block), found.partner(basis))),
         )
         for number in numbers
     }
-    k = min(found.left.k_max, found.right.k_max)
+    k = min(found.a.k_max, found.b.k_max)
     table = DataFrame({name: values[:k] for name, values in columns.items()})
     table.insert(0, "k", range(1, k + 1))
     return table

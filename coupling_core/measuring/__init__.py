@@ -3,6 +3,7 @@
 front           measure(...) as people call it, with the types of what comes
 asked           a request in parts: a text and what is asked of it
 measure         from the store, or by the composition of the request's kind
+alone           one measurement at a time, whichever threads ask
 one_jacobian    one block's Jacobian itself, made and checked as in a measurement
 one_edit        one edit of a prompt's depth, and how the model then goes on
 trying          directions added to a model's states, or taken out of them

@@ -17,6 +17,7 @@ from coupling_core.base.records import Request
 from coupling_core.base.results import Progress, Result
 from coupling_core.base.units import size
 from coupling_core.measuring import deaths, startup
+from coupling_core.measuring.alone import alone
 from coupling_core.sources.identity import Source, digest_now, identity_of
 from coupling_core.sources.resolved import Resolved, resolve
 from coupling_core.store.disk import Store
@@ -233,18 +234,19 @@ def _ready(
 
         composition = kind_of(asked.request.kind).part("compose")
     loaded = own or loading.load(asked, device, report)
-    # Even a model that is named runs what somebody put into its classes, or hooked onto it.
-    foreign = loading.own_code(loaded.model)
-    loaded = replace(loaded, fast=fast, foreign=foreign)
-    start = time.perf_counter()
-    with (
-        hardware.threads_for(loaded.model),
-        loading.evaluating(loaded.model),
-        loading.in_float32(loaded.model, loaded.device),
-    ):
-        report(Progress("tracing"))
-        with ways_taken.noting() as notes:
-            yield Ready(loaded, composition, notes, start)
+    with alone(report):
+        # Even a model that is named runs what somebody put into its classes, or hooked onto it.
+        foreign = loading.own_code(loaded.model)
+        loaded = replace(loaded, fast=fast, foreign=foreign)
+        start = time.perf_counter()
+        with (
+            hardware.threads_for(loaded.model),
+            loading.evaluating(loaded.model),
+            loading.in_float32(loaded.model, loaded.device),
+        ):
+            report(Progress("tracing"))
+            with ways_taken.noting() as notes:
+                yield Ready(loaded, composition, notes, start)
     loading.require_unwritten(asked, loaded)
 
 

@@ -1,6 +1,7 @@
 """Which pages there are; what the frame knows of one, it knows from its record."""
 
 from explorer.pages import compare, depth, layer_graph, spectrum, start, trajectories
+from explorer.pages.directions import page as directions
 from explorer.pages.generalization import page as generalization
 from explorer.pages.runs import page as runs
 from explorer.pages.tokens import page as tokens
@@ -21,9 +22,10 @@ _PAGES = (
     vision.PAGE,
     compare.PAGE,
     what_if.PAGE,
+    directions.PAGE,
     spectrum.PAGE,
     runs.PAGE,
-    Page("Method", "pages/12_Method.py", picker=None),
+    Page("Method", "pages/13_Method.py", picker=None),
 )
 PAGES = {page.title: page for page in _PAGES}
 """Every page by its title, in the order of the navigation."""

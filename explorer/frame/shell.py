@@ -12,6 +12,7 @@ from explorer.asking.picker import picker
 from explorer.frame.contents import LINKS, PAGES
 from explorer.frame.sidebar import sidebar
 from explorer.panels.chart import UNSEEN
+from explorer.panels.whole import begin
 from explorer.server import backend, visitors
 from explorer.server.turns import turns
 from explorer.server.uploads import uploads
@@ -27,31 +28,49 @@ NAME = "Coupling Explorer"
 ICON = Path(__file__).with_name("icon.png")
 """A file of our own: the icons that Streamlit offers are fetched from the internet."""
 SIDEBAR_WIDTH = 264
+_PAGES_JS = Path(__file__).with_name("pages.js").read_text()
 _STYLE = """<style>
 @media (min-width: 768px) { .stMainBlockContainer { padding-inline: 2.5rem } }
-@media (min-width: 769px) { .st-key-pages { display: none } }
+@media (min-width: 769px) {
+  .st-key-pages { display: none }
+  .stMainBlockContainer { padding-top: 1rem }
+  .stAppHeader, .stAppHeader div { background: none; pointer-events: none }
+  .stAppHeader button { pointer-events: auto }
+}
+.stMainBlockContainer h1 { padding-block: .25rem }
 @media (max-width: 768px) { .st-key-pages-aside { display: none } }
 .st-key-pages { flex-wrap: nowrap; overflow-x: auto; scrollbar-width: none }
 .st-key-pages > * { flex: none }
-.katex-display { overflow-x: auto; overflow-y: hidden }
+:is([data-testid=stCaptionContainer], .stExpander summary) { opacity: .8 !important }
+[data-testid=stBaseButton-primary], [data-tag], [data-tag] * {
+  color: light-dark(#fff, #14171a) !important;
+}
+.katex-display { overflow-x: auto; overflow-y: hidden; padding: 4px 4px 4px 0 }
+:is(section, a, [tabindex]):focus-visible { outline: 2px solid currentColor; outline-offset: -2px }
 .js-plotly-plot { touch-action: manipulation }
-.js-plotly-plot :is([class$="tick"], .cbaxis, .cbtitle) text,
+.js-plotly-plot .modebar-container { top: auto !important; bottom: 0 }
+.js-plotly-plot .modebar { top: auto; bottom: 2px }
+.js-plotly-plot :is([class$="tick"], .cbaxis, .cbtitle, [class^="legend"]) text,
+.js-plotly-plot .annotation-text,
 .js-plotly-plot text[class$="title"] {
   fill: color-mix(in srgb, currentColor 85%, transparent) !important;
 }
 @media (max-width: 640px) {
   .stMainBlockContainer h1 { font-size: 1.5rem; padding-block: 0 }
   .stMainBlockContainer .stHorizontalBlock { row-gap: .5rem !important }
+  div:has(> [class*=st-key-after-]) { order: 1 }
   .st-key-tools > :not(:first-child) button p {
     position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%)
   }
 }
 </style>"""
-"""On a phone the tools are their icons, so that the figure comes sooner. Figures get what the
-margins would take, and labels in ink instead of Streamlit's pale grey; a formula that is too long
-for a small screen scrolls. Where the sidebar is a drawer over the page, the links to the pages are
-a row on top of it, which is swept sideways. A finger sweeps the page over figures too, and two
-quick taps on one do not enlarge it."""
+"""On a phone the tools are their icons, and what changes figures stands below them, so that the
+figure comes sooner. Figures get what the margins would take; their labels, and captions, are in
+ink instead of Streamlit's pale grey; a formula that is too long for a small screen scrolls.
+Where the sidebar is a drawer over the page, the links to the pages are a row on top of it, which
+is swept sideways. Who goes by the keyboard sees where, in the list of pages too. A figure's
+buttons stand below it, where its picture says what it is of, and cover nothing. A finger sweeps
+the page over figures too, and two quick taps on one do not enlarge it."""
 
 
 @contextmanager
@@ -77,7 +96,8 @@ def page(title: str) -> Iterator[State]:
         backend.look_again()
         uploads.turn_to(visitors.session(), title)
         state = open_session(title, PAGES[title].state, LINKS)
-        _navigation()
+        begin(title)
+        _navigation(title)
         sidebar(PAGES[title])
         if PAGES[title].picker is picker:
             state = fitted(state)
@@ -99,10 +119,12 @@ def _require_use() -> None:
         st.stop()
 
 
-def _navigation() -> None:
+def _navigation(here: str) -> None:
     """The links to the pages, twice: of each screen one is shown."""
     with st.container(key="pages", horizontal=True, gap="small"):
         _links()
+        # Registered at each run: a server that tests start knows nothing of an earlier one's.
+        st.components.v2.component("pages", js=_PAGES_JS)(key="pages-here", data={"here": here})
     with st.sidebar:
         st.markdown(f"**{NAME}**")
         with st.container(key="pages-aside", gap="xxsmall"):

@@ -12,7 +12,9 @@ from explorer.panels.prompt_picker import prompt_picker
 from explorer.panels.switches import twin_toggle
 from explorer.server import backend
 from explorer.session.chips import names
+from explorer.session.fitting import narrow
 from explorer.session.session import bound, current
+from explorer.session.state import State
 
 LONGEST_TOKEN_LIST = 256
 """A list of more tokens than this is no help; a number is then typed."""
@@ -29,7 +31,7 @@ def sidebar(page: Page) -> None:
         prompt_picker(takes_lists=page.takes_lists)
         _token(None if page.takes_lists and current().prompts else _tokens(page))
         if page.asks_k:
-            bound(st.number_input, "K, leading singular triplets", "k", 1, step=5)
+            _k(page)
         with st.expander("Advanced", key="advanced@sidebar", type="compact"):
             _advanced()
 
@@ -74,6 +76,16 @@ def _token(tokens: Tokens | None) -> None:
         format_func=labelled,
         write=counted,
     )
+
+
+def _k(page: Page) -> None:
+    """Choose K; where none is chosen, a narrow model shows its width."""
+
+    def shown(k: int) -> int:
+        width = narrow(current(page.state)) if k == State.k else None
+        return width or k
+
+    bound(st.number_input, "K, leading singular triplets", "k", 1, step=5, write=shown)
 
 
 def _advanced() -> None:

@@ -22,10 +22,10 @@ from explorer.panels.chart import Shown, draw, made, third
 from explorer.panels.drawer import selection
 from explorer.panels.page import Page
 from explorer.panels.recipes import Recipes, call, command, raw, viewed
-from explorer.panels.strip import Quiet, facts, take_along
+from explorer.panels.strip import Quiet, facts, page_file, take_along
 from explorer.panels.switches import ENTRIES, MATRIX, SCORE, switches
 from explorer.server import backend
-from explorer.session.link import expect
+from explorer.session.link import Parameter, expect
 from explorer.session.plain_text import plain, rounded, sentence, weights_form
 from explorer.session.session import bound, change
 from explorer.session.state import State
@@ -58,23 +58,23 @@ class CompareState(State):
     """What is chosen on this page.
 
     Args:
-        left: store key of the result A; empty is what the sidebar asks for.
-        right: store key of B; empty is the untrained twin of A.
+        a: store key of the result A; empty is what the sidebar asks for.
+        b: store key of B; empty is the untrained twin of A.
     """
 
-    left: _Key = ""
-    right: _Key = ""
+    a: Annotated[_Key, Parameter(former="left")] = ""
+    b: Annotated[_Key, Parameter(former="right")] = ""
 
 
 PAGE = Page("Compare", "pages/8_Compare.py", CompareState, guide=GUIDE)
 
 
-def recipes(left: str, right: str, view: View, state: State) -> Recipes:
+def recipes(a: str, b: str, view: View, state: State) -> Recipes:
     """How to come by what a comparison comes to outside the app.
 
     Args:
-        left: store key of A.
-        right: store key of B.
+        a: store key of A.
+        b: store key of B.
         view: how both are looked at.
         state: its switches.
     """
@@ -82,12 +82,12 @@ def recipes(left: str, right: str, view: View, state: State) -> Recipes:
     program = [
         "from coupling_core import Store, View, compare, summarise",
         "",
-        f'left, right = (Store().get(key) for key in ("{left}", "{right}"))',
-        f"found = compare(left, right, {call(view)}{more})",
-        "print(summarise(found))  # see also found.difference, found.left_scores",
+        f'a, b = (Store().get(key) for key in ("{a}", "{b}"))',
+        f"found = compare(a, b, {call(view)}{more})",
+        "print(summarise(found))  # see also found.difference, found.a_scores",
     ]
     options = viewed(state, blocks=True)
-    shell = command(f"compare {left} {right}", {"k": view.k}, options, raw(state))
+    shell = command(f"compare {a} {b}", {"k": view.k}, options, raw(state))
     return Recipes("\n".join(program), shell)
 
 
@@ -98,14 +98,14 @@ def show(state: CompareState) -> None:
         for entry in backend.listed(backend.entries())
         if entry.request is not None and entry.request.kind == "depth"
     }
-    left, right = _chosen(state, stored)
-    _pickers(left, right, stored)
-    a, b = (backend.get(key) for key in (left, right))
-    most = min(a.k_max, b.k_max)
-    if state.k > most:
-        st.info(f"K = {state.k} is more than both hold.")
+    keys = _chosen(state, stored)
+    _pickers(*keys, stored)
+    a, b = map(backend.get, keys)
+    most, view = min(a.k_max, b.k_max), state.view(a, b)
+    if view.k > most:
+        st.info(f"K = {view.k} is more than both hold.")
         st.button(f"Use K = {most} instead", on_click=change, kwargs={"k": most})
-    found = compare(a, b, state.view(a.n_blocks), corrected=not state.raw)
+    found = compare(a, b, view, corrected=not state.raw)
     _strip(found, state)
     _switches()
     _sums(found)
@@ -117,12 +117,12 @@ def show(state: CompareState) -> None:
 def _chosen(state: CompareState, stored: dict[str, Entry]) -> tuple[str, str]:
     """The keys of A and B; where the link names none, a trained model and its untrained twin."""
     twins = _twins(state.request(), stored) or _twins(requests()[0], stored) or tuple(stored)[:2]
-    if len(twins) < 2 and not (state.left and state.right):
+    if len(twins) < 2 and not (state.a and state.b):
         raise InputError(
             "a comparison needs two results, and fewer are stored: compute some on Depth first"
         )
-    left, right = twins if len(twins) == 2 else ("", "")
-    return _here(state.left, left, stored), _here(state.right, right, stored)
+    a, b = twins if len(twins) == 2 else ("", "")
+    return _here(state.a, a, stored), _here(state.b, b, stored)
 
 
 def _here(asked: str, other: str, stored: dict[str, Entry]) -> str:
@@ -155,11 +155,9 @@ def digest(key: str) -> str:
     return key.partition("-")[0]
 
 
-def _pickers(left: str, right: str, stored: dict[str, Entry]) -> None:
+def _pickers(a: str, b: str, stored: dict[str, Entry]) -> None:
     columns = st.columns(2, gap="large")
-    for column, label, field, key in zip(
-        columns, "AB", ("left", "right"), (left, right), strict=True
-    ):
+    for column, label, field, key in zip(columns, "AB", "ab", (a, b), strict=True):
         with column:
             bound(
                 st.selectbox,
@@ -174,7 +172,7 @@ def _pickers(left: str, right: str, stored: dict[str, Entry]) -> None:
     st.button(
         "Exchange A and B",
         on_click=change,
-        kwargs={"left": right, "right": left},
+        kwargs={"a": b, "b": a},
         icon=":material/swap_horiz:",
     )
 
@@ -204,24 +202,20 @@ def _strip(found: Comparison, state: State) -> None:
     """Say what is compared, in what the two differ, and offer ways to take it along."""
     with st.container(gap="xsmall"):
         st.caption(f"They differ in {plain('; '.join(differences(found)))}.")
-        sides = (("A", found.left), ("B", found.right))
+        sides = (("A", found.a), ("B", found.b))
         quiet = Quiet(
             "What A and B are",
             [f"**{side}** · {facts(result, found.view)}" for side, result in sides],
         )
-        name = file_name(found.left, found.view, f"with {found.right.model_name}", "")
-        keys = (found.left.key, found.right.key)
-        view = replace(found.view, blocks=state.view(found.left.n_blocks).blocks)
+        name = file_name(found.a, found.view, f"with {found.b.model_name}", "")
+        keys = (found.a.key, found.b.key)
+        view = replace(found.view, blocks=state.range_of(found.a.n_blocks))
         files = (
+            page_file(name),
             ("Arrays (.npz)", lambda: to_npz(comparison_arrays(found)), f"{name}.npz"),
             ("Differences (.csv)", lambda: comparison_table(found), f"{name}.csv"),
-            ("All three maps (.html)", lambda: _page(found), f"{name}.html"),
         )
         take_along(files, recipes(*keys, view, state), GUIDE, quiet)
-
-
-def _page(found: Comparison) -> bytes:
-    return figures.render(figures.comparison(found), ".html", found.left, found.view)
 
 
 def _switches() -> None:
@@ -234,8 +228,8 @@ def _sums(found: Comparison) -> None:
     of = summarise(found)
     score = "c" if not found.corrected else "chance-corrected score"
     st.markdown(
-        f"Over {of.pairs} pairs *l* ≠ *l'*, the mean {score} is **{rounded(of.left)}** in A and "
-        f"**{rounded(of.right)}** in B; A - B is **{rounded(of.difference)}**. The two maps "
+        f"Over {of.pairs} pairs *l* ≠ *l'*, the mean {score} is **{rounded(of.a)}** in A and "
+        f"**{rounded(of.b)}** in B; A - B is **{rounded(of.difference)}**. The two maps "
         f"correlate with *r* = **{rounded(of.correlation, 2)}**."
     )
     fold = st.expander("The biggest differences", key="biggest", on_change=change, type="compact")
@@ -247,7 +241,7 @@ def _sums(found: Comparison) -> None:
 def _biggest(found: Comparison) -> None:
     """The pairs that differ most; a click on a row selects its pair."""
     table = figures.differences_table(found).head(BIGGEST)
-    key = f"biggest@{found.left.key}-{found.right.key}-{found.view}-{found.corrected}"
+    key = f"biggest@{found.a.key}-{found.b.key}-{found.view}-{found.corrected}"
 
     def take() -> None:
         row = picked_row(st.session_state.get(key), len(table))
@@ -267,7 +261,7 @@ def _biggest(found: Comparison) -> None:
 
 def _selected(found: Comparison, state: State) -> tuple[int, int]:
     """The selected pair in A's numbers; a block without a partner gives way to the nearest."""
-    blocks = found.left_scores.blocks
+    blocks = found.a_scores.blocks
     block = _nearest(state.block, blocks)
     # Two blocks stay two: one in its own basis is diagonal by construction.
     others = [other for other in blocks if other != block]
@@ -287,9 +281,9 @@ def _nearest(wanted: int, blocks: Sequence[int]) -> int:
 def _maps(found: Comparison, pair: tuple[int, int]) -> None:
     view = found.view
     shown = {
-        "A": (_map(found, figures.compared_map, "A", selected=pair), Shown(found.left, view)),
-        "B": (_map(found, figures.compared_map, "B", selected=pair), Shown(found.right, view)),
-        "A - B": (_map(found, figures.difference, selected=pair), Shown(found.left, view)),
+        "A": (_map(found, figures.compared_map, "A", selected=pair), Shown(found.a, view)),
+        "B": (_map(found, figures.compared_map, "B", selected=pair), Shown(found.b, view)),
+        "A - B": (_map(found, figures.difference, selected=pair), found),
     }
     columns = st.columns(3, gap="medium")
     for column, (title, (figure, of)) in zip(columns, shown.items(), strict=True):
@@ -307,7 +301,7 @@ def _maps(found: Comparison, pair: tuple[int, int]) -> None:
 def _map(
     found: Comparison, build: Callable[..., go.Figure], *args: object, **options: object
 ) -> go.Figure:
-    of = (found.left, found.right, found.view, found.corrected)
+    of = (found.a, found.b, found.view, found.corrected)
     return made(build, found, *args, finish=third, of=of, **options)
 
 
@@ -318,9 +312,9 @@ def _pair(found: Comparison, state: State, pair: tuple[int, int]) -> None:
     st.header(f"Block {block} in the basis of block {basis}", anchor=False)
     if partners != pair:
         st.caption(f"In B: block {partners[0]} in the basis of block {partners[1]}.")
-    selection(found.left.n_blocks, block, basis)
+    selection(found.a.n_blocks, block, basis)
     columns = st.columns(3, gap="medium")
-    sides = (("A", found.left, pair), ("B", found.right, partners))
+    sides = (("A", found.a, pair), ("B", found.b, partners))
     for column, (side, result, numbers) in zip(columns[:2], sides, strict=True):
         view = replace(found.view, blocks=None)
         with column:
@@ -341,6 +335,6 @@ def _pair(found: Comparison, state: State, pair: tuple[int, int]) -> None:
         draw(
             _map(found, figures.spectra, *pair),
             "spectra",
-            Shown(found.left, found.view),
+            found,
             lambda: figures.pair_spectra_table(found, *pair),
         )

@@ -10,13 +10,23 @@ from coupling_core import figures
 from coupling_core.base.records import Request, View, parse_blocks
 from coupling_core.base.results import DepthResult
 from explorer.asking.several import offer_twin
+from explorer.pages.directions import page as directions
 from explorer.panels.chart import Shown, draw, draw_partial, made
 from explorer.panels.drawer import drawer, selected, selection
 from explorer.panels.page import Page
 from explorer.panels.recipes import Recipes, measuring, program, raw, viewed
 from explorer.panels.strip import strip
-from explorer.panels.switches import COLOURS, ENTRIES, MATRIX, SCORE, Choice, switches
+from explorer.panels.switches import (
+    COLOURS,
+    ENTRIES,
+    MATRIX,
+    SCORE,
+    Choice,
+    above_figures,
+    switches,
+)
 from explorer.session.link import Flag, Parameter
+from explorer.session.session import address
 from explorer.session.state import State
 
 MAP = 620
@@ -71,30 +81,38 @@ def recipes(request: Request, view: View, state: State) -> Recipes:
     options = viewed(state, blocks=True)
     return Recipes(
         program(request, view, "score_pairs", names),
-        measuring("depth", request, {"k": state.k}, options, raw(state)),
+        measuring("depth", request, {"k": view.k}, options, raw(state)),
     )
 
 
 def show(result: DepthResult, state: DepthState) -> None:
     """Draw a stored result."""
-    shown = Shown(result, state.view(result.n_blocks))
-    strip(*shown, recipes(result.request, shown.view, state), GUIDE)
-    offer_twin(result.request)
+    shown = Shown(result, state.view(result))
     block, basis = selected(result, state)
-    _switches(result.n_blocks)
-    left, right = st.columns(2, gap="large")
-    with left:
-        _mosaic(result, state)
-    with right:
-        _scores(shown, state, (block, basis))
+    with st.container():
+        with above_figures("depth"):
+            strip(*shown, recipes(result.request, shown.view, state), GUIDE)
+            offer_twin(result.request)
+            _switches(result.n_blocks)
+        left, right = st.columns(2, gap="large")
+        with left:
+            _mosaic(result, state)
+        with right:
+            _scores(shown, state, (block, basis))
     st.header(f"Block {block} in the basis of block {basis}", anchor=False)
     selection(result.n_blocks, block, basis)
     drawer(shown, state, block, basis)
+    st.page_link(
+        directions.PAGE.file,
+        label=f"What the directions of block {basis} read, write and do",
+        icon=":material/arrow_forward:",
+        query_params=address() | {"block": str(basis)},
+    )
 
 
 def partial_map(result: DepthResult, state: State) -> None:
     """The score map of what is measured so far; it fills in row by row."""
-    view = state.view(result.n_blocks)
+    view = state.view(result)
     figure = figures.scores(result, view, corrected=not state.raw, auto_range=state.auto_range)
     draw_partial(figure, without="pairs")
 
@@ -118,7 +136,7 @@ def _mosaic(result: DepthResult, state: DepthState) -> None:
     blocks, stride = state.mosaic_blocks(result.n_blocks)
     if stride > 1:
         st.caption(f"More than {MAX_MOSAIC} blocks: one in {stride} is drawn.")
-    view = replace(state.view(), blocks=blocks)
+    view = replace(state.view(result), blocks=blocks)
     figure = made(
         figures.mosaic,
         result,

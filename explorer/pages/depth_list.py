@@ -44,11 +44,12 @@ def show(state: DepthState, listed: PromptList) -> None:
         listed: the list.
     """
     requests = listing.asked(state.request(), listed)
-    look = over_list.scores_of, state.view(), state.blocks
+    view = over_list.view_of(state)
+    look = over_list.scores_of, view, state.blocks
     found = over_list.measured(requests, *look)
     if not found:
         return
-    numbers = over_list.means(listed, found, state.view(), corrected=not state.raw)
+    numbers = over_list.means(listed, found, view, corrected=not state.raw)
     over_list.tell(numbers, words_of(state))
     twin = listing.stored([counterpart(request) for request in requests], *look)
     if told := kept(over_list.versus_twin, found, twin, corrected=not state.raw):
@@ -56,8 +57,8 @@ def show(state: DepthState, listed: PromptList) -> None:
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         switches((SCORE,), "depth-list", (MATRIX, COLOURS))
     _maps(state, listed, found, numbers)
-    line = f"**{plain(next(iter(found.values())).model)}** · {plain(listed.title)} · K = {state.k}"
-    outside = recipes("depth", requests[0], state, listed)
+    line = f"**{plain(next(iter(found.values())).model)}** · {plain(listed.title)} · K = {view.k}"
+    outside = recipes("depth", requests[0], state, listed, view.k)
     over_list.tools(numbers, outside, GUIDE, (), line)
 
 
@@ -68,7 +69,7 @@ def words_of(state: State) -> str:
     return f"{score} over all pairs of different {which}"
 
 
-def recipes(name: str, request: Request, state: State, listed: PromptList) -> Recipes:
+def recipes(name: str, request: Request, state: State, listed: PromptList, k: int) -> Recipes:
     """How to come by the numbers of a list outside the app."""
     file = over_list.file_called(listed)
     told = {
@@ -77,10 +78,8 @@ def recipes(name: str, request: Request, state: State, listed: PromptList) -> Re
         if getattr(state, field) != getattr(State, field)
     }
     return Recipes(
-        many(request, "depth", file, "corrected", {"k": state.k} | told),
-        measuring(
-            name, request, {"k": state.k}, viewed(state, blocks=True), raw(state), prompts=file
-        ),
+        many(request, "depth", file, "corrected", {"k": k} | told),
+        measuring(name, request, {"k": k}, viewed(state, blocks=True), raw(state), prompts=file),
     )
 
 

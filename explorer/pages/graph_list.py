@@ -35,12 +35,13 @@ def show(state: GraphState, listed: PromptList) -> None:
         listed: the list.
     """
     requests = listing.asked(state.request(), listed)
-    found = over_list.measured(requests, over_list.scores_of, state.view(), state.blocks)
+    view = over_list.view_of(state)
+    found = over_list.measured(requests, over_list.scores_of, view, state.blocks)
     if not found:
         with st.container(horizontal=True, gap="medium"):
             twin_switch("Model", "graph")
         return
-    numbers = over_list.means(listed, found, state.view(), corrected=not state.raw)
+    numbers = over_list.means(listed, found, view, corrected=not state.raw)
     over_list.tell(numbers, depth_list.words_of(state))
     with st.container(horizontal=True, gap="medium"):
         twin_switch("Model", "graph")
@@ -57,8 +58,8 @@ def show(state: GraphState, listed: PromptList) -> None:
             st.markdown(over_list.pair_words(found, one, corrected=not state.raw))
     with left:
         _graph(state, listed, found, pair)
-    line = f"**{plain(parts[0].model)}** · {plain(listed.title)} · K = {state.k}"
-    outside = depth_list.recipes("graph", requests[0], state, listed)
+    line = f"**{plain(parts[0].model)}** · {plain(listed.title)} · K = {view.k}"
+    outside = depth_list.recipes("graph", requests[0], state, listed, view.k)
     over_list.tools(numbers, outside, GUIDE, (), line)
 
 

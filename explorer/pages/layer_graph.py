@@ -1,11 +1,12 @@
 """The Layer graph page's figures: the graph beside the locality curve, the selected pair below."""
 
 from dataclasses import dataclass
-from typing import Annotated, cast
+from typing import Annotated, Any, cast
 
 import streamlit as st
 
 from coupling_core import figures
+from coupling_core.analysis.exports import file_name, signed, to_csv
 from coupling_core.analysis.exports.graph import ENDINGS, graph_file
 from coupling_core.analysis.scores import Scores, score_pairs
 from coupling_core.base.records import NodeColor, Request, View
@@ -74,14 +75,14 @@ def recipes(request: Request, view: View, state: GraphState) -> Recipes:
     flags = [*raw(state), *(["--auto-range"] if state.auto_range else [])]
     return Recipes(
         program(request, view, "layer_graph", names, more, "graph"),
-        measuring("graph", request, {"k": state.k}, options, flags),
+        measuring("graph", request, {"k": view.k}, options, flags),
     )
 
 
 def show(answered: Result, state: GraphState) -> None:
     """Draw a stored result."""
     result = cast(DepthResult, answered)
-    view = state.view(result.n_blocks)
+    view = state.view(result)
     shown = Shown(result, view)
     strip(*shown, recipes(result.request, view, state), GUIDE)
     pair = selected(result, state)
@@ -102,7 +103,7 @@ def show(answered: Result, state: GraphState) -> None:
 def partial_graph(partial: Result, state: GraphState) -> None:
     """The graph of what is measured so far; without what only the mouse needs."""
     result = cast(DepthResult, partial)
-    figure = figures.graph(result, state.view(result.n_blocks), **_options(state))
+    figure = figures.graph(result, state.view(result), **_options(state))
     draw_partial(figure, without="edges")
 
 
@@ -147,12 +148,19 @@ def _graph(shown: Shown, state: GraphState, pair: tuple[int, int]) -> None:
         for ending, label in zip(ENDINGS, ("GraphML", "Edges", "Arrays"), strict=True):
             st.download_button(
                 f"{label} ({ending})",
-                lambda ending=ending: graph_file(ending, *shown, **weighed),
-                f"layer-graph{ending}",
+                lambda ending=ending: _file(ending, shown, **weighed),
+                file_name(*shown, "layer graph", ending),
                 "application/octet-stream",
                 key=f"graph{ending}",
                 on_click="ignore",
             )
+
+
+def _file(ending: str, shown: Shown, **weighed: Any) -> bytes:
+    """The graph as a file; its edges with columns that say whose they are."""
+    if ending == ".csv":
+        return to_csv(signed(figures.edges_table(*shown, **weighed), *shown))
+    return graph_file(ending, *shown, **weighed)
 
 
 def _pair(result: DepthResult, state: State, pair: tuple[int, int]) -> None:
@@ -160,7 +168,7 @@ def _pair(result: DepthResult, state: State, pair: tuple[int, int]) -> None:
     block, basis = pair
     st.subheader(f"Blocks {block} and {basis}", anchor=False)
     selection(result.n_blocks, block, basis)
-    found = score_pairs(result, state.view())
+    found = score_pairs(result, state.view(result, blocks=False))
     st.markdown(
         f"{_direction(found, block, basis)}  \n{_direction(found, basis, block)}"
         if block != basis

@@ -53,7 +53,14 @@ class SpectrumState(State):
         return replace(asked, kind="spectrum", k=Request.k)
 
 
-PAGE = Page("Spectrum", "pages/10_Spectrum.py", SpectrumState, kinds=("spectrum",), guide=GUIDE)
+PAGE = Page(
+    "Spectrum",
+    "pages/11_Spectrum.py",
+    SpectrumState,
+    kinds=("spectrum",),
+    guide=GUIDE,
+    asks_k=False,
+)
 VIEW = AnyView()
 
 

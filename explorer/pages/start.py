@@ -20,6 +20,7 @@ from explorer.panels.page import Page
 from explorer.panels.prompt_picker import kind_of, kinds, one_line, pick_kind
 from explorer.panels.strip import strip
 from explorer.panels.switches import twin_switch
+from explorer.panels.whole import whole
 from explorer.server import backend
 from explorer.session.plain_errors import plain_errors
 from explorer.session.plain_text import plain
@@ -54,6 +55,7 @@ def show(state: State) -> None:
     found = _verdict(trained, twin, state) if trained else None
     if found:
         st.markdown(f"**{plain(str(found))}**")
+        whole().sentences += [str(found), found.reason]
     if mapped is None:
         _choices(state)
         _measure(state)
@@ -74,7 +76,7 @@ def show(state: State) -> None:
 
 def _verdict(trained: DepthResult, twin: DepthResult | None, state: State) -> Verdict | None:
     """Whether blocks are coupled, in words and numbers of stored results alone."""
-    view = state.view(trained.n_blocks)
+    view = state.view(trained, *([twin] if twin else []))
     examples = [backend.find(replace(trained.request, prompt=text)) for text in EXAMPLES]
     every = tuple(found for found in examples if found) if all(examples) else ()
     return kept(verdict, trained, twin, view, every)
@@ -125,7 +127,7 @@ def _choices(state: State, n_blocks: int = 0, pair: tuple[int, int] = (0, 0)) ->
 def _panels(
     state: State, mapped: DepthResult, trained: DepthResult | None, twin: DepthResult | None
 ) -> None:
-    shown = Shown(mapped, state.view(mapped.n_blocks))
+    shown = Shown(mapped, state.view(mapped))
     block, basis = selected(mapped, state)
     with st.container(key=MAPS):
         left, middle, right = st.columns(3, gap="small")
@@ -165,7 +167,7 @@ def _matrix(which: str, result: DepthResult | None, state: State, pair: tuple[in
         is_twin = which.startswith("untrained")
         offer(which, untrained_twin(asked) if is_twin else replace(asked, untrained=None))
         return
-    view = state.view(result.n_blocks)
+    view = state.view(result)
     figure = made(figures.matrix, result, *pair, view, finish=third, magnitude=not state.signed)
     draw(
         figure,

@@ -256,7 +256,7 @@ def _singular_values(drawn: Drawn, state: State) -> None:
                 draw(
                     made(figures.scaling, result, inverse=inverse),
                     f"{'inverse-' * inverse}singular-values{place}",
-                    Shown(result, state.view()),
+                    Shown(result, state.view(result, blocks=False)),
                     partial(figures.scaling_table, result),
                 )
 

@@ -2,6 +2,8 @@
 
 kept            what is made of stored results, made once
 chart           one figure, drawn, described and taken home
+origin          whose numbers a figure has, on its picture and in its files
+whole           all that a page draws, for one file
 hand            what takes clicks and taps on a figure
 drawer          what opens for one pair of blocks
 strip           the line above the figures
@@ -11,6 +13,7 @@ over_list       what the pages about a list of prompts share
 uploader        the control that asks for a file
 page            a page, as its frame and the other pages know it
 recipes         the same outside the app, as text to copy
+pruning         which blocks to leave out, and what that costs
 sweep_tables    the sweeps that have a table
 sweep_words     what the pages about sweeps say alike
 """

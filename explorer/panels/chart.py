@@ -1,31 +1,30 @@
 """One figure on a page: drawn, described, and taken home as a file or a table."""
 
-import html
-import textwrap
 from collections.abc import Callable
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any
 
 import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from coupling_core.analysis.exports import file_name, signed, to_csv
-from coupling_core.base.records import AnyView, View
-from coupling_core.base.results import Result
+from coupling_core.analysis.exports import to_csv
 from coupling_core.figures import render
 from coupling_core.figures.typeset import in_tex
+from explorer.panels import origin
 from explorer.panels.hand import hand
 from explorer.panels.kept import kept
+from explorer.panels.origin import Origin, Shown
+from explorer.panels.whole import whole
 from explorer.session.plain_text import plain
 from explorer.session.session import change
+
+__all__ = ["Shown", "draw", "draw_partial", "made", "third"]
 
 IMAGE_FORMAT = "_image_format"
 """Where the session keeps the format of the camera button: "svg" or "png"."""
 SIGNATURE = 28
 """Pixels below a figure for what its picture says of itself: two lines."""
-SIGNED_LETTERS = 64
-"""Letters of such a line: those that fit below a map in a third of the page."""
 UNSEEN = """.stPlotlyChart .gtitle { visibility: hidden }
 .stPlotlyChart text, #js-plotly-tester text { font-family: sans-serif !important }"""
 """Rules for the page: what only pictures say; and the letters that pictures have, by which plotly
@@ -44,13 +43,6 @@ PANEL = 440
 """Height in pixels of a figure in a third of the page: all three fit on a laptop's screen."""
 PANEL_BAR = 190
 """Length of its colour bar in pixels."""
-
-
-class Shown(NamedTuple):
-    """What a figure is of: a result, and how it is looked at."""
-
-    result: Result
-    view: AnyView
 
 
 def made(
@@ -95,7 +87,7 @@ def _still(figure: go.Figure) -> go.Figure:
 def draw(
     figure: go.Figure,
     name: str,
-    shown: Shown | None,
+    of: Origin,
     table: Callable[[], pd.DataFrame],
     *,
     picks: tuple[str, ...] = (),
@@ -105,54 +97,37 @@ def draw(
     Args:
         figure: with its alternative text and caption in `layout.meta`.
         name: of its files; unique on the page.
-        shown: what the figure is of; None where it names its sources itself.
+        of: what the figure is of; None where it names its sources itself.
         table: makes its table twin.
         picks: fields of the state that a click selects: each point's custom data has a number, or
             a text, for each, such as (l, l').
     """
     with st.container(gap=None):
         st.plotly_chart(
-            _signed(_still(figure), shown),
+            _signed(_still(figure), of),
             key=name,
-            config=_config(_file(name, shown, ""), figure),
+            config=_config(origin.file(of, name, ""), figure),
             alt=figure.layout.meta["alt"],
         )
         if picks:
             hand(name, picks)
+    whole().figures[name] = figure, origin.source(of)
     st.caption(in_tex(figure.layout.meta["caption"], plain))
     fold = st.expander("Table and files", key=f"{name}@fold", on_change=change, type="compact")
     if fold.open:
         with fold:
-            _files(figure, name, shown, table())
+            _files(figure, name, of, table())
 
 
-def _signed(figure: go.Figure, shown: Shown | None) -> go.Figure:
+def _signed(figure: go.Figure, of: Origin) -> go.Figure:
     """Write model, prompt and K below a figure for its picture; the page hides it (`UNSEEN`)."""
-    told = _origin(figure, shown)
+    told = origin.lines(figure, of)
     with _signing:  # a figure that is kept is drawn by several sessions
         if figure.layout.title.text != told:
             margin = figure.layout.margin.b or figure.layout.template.layout.margin.b or 0
             grown = SIGNATURE * (figure.layout.title.text is None)
             figure.update_layout(title=_TITLE | {"text": told}, margin_b=margin + grown)
     return figure
-
-
-def _origin(figure: go.Figure, shown: Shown | None) -> str:
-    if shown is None:
-        lines = textwrap.wrap(figure.layout.meta.get("source", ""), SIGNED_LETTERS)[:2]
-    else:
-        result, view = shown
-        k = f", K = {view.k}" if isinstance(view, View) else ""
-        lines = [
-            f"{result.model_name} {result.measured}{k}",
-            "“" + textwrap.shorten(result.prompt_text, SIGNED_LETTERS, placeholder=" …") + "”",
-        ]
-    return "<br>".join(html.escape(line) for line in lines)
-
-
-def _file(name: str, shown: Shown | None, ending: str) -> str:
-    """What a figure's file is called."""
-    return file_name(*shown, name, ending) if shown else name + ending
 
 
 def third(figure: go.Figure) -> go.Figure:
@@ -172,21 +147,21 @@ def draw_partial(figure: go.Figure, without: str = "") -> None:
     st.plotly_chart(figure, key="partial", alt=figure.layout.meta["alt"])
 
 
-def _files(figure: go.Figure, name: str, shown: Shown | None, table: pd.DataFrame) -> None:
+def _files(figure: go.Figure, name: str, of: Origin, table: pd.DataFrame) -> None:
     st.dataframe(table, height=260, alt=f"Table of the figure {name}")
     with st.container(horizontal=True):
         st.download_button(
             "CSV",
-            lambda: to_csv(signed(table, *shown) if shown else table, index=True),
-            _file(name, shown, ".csv"),
+            lambda: to_csv(origin.signed_table(table, of), index=True),
+            origin.file(of, name, ".csv"),
             "text/csv",
             key=f"{name}@csv",
             on_click="ignore",
         )
         st.download_button(
             "HTML that stands alone",
-            lambda: render(figure, ".html", *(shown or ())),
-            _file(name, shown, ".html"),
+            lambda: render(figure, ".html", *origin.source(of)),
+            origin.file(of, name, ".html"),
             "text/html",
             key=f"{name}@html",
             on_click="ignore",

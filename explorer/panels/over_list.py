@@ -32,6 +32,7 @@ from explorer.panels.recipes import Recipes
 from explorer.panels.strip import Quiet, take_along
 from explorer.server import prompt_lists
 from explorer.server.prompt_lists import SHIPPED, PromptList
+from explorer.session.fitting import narrow
 from explorer.session.plain_text import plain
 from explorer.session.session import change
 from explorer.session.state import State
@@ -85,6 +86,12 @@ class Numbers:
 def chosen(state: State) -> PromptList | None:
     """The list that is looked at; None where it is one prompt."""
     return prompt_lists.get(state.prompts) if state.prompts else None
+
+
+def view_of(state: State) -> View:
+    """How the prompts are looked at; where no K was chosen, one that the model has."""
+    view, most = state.view(), narrow(state)
+    return replace(view, k=most) if most and state.k == State.k else view
 
 
 def scores_of(result: DepthResult, view: View, blocks: str) -> OfPrompt:

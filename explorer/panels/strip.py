@@ -14,6 +14,7 @@ from coupling_core.store import archive
 from explorer.asking.queue import queue
 from explorer.panels.chart import IMAGE_FORMAT
 from explorer.panels.recipes import Recipes
+from explorer.panels.whole import whole
 from explorer.session import chips
 from explorer.session.plain_text import plain, weights_form
 from explorer.session.session import keeps_prompt, link, note_length
@@ -44,12 +45,14 @@ def strip(
             result is of one token.
     """
     note_length(len(result.tokens))
+    whole().of = result, view
     with st.container(gap="xsmall"):
         if selected:
             chips.pick(result, selected)
         else:
             chips.of_result(result)
         files = (
+            page_file(file_name(result, view, whole().title, "")),
             (
                 "Result (.safetensors)",
                 lambda: archive.encode(result),
@@ -68,6 +71,15 @@ def strip(
         )
         quiet = Quiet(brief(result, view), (facts(result, view),), ways(result))
         take_along(files, recipes, guide, quiet)
+
+
+def page_file(name: str) -> Download:
+    """All figures of the page in one file, which needs no network.
+
+    Args:
+        name: of the file, without its ending.
+    """
+    return "This page (.html)", whole().file, f"{name}.html"
 
 
 class Quiet(NamedTuple):

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from coupling_core.experiments.gallery import UNTRAINED_SEED
 from explorer.session.session import bound
@@ -36,6 +37,15 @@ def switches(choices: Iterable[Choice], place: str, advanced: Iterable[Choice] =
     if advanced:
         with st.popover("Advanced", type="tertiary", icon=":material/tune:"):
             switches(advanced, place)
+
+
+def above_figures(place: str) -> DeltaGenerator:
+    """What holds switches above figures; on a phone it stands below them (`shell`).
+
+    Args:
+        place: tells apart two; the figures come next in the same container.
+    """
+    return st.container(key=f"after-{place}")
 
 
 def twin_switch(label: str, place: str) -> None:

@@ -5,6 +5,7 @@ from typing import Any, TypeVar
 
 from coupling_core.base.errors import CouplingError, InputError
 from coupling_core.base.records import DEFAULT_K, parse_blocks
+from coupling_core.store.disk import Entry
 from explorer.server import backend, prompt_lists
 from explorer.session.session import tell
 from explorer.session.state import State
@@ -56,30 +57,41 @@ def _blocks(state: State) -> dict[str, Any]:
     if not state.blocks:
         return {}
     try:
-        digest = backend.resolved(state.request()).identity.get("digest")
-        known = [e.n_blocks for e in backend.entries() if e.identity.get("digest") == digest]
-    except CouplingError:
-        return {}
-    try:
-        for n_blocks in known[:1]:
-            parse_blocks(state.blocks, n_blocks)
+        for entry in _known(state)[:1]:
+            parse_blocks(state.blocks, entry.n_blocks)
     except InputError as error:
         tell(f"{error}; all blocks are shown")
         return {"blocks": State.blocks}
     return {}
 
 
+def narrow(state: State) -> int | None:
+    """Width of a model of which something is stored, where the default K is more; else None."""
+    widths = [entry.k_max for entry in _known(state) if entry.k_max]
+    return max(widths) if widths and max(widths) < DEFAULT_K else None
+
+
+def _known(state: State) -> list[Entry]:
+    """What is stored of this model."""
+    try:
+        digest = backend.resolved(state.request()).identity.get("digest")
+        return [entry for entry in backend.entries() if entry.identity.get("digest") == digest]
+    except CouplingError:
+        return []
+
+
 def _k(state: State) -> dict[str, Any]:
     """The default in place of a K beyond the model's width."""
-    if state.k <= DEFAULT_K:
+    if state.k <= (narrow(state) or DEFAULT_K) or state.k == State.k:
         return {}
     try:
-        stored = backend.find(replace(state.request(), k=DEFAULT_K))
+        stored = backend.find(replace(state.request(), k=None))
     except CouplingError:
         return {}
     if stored is None or state.k <= stored.width:
         return {}
     tell(
-        f"K = {state.k} is more than the model's width, {stored.width}; K = {stored.k_max} is shown"
+        f"K = {state.k} is more than the model's width, {stored.width}; "
+        f"K = {stored.default_k} is shown"
     )
-    return {"k": stored.k_max}
+    return {"k": stored.default_k}

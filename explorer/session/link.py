@@ -66,11 +66,13 @@ class Parameter:
 
     Args:
         name: in a link; empty is the field's own.
+        former: the name that older links have for it; empty where they have the same.
         of_prompt: whether it numbers tokens, and so means nothing in another prompt.
         offered: whether a value may be asked for here; None is any.
     """
 
     name: str = ""
+    former: str = ""
     of_prompt: bool = False
     offered: Callable[[Any], bool] | None = None
 
@@ -104,6 +106,7 @@ class Links:
     def __init__(self, states: Iterable[type]) -> None:
         self.fields: dict[str, Field] = {}
         """By their names in a link."""
+        self._former: dict[str, str] = {}
         known: dict[str, object] = {}
         for state in states:
             hints = get_type_hints(state, include_extras=True)
@@ -116,6 +119,8 @@ class Links:
                 found = Field(item.name, item.default, TypeAdapter(hints[item.name]), parameter)
                 if self.fields.setdefault(name, found).field != item.name:
                     raise ValueError(f"two fields are {name!r} in a link")
+                if parameter.former:
+                    self._former[parameter.former] = name
 
     @property
     def defaults(self) -> dict[str, Any]:
@@ -129,7 +134,8 @@ class Links:
             every field's value, and what could not be read.
         """
         found, problems = self.defaults, []
-        for name, text in query.items():
+        for given, text in query.items():
+            name = self._former.get(given, given)
             if name not in self.fields:
                 problems.append(f"{name} is not known here")
                 continue

@@ -29,6 +29,7 @@ from coupling_core.base.records import (
     View,
     parse_blocks,
 )
+from coupling_core.base.results import Result
 from explorer.session.link import Count, Flag, Natural, Parameter, Text, expect
 
 DEFAULT_PROMPT = "What is the capital of France? The capital is"
@@ -70,7 +71,8 @@ class State:
         quantize: bitsandbytes' form of the weights; None leaves them as they are.
         stack: of an encoder-decoder model; None is its decoder.
         final_norm: whether the final norm belongs to the last block.
-        k: number of leading triplets.
+        k: number of leading triplets; at its default, a narrower model is looked at with all that
+            it has.
         definition: which score.
         p: order of the norm in `paper`.
         role: "A" or "B".
@@ -118,12 +120,25 @@ class State:
 
     def request(self) -> Request:
         """What has to be measured; raises `InputError` where no model could do it."""
-        return Request(**_shared(self), revision=self.revision or None, k=self.k)
+        k = None if self.k == State.k else self.k
+        return Request(**_shared(self), revision=self.revision or None, k=k)
 
-    def view(self, n_blocks: int | None = None) -> View:
-        """How it is looked at; the block range can be read only where L is known."""
-        blocks = parse_blocks(self.blocks, n_blocks) if n_blocks and self.blocks else None
-        return View(self.k, self.definition, self.p, self.role, blocks)
+    def view(self, *of: Result, blocks: bool = True) -> View:
+        """How results are looked at.
+
+        Args:
+            *of: the results. Where no K was chosen, it is one that each of them has.
+            blocks: whether the chosen range of blocks counts, which is read as one of the first
+                result; between tokens there is none.
+        """
+        unsaid = self.k == State.k
+        k = min([self.k, *(one.default_k for one in of if unsaid and one.k_max)])
+        chosen = self.range_of(of[0].n_blocks) if blocks and of else None
+        return View(k, self.definition, self.p, self.role, chosen)
+
+    def range_of(self, n_blocks: int) -> tuple[int, ...] | None:
+        """The chosen range of a model's blocks; None is all of them."""
+        return parse_blocks(self.blocks, n_blocks) if self.blocks else None
 
     def path_view(self) -> PathView:
         """How paths are looked at."""

@@ -7,7 +7,14 @@ import pytest
 from cases import SCORES, VIEW, planted, random_result
 
 from coupling_core import InputError, View, mean_off_diagonal, score_pairs
-from coupling_core.analysis.compare import biggest, compare, differences, match_blocks, summarise
+from coupling_core.analysis.compare import (
+    DIFFERENCE_COLUMNS,
+    biggest,
+    compare,
+    differences,
+    match_blocks,
+    summarise,
+)
 
 # ---- matching of blocks
 
@@ -41,24 +48,24 @@ def test_every_block_of_the_shallower_model_has_a_partner_of_its_own(shallow):
 def test_scores_are_taken_at_the_matched_blocks():
     deep, shallow = planted(SCORES), planted(np.array([[1, 0.3, 0.2], [0, 1, 0.4], [0.1, 0, 1]]))
     found = compare(deep, shallow, VIEW)
-    assert found.left_scores.blocks == (1, 3, 5)
-    assert found.right_scores.blocks == (1, 2, 3)
+    assert found.a_scores.blocks == (1, 3, 5)
+    assert found.b_scores.blocks == (1, 2, 3)
     assert found.partner(5) == 3
     assert not found.same_depth
     # by hand: rows and columns 1, 3 and 5 of SCORES less those of the other
     expected = [[0, 0.4, -0.08], [0.7, 0, -0.4], [0.02, 0, 0]]
     assert found.difference == pytest.approx(np.array(expected), abs=1e-6)
     mirrored = compare(shallow, deep, VIEW)
-    assert mirrored.left_scores.blocks == (1, 2, 3)
-    assert mirrored.right_scores.blocks == (1, 3, 5)
+    assert mirrored.a_scores.blocks == (1, 2, 3)
+    assert mirrored.b_scores.blocks == (1, 3, 5)
     assert mirrored.difference == pytest.approx(-np.array(expected), abs=1e-6)
 
 
 def test_the_range_of_blocks_is_that_of_a():
     deep, shallow = planted(SCORES), planted(np.eye(3))
     found = compare(deep, shallow, replace(VIEW, blocks=(3, 4, 5)))
-    assert found.left_scores.blocks == (3, 5)
-    assert found.right_scores.blocks == (2, 3)
+    assert found.a_scores.blocks == (3, 5)
+    assert found.b_scores.blocks == (2, 3)
     assert found.view.blocks == (3, 5)
 
 
@@ -81,8 +88,8 @@ def test_the_summary_leaves_the_diagonal_out():
     off = ~np.eye(4, dtype=bool)
     x, y = (score_pairs(result, View(k=5)).corrected for result in (a, b))
     of = summarise(found)
-    assert (of.left, of.right) == pytest.approx((mean_off_diagonal(x), mean_off_diagonal(y)))
-    assert of.difference == pytest.approx(of.left - of.right)
+    assert (of.a, of.b) == pytest.approx((mean_off_diagonal(x), mean_off_diagonal(y)))
+    assert of.difference == pytest.approx(of.a - of.b)
     assert of.correlation == pytest.approx(np.corrcoef(x[off], y[off])[0, 1])
     assert of.pairs == 12
 
@@ -98,6 +105,20 @@ def test_only_pairs_that_both_have_are_counted():
 
 def test_a_constant_map_has_no_correlation():
     assert np.isnan(summarise(compare(planted(), planted(np.ones((5, 5))), VIEW)).correlation)
+
+
+def test_a_comparison_serves_as_a_result_does(tmp_path):
+    a, b = planted(), random_result()
+    found = compare(a, b)
+    assert found.view == View(min(a.default_k, b.default_k), blocks=found.view.blocks)
+    table = found.to_pandas()
+    assert list(table.columns) == [*DIFFERENCE_COLUMNS]
+    assert (table.a - table.b).to_numpy() == pytest.approx(table.difference.to_numpy())
+    assert len(table) == summarise(found).pairs
+    assert len(repr(found)) < 300
+    assert f"A - B {summarise(found).difference:.3f}" in repr(found)
+    assert found.plot().save(tmp_path / "map.html").stat().st_size > 10_000
+    assert [note.text for note in found.plot().figure.layout.annotations[:3]] == ["A", "B", "A - B"]
 
 
 def test_the_biggest_differences_come_first():

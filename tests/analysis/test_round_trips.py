@@ -108,6 +108,13 @@ def test_every_axis_has_its_name(seen):
         assert values.ndim == len(names[name]), name
 
 
+def test_a_netcdf_of_every_kind_tells_its_view(seen):
+    result, view = seen
+    content = to_netcdf(arrays(result, view), axes(result), attributes(result, view))
+    told = xarray.load_dataset(io.BytesIO(content)).attrs
+    assert told["model"] == result.identity["name"]
+
+
 def test_a_netcdf_says_whose_it_is():
     result = random_result(n_blocks=3, width=16, k_max=8, k_view=4)
     view = View(k=6, definition="alignment")

@@ -28,7 +28,7 @@ def test_two_rows_of_runs_can_be_compared(open_page: Open) -> None:
     app = select_rows(app, [first, second])
     next(button for button in app.button if button.label == "Compare these two").click().run()
     assert app.title[0].value == "Two results side by side"
-    assert (app.query_params["left"], app.query_params["right"]) == (keys[first], keys[second])
+    assert (app.query_params["a"], app.query_params["b"]) == (keys[first], keys[second])
 
 
 def test_what_cannot_be_compared_says_why(open_page: Open) -> None:

@@ -2,18 +2,13 @@
 
 import json
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from cases import directions_result
-from screen import Open
 from streamlit.testing.v1 import AppTest
 
 from coupling_core.base.kinds import kinds
 from coupling_core.base.records import Request
-from coupling_core.store.disk import Store
-from coupling_core.store.request_key import make_key
 from explorer.frame.contents import PAGE_OF_KIND, PAGES
 
 ROOT = Path(__file__).parents[2]
@@ -25,30 +20,12 @@ REQUESTS = [
     Request("Hi", kind="trajectory", final_norm="exclude"),
     Request("Hi", kind="what-if", untrained=2),
     Request("Hi", kind="spectrum", token=1),
+    Request("Hi", kind="directions", token=1),
 ]
 
 
-PAGELESS = {"directions"}
-"""Kinds of results that the command line and Python have, and the app does not show yet."""
-
-
 def test_every_kind_has_a_page() -> None:
-    assert set(PAGE_OF_KIND) == set(kinds()) - PAGELESS
-
-
-def test_a_result_without_a_page_says_so_in_the_list_of_runs(open_page: Open) -> None:
-    result = directions_result()
-    result = replace(result, key=str(make_key(result.request, result.identity)))
-    Store().put(result)
-    app = open_page("Runs")
-    row = list(app.dataframe[0].value["Kind"]).index("directions")
-    key = app.dataframe[0].proto.id.split("-", 2)[2]
-    app.session_state[key] = {"selection": {"rows": [row], "columns": [], "cells": []}}
-    app.run()
-    assert not app.exception
-    (there,) = [button for button in app.button if button.label == "Open"]
-    assert there.disabled
-    assert any("No page shows this kind yet" in caption.value for caption in app.caption)
+    assert set(PAGE_OF_KIND) == set(kinds())
 
 
 def test_pages_come_in_the_order_of_their_files() -> None:
@@ -74,6 +51,8 @@ def test_a_result_opens_on_a_page_that_asks_for_it(asked: Request) -> None:
             assert state.what_if_request() == asked
         case "spectrum":
             assert state.spectrum_request() == asked
+        case "directions":
+            assert state.directions_request() == asked
         case _:
             found = state.token_request(state.block, state.basis)
             assert (found.kind, found.token, found.block) == (asked.kind, asked.token, asked.block)

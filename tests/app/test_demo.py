@@ -262,13 +262,13 @@ def test_the_result_of_somebody_else_is_not_shown_by_its_key(
 ) -> None:
     request = replace(Request(SECRET), k=8)
     key = Store().put(random_result(request=request, tokens=(SECRET,) * 4)).stem
-    for query in ({"left": key}, {"right": key}, {"left": key, "right": key}):
+    for query in ({"a": key}, {"b": key}, {"a": key, "b": key}):
         app = open_page("Compare", **query)
         assert "somebody else's" in app.warning[0].value
         assert SECRET not in sent(app)
         assert not app.exception
     demo.setenv("COUPLING_MODE", "local")
-    assert SECRET in sent(open_page("Compare", left=key, right=key))
+    assert SECRET in sent(open_page("Compare", a=key, b=key))
 
 
 def test_a_result_of_the_shared_store_cannot_be_deleted(
@@ -350,7 +350,7 @@ def test_what_would_take_too_long_is_refused_with_what_would_not(
     said = "about 60 s of computing, and at most 30 s .*: a prompt of at most 5 tokens would do"
     with pytest.raises(InputError, match=said):
         admission.measure_what_fits(request, device="cpu")
-    query = QUERY | {"prompt": "The cat sat on the mat", "mode": "self"}
+    query = QUERY | {"prompt": "The cat sat on the mat", "kind": "self"}
     app = open_page("Tokens", **query)
     assert "at most 5 tokens would do" in app.error[0].value
     assert not [button for button in app.button if button.label == "Compute"]

@@ -116,15 +116,15 @@ def test_a_trained_model_and_its_twin_are_compared_at_once(open_page: Open, gall
     app = open_page("Compare")
     found = compare(gallery[0, True], gallery[0, False], View())
     figures = charts(app)
-    np.testing.assert_allclose(heat(figures["map-A"]), coloured(found.left_values), rtol=1e-5)
+    np.testing.assert_allclose(heat(figures["map-A"]), coloured(found.a_values), rtol=1e-5)
     np.testing.assert_allclose(
-        heat(figures["map-B"]), coloured(found.right_values), rtol=1e-4, atol=1e-7
+        heat(figures["map-B"]), coloured(found.b_values), rtol=1e-4, atol=1e-7
     )
     np.testing.assert_allclose(
         heat(figures["map-A-B"]), coloured(found.difference), rtol=1e-4, atol=1e-6
     )
     of = summarise(found)
-    assert f"**{of.left:.3f}** in A" in words(app)
+    assert f"**{of.a:.3f}** in A" in words(app)
     assert f"A - B is **{of.difference:.3f}**" in words(app)
     assert "untrained (seed 0)" in words(app)
     assert set(app.query_params) == set()
@@ -141,16 +141,16 @@ def test_the_comparison_follows_the_prompt(open_page: Open, gallery) -> None:
 
 def test_two_prompts_are_chosen_and_exchanged(open_page: Open, gallery) -> None:
     app = open_page("Compare")
-    app.selectbox(key="right@compare").set_value(gallery[1, True].key).run()
+    app.selectbox(key="b@compare").set_value(gallery[1, True].key).run()
     expected = compare(gallery[0, True], gallery[1, True], View()).difference
     np.testing.assert_allclose(
         heat(charts(app)["map-A-B"]), coloured(expected), rtol=1e-4, atol=1e-6
     )
-    assert app.query_params["right"] == gallery[1, True].key
+    assert app.query_params["b"] == gallery[1, True].key
     assert "prompt: " in words(app)
     [exchange] = [b for b in app.button if b.label == "Exchange A and B"]
     exchange.click().run()
-    assert app.query_params["left"] == gallery[1, True].key
+    assert app.query_params["a"] == gallery[1, True].key
     np.testing.assert_allclose(
         heat(charts(app)["map-A-B"]), coloured(-expected), rtol=1e-4, atol=1e-6
     )
@@ -160,7 +160,7 @@ def test_a_result_is_listed_by_its_prompt_as_it_was_given(open_page: Open, galle
     result = random_result()
     asked = replace(result.request, prompt="Is 😀\nnaïve?")
     Store().put(replace(result, request=asked, key=Store().key(asked, result.identity)))
-    options = open_page("Compare").selectbox(key="left@compare").options
+    options = open_page("Compare").selectbox(key="a@compare").options
     depth = [
         one
         for one in (*requests(), *training_requests(), *vision_requests())
@@ -184,12 +184,12 @@ def test_both_matrices_of_the_pair_have_one_range(open_page: Open, gallery) -> N
 def test_a_shallower_model_is_matched_by_depth(open_page: Open, gallery) -> None:
     other = random_result(n_blocks=5)
     Store().put(other)
-    app = open_page("Compare", left=gallery[0, True].key, right=other.key, k="8", block="20")
+    app = open_page("Compare", a=gallery[0, True].key, b=other.key, k="8", block="20")
     assert "30 against 5, matched by nearest relative depth" in words(app)
     found = compare(gallery[0, True], other, View(8))
-    np.testing.assert_allclose(heat(charts(app)["map-B"]), coloured(found.right_values), rtol=1e-5)
+    np.testing.assert_allclose(heat(charts(app)["map-B"]), coloured(found.b_values), rtol=1e-5)
     # 20 is not among 1, 8, 15, 23 and 30; nor is 11.
-    assert found.left_scores.blocks == (1, 8, 15, 23, 30)
+    assert found.a_scores.blocks == (1, 8, 15, 23, 30)
     assert "The selected pair, 20 and 11, is not among the blocks that are matched" in words(app)
     assert "Block 23 in the basis of block 8" in words(app)
     assert "In B: block 4 in the basis of block 2." in words(app)
@@ -202,7 +202,9 @@ def test_a_shallower_model_is_matched_by_depth(open_page: Open, gallery) -> None
 def test_a_k_that_one_lacks_is_told_with_a_way_out(open_page: Open, gallery) -> None:
     other = random_result()
     Store().put(other)
-    app = open_page("Compare", left=gallery[0, True].key, right=other.key)
+    keys = {"a": gallery[0, True].key, "b": other.key}
+    assert "K = 8" in words(open_page("Compare", **keys))  # where nobody asks for more
+    app = open_page("Compare", **keys, k="20")
     assert "B (random) holds 1..8 triplets" in app.error[0].value
     [way_out] = [b for b in app.button if b.label == "Use K = 8 instead"]
     way_out.click().run()
@@ -212,15 +214,15 @@ def test_a_k_that_one_lacks_is_told_with_a_way_out(open_page: Open, gallery) -> 
 
 def test_a_result_that_is_not_here_is_told(open_page: Open) -> None:
     missing = f"{'f' * 32}-k50-v24"
-    app = open_page("Compare", left=missing)
+    app = open_page("Compare", a=missing)
     assert "no stored result" in app.warning[0].value
     assert not app.error
     assert "map-A" in charts(app)
 
 
 def test_a_key_that_is_none_costs_only_itself(open_page: Open) -> None:
-    app = open_page("Compare", left="../../etc")
-    assert "left" not in app.query_params
+    app = open_page("Compare", a="../../etc")
+    assert "a" not in app.query_params
     assert not app.error
     assert "map-A" in charts(app)
 

@@ -141,7 +141,7 @@ def test_other_pages_pass_over_a_list(open_page: Open) -> None:
 def test_recipes_measure_the_file_of_the_list() -> None:
     listed, state = prompt_lists.get("shipped"), DepthState(k=20, token=2)
     assert listed
-    found = depth_list.recipes("depth", Request("x", token=2, k=20), state, listed)
+    found = depth_list.recipes("depth", Request("x", token=2, k=20), state, listed, 20)
     call = "measure_many('sweeps/prompts.jsonl', {'model': 'smollm2-135m'}, k=20, token=2)"
     assert call in found.python
     compile(found.python, "recipe", "exec")

@@ -61,7 +61,7 @@ VALUES = {
     "signed": st.booleans(),
     "raw": st.booleans(),
     "auto_range": st.booleans(),
-    "mode": st.sampled_from(TOKEN_KINDS),
+    "kind": st.sampled_from(TOKEN_KINDS),
     "fixed": st.none() | st.integers().filter(bool),
     "all_pairs": st.booleans(),
     "other_token": st.integers().filter(bool),
@@ -71,8 +71,8 @@ VALUES = {
     "threshold": st.integers(0, 100).map(lambda percent: percent / 100),
     "layout": st.sampled_from(LAYOUTS),
     "node_color": st.sampled_from(NODE_COLORS),
-    "left": KEYS,
-    "right": KEYS,
+    "a": KEYS,
+    "b": KEYS,
     "suites": st.lists(st.sampled_from(sorted(suites())), min_size=1, max_size=3).map(",".join),
     "step": st.integers(0),
     "suite_k": st.integers(1),
@@ -115,6 +115,13 @@ def test_a_link_names_only_what_is_not_the_default() -> None:
     for page in PAGES.values():
         assert LINKS.write(vars(page.state())) == {}
     assert LINKS.write(vars(State(k=10, signed=True))) == {"k": "10", "signed": "1"}
+
+
+def test_a_link_of_before_means_what_it_meant() -> None:
+    key = f"{'a' * 32}-k50-v24"
+    chosen, problems = LINKS.read({"left": key, "right": key, "mode": "fixed-input"})
+    assert chosen == LINKS.defaults | {"a": key, "b": key, "kind": "fixed-input"}
+    assert not problems
 
 
 def test_a_bad_value_costs_only_itself() -> None:

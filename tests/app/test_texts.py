@@ -37,7 +37,7 @@ STATE = State(
 
 
 def test_the_python_recipe_gives_the_scores_on_the_screen(gallery) -> None:
-    program = depth.recipes(STATE.request(), STATE.view(30), STATE).python
+    program = depth.recipes(STATE.request(), STATE.view(gallery[2, False]), STATE).python
     names: dict[str, Any] = {}
     with redirect_stdout(io.StringIO()) as printed:
         exec(program, names)
@@ -49,7 +49,9 @@ def test_the_python_recipe_gives_the_scores_on_the_screen(gallery) -> None:
 def test_the_command_gives_the_scores_on_the_screen(gallery, tmp_path: Path) -> None:
     out = tmp_path / "out.csv"
     command = shlex.split(
-        depth.recipes(STATE.request(), STATE.view(30), STATE).shell.replace("\\\n", "")
+        depth.recipes(STATE.request(), STATE.view(gallery[2, False]), STATE).shell.replace(
+            "\\\n", ""
+        )
     )
     assert command[:4] == ["python", "-m", "coupling_core", "depth"]
     ran = CliRunner().invoke(app, [*command[3:], f"--out={out}"])

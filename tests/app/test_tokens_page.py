@@ -41,10 +41,10 @@ def test_it_opens_on_a_stored_comparison(open_page: Open, stored) -> None:
 
 def test_modes_and_the_mean_are_stored_too(open_page: Open, stored) -> None:
     app = open_page("Tokens")
-    app.segmented_control(key="mode@tokens").set_value("fixed-output").run()
+    app.segmented_control(key="kind@tokens").set_value("fixed-output").run()
     np.testing.assert_allclose(grid(app), score_positions(stored[1], View()).corrected, rtol=1e-5)
-    assert app.query_params["mode"] == "fixed-output"
-    app.segmented_control(key="mode@tokens").set_value("self").run()
+    assert app.query_params["kind"] == "fixed-output"
+    app.segmented_control(key="kind@tokens").set_value("self").run()
     app.segmented_control(key="all_pairs@tokens").set_value(True).run()
     np.testing.assert_allclose(grid(app), score_positions(stored[2], View()).corrected, rtol=1e-5)
     assert "over 900 pairs of blocks: c = " in words(app)
@@ -52,7 +52,7 @@ def test_modes_and_the_mean_are_stored_too(open_page: Open, stored) -> None:
 
 
 def test_another_mode_is_offered_with_its_cost(open_page: Open) -> None:
-    app = open_page("Tokens", mode="fixed-input", fixed="3")
+    app = open_page("Tokens", kind="fixed-input", fixed="3")
     assert "Not measured yet" in words(app)
     assert app.number_input(key="fixed@tokens-fixed-input").value == 3
     assert [button.label for button in app.button][-1] == "Compute"
@@ -117,13 +117,13 @@ def test_views_start_no_job(open_page: Open, stored, tmp_path: Path) -> None:
 
 
 def test_a_run_opens_on_its_page(open_page: Open) -> None:
-    wanted = Request(EXAMPLES[0], kind="fixed-output", block=12, other_block=11, k=50)
-    state = TokensState(mode="fixed-input", token=5).of_request(wanted, 50)
+    wanted = Request(EXAMPLES[0], kind="fixed-output", block=12, other_block=11)
+    state = TokensState(kind="fixed-input", token=5).of_request(wanted, 50)
     assert state.token_request(state.block, state.basis) == wanted
     assert state.token == TokensState.token
-    mean = TokensState().of_request(Request("x", kind="self", k=50), 50)
+    mean = TokensState().of_request(Request("x", kind="self"), 50)
     assert mean.all_pairs
-    assert mean.token_request(12, 11) == Request("x", kind="self", k=50)
+    assert mean.token_request(12, 11) == Request("x", kind="self")
 
 
 @pytest.mark.parametrize(

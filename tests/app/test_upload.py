@@ -59,7 +59,7 @@ def test_in_a_demo_nobody_else_sees_what_was_added(open_page: Open, demo: None) 
     assert not Store().root.exists()
     other = open_page("Runs")
     assert RESULT.key not in listed(other)
-    told = open_page("Compare", left=RESULT.key).warning[0].value
+    told = open_page("Compare", a=RESULT.key).warning[0].value
     assert "somebody else's" in told
 
 

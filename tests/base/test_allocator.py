@@ -4,6 +4,7 @@ import sys
 import pytest
 
 from coupling_core.base import allocator
+from coupling_core.base.cores import cores
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="glibc is Linux's")
 
@@ -32,6 +33,29 @@ for _ in range(20):
     used()
 print(faults() - before)
 """
+LISTS = """
+import ctypes, sys, tempfile, threading
+from coupling_core.base.allocator import few_lists
+if sys.argv[1] == "few":
+    few_lists()
+held, all_there = [], threading.Barrier(9)
+def work():
+    held.append(bytearray(50_000))  # more than Python's own allocator takes
+    all_there.wait()
+    all_there.wait()
+threads = [threading.Thread(target=work) for _ in range(8)]
+for thread in threads:
+    thread.start()
+all_there.wait()
+glibc = ctypes.CDLL(None)
+glibc.fopen.restype = ctypes.c_void_p
+with tempfile.NamedTemporaryFile() as file:
+    stream = ctypes.c_void_p(glibc.fopen(file.name.encode(), b"w"))
+    glibc.malloc_info(0, stream)
+    glibc.fclose(stream)
+    print(file.read().count(b"<heap nr="))
+all_there.wait()
+"""
 
 
 def run(program, *arguments):
@@ -55,7 +79,15 @@ def test_what_is_kept_is_not_asked_for_again():
     assert anew > 20 * kept  # else the allocator kept them by itself, and this shows nothing
 
 
+@pytest.mark.skipif(allocator._glibc() is None, reason="another allocator")
+def test_threads_share_few_lists():
+    (many,), (few,) = run(LISTS, "many"), run(LISTS, "few")
+    assert few <= max(2, cores())
+    assert many > few  # else each thread had no list of its own, and this shows nothing
+
+
 def test_where_the_allocator_is_another_nothing_happens(monkeypatch):
     monkeypatch.setattr(allocator, "_glibc", lambda: None)
     allocator.keep_freed()
+    allocator.few_lists()
     allocator.give_back()

@@ -12,11 +12,11 @@ import pytest
 AUDIT = runpy.run_path(str(Path(__file__).parents[2] / "requirements" / "audit.py"))
 
 
-def package(**fields: str) -> SimpleNamespace:
+def package(files: dict[str, str] | None = None, **fields: str) -> SimpleNamespace:
     metadata = Message()
     for name, value in fields.items():
         metadata[name.replace("_", "-")] = value
-    return SimpleNamespace(metadata=metadata, version="1.0")
+    return SimpleNamespace(metadata=metadata, version="1.0", read_text=(files or {}).get)
 
 
 def test_a_licence_that_binds_others_is_refused_and_none_is_told():
@@ -25,10 +25,16 @@ def test_a_licence_that_binds_others_is_refused_and_none_is_told():
         "old": package(Classifier="License :: OSI Approved :: BSD License"),
         "text": package(License="MIT License\n\nnot the GPL"),
         "bound": package(License_Expression="AGPL-3.0-only"),
+        "file": package({"licenses/LICENSE": "MIT License\n\nnot the GPL"}, License_File="LICENSE"),
+        "bound file": package({"licenses/C": "GNU GENERAL PUBLIC LICENSE\n"}, License_File="C"),
         "mute": package(),
     }
     told = list(AUDIT["licences"](found))
-    assert told == ["bound 1.0: licence AGPL-3.0-only", "mute 1.0: licence not named"]
+    assert told == [
+        "bound 1.0: licence AGPL-3.0-only",
+        "bound file 1.0: licence GNU GENERAL PUBLIC LICENSE",
+        "mute 1.0: licence not named",
+    ]
 
 
 @pytest.mark.parametrize(

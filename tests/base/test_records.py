@@ -15,6 +15,7 @@ from coupling_core import InputError, Request, View, parse_blocks
         ({"model": " "}, "model is empty"),
         ({"token": 0}, "token 0"),
         ({"k": 0}, "at least 1"),
+        ({"untrained": True}, "untrained must be a whole number, and True came"),
         ({"k": -3}, "at least 1"),
         ({"k_view": 0}, r"1\.\.50"),
         ({"k_view": 51}, r"1\.\.50"),
@@ -35,6 +36,27 @@ from coupling_core import InputError, Request, View, parse_blocks
 def test_a_request_that_no_model_can_meet_is_refused(changes, word):
     with pytest.raises(InputError, match=word):
         Request(**{"prompt": "Hello"} | changes)
+
+
+def test_whole_numbers_of_any_library_are_taken_and_nothing_else():
+    """In a process of its own: types are not checked there, as they are not for people."""
+    program = (
+        "import numpy as np\n"
+        "from coupling_core import InputError, Request\n"
+        "assert Request('x', k=np.int64(8), token=np.int8(2)) == Request('x', k=8, token=2)\n"
+        "assert type(Request('x', k=np.int64(8)).k) is int\n"
+        "for wrong in ({'k': '8'}, {'k': 8.0}, {'token': None}):\n"
+        "    try:\n"
+        "        print(Request('x', **wrong))\n"
+        "    except InputError as error:\n"
+        "        print(error)\n"
+    )
+    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert told.stdout.splitlines() == [
+        "k must be a whole number, and '8' came",
+        "k must be a whole number, and 8.0 came",
+        "token must be a whole number, and None came",
+    ], told.stderr
 
 
 def test_one_block_is_compared_with_itself():

@@ -4,6 +4,7 @@ import pickle
 import subprocess
 import sys
 from dataclasses import fields, replace
+from typing import get_args
 
 import numpy as np
 import pandas as pd
@@ -23,6 +24,7 @@ from coupling_core import (
     InputError,
     Store,
     View,
+    figures,
     measure,
     score_pairs,
     score_positions,
@@ -31,7 +33,12 @@ from coupling_core.analysis import exports
 from coupling_core.base.kinds import kinds
 from coupling_core.base.results import Result
 from coupling_core.base.results.scores import MEASURES
+from coupling_core.kinds.depth import views as depth_views
+from coupling_core.kinds.spectrum import views as spectrum_views
+from coupling_core.kinds.tokens import views as token_views
+from coupling_core.kinds.trajectory import views as path_views
 from coupling_core.kinds.trajectory.export import arrays
+from coupling_core.kinds.whatif import views as edit_views
 
 IDS = (3, 1, 4, 1, 5)
 
@@ -215,6 +222,46 @@ def test_the_figure_is_the_page_s(depth, between, tmp_path):
     raw = depth.scores(k=3, blocks="2-4").plot(corrected=False).figure
     off, found = ~np.eye(3, dtype=bool), depth.scores(k=3, blocks="2-4").coupling
     np.testing.assert_allclose(raw.data[0].z[off], found[off], rtol=1e-6)
+
+
+def test_every_figure_of_the_command_line_has_its_name_here(depth, between):
+    pair, means = between
+    drawn = [
+        *((depth, name) for name in (*get_args(depth_views.FigureName), "graph", "locality")),
+        *((pair, name) for name in get_args(token_views.FigureName)),
+        *((means, name) for name in ("grid", "distance")),
+        *((trajectory_result(), name) for name in get_args(path_views.FigureName)),
+        *((what_if_result(), name) for name in get_args(edit_views.FigureName)),
+        *((spectrum_result(), name) for name in get_args(spectrum_views.FigureName)),
+        (directions_result(), "readouts"),
+    ]
+    plots = [result.plot(name) for result, name in drawn]
+    told = {(repr(plot), plot.figure.data[0].type) for plot in plots}  # paths in 3-D are told alike
+    assert len(told) == len(plots)
+    assert repr(depth.plot("scores")) == repr(depth.plot())
+    seen = depth.scores(k=3, blocks="2-4").plot("mosaic").figure
+    expected = figures.mosaic(depth, View(3, blocks=(2, 3, 4)))
+    np.testing.assert_array_equal(seen.data[0].z, expected.data[0].z)
+
+
+@pytest.mark.parametrize(
+    ("which", "name", "told"),
+    [
+        ("depth", "map", "figure must be one of mosaic, scores, .*locality, and 'map' came"),
+        ("pair", "map", "figure must be one of grid, mosaic"),
+        ("means", "mosaic", "the figure mosaic is of one pair of blocks"),
+        ("paths", "map", "figure must be one of paths, .*norms"),
+        ("edits", "map", "figure must be one of interchange, replace"),
+        ("spectra", "map", "figure must be one of eigenvalues, maps, products"),
+        ("directions", "map", "figure must be one of readouts"),
+    ],
+)
+def test_a_figure_that_is_none_is_refused_with_those_that_are(depth, between, which, name, told):
+    results = {"depth": depth, "pair": between[0], "means": between[1]}
+    results |= {"paths": trajectory_result(), "edits": what_if_result()}
+    results |= {"spectra": spectrum_result(), "directions": directions_result()}
+    with pytest.raises(InputError, match=told):
+        results[which].plot(name)
 
 
 def test_scores_without_their_result_say_why_they_are_not_drawn(depth):

@@ -32,7 +32,7 @@ COMMANDS = re.findall(r"`coupling ([^`]*--out [^`]*)`", FIGURES)
 def arguments(command: str, folder: Path) -> list[str]:
     """What comes after `coupling`, with HTML in place of SVG, which needs no Chromium."""
     keys = [entry.key for entry in Store().entries() if entry.read_only and "-v24" in entry.key]
-    for name, key in zip(("KEY1", "KEY2"), keys, strict=False):
+    for name, key in zip(("KEY_A", "KEY_B"), keys, strict=False):
         command = command.replace(name, key)
     command = command.replace("$P", PROMPT).replace("--image ", f"--image {ROOT}/")
     *words, name = shlex.split(command)

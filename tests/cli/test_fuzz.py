@@ -201,7 +201,7 @@ PLAIN: dict[tuple[str, ...], dict[str, str]] = {
     ("whatif",): {"--model": "MODEL", "--prompt": PROMPT},
     ("spectrum",): {"--model": "MODEL", "--prompt": PROMPT},
     ("directions",): {"--model": "MODEL", "--prompt": PROMPT},
-    ("compare",): {"left": KEYS[0], "right": KEYS[1]},
+    ("compare",): {"a": KEYS[0], "b": KEYS[1]},
     ("training",): {"--prompt": EXAMPLES[0], "--steps": "256"},
     ("models",): {},
     ("prompts",): {"source": "prompts.txt"},

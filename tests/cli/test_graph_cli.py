@@ -130,11 +130,11 @@ def test_html_stands_alone(run, tmp_path, options, words):
     assert "Plotly.newPlot" in page
 
 
-def test_the_command_on_the_page_draws_what_the_page_shows(run, tmp_path):
+def test_the_command_on_the_page_draws_what_the_page_shows(run, tmp_path, trained):
     state = GraphState(
         threshold=0.1, layout="spring", node_color="depth", raw=True, auto_range=True
     )
-    _, command = graph_recipes(state.request(), state.view(30), state)
+    _, command = graph_recipes(state.request(), state.view(trained), state)
     words = shlex.split(command.replace("\\\n", ""))
     assert words[:4] == ["python", "-m", "coupling_core", "graph"]
     status, _, err = run(*words[3:], "--out", "g.html")
@@ -147,7 +147,7 @@ def test_the_command_on_the_page_draws_what_the_page_shows(run, tmp_path):
 
 def test_the_program_on_the_page_prints_the_edges(capsys, trained):
     state = GraphState(threshold=0.3)
-    program, _ = graph_recipes(state.request(), state.view(30), state)
+    program, _ = graph_recipes(state.request(), state.view(trained), state)
     exec(program, {})
     edges = layer_graph(trained, View(), threshold=0.3).number_of_edges()
     assert capsys.readouterr().out.count("'weight'") == edges > 0
@@ -191,7 +191,7 @@ def test_json_has_both_their_difference_and_what_it_comes_to(run, keys, trained)
         "model: SmolLM2-135M-Instruct against SmolLM2-135M-Instruct, untrained (seed 0)"
     ]
     assert (said["matched_by"], said["score"], said["k"]) == ("number", "corrected", 10)
-    assert said["left"]["key"] == keys[0]
+    assert said["a"]["key"] == keys[0]
     assert len(said["differences"]) == 870
     largest = said["differences"][0]
     assert abs(largest["difference"]) == pytest.approx(np.abs(found.difference).max())
@@ -206,10 +206,10 @@ def test_the_printed_comparison_has_the_means(run, keys):
 
 def test_what_the_page_says_makes_the_same_comparison(run, keys, capsys, trained):
     state = State(k=20, definition="page", raw=True)
-    program, command = compare_recipes(*keys, state.view(30), state)
+    program, command = compare_recipes(*keys, state.view(trained), state)
     words = shlex.split(command.replace("\\\n", ""))
     said = printed(run(*words[3:], "--json"))
-    found = compare(trained, Store().get(keys[1]), state.view(30), corrected=False)
+    found = compare(trained, Store().get(keys[1]), state.view(trained), corrected=False)
     assert np.array(said["difference"]) == pytest.approx(found.difference)
     exec(program, {})
     assert f"difference={said['summary']['difference']}" in capsys.readouterr().out
@@ -238,8 +238,8 @@ def test_results_in_files_of_other_depths_are_matched(run, tmp_path):
     view = ("--k", 1, "--definition", "alignment")
     said = printed(run("compare", "a.safetensors", "b.safetensors", *view, "--json"))
     assert said["matched_by"] == "relative depth"
-    assert (said["left"]["blocks"], said["right"]["blocks"]) == ([1, 3, 5], [1, 2, 3])
-    assert said["summary"]["left"] == pytest.approx((0.7 + 0.12 + 0.7 + 0 + 0.12 + 0) / 6)
+    assert (said["a"]["blocks"], said["b"]["blocks"]) == ([1, 3, 5], [1, 2, 3])
+    assert said["summary"]["a"] == pytest.approx((0.7 + 0.12 + 0.7 + 0 + 0.12 + 0) / 6)
     _, out, _ = run("compare", "a.safetensors", "b.safetensors", *view)
     assert "matched by nearest relative depth" in out
 

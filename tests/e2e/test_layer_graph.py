@@ -95,7 +95,7 @@ def test_a_comparison_is_the_same_in_a_fresh_browser(visit: Visit) -> None:
     page = visit("/Compare?k=10&block=9&basis=21")
     wait_for_chart(page, "spectra")
     page.get_by_role("button", name="Exchange A and B").click()
-    expect(page).to_have_url(re.compile(r"left=\w{32}-k50-v\d+&right=\w{32}"))
+    expect(page).to_have_url(re.compile(r"a=\w{32}-k50-v\d+&b=\w{32}"))
     expect(page.get_by_text("in A and").first).to_contain_text("0.000 in A and 0.048 in B")
     wait_for_chart(page, "spectra")
     fresh = visit(page.url.split("/", 3)[-1].join(("/", "")))
@@ -120,7 +120,7 @@ def test_eighty_blocks_stay_light_and_answer_clicks(
     assert page.evaluate("document.querySelectorAll('*').length") < MOST_NODES
     click_point(page, "graph", 40, 40)  # the top of the arc from 20 to 60
     expect(page.get_by_role("heading", name="Blocks 20 and 60")).to_be_visible()
-    page.goto(f"{app.url}/Compare?{view}&left={key}&right={key}")
+    page.goto(f"{app.url}/Compare?{view}&a={key}&b={key}")
     wait_for_chart(page, "spectra")
     assert page.evaluate("document.querySelectorAll('*').length") < MOST_NODES
     click_cell(page, "map-A-B", 70, 3, n=80)

@@ -227,6 +227,7 @@ def test_a_drag_moves_no_figure_and_selects_nothing(visit: Visit, address: str, 
     wait_for_chart(page, key)
     assert frame(page, key) == before
     page.mouse.move(x, y)
+    page.wait_for_timeout(DOUBLE_CLICK)  # plotly knows what lies there, and would tell of a click
     page.mouse.down()
     page.mouse.move(x + 60, y + 90, steps=5)
     page.evaluate(LISTEN)
@@ -238,7 +239,9 @@ def test_a_drag_moves_no_figure_and_selects_nothing(visit: Visit, address: str, 
 @pytest.mark.parametrize("width", [390, pytest.param(768, marks=pytest.mark.slow)])
 def test_a_swipe_over_a_map_scrolls_the_page_and_selects_nothing(touch: Visit, width: int) -> None:
     page = touch("/", width=width)
-    (cell,) = spread(page, "scores", 1)
+    cell, other = spread(page, "scores", 2)
+    page.touchscreen.tap(*places(page, "scores", other)[0])  # plotly remembers where it was
+    expect_selected(page, other)
     x, y = places(page, "scores", cell)[0]
     before, top = frame(page, "scores"), scrolled(page)
     page.evaluate(LISTEN)
@@ -281,15 +284,26 @@ def test_on_a_phone_the_pages_are_a_row_of_links(touch: Visit) -> None:
 
 
 @pytest.mark.parametrize("width", [390, pytest.param(1280, marks=pytest.mark.slow)])
-def test_the_buttons_of_a_map_cover_none_of_its_words(touch: Visit, width: int) -> None:
-    page = touch("/", width=width)
-    wait_for_chart(page, "scores")
+@pytest.mark.parametrize(
+    ("address", "key"),
+    [
+        ("/Training", "paths"),
+        pytest.param("/", "scores", marks=pytest.mark.slow),
+        pytest.param("/Generalization", "correlation-by-k", marks=pytest.mark.slow),
+    ],
+)
+def test_the_buttons_of_a_figure_cover_none_of_its_words(
+    touch: Visit, width: int, address: str, key: str
+) -> None:
+    page = touch(address, width=width)
+    wait_for_chart(page, key)
     assert page.evaluate(COVERED) == []
 
 
 COVERED = """() => [...document.querySelectorAll('.js-plotly-plot')].flatMap(plot => {
   const bar = plot.querySelector('.modebar')?.getBoundingClientRect();
-  const words = [...plot.querySelectorAll('.infolayer text, .legend text, .xtick text')];
+  const words = [...plot.querySelectorAll('.infolayer text, .legend text, .xtick text')]
+    .filter(word => getComputedStyle(word).visibility !== 'hidden');
   return words.filter(word => {
     const box = word.getBoundingClientRect();
     return bar && box.width && box.left < bar.right && bar.left < box.right
@@ -297,3 +311,25 @@ COVERED = """() => [...document.querySelectorAll('.js-plotly-plot')].flatMap(plo
   }).map(word => word.textContent);
 })"""
 """The words of figures that their buttons lie on."""
+
+
+def test_the_row_of_links_begins_at_the_page_that_is_shown(touch: Visit) -> None:
+    page = touch("/Runs")
+    here = page.locator(".st-key-pages [aria-current=page]")
+    expect(here).to_have_text("Runs")
+    page.wait_for_function(
+        """() => {
+            const {left, right} = document.querySelector(".st-key-pages [aria-current=page]")
+                .getBoundingClientRect();
+            return left >= 0 && right <= innerWidth;
+        }"""
+    )
+
+
+def test_on_a_phone_the_figure_comes_before_what_changes_it(touch: Visit) -> None:
+    page = touch("/Depth")
+    wait_for_chart(page, "mosaic")
+    box = page.locator(".st-key-mosaic").bounding_box()
+    assert box is not None
+    assert box["y"] < 200
+    assert page.get_by_role("radio", name="Magnitude").bounding_box()["y"] > box["y"] + 300

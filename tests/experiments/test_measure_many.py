@@ -243,7 +243,7 @@ def test_only_prompts_of_both_count():
     [
         (planted(ks=(4, 8)), {}, "the table has several k: 4, 8"),
         (planted(), {"k": 5}, "no k = 5: it has 8"),
-        (planted(), {"left": "c"}, "no model 'c': it has 'a', 'b'"),
+        (planted(), {"a": "c"}, "no model 'c': it has 'a', 'b'"),
         (planted(), {"measure": "alignment"}, "lacks the columns alignment"),
         (pd.concat([planted(), planted()]), {}, "several rows of 'a' with one prompt"),
         (planted(1).iloc[:0], {}, "no model 'a'"),
@@ -251,4 +251,4 @@ def test_only_prompts_of_both_count():
 )
 def test_what_cannot_be_compared_is_refused(table, said, words):
     with pytest.raises(InputError, match=words):
-        compare_models(table, **{"left": "a", "right": "b"} | said)
+        compare_models(table, **{"a": "a", "b": "b"} | said)

@@ -59,6 +59,25 @@ def test_every_model_meets_every_prompt_once(lay_out):
     )
 
 
+def test_a_sweep_is_written_in_python_as_in_its_file(lay_out, tmp_path, monkeypatch):
+    asked = {
+        "name": "few",
+        "k": (4, 8),
+        "models": ({"model": tmp_path / "model", "untrained": [0, 3]},
+                   {"suite": "mini-64", "steps": (512, 0)}),
+        "prompts": [{"text": "The cat sat on the mat"}, {"file": Path("own.txt")}],
+    }  # fmt: skip
+    expected = make(read(lay_out()))
+    monkeypatch.chdir(tmp_path)
+    found = make(read(asked))
+    assert (found.weights, found.prompts) == (expected.weights, expected.prompts)
+    assert found.sweep.k == expected.sweep.k
+    with pytest.raises(InputError, match="the sweep few: modles: Extra inputs"):
+        read(asked | {"modles": []})
+    with pytest.raises(InputError, match="the sweep without a name: name"):
+        read({})
+
+
 def test_what_is_stored_is_found_whoever_measured_it(lay_out, tmp_path):
     from coupling_core import measure
 

@@ -25,8 +25,8 @@ def other():
 def test_both_maps_have_one_range_and_their_own_scores(same):
     a, b = (figures.compared_map(same, side).data[0] for side in "AB")
     off = ~np.eye(len(a.z), dtype=bool)
-    assert a.z[off] == pytest.approx(same.left_values[off], abs=1e-6)
-    assert b.z[off] == pytest.approx(same.right_values[off], abs=1e-6)
+    assert a.z[off] == pytest.approx(same.a_values[off], abs=1e-6)
+    assert b.z[off] == pytest.approx(same.b_values[off], abs=1e-6)
     assert (a.zmin, a.zmax) == (b.zmin, b.zmax) == CORRECTED_RANGE
 
 
@@ -34,14 +34,14 @@ def test_raw_scores_have_theirs():
     found = compare(random_result(0), random_result(1), View(k=6), corrected=False)
     shown = figures.compared_map(found, "A").data[0]
     off = ~np.eye(len(shown.z), dtype=bool)
-    assert shown.z[off] == pytest.approx(found.left_scores.coupling[off], abs=1e-6)
+    assert shown.z[off] == pytest.approx(found.a_scores.coupling[off], abs=1e-6)
     assert (shown.zmin, shown.zmax) == (0, 1)
 
 
 def test_the_difference_is_drawn_round_zero(same):
     shown = figures.difference(same).data[0]
     off = ~np.eye(len(shown.z), dtype=bool)
-    assert shown.z[off] == pytest.approx((same.left_values - same.right_values)[off], abs=1e-6)
+    assert shown.z[off] == pytest.approx((same.a_values - same.b_values)[off], abs=1e-6)
     assert np.isnan(np.diag(shown.z)).all()
     assert (shown.zmin, shown.zmax) == (-DIFFERENCE_LIMIT, DIFFERENCE_LIMIT)
     middle = shown.colorscale[len(shown.colorscale) // 2]
@@ -92,11 +92,11 @@ def test_what_one_of_the_two_lacks_is_grey_and_named():
 def test_the_words_have_the_means_and_both_sources(same):
     figure = figures.difference(same)
     alt, source = figure.layout.meta["alt"], figure.layout.meta["source"]
-    assert f"means are {same.left_values[same.counted].mean():.3f}" in alt
+    assert f"means are {same.a_values[same.counted].mean():.3f}" in alt
     assert "Over 20 pairs" in alt
     assert source.startswith("A: random at token 4 of 4")
     assert "Between them: the weights, under one name." in source
-    page = on_paper(figure, same.left, same.view)
+    page = on_paper(figure, same.a, same.view)
     assert "B: random at token" in page.layout.annotations[0].text.replace("<br>", " ")
 
 
@@ -113,7 +113,7 @@ def test_all_three_stand_in_one_file(same):
     assert [t.xaxis for t in maps] == ["x", "x2", "x3"]
     assert (maps[0].zmin, maps[0].zmax) == (maps[1].zmin, maps[1].zmax)
     assert [a.text for a in whole.layout.annotations] == ["A", "B", "A - B"]
-    page = on_paper(whole, same.left, same.view)
+    page = on_paper(whole, same.a, same.view)
     assert page.layout.width == whole.layout.width > page.layout.height
 
 
@@ -123,8 +123,8 @@ def test_the_spectra_lie_over_each_other(other):
     assert list(lines) == [
         "A, block 5 (Jacobian)", "A, block 3 (basis)", "B, block 3 (Jacobian)", "B, block 2 (basis)"
     ]  # fmt: skip
-    assert lines["B, block 3 (Jacobian)"].y == pytest.approx(other.right.singular_values[2])
-    assert lines["A, block 3 (basis)"].y == pytest.approx(other.left.singular_values[2])
+    assert lines["B, block 3 (Jacobian)"].y == pytest.approx(other.b.singular_values[2])
+    assert lines["A, block 3 (basis)"].y == pytest.approx(other.a.singular_values[2])
     assert figure.layout.yaxis.type == "log"
 
 

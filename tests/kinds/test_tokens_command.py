@@ -59,7 +59,7 @@ def test_json_has_the_numbers_of_the_same_measurement_in_python(
         assert numbers(said[name]) == pytest.approx(getattr(found, name), abs=1e-6, nan_ok=True)
     assert said["mean"] == pytest.approx(found.mean().corrected, abs=1e-6)
     assert said["blocks"] == ([pair[0], pair[-1]] if pair else None)
-    assert said["mode"] == changes["kind"]
+    assert said["kind"] == changes["kind"]
     assert said["token"] == (result.token or None)
     assert said["positions"] == list(range(1, len(result.tokens) + 1))
     assert said["seconds"] > 0

@@ -1,7 +1,9 @@
 """measure(...) with a text in place of a request: the same numbers, and plain complaints."""
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields
 from inspect import signature
+from threading import Event
 
 import numpy as np
 import pytest
@@ -92,6 +94,15 @@ def test_a_layer_norm_takes_one_from_the_k_where_none_is_said(tmp_path):
     assert measure(IDS, tmp_path / "kept", model=tiny.model("gpt2")).default_k == 31
 
 
+def test_a_tokenizer_of_another_sort_is_refused_with_the_remedy(llama):
+    class Characters:
+        def encode(self, text):
+            return [ord(letter) % 60 for letter in text]
+
+    with pytest.raises(InputError, match=r"a Characters, cannot be called .* or token ids"):
+        measure("The cat sat", model=llama, tokenizer=Characters(), k=4)
+
+
 def test_a_text_is_read_with_the_tokenizer_that_is_handed_over(llama):
     found = measure("The cat sat", model=llama, tokenizer=tiny.tokenizer(), k=4)
     assert "".join(found.tokens) == "The cat sat"
@@ -145,3 +156,35 @@ def test_every_field_of_a_request_can_be_said():
     for item in fields(Request):
         if item.name not in ("prompt", "model"):
             assert said[item.name].default == item.default
+
+
+def test_threads_that_measure_one_model_wait_for_one_another(llama, tmp_path):
+    """What a measurement hooks onto a model and puts before its modules is not for two at once."""
+    prompts = [(3, 1, 4, 1, 5), (2, 7, 1, 8), (1, 6, 1, 8, 0), (5, 7, 7, 2)]
+    with ThreadPoolExecutor(len(prompts)) as pool:
+        found = list(pool.map(lambda ids: measure(ids, tmp_path, model=llama, k=4), prompts))
+    for ids, one in zip(prompts, found, strict=True):
+        assert one.key  # nobody took another measurement's hooks for code of the user's own
+        assert numbers(one) == numbers(measure(ids, model=llama, k=4))
+
+
+def test_who_waits_for_a_measurement_can_be_stopped(llama):
+    class Stopped(Exception):
+        pass
+
+    begun, stop = Event(), Event()
+
+    def until_stopped(progress):
+        begun.set()
+        stop.wait()
+
+    def refuse(progress):
+        raise Stopped if begun.is_set() else AssertionError
+
+    with ThreadPoolExecutor(1) as pool:
+        first = pool.submit(measure, IDS, model=llama, k=4, progress=until_stopped)
+        begun.wait()
+        with pytest.raises(Stopped):
+            measure(IDS, model=llama, k=4, progress=refuse)
+        stop.set()
+        assert first.result().key == ""

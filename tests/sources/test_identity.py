@@ -291,11 +291,12 @@ def test_every_result_that_ships_answers_as_before():
     assert not [entry.key for entry in store.entries() if entry.outdated]
     asked = [
         *gallery.requests(), *gallery.token_requests(), *gallery.path_requests(),
-        *gallery.effect_requests(), *gallery.training_requests(), *gallery.vision_requests(),
+        *gallery.effect_requests(), *gallery.map_requests(), *gallery.training_requests(),
+        *gallery.vision_requests(),
     ]  # fmt: skip
     digests = store.keys()
     found = {make_key(each, resolve(each).identity).digest for each in asked}
-    assert len(asked) == 197
+    assert len(asked) == 201
     assert found == digests.keys()
     assert find_stored(resolve(asked[0]), store) is not None
 

@@ -18,10 +18,11 @@ PAGES = {
     "Generalization": "pages/6_Generalization.py",
     "Vision": "pages/7_Vision.py",
     "Compare": "pages/8_Compare.py",
-    "Runs": "pages/11_Runs.py",
-    "Method": "pages/12_Method.py",
+    "Runs": "pages/12_Runs.py",
+    "Method": "pages/13_Method.py",
     "What if": "pages/9_What_if.py",
-    "Spectrum": "pages/10_Spectrum.py",
+    "Directions": "pages/10_Directions.py",
+    "Spectrum": "pages/11_Spectrum.py",
 }
 Open = Callable[..., AppTest]
 

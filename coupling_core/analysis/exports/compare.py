@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coupling_core.analysis.compare import DIFFERENCE_COLUMNS, Comparison, difference_rows
+from coupling_core.analysis.compare import Comparison
 from coupling_core.analysis.exports.forms import to_csv
 
 if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need it
@@ -18,7 +18,7 @@ def comparison_arrays(found: Comparison) -> dict[str, np.ndarray]:
         `coupling`, `chance` and `corrected` (side block block), `difference` (block block; A - B
         of the score compared), `blocks` (side block; the numbers that are matched).
     """
-    sides = (found.left_scores, found.right_scores)
+    sides = (found.a_scores, found.b_scores)
     scores = {
         name: np.stack([getattr(side, name) for side in sides])
         for name in ("coupling", "chance", "corrected")
@@ -36,12 +36,19 @@ COMPARISON_AXES = {
 
 
 def comparison_table(found: Comparison) -> bytes:
-    """`differences_table` as CSV."""
-    return to_csv(differences_table(found))
+    """`differences_table` as CSV, with columns that say what A and B are."""
+    return to_csv(signed_differences(differences_table(found), found))
+
+
+def signed_differences(table: "DataFrame", found: Comparison) -> "DataFrame":
+    """A table of a comparison with columns that say, after its own, whose numbers A and B are."""
+    told: dict[str, str | int] = {}
+    for side, result in (("A", found.a), ("B", found.b)):
+        told |= {f"{side} model": result.model_name, f"{side} prompt": result.prompt_text}
+        told |= {f"{side} measured": result.measured}
+    return table.assign(**told, K=found.view.k, definition=found.view.definition)
 
 
 def differences_table(found: Comparison) -> "DataFrame":
     """A row a pair l != l' that both have, with `DIFFERENCE_COLUMNS`; the biggest first."""
-    from pandas import DataFrame
-
-    return DataFrame(difference_rows(found), columns=list(DIFFERENCE_COLUMNS))
+    return found.to_pandas()

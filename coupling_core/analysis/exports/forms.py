@@ -67,7 +67,9 @@ def to_netcdf(
         name: (tuple(axes.get(name, [f"{name}_{i}" for i in range(values.ndim)])), _plain(values))
         for name, values in named.items()
     }
-    found = Dataset(variables, attrs=dict(attributes or {}))
+    told = (attributes or {}).items()  # NetCDF has no truth values
+    attrs = {name: int(value) if isinstance(value, bool) else value for name, value in told}
+    found = Dataset(variables, attrs=attrs)
     return bytes(found.to_netcdf(engine="h5netcdf"))
 
 

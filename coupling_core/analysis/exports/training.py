@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from coupling_core.analysis.by_step import Course, StepNumbers, numbers
-from coupling_core.analysis.exports.forms import to_csv
 from coupling_core.analysis.scores import score_pairs
 from coupling_core.base.records import View
 
@@ -15,11 +14,6 @@ if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need 
     from pandas import DataFrame
 
 COLUMNS = tuple(field.name for field in fields(StepNumbers))
-
-
-def steps_table(courses: Sequence[Course], view: View) -> bytes:
-    """`steps_frame` as CSV, what is not measured left empty."""
-    return to_csv(steps_frame(courses, view))
 
 
 def steps_frame(courses: Sequence[Course], view: View) -> "DataFrame":

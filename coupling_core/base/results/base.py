@@ -197,9 +197,17 @@ class Result(ABC):
         """What it says in its default view, with the names of the dimensions."""
         return self.part("views").dataset(self, self.default_view())
 
-    def plot(self) -> Drawing:
-        """Its page's main figure in its default view."""
-        return self.part("views").plot(self, self.default_view())
+    def plot(self, figure: str = "") -> Drawing:
+        """A figure of it in its default view.
+
+        Args:
+            figure: its name, as `--figure` of the command has it; "" is the main one of its page.
+
+        Raises:
+            InputError: on a name that no figure of its kind has; the message lists them.
+        """
+        named = (figure,) if figure else ()
+        return self.part("views").plot(self, self.default_view(), *named)
 
     @property
     def verdict(self) -> str:

@@ -77,22 +77,25 @@ class ScoreMap(ABC):
         arrays = {name: (self.dims, np.array(getattr(self, name))) for name in MEASURES}
         return xarray.Dataset(arrays, coords=self._coordinates(), attrs=self._attributes())
 
-    def plot(self, *, corrected: bool = True) -> Drawing:
-        """The map of the scores, as the app's page draws it.
+    def plot(self, figure: str = "", *, corrected: bool = True) -> Drawing:
+        """The map of the scores, as the app's page draws it, or another figure of the same view.
 
         Args:
+            figure: its name, as `--figure` of the command has it; "" is the map.
             corrected: draw the chance-corrected score, in fixed colours from 0 to 0.25; else c,
                 from 0 to 1.
 
         Raises:
-            InputError: where the scores have let go of their result.
+            InputError: where the scores have let go of their result, or on a name that no figure
+                of its kind has; the message lists them.
         """
         if self.result is None or self.view is None:
             raise InputError(
                 "these scores no longer have the result that they come from, which a figure needs: "
                 "take them from it with result.scores(...)"
             )
-        return self.result.part("views").plot(self.result, self.view, corrected=corrected)
+        named = (figure,) if figure else ()
+        return self.result.part("views").plot(self.result, self.view, *named, corrected=corrected)
 
     def _attributes(self) -> dict[str, str | float]:
         if self.result is None or self.view is None:

@@ -8,6 +8,7 @@
     effects       how far what a model then says is from what it said
     divergence    KL of many next-token distributions from the model's own
     one_edit      one edit, and how the model then goes on
+    shorter       texts as they are told once blocks are left out: the loss, and the divergence
     neighbours    what first order predicts of interchanging two neighbours
 
 A block runs on other states with the arguments of its own call in the unedited run, as captured by

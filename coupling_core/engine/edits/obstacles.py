@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from coupling_core.base.edits import Edit, flat
+from coupling_core.base.edits import Edit, Rearranged, flat
 from coupling_core.base.memory import is_out_of_memory
 from coupling_core.engine.edits.programs import shared_steps
 from coupling_core.engine.edits.replays import SAME, Replays
@@ -30,7 +30,7 @@ class Obstacles:
         nudged = _nudged(replays)
         self._of_block = [self._alone(block, call) for block, call in enumerate(nudged, 1)]
 
-    def of(self, edit: Edit) -> str:
+    def of(self, edit: Rearranged) -> str:
         """Why an edit cannot be run; "" where it can."""
         steps = flat(edit.slots(self._replays.n_blocks))
         for step in steps[shared_steps(steps) :]:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from torch import Tensor
 
-from coupling_core.base.edits import Edit, flat
+from coupling_core.base.edits import Rearranged, flat
 from coupling_core.engine.edits.effects import Effect, Effects
 from coupling_core.engine.edits.programs import run_programs, shared_steps
 from coupling_core.engine.edits.replays import SHARE, Replays
@@ -16,7 +16,7 @@ _COPIES = 2  # of each state: the one that waits, and the one that it is made of
 def run_edits(
     replays: Replays,
     effects: Effects,
-    edits: Sequence[Edit],
+    edits: Sequence[Rearranged],
     keep: Callable[[int, Effect], None],
     told: Callable[[int, int], None] = lambda done, total: None,
 ) -> None:
@@ -53,7 +53,7 @@ def edits_together(replays: Replays) -> int:
 def _run(
     replays: Replays,
     effects: Effects,
-    edits: Sequence[Edit],
+    edits: Sequence[Rearranged],
     keep: Callable[[int, Effect], None],
     told: Callable[[int, int], None],
 ) -> None:

@@ -9,6 +9,7 @@
     skeleton, rehearsal     a model without its weights, and one to try  (skeleton)
     Wrapped, class_name     a module of another kind, with what is told of it  (wrapped)
     measurable              what is measured of what is handed over          (wrapped, unwrapping)
+    shortened, save_whole   a model of some of its blocks alone, written as transformers reads it
     find_blocks             the stack of transformer blocks                  (blocks)
     READS, reads_images     what a model of images calls its input           (pictures)
     in_float32              weights upcast or dequantised, block by block    (weights)
@@ -35,6 +36,12 @@ from coupling_core.engine.loading.loading import (
 )
 from coupling_core.engine.loading.own import as_loaded, describe, own_code, request_of
 from coupling_core.engine.loading.pictures import READS, reads_images
+from coupling_core.engine.loading.shortened import (
+    reloaded,
+    require_shortenable,
+    save_whole,
+    shortened,
+)
 from coupling_core.engine.loading.skeleton import (
     Skeleton,
     rehearsal,
@@ -71,8 +78,12 @@ __all__ = [
     "reads_images",
     "rehearsal",
     "rehearsal_size",
+    "reloaded",
     "request_of",
+    "require_shortenable",
     "require_unwritten",
+    "save_whole",
+    "shortened",
     "skeleton",
     "start_token",
     "stored_precision",

@@ -78,7 +78,7 @@ class LoadedModel:
         if isinstance(prompt, str):
             if self.tokenizer is None:
                 raise InputError("the prompt is a text and there is no tokenizer: pass one")
-            ids = list(self.tokenizer(prompt)["input_ids"])
+            ids = _ids_of(self.tokenizer, prompt)
         else:
             ids = list(prompt)
         if not ids:
@@ -182,3 +182,15 @@ def evaluating(model: nn.Module) -> Iterator[None]:
             module.training = True
         for parameter in trained:
             parameter.requires_grad_(True)
+
+
+def _ids_of(tokenizer: Any, text: str) -> list[int]:
+    """The ids of a text, by a tokenizer that may be anybody's own."""
+    try:
+        return list(tokenizer(text)["input_ids"])
+    except (TypeError, KeyError, IndexError, AttributeError) as error:
+        raise InputError(
+            f"the tokenizer, a {type(tokenizer).__name__}, cannot be called as those of "
+            f"transformers: expected tokenizer(text)['input_ids'], and it raised "
+            f"{type(error).__name__} ({error}). Pass one that can, or token ids instead of the text"
+        ) from error

@@ -36,7 +36,7 @@ BATCHES = 16
 
 def couple_positions(
     reader: Reader,
-    mode: str,
+    kind: str,
     block: int,
     other_block: int,
     k: int,
@@ -48,42 +48,42 @@ def couple_positions(
 
     Args:
         reader: a model with its prompt.
-        mode: which tokens a Jacobian joins; see above.
+        kind: which tokens a Jacobian joins; see above.
         block: l, whose Jacobians are the rows.
         other_block: l', whose singular vectors are the columns.
         k: Kmax.
-        token: the fixed one, 1..n; -1 is the last. Only in the modes that fix one.
+        token: the fixed one, 1..n; -1 is the last. Only in the kinds that fix one.
         final_norm: whether the model's final norm belongs to the last block (Eq. 7).
 
     Raises:
-        InputError: where the mode, a block, K or the token is out of range.
+        InputError: where the kind, a block, K or the token is out of range.
     """
-    if mode not in TOKEN_KINDS:
+    if kind not in TOKEN_KINDS:
         raise InputError(
-            f"the mode must be one of {', '.join(TOKEN_KINDS)}, and {mode!r} was given"
+            f"the kind must be one of {', '.join(TOKEN_KINDS)}, and {kind!r} was given"
         )
-    if (token is None) != (mode == "self"):
+    if (token is None) != (kind == "self"):
         told = "needs the token to fix" if token is None else "fixes no token, and one was given"
-        raise InputError(f"mode {mode!r} {told}")
+        raise InputError(f"kind {kind!r} {told}")
     fixed = None if token is None else resolve_token(token, reader.n_tokens)
     if not 1 <= k <= reader.width:
         raise InputError(f"K must lie in 1..{reader.width} (the model's width), and {k} came")
-    found = Positions(reader, mode, fixed, k, TOKEN_K_VIEW)
-    for position, pair in pairs(reader, mode, (block, other_block), fixed, final_norm):
+    found = Positions(reader, kind, fixed, k, TOKEN_K_VIEW)
+    for position, pair in pairs(reader, kind, (block, other_block), fixed, final_norm):
         found.add(position - 1, *pair)
     return PositionCoupling(blocks=(block, other_block), width=found.width, **found.arrays())
 
 
-def count_positions(reader: Reader, mode: str, token: int | None) -> int:
+def count_positions(reader: Reader, kind: str, token: int | None) -> int:
     """How many positions have a Jacobian, of which one end may be fixed at a token (1..n)."""
     n = reader.n_tokens
     if token is None or not reader.kind.causal:
         return n
-    return token if mode == "fixed-output" else n - token + 1
+    return token if kind == "fixed-output" else n - token + 1
 
 
 def pairs(
-    reader: Reader, mode: str, blocks: tuple[int, int], token: int | None, final_norm: bool
+    reader: Reader, kind: str, blocks: tuple[int, int], token: int | None, final_norm: bool
 ) -> Iterator[tuple[int, tuple[Tensor, Tensor]]]:
     """Position by position (1..n), the Jacobians of the two blocks; the same twice if they are one.
 
@@ -92,7 +92,7 @@ def pairs(
     """
     waiting: dict[int, Tensor] = {}
     chosen = tuple(dict.fromkeys(blocks))
-    for block, position, J in every_jacobian(reader, mode, chosen, token, final_norm):
+    for block, position, J in every_jacobian(reader, kind, chosen, token, final_norm):
         if block == chosen[-1]:
             yield position, (waiting.pop(position, J), J)
         else:
@@ -100,15 +100,15 @@ def pairs(
 
 
 def every_jacobian(
-    reader: Reader, mode: str, blocks: Iterable[int], token: int | None, final_norm: bool
+    reader: Reader, kind: str, blocks: Iterable[int], token: int | None, final_norm: bool
 ) -> Iterator[tuple[int, int, Float[Tensor, "d d"]]]:
-    """Block, position (1..n) and Jacobian of all that a mode compares, from one pass.
+    """Block, position (1..n) and Jacobian of all that a kind compares, from one pass.
 
     Raises:
         InputError: where a block or the token is out of range.
     """
     chosen, every, fixed = tuple(blocks), range(1, reader.n_tokens + 1), token or 0
-    if mode == "fixed-output":
+    if kind == "fixed-output":
         of_blocks = output_jacobians(reader, chosen, fixed, final_norm=final_norm)
         for block, found in zip(chosen, of_blocks, strict=True):
             for position, J in enumerate(found, 1):
@@ -116,7 +116,7 @@ def every_jacobian(
         return
     by_position = (
         input_jacobians(reader, chosen, fixed, every, final_norm=final_norm)
-        if mode == "fixed-input"
+        if kind == "fixed-input"
         else self_jacobians(reader, chosen, every, final_norm=final_norm)
     )
     for position, jacobians in by_position:
@@ -129,14 +129,14 @@ class Positions(Numerators):
 
     Args:
         reader: a model with its prompt.
-        mode: which tokens a Jacobian joins.
+        kind: which tokens a Jacobian joins.
         token: the fixed one, 1..n.
         k: Kmax.
         k_view: side of the corner of each matrix that is kept, where so many fit.
     """
 
-    def __init__(self, reader: Reader, mode: str, token: int | None, k: int, k_view: int) -> None:
-        n, count = reader.n_tokens, count_positions(reader, mode, token)
+    def __init__(self, reader: Reader, kind: str, token: int | None, k: int, k_view: int) -> None:
+        n, count = reader.n_tokens, count_positions(reader, kind, token)
         view, group = kept_corner(n, min(k, k_view)), -(-n // BATCHES)
         super().__init__(n, count, reader.width, k, view, reader.device, group)
         self.itself = np.zeros(n, bool)

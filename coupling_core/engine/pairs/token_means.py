@@ -28,7 +28,7 @@ class Means(Square):
 
     Args:
         reader: a model with its prompt.
-        mode: which tokens a Jacobian joins.
+        kind: which tokens a Jacobian joins.
         token: the fixed one, 1..n.
         k: Kmax.
         k_grid: the K at which the means are kept.
@@ -37,13 +37,13 @@ class Means(Square):
     def __init__(
         self,
         reader: Reader,
-        mode: str,
+        kind: str,
         token: int | None,
         k: int,
         k_grid: Int[np.ndarray, " grid"],
     ) -> None:
         L, n = reader.n_blocks, reader.n_tokens
-        count = L * count_positions(reader, mode, token)
+        count = L * count_positions(reader, kind, token)
         super().__init__((L, n), count, reader.width, k, reader.device, AT_ONCE)
         self.k_grid = k_grid
         self.definitions = tuple(DEFINITIONS)

@@ -21,7 +21,9 @@ Such a file is a program: `prologue` and `directives` run as they stand on a clu
 of this machine can be named as prompts or as a model.
 """
 
+import os
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -226,12 +228,19 @@ class Sweep(_Table):
         return any(k < 1 for k in self.k)
 
 
-def read(path: Path) -> Sweep:
+def read(what: str | os.PathLike[str] | Mapping[str, Any]) -> Sweep:
     """Read a sweep.
 
+    Args:
+        what: the path of its TOML file; or what such a file says as a dict, whose paths are those
+            of the current folder.
+
     Raises:
-        InputError: where the file is no TOML, or says what no sweep can be.
+        InputError: where the file is no TOML, or where it says what no sweep can be.
     """
+    if isinstance(what, Mapping):
+        return parse(_as_toml(what), Path(str(what.get("name") or "without a name")))
+    path = Path(what)
     try:
         found = tomllib.loads(read_bytes(path, LARGEST).decode())
     except (OSError, UnicodeDecodeError) as error:
@@ -272,6 +281,15 @@ def _beside(table: Any, folder: Path) -> Any:
         return table | {"model": str(here.resolve())} if here.exists() else table
     except OSError:  # too long for a name
         return table
+
+
+def _as_toml(value: Any) -> Any:
+    """What was written in Python as TOML has it: tables, lists, and texts for paths."""
+    if isinstance(value, Mapping):
+        return {str(name): _as_toml(part) for name, part in value.items()}
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    return list(map(_as_toml, value)) if isinstance(value, list | tuple | range) else value
 
 
 def _tuples(value: Any) -> Any:

@@ -1,17 +1,23 @@
 """A sweep as one HTML file that stands alone: figures, sentences, tables, and where it is from."""
 
-import html
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from coupling_core import figures
 from coupling_core.analysis.findings import Findings, Question, every_k, find, performances
 from coupling_core.analysis.statistics import SIZES, SUBSETS
 from coupling_core.base.records import PROMPT_NUMBERS
+from coupling_core.figures.document import (
+    bullets,
+    document,
+    drawing,
+    folded_table,
+    heading,
+    paragraph,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
-    import plotly.graph_objects as go
 
 SMALLEST = 3
 """Models below which nothing is said about how two numbers go together."""
@@ -31,10 +37,7 @@ def report(plan: Mapping[str, object], table: "pd.DataFrame", question: Question
     found = find(table, question)
     parts = [*_head(plan, found), *_performance(found), *_sizes(found), *_prompts(found)]
     parts += [*_by_k(found), *_origin(plan, table)]
-    title = html.escape(str(plan.get("title") or plan.get("name")))
-    from plotly.offline import get_plotlyjs
-
-    return _PAGE.format(title=title, plotly=get_plotlyjs(), body="\n".join(parts)).encode()
+    return document(str(plan.get("title") or plan.get("name")), parts)
 
 
 def first_question(table: "pd.DataFrame", asked: Iterable[float] = ()) -> Question:
@@ -51,59 +54,59 @@ def first_question(table: "pd.DataFrame", asked: Iterable[float] = ()) -> Questi
 def _head(plan: Mapping[str, object], found: Findings) -> Iterator[str]:
     rows = found.means.rows
     prompts = found.table["prompt"].nunique()
-    yield _paragraph(
+    yield paragraph(
         f"{len(rows)} models and checkpoints ({SUBSETS[found.question.subset].title}), {prompts} "
         f"prompts; {found.measure}; definition {plan.get('definition')}, role {plan.get('role')}."
     )
     for doubt in found.doubts(plan):
-        yield _paragraph(f"{doubt}.")
+        yield paragraph(f"{doubt}.")
 
 
 def _performance(found: Findings) -> Iterator[str]:
     against = found.question.against
-    yield _title(f"Coupling and {found.performance}")
+    yield heading(f"Coupling and {found.performance}")
     if len(found.points) < SMALLEST:
-        yield _paragraph(f"Fewer than {SMALLEST} of these models have a known {found.performance}.")
+        yield paragraph(f"Fewer than {SMALLEST} of these models have a known {found.performance}.")
         return
-    yield _figure(figures.over_models(found.means, "coupling", against, found.fits))
-    yield _list("What this shows", found.shows)
-    yield _list("What it does not show", found.does_not_show)
-    yield _table(figures.fits_table(found.fits))
+    yield drawing(figures.over_models(found.means, "coupling", against, found.fits))
+    yield bullets("What this shows", found.shows)
+    yield bullets("What it does not show", found.does_not_show)
+    yield folded_table(figures.fits_table(found.fits))
     if len(set(found.points.family)) > 1:
-        yield _figure(figures.without_families(found.families))
-        yield _table(figures.without_families_table(found.families))
+        yield drawing(figures.without_families(found.families))
+        yield folded_table(figures.without_families_table(found.families))
 
 
 def _sizes(found: Findings) -> Iterator[str]:
     rows = found.means.rows
     varied = [size for size in SIZES if rows[size].nunique() > 1]
     if varied:
-        yield _title("Coupling and size")
+        yield heading("Coupling and size")
     for size in varied:
-        yield _figure(figures.over_models(found.means, size, "coupling"))
+        yield drawing(figures.over_models(found.means, size, "coupling"))
 
 
 def _prompts(found: Findings) -> Iterator[str]:
     if found.table["prompt"].nunique() < SMALLEST:
         return
-    yield _title("Coupling and prompts")
+    yield heading("Coupling and prompts")
     for number in PROMPT_NUMBERS:
         if found.table[number].nunique() > 1:
             trends = found.trends(number, last=True)
-            yield _figure(figures.prompt_correlations(trends))
-            yield _table(figures.trends_table(trends))
+            yield drawing(figures.prompt_correlations(trends))
+            yield folded_table(figures.trends_table(trends))
 
 
 def _by_k(found: Findings) -> Iterator[str]:
     if len(found.by_k) > 1:
-        yield _title("Coupling and K")
-        yield _figure(figures.coupling_by_k(found.by_k))
-        yield _figure(figures.correlation_by_k(found.correlations_by_k, found.question.against))
+        yield heading("Coupling and K")
+        yield drawing(figures.coupling_by_k(found.by_k))
+        yield drawing(figures.correlation_by_k(found.correlations_by_k, found.question.against))
 
 
 def _origin(plan: Mapping[str, object], table: "pd.DataFrame") -> Iterator[str]:
-    yield _title("Where the numbers come from")
-    yield _list(
+    yield heading("Where the numbers come from")
+    yield bullets(
         "Sources",
         (
             "Scores: measured by this program; each row of the table names its result by its key.",
@@ -115,7 +118,7 @@ def _origin(plan: Mapping[str, object], table: "pd.DataFrame") -> Iterator[str]:
     )
     columns = ["model", "family", "step", "parameters", "layers", "width", "training_tokens"]
     known = table.drop_duplicates("model")[[*columns, "loss", "score"]]
-    yield _table(known.set_index("model").dropna(axis=1, how="all"))
+    yield folded_table(known.set_index("model").dropna(axis=1, how="all"))
 
 
 def _of_prompts(plan: Mapping[str, object]) -> str:
@@ -127,53 +130,3 @@ def _of_prompts(plan: Mapping[str, object]) -> str:
         for one in origins
         if isinstance(one, dict)
     )
-
-
-def _title(text: str) -> str:
-    return f"<h2>{html.escape(text)}</h2>"
-
-
-def _paragraph(text: str) -> str:
-    return f"<p>{html.escape(text)}</p>"
-
-
-def _list(title: str, items: Sequence[str]) -> str:
-    lines = "".join(f"<li>{html.escape(item)}</li>" for item in items if item)
-    return f"<h3>{html.escape(title)}</h3><ul>{lines}</ul>" if lines else ""
-
-
-def _table(frame: "pd.DataFrame") -> str:
-    body = frame.to_html(border=0, float_format=_short, na_rep="")
-    return f"<details><summary>Table</summary>{body}</details>"
-
-
-def _figure(figure: "go.Figure") -> str:
-    told = figure.layout.meta
-    page = figures.on_paper(figure)
-    alt = html.escape(told["alt"], quote=True)
-    body = page.to_html(full_html=False, include_plotlyjs=False)
-    return f'<div role="img" aria-label="{alt}">{body}</div>'
-
-
-def _short(value: float) -> str:
-    return f"{value:.4g}"
-
-
-_PAGE = """<!doctype html>
-<html lang="en">
-<head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>{title}</title>
-<style>
-body {{ max-width: 800px; margin: 2em auto; padding: 0 1em; background: white; color: #24292f;
-  font: 16px/1.5 'Source Sans Pro', 'Helvetica Neue', Helvetica, Arial, sans-serif }}
-details {{ overflow-x: auto; margin: 0.5em 0 }}
-table {{ border-collapse: collapse; font-size: 13px }}
-td, th {{ padding: 2px 10px 2px 0; text-align: right; white-space: nowrap }}
-[role=img] {{ overflow-x: auto }}
-</style>
-<script>{plotly}</script></head>
-<body><h1>{title}</h1>
-{body}
-</body>
-</html>
-"""

@@ -44,14 +44,16 @@ class _Sent:
 
 
 def run(
-    plan: Plan, store: Store, client: "Client | None", report: Report = lambda _: None
+    plan: Plan, store: Store, client: "Client | None" = None, report: Report = lambda _: None
 ) -> State:
     """Measure what the store lacks of a sweep.
 
     Args:
         plan: the sweep.
         store: where results go; on a disk that all workers share.
-        client: of the cluster; None where `nothing_to_do`.
+        client: of the cluster; None starts workers on this machine where there is something to
+            do, one a GPU or one on the processor. They are processes of their own: a script that
+            runs a sweep does so below `if __name__ == "__main__":`.
         report: told how far it is, about once a second and at the end.
 
     Returns:
@@ -62,7 +64,12 @@ def run(
         ComputeError: where the store cannot be written, or the cluster is lost; what was measured
             until then is stored.
     """
-    return _Run(plan, store, client, report).to_its_end()
+    if client or nothing_to_do(plan, store):
+        return _Run(plan, store, client, report).to_its_end()
+    from coupling_core.experiments.sweeps import clusters
+
+    with clusters.local() as here:
+        return _Run(plan, store, here, report).to_its_end()
 
 
 def nothing_to_do(plan: Plan, store: Store) -> bool:

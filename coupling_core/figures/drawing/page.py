@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 FONTS = ("Source Sans Pro", "Helvetica", "Arial", "Liberation Sans", "DejaVu Sans")
 """The first that is here is taken; the last comes with matplotlib, and fills in for the others."""
 LEGENDS = ("legend", "legend2")
-EDGE = 6
+EDGE = 16
 """Pixels that stay free at the left edge."""
 _PLAIN = "#444"
 

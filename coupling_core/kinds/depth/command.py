@@ -2,22 +2,18 @@
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Literal, cast
+from typing import Annotated, cast
 
 import typer
 
-from coupling_core.base.records import DEFAULT_MODEL, Request, View, parse_blocks
+from coupling_core.base.records import DEFAULT_MODEL, Request, parse_blocks
 from coupling_core.base.results import DepthResult
 from coupling_core.cli import files, options, reports
 from coupling_core.cli.terminal import ProgressBar
 from coupling_core.kinds.depth import prompts
+from coupling_core.kinds.depth.views import FigureName, draw
 from coupling_core.measuring.measure import measure
 from coupling_core.store.disk import Store
-
-if TYPE_CHECKING:  # plotly is slow to import, and only files of figures need it
-    import plotly.graph_objects as go
-
-FigureName = Literal["mosaic", "scores", "spectrum", "k", "scaling", "inverse-scaling"]
 
 
 def command(
@@ -88,22 +84,6 @@ def command(
     view = options.at_its_k(view, k, result)
     view = replace(view, blocks=parse_blocks(blocks, result.n_blocks))
     if out is not None:
-        draw = partial(_draw, result, view, figure, corrected)
-        files.write_result(out, result, view, draw, k_view=k_view)
+        drawn = partial(draw, result, view, figure, corrected=corrected)
+        files.write_result(out, result, view, drawn, k_view=k_view)
     reports.tell(result, view, stored=not bar.used, as_json=as_json, out=out)
-
-
-def _draw(result: DepthResult, view: View, figure: FigureName, corrected: bool) -> "go.Figure":
-    from coupling_core import figures
-
-    match figure:
-        case "mosaic":
-            return figures.mosaic(result, view)
-        case "scores":
-            return figures.scores(result, view, corrected=corrected)
-        case "spectrum":
-            return figures.spectrum(result, view)
-        case "k":
-            return figures.mean_by_k(result, view, corrected=corrected)
-        case "scaling" | "inverse-scaling":
-            return figures.scaling(result, inverse=figure == "inverse-scaling")

@@ -1,15 +1,23 @@
 """How a depth-wise result is looked at from Python: scores, their figure, a sentence."""
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, get_args
 
+from coupling_core.analysis.compare import Comparison
 from coupling_core.analysis.scores import score_pairs
-from coupling_core.base.drawing import Drawing
+from coupling_core.base.drawing import Drawing, known_figure
 from coupling_core.base.records import View
 from coupling_core.base.results import DepthResult, Scores
 
 if TYPE_CHECKING:
+    import plotly.graph_objects as go
     import xarray
+
+FigureName = Literal["mosaic", "scores", "spectrum", "k", "scaling", "inverse-scaling"]
+"""The figures of `coupling depth`."""
+GraphFigure = Literal["graph", "locality"]
+"""Those of `coupling graph`, of the same results."""
+FIGURES: tuple[str, ...] = (*get_args(FigureName), *get_args(GraphFigure))
 
 
 def scores(result: DepthResult, view: View) -> Scores:
@@ -26,12 +34,49 @@ def dataset(result: DepthResult, view: View) -> "xarray.Dataset":
     return score_pairs(result, view).to_xarray()
 
 
-def plot(result: DepthResult, view: View, *, corrected: bool = True) -> Drawing:
-    """The map of scores of the page Depth."""
+def draw(
+    result: DepthResult, view: View, figure: FigureName | GraphFigure, *, corrected: bool = True
+) -> "go.Figure":
+    """The figure of that name."""
     from coupling_core import figures
 
-    figure = figures.scores(result, view, corrected=corrected)
-    return Drawing(figure, partial(figures.render, figure, result=result, view=view))
+    match figure:
+        case "mosaic":
+            return figures.mosaic(result, view)
+        case "scores":
+            return figures.scores(result, view, corrected=corrected)
+        case "spectrum":
+            return figures.spectrum(result, view)
+        case "k":
+            return figures.mean_by_k(result, view, corrected=corrected)
+        case "scaling" | "inverse-scaling":
+            return figures.scaling(result, inverse=figure == "inverse-scaling")
+        case "graph":
+            return figures.graph(result, view, corrected=corrected)
+        case "locality":
+            return figures.locality(result, view, corrected=corrected)
+
+
+def plot(
+    result: DepthResult, view: View, figure: str = "scores", *, corrected: bool = True
+) -> Drawing:
+    """The figure of that name; the map of scores of the page Depth where none is named.
+
+    Raises:
+        InputError: where there is no such figure.
+    """
+    from coupling_core.figures import render
+
+    drawn = draw(result, view, known_figure(figure, FIGURES), corrected=corrected)
+    return Drawing(drawn, partial(render, drawn, result=result, view=view))
+
+
+def compared(found: Comparison) -> Drawing:
+    """The maps of two results side by side, with their difference."""
+    from coupling_core import figures
+
+    drawn = figures.comparison(found)
+    return Drawing(drawn, partial(figures.render, drawn, result=found.a, view=found.view))
 
 
 def verdict(result: DepthResult, view: View) -> str:

@@ -7,13 +7,12 @@ import numpy as np
 
 from coupling_core.analysis.directions import held
 from coupling_core.base.results import DirectionsResult
-from coupling_core.base.trials import Ablation, Steering
+from coupling_core.base.trials import UNITS, Ablation, Steering
 from coupling_core.cli.terminal import print_lines, print_table
 from coupling_core.store.direction_file import Direction
 
 SHOWN = 3
 """Tokens at either end."""
-UNITS = {"tokens": "KL, nats", "classes": "KL, nats", "states": "relative distance"}
 
 
 def steering_summary(found: Steering) -> dict[str, Any]:

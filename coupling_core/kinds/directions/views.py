@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from coupling_core.analysis.directions import counts, tied, viewed
-from coupling_core.base.drawing import Drawing
+from coupling_core.base.drawing import Drawing, known_figure
 from coupling_core.base.records import DirectionsView
 from coupling_core.base.results import DirectionsResult
 from coupling_core.base.results.directions import READOUTS
@@ -40,12 +40,17 @@ def dataset(result: DirectionsResult, view: DirectionsView) -> "xarray.Dataset":
     return xarray.Dataset(found, coords=along, attrs=result.attributes())
 
 
-def plot(result: DirectionsResult, view: DirectionsView) -> Drawing:
-    """How many readouts of each block are beyond chance."""
+def plot(result: DirectionsResult, view: DirectionsView, figure: str = "readouts") -> Drawing:
+    """How many readouts of each block are beyond chance.
+
+    Raises:
+        InputError: where another figure is named.
+    """
     from coupling_core import figures
 
-    figure = figures.readouts(result, view)
-    return Drawing(figure, partial(figures.render, figure, result=result, view=view))
+    known_figure(figure, ("readouts",))
+    drawn = figures.readouts(result, view)
+    return Drawing(drawn, partial(figures.render, drawn, result=result, view=view))
 
 
 def verdict(result: DirectionsResult, view: DirectionsView) -> str:

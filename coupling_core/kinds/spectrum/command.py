@@ -1,7 +1,7 @@
 """`coupling spectrum`: the eigenvalues of each block's linear map, and products over depth."""
 
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Literal, cast
+from typing import Annotated, cast
 
 import typer
 
@@ -11,13 +11,9 @@ from coupling_core.cli import files, options, reports
 from coupling_core.cli.many import table_of_means
 from coupling_core.cli.terminal import ProgressBar
 from coupling_core.kinds.spectrum.export import row
+from coupling_core.kinds.spectrum.views import FigureName, draw
 from coupling_core.measuring.measure import measure
 from coupling_core.store.disk import Store
-
-if TYPE_CHECKING:  # plotly is slow to import, and only files of figures need it
-    import plotly.graph_objects as go
-
-FigureName = Literal["eigenvalues", "maps", "products"]
 
 
 def command(
@@ -76,17 +72,5 @@ def command(
         found = measure(request, Store(store), device=device, fast=not plain, progress=bar)
     result = cast(SpectrumResult, found)
     if out is not None:
-        files.write_result(out, result, view, partial(_draw, result, figure))
+        files.write_result(out, result, view, partial(draw, result, figure))
     reports.tell(result, view, stored=not bar.used, as_json=as_json, out=out)
-
-
-def _draw(result: SpectrumResult, figure: FigureName) -> "go.Figure":
-    from coupling_core import figures
-
-    match figure:
-        case "eigenvalues":
-            return figures.eigenvalues(result)
-        case "maps":
-            return figures.linear_maps(result)
-        case "products":
-            return figures.products_over_depth(result)

@@ -1,18 +1,22 @@
 """How spectra are looked at from Python: their numbers by name, their figure, a sentence."""
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
 from coupling_core.analysis.spectra import effective_rank, spectrum_numbers
-from coupling_core.base.drawing import Drawing
+from coupling_core.base.drawing import Drawing, known_figure
 from coupling_core.base.records import AnyView
 from coupling_core.base.results import SpectrumResult
 from coupling_core.kinds.spectrum.export import arrays, axes
 
 if TYPE_CHECKING:
+    import plotly.graph_objects as go
     import xarray
+
+FigureName = Literal["eigenvalues", "maps", "products"]
+"""The figures of `coupling spectrum`."""
 
 
 def dataset(result: SpectrumResult, view: AnyView) -> "xarray.Dataset":
@@ -35,12 +39,29 @@ def dataset(result: SpectrumResult, view: AnyView) -> "xarray.Dataset":
     return xarray.Dataset(found, coords=along, attrs=result.attributes())
 
 
-def plot(result: SpectrumResult, view: AnyView) -> Drawing:
-    """The eigenvalues of all blocks in the plane."""
+def draw(result: SpectrumResult, figure: FigureName) -> "go.Figure":
+    """The figure of that name."""
     from coupling_core import figures
 
-    figure = figures.eigenvalues(result)
-    return Drawing(figure, partial(figures.render, figure, result=result, view=view))
+    match figure:
+        case "eigenvalues":
+            return figures.eigenvalues(result)
+        case "maps":
+            return figures.linear_maps(result)
+        case "products":
+            return figures.products_over_depth(result)
+
+
+def plot(result: SpectrumResult, view: AnyView, figure: str = "eigenvalues") -> Drawing:
+    """The figure of that name; the eigenvalues of all blocks in the plane where none is named.
+
+    Raises:
+        InputError: where there is no such figure.
+    """
+    from coupling_core.figures import render
+
+    drawn = draw(result, known_figure(figure, get_args(FigureName)))
+    return Drawing(drawn, partial(render, drawn, result=result, view=view))
 
 
 def verdict(result: SpectrumResult, view: AnyView) -> str:

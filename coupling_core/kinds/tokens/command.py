@@ -1,12 +1,11 @@
 """`coupling tokens`: the coupling between the tokens of one prompt."""
 
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Literal, cast
+from typing import Annotated, cast
 
 import typer
 
 from coupling_core.analysis.token_scores import require_kept
-from coupling_core.base.errors import InputError
 from coupling_core.base.records import DEFAULT_MODEL, Request, TokenKind, View
 from coupling_core.base.results import Result, TokenMeansResult, TokensResult
 from coupling_core.cli import files, options, reports
@@ -14,14 +13,11 @@ from coupling_core.cli.forewarning import forewarn
 from coupling_core.cli.many import table_of_means
 from coupling_core.cli.terminal import ProgressBar
 from coupling_core.kinds.tokens.export import row
+from coupling_core.kinds.tokens.views import OF_A_PAIR, FigureName, draw, of_a_pair
 from coupling_core.measuring.measure import answer
 from coupling_core.sources.resolved import resolve
 from coupling_core.store.disk import Store
 
-if TYPE_CHECKING:  # plotly is slow to import, and only files of figures need it
-    import plotly.graph_objects as go
-
-FigureName = Literal["grid", "mosaic", "distance", "spectrum"]
 FIRST, LAST = 1, -1
 
 
@@ -119,8 +115,8 @@ def command(
     result = cast(TokensResult | TokenMeansResult, found)
     view = options.at_its_k(view, k, result)
     if out is not None:
-        draw = partial(_draw, result, view, figure, corrected)
-        files.write_result(out, result, view, draw, k_view=k_view)
+        drawn = partial(draw, result, view, figure, corrected=corrected)
+        files.write_result(out, result, view, drawn, k_view=k_view)
     reports.tell(result, view, stored=not bar.used, as_json=as_json, out=out)
 
 
@@ -136,24 +132,5 @@ def _fixed(kind: TokenKind, token: int | None) -> int:
 
 
 def _require_pair(figure: FigureName) -> None:
-    if figure in ("mosaic", "spectrum"):
-        raise InputError(
-            f"--figure {figure} is of one pair of blocks: give --block, or draw the grid or the "
-            "distance"
-        )
-
-
-def _draw(
-    result: TokensResult | TokenMeansResult, view: View, figure: FigureName, corrected: bool
-) -> "go.Figure":
-    from coupling_core.figures import tokens as figures
-
-    if isinstance(result, TokensResult):
-        match figure:
-            case "mosaic":
-                return figures.mosaic(result, view)
-            case "spectrum":
-                return figures.spectrum(result, view)
-    if figure == "distance":
-        return figures.distance(result, view, corrected=corrected)
-    return figures.grid(result, view, corrected=corrected)
+    if figure in OF_A_PAIR:
+        raise of_a_pair(figure)

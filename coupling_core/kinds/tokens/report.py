@@ -28,7 +28,7 @@ def summary(result: Compared, view: View, *, stored: bool) -> dict[str, Any]:
     """
     found = score_positions(result, view)
     return reports.about(result, stored=stored) | {
-        "mode": result.request.kind,
+        "kind": result.request.kind,
         "token": result.token or None,
         "blocks": result.blocks if isinstance(result, TokensResult) else None,
         **reports.of_view(result, view),

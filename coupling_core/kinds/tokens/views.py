@@ -1,16 +1,21 @@
 """How a comparison of tokens is looked at from Python: scores, their figure, a sentence."""
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, get_args
 
 from coupling_core.analysis.token_scores import score_positions
-from coupling_core.base.drawing import Drawing
+from coupling_core.base.drawing import Drawing, known_figure
+from coupling_core.base.errors import InputError
 from coupling_core.base.records import View
 from coupling_core.base.results import PositionScores, TokenMeansResult, TokensResult
 
 if TYPE_CHECKING:
+    import plotly.graph_objects as go
     import xarray
 
+FigureName = Literal["grid", "mosaic", "distance", "spectrum"]
+OF_A_PAIR = ("mosaic", "spectrum")
+"""The figures that a mean over all pairs of blocks does not have."""
 Compared = TokensResult | TokenMeansResult
 
 
@@ -28,12 +33,47 @@ def dataset(result: Compared, view: View) -> "xarray.Dataset":
     return score_positions(result, view).to_xarray()
 
 
-def plot(result: Compared, view: View, *, corrected: bool = True) -> Drawing:
-    """The map of scores of the page Tokens."""
-    from coupling_core.figures import render, tokens
+def draw(
+    result: Compared, view: View, figure: FigureName, *, corrected: bool = True
+) -> "go.Figure":
+    """The figure of that name.
 
-    figure = tokens.grid(result, view, corrected=corrected)
-    return Drawing(figure, partial(render, figure, result=result, view=view))
+    Raises:
+        InputError: where it is of a pair of blocks, and the result of all pairs.
+    """
+    from coupling_core.figures import tokens
+
+    match figure:
+        case "grid":
+            return tokens.grid(result, view, corrected=corrected)
+        case "distance":
+            return tokens.distance(result, view, corrected=corrected)
+        case "mosaic" | "spectrum":
+            if isinstance(result, TokensResult):
+                draw_pair = tokens.mosaic if figure == "mosaic" else tokens.spectrum
+                return draw_pair(result, view)
+            raise of_a_pair(figure)
+
+
+def of_a_pair(figure: str) -> InputError:
+    """What to say of a figure that the mean over all pairs of blocks does not have."""
+    return InputError(
+        f"the figure {figure} is of one pair of blocks: choose a block, or draw the grid or the "
+        "distance"
+    )
+
+
+def plot(result: Compared, view: View, figure: str = "grid", *, corrected: bool = True) -> Drawing:
+    """The figure of that name; the map of scores of the page Tokens where none is named.
+
+    Raises:
+        InputError: where there is no such figure.
+    """
+    from coupling_core.figures import render
+
+    named = known_figure(figure, get_args(FigureName))
+    drawn = draw(result, view, named, corrected=corrected)
+    return Drawing(drawn, partial(render, drawn, result=result, view=view))
 
 
 def verdict(result: Compared, view: View) -> str:

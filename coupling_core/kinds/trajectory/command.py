@@ -1,7 +1,7 @@
 """`coupling trajectory`: the path of every token of a prompt through the blocks."""
 
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Literal, cast
+from typing import Annotated, cast
 
 import typer
 
@@ -11,25 +11,9 @@ from coupling_core.cli import files, options, reports
 from coupling_core.cli.many import table_of_means
 from coupling_core.cli.terminal import ProgressBar
 from coupling_core.kinds.trajectory.export import row
+from coupling_core.kinds.trajectory.views import FigureName, draw
 from coupling_core.measuring.measure import measure
 from coupling_core.store.disk import Store
-
-if TYPE_CHECKING:  # plotly is slow to import, and only files of figures need it
-    import plotly.graph_objects as go
-
-FigureName = Literal[
-    "paths",
-    "paths-3d",
-    "line-shape",
-    "line-shape-by-depth",
-    "norms",
-    "growth",
-    "expodistance",
-    "steps",
-    "equidistance",
-    "entropy",
-    "linearised",
-]
 
 
 def command(
@@ -97,21 +81,5 @@ def command(
         )
     number = resolve_token(token, len(result.tokens))
     if out is not None:
-        files.write_result(out, result, view, partial(_draw, result, view, figure, number))
+        files.write_result(out, result, view, partial(draw, result, view, figure, number))
     reports.tell(result, view, stored=not bar.used, as_json=as_json, out=out)
-
-
-def _draw(result: TrajectoryResult, view: PathView, figure: FigureName, token: int) -> "go.Figure":
-    from coupling_core import figures
-
-    match figure:
-        case "paths":
-            return figures.paths(result, view, token=token)
-        case "paths-3d":
-            return figures.paths(result, view, token=token, dimensions=3)
-        case "line-shape" | "expodistance" | "equidistance":
-            return figures.per_token(result, figure, token=token)
-        case "linearised":
-            return figures.linearised(result, token=token)
-        case _:
-            return figures.by_depth(result, figure, token=token)

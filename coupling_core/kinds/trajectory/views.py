@@ -1,19 +1,33 @@
 """How a trajectory is looked at from Python: its numbers by name, its figure, a sentence."""
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
 from coupling_core.analysis import trajectory
-from coupling_core.base.drawing import Drawing
+from coupling_core.base.drawing import Drawing, known_figure
 from coupling_core.base.records import PathView
 from coupling_core.base.results import TrajectoryResult
 from coupling_core.kinds.trajectory.export import arrays
 
 if TYPE_CHECKING:
+    import plotly.graph_objects as go
     import xarray
 
+FigureName = Literal[
+    "paths",
+    "paths-3d",
+    "line-shape",
+    "line-shape-by-depth",
+    "norms",
+    "growth",
+    "expodistance",
+    "steps",
+    "equidistance",
+    "entropy",
+    "linearised",
+]
 _DIMS = {
     "growth": ("block", "token"),
     "expodistance": ("token",),
@@ -48,12 +62,34 @@ def dataset(result: TrajectoryResult, view: PathView) -> "xarray.Dataset":
     return xarray.Dataset(found, coords=along, attrs=result.attributes())
 
 
-def plot(result: TrajectoryResult, view: PathView) -> Drawing:
-    """The paths of the page Trajectories; the last token's is drawn on top."""
+def draw(result: TrajectoryResult, view: PathView, figure: FigureName, token: int) -> "go.Figure":
+    """The figure of that name, with one token in ink."""
     from coupling_core import figures
 
-    figure = figures.paths(result, view, token=len(result.tokens))
-    return Drawing(figure, partial(figures.render, figure, result=result, view=view))
+    match figure:
+        case "paths":
+            return figures.paths(result, view, token=token)
+        case "paths-3d":
+            return figures.paths(result, view, token=token, dimensions=3)
+        case "line-shape" | "expodistance" | "equidistance":
+            return figures.per_token(result, figure, token=token)
+        case "linearised":
+            return figures.linearised(result, token=token)
+    return figures.by_depth(result, figure, token=token)
+
+
+def plot(result: TrajectoryResult, view: PathView, figure: str = "paths") -> Drawing:
+    """The figure of that name; the paths of the page Trajectories where none is named.
+
+    The last token is drawn on top.
+
+    Raises:
+        InputError: where there is no such figure.
+    """
+    from coupling_core.figures import render
+
+    drawn = draw(result, view, known_figure(figure, get_args(FigureName)), len(result.tokens))
+    return Drawing(drawn, partial(render, drawn, result=result, view=view))
 
 
 def verdict(result: TrajectoryResult, view: PathView) -> str:

@@ -2,7 +2,7 @@
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, cast
+from typing import Annotated, cast
 
 import typer
 
@@ -15,13 +15,9 @@ from coupling_core.cli.terminal import ProgressBar
 from coupling_core.kinds.whatif import against as _against
 from coupling_core.kinds.whatif import one_edit
 from coupling_core.kinds.whatif.export import row
+from coupling_core.kinds.whatif.views import FigureName, draw
 from coupling_core.measuring.measure import measure
 from coupling_core.store.disk import Store
-
-if TYPE_CHECKING:  # plotly is slow to import, and only files of figures need it
-    import plotly.graph_objects as go
-
-FigureName = Literal["interchange", "replace"]
 
 
 def command(
@@ -104,7 +100,7 @@ def command(
         _against.tell(study, as_json=as_json)
         return
     if out is not None:
-        files.write_result(out, result, view, partial(_draw, result, view, figure))
+        files.write_result(out, result, view, partial(draw, result, view, figure))
     reports.tell(result, view, stored=not bar.used, as_json=as_json, out=out)
 
 
@@ -118,9 +114,3 @@ def _require_one_question(
         raise InputError("--coupling prints correlations and writes no file: leave out --out")
     if many is not None and against not in (None, _against.DEPTH):
         raise InputError("one stored result has one prompt: with --prompts give --coupling depth")
-
-
-def _draw(result: WhatIfResult, view: EffectView, figure: FigureName) -> "go.Figure":
-    from coupling_core import figures
-
-    return figures.effects(result, view, figure)

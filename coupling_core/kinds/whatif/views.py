@@ -1,19 +1,21 @@
 """How edits are looked at from Python: their numbers by name, their figure, a sentence."""
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
 from coupling_core.analysis.effects import effect_maps, positions
-from coupling_core.base.drawing import Drawing
+from coupling_core.base.drawing import Drawing, known_figure
 from coupling_core.base.records import EffectView
 from coupling_core.base.results import WhatIfResult
 from coupling_core.kinds.whatif.export import arrays, axes
 
 if TYPE_CHECKING:
+    import plotly.graph_objects as go
     import xarray
 
+FigureName = Literal["interchange", "replace"]
 _ALONG = {"edits": "edit", "blocks": "block", "factors": "factor"}
 """Arrays that name what stands along an axis."""
 
@@ -40,12 +42,23 @@ def dataset(result: WhatIfResult, view: EffectView) -> "xarray.Dataset":
     return xarray.Dataset(found, coords=along, attrs=result.attributes())
 
 
-def plot(result: WhatIfResult, view: EffectView) -> Drawing:
-    """The map of interchanges."""
+def draw(result: WhatIfResult, view: EffectView, figure: FigureName) -> "go.Figure":
+    """The map of that edit."""
     from coupling_core import figures
 
-    figure = figures.effects(result, view)
-    return Drawing(figure, partial(figures.render, figure, result=result, view=view))
+    return figures.effects(result, view, figure)
+
+
+def plot(result: WhatIfResult, view: EffectView, figure: str = "interchange") -> Drawing:
+    """The map of that edit; of interchanges where none is named.
+
+    Raises:
+        InputError: where there is no such figure.
+    """
+    from coupling_core.figures import render
+
+    drawn = draw(result, view, known_figure(figure, get_args(FigureName)))
+    return Drawing(drawn, partial(render, drawn, result=result, view=view))
 
 
 def verdict(result: WhatIfResult, view: EffectView) -> str:

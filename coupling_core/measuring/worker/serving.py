@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from coupling_core.base import logs
-from coupling_core.base.allocator import give_back, keep_freed
+from coupling_core.base.allocator import few_lists, give_back, keep_freed
 from coupling_core.base.errors import Cancelled, ComputeError, CouplingError, InputError
 from coupling_core.base.memory import is_out_of_memory
 from coupling_core.base.results import Progress
@@ -74,6 +74,7 @@ def main() -> None:
         logs.set_up()
     _go_first()
     keep_freed()
+    few_lists()
     _Server(Connection(int(sys.argv[1])), sys.argv[3:]).serve()
 
 

@@ -20,7 +20,7 @@ from explorer.session.plain_text import plain, sentence, weights_form
 from explorer.session.session import change, current
 from explorer.session.widget_values import picked_rows
 
-PAGE = Page("Runs", "pages/11_Runs.py")
+PAGE = Page("Runs", "pages/12_Runs.py")
 PLACES = {"All": (False, True), "Here": (False,), "Elsewhere": (True,)}
 """Whether results lie below the store, as those of the gallery do, or were measured here."""
 
@@ -58,9 +58,9 @@ def show(page_of: Mapping[str, Page]) -> None:
     )
     match [found[row] for row in picked_rows(chosen, len(found))]:
         case [entry]:
-            _actions(entry, page_of.get(entry.request.kind) if entry.request else None)
-        case [left, right]:
-            _compare(left, right)
+            _actions(entry, page_of[entry.request.kind] if entry.request else None)
+        case [a, b]:
+            _compare(a, b)
         case []:
             st.caption(
                 "Choose a row to open, download, verify, recheck or delete a result, or two rows "
@@ -70,14 +70,14 @@ def show(page_of: Mapping[str, Page]) -> None:
             st.caption("Choose one row, or two to compare them.")
 
 
-def _compare(left: Entry, right: Entry) -> None:
+def _compare(a: Entry, b: Entry) -> None:
     """The way to both side by side."""
-    can = all(one.request and one.request.kind == "depth" for one in (left, right))
+    can = all(one.request and one.request.kind == "depth" for one in (a, b))
     pressed = st.button("Compare these two", type="primary", disabled=not can)
     if not can:
         st.caption("Only results of the blocks at one token (kind: depth) can be compared.")
     elif pressed:
-        change(left=left.key, right=right.key)
+        change(a=a.key, b=b.key)
         st.switch_page(compare.PAGE.file)
 
 
@@ -160,10 +160,8 @@ def _file_name(entry: Entry) -> str:
 
 def _obstacle(entry: Entry, page: Page | None) -> str:
     """Why a result cannot be opened by what was asked for; "" where it can."""
-    if entry.problem or entry.request is None:
+    if entry.problem or entry.request is None or page is None:
         return sentence(entry.problem)
-    if page is None:
-        return "No page shows this kind yet: download it, or see it with `coupling runs show`."
     if entry.outdated:
         return f"{sentence(entry.outdated)} This one can only be downloaded."
     if not admission.allowed(entry.request.model, entry.request.revision):

@@ -2,6 +2,7 @@
 
 import plotly.graph_objects as go
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from coupling_core.base.errors import CouplingError
 from coupling_core.base.records import TOKEN_KINDS, Request
@@ -14,7 +15,15 @@ from explorer.panels import drawer
 from explorer.panels.chart import Shown, draw, draw_partial, made
 from explorer.panels.page import Page
 from explorer.panels.strip import strip
-from explorer.panels.switches import COLOURS, ENTRIES, MATRIX, SCORE, Choice, switches
+from explorer.panels.switches import (
+    COLOURS,
+    ENTRIES,
+    MATRIX,
+    SCORE,
+    Choice,
+    switch,
+    switches,
+)
 from explorer.server import backend
 from explorer.session.session import bound
 
@@ -46,7 +55,7 @@ PAGE = Page("Tokens", "pages/2_Tokens.py", TokensState, kinds=TOKEN_KINDS, guide
 
 _COMPARED: Choice = (
     "Compared",
-    "mode",
+    "kind",
     {
         "self": "Each token with itself",
         "fixed-input": "One input token",
@@ -59,27 +68,26 @@ _FORMULAS = {
     "fixed-input": r"$J^l_{t_1 t}$ against $J^{l'}_{t_1 t'}$, with $t_1$ fixed",
     "fixed-output": r"$J^l_{t\, t_2}$ against $J^{l'}_{t' t_2}$, with $t_2$ fixed",
 }
-_CHOICES: tuple[Choice, ...] = (SCORE,)
-_ADVANCED: tuple[Choice, ...] = (MATRIX, COLOURS)
-_OF_A_PAIR: tuple[Choice, ...] = (
-    ("Grid of", "matrices", {False: "Scores", True: "Matrices"}),
-    ENTRIES,
-)
+_GRID_OF: Choice = ("Grid of", "matrices", {False: "Scores", True: "Matrices"})
+_ADVANCED: tuple[Choice, ...] = (ENTRIES, MATRIX, COLOURS)
 
 
-def controls(state: TokensState) -> Request:
-    """Draw what determines the measurement, and give it."""
+def controls(state: TokensState) -> tuple[Request, DeltaGenerator]:
+    """Draw what determines the measurement; gives it, and the row in which more may stand."""
     request = state.request()
     n_blocks = _count_blocks(request)
     block, basis = drawer.within(state, n_blocks) if n_blocks else (state.block, state.basis)
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
-        switches((_COMPARED, _PAIRS), "tokens")
+        label, field, words = _COMPARED
+        switch(label, field, words, place="tokens", help=_FORMULAS[state.kind])
+        switches((_PAIRS,), "tokens")
+    row = st.container(horizontal=True, gap="small", vertical_alignment="bottom")
+    with row:
         if not state.all_pairs:
             drawer.inputs(n_blocks, block, basis)
-        if state.mode != "self":
+        if state.kind != "self":
             _fixed(state, request)
-    st.caption(_FORMULAS[state.mode])
-    return state.token_request(block, basis)
+    return state.token_request(block, basis), row
 
 
 def _count_blocks(request: Request) -> int | None:
@@ -97,12 +105,12 @@ def _count_blocks(request: Request) -> int | None:
 
 def _fixed(state: TokensState, request: Request) -> None:
     """Choose the fixed token by its text where the texts are known, else by its number."""
-    end = "Input token, fixed" if state.mode == "fixed-input" else "Output token, fixed"
+    end = "Input token, fixed" if state.kind == "fixed-input" else "Output token, fixed"
     found = backend.tokens(request)
     n = len(found.texts) if found else 0
     if found is None or not 0 < n <= LONGEST_LIST:
         bound(
-            st.number_input, end, "fixed", step=1, place=f"tokens-{state.mode}",
+            st.number_input, end, "fixed", step=1, place=f"tokens-{state.kind}",
             write=lambda _: state.fixed_token,
         )  # fmt: skip
         return
@@ -120,43 +128,47 @@ def _fixed(state: TokensState, request: Request) -> None:
         end,
         "fixed",
         options if shown in options else [*options, shown],
-        place=f"tokens-{state.mode}-{hash(found.texts)}",
+        place=f"tokens-{state.kind}-{hash(found.texts)}",
         format_func=labelled,
         write=lambda _: shown,
         width=240,
     )
 
 
-def show(result: Result, state: TokensState) -> None:
-    """Draw a stored result."""
+def show(result: Result, state: TokensState, row: DeltaGenerator) -> None:
+    """Draw a stored result, and in the row the switches that it has."""
     assert isinstance(result, TokensResult | TokenMeansResult)
-    shown = Shown(result, state.view())
+    shown = Shown(result, state.view(result, blocks=False))
     token, other = selected(result, state)
-    strip(*shown, recipes(result.request, shown.view, state), GUIDE, selected=token)
-    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
-        pair = isinstance(result, TokensResult)
-        switches((*_CHOICES, *_OF_A_PAIR * pair), "tokens", _ADVANCED)
+    with row:
+        switches((SCORE, *(_GRID_OF,) * isinstance(result, TokensResult)), "tokens", _ADVANCED)
     _windows(result, state, token, other)
     left, right = st.columns([3, 2], gap="large")
     with left:
         _grid(shown, state, (token, other))
     with right:
-        _selection(len(result.tokens), token, other)
-        if isinstance(result, TokensResult):
-            _matrix(result, shown, state, (token, other))
-        else:
-            st.caption(figures.cell_words(result, token, other, shown.view))
-            _distance(shown, state)
+        _beside(shown, state, (token, other))
+    strip(*shown, recipes(result.request, shown.view, state), GUIDE, selected=token)
     if isinstance(result, TokensResult):
         _below(result, shown, state, (token, other))
+
+
+def _beside(shown: Shown, state: TokensState, pair: tuple[int, int]) -> None:
+    """The selected pair: its matrix, or what there is of it where there is none."""
+    result = shown.result
+    _selection(len(result.tokens), *pair)
+    if isinstance(result, TokensResult):
+        _matrix(result, shown, state, pair)
+    else:
+        st.caption(figures.cell_words(result, *pair, shown.view))
+        _distance(shown, state)
 
 
 def partial_map(result: Result, state: TokensState) -> None:
     """The grid of what is measured so far; it fills in token by token."""
     assert isinstance(result, TokensResult | TokenMeansResult)
-    figure = figures.grid(
-        result, state.view(), corrected=not state.raw, auto_range=state.auto_range
-    )
+    view = state.view(result, blocks=False)
+    figure = figures.grid(result, view, corrected=not state.raw, auto_range=state.auto_range)
     draw_partial(figure, without="pairs")
 
 
@@ -246,7 +258,7 @@ def _tall(figure: go.Figure) -> go.Figure:
     return figure.update_layout(height=MAP)
 
 
-def _beside(figure: go.Figure) -> go.Figure:
+def _low(figure: go.Figure) -> go.Figure:
     bar = {"type": "heatmap", "showscale": None}
     return figure.update_layout(height=BESIDE).update_traces(colorbar_len=BAR, selector=bar)
 
@@ -275,7 +287,7 @@ def _matrix(result: TokensResult, shown: Shown, state: TokensState, pair: tuple[
             result,
             *pair,
             shown.view,
-            finish=_beside,
+            finish=_low,
             magnitude=not state.signed,
         ),
         "matrix",

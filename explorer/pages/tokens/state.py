@@ -15,8 +15,8 @@ class TokensState(State):
     """What is chosen on this page.
 
     Args:
-        mode: which tokens the Jacobians join.
-        fixed: the token that `mode` fixes, 1..n or counted from the end; None is the one that all
+        kind: which tokens the Jacobians join.
+        fixed: the token that `kind` fixes, 1..n or counted from the end; None is the one that all
             others may be compared with, the first as an input and the last as an output.
         all_pairs: whether tokens are compared on average over all pairs of blocks, rather than in
             the selected one.
@@ -26,7 +26,7 @@ class TokensState(State):
         matrices: whether tokens are compared by their matrices, rather than by their scores.
     """
 
-    mode: TokenKind = "self"
+    kind: Annotated[TokenKind, Parameter(former="mode")] = "self"
     fixed: Annotated[Token | None, Parameter(of_prompt=True)] = None
     all_pairs: Annotated[Flag, Parameter("all")] = False
     other_token: Annotated[Token, Parameter("other", of_prompt=True)] = -2
@@ -42,15 +42,15 @@ class TokensState(State):
             basis: l', likewise.
         """
         pair = {} if self.all_pairs else {"block": block, "other_block": basis}
-        fixed = Request.token if self.mode == "self" else self.fixed_token
-        return replace(self.request(), kind=self.mode, token=fixed, **pair)
+        fixed = Request.token if self.kind == "self" else self.fixed_token
+        return replace(self.request(), kind=self.kind, token=fixed, **pair)
 
     @property
     def fixed_token(self) -> int:
-        """The token that the mode fixes, as chosen or as it is by default."""
+        """The token that the kind fixes, as chosen or as it is by default."""
         if self.fixed is not None:
             return self.fixed
-        return 1 if self.mode == "fixed-input" else Request.token
+        return 1 if self.kind == "fixed-input" else Request.token
 
     def of_request(self, request: Request, k_max: int) -> Self:
         """The selection that leads to this request, which is of two blocks or of all pairs."""
@@ -64,7 +64,7 @@ class TokensState(State):
         return replace(
             super().of_request(request, k_max),
             **{item.name: item.default for item in fields(self) if item.name in begun},
-            mode=request.kind,
+            kind=request.kind,
             fixed=None if request.kind == "self" else request.token,
             **pair,
         )
@@ -73,7 +73,7 @@ class TokensState(State):
 def recipes(request: Request, view: View, state: State) -> Recipes:
     """How to come by the scores outside the app."""
     names = "found.corrected)  # row t, column t'; see also found.coupling, found.chance"
-    always = {"k": state.k, "kind": request.kind}
+    always = {"k": view.k, "kind": request.kind}
     if request.kind != "self":
         always |= {"token": request.token}
     options = viewed(state, blocks=False)

@@ -19,6 +19,7 @@ from explorer.panels.chart import Shown, draw
 from explorer.panels.drawer import selected, selection
 from explorer.panels.page import Page
 from explorer.panels.switches import SCORE, switches, threshold
+from explorer.panels.whole import begin, whole
 from explorer.session.plain_errors import plain_errors
 from explorer.session.plain_text import plain, rounded, sentence
 from explorer.session.session import bound, change, current, keep_link
@@ -91,6 +92,7 @@ def _runs(state: TrainingState) -> list[Run]:
 @st.fragment
 def _moving() -> None:
     """All that follows the slider; only this is drawn anew when it moves."""
+    begin(PAGE.title)
     state = current(TrainingState)
     with plain_errors():
         runs = _runs(state)
@@ -140,9 +142,15 @@ def _sentences(runs: Mapping[str, Sequence[StepNumbers]]) -> None:
     """A sentence a run, of what its curves do; and one that compares two."""
     for name, numbers in runs.items():
         if told := figures.rise_and_fall(numbers):
-            st.markdown(plain(f"{name}: " * (len(runs) > 1) + told))
+            _say(f"{name}: " * (len(runs) > 1) + told)
     if told := figures.compared(runs):
-        st.markdown(plain(told))
+        _say(told)
+
+
+def _say(sentence: str) -> None:
+    """A sentence on the page, and in the file of the whole page."""
+    st.markdown(plain(sentence))
+    whole().sentences.append(sentence)
 
 
 def _switches(k_max: int) -> None:

@@ -100,4 +100,5 @@ class TrainingState(State):
 
     def suite_view(self, n_blocks: int | None = None) -> View:
         """How training runs are looked at."""
-        return replace(self.view(n_blocks), k=self.suite_k)
+        blocks = self.range_of(n_blocks) if n_blocks else None
+        return replace(self.view(), k=self.suite_k, blocks=blocks)

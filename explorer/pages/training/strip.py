@@ -7,15 +7,15 @@ from functools import partial
 import streamlit as st
 
 from coupling_core.analysis.by_step import Course
-from coupling_core.analysis.exports import file_name, to_npz
-from coupling_core.analysis.exports.training import steps_arrays, steps_table
+from coupling_core.analysis.exports import file_name, signed, to_csv, to_npz
+from coupling_core.analysis.exports.training import steps_arrays, steps_frame
 from coupling_core.base.records import Request, View
 from coupling_core.base.results import Result
 from coupling_core.sources.suites import Suite
 from coupling_core.store import archive
 from explorer.pages.training.state import TrainingState
 from explorer.panels.recipes import Recipes, call, command, viewed
-from explorer.panels.strip import Download, Quiet, brief, facts, take_along
+from explorer.panels.strip import Download, Quiet, brief, facts, page_file, take_along
 from explorer.session import chips
 
 GUIDE = """
@@ -84,9 +84,11 @@ def training_strip(shown: Sequence[tuple[Course, int]], state: TrainingState) ->
 
 
 def _files(courses: Sequence[Course], results: Sequence[Result], view: View) -> list[Download]:
+    name = file_name(results[0], view, "by step", "") if results else "training"
     return [
-        ("Numbers by step (.csv)", lambda: steps_table(courses, view), "training.csv"),
-        ("Arrays by step (.npz)", lambda: to_npz(steps_arrays(courses, view)), "training.npz"),
+        page_file(name),
+        ("Numbers by step (.csv)", lambda: _table(courses, results, view), f"{name}.csv"),
+        ("Arrays by step (.npz)", lambda: to_npz(steps_arrays(courses, view)), f"{name}.npz"),
     ] + [
         (
             f"{result.model_name} (.safetensors)",
@@ -95,3 +97,11 @@ def _files(courses: Sequence[Course], results: Sequence[Result], view: View) -> 
         )
         for result in results
     ]
+
+
+def _table(courses: Sequence[Course], results: Sequence[Result], view: View) -> bytes:
+    """The numbers of all steps, with columns that say of which prompt they are, and at which K."""
+    table = steps_frame(courses, view)
+    for result in results[:1]:  # each row is of a model of its own, which the suite and step name
+        table = signed(table, result, view).drop(columns="model")
+    return to_csv(table)

@@ -14,7 +14,7 @@ from coupling_core.experiments.vision import SUITE
 from explorer.panels import sweep_tables, sweep_words
 from explorer.panels.chart import draw, made
 from explorer.panels.recipes import Recipes
-from explorer.panels.strip import Quiet, take_along
+from explorer.panels.strip import Quiet, page_file, take_along
 from explorer.panels.sweep_words import said
 from explorer.panels.switches import switch
 from explorer.session.link import Count, Natural, Parameter, expect
@@ -171,7 +171,8 @@ def _strip(answer: "VisionFindings") -> None:
     with st.container(gap="xsmall"):
         quiet = Quiet(told[0], [" · ".join(filter(None, told))])
         table = ("Runs, one row each (.csv)", lambda: to_csv(rows), "vision-runs.csv")
-        take_along([table], recipes(answer), GUIDE, quiet)
+        files = [page_file(f"vision-K-{answer.k}"), table]
+        take_along(files, recipes(answer), GUIDE, quiet)
 
 
 def _source(answer: "VisionFindings") -> str:

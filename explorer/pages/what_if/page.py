@@ -73,7 +73,8 @@ def recipes(request: Request) -> Recipes:
 def show(result: WhatIfResult, state: WhatIfState) -> None:
     """Draw a stored result."""
     strip(result, VIEW, recipes(result.request), GUIDE)
-    st.markdown(result.verdict)
+    # The line above says where it comes from.
+    st.markdown(result.verdict.removesuffix(figures.provenance(result, VIEW)))
     chosen = within(state, result.n_blocks)
     names: dict[PairEdit, str] = {"interchange": "Interchanged", "replace": "Replaced"}
     switches([("Two blocks are", "edit", names)], "what-if")
@@ -83,7 +84,8 @@ def show(result: WhatIfResult, state: WhatIfState) -> None:
     with left:
         depth = _coupling(state, chosen)
     selection(result.n_blocks, *chosen)
-    pair.show(result, depth, state.edit, chosen, state.view(result.n_blocks))
+    known = () if depth is None else (depth,)
+    pair.show(result, depth, state.edit, chosen, state.view(*known))
     _single(result)
     study.show(result, depth, state.k, state.edit)
 
@@ -103,7 +105,7 @@ def _coupling(state: WhatIfState, chosen: tuple[int, int]) -> DepthResult | None
     """The Depth page's map of the same prompt, measured where it was not yet."""
     found = cast(DepthResult | None, answer(state.request(), lambda _: None))
     if found is not None:
-        view = state.view(found.n_blocks)
+        view = state.view(found)
         figure = made(
             figures.scores, found, view, finish=_tall, corrected=not state.raw, selected=chosen
         )

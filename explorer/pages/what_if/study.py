@@ -48,7 +48,7 @@ def _study(found: EffectStudy, title: str, edit: PairEdit, of: object) -> None:
     with left:
         figure = made(figures.coupling_against_effect, found, edit, of=of, title=title)
         table = partial(figures.coupling_against_effect_table, found, edit)
-        draw(figure, "coupling-against-effect", None, table)
+        draw(figure, f"coupling-against-effect-{title}", None, table)
     with right:
         _told(found, edit, of)
 

@@ -116,12 +116,12 @@ def test_a_bidirectional_model_forbids_nothing():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"mode": "sideways"}, "mode must be one of self, fixed-input, fixed-output"),
-        ({"mode": "fixed-input"}, "needs the token"),
-        ({"mode": "self", "token": 3}, "fixes no token"),
-        ({"mode": "fixed-output", "token": 8}, r"token 8 is out of range.*1\.\.7"),
-        ({"mode": "self", "block": 5}, r"block 5 is out of range.*1\.\.4"),
-        ({"mode": "self", "k": 33}, r"K must lie in 1\.\.32"),
+        ({"kind": "sideways"}, "kind must be one of self, fixed-input, fixed-output"),
+        ({"kind": "fixed-input"}, "needs the token"),
+        ({"kind": "self", "token": 3}, "fixes no token"),
+        ({"kind": "fixed-output", "token": 8}, r"token 8 is out of range.*1\.\.7"),
+        ({"kind": "self", "block": 5}, r"block 5 is out of range.*1\.\.4"),
+        ({"kind": "self", "k": 33}, r"K must lie in 1\.\.32"),
     ],
 )
 def test_what_cannot_be_is_refused(reader, arguments, message):

@@ -1,0 +1,115 @@
+"""What a study of removed blocks shows, and what it does not."""
+
+from collections.abc import Sequence
+
+from coupling_core.analysis.pruning.prices import BAND, Point, Price
+from coupling_core.analysis.pruning.rankings import NAMES, Ranking
+from coupling_core.analysis.pruning.study import Study
+
+FEW_TEXTS = 40
+"""Fewer texts than this bear no claim."""
+
+
+def told(price: Price | None) -> str:
+    """A loss with its interval, in nats a token; "" where there is none."""
+    return "" if price is None else f"{price.loss:.3f} ({price.low:.3f} to {price.high:.3f})"
+
+
+def blocks_told(blocks: Sequence[int]) -> str:
+    """Block numbers, runs of three and more as ranges: 5, 9-12."""
+    runs: list[list[int]] = []
+    for block in blocks:
+        if runs and block == runs[-1][-1] + 1:
+            runs[-1].append(block)
+        else:
+            runs.append([block])
+    parts = [f"{run[0]}-{run[-1]}" if len(run) > 2 else ", ".join(map(str, run)) for run in runs]
+    return ", ".join(parts)
+
+
+def verdict(study: Study) -> str:
+    """In two sentences: what the cheapest ranking costs, and whether coupling is one to go by."""
+    named = [point for point in study.curve if point.by != "random"]
+    if not named:
+        return f"Whole model: {told(study.whole)} nats a token."
+    most = max(point.removed for point in named)
+    best = min((p for p in named if p.removed == most), key=lambda point: point.left_out.loss)
+    rise = best.left_out.loss - study.whole.loss
+    cheapest = (
+        f"With {_count(most)} of {study.n_blocks} left out, the loss of texts that took no part in "
+        f"the ranking rises from {study.whole.loss:.3f} to {best.left_out.loss:.3f} nats a token "
+        f"at best ({'+' if rise >= 0 else ''}{rise:.3f}; blocks {blocks_told(best.blocks)}, by "
+        f"{NAMES[best.by]})."
+    )
+    return " ".join([cheapest, *_coupling(study)])
+
+
+def plan_by(study: Study) -> Ranking:
+    """The ranking that a plan follows: the one that measures, else the first that is not random.
+
+    It is not the one that turned out cheapest: that was chosen by the texts that judge.
+    """
+    measured = [by for by in study.rankings if by != "random"]
+    return "kl" if "kl" in measured or not measured else measured[0]
+
+
+def findings(study: Study) -> tuple[str, ...]:
+    """A sentence a ranking: at which budgets it is better than random sets, or worse."""
+    return tuple(
+        f"{NAMES[by][0].upper()}{NAMES[by][1:]}: {_against_random(_of(study, by))}."
+        for by in study.rankings
+        if by != "random" and any(point.verdict for point in _of(study, by))
+    ) + _tied(study)
+
+
+def limits(study: Study) -> tuple[str, ...]:
+    """What it does not show."""
+    n = len(study.judged_on)
+    few = f", fewer than the {FEW_TEXTS} that a claim needs" if n < FEW_TEXTS else ""
+    return (
+        f"One model, {len(study.ranked_on)} texts to rank and {n} to judge{few}, and no training "
+        "after blocks are gone: after some, the order of the rankings may be another.",
+        "Intervals are over texts, with these sets of blocks; other texts to rank on would choose "
+        "other sets. Loss is no measure of what a model can do.",
+        "That a ranking by coupling does well or badly says how useful it is for choosing, and not "
+        "why blocks can be missed.",
+    )
+
+
+def _coupling(study: Study) -> tuple[str, ...]:
+    points = [point for point in _of(study, "coupling") if point.verdict]
+    if not points:
+        return ()
+    return (f"The ranking by coupling: {_against_random(points)}.",)
+
+
+def _against_random(points: Sequence[Point]) -> str:
+    """At which numbers of blocks a ranking leaves what random draws cost, and to which side."""
+    sides = {"better": "better than", "within": "no better than", "worse": "worse than"}
+    parts = []
+    for side, words in sides.items():
+        at = [point.removed for point in points if point.verdict == side]
+        if at:
+            parts.append(f"{words} random sets with {blocks_told(at)} removed")
+    share = f"{100 * (BAND[1] - BAND[0]):.0f} %"
+    return "; ".join(parts) + f" (outside of, or within, what {share} of the draws cost)"
+
+
+def _tied(study: Study) -> tuple[str, ...]:
+    """Whether neighbours' weights in the place of a block cost less than nothing in its place."""
+    named = [point for point in study.curve if point.by != "random"]
+    cheaper = sum(point.tied.loss < point.left_out.loss for point in named if point.tied)
+    if not named:
+        return ()
+    return (
+        f"Neighbours' weights in place of the blocks cost less than leaving them out in {cheaper} "
+        f"of {len(named)} cases, for the same megabytes.",
+    )
+
+
+def _of(study: Study, by: str) -> list[Point]:
+    return [point for point in study.curve if point.by == by]
+
+
+def _count(n: int) -> str:
+    return f"{n} block" + "s" * (n > 1)

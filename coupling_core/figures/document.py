@@ -1,0 +1,86 @@
+"""Figures and words as one HTML file that stands alone: it fetches nothing."""
+
+import html
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+import plotly.graph_objects as go
+
+from coupling_core.base.records import AnyView
+from coupling_core.base.results import Result
+from coupling_core.figures.export import on_paper
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+
+def document(title: str, parts: Iterable[str]) -> bytes:
+    """The content of the file.
+
+    Args:
+        title: as text.
+        parts: what the other functions here give, in order.
+    """
+    from plotly.offline import get_plotlyjs
+
+    body = "\n".join(parts)
+    return _PAGE.format(title=html.escape(title), plotly=get_plotlyjs(), body=body).encode()
+
+
+def heading(text: str) -> str:
+    """The title of a section."""
+    return f"<h2>{html.escape(text)}</h2>"
+
+
+def paragraph(text: str) -> str:
+    """A paragraph."""
+    return f"<p>{html.escape(text)}</p>"
+
+
+def bullets(title: str, items: Sequence[str]) -> str:
+    """A list under its title; nothing where it has no items."""
+    lines = "".join(f"<li>{html.escape(item)}</li>" for item in items if item)
+    return f"<h3>{html.escape(title)}</h3><ul>{lines}</ul>" if lines else ""
+
+
+def folded_table(frame: "DataFrame") -> str:
+    """A table, folded away."""
+    body = frame.to_html(border=0, float_format=_short, na_rep="")
+    return f"<details><summary>Table</summary>{body}</details>"
+
+
+def drawing(figure: go.Figure, result: Result | None = None, view: AnyView | None = None) -> str:
+    """A figure with its caption and its provenance.
+
+    Args:
+        figure: with its alternative text in `layout.meta`.
+        result: where its numbers come from; None where its `layout.meta` has the "source".
+        view: how they are looked at.
+    """
+    alt = html.escape(figure.layout.meta["alt"], quote=True)
+    body = on_paper(figure, result, view).to_html(full_html=False, include_plotlyjs=False)
+    return f'<div role="img" aria-label="{alt}">{body}</div>'
+
+
+def _short(value: float) -> str:
+    return f"{value:.4g}"
+
+
+_PAGE = """<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>{title}</title>
+<style>
+body {{ max-width: 800px; margin: 2em auto; padding: 0 1em; background: white; color: #24292f;
+  font: 16px/1.5 'Source Sans Pro', 'Helvetica Neue', Helvetica, Arial, sans-serif }}
+details {{ overflow-x: auto; margin: 0.5em 0 }}
+table {{ border-collapse: collapse; font-size: 13px }}
+td, th {{ padding: 2px 10px 2px 0; text-align: right; white-space: nowrap }}
+[role=img] {{ overflow-x: auto }}
+</style>
+<script>{plotly}</script></head>
+<body><h1>{title}</h1>
+{body}
+</body>
+</html>
+"""

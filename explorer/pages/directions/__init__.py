@@ -1,0 +1,5 @@
+"""The page Directions: what the leading singular vectors of the blocks read, write and do.
+
+page        which say more than chance, one block's in a list, one over depth
+effect      one direction added to the state: what the model then says
+"""

@@ -1,0 +1,51 @@
+"""All that a page draws, for the one file that has it."""
+
+from dataclasses import dataclass, field
+
+import plotly.graph_objects as go
+import streamlit as st
+
+from coupling_core.base.records import AnyView
+from coupling_core.base.results import Result
+from coupling_core.figures.document import document, drawing, paragraph
+
+_WHOLE = "_whole"
+
+
+@dataclass
+class Whole:
+    """What one run of a page has drawn so far.
+
+    Args:
+        title: of the page.
+        of: the one result that it is about, and how that is looked at, where there is one.
+        sentences: what it says of its figures, as text.
+        figures: by their names, each with what it is of; nothing where it names that itself.
+    """
+
+    title: str = ""
+    of: tuple[Result, AnyView] | None = None
+    sentences: list[str] = field(default_factory=list)
+    figures: dict[str, tuple[go.Figure, tuple[Result, AnyView] | tuple[()]]] = field(
+        default_factory=dict
+    )
+
+    def file(self) -> bytes:
+        """All of it as one HTML file, which needs no network: each figure says where it is from."""
+        parts = [paragraph(sentence) for sentence in self.sentences]
+        if self.of:
+            result, view = self.of
+            parts.append(paragraph(result.part("views").verdict(result, view)))
+        for figure, shown in tuple(self.figures.values()):
+            parts += [paragraph(figure.layout.meta["alt"]), drawing(figure, *shown)]
+        return document(self.title, parts)
+
+
+def begin(title: str) -> None:
+    """Forget what the last run has drawn; the first thing a page does, and a part of one."""
+    st.session_state[_WHOLE] = Whole(title)
+
+
+def whole() -> Whole:
+    """What this run has drawn, and will have: it is filled as the page goes on."""
+    return st.session_state.setdefault(_WHOLE, Whole())

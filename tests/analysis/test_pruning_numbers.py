@@ -1,0 +1,172 @@
+"""Rankings of blocks by numbers, the prices of what they remove, and what is said of them."""
+
+import numpy as np
+import pytest
+
+from coupling_core import InputError
+from coupling_core.analysis.pruning import rankings, words
+from coupling_core.analysis.pruning.prices import Cut, curve, price
+from coupling_core.analysis.pruning.study import Study
+from coupling_core.base.edits import Step
+from coupling_core.base.removal import Removal
+
+PREDICTED = np.array([4, 6, 10])
+
+
+def study(**changes) -> Study:
+    """Three blocks; the coupling's first costs less than any random one, the last more."""
+    draws = [Cut("random", n, (2,), (n + 9.0, 15.0, 25.0), ()) for n in range(1, 21)]
+    named = [
+        Cut("coupling", 0, (1,), (4.0, 6.0, 10.0), (8.0, 6.0, 10.0)),
+        Cut("last", 0, (2,), (40.0, 60.0, 100.0), (4.0, 6.0, 10.0)),
+    ]
+    said = {
+        "model": "toy",
+        "asked": {"model": "toy"},
+        "digest": "d",
+        "parameters": 10_000_000,
+        "block_parameters": (1_000_000, 2_000_000, 500_000),
+        "source": "some texts",
+        "ranked_on": ("a", "b"),
+        "judged_on": ("c", "d", "e"),
+        "predicted": tuple(PREDICTED.tolist()),
+        "own_loss": (2.0, 3.0, 5.0),
+        "cuts": (*named, *draws),
+    }
+    return Study(**said | changes)
+
+
+def test_coupling_with_neighbours_is_the_mean_of_both_directions():
+    scores = np.array([[9.0, 0.1, 7], [0.3, 9, 0.5], [7, 0.7, 9]])
+    np.testing.assert_allclose(rankings.neighbour_coupling(scores), [0.2, 0.4, 0.6])
+
+
+def test_a_block_whose_scores_are_unknown_goes_last():
+    scores = np.full((3, 3), np.nan)
+    scores[1, 2] = scores[2, 1] = 0.2
+    found = rankings.neighbour_coupling(scores)
+    assert np.isnan(found[0])
+    assert rankings.first_of(found, largest=True) == (2, 3, 1)
+
+
+def test_the_smallest_goes_first_where_that_is_asked_for():
+    numbers = np.array([0.3, 0.1, 0.1, 0.2])
+    assert rankings.first_of(numbers, largest=False) == (2, 3, 4, 1)
+    assert rankings.first_of(numbers, largest=True) == (1, 4, 2, 3)
+
+
+def test_cosines_and_angles_are_those_of_states():
+    states = np.array([[[1.0, 0]], [[1, 1]], [[0, 2]]])  # turned by 45 degrees, twice
+    np.testing.assert_allclose(rankings.block_cosines(states), [[np.sqrt(0.5)]] * 2)
+    angles = rankings.angular_distances(states[:, 0])
+    np.testing.assert_allclose(angles[0], [0, 0.25, 0.5], atol=1e-7)
+    assert rankings.nearest_range(angles, 2) == (1, 2)
+
+
+def test_the_range_that_turns_least_is_found_wherever_it_is():
+    angles = np.abs(np.subtract.outer(*[np.array([0.0, 1, 1.1, 1.25, 3])] * 2))
+    assert rankings.nearest_range(angles, 1) == (2,)
+    assert rankings.nearest_range(angles, 2) == (2, 3)
+    assert rankings.nearest_range(angles, 3) == (1, 2, 3)
+
+
+def test_the_very_last_block_is_never_among_the_last():
+    assert rankings.last_but_one(4) == (3, 2, 1)
+
+
+def test_random_orders_are_drawn_alike_again():
+    orders = rankings.random_orders(5)
+    assert orders == rankings.random_orders(5)
+    assert len({*orders}) > 10
+    assert all(sorted(order) == [1, 2, 3, 4, 5] for order in orders)
+
+
+def test_texts_rank_or_judge_and_never_both():
+    ranking, judging = rankings.split(7)
+    assert list(ranking) == [0, 3, 6]
+    assert list(judging) == [1, 2, 4, 5]
+
+
+def test_a_price_is_a_mean_over_tokens_with_its_interval_over_texts():
+    found = price((4.0, 6.0, 10.0), PREDICTED)
+    assert (found.loss, found.low, found.high) == pytest.approx((1, 1, 1))
+    found = price((8.0, 6.0, 10.0), PREDICTED)
+    assert found.loss == pytest.approx(24 / 20)
+    assert 1 <= found.low < found.loss < found.high <= 2
+
+
+def test_a_ranking_is_held_against_random_draws():
+    coupling, last, random = curve(study().cuts, PREDICTED)
+    assert (coupling.verdict, coupling.beats) == ("better", 20)
+    assert (last.verdict, last.beats) == ("worse", 0)
+    losses = [(n + 49.0) / 20 for n in range(1, 21)]
+    assert random.left_out.loss == pytest.approx(np.median(losses))
+    assert random.left_out.low == pytest.approx(np.quantile(losses, 0.05))
+    within = Cut("kl", 0, (3,), (19.0, 15.0, 25.0), (0.0,) * 3)
+    assert curve((*study().cuts, within), PREDICTED)[-1].verdict == "within"
+
+
+def test_a_study_comes_back_from_its_file_as_it_was(tmp_path):
+    path = tmp_path / "plan.json"
+    path.write_text(study().to_json())
+    assert Study.read(path) == study()
+
+
+@pytest.mark.parametrize("content", ["", "{}", "[1]", '{"format": "coupling prune 1"}', "null"])
+def test_another_file_is_refused(tmp_path, content):
+    path = tmp_path / "other.json"
+    path.write_text(content)
+    with pytest.raises(InputError, match="is not what `coupling prune"):
+        Study.read(path)
+
+
+def test_a_table_has_a_row_for_each_ranking_and_number():
+    table = study().to_pandas()
+    assert list(table.by) == ["coupling", "last", "random"]
+    assert table.megabytes[0] == pytest.approx(4.0)
+    assert table.tied_loss[1] == pytest.approx(1.0)
+
+
+def test_what_was_not_measured_has_no_price():
+    with pytest.raises(InputError, match="9 blocks by kl were not measured"):
+        study().point("kl", 9)
+
+
+def test_sentences_claim_no_more_than_the_draws_bear_out():
+    told = words.verdict(study())
+    assert "better than random sets with 1 removed" in told
+    plain = study(cuts=tuple(c for c in study().cuts if c.by != "random"))
+    assert "random" not in words.verdict(plain)
+    worse = next(line for line in words.findings(study()) if line.startswith("Last"))
+    assert "worse than random" in worse
+    assert "better" not in worse
+    assert "cost less than leaving them out in 1 of 2" in words.findings(study())[-1]
+    assert "fewer than the 40" in words.limits(study())[0]
+
+
+def test_a_plan_follows_what_measures_and_not_what_turned_out_cheapest():
+    assert words.plan_by(study()) == "coupling"
+    more = Cut("kl", 0, (3,), (400.0, 6.0, 10.0), (8.0, 6.0, 10.0))
+    assert words.plan_by(study(cuts=(*study().cuts, more))) == "kl"
+
+
+@pytest.mark.parametrize(
+    ("blocks", "told"), [((3,), "3"), ((1, 2, 5), "1, 2, 5"), ((2, 7, 8, 9), "2, 7-9")]
+)
+def test_blocks_are_told_as_ranges(blocks, told):
+    assert words.blocks_told(blocks) == told
+
+
+def test_a_removal_says_what_runs_in_each_slot():
+    def runs(removal):
+        return [[step.blocks[0] for step in steps] for steps in removal.slots(5)]
+
+    assert runs(Removal((2, 3))) == [[1], [], [], [4], [5]]
+    assert runs(Removal((1, 3, 4), tied=True)) == [[2], [2], [2], [5], [5]]
+    assert Removal((2,)).slots(3)[0] == (Step((1,)),)
+
+
+@pytest.mark.parametrize("blocks", [(2, 1), (1, 1), (0,), (1, 2, 3), (4,)])
+def test_a_removal_that_no_model_of_three_blocks_has_is_refused(blocks):
+    with pytest.raises(InputError):
+        Removal(blocks).slots(3)

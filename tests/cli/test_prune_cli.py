@@ -1,0 +1,78 @@
+"""`coupling prune`, run as people run it, on a tiny model."""
+
+import json
+
+import pytest
+import tiny
+
+TEXTS = "\n".join(
+    [
+        "The cat sat on the mat because it was tired",
+        "and the dog lay down beside it",
+        "the mat was on the cat",
+        "it was the dog",
+        "beside the mat it sat down",
+        "the tired dog sat on the cat",
+    ]
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tiny.folder(tmp_path_factory.mktemp("model") / "tiny-llama")
+
+
+@pytest.fixture
+def command(run, folder, tmp_path):
+    (tmp_path / "texts.txt").write_text(TEXTS)
+    return lambda *args: run("prune", "--model", folder, "--texts", "texts.txt", *args)
+
+
+def test_all_rankings_are_priced_and_written(command, tmp_path):
+    status, out, err = command("--remove", "1-2", "--json", "--out", "plan.json")
+    assert status == 0, err
+    said = json.loads(out)
+    assert {row["by"] for row in said["curve"]} == {
+        "coupling", "influence", "angle", "kl", "last", "random",
+    }  # fmt: skip
+    assert said["ranked_on"] == 2
+    assert said["judged_on"] == 4
+    assert len(said["by_block"]["coupling"]) == 4
+    assert said["provenance"]["processor"]
+    written = json.loads((tmp_path / "plan.json").read_text())
+    assert written["source"] == "texts of texts.txt"
+    assert len(written["cuts"]) == 2 * (5 + 20)
+
+
+def test_a_model_is_saved_and_told(command, tmp_path):
+    status, out, err = command("--by", "last", "--remove", "1", "--save", "short")
+    assert status == 0, err
+    assert "saved       short" in out
+    assert json.loads((tmp_path / "short" / "config.json").read_text())["num_hidden_layers"] == 3
+
+
+def test_a_table_for_people_and_one_as_csv(command, tmp_path):
+    status, out, err = command("--by", "last", "--by", "random", "--remove", "2", "--out", "p.csv")
+    assert status == 0, err
+    assert "last blocks but one" in out
+    assert len((tmp_path / "p.csv").read_text().splitlines()) == 3
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--remove", "0"), "cannot be read"),
+        (("--remove", "x"), "cannot be read"),
+        (("--remove", "4", "--by", "last"), "at least one has to stay"),
+        (("--save", "short"), "one --by"),
+        (("--save", "short", "--by", "kl"), "one --by"),
+        (("--save", "short", "--by", "random", "--remove", "1"), "one --by"),
+        (("--save", ".", "--by", "kl", "--remove", "1"), "not empty"),
+        (("--out", "plan.txt"), "--out ends in"),
+    ],
+)
+def test_wrong_input_is_one_line_and_status_2(command, options, words):
+    status, out, err = command(*options)
+    assert (status, out) == (2, "")
+    assert words in err
+    assert "Traceback" not in err

@@ -1,0 +1,57 @@
+"""Figures of directions: the lines are the numbers, and chance stands beside them."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from cases import directions_result
+
+from coupling_core import DirectionsView, InputError, figures
+from coupling_core.analysis.directions import counts, held, track, track_chance
+
+RESULT = directions_result()
+
+
+def lines(figure):
+    return {line.name: line for line in figure.data}
+
+
+def test_the_track_passes_through_the_singular_value_and_beside_its_chance():
+    found = lines(figures.direction_track(RESULT, 2, 3))
+    np.testing.assert_allclose(found["direction 3"].y, track(RESULT, 2, 3))
+    assert found["block 2 itself"].x[0] == 2
+    assert found["block 2 itself"].y[0] == track(RESULT, 2, 3)[1]
+    reach = np.abs(np.asarray(found["by chance"].y, np.float64)).max()
+    assert reach == pytest.approx(track_chance(RESULT).max())
+
+
+def test_what_is_held_is_one_in_the_block_itself_and_is_drawn_of_both_sides():
+    found = lines(figures.direction_elsewhere(RESULT, 2, 1))
+    for side, name in (("u", "written"), ("v", "read")):
+        expected = held(RESULT, RESULT.basis(2, side)[:, 0], side)
+        np.testing.assert_allclose(found[name].y, expected)
+        assert found[name].y[1] == pytest.approx(1)
+    assert found["a random direction"].y[0] == np.sqrt(RESULT.count / RESULT.width)
+
+
+def test_the_table_has_both_figures():
+    table = figures.direction_table(RESULT, -1, 1)
+    last = RESULT.n_blocks
+    assert table["block"].to_list() == list(range(1, last + 1))
+    np.testing.assert_allclose(table["gain"], track(RESULT, last, 1))
+    expected = held(RESULT, RESULT.basis(last, "v")[:, 0], "v")
+    np.testing.assert_allclose(table["read_held"], expected)
+
+
+def test_readouts_stand_beside_those_of_the_twin_and_of_chance():
+    twin = replace(RESULT, peakedness=RESULT.peakedness * 0)
+    found = lines(figures.readouts(RESULT, DirectionsView(), twin=twin))
+    np.testing.assert_array_equal(found["what it writes"].y, counts(RESULT)[0])
+    assert not np.any(found["what it writes, untrained"].y)
+    np.testing.assert_allclose(found["by chance, on average"].y, RESULT.count / 100)
+
+
+@pytest.mark.parametrize("draw", [figures.direction_track, figures.direction_elsewhere])
+def test_what_is_not_there_is_refused(draw):
+    with pytest.raises(InputError, match="block 99"):
+        draw(RESULT, 99, 1)
