@@ -33,6 +33,8 @@ from coupling_core.figures.effects import PairEdit
 from coupling_core.sources.suites import suites
 from explorer.frame.contents import LINKS, PAGES
 from explorer.pages.depth import DepthState
+from explorer.pages.directions.effect import SIZES
+from explorer.pages.directions.page import Readout
 from explorer.session.link import Flag, Links, Parameter
 from explorer.session.state import State
 
@@ -101,6 +103,9 @@ VALUES = {
     "vision_k": st.integers(1),
     "edit": st.sampled_from(get_args(PairEdit)),
     "only": st.integers(0, 99),
+    "component": st.integers(1),
+    "readout": st.sampled_from(get_args(Readout)),
+    "push": st.sampled_from(SIZES),
 }
 """Every field of every page, with what it may be."""
 
