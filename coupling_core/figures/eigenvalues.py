@@ -1,8 +1,11 @@
 """Eigenvalues of the blocks' linear maps in the plane, and what products of them leave over."""
 
+from collections.abc import Iterator
+
 import numpy as np
 import plotly.colors as colors
 import plotly.graph_objects as go
+from jaxtyping import Float
 
 from coupling_core.analysis.spectra import effective_rank, spectrum_numbers
 from coupling_core.base.records import resolve_block
@@ -114,48 +117,51 @@ def _alt(
     )
 
 
-def linear_maps(result: SpectrumResult) -> go.Figure:
+def linear_maps(result: SpectrumResult, *, twin: SpectrumResult | None = None) -> go.Figure:
     """How far each block's map is from normal, and what it does to what it acts on most.
 
     Args:
         result: may be partial.
+        twin: the untrained model at the same token, whose curves are dotted.
 
     Returns:
-        a figure with the traces "departure", "asymmetry" and "u . v".
+        a figure with the traces "departure", "asymmetry" and "u . v", and those of the twin.
     """
-    found = spectrum_numbers(result)
     blocks = np.arange(1, result.n_blocks + 1)
     figure = style.new_figure(
         f"Henrici's departure from normality, asymmetry and mean u . v by block, "
         f"{subject(result)}.",
         "Departure: 0 of a map with orthogonal eigenvectors. Asymmetry: of J, 0 where it is "
         "symmetric, 1 of a random matrix. u · v: the mean cosine between what leading directions "
-        "write and what they read; below 0 a block takes away what it acts on most.",
+        "write and what they read; below 0 a block takes away what it acts on most."
+        f"{_twin_told(twin)}",
         height=400,
         xaxis={"title": {"text": "Block l"}},
         yaxis=style.axis("No unit"),
         hovermode="x unified",
     )
-    lines = (
-        ("departure", found.departure, style.ACCENT),
-        ("asymmetry", found.asymmetry, style.SECOND),
-        ("u · v", found.u_dot_v, style.INK),
-    )
-    for name, values, color in lines:
-        trace = style.line(blocks, values, name, color, 2)
-        figure.add_trace(trace.update(hovertemplate="%{y:.3f}"))
+    for one, also, look in _drawn(result, twin):
+        numbers = spectrum_numbers(one)
+        for name, values, color in (
+            ("departure", numbers.departure, style.ACCENT),
+            ("asymmetry", numbers.asymmetry, style.SECOND),
+            ("u · v", numbers.u_dot_v, style.INK),
+        ):
+            trace = style.line(blocks, values, name + also, color, 2, **look)
+            figure.add_trace(trace.update(hovertemplate="%{y:.3f}"))
     return figure
 
 
-def products_over_depth(result: SpectrumResult) -> go.Figure:
+def products_over_depth(result: SpectrumResult, *, twin: SpectrumResult | None = None) -> go.Figure:
     """How many directions the product M^l ... M^1 lets through, by the block that it ends with.
 
     Args:
         result: may be partial.
+        twin: the untrained model at the same token, whose curves are dotted.
 
     Returns:
-        a figure with the traces "effective rank", "participation ratio" and, at the last block,
-        "blocks in random order".
+        a figure with the traces "effective rank", "participation ratio", those of the twin and, at
+        the last block, "blocks in random order".
     """
     found, L = spectrum_numbers(result), result.n_blocks
     blocks = np.arange(1, L + 1)
@@ -168,19 +174,20 @@ def products_over_depth(result: SpectrumResult) -> go.Figure:
         f"the last block{told}.",
         f"Of the {result.width} directions in which the first state can be moved, how many arrive "
         "behind block l with about the same strength. Crosses: the same blocks multiplied in "
-        "random orders.",
+        f"random orders.{_twin_told(twin)}",
         height=420,
         xaxis={"title": {"text": "Block l"}},
-        yaxis=style.axis("Directions")
-        | style.log_axis(np.concatenate([found.effective_rank, found.participation])),
+        yaxis=style.axis("Directions") | style.log_axis(_all_directions(result, twin)),
         hovermode="x unified",
     )
-    for name, values, color in (
-        ("effective rank", found.effective_rank, style.ACCENT),
-        ("participation ratio", found.participation, style.SECOND),
-    ):
-        trace = style.line(blocks, values, name, color, 2.5)
-        figure.add_trace(trace.update(hovertemplate="%{y:.1f}"))
+    for one, also, look in _drawn(result, twin):
+        numbers = spectrum_numbers(one)
+        for name, values, color in (
+            ("effective rank", numbers.effective_rank, style.ACCENT),
+            ("participation ratio", numbers.participation, style.SECOND),
+        ):
+            trace = style.line(blocks, values, name + also, color, 2.5, **look)
+            figure.add_trace(trace.update(hovertemplate="%{y:.1f}"))
     return figure.add_scatter(
         x=np.full(len(shuffled), L),
         y=shuffled,
@@ -189,3 +196,25 @@ def products_over_depth(result: SpectrumResult) -> go.Figure:
         marker={"symbol": "x", "size": 8, "color": style.INK},
         hovertemplate="%{y:.1f}",
     )
+
+
+def _drawn(
+    result: SpectrumResult, twin: SpectrumResult | None
+) -> Iterator[tuple[SpectrumResult, str, dict[str, str]]]:
+    """What is drawn, what its curves' names end in, and how they look."""
+    yield result, "", {}
+    if twin is not None:
+        yield twin, ", untrained", {"line_dash": "dot"}
+
+
+def _all_directions(
+    result: SpectrumResult, twin: SpectrumResult | None
+) -> Float[np.ndarray, " number"]:
+    found = [spectrum_numbers(one) for one, _, _ in _drawn(result, twin)]
+    return np.concatenate(
+        [each for one in found for each in (one.effective_rank, one.participation)]
+    )
+
+
+def _twin_told(twin: SpectrumResult | None) -> str:
+    return "" if twin is None else " Dotted: the untrained twin."

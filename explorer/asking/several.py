@@ -30,6 +30,11 @@ def counterpart(request: Request) -> Request:
     return replace(request, untrained=None)
 
 
+def stored_twin(request: Request) -> Result | None:
+    """The same of the untrained twin, where it is stored; None of a twin itself."""
+    return None if request.untrained is not None else backend.find(untrained_twin(request))
+
+
 def offer_twin(request: Request) -> None:
     """Offer to measure the untrained twin of what is shown, where it is not stored."""
     asked = untrained_twin(request)

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import cast
 
 import streamlit as st
 
@@ -9,6 +10,7 @@ from coupling_core import figures
 from coupling_core.analysis.exports import frame
 from coupling_core.base.records import AnyView, Request
 from coupling_core.base.results import SpectrumResult
+from explorer.asking.several import offer_twin, stored_twin
 from explorer.panels.chart import Shown, draw, draw_partial, made
 from explorer.panels.page import Page
 from explorer.panels.recipes import Recipes, measuring, program
@@ -78,6 +80,7 @@ def show(result: SpectrumResult, state: SpectrumState) -> None:
     strip(result, VIEW, recipes(result.request), GUIDE)
     st.markdown(result.verdict)
     shown, table = Shown(result, VIEW), partial(frame, result, VIEW)
+    twin = cast(SpectrumResult | None, stored_twin(result.request))
     st.header("Eigenvalues", anchor=False)
     bound(st.slider, "Block (0 shows all)", "only", 0, result.n_blocks, width=320)
     block = min(state.only, result.n_blocks) or None
@@ -85,10 +88,11 @@ def show(result: SpectrumResult, state: SpectrumState) -> None:
     left, right = st.columns(2, gap="large")
     with left:
         st.header("How far from normal", anchor=False)
-        draw(made(figures.linear_maps, result), "linear-maps", shown, table)
+        draw(made(figures.linear_maps, result, twin=twin), "linear-maps", shown, table)
     with right:
         st.header("What products leave over", anchor=False)
-        draw(made(figures.products_over_depth, result), "products", shown, table)
+        draw(made(figures.products_over_depth, result, twin=twin), "products", shown, table)
+    offer_twin(result.request)
 
 
 def partial_spectrum(result: SpectrumResult, state: SpectrumState) -> None:

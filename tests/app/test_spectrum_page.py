@@ -36,3 +36,19 @@ def test_one_block_is_chosen_by_a_slider_and_by_a_link(open_page, stored):
     app.slider[0].set_value(3).run()
     assert {row[0] for row in points(app)} == {3}
     assert not app.exception
+
+
+def test_the_twin_is_dotted_where_it_is_stored_and_offered_where_it_is_not(open_page, stored):
+    folder, _ = stored
+    app = open_page("Spectrum", model=folder, prompt="The cat sat")
+    assert not [one for one in names(app, "products") if "untrained" in one]
+    assert any("twin is not measured" in fold.label for fold in app.expander)
+    measure(Request("The cat sat", model=folder, kind="spectrum", untrained=0), Store())
+    app = open_page("Spectrum", model=folder, prompt="The cat sat")
+    assert not app.exception
+    assert "effective rank, untrained" in names(app, "products")
+    assert "departure, untrained" in names(app, "linear-maps")
+
+
+def names(app, figure):
+    return [line["name"] for line in charts(app)[figure]["data"]]

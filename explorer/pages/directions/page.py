@@ -14,14 +14,13 @@ from coupling_core.base.records import DirectionsView, Request
 from coupling_core.base.results import DirectionsResult
 from coupling_core.base.results.directions import READOUTS
 from coupling_core.figures.readouts import LABELS
-from explorer.asking.several import offer_twin, untrained_twin
+from explorer.asking.several import offer_twin, stored_twin
 from explorer.pages.directions import effect
 from explorer.panels.chart import Shown, draw, draw_partial, made
 from explorer.panels.page import Page
 from explorer.panels.recipes import Recipes, measuring, program
 from explorer.panels.strip import strip
 from explorer.panels.switches import switches
-from explorer.server import backend
 from explorer.session.link import Count, expect
 from explorer.session.plain_text import plain
 from explorer.session.session import bound
@@ -96,7 +95,7 @@ def show(result: DirectionsResult, state: DirectionsState) -> None:
     strip(result, VIEW, recipes(result.request), GUIDE)
     st.markdown(result.verdict.removesuffix(figures.provenance(result, VIEW)))
     shown = Shown(result, VIEW)
-    twin = _twin(result)
+    twin = cast(DirectionsResult | None, stored_twin(result.request))
     st.header("How many say more than chance", anchor=False)
     draw(
         made(figures.readouts, result, VIEW, twin=twin),
@@ -122,12 +121,6 @@ def show(result: DirectionsResult, state: DirectionsState) -> None:
 def partial_directions(result: DirectionsResult, state: DirectionsState) -> None:
     """How many readouts are beyond chance, so far."""
     draw_partial(figures.readouts(result, VIEW))
-
-
-def _twin(result: DirectionsResult) -> DirectionsResult | None:
-    if result.request.untrained is not None:
-        return None
-    return cast(DirectionsResult | None, backend.find(untrained_twin(result.request)))
 
 
 def _chosen(result: DirectionsResult, state: DirectionsState) -> tuple[int, int]:
