@@ -51,6 +51,16 @@ WORDS = (
     ".infolayer, .legend) text, .js-plotly-plot .annotation-text"
 )
 
+DARK = ("Start", "Training", "Directions", "Spectrum")
+"""Pages that are looked at in the dark by default: with a map, tags, a table and a button."""
+CASES = [
+    *(("light", title) for title in PAGES),
+    *(
+        pytest.param("dark", title, marks=() if title in DARK else pytest.mark.slow)
+        for title in PAGES
+    ),
+]
+
 
 def address(title: str) -> str:
     """Of a page."""
@@ -64,7 +74,7 @@ def axe() -> str:
     return files("axe_playwright_python").joinpath("axe.min.js").read_text()
 
 
-@pytest.fixture(scope="module", params=["light", "dark"])
+@pytest.fixture(scope="module")
 def window(request: pytest.FixtureRequest, browser: Browser) -> Iterator[Page]:
     """A window of a reader who has chosen a light or a dark screen."""
     context = browser.new_context(
@@ -74,7 +84,7 @@ def window(request: pytest.FixtureRequest, browser: Browser) -> Iterator[Page]:
     context.close()
 
 
-@pytest.mark.parametrize("title", PAGES)
+@pytest.mark.parametrize(("window", "title"), CASES, indirect=["window"])
 def test_no_page_has_a_serious_fault(window: Page, app: App, axe: str, title: str) -> None:
     window.goto(app.url + address(title))
     window.wait_for_function(DRAWN)
