@@ -68,6 +68,14 @@ def test_a_bomb_of_memory_fails_in_words_and_the_worker_lives_on(worker, bomb):
 
 
 @linux
+def test_a_thread_begins_where_no_memory_is_left(worker):
+    """Python would wait for ever for one that has no room to begin, and libraries start some."""
+    said: list[bool] = []
+    threading.Thread(target=lambda: said.append(worker.call(bombs.by_threads)), daemon=True).start()
+    assert until(lambda: said) == [True]
+
+
+@linux
 def test_a_measurement_is_bounded_anew_once_its_weights_are_mapped(worker, store, request_):
     told = {}
 

@@ -6,6 +6,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import mortal
@@ -67,6 +68,23 @@ def by_python() -> int:
     for _ in range(2**12):
         held.append(bytearray(2**24))
     return len(held)
+
+
+def by_threads() -> bool:
+    """A thread that is begun where no byte is left, on the stack that an earlier one had."""
+    threads = [threading.Thread(target=time.sleep, args=(0,)) for _ in range(2)]
+    threads[0].start()
+    threads[0].join()
+    allow(0)
+    held: list[bytes] = []
+    for size in (2**20, 2**12, 2**6):
+        with suppress(MemoryError):
+            while True:
+                held.append(bytes(size))
+    with suppress(MemoryError):  # what begins may find no room to go on
+        threads[1].start()
+    held.clear()
+    return threads[1].ident is not None
 
 
 def echo(text: str) -> str:

@@ -12,7 +12,7 @@ import resource
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from threading import Lock
+from threading import Lock, Thread
 
 import psutil
 
@@ -58,6 +58,20 @@ def lifted() -> Iterator[None]:
             yield
         finally:
             resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
+
+
+def begin_threads_outside() -> None:
+    """Let each thread of this process begin outside the limit, whoever starts it.
+
+    Python waits for ever for a thread that has no room to begin, and libraries have threads too.
+    """
+    start = Thread.start
+
+    def start_outside(thread: Thread) -> None:
+        with lifted():
+            start(thread)
+
+    Thread.start = start_outside  # type: ignore[method-assign]
 
 
 def is_near(pid: int) -> bool:

@@ -75,6 +75,7 @@ def main() -> None:
     _go_first()
     keep_freed()
     few_lists()
+    ceiling.begin_threads_outside()
     _Server(Connection(int(sys.argv[1])), sys.argv[3:]).serve()
 
 
@@ -130,8 +131,7 @@ class _Server:
     def _take(self, number: int, call: bytes | None) -> None:
         if call is not None:
             self._stops[number] = threading.Event()
-            with ceiling.lifted():  # a thread that has no room to begin would tell nobody
-                threading.Thread(target=self._run, args=(number, call), daemon=True).start()
+            threading.Thread(target=self._run, args=(number, call), daemon=True).start()
         elif stop := self._stops.get(number):  # else it has come to its end
             stop.set()
 
