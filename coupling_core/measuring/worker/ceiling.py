@@ -67,9 +67,9 @@ def begin_threads_outside() -> None:
     """
     start = Thread.start
 
-    def start_outside(thread: Thread) -> None:
+    def start_outside(self: Thread) -> None:
         with lifted():
-            start(thread)
+            start(self)
 
     Thread.start = start_outside  # type: ignore[method-assign]
 
