@@ -34,7 +34,12 @@ if TYPE_CHECKING:
     from coupling_core.analysis.by_step import Course, StepNumbers, numbers
     from coupling_core.analysis.compare import Comparison, compare, summarise
     from coupling_core.analysis.coupling_effect import CouplingEffect, coupling_effect
-    from coupling_core.analysis.directions import shared_of
+    from coupling_core.analysis.directions import (
+        BetweenPrompts,
+        Shared,
+        between_prompts,
+        shared_of,
+    )
     from coupling_core.analysis.effects import EffectMaps, effect_maps
     from coupling_core.analysis.findings import Findings, Question, find
     from coupling_core.analysis.graph import layer_graph
@@ -93,7 +98,7 @@ if TYPE_CHECKING:
         TrajectoryResult,
         WhatIfResult,
     )
-    from coupling_core.base.trials import Ablation, Steering
+    from coupling_core.base.trials import Ablation, Readings, Steering
     from coupling_core.engine.edits.edited import edited
     from coupling_core.engine.jacobians.decode import read
     from coupling_core.engine.loading.wrapped import wrap
@@ -105,7 +110,7 @@ if TYPE_CHECKING:
     from coupling_core.measuring.one_jacobian import jacobian
     from coupling_core.measuring.recheck import Recheck, recheck
     from coupling_core.measuring.stored_steps import collect
-    from coupling_core.measuring.trying import ablate, steer
+    from coupling_core.measuring.trying import ablate, read_out, steer
     from coupling_core.sources.prompts import PromptSource
     from coupling_core.sources.suites import Suite, find_suite
     from coupling_core.store.disk import Store
@@ -187,7 +192,12 @@ __all__ = [  # noqa: RUF022 - by stage, not by name
     "Steering",
     "ablate",
     "Ablation",
+    "read_out",
+    "Readings",
     "shared_of",
+    "Shared",
+    "between_prompts",
+    "BetweenPrompts",
     # which blocks to leave out, what that costs, and the model without them
     "prune",
     "Pruning",
@@ -218,7 +228,7 @@ _HOMES = {
     "analysis.by_step": ("Course", "StepNumbers", "numbers"),
     "analysis.compare": ("Comparison", "compare", "summarise"),
     "analysis.coupling_effect": ("CouplingEffect", "coupling_effect"),
-    "analysis.directions": ("shared_of",),
+    "analysis.directions": ("BetweenPrompts", "Shared", "between_prompts", "shared_of"),
     "analysis.effects": ("EffectMaps", "effect_maps"),
     "analysis.findings": ("Findings", "Question", "find"),
     "analysis.graph": ("layer_graph",),
@@ -277,7 +287,7 @@ _HOMES = {
         "TrajectoryResult",
         "WhatIfResult",
     ),
-    "base.trials": ("Ablation", "Steering"),
+    "base.trials": ("Ablation", "Readings", "Steering"),
     "engine.edits.edited": ("edited",),
     "engine.jacobians.decode": ("read",),
     "engine.loading.wrapped": ("wrap",),
@@ -289,7 +299,7 @@ _HOMES = {
     "measuring.one_jacobian": ("jacobian",),
     "measuring.recheck": ("Recheck", "recheck"),
     "measuring.stored_steps": ("collect",),
-    "measuring.trying": ("ablate", "steer"),
+    "measuring.trying": ("ablate", "read_out", "steer"),
     "sources.prompts": ("PromptSource",),
     "sources.suites": ("Suite", "find_suite"),
     "store.disk": ("Store",),

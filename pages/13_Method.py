@@ -415,7 +415,7 @@ def directions() -> None:
     )
     st.latex(r"x^l_t + e\,\lVert x^l_t \rVert\, u, \qquad x^{l-1}_t - V_K V_K^\top x^{l-1}_t")
     st.markdown(
-        "**Shared** by several blocks are the leading eigenvectors of the mean of $U U^\top$ over "
+        "**Shared** by several blocks are the leading eigenvectors of the mean of $U U^\\top$ over "
         "them; as many count as have an eigenvalue above the largest of independent random "
         "subspaces. The **track** of a component is $A_{kk}^{ll'}$ over *l*; unrelated directions "
         r"lie within $1.96\,\lVert J^l \rVert_F / d$ 95 times of 100."

@@ -2,13 +2,19 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from coupling_core.analysis.subspaces import chance_angles
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import DirectionsView, resolve_block, resolve_blocks
 from coupling_core.base.results import DirectionsResult
+
+if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need it
+    from pandas import DataFrame
 
 ROUNDING = 3e-5
 """How far float32 leaves a Jacobian uncertain at most, in units of s_1."""
@@ -161,7 +167,7 @@ def held(
         side: whose subspaces, "u" or "v".
     """
     x = np.asarray(direction, np.float64)
-    bases = [np.linalg.qr(result.basis(b, side))[0] for b in range(1, result.n_blocks + 1)]
+    bases = [orthonormal(result.basis(b, side)) for b in range(1, result.n_blocks + 1)]
     return np.array([np.linalg.norm(basis.T @ x) for basis in bases])
 
 
@@ -187,7 +193,7 @@ NULL_WIDTHS = 4.0
 """Standard deviations of the largest eigenvalue of random subspaces above its mean."""
 
 
-def shared_subspace(bases: Sequence[Float[np.ndarray, "d k"]], seed: int = 0) -> Shared:
+def shared_subspace(bases: Sequence[Float[np.ndarray, "d _"]], seed: int = 0) -> Shared:
     """The subspace shared by several: eigenvectors of the mean of U U^T over their bases U.
 
     Args:
@@ -199,12 +205,10 @@ def shared_subspace(bases: Sequence[Float[np.ndarray, "d k"]], seed: int = 0) ->
     """
     if len(bases) < 2:
         raise InputError(f"directions are shared by two blocks at least, and {len(bases)} came")
-    d, k = bases[0].shape
+    d, k = len(bases[0]), max(basis.shape[1] for basis in bases)
     together = np.concatenate(bases, 1) / np.sqrt(len(bases))
     directions, s, _ = np.linalg.svd(together, full_matrices=False)
-    rng = np.random.default_rng(seed)
-    largest = [_largest_by_chance(rng, d, [b.shape[1] for b in bases]) for _ in range(NULL_DRAWS)]
-    chance = min(1.0, float(np.mean(largest) + NULL_WIDTHS * np.std(largest)))
+    chance = _share_by_chance(d, tuple(b.shape[1] for b in bases), seed)
     share = s**2
     return Shared(directions[:, :k], share[:k], chance, int((share > chance).sum()))
 
@@ -221,8 +225,100 @@ def shared_of(result: DirectionsResult, view: DirectionsView, side: str = "u") -
         InputError: where the result lacks a block or has fewer directions.
     """
     blocks, leading = viewed(result, view)
-    kept = [np.linalg.qr(result.basis(b, side)[:, :leading])[0] for b in blocks]
-    return shared_subspace(kept)
+    return shared_subspace([orthonormal(result.basis(b, side)[:, :leading]) for b in blocks])
+
+
+@dataclass(frozen=True)
+class BetweenPrompts:
+    """How far the directions of a block are those of other prompts too.
+
+    Args:
+        blocks: l, 1..L.
+        angles: principal angles in degrees between two prompts' subspaces, smallest first, mean
+            over the pairs of prompts; NaN where one of them has fewer directions.
+        chance: the same of independent random subspaces.
+        shared: how many directions are shared by the prompts beyond chance, by block.
+        leading: K, how many directions of a block each prompt has.
+        n: prompts.
+    """
+
+    blocks: tuple[int, ...]
+    angles: Float[np.ndarray, "block k"]
+    chance: Float[np.ndarray, " k"]
+    shared: Int[np.ndarray, " block"]
+    leading: int
+    n: int
+
+    def to_pandas(self) -> "DataFrame":
+        """A row a block.
+
+        Returns:
+            columns block, shared, smallest_angle, median_angle, median_angle_by_chance.
+        """
+        from pandas import DataFrame
+
+        return DataFrame(
+            {
+                "block": self.blocks,
+                "shared": self.shared,
+                "smallest_angle": self.angles[:, 0],
+                "median_angle": np.median(self.angles, 1),
+                "median_angle_by_chance": float(np.median(self.chance)),
+            }
+        )
+
+
+def between_prompts(
+    results: Sequence[DirectionsResult], view: DirectionsView, side: str = "u"
+) -> BetweenPrompts:
+    """How much the subspaces of each block have in common from prompt to prompt.
+
+    Args:
+        results: of one model, a prompt each.
+        view: which blocks, and how many of the leading directions of each.
+        side: "u", what they write, or "v", what they read.
+
+    Raises:
+        InputError: on fewer than two results, results of models of different shapes, or blocks or
+            directions that they lack.
+    """
+    shapes = sorted({(one.n_blocks, one.width) for one in results})
+    if len(results) < 2 or len(shapes) > 1:
+        told = f"results of {len(results)}" if len(shapes) < 2 else f"shapes {shapes}"
+        raise InputError(f"prompts are compared that one model has read, two at least: {told} came")
+    blocks, leading = viewed(results[0], view)
+    angles, shared = np.full((len(blocks), leading), np.nan), np.zeros(len(blocks), int)
+    for at, block in enumerate(blocks):
+        bases = [orthonormal(one.basis(block, side)[:, :leading]) for one in results]
+        shared[at] = shared_subspace(bases).count
+        angles[at] = _mean_angles(bases, leading)
+    chance = chance_angles(leading, results[0].width)
+    return BetweenPrompts(blocks, angles, chance, shared, leading, len(results))
+
+
+def orthonormal(columns: Float[np.ndarray, "d k"]) -> Float[np.ndarray, "d rank"]:
+    """Orthonormal columns with the same span; those that are zero are left out."""
+    exact = np.asarray(columns, np.float64)
+    return np.linalg.qr(exact[:, np.linalg.norm(exact, axis=0) > 0])[0]
+
+
+def _mean_angles(bases: Sequence[Float[np.ndarray, "d _"]], k: int) -> Float[np.ndarray, " k"]:
+    if any(basis.shape[1] < k for basis in bases):
+        return np.full(k, np.nan)
+    total = np.zeros(k)
+    for number, basis in enumerate(bases[1:], 1):
+        products = np.stack([other.T @ basis for other in bases[:number]])
+        cosines = np.clip(np.linalg.svd(products, compute_uv=False), 0, 1)
+        total += np.degrees(np.arccos(cosines)).sum(0)
+    return total / (len(bases) * (len(bases) - 1) / 2)
+
+
+@lru_cache(maxsize=64)
+def _share_by_chance(d: int, widths: tuple[int, ...], seed: int) -> float:
+    """The share that independent random subspaces of these widths stay below."""
+    rng = np.random.default_rng(seed)
+    largest = [_largest_by_chance(rng, d, widths) for _ in range(NULL_DRAWS)]
+    return min(1.0, float(np.mean(largest) + NULL_WIDTHS * np.std(largest)))
 
 
 def _largest_by_chance(rng: np.random.Generator, d: int, widths: Sequence[int]) -> float:

@@ -1,11 +1,11 @@
-"""What is tried with directions, and what comes of it: vectors added to states, or taken out."""
+"""What is tried with directions, and what comes of it: added to states, taken out, read."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from coupling_core.base.errors import InputError
 
@@ -123,6 +123,9 @@ class Ablation:
         measured_of: as in `Steering`.
         divergence: KL(own || ablated) in nats at the token; of `states`, the relative distance.
         by_chance: the same of random frames of as many columns in the same blocks.
+        part: of the squared length of the model's own states before these blocks, how much lies in
+            the frames, mean over the blocks: what holds much of a state does much when it is gone,
+            whatever it says. Random frames hold k / d of it.
     """
 
     blocks: tuple[int, ...]
@@ -130,6 +133,50 @@ class Ablation:
     measured_of: str
     divergence: float
     by_chance: Float[np.ndarray, " random"]
+    part: float
+
+
+@dataclass(frozen=True)
+class Readings:
+    """What directions are read as, and whether that is more than chance.
+
+    Args:
+        readout: `writes`, `reads` (both by the unembedding) or `reads_embedding`.
+        peakedness: mean of the largest abs(z) over the vocabulary.
+        floor: the peakedness that one in a hundred random directions exceeds.
+        towards: the tokens at the positive end, most extreme first.
+        away: those at the negative end.
+    """
+
+    readout: str
+    peakedness: Float[np.ndarray, " m"]
+    floor: float
+    towards: tuple[tuple[str, ...], ...]
+    away: tuple[tuple[str, ...], ...]
+
+    @property
+    def beyond_chance(self) -> Bool[np.ndarray, " m"]:
+        """Whether each readout is more peaked than those of 99 in 100 random directions."""
+        return self.peakedness > self.floor
+
+    def to_pandas(self) -> "DataFrame":
+        """A row a direction.
+
+        Returns:
+            columns direction, peakedness, floor, beyond_chance, towards, away.
+        """
+        from pandas import DataFrame
+
+        return DataFrame(
+            {
+                "direction": range(1, len(self.peakedness) + 1),
+                "peakedness": self.peakedness,
+                "floor": self.floor,
+                "beyond_chance": self.beyond_chance,
+                "towards": [" ".join(map(repr, texts)) for texts in self.towards],
+                "away": [" ".join(map(repr, texts)) for texts in self.away],
+            }
+        )
 
 
 def _first(values: Float[np.ndarray, " top"]) -> float:

@@ -1,7 +1,7 @@
 """Many prompts: each measured (a stored one is only read), told as it goes, stopped in order."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -72,7 +72,8 @@ def each(
     device: str | None = None,
     fast: bool = True,
     blocks: str | None = None,
-) -> Iterator[tuple[Prompt, Result, bool]]:
+    take: Callable[[Prompt, Result, bool], None],
+) -> None:
     """Measure each prompt; one that fails does not lose the others.
 
     Args:
@@ -83,9 +84,8 @@ def each(
         device: where to compute.
         fast: as `measure` has it.
         blocks: the blocks shown, as they were typed.
-
-    Yields:
-        each prompt with its result, and whether that was stored before.
+        take: is given each prompt with its result, and whether that was stored before. It is called
+            from here, so that Ctrl-C is told alike in its midst.
 
     Raises:
         InputError, ComputeError: where the model itself is out of reach, or all prompts fail.
@@ -115,7 +115,7 @@ def each(
                 _leave_out(prompt, answer.error, failed)
             course.end(answers.crew.processes, computed=not answer.stored)
             if answer.result:
-                yield prompt, answer.result, answer.stored
+                take(prompt, answer.result, answer.stored)
     if len(failed) == len(prompts):
         first = next(iter(failed.values()))
         raise type(first)(f"every prompt failed, the first with: {first}")
@@ -137,6 +137,7 @@ def table_of_means(
     fast: bool,
     out: Path | None,
     as_json: bool,
+    together: Callable[[], tuple[dict[str, Any], Callable[[], None]]] | None = None,
 ) -> None:
     """Measure prompts, write a row of numbers each, and print their means over the prompts.
 
@@ -150,14 +151,18 @@ def table_of_means(
         fast: as `measure` has it.
         out: the file to write; None writes none.
         as_json: whether JSON is printed.
+        together: what there is to say of all results together, once all were told to `row_of`: for
+            JSON, and printed.
 
     Raises:
         InputError, ComputeError, Cancelled: as `each`; or where the file cannot be written.
     """
     rows, failed = [], Failed()
-    measured = each(ask, prompts, store, failed, device=device, fast=fast, blocks=blocks)
-    for prompt, result, stored in measured:
+
+    def take(prompt: Prompt, result: Result, stored: bool) -> None:
         rows.append(Row.of(prompt, result, row_of(result), stored=stored))
+
+    each(ask, prompts, store, failed, device=device, fast=fast, blocks=blocks, take=take)
     rows.sort(key=lambda row: row.prompt.row)
     if out is not None:
         named = partial(_arrays, rows)
@@ -165,7 +170,10 @@ def table_of_means(
         content = written(files.ending(out), partial(frame, rows), named, axes)
         if content is not None:  # `require_writable` has refused other endings
             files.write(out, content)
-    _report(rows, failed, as_json=as_json, out=out)
+    more, show = together() if together else ({}, lambda: None)
+    _report(rows, failed, more, as_json=as_json, out=out)
+    if not as_json:
+        show()
 
 
 def _arrays(rows: Sequence[Row]) -> dict[str, np.ndarray]:
@@ -176,7 +184,9 @@ def _arrays(rows: Sequence[Row]) -> dict[str, np.ndarray]:
     }
 
 
-def _report(rows: Sequence[Row], failed: Failed, *, as_json: bool, out: Path | None) -> None:
+def _report(
+    rows: Sequence[Row], failed: Failed, more: dict[str, Any], *, as_json: bool, out: Path | None
+) -> None:
     over = {
         name: mean_interval(np.array([row.mean[name] for row in rows])) for name in rows[0].mean
     }
@@ -186,6 +196,7 @@ def _report(rows: Sequence[Row], failed: Failed, *, as_json: bool, out: Path | N
         print_json(
             summary(rows, failed)
             | {"over_prompts": {name: vars(interval) for name, interval in over.items()}}
+            | more
         )
         return
     print_lines(

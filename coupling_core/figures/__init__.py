@@ -26,6 +26,7 @@
     eigenvalues            of the blocks' linear maps, and what products of them leave over
     readouts               how many directions of each block say more than chance
     direction_tracks       one direction over depth
+    shared_directions      how many directions several blocks have in common
     pruning                held-out loss against blocks removed
 
     training               numbers of training runs by step
@@ -107,6 +108,7 @@ from coupling_core.figures.pruning import pruning
 from coupling_core.figures.readouts import readouts
 from coupling_core.figures.scaling import scaling
 from coupling_core.figures.scores import scores
+from coupling_core.figures.shared_directions import shared_directions
 from coupling_core.figures.spectrum import spectrum
 from coupling_core.figures.tables import (
     angles_table,
@@ -167,6 +169,7 @@ __all__ = [  # noqa: RUF022 - by use, not by name
     "direction_track",
     "direction_elsewhere",
     "direction_table",
+    "shared_directions",
     "pruning",
     # of training runs
     "by_step",

@@ -1,4 +1,4 @@
-"""steer(...) and ablate(...): stored directions, tried on the model that they were measured of."""
+"""steer(...), ablate(...), read_out(...): directions, tried on the model they were measured of."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from coupling_core.analysis.directions import viewed
+from coupling_core.analysis.directions import orthonormal, viewed
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import (
     OWN,
@@ -15,8 +15,8 @@ from coupling_core.base.records import (
     resolve_token,
 )
 from coupling_core.base.results import DirectionsResult
-from coupling_core.base.results.directions import SIDES
-from coupling_core.base.trials import Ablate, Ablation, Steer, Steering
+from coupling_core.base.results.directions import READOUTS, SIDES
+from coupling_core.base.trials import Ablate, Ablation, Readings, Steer, Steering
 from coupling_core.measuring.measure import Report, aside, asked_of
 from coupling_core.sources.resolved import Resolved
 from coupling_core.store.request_key import make_key
@@ -109,10 +109,44 @@ def ablate(
         return result.part("trials").ablated(asked, ready.loaded, trial)
 
 
-def orthonormal(columns: Float[np.ndarray, "d k"]) -> Float[np.ndarray, "d k"]:
-    """Orthonormal columns with the same span; those that are zero are left out."""
-    exact = np.asarray(columns, np.float64)
-    return np.linalg.qr(exact[:, np.linalg.norm(exact, axis=0) > 0])[0]
+def read_out(
+    result: DirectionsResult,
+    directions: Float[np.ndarray, "d m"],
+    *,
+    readout: str = "writes",
+    model: Any = None,
+    tokenizer: Any = None,
+    device: str | None = None,
+    progress: Report | None = None,
+) -> Readings:
+    """Read directions of any origin as the result's own are read: by the tokens at either end.
+
+    Args:
+        result: whose model reads them.
+        directions: in columns, of any length but 0, such as those that several blocks share.
+        readout: `writes` or `reads` (both by the unembedding behind the final norm's scale), or
+            `reads_embedding`.
+        model: as in `steer`, and so are the others.
+        tokenizer: that of a module of your own.
+        device: where to compute.
+        progress: told as the model is loaded.
+
+    Raises:
+        InputError: where the model has no such readout, or is another one, or a column is 0.
+    """
+    if readout not in READOUTS:
+        raise InputError(f"the readout must be one of {', '.join(READOUTS)}, and {readout!r} came")
+    columns = np.asarray(directions, np.float64)
+    lengths = np.linalg.norm(columns, axis=0) if columns.ndim == 2 else np.zeros(1)
+    if columns.shape[0] != result.width or not (np.isfinite(lengths) & (lengths > 0)).all():
+        raise InputError(
+            f"directions are columns of {result.width} finite numbers (the width of this model), "
+            f"none of them all 0, and an array of shape {columns.shape} came"
+        )
+    asked, own = _model_of(result, model, tokenizer)
+    with aside(asked, own=own, device=device, progress=progress) as ready:
+        units = (columns / lengths).T
+        return result.part("trials").readings(asked, ready.loaded, units, readout)
 
 
 def _chosen(

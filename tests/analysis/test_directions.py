@@ -9,8 +9,10 @@ from cases import directions_result
 from coupling_core import DirectionsView, InputError
 from coupling_core.analysis.directions import (
     assigned,
+    between_prompts,
     counts,
     gaps,
+    held,
     same_direction,
     shared_of,
     shared_subspace,
@@ -63,6 +65,52 @@ def test_what_a_result_s_blocks_share_is_of_the_view(result):
     found = shared_of(result, DirectionsView((1, 2, 3), 4), "v")
     assert found.directions.shape == (result.width, 4)
     assert found.count == 0
+
+
+def test_a_direction_that_a_block_lacks_is_shared_by_nobody(result):
+    """Columns past the rank are zero, and stand for no subspace."""
+    u = result.u.copy()
+    u[1:3, :, 2:] = 0
+    found = shared_of(replace(result, u=u), DirectionsView((2, 3), 4))
+    kept = [np.linalg.qr(result.u[at, :, :2].astype(float))[0] for at in (1, 2)]
+    np.testing.assert_allclose(found.share, shared_subspace(kept).share[:4], atol=1e-9)
+    assert (held(replace(result, u=np.zeros_like(u)), np.eye(result.width)[0], "u") == 0).all()
+
+
+def planted_prompts(planted, n=6):
+    """The same model's directions at several prompts, of which the first few are always the same.
+
+    Args:
+        planted: how many of each block's are.
+        n: prompts.
+    """
+    like = directions_result(width=D, k=K)
+    rng = np.random.default_rng(planted)
+    common = np.linalg.qr(rng.standard_normal((D, planted)))[0]
+    always = np.broadcast_to(common, (like.n_blocks, D, planted))
+    own = rng.standard_normal((n, like.n_blocks, D, K - planted))
+    bases = [np.linalg.qr(np.concatenate([always, one], 2))[0] for one in own]
+    return [replace(like, u=basis.astype(np.float16)) for basis in bases]
+
+
+@pytest.mark.parametrize("planted", [0, 2])
+def test_what_prompts_share_is_counted_beside_chance(planted):
+    found = between_prompts(planted_prompts(planted), DirectionsView((2, 3), K))
+    assert found.blocks == (2, 3)
+    assert found.shared.tolist() == [planted] * 2
+    assert (found.angles[:, :planted] < 0.1).all()
+    if not planted:
+        np.testing.assert_allclose(found.angles.mean(0), found.chance, atol=5)
+    table = found.to_pandas()
+    assert table.shared.tolist() == [planted] * 2
+    assert (table.median_angle <= 90).all()
+
+
+def test_prompts_of_other_models_are_not_compared(result):
+    with pytest.raises(InputError, match="two at least: results of 1 came"):
+        between_prompts([result], DirectionsView())
+    with pytest.raises(InputError, match="shapes"):
+        between_prompts([result, replace(result, width=result.width + 1)], DirectionsView())
 
 
 def test_neighbours_that_rounding_cannot_tell_apart_are_tied(result):

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import tiny
 from screen import charts, words
+from transformers import AutoModelForCausalLM
 
-from coupling_core import Request, Store, measure
+from coupling_core import DirectionsView, Request, Store, measure, shared_of
 from coupling_core.analysis.directions import counts, held, track
 from explorer.pages.directions.effect import SIZES
 
@@ -110,3 +111,55 @@ def test_nothing_is_added_behind_the_final_norm(open_page, stored):
     app = open_page("Directions", model=folder, prompt="The cat sat", block=last)
     assert "behind it" in app.info[-1].value
     assert not [one for one in app.button if one.label == "Add it to the state"]
+
+
+def test_what_blocks_have_in_common_is_told_beside_chance(open_page, stored):
+    folder, result = stored
+    app = open_page("Directions", model=folder, prompt="The cat sat", **{"from": "2", "to": "4"})
+    assert not app.exception
+    found = shared_of(result, DirectionsView((2, 3, 4)))
+    lines = curves(charts(app)["shared"])
+    np.testing.assert_allclose(lines["shared direction"], found.share, rtol=1e-6)
+    np.testing.assert_allclose(lines["by chance, at most"], found.chance)
+    assert "Blocks 2 to 4 write" in words(app)
+    app.number_input(key="first_block@directions").set_value(1).run()
+    assert not app.exception
+    assert "Blocks 1 to 4 write" in words(app)
+
+
+def test_blocks_that_are_not_there_are_the_nearest(open_page, stored):
+    folder, _ = stored
+    app = open_page("Directions", model=folder, prompt="The cat sat")
+    assert not app.exception
+    assert "Blocks 3 to 4 write" in words(app)
+
+
+@pytest.mark.real
+def test_shared_directions_are_read_out_and_taken_away(open_page, tmp_path):
+    """Of blocks that are copies of one another; independent ones share nothing to be tried."""
+    folder = tiny.folder(tmp_path / "tiny")
+    model = AutoModelForCausalLM.from_pretrained(folder)
+    for block in model.model.layers[1:]:
+        block.load_state_dict(model.model.layers[0].state_dict())
+    model.save_pretrained(folder)
+    asked = Request("The cat sat", model=str(folder), kind="directions")
+    result = measure(asked, Store())
+    assert shared_of(result, DirectionsView((1, 2, 3))).count >= 1
+    app = open_page("Directions", model=str(folder), prompt="The cat sat", **{"from": "1"})
+    (add,) = [one for one in app.button if one.label.startswith("Read them out")]
+    add.click().run()
+    assert not app.exception
+    assert not app.error
+    told = {one.label: one.value for one in app.metric}
+    assert {"Effect of taking them away, KL, nats", "Of the states they hold"} <= set(told)
+    assert "squared length of these blocks' states" in words(app)
+
+
+@pytest.mark.real
+def test_the_untrained_twin_is_tried_beside(open_page, stored, twin):
+    folder, _ = stored
+    app = open_page("Directions", model=folder, prompt="The cat sat", block="1")
+    (add,) = [one for one in app.button if one.label == "Add it to the state"]
+    add.click().run()
+    assert not app.exception
+    assert "Untrained twin, its own" in {one.label for one in app.metric}

@@ -159,6 +159,21 @@ def test_what_grows_with_the_square_is_estimated_before(run, folder, monkeypatch
     assert "all pairs of 4 blocks" in run(*other)[2]
 
 
+def test_ctrl_c_while_a_result_is_looked_at_is_told_alike(run, folder, tmp_path, monkeypatch):
+    from coupling_core.kinds.trajectory import command
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(command, "row", interrupted)
+    listed = tmp_path / "some.txt"
+    listed.write_text("the cat\na dog\nthe mat")
+    status, _, err = run("trajectory", "--model", folder, "--prompts", listed)
+    assert status == 130
+    assert err.splitlines()[-1].startswith("stopped: ")
+    assert err.splitlines()[-1].endswith(" of 3 stored, the same command goes on")
+
+
 @pytest.mark.skipif(cores() < 2, reason="one core has one process")
 def test_ctrl_c_stops_all_processes_and_counts_what_they_have_stored(folder, tmp_path):
     listed, store = tmp_path / "many.txt", tmp_path / "store"

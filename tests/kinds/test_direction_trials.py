@@ -9,9 +9,19 @@ import tiny
 import torch
 from safetensors.numpy import load_file, save_file
 
-from coupling_core import InputError, Request, Store, ablate, measure, shared_of, steer
+from coupling_core import (
+    InputError,
+    Request,
+    Store,
+    ablate,
+    measure,
+    read_out,
+    shared_of,
+    steer,
+)
 from coupling_core.analysis.directions import held
 from coupling_core.base.records import DirectionsView
+from coupling_core.base.results.directions import READOUTS
 from coupling_core.engine import reference
 from coupling_core.store.direction_file import (
     direction_of,
@@ -74,6 +84,49 @@ def test_what_blocks_share_can_be_steered_along_and_taken_out(result):
     np.testing.assert_allclose(same.divergence, own.divergence, rtol=1e-5)
     assert ablate(result, blocks=[2, 3], frame=shared.directions[:, :2]).divergence > 0
     assert ablate(result, blocks=[2], frame=np.zeros((32, 0))).divergence == 0.0
+
+
+def test_what_frames_hold_of_the_states_is_told(result, folder):
+    from transformers import AutoModelForCausalLM
+
+    model = AutoModelForCausalLM.from_pretrained(folder).eval()
+    with torch.no_grad():
+        run = model(torch.from_numpy(result.token_ids)[None], output_hidden_states=True)
+    x = [run.hidden_states[state][0, -1].double().numpy() for state in (1, 2)]
+    frame = np.column_stack([x[0], np.eye(32)[0]])
+    found = ablate(result, blocks=[2, 3], frame=frame)
+    basis = np.linalg.qr(frame)[0]
+    parts = [1.0, np.sum((basis.T @ x[1]) ** 2) / np.sum(x[1] ** 2)]
+    assert found.part == pytest.approx(np.mean(parts), rel=1e-5)
+
+
+def test_directions_of_any_origin_are_read_as_the_result_s_own(result):
+    for readout, side in (("writes", "u"), ("reads", "v"), ("reads_embedding", "v")):
+        at = READOUTS.index(readout)
+        found = read_out(result, 3 * result.basis(2, side)[:, :4], readout=readout)
+        np.testing.assert_allclose(found.peakedness, result.peakedness[at, 1, :4], rtol=1e-3)
+        assert found.floor == pytest.approx(float(result.floor[at, 1]), rel=1e-4)
+        np.testing.assert_array_equal(found.beyond_chance, result.beyond_chance[at, 1, :4])
+        first = [result.vocabulary[str(i)] for i in result.top[at, 1, :4, 0, 0]]
+        assert [texts[0] for texts in found.towards] == first
+        last = [result.vocabulary[str(i)] for i in result.top[at, 1, :4, 1, 0]]
+        assert [texts[0] for texts in found.away] == last
+        assert found.to_pandas().direction.tolist() == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    ("directions", "said", "expected"),
+    [
+        (np.ones((32, 1)), {"readout": "sees"}, "one of writes, reads"),
+        (np.zeros((32, 1)), {}, "none of them all 0"),
+        (np.ones((31, 1)), {}, "columns of 32"),
+        (np.ones((8, 2)), {}, r"shape \(8, 2\)"),
+        (np.full((32, 1), np.nan), {}, "finite"),
+    ],
+)
+def test_what_cannot_be_read_out_is_refused_in_words(result, directions, said, expected):
+    with pytest.raises(InputError, match=expected):
+        read_out(result, directions, **said)
 
 
 @pytest.mark.parametrize(
@@ -183,6 +236,48 @@ def test_the_command_steers_takes_out_exports_and_imports(command, result, tmp_p
     assert "imported    u_1 of block 2" in out
     assert "20 random" in out
     assert "each of 4 blocks reads" in out
+
+
+def test_the_command_tells_what_blocks_share_and_takes_it_out(run, folder, tmp_path):
+    """In a model whose blocks are copies of one another, they share what they write."""
+    from transformers import AutoModelForCausalLM
+
+    model = AutoModelForCausalLM.from_pretrained(folder)
+    for block in model.model.layers[1:]:
+        block.load_state_dict(model.model.layers[0].state_dict())
+    model.save_pretrained(tmp_path / "copies")
+    for name in ("tokenizer.json", "tokenizer_config.json"):
+        (tmp_path / "copies" / name).write_bytes((folder / name).read_bytes())
+    asked = ("directions", "--model", tmp_path / "copies", "--prompt", PROMPT, "--k", "4")
+    said = printed(run(*asked, "--json", "--shared", "1-3", "--ablate"))
+    shared = said["shared"]
+    assert shared["blocks"] == [1, 2, 3]
+    assert (
+        shared["count"]
+        == len(shared["readouts"])
+        == sum(np.array(shared["share"]) > shared["chance"])
+    )
+    assert shared["count"] >= 1
+    assert said["ablated"]["k"] == shared["count"]
+    assert 0 < said["ablated"]["part"] < 1
+    status, out, _ = run(*asked, "--shared", "1-3")
+    assert status == 0
+    assert "directions that 3 blocks write, beyond chance" in out
+    status, _, error = run(*asked, "--shared", "2")
+    assert status == 2
+    assert "two blocks at least" in error
+
+
+def test_prompts_are_told_together(run, folder, tmp_path):
+    listed = tmp_path / "prompts.txt"
+    listed.write_text("The cat sat\nOn the mat\nA dog ran\n")
+    asked = ("directions", "--model", folder, "--prompts", listed, "--k", "4")
+    said = printed(run(*asked, "--json"))["between_prompts"]
+    assert (said["n"], said["leading"]) == (3, 4)
+    assert np.array(said["angles"]).shape == (4, 4)
+    status, out, _ = run(*asked, "--side", "v")
+    assert status == 0
+    assert "3 prompts: 4 directions that each block reads" in out
 
 
 @pytest.mark.parametrize(

@@ -77,13 +77,15 @@ def measure_all(
         InputError, ComputeError, Cancelled: as `many.each`.
     """
     failed: Failed = {}
-    every = many.each(ask, prompts, store, failed, device=device, fast=fast, blocks=blocks)
     done = []
-    for prompt, result, stored in every:
+
+    def take(prompt: Prompt, result: Result, stored: bool) -> None:
         shown = replace(look(result), blocks=parse_blocks(blocks, result.n_blocks))
         found = score_pairs(cast(DepthResult, result), shown)
         row = Row.of(prompt, result, dict(means(found)), stored=stored)
         done.append(Measured(row, replace(found, result=None)))  # of many, results fill the memory
+
+    many.each(ask, prompts, store, failed, device=device, fast=fast, blocks=blocks, take=take)
     return sorted(done, key=lambda each: each.row.prompt.row), failed
 
 

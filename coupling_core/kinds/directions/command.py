@@ -12,7 +12,7 @@ from coupling_core.cli import files, options, reports
 from coupling_core.cli.many import table_of_means
 from coupling_core.cli.terminal import ProgressBar, print_json
 from coupling_core.kinds.directions import report
-from coupling_core.kinds.directions.export import row
+from coupling_core.kinds.directions.prompts import PromptsTogether
 from coupling_core.kinds.directions.tries import Tries
 from coupling_core.measuring.measure import measure
 from coupling_core.store.disk import Store
@@ -51,6 +51,13 @@ def command(
         bool,
         typer.Option("--ablate", help="Take what --block, or each block, reads out of its input."),
     ] = False,
+    shared: Annotated[
+        str | None,
+        typer.Option(
+            metavar="BLOCKS",
+            help="What blocks such as 9-16 have in common; --ablate then takes that out of each.",
+        ),
+    ] = None,
     export: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Write --component of --block as .safetensors."),
@@ -89,21 +96,23 @@ def command(
 
     view = DirectionsView(None if block is None else (block,), k)
     at = () if sizes is None else options.numbers(sizes, float, "sizes", "numbers such as 0.1,0.5")
-    tries = Tries(view, side, component, at, takes_out, export, imported)
+    tries = Tries(view, side, component, at, takes_out, shared, export, imported)
     tries.require_possible(of_many=listed is not None)
     formats = files.FORMATS if listed is None else files.AGGREGATE_FORMATS
     files.require_writable(out, formats, as_json=as_json)
     files.require_writable(export, (".safetensors",))
     if listed is not None:
+        prompts = PromptsTogether(view, side)
         table_of_means(
             ask,
             listed,
-            lambda result: row(cast(DirectionsResult, result), view),
+            prompts.row,
             Store(store),
             device=device,
             fast=True,
             out=out,
             as_json=as_json,
+            together=prompts.told,
         )
         return
     with ProgressBar() as bar:

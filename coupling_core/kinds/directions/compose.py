@@ -114,15 +114,22 @@ def _empty(about: dict[str, Any], traced: Trace, pairs: Pairs, kept: _Kept) -> D
 
 
 @dataclass(frozen=True)
-class _Matrices:
-    """What directions are read by; a text is why it cannot be."""
+class Matrices:
+    """What directions are read by; a text is why it cannot be.
+
+    Args:
+        writes: the unembedding behind the final norm's scale.
+        last: the unembedding alone, of what comes out of the final norm.
+        embedding: of the input.
+    """
 
     writes: Rows | str
     last: Rows | str
     embedding: Rows | str
 
 
-def _matrices(reader: Reader, device: torch.device) -> _Matrices:
+def matrices(reader: Reader, device: torch.device) -> Matrices:
+    """What a model's directions are read by."""
     weight, why = head.find_head(reader)
     scale = head.norm_scale(reader.kind.final_norm, reader.width, reader.device)
     embedded, why_not = head.find_embedding(reader)
@@ -131,7 +138,7 @@ def _matrices(reader: Reader, device: torch.device) -> _Matrices:
         scaled: Rows | str = why or head.NO_SCALE
     else:
         scaled = Rows(weight, scale.to(device), device)
-    return _Matrices(scaled, plain, why_not if embedded is None else Rows(embedded, None, device))
+    return Matrices(scaled, plain, why_not if embedded is None else Rows(embedded, None, device))
 
 
 def _read_out(
@@ -147,7 +154,7 @@ def _read_out(
         name: getattr(so_far, name).copy()
         for name in ("top", "top_z", "top_cosine", "peakedness", "floor")
     }
-    by, missing = _matrices(reader, exact.device), {}
+    by, missing = matrices(reader, exact.device), {}
     every = list(range(so_far.n_blocks))
     parts = [(0, 0, by.writes, every[: -1 if norm_last else None]), (1, 1, by.writes, every)]
     parts += [(0, 0, by.last, every[-1:])] if norm_last else []

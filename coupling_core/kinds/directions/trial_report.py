@@ -1,13 +1,13 @@
-"""What is said of directions that were steered along, taken out, or read from a file."""
+"""What is said of directions that were steered along, taken out, shared, or read from a file."""
 
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from coupling_core.analysis.directions import held
+from coupling_core.analysis.directions import Shared, held
 from coupling_core.base.results import DirectionsResult
-from coupling_core.base.trials import UNITS, Ablation, Steering
+from coupling_core.base.trials import UNITS, Ablation, Readings, Steering
 from coupling_core.cli.terminal import print_lines, print_table
 from coupling_core.store.direction_file import Direction
 
@@ -52,10 +52,41 @@ def show_ablation(found: Ablation) -> None:
     where = f"block {found.blocks[0]} reads" if n == 1 else f"each of {n} blocks reads"
     print_lines(
         "",
-        f"taken out   {found.k} directions that {where}: {UNITS[found.measured_of]} "
+        f"taken out   {found.k} directions of what {where}: {UNITS[found.measured_of]} "
         f"{found.divergence:.4g}; {len(found.by_chance)} random frames: median "
         f"{np.median(found.by_chance):.4g}, largest {found.by_chance.max():.4g}",
+        f"            they hold {found.part:.1%} of the squared length of these states: where that "
+        "is much, much is gone, whatever it says",
     )
+
+
+def shared_summary(found: Shared, blocks: tuple[int, ...], read: Readings | None) -> dict[str, Any]:
+    """What blocks have in common, ready for JSON."""
+    told = {"blocks": blocks, "count": found.count, "chance": found.chance, "share": found.share}
+    return told if read is None else told | {"readouts": read.to_pandas().to_dict("records")}
+
+
+def show_shared(found: Shared, blocks: tuple[int, ...], side: str, read: Readings | None) -> None:
+    """Print how many directions blocks have in common, and what they are read as."""
+    print_lines(
+        "",
+        f"shared      {found.count} directions that {len(blocks)} blocks "
+        f"{'write' if side == 'u' else 'read'}, beyond chance: a share above {found.chance:.3f}, "
+        "which independent subspaces stay below; 1 lies in all",
+    )
+    if read is None:
+        return
+    rows = [
+        (
+            str(number + 1),
+            f"{found.share[number]:.3f}",
+            f"{read.peakedness[number]:.2f}",
+            " ".join(map(repr, read.towards[number][:SHOWN])) if beyond else "no more than chance",
+            " ".join(map(repr, read.away[number][:SHOWN])) if beyond else "",
+        )
+        for number, beyond in enumerate(read.beyond_chance)
+    ]
+    print_table(("", "share", "peakedness", "towards", "away"), rows)
 
 
 def elsewhere(direction: Direction, result: DirectionsResult) -> dict[str, Any]:

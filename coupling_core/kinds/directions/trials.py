@@ -1,4 +1,4 @@
-"""Directions added to the states of a model, and frames taken out of them."""
+"""Directions added to the states of a model, frames taken out of them, and readouts of any."""
 
 import numpy as np
 import torch
@@ -6,15 +6,17 @@ from torch import Tensor
 
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import Request
-from coupling_core.base.trials import RANDOM, Ablate, Ablation, Steer, Steering
+from coupling_core.base.trials import RANDOM, Ablate, Ablation, Readings, Steer, Steering
 from coupling_core.engine import matrix_products
 from coupling_core.engine.directions.ablation import ablate, random_frames
 from coupling_core.engine.directions.outcome import Changes, Outcomes
-from coupling_core.engine.directions.readouts import random_units
+from coupling_core.engine.directions.readouts import random_units, read_out, readout_floor
 from coupling_core.engine.directions.steering import steer
 from coupling_core.engine.edits.replays import Replays
+from coupling_core.engine.hardware import algebra_device
+from coupling_core.engine.jacobians.decode import Reader
 from coupling_core.engine.loading import LoadedModel
-from coupling_core.kinds.directions.compose import names_of
+from coupling_core.kinds.directions.compose import matrices, names_of
 from coupling_core.measuring.composing import begin
 from coupling_core.sources.resolved import Resolved
 
@@ -64,7 +66,35 @@ def ablated(asked: Resolved, loaded: LoadedModel, trial: Ablate) -> Ablation:
         measured_of=outcomes.measured,
         divergence=float(divergence[0]),
         by_chance=divergence[1:],
+        part=float(np.mean([_part(replays, trial, block) for block in trial.frames])),
     )
+
+
+def _part(replays: Replays, trial: Ablate, block: int) -> float:
+    """How much of the squared length of the state before a block lies in its frame."""
+    x = replays.states[block - 1, trial.token - 1].double().cpu().numpy()
+    return float(np.sum((trial.frames[block].T @ x) ** 2) / np.sum(x**2))
+
+
+def readings(
+    asked: Resolved, loaded: LoadedModel, directions: np.ndarray, readout: str
+) -> Readings:
+    """What directions (m d) of length 1 are read as, beside what random ones are."""
+    reader, _ = begin(asked, loaded)
+    _require_width(reader, directions.shape[1])
+    device = algebra_device(loaded.device)
+    by = matrices(reader, device)
+    rows = by.embedding if readout == "reads_embedding" else by.writes
+    if isinstance(rows, str):
+        raise InputError(f"this model has no such readout: {rows}")
+    found = read_out(rows, torch.from_numpy(directions.astype(np.float32)).to(device))
+    texts = names_of(loaded, reader, sorted(set(found.ids.flatten().tolist())))
+    towards, away = (
+        tuple(tuple(texts[str(i)] for i in one) for one in found.ids[:, sign].tolist())
+        for sign in (0, 1)
+    )
+    floor = readout_floor(rows, reader.width)
+    return Readings(readout, found.peakedness.cpu().numpy(), floor, towards, away)
 
 
 def _with_random(frame: np.ndarray, generator: torch.Generator) -> Tensor:
@@ -78,13 +108,17 @@ def _ready(
 ) -> tuple[Replays, Outcomes]:
     matrix_products.choice()  # products of many sequences are large in any model
     reader, _ = begin(asked, loaded)
+    _require_width(reader, width)
+    replays = Replays(reader)
+    return replays, Outcomes(replays, token)
+
+
+def _require_width(reader: Reader, width: int) -> None:
     if width != reader.width:
         raise InputError(
             f"the directions have {width} entries, and the states of this model {reader.width}: "
             "they belong to another model"
         )
-    replays = Replays(reader)
-    return replays, Outcomes(replays, token)
 
 
 def _require_state(request: Request, state: int, replays: Replays) -> None:

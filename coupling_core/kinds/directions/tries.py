@@ -6,11 +6,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from coupling_core.analysis.directions import shared_of
 from coupling_core.base.errors import InputError
-from coupling_core.base.records import DirectionsView
+from coupling_core.base.records import DirectionsView, parse_blocks
 from coupling_core.base.results import DirectionsResult
 from coupling_core.kinds.directions import trial_report
-from coupling_core.measuring.trying import ablate, steer
+from coupling_core.measuring.trying import ablate, read_out, steer
 from coupling_core.store.direction_file import (
     Direction,
     direction_of,
@@ -35,7 +36,8 @@ class Tries:
         side: "u" or "v".
         component: one direction, k; None takes the leading ones.
         sizes: to steer at; none does not steer.
-        takes_out: whether the leading directions are taken out.
+        takes_out: whether the leading directions, or those that are shared, are taken out.
+        shared: blocks whose shared directions are looked for, as typed; None looks for none.
         export: a file to be written.
         imported: a file to be read.
     """
@@ -45,6 +47,7 @@ class Tries:
     component: int | None
     sizes: tuple[float, ...]
     takes_out: bool
+    shared: str | None
     export: Path | None
     imported: Path | None
 
@@ -58,6 +61,7 @@ class Tries:
         asked = {
             "--steer": bool(self.sizes),
             "--ablate": self.takes_out,
+            "--shared": self.shared is not None,
             "--export": self.export is not None,
             "--import": self.imported is not None,
         }
@@ -92,10 +96,39 @@ class Tries:
             told["exported"] = (dict(found.about), show)
         if self.sizes:
             told["steered"] = self._steered(result, given, device)
-        if self.takes_out:
+        if self.shared is not None:
+            blocks = parse_blocks(self.shared, result.n_blocks)
+            told |= self._shared(result, blocks, device)
+        elif self.takes_out:
             removed = ablate(result, blocks=self.view.blocks, k=self.view.leading, device=device)
             show = partial(trial_report.show_ablation, removed)
             told["ablated"] = (trial_report.ablation_summary(removed), show)
+        return told
+
+    def _shared(
+        self, result: DirectionsResult, blocks: tuple[int, ...], device: str | None
+    ) -> dict[str, Told]:
+        """What blocks have in common, read out, and taken out of each of them where that is asked.
+
+        Raises:
+            InputError: where the result lacks a block, or nothing is shared that could be taken
+                out.
+        """
+        found = shared_of(result, DirectionsView(blocks, self.view.leading), self.side)
+        frame = found.directions[:, : found.count]
+        readout = "writes" if self.side == "u" else "reads"
+        read = None
+        if found.count and readout not in result.missing:
+            read = read_out(result, frame, readout=readout, device=device)
+        show = partial(trial_report.show_shared, found, blocks, self.side, read)
+        told: dict[str, Told] = {}
+        told["shared"] = (trial_report.shared_summary(found, blocks, read), show)
+        if self.takes_out:
+            if not found.count:
+                raise InputError("these blocks share no direction beyond chance: nothing to ablate")
+            removed = ablate(result, blocks=blocks, frame=frame, device=device)
+            show_removed = partial(trial_report.show_ablation, removed)
+            told["ablated"] = (trial_report.ablation_summary(removed), show_removed)
         return told
 
     def _steered(

@@ -9,7 +9,7 @@ from coupling_core.analysis.coupling_effect import INNER, LEAST_BLOCKS, Coupling
 from coupling_core.analysis.effect_study import EffectStudy, study_of
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import EffectView, Request
-from coupling_core.base.results import DepthResult, WhatIfResult
+from coupling_core.base.results import DepthResult, Result, WhatIfResult
 from coupling_core.cli.many import Failed, each
 from coupling_core.cli.stored import open_result
 from coupling_core.cli.terminal import ProgressBar, print_json, print_lines
@@ -68,8 +68,13 @@ def of_many(
     """
     failed = Failed()
     run = partial(each, prompts=prompts, store=store, failed=failed, device=device)
-    effects = {prompt.row: found for prompt, found, _ in run(ask)}
-    depths = {prompt.row: found for prompt, found, _ in run(lambda text: depth_request(ask(text)))}
+    effects: dict[int, Result] = {}
+    depths: dict[int, Result] = {}
+    run(ask, take=lambda prompt, found, _: effects.update({prompt.row: found}))
+    run(
+        lambda text: depth_request(ask(text)),
+        take=lambda prompt, found, _: depths.update({prompt.row: found}),
+    )
     both = [
         (cast(DepthResult, depths[row]), cast(WhatIfResult, effects[row]))
         for row in sorted(effects.keys() & depths.keys())

@@ -23,7 +23,13 @@ _ASKED = "_steered"
 """Where the session keeps what steering was asked for."""
 
 
-def show(result: DirectionsResult, block: int, component: int, state: State) -> None:
+def show(
+    result: DirectionsResult,
+    block: int,
+    component: int,
+    state: State,
+    twin: DirectionsResult | None,
+) -> None:
     """Offer to add the direction, and tell what came of it.
 
     Args:
@@ -31,6 +37,7 @@ def show(result: DirectionsResult, block: int, component: int, state: State) -> 
         block: l.
         component: k.
         state: has the readout, which says of which side, and e.
+        twin: the untrained model's directions, where they are stored; its own is tried beside.
     """
     side = "u" if state.readout == "writes" else "v"
     told = "writes" if side == "u" else "reads"
@@ -46,7 +53,9 @@ def show(result: DirectionsResult, block: int, component: int, state: State) -> 
     asked = (request, block, component, side)
     if st.session_state.get(_ASKED) == asked:
         with plain_errors(), st.spinner("The rest of the model runs with the direction added"):
-            _tell(kept(_steered, result, block, component, side), state.push)
+            has_twin = twin is not None and component <= int(twin.rank[block - 1])
+            untrained = kept(_steered, twin, block, component, side) if has_twin else None
+            _tell(kept(_steered, result, block, component, side), state.push, untrained)
     elif settings().read_only or backend.gone(request):
         st.caption("Directions are not tried here: that needs the model.")
     elif st.button("Add it to the state", icon=":material/play_arrow:"):
@@ -60,7 +69,7 @@ def _steered(result: DirectionsResult, block: int, component: int, side: str) ->
     return ask(run, about=result.request)  # type: ignore[no-any-return]
 
 
-def _tell(found: Steering, size: float) -> None:
+def _tell(found: Steering, size: float, untrained: Steering | None) -> None:
     bound(
         st.select_slider,
         "Size e, in units of the state's norm",
@@ -77,6 +86,9 @@ def _tell(found: Steering, size: float) -> None:
         st.metric(f"Effect, {unit}", f"{effect:.3g}", width="content")
         st.metric("Random directions, median", f"{np.median(chance):.3g}", width="content")
         st.metric("Random, largest of 20", f"{chance.max():.3g}", width="content")
+        if untrained is not None:
+            of_twin = float(untrained.divergence[0, at])
+            st.metric("Untrained twin, its own", f"{of_twin:.3g}", width="content")
     if larger:
         st.markdown(
             f"**{larger} of {len(chance)} random directions do as much or more at this size.** "

@@ -15,19 +15,18 @@ from coupling_core.base.results import DirectionsResult
 from coupling_core.base.results.directions import READOUTS
 from coupling_core.figures.readouts import LABELS
 from explorer.asking.several import offer_twin, stored_twin
-from explorer.pages.directions import effect
+from explorer.pages.directions import common, effect
 from explorer.panels.chart import Shown, draw, draw_partial, made
 from explorer.panels.page import Page
 from explorer.panels.recipes import Recipes, measuring, program
 from explorer.panels.strip import strip
 from explorer.panels.switches import switches
-from explorer.session.link import Count, expect
+from explorer.session.link import Count, Parameter, expect
 from explorer.session.plain_text import plain
 from explorer.session.session import bound
 from explorer.session.state import State
 
 Readout = Literal["writes", "reads", "reads_embedding"]
-CHANCE = "no more than chance"
 GUIDE = """
 **Directions.** Near the state that it met, a block turns a small change along *v* into one along
 *u*, *s* times as long. What it reads is *v*, what it writes is *u*. The first few of each block are
@@ -46,7 +45,12 @@ second figure says how much of each direction lies among the leading ones of oth
 
 **What it does.** The direction is added to the state at the token, and the rest of the model runs.
 Random directions of the same size stand beside it: what does no more than they do is no effect of
-this direction.
+this direction. Where the untrained twin is measured, its own direction of the same number is added
+to its own state too.
+
+**In common.** The directions that lie most in the leading ones of all chosen blocks. How many
+independent subspaces would share is known, and only what is beyond that counts. They are those that
+the chosen readout is about: what the blocks write, or what they read.
 """
 
 
@@ -58,11 +62,15 @@ class DirectionsState(State):
         component: k, which of the block's directions.
         readout: by what the block's directions are read out.
         push: e, how far the direction is added, in units of the state's norm.
+        first_block: of those whose shared directions are looked for.
+        last_block: of them.
     """
 
     component: Count = 1
     readout: Readout = "writes"
     push: Annotated[float, expect(lambda e: e in effect.SIZES, "one of the sizes")] = 0.3
+    first_block: Annotated[Count, Parameter("from")] = 9
+    last_block: Annotated[Count, Parameter("to")] = 16
 
     def directions_request(self) -> Request:
         """What has to be measured: every block at the chosen token."""
@@ -115,7 +123,12 @@ def show(result: DirectionsResult, state: DirectionsState) -> None:
     with right:
         figure = made(figures.direction_elsewhere, result, block, component)
         draw(figure, "held-over-depth", shown, table)
-    effect.show(result, block, component, state)
+    effect.show(result, block, component, state, twin)
+    if result.n_blocks > 1:
+        st.header("What several blocks have in common", anchor=False)
+        first, last = common.bounds(result, state.first_block, state.last_block)
+        side = "u" if state.readout == "writes" else "v"
+        common.show(result, first, last, side, shown)
 
 
 def partial_directions(result: DirectionsResult, state: DirectionsState) -> None:
@@ -164,8 +177,8 @@ def _list(result: DirectionsResult, block: int, readout: Readout) -> None:
         rows.append(
             {
                 "k": f"{k + 1}{' ~' if ties[k] else ''}",
-                "towards": ends[0] if beyond[k] else CHANCE,
-                "away": ends[1] if beyond[k] else CHANCE,
+                "towards": ends[0] if beyond[k] else common.CHANCE,
+                "away": ends[1] if beyond[k] else common.CHANCE,
                 "peakedness": float(result.peakedness[at, block - 1, k]),
                 "singular value": float(result.singular_values[block - 1, k]),
                 "gap to the next": float(gap[k]),

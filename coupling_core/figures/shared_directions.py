@@ -1,0 +1,45 @@
+"""How many directions several blocks have in common."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+
+from coupling_core.analysis.directions import Shared
+from coupling_core.base.results import DirectionsResult
+from coupling_core.figures import style
+from coupling_core.figures.words import subject
+
+_DONE = {"u": "write", "v": "read"}
+
+
+def shared_directions(
+    result: DirectionsResult, blocks: Sequence[int], side: str, found: Shared
+) -> go.Figure:
+    """The eigenvalues of the blocks' mean projection, beside what independent subspaces give.
+
+    Args:
+        result: the directions.
+        blocks: which blocks, ascending.
+        side: "u", what they write, or "v", what they read.
+        found: what they share.
+    """
+    numbers = np.arange(1, len(found.share) + 1)
+    told = f"blocks {blocks[0]} to {blocks[-1]} {_DONE[side]}"
+    figure = style.new_figure(
+        f"How much each shared direction lies in all of what {told}, {subject(result)}: "
+        f"{found.count} are beyond chance.",
+        f"Directions that {told}, the most shared first. 1 lies in the leading {len(numbers)} "
+        "directions of every one of these blocks. Above the dotted line is what independent "
+        "subspaces practically never share.",
+        height=340,
+        xaxis={"title": {"text": "Shared direction"}},
+        yaxis=style.axis("Share of the blocks") | {"range": [0, 1.02]},
+    )
+    trace = style.line(numbers, found.share, "shared direction", style.ACCENT)
+    figure.add_trace(trace.update(hovertemplate="direction %{x}: %{y:.2f}"))
+    chance = np.full(len(numbers), found.chance)
+    figure.add_trace(
+        style.line(numbers, chance, "by chance, at most", style.INK, 1, line_dash="dot")
+    )
+    return figure

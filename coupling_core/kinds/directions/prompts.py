@@ -1,0 +1,63 @@
+"""Directions of many prompts: their numbers one by one, and what the prompts have in common."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import numpy as np
+
+from coupling_core.analysis.directions import BetweenPrompts, between_prompts
+from coupling_core.base.records import DirectionsView
+from coupling_core.base.results import DirectionsResult, Result
+from coupling_core.cli.terminal import print_lines, print_table
+from coupling_core.kinds.directions.export import row
+
+MOST = 64
+"""Prompts that are compared with one another: their pairs grow as the square, and all are held."""
+
+
+@dataclass
+class PromptsTogether:
+    """Takes the results of prompts as they come, then says what they have in common.
+
+    Args:
+        view: which blocks, and how many directions of each.
+        side: "u", what they write, or "v", what they read.
+    """
+
+    view: DirectionsView
+    side: str
+    kept: list[DirectionsResult] = field(default_factory=list)
+
+    def row(self, result: Result) -> dict[str, float]:
+        """The numbers of one prompt."""
+        found = cast(DirectionsResult, result)
+        if len(self.kept) < MOST:
+            self.kept.append(found)
+        return row(found, self.view)
+
+    def told(self) -> tuple[dict[str, Any], Callable[[], None]]:
+        """What is said of all: for JSON, and printed; nothing of a single prompt."""
+        if len(self.kept) < 2:
+            return {}, lambda: None
+        found = between_prompts(self.kept, self.view, self.side)
+        return {"between_prompts": vars(found)}, lambda: _show(found, self.side)
+
+
+def _show(found: BetweenPrompts, side: str) -> None:
+    chance = float(np.median(found.chance))
+    print_lines(
+        "",
+        f"between     {found.n} prompts: {found.leading} directions that each block "
+        f"{'writes' if side == 'u' else 'reads'}; half of the principal angles between independent "
+        f"subspaces are below {chance:.1f} degrees",
+        "",
+    )
+    print_table(
+        ("block", "shared beyond chance", "smallest angle", "median angle"),
+        [
+            (str(block), str(shared), f"{smallest:.1f}", f"{median:.1f}")
+            for block, shared, smallest, median, _ in found.to_pandas().itertuples(index=False)
+        ],
+        right=True,
+    )
