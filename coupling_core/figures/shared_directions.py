@@ -29,9 +29,9 @@ def shared_directions(
     figure = style.new_figure(
         f"How much each shared direction lies in all of what {told}, {subject(result)}: "
         f"{found.count} are beyond chance.",
-        f"Directions that {told}, the most shared first. 1 lies in the leading {len(numbers)} "
-        "directions of every one of these blocks. Above the dotted line is what independent "
-        "subspaces practically never share.",
+        f"Directions that {told}, the most shared first. One whose share is 1 lies among the "
+        f"leading {len(numbers)} of every one of these blocks. Independent subspaces practically "
+        "never share a direction above the dotted line.",
         height=340,
         xaxis={"title": {"text": "Shared direction"}},
         yaxis=style.axis("Share of the blocks") | {"range": [0, 1.02]},

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -137,16 +138,17 @@ def _tell(found: Tried, shared: Shared) -> None:
     if found.read is None:
         return
     beyond = found.read.beyond_chance
+    table = pd.DataFrame(
+        {
+            "shared direction": range(1, len(beyond) + 1),
+            "share": shared.share[: len(beyond)],
+            "towards": _texts(found.read.towards, beyond),
+            "away": _texts(found.read.away, beyond),
+            "peakedness": found.read.peakedness,
+        }
+    )
     st.dataframe(
-        pd.DataFrame(
-            {
-                "shared direction": range(1, len(beyond) + 1),
-                "share": shared.share[: len(beyond)],
-                "towards": _texts(found.read.towards, beyond),
-                "away": _texts(found.read.away, beyond),
-                "peakedness": found.read.peakedness,
-            }
-        ),
+        greyed(table, beyond),
         hide_index=True,
         height=320,
         column_config={
@@ -158,6 +160,17 @@ def _tell(found: Tried, shared: Shared) -> None:
         f"{int(beyond.sum())} of {len(beyond)} are more peaked than {found.read.floor:.2f}, which "
         "1 of 100 random directions exceeds."
     )
+
+
+def greyed(table: pd.DataFrame, beyond: np.ndarray) -> Any:
+    """A table of readouts in which those that are chance are grey.
+
+    Args:
+        table: a row a direction, with the columns towards, away and peakedness.
+        beyond: whether each row's readout is more than chance.
+    """
+    look = ["" if told else "color: #8a8a8a" for told in beyond]
+    return table.style.apply(lambda column: look, subset=["peakedness", "towards", "away"])
 
 
 def _texts(ends: tuple[tuple[str, ...], ...], beyond: np.ndarray) -> list[str]:

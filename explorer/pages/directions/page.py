@@ -185,9 +185,8 @@ def _list(result: DirectionsResult, block: int, readout: Readout) -> None:
             }
         )
     table = pd.DataFrame(rows)
-    grey = ["" if told else "color: #8a8a8a" for told in beyond[: len(rows)]]
     st.dataframe(
-        table.style.apply(lambda column: grey, subset=["peakedness", "towards", "away"]),
+        common.greyed(table, beyond[: len(rows)]),
         hide_index=True,
         height=320,
         column_config={
