@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from coupling_core.analysis.graph import layer_graph
     from coupling_core.analysis.locality import locality
     from coupling_core.analysis.model_comparison import ModelComparison, compare_models
+    from coupling_core.analysis.perturbation import perturbation_radius
     from coupling_core.analysis.projection import ProjectedPaths, project_paths
     from coupling_core.analysis.scores import (
         Interval,
@@ -87,6 +88,7 @@ if TYPE_CHECKING:
         DepthResult,
         DirectionsResult,
         Means,
+        PerturbationResult,
         PositionCoupling,
         PositionScores,
         Progress,
@@ -181,6 +183,8 @@ __all__ = [  # noqa: RUF022 - by stage, not by name
     "CouplingEffect",
     # spectra: eigenvalues of each block's linear map, and products over depth
     "SpectrumResult",
+    "PerturbationResult",
+    "perturbation_radius",
     "SpectrumNumbers",
     "spectrum_numbers",
     "effective_rank",
@@ -234,6 +238,7 @@ _HOMES = {
     "analysis.graph": ("layer_graph",),
     "analysis.locality": ("locality",),
     "analysis.model_comparison": ("ModelComparison", "compare_models"),
+    "analysis.perturbation": ("perturbation_radius",),
     "analysis.projection": ("ProjectedPaths", "project_paths"),
     "analysis.scores": (
         "Interval",
@@ -276,6 +281,7 @@ _HOMES = {
         "DepthResult",
         "DirectionsResult",
         "Means",
+        "PerturbationResult",
         "PositionCoupling",
         "PositionScores",
         "Progress",

@@ -11,6 +11,7 @@ verdict         whether blocks are coupled, beside the untrained twin
 compare         two results side by side
 model_comparison    two models over the same prompts: the difference, and how sure it is
 effects         what edits of a model's depth do, by block and by pair of blocks
+perturbation    how far noise gets, and the size up to which a Jacobian says it
 spectra         curves over depth of the blocks' linear maps
 directions      gaps and ties of directions, their tracks, and what blocks share
 effect_study    the same over many prompts, beside the coupling of the same blocks

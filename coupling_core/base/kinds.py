@@ -19,6 +19,7 @@ FOLDERS = (
     "coupling_core.kinds.trajectory",
     "coupling_core.kinds.whatif",
     "coupling_core.kinds.spectrum",
+    "coupling_core.kinds.perturbation",
     "coupling_core.kinds.directions",
 )
 """The packages that have the kinds, each in its `KINDS`; this order is that of messages."""

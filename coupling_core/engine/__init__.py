@@ -3,6 +3,7 @@
 loading             models loaded, their blocks found, computing in float32
 jacobians           blocks captured, and their Jacobians with the checks that they are right
 pairs               singular vectors, and the coupling of all pairs of Jacobians
+perturbation        noise on the first state, in truth and to first order
 spectrum            eigenvalues of the blocks' linear maps, and products of them
 edits               a model whose blocks run elsewhere, twice, damped or not at all
 directions          directions read by the unembedding, added to states, and taken out

@@ -103,10 +103,10 @@ def effect_requests() -> list[Request]:
 
 
 def map_requests() -> list[Request]:
-    """Directions of the blocks' linear maps, and their spectra: of the first prompt and twin."""
+    """Of the blocks' linear maps: directions, spectra, and noise; the first prompt and its twin."""
     return [
         Request(EXAMPLES[0], untrained=seed, kind=kind)
-        for kind in ("directions", "spectrum")
+        for kind in ("directions", "spectrum", "perturbation")
         for seed in (None, UNTRAINED_SEED)
     ]
 

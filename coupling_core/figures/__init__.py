@@ -26,6 +26,7 @@
     eigenvalues            of the blocks' linear maps, and what products of them leave over
     readouts               how many directions of each block say more than chance
     direction_tracks       one direction over depth
+    perturbation           noise on the first state, and how far first order predicts it
     shared_directions      how many directions several blocks have in common
     pruning                held-out loss against blocks removed
 
@@ -104,6 +105,7 @@ from coupling_core.figures.path_tables import (
 )
 from coupling_core.figures.paths import paths
 from coupling_core.figures.per_token import per_token
+from coupling_core.figures.perturbation import noise_by_depth, noise_by_size, noise_radius
 from coupling_core.figures.pruning import pruning
 from coupling_core.figures.readouts import readouts
 from coupling_core.figures.scaling import scaling
@@ -170,6 +172,9 @@ __all__ = [  # noqa: RUF022 - by use, not by name
     "direction_elsewhere",
     "direction_table",
     "shared_directions",
+    "noise_by_size",
+    "noise_by_depth",
+    "noise_radius",
     "pruning",
     # of training runs
     "by_step",

@@ -15,6 +15,7 @@ depth         the blocks at one token
 tokens        the tokens, in two blocks or on average over all pairs
 trajectory    the path of every token through the blocks
 whatif        what edits of the model's depth do to what it says
+perturbation  noise on a token's embedding, and how far linear blocks predict it
 spectrum      eigenvalues of each block's map, and what products of them leave over
 directions    what the leading singular vectors of the blocks read, write and do
 """

@@ -11,6 +11,7 @@ from coupling_core.base.records import FinalNorm, Quantisation, Request, Stack, 
 from coupling_core.base.results import (
     DepthResult,
     DirectionsResult,
+    PerturbationResult,
     Result,
     SpectrumResult,
     TokenMeansResult,
@@ -105,6 +106,14 @@ def measure(
     prompt: Prompt,
     store: Shelf | Literal[_Unsaid.STORE] = UNSAID,
     *,
+    kind: Literal["perturbation"],
+    **options: Unpack[Options],
+) -> PerturbationResult: ...
+@overload
+def measure(
+    prompt: Prompt,
+    store: Shelf | Literal[_Unsaid.STORE] = UNSAID,
+    *,
     kind: Literal["directions"],
     **options: Unpack[Options],
 ) -> DirectionsResult: ...
@@ -189,8 +198,8 @@ def measure(
     Returns:
         the result of the kind: a `DepthResult`; between tokens a `TokensResult` of a block, or a
         `TokenMeansResult` of all pairs; a `TrajectoryResult`; a `WhatIfResult`; a
-        `SpectrumResult`; a `DirectionsResult`. A type checker knows which from `kind=`; of a
-        `Request`, whose kind is a value and no type, it knows a `Result`.
+        `SpectrumResult`; a `PerturbationResult`; a `DirectionsResult`. A type checker knows which
+        from `kind=`; of a `Request`, whose kind is a value and no type, it knows a `Result`.
 
     Raises:
         InputError: where what is asked cannot be met by this model.

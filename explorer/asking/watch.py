@@ -15,6 +15,16 @@ from explorer.session.session import change
 EVERY = 0.5
 """Seconds between two looks at the job."""
 
+_COUNTED = {
+    "blocks": "Block",
+    "tokens": "Token",
+    "rows": "Comparing token",
+    "edits": "Edit",
+    "products": "Product",
+    "noise": "Noise",
+}
+"""What is counted in each stage that counts."""
+
 
 def watch(key: str, draw_partial: Callable[[Result], None]) -> None:
     """Follow a job until it ends, then draw the whole page anew.
@@ -96,6 +106,5 @@ def _of_one(status: JobStatus) -> tuple[float, str]:
         return 0.0, f"Running the prompt through the model, {so_far}"
     if progress.stage == "saving":
         return 1.0, "Saving the result"
-    names = {"blocks": "Block", "tokens": "Token", "rows": "Comparing token", "edits": "Edit"}
-    what = names[progress.stage]
+    what = _COUNTED[progress.stage]
     return progress.done / progress.total, f"{what} {progress.done} of {progress.total}, {so_far}"

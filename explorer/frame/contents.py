@@ -1,6 +1,6 @@
 """Which pages there are; what the frame knows of one, it knows from its record."""
 
-from explorer.pages import compare, depth, layer_graph, spectrum, start, trajectories
+from explorer.pages import compare, depth, layer_graph, perturbation, spectrum, start, trajectories
 from explorer.pages.directions import page as directions
 from explorer.pages.generalization import page as generalization
 from explorer.pages.runs import page as runs
@@ -24,8 +24,9 @@ _PAGES = (
     what_if.PAGE,
     directions.PAGE,
     spectrum.PAGE,
+    perturbation.PAGE,
     runs.PAGE,
-    Page("Method", "pages/13_Method.py", picker=None),
+    Page("Method", "pages/14_Method.py", picker=None),
 )
 PAGES = {page.title: page for page in _PAGES}
 """Every page by its title, in the order of the navigation."""

@@ -20,6 +20,7 @@ REQUESTS = [
     Request("Hi", kind="trajectory", final_norm="exclude"),
     Request("Hi", kind="what-if", untrained=2),
     Request("Hi", kind="spectrum", token=1),
+    Request("Hi", kind="perturbation", token=1),
     Request("Hi", kind="directions", token=1),
 ]
 
@@ -51,6 +52,8 @@ def test_a_result_opens_on_a_page_that_asks_for_it(asked: Request) -> None:
             assert state.what_if_request() == asked
         case "spectrum":
             assert state.spectrum_request() == asked
+        case "perturbation":
+            assert state.perturbation_request() == asked
         case "directions":
             assert state.directions_request() == asked
         case _:

@@ -126,12 +126,13 @@ def test_views_change_the_figure_and_start_no_job(open_page: Open, gallery, tmp_
 def test_runs_lists_the_gallery_and_searches_it(open_page: Open) -> None:
     app = open_page("Runs")
     every = app.dataframe[0].value
-    assert len(every) == 17 + len(training_requests()) + len(vision_requests())
+    assert len(every) == 19 + len(training_requests()) + len(vision_requests())
     kinds = every["Kind"][every["Model"].str.startswith("SmolLM2")]
     assert sorted(kinds) == [
         *["depth"] * 6,
         *["directions"] * 2,
         "fixed-output, blocks 12 and 11",
+        *["perturbation"] * 2,
         "self, all pairs of blocks",
         "self, blocks 12 and 11",
         *["spectrum"] * 2,

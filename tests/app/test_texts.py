@@ -5,7 +5,7 @@ import shlex
 from contextlib import redirect_stdout
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ from coupling_core.measuring.forecast import Probe
 from coupling_core.serving.jobs import JobStatus
 from coupling_core.store.disk import Entry, Store
 from explorer.asking.compute import _stopped
-from explorer.asking.watch import loads
+from explorer.asking.watch import loads, where
 from explorer.pages import depth
 from explorer.pages.runs.page import table
 from explorer.server import needs
@@ -201,3 +201,13 @@ def test_a_text_of_others_is_no_markdown() -> None:
         assert seen.replace("\u2060", "") == text
     for text in ("prompt: a text", "at 15:31", "https://huggingface.co/owner/name"):
         assert plain(text) == text
+
+
+def test_every_stage_of_every_kind_has_its_words() -> None:
+    """What a page says while it waits, of each stage that a measurement can be in."""
+    stages = get_args(get_type_hints(Progress)["stage"])
+    for stage in stages:
+        status = JobStatus("key", Request("Hi"), "running", progress=Progress(stage, 1, 2))
+        share, told = where(status)
+        assert 0 <= share <= 1
+        assert told

@@ -13,7 +13,7 @@ import sys
 from streamlit.testing.v1 import AppTest
 
 app = AppTest.from_file("app.py", default_timeout=60).run()
-for page in ("pages/1_Depth.py", "pages/12_Runs.py", "pages/13_Method.py"):
+for page in ("pages/1_Depth.py", "pages/13_Runs.py", "pages/14_Method.py"):
     app.switch_page(page).run()
     assert not app.exception and not app.error, page
 print(sorted({"torch", "transformers", "tokenizers", "scipy"} & set(sys.modules)))

@@ -63,7 +63,7 @@ def test_a_link_opens_it(app, result) -> None:
 
 
 def test_the_list_of_runs_leads_to_it(app, result) -> None:
-    app.switch_page("pages/12_Runs.py").run()
+    app.switch_page("pages/13_Runs.py").run()
     listed = app.dataframe[0].value
     row = list(listed["Kind"]).index("toy")
     assert listed["Key"][row] == result.key

@@ -25,6 +25,7 @@ from coupling_core import InputError, Request, View, parse_blocks
         ({"kind": "trajectory", "k": 8}, "is measured without K"),
         ({"kind": "what-if", "token": 2}, "takes all tokens"),
         ({"kind": "spectrum", "k": 8}, "is measured without K"),
+        ({"kind": "perturbation", "k": 8}, "is measured without K"),
         ({"kind": "directions", "k": 8}, "is measured without K"),
         ({"block": 3}, "measured at every block"),
         ({"kind": "trajectory", "block": 3}, "measured at every block"),

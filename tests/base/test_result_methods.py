@@ -13,6 +13,7 @@ import tiny
 import xarray
 from cases import (
     directions_result,
+    perturbation_result,
     random_result,
     spectrum_result,
     trajectory_result,
@@ -34,6 +35,7 @@ from coupling_core.base.kinds import kinds
 from coupling_core.base.results import Result
 from coupling_core.base.results.scores import MEASURES
 from coupling_core.kinds.depth import views as depth_views
+from coupling_core.kinds.perturbation import views as perturbation_views
 from coupling_core.kinds.spectrum import views as spectrum_views
 from coupling_core.kinds.tokens import views as token_views
 from coupling_core.kinds.trajectory import views as path_views
@@ -43,7 +45,13 @@ from coupling_core.kinds.whatif import views as edit_views
 IDS = (3, 1, 4, 1, 5)
 
 
-OTHERS = trajectory_result(), what_if_result(), spectrum_result(), directions_result()
+OTHERS = (
+    trajectory_result(),
+    what_if_result(),
+    spectrum_result(),
+    perturbation_result(),
+    directions_result(),
+)
 """Of kinds without scores."""
 
 
@@ -233,6 +241,7 @@ def test_every_figure_of_the_command_line_has_its_name_here(depth, between):
         *((trajectory_result(), name) for name in get_args(path_views.FigureName)),
         *((what_if_result(), name) for name in get_args(edit_views.FigureName)),
         *((spectrum_result(), name) for name in get_args(spectrum_views.FigureName)),
+        *((perturbation_result(), name) for name in get_args(perturbation_views.FigureName)),
         (directions_result(), "readouts"),
     ]
     plots = [result.plot(name) for result, name in drawn]
@@ -260,6 +269,7 @@ def test_a_figure_that_is_none_is_refused_with_those_that_are(depth, between, wh
     results = {"depth": depth, "pair": between[0], "means": between[1]}
     results |= {"paths": trajectory_result(), "edits": what_if_result()}
     results |= {"spectra": spectrum_result(), "directions": directions_result()}
+    results |= {"noise": perturbation_result()}
     with pytest.raises(InputError, match=told):
         results[which].plot(name)
 

@@ -87,7 +87,10 @@ def shelf(tmp_path_factory: pytest.TempPathFactory, model: Path) -> Path:
     store = Store(folder, layers=(), gallery=folder / "none")
     for result in RESULTS:
         store.put(result)
-    without = [(kind, Request.k) for kind in ("trajectory", "what-if", "spectrum", "directions")]
+    without = [
+        (kind, Request.k)
+        for kind in ("trajectory", "what-if", "spectrum", "perturbation", "directions")
+    ]
     for kind, k in (("depth", 4), ("self", 4), *without):
         measure(Request(PROMPT, model=str(model), kind=kind, k=k), store)
     return folder
@@ -200,6 +203,7 @@ PLAIN: dict[tuple[str, ...], dict[str, str]] = {
     ("trajectory",): {"--model": "MODEL", "--prompt": PROMPT},
     ("whatif",): {"--model": "MODEL", "--prompt": PROMPT},
     ("spectrum",): {"--model": "MODEL", "--prompt": PROMPT},
+    ("perturbation",): {"--model": "MODEL", "--prompt": PROMPT},
     ("directions",): {"--model": "MODEL", "--prompt": PROMPT},
     ("compare",): {"a": KEYS[0], "b": KEYS[1]},
     ("training",): {"--prompt": EXAMPLES[0], "--steps": "256"},

@@ -15,6 +15,7 @@ from coupling_core import (
     DepthResult,
     DirectionsResult,
     InputError,
+    PerturbationResult,
     Request,
     SpectrumResult,
     Store,
@@ -49,6 +50,7 @@ def numbers(result):
         ({"kind": "trajectory"}, TrajectoryResult),
         ({"kind": "what-if"}, WhatIfResult),
         ({"kind": "spectrum"}, SpectrumResult),
+        ({"kind": "perturbation"}, PerturbationResult),
         ({"kind": "directions", "token": 2}, DirectionsResult),
     ],
 )

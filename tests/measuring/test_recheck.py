@@ -28,6 +28,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "without its norm": {"kind": "trajectory", "final_norm": "exclude"},
     "what-if": {"kind": "what-if"},
     "spectrum": {"kind": "spectrum", "token": 2},
+    "noise": {"kind": "perturbation", "token": 2},
     "directions": {"kind": "directions", "token": 2},
     "untrained": {"untrained": 3},
     "rounded": {"dtype": "bfloat16"},

@@ -43,6 +43,7 @@ def test_ways_to_one_model_share_a_key(change: dict[str, Any], identity: dict[st
         ({"kind": "trajectory"}, {}),
         ({"kind": "what-if"}, {}),
         ({"kind": "spectrum"}, {}),
+        ({"kind": "perturbation"}, {}),
         ({"kind": "directions"}, {}),
         ({"kind": "self"}, {}),
         ({"untrained": 0}, {}),

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from cases import (
     directions_result,
+    perturbation_result,
     random_result,
     spectrum_result,
     trajectory_result,
@@ -103,6 +104,27 @@ def test_spectra_that_no_measurement_gives_are_refused(changes):
 def test_effects_that_no_measurement_gives_are_refused(changes):
     with pytest.raises(InputError, match="is no sound result"):
         require_sound(replace(WHAT_IF, **changes))
+
+
+NOISE = perturbation_result()
+NOISE = replace(NOISE, key=str(make_key(NOISE.request, NOISE.identity)))
+NO_NOISE: dict[str, dict[str, object]] = {
+    "a certificate too few": {"certificates": NOISE.certificates[1:]},
+    "sizes that fall": {"noise_sizes": NOISE.noise_sizes[::-1].copy()},
+    "a size of nothing": {"noise_sizes": np.array([0.0, 0.1, 1.0])},
+    "rounding that is no number": {"rounding": np.full(6, np.nan)},
+    "more directions than the width": {"directions": 9},
+    "two ways": {
+        name: getattr(NOISE, name)[:2]
+        for name in ("distance", "cosine", "linear_distance", "linear_cosine", "error")
+    },
+}
+
+
+@pytest.mark.parametrize("changes", NO_NOISE.values(), ids=NO_NOISE)
+def test_noise_that_no_measurement_gives_is_refused(changes):
+    with pytest.raises(InputError, match="is no sound result"):
+        require_sound(replace(NOISE, **changes))
 
 
 DIRECTIONS = directions_result()

@@ -14,6 +14,7 @@ from coupling_core.base.records import ROLES, Certificate, Request, View
 from coupling_core.base.results import (
     DepthResult,
     DirectionsResult,
+    PerturbationResult,
     SpectrumResult,
     TrajectoryResult,
     WhatIfResult,
@@ -332,6 +333,36 @@ def spectrum_result(n_blocks: int = 5, width: int = 8, **changes: Any) -> Spectr
         product_values=np.linspace(1, 0.1, width) * np.ones((n_blocks, 1)),
         exponents=np.linspace(0.3, -1, width),
         shuffled_values=np.linspace(1, 0.2, width) * np.ones((8, 1)),
+        provenance=_provenance(),
+    )
+    return replace(result, **changes)
+
+
+def perturbation_result(n_blocks: int = 5, width: int = 8, **changes: Any) -> PerturbationResult:
+    """Noise that grows with its size, and whose first order is off in proportion to it."""
+    rng = np.random.default_rng(3)
+    sizes = np.array([0.01, 0.1, 1.0])
+    shape = (3, len(sizes), 6, n_blocks + 1)
+    spread = rng.uniform(0.9, 1.1, shape).astype(np.float32)
+    distance = (sizes[:, None, None] * spread).astype(np.float32)
+    off = np.where(np.arange(n_blocks + 1) > 0, 0.5 * distance, 0).astype(np.float32)
+    result = PerturbationResult(
+        key="",
+        request=Request(PROMPT, model="random", kind="perturbation"),
+        identity={"kind": "folder", "name": "random", "digest": "noise"},
+        tokens=TOKENS,
+        token_ids=np.arange(10, 10 + len(TOKENS)),
+        width=width,
+        token=len(TOKENS),
+        certificates=tuple(Certificate(True, "full", 0.0, 0.0) for _ in range(n_blocks)),
+        noise_sizes=sizes,
+        directions=width,
+        distance=distance,
+        cosine=1 / np.sqrt(1 + distance**2),
+        linear_distance=distance * (1 + off),
+        linear_cosine=1 / np.sqrt(1 + (distance * (1 + off)) ** 2),
+        error=off,
+        rounding=np.full(n_blocks + 1, 1e-7),
         provenance=_provenance(),
     )
     return replace(result, **changes)

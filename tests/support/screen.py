@@ -18,11 +18,12 @@ PAGES = {
     "Generalization": "pages/6_Generalization.py",
     "Vision": "pages/7_Vision.py",
     "Compare": "pages/8_Compare.py",
-    "Runs": "pages/12_Runs.py",
-    "Method": "pages/13_Method.py",
+    "Runs": "pages/13_Runs.py",
+    "Method": "pages/14_Method.py",
     "What if": "pages/9_What_if.py",
     "Directions": "pages/10_Directions.py",
     "Spectrum": "pages/11_Spectrum.py",
+    "Perturbation": "pages/12_Perturbation.py",
 }
 Open = Callable[..., AppTest]
 

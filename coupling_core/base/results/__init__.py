@@ -8,6 +8,7 @@
     trajectory     the path of every token through the blocks
     whatif         what edits of its depth do
     spectrum       eigenvalues of each block's map, and products of them
+    perturbation   noise on the first state, in truth and to first order
     directions     what the leading singular vectors of the blocks read and write
     scores         the scores of one view of it: numbers, means, tables, a figure
     progress       where a running measurement stands, with the result so far
@@ -21,6 +22,7 @@ from coupling_core.base.records import Request
 from coupling_core.base.results.base import Result, Sizes
 from coupling_core.base.results.depth import DepthResult
 from coupling_core.base.results.directions import DirectionsResult
+from coupling_core.base.results.perturbation import PerturbationResult
 from coupling_core.base.results.progress import Progress
 from coupling_core.base.results.scores import Means, PositionScores, ScoreMap, Scores
 from coupling_core.base.results.spectrum import SpectrumResult
@@ -33,6 +35,7 @@ __all__ = [
     "DepthResult",
     "DirectionsResult",
     "Means",
+    "PerturbationResult",
     "PositionCoupling",
     "PositionScores",
     "Progress",

@@ -20,7 +20,7 @@ from explorer.session.plain_text import plain, sentence, weights_form
 from explorer.session.session import change, current
 from explorer.session.widget_values import picked_rows
 
-PAGE = Page("Runs", "pages/12_Runs.py")
+PAGE = Page("Runs", "pages/13_Runs.py")
 PLACES = {"All": (False, True), "Here": (False,), "Elsewhere": (True,)}
 """Whether results lie below the store, as those of the gallery do, or were measured here."""
 

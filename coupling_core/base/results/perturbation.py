@@ -1,0 +1,69 @@
+"""Perturbation: noise on a token's embedding, followed through the blocks."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from jaxtyping import Float
+
+from coupling_core.base.results.at_token import AtToken
+from coupling_core.base.results.base import Sizes
+
+WAYS = ("isotropic", "leading", "random")
+"""Where noise lies: anywhere; along the leading v of block 1; along random frames of as many."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class PerturbationResult(AtToken):
+    """x^0_t + e norm(x^0_t) w at one token, its states x^l_t, and what first order makes of it.
+
+    What is not measured yet (a partial result) is NaN.
+
+    Args:
+        noise_sizes: e, in units of the norm of x^0_t.
+        directions: K, how many leading directions of block 1, and columns of the random frames.
+        distance: norm of the change of x^l_t, in units of its own norm; states 0..L.
+        cosine: of the disturbed state with the model's own.
+        linear_distance: as distance, by the product of M^l ... M^1.
+        linear_cosine: as cosine, by the same.
+        error: norm of what first order is off by, in units of the true change.
+        rounding: how far states run among others are from the same alone, in units of their norm.
+    """
+
+    noise_sizes: Float[np.ndarray, " size"]
+    directions: int
+    distance: Float[np.ndarray, "way size draw state"]
+    cosine: Float[np.ndarray, "way size draw state"]
+    linear_distance: Float[np.ndarray, "way size draw state"]
+    linear_cosine: Float[np.ndarray, "way size draw state"]
+    error: Float[np.ndarray, "way size draw state"]
+    rounding: Float[np.ndarray, " state"]
+
+    finite: ClassVar[tuple[str, ...]] = ("noise_sizes", "rounding")
+    infinite: ClassVar[tuple[str, ...]] = ("error",)
+
+    @classmethod
+    def sizes_of(cls, fields: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]) -> Sizes:
+        """The number of blocks; singular triplets are not what it is looked at by."""
+        return Sizes(n_blocks=shapes["rounding"][0] - 1)
+
+    @property
+    def named_axes(self) -> Mapping[str, tuple[str, ...]]:
+        """The ways of the noise."""
+        return {"way": WAYS}
+
+    @property
+    def complete(self) -> bool:
+        """Whether all of the noise was followed."""
+        return not np.isnan(self.distance).any()
+
+    def consistency(self) -> Mapping[str, bool]:
+        """What it could contradict itself in."""
+        sizes = self.noise_sizes
+        return {
+            **super().consistency(),
+            "its noise lies in other ways": len(self.distance) == len(WAYS),
+            "its sizes do not ascend": bool(len(sizes) and (np.diff(sizes, prepend=0) > 0).all()),
+            "its first block has no such number of directions": 1 <= self.directions <= self.width,
+        }

@@ -1,0 +1,111 @@
+"""The Jacobians of the blocks at one token, then noise on its embedding run through them."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from coupling_core.base.records import DEFAULT_K, Certificate
+from coupling_core.base.results import PerturbationResult, Progress
+from coupling_core.base.results.perturbation import WAYS
+from coupling_core.engine import matrix_products
+from coupling_core.engine.edits.replays import Replays
+from coupling_core.engine.hardware import algebra_device
+from coupling_core.engine.jacobians.captured_block import Block
+from coupling_core.engine.jacobians.derivative_check import checked_jacobian
+from coupling_core.engine.jacobians.trace import trace_of
+from coupling_core.engine.loading import LoadedModel
+from coupling_core.engine.pairs.square import buffer
+from coupling_core.engine.pairs.svd import SVD, top_svd
+from coupling_core.engine.perturbation import DRAWS, disturbed, noise, rounding
+from coupling_core.measuring.composing import begin, side_by_side
+from coupling_core.measuring.measure import Report
+from coupling_core.sources.resolved import Resolved
+
+SIZES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
+"""In units of the norm of the embedding: half a decade apart."""
+
+
+def compose(asked: Resolved, loaded: LoadedModel, report: Report) -> PerturbationResult:
+    """Measure block by block, then run the noise; each report has the result so far."""
+    matrix_products.choice()  # products of many sequences are large in any model
+    request = asked.request
+    reader, about = begin(asked, loaded)
+    traced = trace_of(reader, request.token)
+    L, d = reader.n_blocks, reader.width
+    k = min(DEFAULT_K, d)
+    device = algebra_device(loaded.device)
+    jacobians = buffer(L, d, device)
+    norm = traced.kind.final_norm if request.final_norm == "include" else None
+    certificates: list[Certificate] = []
+    leading = torch.empty(d, 0)
+    so_far = _empty(about, traced.token, L, k)
+    with side_by_side(request, loaded, reader) as beside:
+        measured = partial(_measured, last=L, norm=norm, k=k, device=device)
+        for number, (jacobian, svd) in enumerate(beside.in_order(measured, traced.blocks), 1):
+            jacobians[number - 1] = jacobian
+            certificates.append(svd.certificate)
+            if number == 1:
+                leading = svd.v[:, svd.v.norm(dim=0) > 0.5]  # past the rank they are 0
+            so_far = replace(so_far, certificates=tuple(certificates))
+            report(Progress("blocks", number, L, so_far))
+    replays = Replays(reader)
+    rounded = rounding(replays, traced.token, norm).cpu().numpy().astype(np.float64)
+    so_far = replace(so_far, rounding=rounded)
+    return _run(so_far, replays, jacobians, noise(leading, k), norm, report)
+
+
+def _measured(
+    block: Block, *, last: int, norm: nn.Module | None, k: int, device: torch.device
+) -> tuple[Tensor, SVD]:
+    jacobian = checked_jacobian(block, norm if block.number == last else None).to(device)
+    return jacobian, top_svd(jacobian, k)
+
+
+def _empty(about: Mapping[str, Any], token: int, L: int, k: int) -> PerturbationResult:
+    nothing = np.full((len(WAYS), len(SIZES), DRAWS, L + 1), np.nan, np.float32)
+    return PerturbationResult(
+        **about,
+        token=token,
+        certificates=(),
+        noise_sizes=np.array(SIZES),
+        directions=k,
+        distance=nothing,
+        cosine=nothing,
+        linear_distance=nothing,
+        linear_cosine=nothing,
+        error=nothing,
+        rounding=np.zeros(L + 1),
+    )
+
+
+def _run(
+    so_far: PerturbationResult,
+    replays: Replays,
+    jacobians: Tensor,
+    units: Tensor,
+    norm: nn.Module | None,
+    report: Report,
+) -> PerturbationResult:
+    """The result with the noise of one way after the other."""
+    total = len(WAYS)
+    for way, directions in enumerate(units):
+        report(Progress("noise", way, total, so_far))
+        parts = disturbed(replays, list(jacobians), so_far.token, directions, SIZES, norm)
+        found: dict[str, list[np.ndarray]] = {}
+        for part in parts:
+            for name, values in asdict(part).items():
+                found.setdefault(name, []).append(values.cpu().numpy())
+            report(Progress("noise", way, total, so_far))
+        changed: dict[str, Any] = {}
+        for name, values in found.items():
+            changed[name] = getattr(so_far, name).copy()
+            by_draw = np.concatenate(values).reshape(DRAWS, len(SIZES), -1)
+            changed[name][way] = by_draw.swapaxes(0, 1)
+        so_far = replace(so_far, **changed)
+    report(Progress("noise", total, total, so_far))
+    return so_far

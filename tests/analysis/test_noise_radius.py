@@ -1,0 +1,81 @@
+"""The radius in which first order holds, from planted errors; and what rounding hides."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from cases import perturbation_result
+
+from coupling_core import InputError, perturbation_radius
+from coupling_core.analysis.perturbation import blurred, nearest_size, spread
+
+RESULT = perturbation_result()
+
+
+def with_error(of_sizes, **changes):
+    """The same error for every draw and state behind a block, by size."""
+    error = np.broadcast_to(np.array(of_sizes)[None, :, None, None], RESULT.error.shape)
+    return replace(RESULT, error=error.astype(np.float32), **changes)
+
+
+def test_the_radius_is_where_the_error_passes_a_tenth():
+    """Between sizes it follows the power law that the two nearest of them lie on."""
+    assert perturbation_radius(with_error([0.01, 0.1, 1.0]))[0, 1:] == pytest.approx(0.1, rel=1e-4)
+    found = perturbation_radius(with_error([0.003, 0.03, 0.3]))[0, 1:]
+    assert found == pytest.approx(1 / 3, rel=1e-4)
+    found = perturbation_radius(with_error([0.02, 0.02 * np.sqrt(10), 2.0]))
+    assert 0.1 < found[0, 1] < 1
+
+
+def test_beyond_the_sizes_measured_it_says_so():
+    assert (perturbation_radius(with_error([0.001, 0.002, 0.003]))[:, 1:] == np.inf).all()
+    assert (perturbation_radius(with_error([0.2, 0.5, 1.0]))[:, 1:] == 0).all()
+    assert (perturbation_radius(RESULT)[:, 0] == np.inf).all()  # the noise itself
+
+
+def test_a_size_at_which_the_error_dips_again_is_no_radius():
+    found = perturbation_radius(with_error([0.01, 0.2, 0.05]))[0, 1]
+    assert 0.01 < found < 0.1
+
+
+def test_half_of_the_draws_decide():
+    error = RESULT.error * 0 + 0.01
+    error[:, 2, :4] = 0.5  # four of six, at the largest size
+    assert np.isfinite(perturbation_radius(replace(RESULT, error=error))[0, 1])
+    error[:, 2, 1:4] = 0.01  # one of six
+    assert perturbation_radius(replace(RESULT, error=error))[0, 1] == np.inf
+
+
+def test_what_rounding_hides_is_no_radius():
+    rough = RESULT.rounding + 0.015
+    found = with_error([0.5, 0.01, 0.2], rounding=rough)
+    assert blurred(found)[0, :, 0, 1].tolist() == [True, True, False]
+    assert np.isnan(perturbation_radius(found)[0, 1])  # one size is left, and lies past it
+    fine = with_error([0.5, 0.01, 0.2], rounding=RESULT.rounding + 1e-3)
+    assert blurred(fine)[0, :, 0, 1].tolist() == [True, False, False]
+    assert 0.1 < perturbation_radius(fine)[0, 1] < 1
+    assert np.isnan(perturbation_radius(with_error([1, 1, 1], rounding=rough + 9))[0, 1:]).all()
+
+
+def test_what_is_not_measured_has_none():
+    nothing = np.full_like(RESULT.error, np.nan)
+    found = replace(RESULT, error=nothing, distance=nothing)
+    assert np.isnan(perturbation_radius(found)).all()
+    assert not found.complete
+
+
+def test_the_spread_holds_most_of_the_draws():
+    values = np.arange(1001.0)[None, :, None].repeat(2, 0)
+    found = spread(values)
+    assert (found.median[:, 0], found.low[0, 0], found.high[0, 0]) == (
+        pytest.approx([500, 500]),
+        pytest.approx(25),
+        pytest.approx(975),
+    )
+
+
+def test_the_nearest_size_is_nearest_in_ratio():
+    assert [nearest_size(RESULT, size) for size in (1e-9, 0.04, 0.02, 99)] == [0, 1, 0, 2]
+    for size in (0, -1, float("nan"), float("inf")):
+        with pytest.raises(InputError, match="a size of noise is a positive number"):
+            nearest_size(RESULT, size)
