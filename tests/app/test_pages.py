@@ -30,6 +30,7 @@ TITLES = {
     "What if": "What if blocks ran elsewhere?",
     "Directions": "What do a block's directions say?",
     "Spectrum": "What does a block do to a state?",
+    "Perturbation": "How far does noise get?",
 }
 
 

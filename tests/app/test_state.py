@@ -106,6 +106,9 @@ VALUES = {
     "component": st.integers(1),
     "readout": st.sampled_from(get_args(Readout)),
     "push": st.sampled_from(SIZES),
+    "first_block": st.integers(1, 99),
+    "last_block": st.integers(1, 99),
+    "noise": st.floats(1e-6, 1e6),
 }
 """Every field of every page, with what it may be."""
 

@@ -28,6 +28,7 @@ from coupling_core.store.disk import Store
 LATER = (
     "skip_kl", "replace_kl", "interchange_kl",
     "departure", "asymmetry", "outside", "u_dot_v", "effective_rank",
+    "radius", "distance", "cosine", "error",
     "writes_beyond", "reads_beyond", "reads_embedding_beyond",
 )  # fmt: skip
 """Columns that tables of before do not have: nothing of these kinds was measured there."""
