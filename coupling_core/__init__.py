@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from coupling_core.analysis.by_step import Course, StepNumbers, numbers
     from coupling_core.analysis.compare import Comparison, compare, summarise
     from coupling_core.analysis.coupling_effect import CouplingEffect, coupling_effect
+    from coupling_core.analysis.crossing import Crossing, cross
     from coupling_core.analysis.directions import (
         BetweenPrompts,
         Shared,
@@ -112,7 +113,7 @@ if TYPE_CHECKING:
     from coupling_core.measuring.one_jacobian import jacobian
     from coupling_core.measuring.recheck import Recheck, recheck
     from coupling_core.measuring.stored_steps import collect
-    from coupling_core.measuring.trying import ablate, read_out, steer
+    from coupling_core.measuring.trying import ablate, cross_scores, read_out, steer
     from coupling_core.sources.prompts import PromptSource
     from coupling_core.sources.suites import Suite, find_suite
     from coupling_core.store.disk import Store
@@ -202,6 +203,9 @@ __all__ = [  # noqa: RUF022 - by stage, not by name
     "Shared",
     "between_prompts",
     "BetweenPrompts",
+    "cross",
+    "Crossing",
+    "cross_scores",
     # which blocks to leave out, what that costs, and the model without them
     "prune",
     "Pruning",
@@ -232,6 +236,7 @@ _HOMES = {
     "analysis.by_step": ("Course", "StepNumbers", "numbers"),
     "analysis.compare": ("Comparison", "compare", "summarise"),
     "analysis.coupling_effect": ("CouplingEffect", "coupling_effect"),
+    "analysis.crossing": ("Crossing", "cross"),
     "analysis.directions": ("BetweenPrompts", "Shared", "between_prompts", "shared_of"),
     "analysis.effects": ("EffectMaps", "effect_maps"),
     "analysis.findings": ("Findings", "Question", "find"),
@@ -305,7 +310,7 @@ _HOMES = {
     "measuring.one_jacobian": ("jacobian",),
     "measuring.recheck": ("Recheck", "recheck"),
     "measuring.stored_steps": ("collect",),
-    "measuring.trying": ("ablate", "read_out", "steer"),
+    "measuring.trying": ("ablate", "cross_scores", "read_out", "steer"),
     "sources.prompts": ("PromptSource",),
     "sources.suites": ("Suite", "find_suite"),
     "store.disk": ("Store",),

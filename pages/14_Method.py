@@ -440,6 +440,15 @@ def directions() -> None:
         r"lie within $1.96\,\lVert J^l \rVert_F / d$ 95 times of 100."
     )
 
+    st.markdown(
+        "**Across two models** of one width, over the same tokens, block by block: the principal "
+        "angles between the spans of the leading *K* directions of A and of B; independent ones "
+        "stand at the angles of Wachter's law. A direction of B is **new** where less than half "
+        "of its squared length lies among the leading 2 *K* of A's block. The Jacobians of A in "
+        "the bases of B are"
+    )
+    st.latex(r"A^{ll'} = U_{b,l'}^\top\, J_a^{l}\, V_{b,l'}")
+
 
 def pruning() -> None:
     st.markdown(

@@ -21,6 +21,7 @@ from coupling_core.base.drawing import Drawing
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import View, resolve_block, resolve_blocks
 from coupling_core.base.results import DepthResult, Result
+from coupling_core.base.results.at_token import AtToken
 
 if TYPE_CHECKING:  # half a second to import
     from pandas import DataFrame
@@ -225,9 +226,8 @@ def difference_rows(found: Comparison) -> list[tuple[int | float, ...]]:
     ]
 
 
-def differences(found: Comparison) -> list[str]:
-    """In what the two measurements differ, besides their scores; a phrase each."""
-    a, b = found.a, found.b
+def differences(a: AtToken, b: AtToken) -> list[str]:
+    """In what two measurements differ, besides their numbers; a phrase each."""
     if a.key and a.key == b.key:
         return ["A and B are the same result"]
     named = [
@@ -240,7 +240,7 @@ def differences(found: Comparison) -> list[str]:
         ("final norm", a.final_norm_words, b.final_norm_words),
     ]
     told = [f"{name}: {x} against {y}" for name, x, y in named if x != y]
-    if not found.same_depth:
+    if a.n_blocks != b.n_blocks:
         told.append(
             f"blocks: {a.n_blocks} against {b.n_blocks}, matched by nearest relative depth "
             "(l - 1) / (L - 1)"
@@ -248,14 +248,14 @@ def differences(found: Comparison) -> list[str]:
     return told or _digests(a, b)
 
 
-def _digests(a: DepthResult, b: DepthResult) -> list[str]:
+def _digests(a: AtToken, b: AtToken) -> list[str]:
     ours, theirs = (side.identity.get("digest") for side in (a, b))
     if not (ours and theirs):  # measured without a store, which alone asks who a module is
         return ["perhaps the weights, under one name: what was not stored is not known by them"]
     return ["how much was stored"] if ours == theirs else ["the weights, under one name"]
 
 
-def _weights(result: DepthResult) -> str:
+def _weights(result: AtToken) -> str:
     asked = result.request
     stack = f", the {asked.stack}" if asked.stack else ""
     return f"{asked.dtype}{stack}" + f", quantised to {asked.quantize}" * bool(asked.quantize)

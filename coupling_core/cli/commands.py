@@ -12,6 +12,7 @@ from coupling_core.base.kinds import FOLDERS
 from coupling_core.cli import terminal
 from coupling_core.cli.bench import bench
 from coupling_core.cli.compare import compare
+from coupling_core.cli.cross import cross
 from coupling_core.cli.doctor import doctor
 from coupling_core.cli.graph import graph
 from coupling_core.cli.health import health
@@ -81,6 +82,7 @@ for folder in FOLDERS:
     app.command(folder.rpartition(".")[2])(import_module(f"{folder}.command").command)
 app.command()(graph)
 app.command()(compare)
+app.command()(cross)
 app.command()(prune)
 app.command()(training)
 app.command()(models)

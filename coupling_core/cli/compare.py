@@ -96,7 +96,7 @@ def _summary(found: Comparison) -> dict[str, Any]:
         "role": view.role,
         "score": "corrected" if found.corrected else "coupling",
         "matched_by": "number" if found.same_depth else "relative depth",
-        "differ_in": differences(found),
+        "differ_in": differences(found.a, found.b),
         "summary": asdict(summarise(found)),
         **{name: values for name, values in comparison_arrays(found).items() if name != "blocks"},
         "differences": [
@@ -115,7 +115,7 @@ def _show(found: Comparison, out: Path | None) -> None:
     print_lines(
         f"A           {found.a.model_name} {found.a.measured}",
         f"B           {found.b.model_name} {found.b.measured}",
-        *(f"differ in   {difference}" for difference in differences(found)),
+        *(f"differ in   {difference}" for difference in differences(found.a, found.b)),
         f"score       {score}, {definition_name(found.view)}, K = {found.view.k}",
         f"mean        A {of.a:.4f}, B {of.b:.4f}, A - B {of.difference:+.4f}, over "
         f"{of.pairs} pairs l != l'",

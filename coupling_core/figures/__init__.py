@@ -27,6 +27,7 @@
     readouts               how many directions of each block say more than chance
     direction_tracks       one direction over depth
     perturbation           noise on the first state, and how far first order predicts it
+    crossing               how far the directions of two models' blocks are apart
     shared_directions      how many directions several blocks have in common
     pruning                held-out loss against blocks removed
 
@@ -57,6 +58,7 @@ from coupling_core.figures.angles import angles
 from coupling_core.figures.by_depth import by_depth
 from coupling_core.figures.by_k import mean_by_k
 from coupling_core.figures.compare import compared_map, comparison, difference, spectra
+from coupling_core.figures.crossing import crossed_scores, crossing_angles
 from coupling_core.figures.direction_tracks import (
     direction_elsewhere,
     direction_table,
@@ -172,6 +174,8 @@ __all__ = [  # noqa: RUF022 - by use, not by name
     "direction_elsewhere",
     "direction_table",
     "shared_directions",
+    "crossing_angles",
+    "crossed_scores",
     "noise_by_size",
     "noise_by_depth",
     "noise_radius",

@@ -180,7 +180,7 @@ def spectra_alt(found: Comparison, block: int, basis: int) -> str:
 def source(found: Comparison) -> str:
     """Where the numbers come from: both measurements, and in what they differ."""
     left, right = (words.provenance(result, found.view) for result in (found.a, found.b))
-    return f"A: {left}. B: {right}. Between them: {'; '.join(differences(found))}."
+    return f"A: {left}. B: {right}. Between them: {'; '.join(differences(found.a, found.b))}."
 
 
 def _told(figure: go.Figure, found: Comparison) -> go.Figure:

@@ -6,15 +6,18 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
+from coupling_core.analysis.crossing import require_alike
 from coupling_core.analysis.directions import orthonormal, viewed
+from coupling_core.analysis.scores import corrected, floor_by_k, score
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import (
     OWN,
     DirectionsView,
+    View,
     resolve_block,
     resolve_token,
 )
-from coupling_core.base.results import DirectionsResult
+from coupling_core.base.results import DirectionsResult, Scores
 from coupling_core.base.results.directions import READOUTS, SIDES
 from coupling_core.base.trials import Ablate, Ablation, Readings, Steer, Steering
 from coupling_core.measuring.measure import Report, aside, asked_of
@@ -147,6 +150,58 @@ def read_out(
     with aside(asked, own=own, device=device, progress=progress) as ready:
         units = (columns / lengths).T
         return result.part("trials").readings(asked, ready.loaded, units, readout)
+
+
+def cross_scores(
+    a: DirectionsResult,
+    b: DirectionsResult,
+    *,
+    k: int | None = None,
+    model: Any = None,
+    tokenizer: Any = None,
+    device: str | None = None,
+    progress: Report | None = None,
+) -> Scores:
+    """The Jacobians of A in the bases of B: how much A acts along the directions of B's blocks.
+
+    A^{ll'} = U_{b,l'}^T J_a^l V_{b,l'}, scored as in the depth-wise comparison by the default
+    definition. Only A's model is loaded; exchange the two for the way back. With the same result
+    twice it is the map of Depth at this K, to rounding.
+
+    Args:
+        a: the directions of the model whose Jacobians are taken.
+        b: the directions in whose bases they are seen.
+        k: K; None is all directions that both keep.
+        model: the module of your own of which A was measured, as in `steer`, and so are the others.
+        tokenizer: that of a module of your own.
+        device: where to compute.
+        progress: told as the model is loaded.
+
+    Returns:
+        `coupling`, `chance` and `corrected` (block of A, basis block of B).
+
+    Raises:
+        InputError: where the two are not of the same width and tokens, K is not kept, or A's model
+            is another one than it was.
+    """
+    require_alike(a, b)
+    most = min(a.count, b.count)
+    leading = most if k is None else k
+    if not 1 <= leading <= most:
+        raise InputError(f"K must lie in 1..{most} (the directions that both keep), {leading} came")
+    asked, own = _model_of(a, model, tokenizer)
+    bases = {
+        side: np.stack([b.basis(block, side) for block in range(1, b.n_blocks + 1)])[..., :leading]
+        for side in SIDES
+    }
+    with aside(asked, own=own, device=device, progress=progress) as ready:
+        diagonals, off = a.part("trials").crossed(asked, ready.loaded, bases)
+    s, view = a.singular_values[:, :leading], View(leading)
+    coupling = score(diagonals, off, s[:, None], view.definition, view.p)[..., -1]
+    floor = floor_by_k(s, a.jacobian_norm, a.width, {}, view.definition, view.p)[:, -1:]
+    floor = np.broadcast_to(floor, coupling.shape)
+    blocks = tuple(range(1, a.n_blocks + 1))
+    return Scores(coupling, floor, corrected(coupling, floor), blocks, result=None, view=view)
 
 
 def _chosen(

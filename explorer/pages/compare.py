@@ -3,7 +3,7 @@
 import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated
+from typing import Annotated, Literal
 
 import plotly.graph_objects as go
 import streamlit as st
@@ -14,10 +14,12 @@ from coupling_core.analysis.exports import file_name, to_npz
 from coupling_core.analysis.exports.compare import comparison_arrays, comparison_table
 from coupling_core.base.errors import CouplingError, InputError
 from coupling_core.base.records import Request, View
+from coupling_core.base.results import DirectionsResult
 from coupling_core.experiments.gallery import requests
 from coupling_core.store.disk import Entry
 from coupling_core.store.request_key import parse_key
 from explorer.asking.several import untrained_twin
+from explorer.pages import compare_directions
 from explorer.panels.chart import Shown, draw, made, third
 from explorer.panels.drawer import selection
 from explorer.panels.page import Page
@@ -25,7 +27,7 @@ from explorer.panels.recipes import Recipes, call, command, raw, viewed
 from explorer.panels.strip import Quiet, facts, page_file, take_along
 from explorer.panels.switches import ENTRIES, MATRIX, SCORE, switches
 from explorer.server import backend
-from explorer.session.link import Parameter, expect
+from explorer.session.link import Natural, Parameter, expect
 from explorer.session.plain_text import plain, rounded, sentence, weights_form
 from explorer.session.session import bound, change
 from explorer.session.state import State
@@ -47,9 +49,17 @@ nearest; nothing is interpolated. All numbers that you select are *A*'s.
 blocks are coupled in both, whatever the mean. Two prompts of one model have much in common; a
 trained model and its untrained twin have nothing.
 
+**Directions.** The other switch holds the singular vectors of A's and B's blocks against one
+another, over the same tokens: what quantisation, fine-tuning or training turned, and by how much.
+
 **Widths.** Models of other widths have other chance floors at one *K*: compare chance-corrected
 scores or alignments, not raw ones.
 """
+COMPARED = (
+    "Compared",
+    "compared",
+    {"scores": "Scores of pairs", "directions": "Directions of blocks"},
+)
 _Key = Annotated[str, expect(parse_key, "the key of a stored result")]
 
 
@@ -60,10 +70,14 @@ class CompareState(State):
     Args:
         a: store key of the result A; empty is what the sidebar asks for.
         b: store key of B; empty is the untrained twin of A.
+        compared: scores of two depth-wise results, or the directions of two models' blocks.
+        leading: K, how many directions of a block are compared; 0 is half of those kept.
     """
 
     a: Annotated[_Key, Parameter(former="left")] = ""
     b: Annotated[_Key, Parameter(former="right")] = ""
+    compared: Literal["scores", "directions"] = "scores"
+    leading: Natural = 0
 
 
 PAGE = Page("Compare", "pages/8_Compare.py", CompareState, guide=GUIDE)
@@ -93,14 +107,19 @@ def recipes(a: str, b: str, view: View, state: State) -> Recipes:
 
 def show(state: CompareState) -> None:
     """Draw the page."""
+    switches([COMPARED], "compare")
+    kind = "depth" if state.compared == "scores" else "directions"
     stored = {
         entry.key: entry
         for entry in backend.listed(backend.entries())
-        if entry.request is not None and entry.request.kind == "depth"
+        if entry.request is not None and entry.request.kind == kind
     }
     keys = _chosen(state, stored)
     _pickers(*keys, stored)
     a, b = map(backend.get, keys)
+    if isinstance(a, DirectionsResult) and isinstance(b, DirectionsResult):
+        compare_directions.show(a, b, state.leading)
+        return
     most, view = min(a.k_max, b.k_max), state.view(a, b)
     if view.k > most:
         st.info(f"K = {view.k} is more than both hold.")
@@ -116,10 +135,15 @@ def show(state: CompareState) -> None:
 
 def _chosen(state: CompareState, stored: dict[str, Entry]) -> tuple[str, str]:
     """The keys of A and B; where the link names none, a trained model and its untrained twin."""
-    twins = _twins(state.request(), stored) or _twins(requests()[0], stored) or tuple(stored)[:2]
+    kind = "depth" if state.compared == "scores" else "directions"
+    asked = (state.request(), requests()[0])
+    if kind == "directions":
+        asked = tuple(replace(one, kind=kind, k=None, k_view=None) for one in asked)
+    twins = _twins(asked[0], stored) or _twins(asked[1], stored) or tuple(stored)[:2]
     if len(twins) < 2 and not (state.a and state.b):
         raise InputError(
-            "a comparison needs two results, and fewer are stored: compute some on Depth first"
+            "a comparison needs two results, and fewer are stored: compute some on "
+            f"{'Depth' if kind == 'depth' else 'Directions'} first"
         )
     a, b = twins if len(twins) == 2 else ("", "")
     return _here(state.a, a, stored), _here(state.b, b, stored)
@@ -165,7 +189,7 @@ def _pickers(a: str, b: str, stored: dict[str, Entry]) -> None:
                 field,
                 [*stored, *([] if key in stored else [key])],
                 place="compare",
-                help="The depth-wise results of the store, the last used first.",
+                help="The results of the store, the last used first.",
                 format_func=lambda key: _label(key, stored),
                 write=lambda _, key=key: key,
             )
@@ -201,7 +225,7 @@ def _label(key: str, stored: dict[str, Entry]) -> str:
 def _strip(found: Comparison, state: State) -> None:
     """Say what is compared, in what the two differ, and offer ways to take it along."""
     with st.container(gap="xsmall"):
-        st.caption(f"They differ in {plain('; '.join(differences(found)))}.")
+        st.caption(f"They differ in {plain('; '.join(differences(found.a, found.b)))}.")
         sides = (("A", found.a), ("B", found.b))
         quiet = Quiet(
             "What A and B are",

@@ -108,6 +108,8 @@ VALUES = {
     "push": st.sampled_from(SIZES),
     "first_block": st.integers(1, 99),
     "last_block": st.integers(1, 99),
+    "compared": st.sampled_from(("scores", "directions")),
+    "leading": st.integers(0, 99),
     "noise": st.sampled_from((0.001, 0.3, 3.0)),
 }
 """Every field of every page, with what it may be."""

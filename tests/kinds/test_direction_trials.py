@@ -14,6 +14,8 @@ from coupling_core import (
     Request,
     Store,
     ablate,
+    cross,
+    cross_scores,
     measure,
     read_out,
     shared_of,
@@ -236,6 +238,48 @@ def test_the_command_steers_takes_out_exports_and_imports(command, result, tmp_p
     assert "imported    u_1 of block 2" in out
     assert "20 random" in out
     assert "each of 4 blocks reads" in out
+
+
+def test_jacobians_in_their_own_bases_give_the_map_of_depth(result, folder):
+    depth = measure(Request(PROMPT, model=str(folder), k=32, k_view=32))
+    found = cross_scores(result, result, k=16)
+    np.testing.assert_allclose(found.corrected, depth.scores(k=16).corrected, atol=2e-3)
+    np.testing.assert_allclose(np.diag(found.corrected), 1, atol=2e-3)
+
+
+def test_jacobians_in_foreign_bases_are_those_of_the_definition(result, folder):
+    """A^{ll'} = U_b^T J_a V_b, its score, and not the way back."""
+    from transformers import AutoModelForCausalLM
+
+    other = measure(Request(PROMPT, model=str(folder), kind="directions", untrained=1))
+    found = cross_scores(result, other, k=6)
+    model = AutoModelForCausalLM.from_pretrained(folder).eval()
+    ids, n = result.token_ids.tolist(), len(result.token_ids)
+    J = reference.block_jacobian(model, ids, 2, n, n).double().numpy()
+    u, v = (other.basis(3, side)[:, :6] for side in ("u", "v"))
+    A, s = u.T @ J @ v, result.singular_values[1, :6]
+    expected = 1 - np.linalg.norm(A - np.diag(s)) / s.sum()
+    assert found.coupling[1, 2] == pytest.approx(expected, rel=1e-4)
+    back = cross_scores(other, result, k=6)
+    assert abs(back.coupling[1, 2] - found.coupling[1, 2]) > 2e-4
+    with pytest.raises(InputError, match="K must lie in 1..32"):
+        cross_scores(result, other, k=33)
+
+
+def test_the_block_whose_weights_were_changed_is_the_one_that_is_turned(result, folder, tmp_path):
+    from transformers import AutoModelForCausalLM
+
+    model = AutoModelForCausalLM.from_pretrained(folder)
+    for parameter in model.model.layers[3].parameters():
+        parameter.data += 0.3 * parameter.data.std() * torch.randn_like(parameter)
+    model.save_pretrained(tmp_path / "tuned")
+    for name in ("tokenizer.json", "tokenizer_config.json"):
+        (tmp_path / "tuned" / name).write_bytes((folder / name).read_bytes())
+    tuned = measure(Request(PROMPT, model=str(tmp_path / "tuned"), kind="directions"))
+    angles = np.median(cross(result, tuned, 8).angles, 2)
+    assert angles[:, :3].max() < 0.1
+    assert (angles[:, 3] > 5).all()
+    assert "most in block 4" in cross(result, tuned, 8).told
 
 
 def test_the_command_tells_what_blocks_share_and_takes_it_out(run, folder, tmp_path):

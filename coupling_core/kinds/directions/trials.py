@@ -1,5 +1,7 @@
 """Directions added to the states of a model, frames taken out of them, and readouts of any."""
 
+from collections.abc import Mapping
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -15,7 +17,10 @@ from coupling_core.engine.directions.steering import steer
 from coupling_core.engine.edits.replays import Replays
 from coupling_core.engine.hardware import algebra_device
 from coupling_core.engine.jacobians.decode import Reader
+from coupling_core.engine.jacobians.derivative_check import checked_jacobian
+from coupling_core.engine.jacobians.trace import trace_of
 from coupling_core.engine.loading import LoadedModel
+from coupling_core.engine.pairs.products import coupling_matrices, nested
 from coupling_core.kinds.directions.compose import matrices, names_of
 from coupling_core.measuring.composing import begin
 from coupling_core.sources.resolved import Resolved
@@ -95,6 +100,38 @@ def readings(
     )
     floor = readout_floor(rows, reader.width)
     return Readings(readout, found.peakedness.cpu().numpy(), floor, towards, away)
+
+
+def crossed(
+    asked: Resolved, loaded: LoadedModel, bases: Mapping[str, np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
+    """The model's Jacobians in foreign bases: U_{l'}^T J^l V_{l'}.
+
+    Args:
+        asked: what was measured of the model whose Jacobians these are.
+        loaded: that model.
+        bases: "u" and "v" of the other one (block d k).
+
+    Returns:
+        the diagonals, and squared off-diagonal norms of each leading corner (block basis k).
+    """
+    reader, _ = begin(asked, loaded)
+    _require_width(reader, bases["u"].shape[1])
+    traced = trace_of(reader, asked.request.token)
+    device = algebra_device(loaded.device)
+    left, right = (
+        torch.from_numpy(np.ascontiguousarray(bases[side].swapaxes(1, 2), np.float32)).to(device)
+        for side in ("u", "v")
+    )
+    norm = traced.kind.final_norm if asked.request.final_norm == "include" else None
+    found = []
+    for block in traced.blocks:
+        own = norm if block.number == len(traced.blocks) else None
+        found.append(
+            nested(coupling_matrices(checked_jacobian(block, own).to(device), left, right))
+        )
+    diagonals, off = (np.stack(each) for each in zip(*found, strict=True))
+    return diagonals, off
 
 
 def _with_random(frame: np.ndarray, generator: torch.Generator) -> Tensor:

@@ -14,8 +14,8 @@ from config_mutations import FAMILIES, WAYS, outcomes
 from torch import nn
 
 from coupling_core import CouplingError, InputError, Request, Store, measure
-from coupling_core.analysis.compare import compare, differences
-from coupling_core.base.records import OWN, View
+from coupling_core.analysis.compare import differences
+from coupling_core.base.records import OWN
 from coupling_core.engine.loading.content import content
 
 IDS = (5, 17, 42, 8, 99, 17, 3)
@@ -272,7 +272,7 @@ def test_a_result_of_ones_own_names_no_model_of_ours(stores):
 def test_modules_that_were_not_stored_are_not_taken_for_the_same():
     asked = replace(REQUEST, k=1)
     a, b = (measure(asked, model=tiny.model("llama", seed=seed)) for seed in (0, 1))
-    assert differences(compare(a, b, View(k=2)))[0].startswith("perhaps the weights")
+    assert differences(a, b)[0].startswith("perhaps the weights")
 
 
 def test_code_that_is_installed_is_told_from_ones_own():

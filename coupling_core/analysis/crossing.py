@@ -1,0 +1,177 @@
+"""The directions of one model's blocks against another's, block by block.
+
+The leading K directions of both span a subspace each; their principal angles say how far the two
+are apart. A direction of B is new where less than half of it lies among A's leading 2 K.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from coupling_core.analysis.directions import orthonormal
+from coupling_core.analysis.subspaces import chance_angles
+from coupling_core.base.errors import InputError
+from coupling_core.base.results import DirectionsResult
+from coupling_core.base.results.directions import READOUTS, SIDES
+
+if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need it
+    from pandas import DataFrame
+
+HALF = 0.5
+"""Of a direction's squared length: what lies less in A's leading ones is new."""
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """Directions of B among those of A.
+
+    Args:
+        a: the directions A.
+        b: the directions B, at the same token of the same prompt.
+        k: K, how many leading directions are compared.
+        angles: principal angles in degrees, smallest first; side 0 is what blocks write. NaN where
+            a block of either has fewer directions.
+        chance: the same of independent random subspaces.
+        inside: how much of the squared length of each direction of B lies among A's leading 2 K.
+    """
+
+    a: DirectionsResult
+    b: DirectionsResult
+    k: int
+    angles: Float[np.ndarray, "side block k"]
+    chance: Float[np.ndarray, " k"]
+    inside: Float[np.ndarray, "side block k"]
+
+    @property
+    def new(self) -> Bool[np.ndarray, "side block k"]:
+        """Whether each direction of B is new."""
+        return self.inside < HALF
+
+    def to_pandas(self) -> "DataFrame":
+        """A row a block.
+
+        Returns:
+            columns block, and for each of writes and reads: median angle in degrees, the largest,
+            and how many of the K directions of B are new; median_angle_by_chance.
+        """
+        from pandas import DataFrame
+
+        columns: dict[str, object] = {"block": np.arange(1, self.a.n_blocks + 1)}
+        for side, name in enumerate(("writes", "reads")):
+            columns[f"{name}_median_angle"] = np.median(self.angles[side], 1)
+            columns[f"{name}_largest_angle"] = self.angles[side][:, -1]
+            columns[f"{name}_new"] = self.new[side].sum(1)
+        return DataFrame(columns | {"median_angle_by_chance": float(np.median(self.chance))})
+
+    def new_directions(self) -> "DataFrame":
+        """A row a new direction of B, those that lie least in A first, with their readouts.
+
+        Returns:
+            columns block, side, component, inside, beyond_chance, towards, away; a readout that is
+            no more than chance has no tokens.
+        """
+        from pandas import DataFrame
+
+        rows = []
+        for side, at, component in np.argwhere(self.new).tolist():
+            readout = READOUTS.index("writes" if side == 0 else "reads")
+            beyond = bool(self.b.beyond_chance[readout, at, component])
+            ends = [_tokens(self.b, readout, at, component, sign) for sign in (0, 1)]
+            rows.append(
+                {
+                    "block": at + 1,
+                    "side": SIDES[side],
+                    "component": component + 1,
+                    "inside": float(self.inside[side, at, component]),
+                    "beyond_chance": beyond,
+                    "towards": ends[0] if beyond else "",
+                    "away": ends[1] if beyond else "",
+                }
+            )
+        columns = ["block", "side", "component", "inside", "beyond_chance", "towards", "away"]
+        return DataFrame(rows, columns=columns).sort_values("inside", ignore_index=True)
+
+    @property
+    def told(self) -> str:
+        """Where the two differ most, in a sentence or two."""
+        medians = np.median(self.angles, 2)
+        by_block = np.nanmean(medians, 0) if np.isfinite(medians).any() else medians[0]
+        chance = float(np.median(self.chance))
+        if not np.isfinite(by_block).any():
+            return f"No block of both has {self.k} directions."
+        most, least = int(np.nanargmax(by_block)) + 1, int(np.nanargmin(by_block)) + 1
+        return (
+            f"The leading {self.k} directions of a block of B stand at "
+            f"{np.nanmedian(by_block):.1f} degrees to those of A in the median; independent ones "
+            f"would at {chance:.1f}. They are turned most in block {most} "
+            f"({by_block[most - 1]:.1f}) and least in block {least} ({by_block[least - 1]:.1f}). "
+            f"Of {self.new.size} directions of B, {int(self.new.sum())} lie less than half among "
+            f"the leading {2 * self.k} of A's block, and are called new."
+        )
+
+
+def cross(a: DirectionsResult, b: DirectionsResult, k: int | None = None) -> Crossing:
+    """Hold the directions of B against those of A, block by block.
+
+    Args:
+        a: the directions A.
+        b: the directions B: of other weights of the same width and depth, at the same token.
+        k: K; None is half of the directions that are kept.
+
+    Raises:
+        InputError: where widths, depths, tokens or the final norm differ, or 2 K directions are not
+            kept.
+    """
+    require_alike(a, b)
+    most = min(a.count, b.count)
+    leading = max(1, most // 2) if k is None else k
+    if not 1 <= leading or min(2 * leading, a.width) > most:
+        raise InputError(
+            f"K must lie in 1..{max(1, most // 2)} (2 K directions of a block are needed, and "
+            f"{most} are kept), and {leading} came"
+        )
+    shape = (len(SIDES), a.n_blocks, leading)
+    angles, inside = np.full(shape, np.nan), np.full(shape, np.nan)
+    for side, name in enumerate(SIDES):
+        for at in range(a.n_blocks):
+            ours, theirs = a.basis(at + 1, name), b.basis(at + 1, name)[:, :leading]
+            wide = orthonormal(ours[:, : 2 * leading])
+            inside[side, at] = np.square(wide.T @ theirs).sum(0)
+            inside[side, at, np.linalg.norm(theirs, axis=0) == 0] = np.nan
+            narrow, other = orthonormal(ours[:, :leading]), orthonormal(theirs)
+            if narrow.shape[1] == other.shape[1] == leading:
+                cosines = np.linalg.svd(narrow.T @ other, compute_uv=False)
+                angles[side, at] = np.degrees(np.arccos(np.clip(cosines, 0, 1)))
+    return Crossing(a, b, leading, angles, chance_angles(leading, a.width), inside)
+
+
+def require_alike(a: DirectionsResult, b: DirectionsResult) -> None:
+    """Refuse directions that cannot be held against one another.
+
+    Raises:
+        InputError: where widths, depths, tokens or the final norm differ.
+    """
+    for what, one, other in (
+        ("widths", a.width, b.width),
+        ("numbers of blocks", a.n_blocks, b.n_blocks),
+        ("measured tokens", a.token, b.token),
+        ("conventions of the final norm", a.final_norm_words, b.final_norm_words),
+    ):
+        if one != other:
+            raise InputError(
+                f"the directions of two models are held against one another where both have the "
+                f"same {what}, and {one} and {other} came"
+            )
+    if not np.array_equal(a.token_ids, b.token_ids):
+        raise InputError(
+            f"the directions of two models are held against one another over the same tokens: A "
+            f"reads {len(a.tokens)} tokens, {a.prompt_text!r}, and B {len(b.tokens)}, "
+            f"{b.prompt_text!r}; their ids differ"
+        )
+
+
+def _tokens(result: DirectionsResult, readout: int, at: int, component: int, sign: int) -> str:
+    ids = result.top[readout, at, component, sign]
+    return " ".join(repr(result.vocabulary[str(i)]) for i in ids if i >= 0)

@@ -1,0 +1,157 @@
+"""`coupling cross`: the directions of one model's blocks against those of another."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from coupling_core.analysis.compare import differences
+from coupling_core.analysis.crossing import Crossing
+from coupling_core.analysis.crossing import cross as cross_results
+from coupling_core.analysis.exports import ENDINGS, written
+from coupling_core.base.errors import InputError
+from coupling_core.base.results import DirectionsResult, Scores
+from coupling_core.cli import files, options
+from coupling_core.cli.stored import open_result
+from coupling_core.cli.terminal import print_json, print_lines, print_table
+from coupling_core.measuring.trying import cross_scores
+from coupling_core.store.disk import Store
+
+FORMATS = (*ENDINGS, ".html", ".pdf", ".svg", ".png")
+SHOWN = 10
+"""New directions in the printed table."""
+_AXES = {
+    **dict.fromkeys(("angles", "inside", "new"), ("side", "block", "k")),
+    "chance": ("k",),
+    **dict.fromkeys(("a_in_b", "b_in_a"), ("block", "basis")),
+}
+
+
+def cross(
+    a: Annotated[
+        str, typer.Argument(metavar="A", help="The one: a key, its first letters, or a file.")
+    ],
+    b: Annotated[
+        str, typer.Argument(metavar="B", help="The other: a key, its first letters, or a file.")
+    ],
+    k: Annotated[
+        int | None, typer.Option(help=options.COUNTED, show_default="half of those that are kept")
+    ] = None,
+    scores: Annotated[
+        bool,
+        typer.Option("--scores", help="Also load both models: each one's Jacobians in the other."),
+    ] = False,
+    device: options.Device = None,
+    out: Annotated[Path | None, options.written_as(FORMATS)] = None,
+    as_json: options.Json = False,
+    store: options.StoreFolder = None,
+) -> None:
+    """Hold the stored directions of two models against one another, block by block."""
+    files.require_writable(out, FORMATS, as_json=as_json)
+    shelf = Store(store)
+    first, second = (_directions(shelf, text) for text in (a, b))
+    found = cross_results(first, second, k)
+    maps = _maps(first, second, device) if scores else {}
+    if out is not None:
+        files.write(out, _content(files.ending(out), found, maps))
+    if as_json:
+        print_json(_summary(found, maps))
+    else:
+        _show(found, maps, out)
+
+
+def _directions(store: Store, text: str) -> DirectionsResult:
+    result = open_result(store, text)
+    if not isinstance(result, DirectionsResult):
+        raise InputError(
+            f"{text!r} is a result of {result.request.kind}: measure both models with `coupling "
+            "directions` first, over the same prompt"
+        )
+    return result
+
+
+def _maps(
+    first: DirectionsResult, second: DirectionsResult, device: str | None
+) -> dict[str, Scores]:
+    """One model after the other, so that they need not fit into memory together."""
+    pairs = {"a_in_b": (first, second), "b_in_a": (second, first)}
+    return {name: cross_scores(one, other, device=device) for name, (one, other) in pairs.items()}
+
+
+def _content(ending: str, found: Crossing, maps: dict[str, Scores]) -> bytes:
+    def arrays() -> dict[str, np.ndarray]:
+        named = {name: getattr(found, name) for name in ("angles", "inside", "new", "chance")}
+        return named | {name: scores.corrected for name, scores in maps.items()}
+
+    axes = {name: dims for name, dims in _AXES.items() if name in maps or "_in_" not in name}
+    numbers = written(ending, found.to_pandas, arrays, axes)
+    if numbers is not None:
+        return numbers
+    from coupling_core import figures  # plotly
+
+    drawn = figures.crossing_angles(found)
+    return figures.render(drawn, ending, found.a, found.a.default_view())
+
+
+def _summary(found: Crossing, maps: dict[str, Scores]) -> dict[str, Any]:
+    return {
+        "a": found.a.key,
+        "b": found.b.key,
+        "differ_in": differences(found.a, found.b),
+        "k": found.k,
+        "told": found.told,
+        "chance": found.chance,
+        "blocks": found.to_pandas().to_dict("records"),
+        "new": found.new_directions().to_dict("records"),
+        **{name: scores.mean()._asdict() for name, scores in maps.items()},
+    }
+
+
+def _show(found: Crossing, maps: dict[str, Scores], out: Path | None) -> None:
+    print_lines(
+        f"A           {found.a.model_name}, {found.a.key}",
+        f"B           {found.b.model_name}, {found.b.key}",
+        *(f"differ in   {difference}" for difference in differences(found.a, found.b)),
+        f"prompt      {found.a.prompt_text!r}, token {found.a.token_words(found.a.token)}",
+        *([f"written     {out}"] if out else []),
+        "",
+        found.told,
+        "",
+    )
+    print_table(
+        ("block", "writes, median", "largest", "new", "reads, median", "largest", "new"),
+        [
+            tuple(f"{value:.1f}" if isinstance(value, float) else str(value) for value in row[:-1])
+            for row in found.to_pandas().itertuples(index=False)
+        ],
+        right=True,
+    )
+    new = found.new_directions()
+    said = new[new.beyond_chance].head(SHOWN)
+    print_lines(
+        "",
+        f"{len(new)} new directions, {int(new.beyond_chance.sum())} of them with a readout beyond "
+        "chance" + (":" if len(said) else ""),
+    )
+    if len(said):
+        print_table(
+            ("", "part in A", "towards", "away"),
+            [
+                (
+                    f"{row['side']}_{row['component']} of block {row['block']}",
+                    f"{row['inside']:.2f}",
+                    str(row["towards"]),
+                    str(row["away"]),
+                )
+                for row in said.to_dict("records")
+            ],
+        )
+    for name, scores in maps.items():
+        one, other = name[0].upper(), name[-1].upper()
+        print_lines(
+            "",
+            f"Jacobians of {one} in the bases of {other}: corrected score "
+            f"{np.nanmean(np.diag(scores.corrected)):.3f} in the same block, "
+            f"{scores.mean().corrected:.3f} in others",
+        )

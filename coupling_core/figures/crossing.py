@@ -1,0 +1,77 @@
+"""How far the directions of two models' blocks are apart."""
+
+import numpy as np
+import plotly.graph_objects as go
+
+from coupling_core.analysis.crossing import Crossing
+from coupling_core.base.results import DirectionsResult, Scores
+from coupling_core.figures import style
+from coupling_core.figures.words import subject
+
+_SIDES = (
+    ("what blocks write", style.ACCENT, style.ACCENTED_BAND),
+    ("what blocks read", style.SECOND, "rgba(42, 157, 143, 0.18)"),
+)
+
+
+def crossing_angles(found: Crossing) -> go.Figure:
+    """Principal angles between the directions of A and B, block by block.
+
+    Args:
+        found: the directions of B among those of A.
+
+    Returns:
+        a figure with, for what blocks write and read, a band from the smallest to the largest angle
+        and a line at the median; dotted is the median of independent subspaces.
+    """
+    blocks = np.arange(1, found.a.n_blocks + 1)
+    figure = style.new_figure(
+        f"Principal angles between the {found.k} leading directions of A, {subject(found.a)}, and "
+        f"of B, {subject(found.b)}, by block. {found.told}",
+        f"Between the spans of the {found.k} leading directions of each block in A and in B: the "
+        "median angle, in a band from the smallest to the largest. At 0 degrees both act along the "
+        "same directions; dotted is the median of independent ones.",
+        height=400,
+        xaxis={"title": {"text": "Block l"}},
+        yaxis=style.axis("Angle, degrees") | {"range": [0, 92]},
+        hovermode="x unified",
+    )
+    for (name, color, ground), angles in zip(_SIDES, found.angles, strict=True):
+        known = np.isfinite(angles).all(1)
+        low, high = angles[known, 0], angles[known, -1]
+        figure.add_trace(style.band(blocks[known], low, high, name, color=ground))
+        trace = style.line(blocks, np.median(angles, 1), name, color)
+        figure.add_trace(trace.update(hovertemplate="%{y:.1f}"))
+    chance = np.full(len(blocks), np.median(found.chance))
+    trace = style.line(blocks, chance, "independent", style.INK, 1, line_dash="dot")
+    return figure.add_trace(trace.update(hovertemplate="%{y:.1f}"))
+
+
+def crossed_scores(
+    a: DirectionsResult, b: DirectionsResult, a_in_b: Scores, b_in_a: Scores
+) -> go.Figure:
+    """How much each block acts along the directions that its counterpart in the other model has.
+
+    Args:
+        a: the directions A.
+        b: the directions B.
+        a_in_b: the Jacobians of A in the bases of B.
+        b_in_a: those of B in the bases of A.
+    """
+    figure = style.new_figure(
+        f"Chance-corrected score of each block in the basis of the same block of the other model, "
+        f"A: {subject(a)}, B: {subject(b)}.",
+        "Each block's Jacobian in the singular vectors that the same block has in the other model: "
+        "1 where nothing was turned, 0 by chance.",
+        height=340,
+        xaxis={"title": {"text": "Block l"}},
+        yaxis=style.axis("Chance-corrected score") | {"range": [-0.05, 1.05]},
+        hovermode="x unified",
+    )
+    for name, scores, color in (
+        ("A in the bases of B", a_in_b, style.ACCENT),
+        ("B in the bases of A", b_in_a, style.SECOND),
+    ):
+        trace = style.line(np.array(scores.blocks), np.diag(scores.corrected), name, color)
+        figure.add_trace(trace.update(hovertemplate="%{y:.3f}"))
+    return figure

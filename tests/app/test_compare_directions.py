@@ -1,0 +1,59 @@
+"""The Compare page over the directions of two models."""
+
+import numpy as np
+import pytest
+import tiny
+from screen import charts, words
+
+from coupling_core import Request, Store, cross, measure
+
+PROMPT = "The cat sat"
+
+
+@pytest.fixture
+def pair(tmp_path):
+    folder = str(tiny.folder(tmp_path / "tiny"))
+    asked = [Request(PROMPT, model=folder, kind="directions", untrained=u) for u in (None, 1)]
+    return [measure(one, Store()) for one in asked]
+
+
+def opened(open_page, pair, **more):
+    a, b = pair
+    return open_page("Compare", compared="directions", a=a.key, b=b.key, **more)
+
+
+def test_how_far_they_are_turned_is_told_and_drawn(open_page, pair):
+    app = opened(open_page, pair)
+    assert not app.exception
+    assert not app.error
+    assert cross(*pair).told in words(app)
+    assert "angles" in charts(app)
+    assert "They differ in model" in words(app)
+
+
+def test_the_number_of_directions_is_chosen(open_page, pair):
+    app = opened(open_page, pair, leading="3")
+    assert cross(*pair, 3).told in words(app)
+    app.slider(key="leading@compare").set_value(5).run()
+    assert not app.exception
+    assert cross(*pair, 5).told in words(app)
+
+
+def test_without_a_choice_a_model_is_held_against_its_twin(open_page):
+    app = open_page("Compare", compared="directions")
+    assert not app.exception
+    assert not app.error
+    assert "independent ones would" in words(app)
+
+
+@pytest.mark.real
+def test_jacobians_are_taken_in_each_other_s_bases(open_page, pair):
+    app = opened(open_page, pair)
+    (take,) = [one for one in app.button if one.label == "Take the Jacobians of both"]
+    take.click().run()
+    assert not app.exception
+    assert not app.error
+    told = {one.label: float(one.value) for one in app.metric}
+    assert {"A in the bases of B, same block", "B in A, other blocks"} <= set(told)
+    assert np.isfinite(list(told.values())).all()
+    assert "crossed" in charts(app)
