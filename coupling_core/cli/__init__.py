@@ -21,6 +21,7 @@
     reports    what is printed of a result            files       what --out writes
     stored     stored results by what people type     signals     Ctrl-C ends a command in order
     many       many prompts of one model              course      how far they are
+    one_or_many    one prompt measured and told, or many averaged
     commands   all of them together
 
 Exit status: 0 done, 2 the input is wrong, 1 the computing failed, 130 stopped by Ctrl-C; each but

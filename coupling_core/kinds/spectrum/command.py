@@ -1,19 +1,15 @@
 """`coupling spectrum`: the eigenvalues of each block's linear map, and products over depth."""
 
 from functools import partial
-from typing import Annotated, cast
+from typing import Annotated
 
 import typer
 
 from coupling_core.base.records import DEFAULT_MODEL, AnyView, Request
-from coupling_core.base.results import SpectrumResult
-from coupling_core.cli import files, options, reports
-from coupling_core.cli.many import table_of_means
-from coupling_core.cli.terminal import ProgressBar
+from coupling_core.cli import options
+from coupling_core.cli.one_or_many import answer
 from coupling_core.kinds.spectrum.export import row
 from coupling_core.kinds.spectrum.views import FigureName, draw
-from coupling_core.measuring.measure import measure
-from coupling_core.store.disk import Store
 
 
 def command(
@@ -36,8 +32,6 @@ def command(
     store: options.StoreFolder = None,
 ) -> None:
     """Find the eigenvalues of each block's linear map, and what their products leave over."""
-    view = AnyView()
-    listed = options.prompt_or_prompts(prompt, image, many)
     asked = partial(
         Request,
         model=model,
@@ -49,28 +43,17 @@ def command(
         stack=stack,
         kind="spectrum",
     )
-
-    def ask(text: str) -> Request:
-        return asked(text, token=options.token_of(token, text))
-
-    formats = files.FORMATS if listed is None else files.AGGREGATE_FORMATS
-    files.require_writable(out, formats, as_json=as_json)
-    if listed is not None:
-        table_of_means(
-            ask,
-            listed,
-            lambda result: row(cast(SpectrumResult, result), view),
-            Store(store),
-            device=device,
-            fast=not plain,
-            out=out,
-            as_json=as_json,
-        )
-        return
-    request = ask(options.one_prompt(prompt, image))
-    with ProgressBar() as bar:
-        found = measure(request, Store(store), device=device, fast=not plain, progress=bar)
-    result = cast(SpectrumResult, found)
-    if out is not None:
-        files.write_result(out, result, view, partial(draw, result, figure))
-    reports.tell(result, view, stored=not bar.used, as_json=as_json, out=out)
+    answer(
+        lambda text: asked(text, token=options.token_of(token, text)),
+        prompt,
+        image,
+        many,
+        view=AnyView(),
+        row=row,
+        drawing=lambda result: partial(draw, result, figure),
+        store=store,
+        device=device,
+        fast=not plain,
+        out=out,
+        as_json=as_json,
+    )

@@ -1,19 +1,20 @@
 """`coupling trajectory`: the path of every token of a prompt through the blocks."""
 
+from collections.abc import Callable
 from functools import partial
-from typing import Annotated, cast
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from coupling_core.base.records import DEFAULT_MODEL, Fit, Part, PathView, Request, resolve_token
 from coupling_core.base.results import TrajectoryResult
-from coupling_core.cli import files, options, reports
-from coupling_core.cli.many import table_of_means
-from coupling_core.cli.terminal import ProgressBar
+from coupling_core.cli import options
+from coupling_core.cli.one_or_many import answer
 from coupling_core.kinds.trajectory.export import row
 from coupling_core.kinds.trajectory.views import FigureName, draw
-from coupling_core.measuring.measure import measure
-from coupling_core.store.disk import Store
+
+if TYPE_CHECKING:  # plotly is slow to import, and only files of figures need it
+    import plotly.graph_objects as go
 
 
 def command(
@@ -47,7 +48,6 @@ def command(
 ) -> None:
     """Follow every token through the blocks: how straight, how evenly, how linearly it moves."""
     view = PathView(fit, part, first)
-    listed = options.prompt_or_prompts(prompt, image, many)
     ask = partial(
         Request,
         model=model,
@@ -59,27 +59,22 @@ def command(
         stack=stack,
         kind="trajectory",
     )
-    formats = files.FORMATS if listed is None else files.AGGREGATE_FORMATS
-    files.require_writable(out, formats, as_json=as_json)
-    if listed is not None:
-        table_of_means(
-            ask,
-            listed,
-            lambda result: row(cast(TrajectoryResult, result), view),
-            Store(store),
-            device=device,
-            fast=not plain,
-            out=out,
-            as_json=as_json,
-        )
-        return
-    request = ask(options.one_prompt(prompt, image))
-    with ProgressBar() as bar:
-        result = cast(
-            TrajectoryResult,
-            measure(request, Store(store), device=device, fast=not plain, progress=bar),
-        )
-    number = resolve_token(token, len(result.tokens))
-    if out is not None:
-        files.write_result(out, result, view, partial(draw, result, view, figure, number))
-    reports.tell(result, view, stored=not bar.used, as_json=as_json, out=out)
+
+    def drawing(result: TrajectoryResult) -> "Callable[[], go.Figure]":
+        number = resolve_token(token, len(result.tokens))
+        return partial(draw, result, view, figure, number)
+
+    answer(
+        ask,
+        prompt,
+        image,
+        many,
+        view=view,
+        row=row,
+        drawing=drawing,
+        store=store,
+        device=device,
+        fast=not plain,
+        out=out,
+        as_json=as_json,
+    )
