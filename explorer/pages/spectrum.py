@@ -11,12 +11,13 @@ from coupling_core.analysis.exports import frame
 from coupling_core.base.records import AnyView, Request
 from coupling_core.base.results import SpectrumResult
 from explorer.asking.several import offer_twin, stored_twin
+from explorer.pages.directions import page as directions
 from explorer.panels.chart import Shown, draw, draw_partial, made
 from explorer.panels.page import Page
 from explorer.panels.recipes import Recipes, measuring, program
 from explorer.panels.strip import strip
 from explorer.session.link import Natural
-from explorer.session.session import bound
+from explorer.session.session import address, bound
 from explorer.session.state import State
 
 GUIDE = """
@@ -26,7 +27,7 @@ outside the circle grows, what lies inside shrinks, and a pair off the real axis
 
 **Certain or not.** Eigenvalues of a matrix that is far from normal may move far when the matrix
 changes little. Open circles may be off by more than a hundredth, given what float32 leaves of the
-Jacobian.
+Jacobian. A click on an eigenvalue shows its block alone.
 
 **Normal or not.** A normal matrix has orthogonal eigenvectors. The departure is the share of *M*
 that no such matrix has. Where *u · v* is below 0, a block takes away from a state what it acts on
@@ -84,7 +85,14 @@ def show(result: SpectrumResult, state: SpectrumState) -> None:
     st.header("Eigenvalues", anchor=False)
     bound(st.slider, "Block (0 shows all)", "only", 0, result.n_blocks, width=320)
     block = min(state.only, result.n_blocks) or None
-    draw(made(figures.eigenvalues, result, block), "eigenvalues", shown, table)
+    draw(made(figures.eigenvalues, result, block), "eigenvalues", shown, table, picks=("only",))
+    if block:
+        st.page_link(
+            directions.PAGE.file,
+            label=f"What the directions of block {block} read, write and do",
+            icon=":material/arrow_forward:",
+            query_params=address() | {"block": str(block)},
+        )
     left, right = st.columns(2, gap="large")
     with left:
         st.header("How far from normal", anchor=False)
