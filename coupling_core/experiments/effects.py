@@ -18,6 +18,7 @@ import numpy as np
 
 from coupling_core.analysis.effect_study import ARRAYS, EffectStudy, Measured, study_of
 from coupling_core.base.edits import every_edit
+from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.base.folders import SHIPPED, SWEEPS
 from coupling_core.base.reading import read_bytes
 from coupling_core.base.records import DEFAULT_K, DEFAULT_MODEL, Request
@@ -74,13 +75,13 @@ class Subject:
 
 
 def subjects() -> list[Subject]:
-    """The default model, every step of the mini suites, and the default model's untrained twin."""
+    """The default model and its untrained twin, then every step of the mini suites."""
     of_steps = [
         Subject(find_suite(name).repo, revision(step), k=MINI_K)
         for name in MINI
         for step in MINI_STEPS
     ]
-    return [Subject(), *of_steps, Subject(untrained=UNTRAINED_SEED)]
+    return [Subject(), Subject(untrained=UNTRAINED_SEED), *of_steps]
 
 
 def subject_of(request: Request) -> Subject | None:
@@ -153,10 +154,17 @@ def write(study: EffectStudy, path: Path) -> None:
 
 
 def build(folder: Path) -> None:
-    """Measure whatever lacks, and write each study once all its prompts are there."""
+    """Measure whatever lacks, and write each study once all its prompts are there.
+
+    What cannot be measured here, such as a step whose weights are not made, is told and left out.
+    """
     for subject in subjects():
-        if not subject.file.is_file():
+        if subject.file.is_file():
+            continue
+        try:
             write(study_of(_measured(subject, folder), subject.k), subject.file)
+        except (InputError, ComputeError) as error:
+            sys.stderr.write(f"{subject.file.name} is left out: {error}\n")
 
 
 def build_continuations() -> None:
