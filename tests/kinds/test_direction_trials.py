@@ -262,7 +262,7 @@ def test_jacobians_in_foreign_bases_are_those_of_the_definition(result, folder):
     assert found.coupling[1, 2] == pytest.approx(expected, rel=1e-4)
     back = cross_scores(other, result, k=6)
     assert abs(back.coupling[1, 2] - found.coupling[1, 2]) > 2e-4
-    with pytest.raises(InputError, match="K must lie in 1[.][.]32"):
+    with pytest.raises(InputError, match=r"K must lie in 1[.][.]32"):
         cross_scores(result, other, k=33)
 
 
