@@ -32,7 +32,7 @@ the mean over the prompts and the band its 95 % interval, by Student's *t*: were
 from where these came from, the true mean would lie in it 19 times in 20. A click on a dot shows the
 prompt, and the button under it shows it alone.
 
-**How many.** Few prompts overstate coupling. From 40 on a mean is told without a warning.
+**How many.** Few prompts can overstate coupling. From 40 on a mean is told without a warning.
 """
 
 
@@ -78,7 +78,7 @@ def recipes(name: str, request: Request, state: State, listed: PromptList, k: in
         if getattr(state, field) != getattr(State, field)
     }
     return Recipes(
-        many(request, "depth", file, "corrected", {"k": k} | told),
+        many(request, "depth", file, "corrected", {"k": k} | told, state.blocks),
         measuring(name, request, {"k": k}, viewed(state, blocks=True), raw(state), prompts=file),
     )
 

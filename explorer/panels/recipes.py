@@ -63,7 +63,12 @@ def program(
 
 
 def many(
-    request: Request, kind: str, prompts: str, column: str, asked: Mapping[str, object]
+    request: Request,
+    kind: str,
+    prompts: str,
+    column: str,
+    asked: Mapping[str, object],
+    blocks: str = "",
 ) -> str:
     """A Python program that measures a file of prompts, and prints a number of each.
 
@@ -73,6 +78,8 @@ def many(
         prompts: the file.
         column: of the table, which has the number.
         asked: further arguments of `measure_many`, where they are not the defaults.
+        blocks: those whose mean is told, of depth-wise results; empty is all of them, as in the
+            table.
     """
     model = {
         name: getattr(request, name)
@@ -81,6 +88,19 @@ def many(
     }
     told = "".join(f", {name}={value!r}" for name, value in asked.items())
     of_kind = "" if kind == "depth" else f", kind={kind!r}"
+    if blocks:
+        view = {name: asked[name] for name in ("k", "definition", "role") if name in asked}
+        looked = "".join(f", {name}={value!r}" for name, value in view.items())
+        return "\n".join(
+            [
+                "from coupling_core import Store, measure_many",
+                "",
+                f"table = measure_many({prompts!r}, {model!r}{told})",
+                "results = [Store().get(key) for key in table['key']]",
+                f"means = [one.scores(blocks={blocks!r}{looked}).mean() for one in results]",
+                f"print(sum(one.{column} for one in means) / len(means))",
+            ]
+        )
     return "\n".join(
         [
             "from coupling_core import measure_many",

@@ -1,6 +1,8 @@
 """Lists of prompts on Depth, Layer graph and Trajectories: one job, the mean, a dot a prompt."""
 
+import io
 import time
+from contextlib import redirect_stdout
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +11,7 @@ import tiny
 from screen import PAGES, Open, charts, coloured, heat, words
 from streamlit.testing.v1 import AppTest
 
+from coupling_core import measure
 from coupling_core.analysis.over_prompts import mean_scores, of_prompt
 from coupling_core.analysis.scores import known_interval
 from coupling_core.base.records import Request, View
@@ -19,6 +22,7 @@ from explorer.asking.queue import queue
 from explorer.pages import depth_list
 from explorer.pages.depth import DepthState
 from explorer.panels.prompt_picker import OWN_TEXT
+from explorer.panels.recipes import many
 from explorer.server import prompt_lists
 
 WITHIN = 120  # seconds
@@ -136,6 +140,21 @@ def test_other_pages_pass_over_a_list(open_page: Open) -> None:
     assert app.query_params["list"] == app.session_state["_chosen"]["prompts"]
     assert not [toggle for toggle in app.toggle if toggle.key == "prompts@toggle"]
     assert "tokens" in charts(app)
+
+
+def test_a_recipe_of_some_blocks_has_their_number(tmp_path) -> None:
+    """That of the page, and not the mean over all pairs."""
+    folder, listed = str(tiny.folder(tmp_path / "tiny")), tmp_path / "some.txt"
+    listed.write_text("The cat sat\nOn the mat\n")
+    program = many(Request("-", model=folder), "depth", str(listed), "corrected", {"k": 8}, "2-3")
+    said = io.StringIO()
+    with redirect_stdout(said):
+        exec(program, {})
+    found = [
+        measure(Request(text, model=folder, k=8)).scores(k=8, blocks="2-3").mean().corrected
+        for text in listed.read_text().split("\n")[:2]
+    ]
+    assert float(said.getvalue()) == pytest.approx(np.mean(found), rel=1e-4)
 
 
 def test_recipes_measure_the_file_of_the_list() -> None:
