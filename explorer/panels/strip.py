@@ -143,7 +143,7 @@ def brief(result: Result, view: AnyView) -> str:
     token = getattr(result, "token", None)
     told = [
         f"**{plain(result.model_name)}**",
-        f"token {token} of {len(result.tokens)}" if isinstance(token, int) else "",
+        f"token {token} of {len(result.tokens)}" if isinstance(token, int) and token else "",
         f"K = {view.k}" if isinstance(view, View) else "",
         ("certified" if result.certified else "not all certified") if result.svds else "",
     ]

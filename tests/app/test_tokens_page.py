@@ -14,6 +14,7 @@ from coupling_core.store.disk import Store
 from explorer.asking.queue import queue
 from explorer.pages.tokens.page import window
 from explorer.pages.tokens.state import TokensState
+from explorer.panels.strip import brief
 
 LONG = Request(" and so on" * 20, kind="self", block=12, other_block=11)
 
@@ -37,6 +38,7 @@ def test_it_opens_on_a_stored_comparison(open_page: Open, stored) -> None:
     np.testing.assert_allclose(grid(app), expected, rtol=1e-5)
     assert "in blocks 12 and 11, each token with itself" in words(app)
     assert not queue().active()
+    assert "token" not in brief(stored[0], View())  # each is taken with itself: none is chosen
 
 
 def test_modes_and_the_mean_are_stored_too(open_page: Open, stored) -> None:
