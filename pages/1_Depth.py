@@ -5,11 +5,11 @@ import streamlit as st
 from explorer.asking.compute import answer
 from explorer.frame.shell import page
 from explorer.pages import depth, depth_list
-from explorer.panels import over_list
+from explorer.panels.list_picker import list_picker
 
 with page("Depth") as state:
     st.title("Coupling across depth", anchor=False)
-    if listed := over_list.chosen(state):
+    if listed := list_picker(state):
         depth_list.show(state, listed)
     else:
         result = answer(state.request(), lambda partial: depth.partial_map(partial, state))

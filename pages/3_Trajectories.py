@@ -5,11 +5,11 @@ import streamlit as st
 from explorer.asking.compute import answer
 from explorer.frame.shell import page
 from explorer.pages import paths_list, trajectories
-from explorer.panels import over_list
+from explorer.panels.list_picker import list_picker
 
 with page("Trajectories") as state:
     st.title("Paths through depth", anchor=False)
-    if listed := over_list.chosen(state):
+    if listed := list_picker(state):
         paths_list.show(state, listed)
     else:
         result = answer(

@@ -67,7 +67,7 @@ class ModelComparison:
 
         at = "" if np.isnan(self.k) else f" at K = {self.k:g}"
         sure = self.reason or f"95 %: {self.low:.3f} to {self.high:.3f}, {p_words(self.p)}"
-        few = "" if self.enough else f"; fewer than {MIN_PROMPTS} prompts overstate coupling"
+        few = "" if self.enough else f"; fewer than {MIN_PROMPTS} prompts can overstate coupling"
         return (
             f"{self.a} {self.a_mean:.3f}, {self.b} {self.b_mean:.3f}: a difference "
             f"of {self.difference:.3f} ({sure}) in the mean {self.measure} score{at}, over "

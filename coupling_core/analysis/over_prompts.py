@@ -125,7 +125,7 @@ def few_words(n: int) -> str:
     if n >= MIN_PROMPTS:
         return ""
     return (
-        f"The mean of fewer than {MIN_PROMPTS} prompts overstates coupling, and here there "
+        f"The mean of fewer than {MIN_PROMPTS} prompts can overstate coupling, and here there "
         f"{'is' if n == 1 else 'are'} {n}: it is no evidence on the model."
     )
 

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from coupling_core.analysis.scores import score_pairs
+from coupling_core.analysis.over_prompts import OfPrompt, mean_scores
+from coupling_core.analysis.scores import Interval, known_interval, score_pairs
 from coupling_core.base.records import View
 from coupling_core.base.results import DepthResult
 
@@ -27,6 +28,7 @@ class Verdict:
         above: pairs of the trained model that score above every pair of the twin.
         pairs: how many there are.
         prompts: means of the trained model over the same pairs, a number a prompt.
+        over: where each pair's score is a mean over many prompts, how sure `trained` is.
     """
 
     blocks: tuple[int, ...]
@@ -34,31 +36,43 @@ class Verdict:
     untrained: float
     above: int
     pairs: int
-    prompts: tuple[float, ...]
+    prompts: tuple[float, ...] = ()
+    over: Interval | None = None
 
     def __str__(self) -> str:
-        first, last = self.blocks[0], self.blocks[-1]
-        is_range = self.blocks == tuple(range(first, last + 1))
-        which = f"Blocks {first}-{last}" if is_range else f"{len(self.blocks)} blocks"
+        is_range = "-" in self.range_text
+        which = f"Blocks {self.range_text}" if is_range else f"{len(self.blocks)} blocks"
         told = f"{which}{self._words()}: {_number(self.trained)}"
-        if not np.isnan(self.untrained):
-            told += f"; untrained {_number(self.untrained)}"
-        told += "; chance 0"
+        if self.over:
+            told += f" over {self.over.n} prompts"
+            if self.over.n > 1:
+                told += f" (95 %: {_number(self.over.low)} to {_number(self.over.high)})"
         if len(self.prompts) > 1:
             low, high = _number(min(self.prompts)), _number(max(self.prompts))
-            told += f"; {len(self.prompts)} example prompts say {low} to {high}"
-        return told + "."
+            told += f" ({low} to {high} over {len(self.prompts)} example prompts)"
+        if not np.isnan(self.untrained):
+            told += f"; untrained {_number(self.untrained)}"
+        return told + "; chance 0."
+
+    @property
+    def range_text(self) -> str:
+        """The blocks as they are typed: 9-16, or 3,7,9 where some between are missing."""
+        first, last = self.blocks[0], self.blocks[-1]
+        is_range = self.blocks == tuple(range(first, last + 1))
+        return f"{first}-{last}" if is_range else ",".join(map(str, self.blocks))
 
     @property
     def reason(self) -> str:
         """Why they are called coupled, or not; "" without a twin."""
         if np.isnan(self.untrained):
             return ""
-        return (
-            f"{self.above} of these {self.pairs} pairs score above every pair of the untrained "
-            f"twin. They are called coupled where {MOST:.0%} do, and partly coupled where "
-            f"{SOME:.0%} do. An example is no evidence: take 40 prompts or more."
+        mean = ", in the mean over the prompts," if self.over else ""
+        told = (
+            f"{self.above} of these {self.pairs} pairs score{mean} above every pair of the "
+            f"untrained twin. From {MOST:.0%} of the pairs on we call the blocks coupled, and from "
+            f"{SOME:.0%} on partly coupled."
         )
+        return told if self.over else told + " One prompt is an example, and no evidence."
 
     def _words(self) -> str:
         if np.isnan(self.untrained):
@@ -105,10 +119,40 @@ def verdict(
     )
 
 
+def verdict_over(trained: Sequence[OfPrompt], untrained: Sequence[OfPrompt]) -> Verdict | None:
+    """The same of the means over many prompts, in the view in which they were kept.
+
+    Args:
+        trained: of each prompt, of one model.
+        untrained: of its untrained twin, of the same prompts.
+
+    Returns:
+        None where there is no pair of different blocks, or some are not measured.
+    """
+    of_trained, of_twin = (
+        _different(mean_scores([one.scores for one in of]).corrected) for of in (trained, untrained)
+    )
+    if not of_trained.size or np.isnan(of_trained).any():
+        return None
+    return Verdict(
+        blocks=tuple(trained[0].scores.blocks),
+        trained=float(of_trained.mean()),
+        untrained=float(of_twin.mean()),
+        above=int((of_trained > of_twin.max()).sum()),
+        pairs=of_trained.size,
+        over=known_interval(np.array([one.mean(corrected=True) for one in trained])),
+    )
+
+
 def _pairs(result: DepthResult, view: View, blocks: tuple[int, ...] | None) -> np.ndarray:
     """The chance-corrected scores of all pairs l != l'."""
-    found = score_pairs(result, View(view.k, view.definition, view.p, view.role, blocks)).corrected
-    return found[~np.eye(len(found), dtype=bool)]
+    looked = View(view.k, view.definition, view.p, view.role, blocks)
+    return _different(score_pairs(result, looked).corrected)
+
+
+def _different(scores: np.ndarray) -> np.ndarray:
+    """Those of pairs l != l'."""
+    return scores[~np.eye(len(scores), dtype=bool)]
 
 
 def _number(value: float) -> str:

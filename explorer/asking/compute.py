@@ -15,7 +15,7 @@ from coupling_core.serving.jobs import JobStatus
 from coupling_core.sources.tokens import counted
 from explorer.asking import preview
 from explorer.asking.queue import is_active, queue
-from explorer.asking.watch import loads, watch
+from explorer.asking.watch import loads, tell_queue, watch
 from explorer.server import admission, backend
 from explorer.server.estimate import Estimate
 from explorer.session import chips
@@ -94,8 +94,7 @@ def _offer(request: Request, status: JobStatus | None) -> None:
         st.error(sentence(status.error), icon=":material/error:")
     if status and (status.state == "cancelled" or is_active(status)):
         st.info(_stopped(status))
-    if waiting := len(queue().active()):
-        st.caption(f"{waiting} {'job is' if waiting == 1 else 'jobs are'} ahead in the queue.")
+    tell_queue()
 
 
 def _prompt(request: Request) -> int | None:

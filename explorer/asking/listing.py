@@ -15,7 +15,7 @@ from coupling_core.serving.lists import Prompts
 from coupling_core.sources.resolved import Resolved
 from explorer.asking import lean, preview
 from explorer.asking.queue import is_active, queue
-from explorer.asking.watch import watch
+from explorer.asking.watch import tell_queue, watch
 from explorer.server import admission, backend
 from explorer.server.estimate import Estimate
 from explorer.server.prompt_lists import PromptList
@@ -64,7 +64,7 @@ def stored(requests: Sequence[Request], look: Look[T], *args: Any) -> dict[int, 
     return found
 
 
-def offer(requests: Sequence[Request], lacking: Sequence[int]) -> None:
+def offer(requests: Sequence[Request], lacking: Sequence[int], *, beside: bool = False) -> None:
     """Offer to measure what is lacking of a list, or tell how far that is.
 
     A session that comes to a running job of this list, by a refresh or by a link, joins it.
@@ -72,6 +72,7 @@ def offer(requests: Sequence[Request], lacking: Sequence[int]) -> None:
     Args:
         requests: a prompt each.
         lacking: the numbers of those that are not stored, from 1.
+        beside: whether the model stands beside the one that the page is about.
 
     Raises:
         InputError: where this app does not take one on.
@@ -91,12 +92,13 @@ def offer(requests: Sequence[Request], lacking: Sequence[int]) -> None:
     preview.download(longest.files)
     with st.spinner("Estimating how long it takes…"):
         cost, taken = admission.require_list(rest, device(), backend.entries())
-    st.info(_cost(len(lacking), len(requests), cost, taken))
+    who = "trained model" if requests[0].untrained is None else "untrained twin"
+    st.info(_cost(len(lacking), len(requests), cost, taken, f" with the {who}"))
+    tell_queue()
     preview.memory(longest)
     which = "all" if len(lacking) == len(requests) else "the other"
-    first = f"the first {taken}" if taken < len(lacking) else f"{which} {taken}"
     if st.button(
-        f"Compute {first} prompts" if taken > 1 else "Compute one prompt",
+        _button(which, taken, len(lacking), f"the {who}" if beside else ""),
         type="primary",
         on_click=change,
         icon=":material/play_arrow:",
@@ -119,10 +121,19 @@ def _require_each(rest: Sequence[Resolved], lacking: Sequence[int]) -> None:
             raise InputError(f"prompt {number} of the list: {error}") from error
 
 
-def _cost(lacking: int, of: int, cost: Estimate | None, taken: int) -> str:
+def _button(which: str, taken: int, lacking: int, beside: str) -> str:
+    """What the button says."""
+    if beside:
+        return f"Measure {beside} too" if taken == lacking else f"Measure {beside} for {taken} more"
+    if taken == 1:
+        return "Compute one prompt"
+    return f"Compute {f'the first {taken}' if taken < lacking else f'{which} {taken}'} prompts"
+
+
+def _cost(lacking: int, of: int, cost: Estimate | None, taken: int, who: str) -> str:
     """What a list lacks, and about how long it takes to measure it."""
-    lead = f"{lacking} of {of} prompts are not measured yet" if lacking < of else ""
-    lead = lead or f"None of these {of} prompts is measured yet"
+    lead = f"{lacking} of {of} prompts are not measured yet{who}" if lacking < of else ""
+    lead = lead or f"None of these {of} prompts is measured yet{who}"
     if cost is None:
         return f"{lead}. How long it takes is not known."
     if taken < lacking:

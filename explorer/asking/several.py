@@ -10,7 +10,7 @@ from coupling_core.base.results import Result
 from coupling_core.base.units import duration
 from coupling_core.experiments.gallery import UNTRAINED_SEED
 from explorer.asking.queue import is_active, queue
-from explorer.asking.watch import EVERY, left, stop, where
+from explorer.asking.watch import EVERY, left, stop, tell_queue, where
 from explorer.server import admission, backend
 from explorer.session.plain_errors import plain_errors
 from explorer.session.plain_text import sentence
@@ -103,6 +103,7 @@ def _measure(lacking: Sequence[Request], of: int, one: str) -> None:
     n = len(lacking)
     lack = f"{n} of {of} are not measured yet" if n < of else "Not measured yet"
     st.info(f"{lack}{_cost(lacking)}.")
+    tell_queue()
     if st.button(
         one if n == 1 else f"Compute all {n}",
         type="primary",

@@ -1,6 +1,6 @@
 """A job under way: where it stands, what it has so far, and a way to stop it."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 import streamlit as st
 
@@ -73,10 +73,39 @@ def loads(status: JobStatus) -> bool:
     return status.state == "running" and (progress is None or progress.stage == "loading")
 
 
+def tell_queue() -> None:
+    """Say which jobs are ahead of one that is asked for now; nothing where none is."""
+    if ahead := queue().active():
+        n = len(ahead)
+        jobs = "1 job is" if n == 1 else f"{n} jobs are"
+        st.caption(f"{jobs} ahead in the queue{_time_of(ahead)}.")
+
+
+def _time_of(ahead: Sequence[JobStatus]) -> str:
+    """What jobs still take, by how fast those that run have gone on; "" where nothing tells."""
+    left = [_left(status) for status in ahead]
+    known = [seconds for seconds in left if seconds is not None]
+    if not known:
+        return ""
+    verb = "takes" if len(ahead) == 1 else "take"
+    least = "at least " if len(known) < len(left) else ""
+    return f" ({verb} {least}{about(sum(known))} more)"
+
+
+def _left(status: JobStatus) -> float | None:
+    if status.prompts and status.prompts.left is not None:
+        return status.prompts.left
+    progress = status.progress
+    if status.prompts or progress is None or not progress.done:
+        return None
+    return status.seconds * (progress.total / progress.done - 1)
+
+
 def where(status: JobStatus) -> tuple[float, str]:
     """Fraction done, and where a job stands in words."""
     if status.state == "queued":
-        return 0.0, f"Queued, {ordinal_place(status.place)}"
+        time = _time_of(queue().active()[: status.place])
+        return 0.0, f"Queued, {ordinal_place(status.place)}{time}"
     if status.prompts and status.prompts.left is not None:
         return _of_list(status.prompts, status.progress)
     done, text = _of_one(status)

@@ -55,6 +55,13 @@ _STYLE = """<style>
 .js-plotly-plot text[class$="title"] {
   fill: color-mix(in srgb, currentColor 85%, transparent) !important;
 }
+@media (max-width: 768px) {
+  [data-testid=stExpandSidebarButton]::after { content: "Model, prompt, K" }
+  [data-testid=stSidebarCollapseButton] button::after { content: "Close" }
+  :is([data-testid=stExpandSidebarButton], [data-testid=stSidebarCollapseButton] button) {
+    width: auto; padding-inline: .5rem; gap: .25rem; white-space: nowrap;
+  }
+}
 @media (max-width: 640px) {
   .stMainBlockContainer h1 { font-size: 1.5rem; padding-block: 0 }
   .stMainBlockContainer .stHorizontalBlock { row-gap: .5rem !important }
@@ -68,7 +75,7 @@ _STYLE = """<style>
 figure comes sooner. Figures get what the margins would take; their labels, and captions, are in
 ink instead of Streamlit's pale grey; a formula that is too long for a small screen scrolls.
 Where the sidebar is a drawer over the page, the links to the pages are a row on top of it, which
-is swept sideways. Who goes by the keyboard sees where, in the list of pages too. A figure's
+is swept sideways, and the arrows that open and close it have words. Who goes by the keyboard sees where, in the list of pages too. A figure's
 buttons stand below it, where its picture says what it is of, and cover nothing. A finger sweeps
 the page over figures too, and two quick taps on one do not enlarge it."""
 

@@ -9,12 +9,10 @@ from coupling_core import figures
 from coupling_core.analysis.over_prompts import OfPrompt, mean_scores
 from coupling_core.base.records import Request
 from explorer.asking import listing
-from explorer.asking.several import counterpart
 from explorer.pages.depth import DepthState
 from explorer.panels import over_list
 from explorer.panels.chart import draw, made
 from explorer.panels.drawer import selection, within
-from explorer.panels.kept import kept
 from explorer.panels.recipes import Recipes, many, measuring, raw, viewed
 from explorer.panels.switches import COLOURS, MATRIX, SCORE, switches
 from explorer.server.prompt_lists import PromptList
@@ -32,7 +30,7 @@ the mean over the prompts and the band its 95 % interval, by Student's *t*: were
 from where these came from, the true mean would lie in it 19 times in 20. A click on a dot shows the
 prompt, and the button under it shows it alone.
 
-**How many.** Few prompts can overstate coupling. From 40 on a mean is told without a warning.
+**How many.** Few prompts can overstate coupling: with fewer than 40 the page warns.
 """
 
 
@@ -51,10 +49,9 @@ def show(state: DepthState, listed: PromptList) -> None:
         return
     numbers = over_list.means(listed, found, view, corrected=not state.raw)
     over_list.tell(numbers, words_of(state))
-    twin = listing.stored([counterpart(request) for request in requests], *look)
-    if told := kept(over_list.versus_twin, found, twin, corrected=not state.raw):
-        st.markdown(plain(told))
+    over_list.beside_twin(requests, found, look, corrected=not state.raw)
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
+        over_list.blocks_switch(next(iter(found.values())).n_blocks, "depth-list")
         switches((SCORE,), "depth-list", (MATRIX, COLOURS))
     _maps(state, listed, found, numbers)
     line = f"**{plain(next(iter(found.values())).model)}** · {plain(listed.title)} · K = {view.k}"

@@ -45,6 +45,7 @@ def show(state: GraphState, listed: PromptList) -> None:
     over_list.tell(numbers, depth_list.words_of(state))
     with st.container(horizontal=True, gap="medium"):
         twin_switch("Model", "graph")
+        over_list.blocks_switch(next(iter(found.values())).n_blocks, "graph")
         switches(CHOICES, "graph")
         threshold("graph")
     left, right = st.columns((3, 2), gap="large")

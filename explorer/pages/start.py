@@ -6,7 +6,7 @@ from pathlib import Path
 import streamlit as st
 
 from coupling_core import figures
-from coupling_core.analysis.verdict import Verdict, verdict
+from coupling_core.analysis.verdict import MIDDLE, Verdict, verdict
 from coupling_core.base.results import DepthResult
 from coupling_core.experiments.gallery import EXAMPLES
 from explorer.asking.compute import tell_gone
@@ -22,6 +22,7 @@ from explorer.panels.strip import strip
 from explorer.panels.switches import twin_switch
 from explorer.panels.whole import whole
 from explorer.server import backend
+from explorer.server.prompt_lists import SHIPPED
 from explorer.session.plain_errors import plain_errors
 from explorer.session.plain_text import plain
 from explorer.session.session import address, bound, change
@@ -61,7 +62,7 @@ def show(state: State) -> None:
         _measure(state)
     else:
         tell_gone(request)
-        _panels(state, mapped, trained, twin)
+        _panels(state, mapped, trained, twin, found)
     st.markdown(EXPLANATION)
     if found:
         st.caption(plain(found.reason))
@@ -96,7 +97,7 @@ def _own_sentence() -> None:
     text = st.text_input(
         "Your own sentence",
         key="own@start",
-        placeholder="Type it and press Enter: its tokens and its cost come first",
+        placeholder="Type it and press Enter. You see what it costs before it is measured",
     )
     if text.strip():
         change(prompt=text)
@@ -124,8 +125,23 @@ def _choices(state: State, n_blocks: int = 0, pair: tuple[int, int] = (0, 0)) ->
             inputs(n_blocks, *pair)
 
 
+def _over_many(found: Verdict | None) -> None:
+    """The way to the same question over many prompts, of the same blocks."""
+    blocks = {"blocks": found.range_text} if found and found.blocks == MIDDLE else {}
+    st.page_link(
+        depth.PAGE.file,
+        label="One prompt is an example: ask the same over 40 prompts or more",
+        icon=":material/arrow_forward:",
+        query_params=address() | {"list": SHIPPED} | blocks,
+    )
+
+
 def _panels(
-    state: State, mapped: DepthResult, trained: DepthResult | None, twin: DepthResult | None
+    state: State,
+    mapped: DepthResult,
+    trained: DepthResult | None,
+    twin: DepthResult | None,
+    found: Verdict | None,
 ) -> None:
     shown = Shown(mapped, state.view(mapped))
     block, basis = selected(mapped, state)
@@ -156,6 +172,7 @@ def _panels(
         st.subheader(f"Blocks {block} and {basis}, untrained", anchor=False)
         _matrix("untrained twin", twin, state, (block, basis))
     st.caption(QUESTION)
+    _over_many(found)
     _choices(state, mapped.n_blocks, (block, basis))
     strip(*shown, depth.recipes(mapped.request, shown.view, state), depth.GUIDE)
 

@@ -8,7 +8,8 @@ hand            what takes clicks and taps on a figure
 drawer          what opens for one pair of blocks
 strip           the line above the figures
 switches        the controls above the figures
-prompt_picker   which prompt is measured, or which list of them
+prompt_picker   which prompt is measured
+list_picker     which list of prompts is, above the figures
 over_list       what the pages about a list of prompts share
 uploader        the control that asks for a file
 page            a page, as its frame and the other pages know it

@@ -22,19 +22,23 @@ from coupling_core.analysis.over_prompts import (
 )
 from coupling_core.analysis.over_prompts import prompts as counted
 from coupling_core.analysis.scores import Interval, known_interval
+from coupling_core.analysis.verdict import MIDDLE, verdict_over
 from coupling_core.base.records import Measure, Request, View, parse_blocks
 from coupling_core.base.results import DepthResult
 from coupling_core.base.units import rounded
 from coupling_core.figures.style import score_name, score_terms
 from explorer.asking import listing
+from explorer.asking.several import counterpart
 from explorer.panels.chart import draw, made
+from explorer.panels.kept import kept
 from explorer.panels.recipes import Recipes
 from explorer.panels.strip import Quiet, take_along
+from explorer.panels.switches import switch
 from explorer.server import prompt_lists
 from explorer.server.prompt_lists import SHIPPED, PromptList
 from explorer.session.fitting import narrow
 from explorer.session.plain_text import plain
-from explorer.session.session import change
+from explorer.session.session import change, value
 from explorer.session.state import State
 
 LEAST = 2
@@ -83,11 +87,6 @@ class Numbers:
         return pd.DataFrame(rows)
 
 
-def chosen(state: State) -> PromptList | None:
-    """The list that is looked at; None where it is one prompt."""
-    return prompt_lists.get(state.prompts) if state.prompts else None
-
-
 def view_of(state: State) -> View:
     """How the prompts are looked at; where no K was chosen, one that the model has."""
     view, most = state.view(), narrow(state)
@@ -127,18 +126,44 @@ def tell(numbers: Numbers, what: str) -> None:
         st.warning(few, icon=":material/warning:")
 
 
-def versus_twin(
-    found: Mapping[int, OfPrompt], twin: Mapping[int, OfPrompt], *, corrected: bool
-) -> str:
-    """How the model differs from its untrained twin over the prompts that both have; else "".
+def beside_twin(
+    requests: Sequence[Request],
+    found: Mapping[int, OfPrompt],
+    look: tuple[Any, ...],
+    *,
+    corrected: bool,
+) -> None:
+    """Say whether the blocks are coupled, and how the model differs from its untrained twin.
+
+    Both need every prompt that is shown: where the twin lacks one, it is offered to be measured.
 
     Args:
+        requests: of the list, in its order.
         found: of the model.
-        twin: of its counterpart.
+        look: what is kept of a result, as of `measured`.
         corrected: whether the chance-corrected score is compared.
     """
-    if len(found.keys() & twin.keys()) < LEAST:
-        return ""
+    others = [counterpart(request) for request in requests]
+    other = listing.stored(others, *look)
+    if lacking := sorted(found.keys() - other.keys()):
+        # Until the model itself is measured, that is what is offered.
+        if len(found) == len(requests):
+            listing.offer(others, lacking, beside=True)
+        return
+    twin = {number: other[number] for number in found}
+    is_twin = requests[0].untrained is not None
+    trained, untrained = (twin, found) if is_twin else (found, twin)
+    if judged := kept(verdict_over, tuple(trained.values()), tuple(untrained.values())):
+        st.markdown(f"**{plain(str(judged))}**")
+        st.caption(plain(judged.reason))
+    if len(found) >= LEAST:
+        st.caption(plain(kept(_versus, tuple(found.items()), tuple(twin.items()), corrected)))
+
+
+def _versus(
+    found: Sequence[tuple[int, OfPrompt]], twin: Sequence[tuple[int, OfPrompt]], corrected: bool
+) -> str:
+    """How a model differs from its counterpart, prompt by prompt."""
     measure: Measure = "corrected" if corrected else "coupling"
     rows = [
         {
@@ -148,12 +173,26 @@ def versus_twin(
             measure: one.mean(corrected=corrected),
         }
         for of in (found, twin)
-        for number, one in of.items()
+        for number, one in of
     ]
-    k = next(iter(found.values())).scores.view
-    table = pd.DataFrame(rows).assign(k=k.k if k else np.nan)
-    names = (next(iter(of.values())).model for of in (found, twin))
-    return str(compare_models(table, *names, measure=measure))
+    view = found[0][1].scores.view
+    table = pd.DataFrame(rows).assign(k=view.k if view else np.nan)
+    return str(compare_models(table, *(of[0][1].model for of in (found, twin)), measure=measure))
+
+
+def blocks_switch(n_blocks: int, place: str) -> None:
+    """Draw what chooses the blocks that are averaged; any others are typed in the sidebar.
+
+    Args:
+        n_blocks: L of the model.
+        place: tells apart two.
+    """
+    first, last = MIDDLE[0], MIDDLE[-1]
+    words = {"": "All"} | ({f"{first}-{last}": f"{first}-{last}"} if n_blocks >= last else {})
+    if (typed := value("blocks")) not in words:
+        words |= {typed: typed}
+    if len(words) > 1:
+        switch("Blocks", "blocks", words, place=place)
 
 
 def strip_of(numbers: Numbers, nth: int) -> None:

@@ -1,25 +1,18 @@
-"""What is measured: a prompt of the gallery, one's own text, or a list of prompts."""
-
-from collections.abc import Callable
+"""What is measured: a prompt of the gallery or one's own text, or whether a list of prompts is."""
 
 import streamlit as st
 
-from coupling_core.base.errors import InputError
 from coupling_core.base.images import is_image, to_pixels
 from coupling_core.base.settings import settings
-from coupling_core.base.units import size
 from coupling_core.experiments.gallery import EXAMPLES, KINDS
-from explorer.panels.uploader import taken, uploader
-from explorer.server import prompt_lists
-from explorer.server.prompt_lists import SHIPPED, PromptList
+from explorer.server.prompt_lists import SHIPPED
 from explorer.session.choice import choice
-from explorer.session.plain_text import plain, sentence
 from explorer.session.session import bound, change, current, show, value
 
 OWN_TEXT = "Your own text…"
 EXAMPLE = "Examples"
 """What the prompts are called that come with their results."""
-_KIND, _PASTED, _FILE, _SAID = "kind@prompt", "pasted@list", "file@list", "_said_of_list"
+_KIND = "kind@prompt"
 
 
 def prompt_picker(*, takes_lists: bool) -> None:
@@ -43,9 +36,7 @@ def prompt_picker(*, takes_lists: bool) -> None:
             help="Measures many prompts as one job, and shows the mean over them and where each "
             "of them stands.",
         )
-    if takes_lists and value("prompts"):
-        _list()
-    else:
+    if not (takes_lists and value("prompts")):
         _one()
 
 
@@ -90,57 +81,3 @@ def _one() -> None:
     of_kind = kinds()[kind_of(value("prompt"))]
     if choice("Prompt", "prompt", [*of_kind, OWN_TEXT], OWN_TEXT, one_line):
         bound(st.text_area, "Text", "prompt", place="own", height=110)
-
-
-def _list() -> None:
-    names = prompt_lists.known()
-    chosen = value("prompts")
-    bound(
-        st.selectbox,
-        "List",
-        "prompts",
-        names if chosen in names else [*names, chosen],
-        place="list",
-        format_func=_called,
-    )
-    with st.expander("Paste or upload another list", key="paste@list", type="compact"):
-        st.text_area("A prompt a line", key=_PASTED, height=140, max_chars=prompt_lists.LETTERS)
-        st.button("Use these prompts", on_click=_take_pasted)
-        uploader(
-            "Or a file",
-            _FILE,
-            prompt_lists.ENDINGS,
-            on_change=_take_file,
-            help="A text with a prompt a line, or a table with a column called prompt.",
-        )
-    if told := st.session_state.pop(_SAID, ""):
-        st.error(told, icon=":material/error:")
-
-
-def _called(name: str) -> str:
-    found = prompt_lists.get(name)
-    n = len(found.prompts) if found else 0
-    return f"The {n} that come with it" if name == SHIPPED else f"Your {n} ({name[:6]})"
-
-
-def _take_pasted() -> None:
-    _take(lambda: prompt_lists.pasted(str(st.session_state.get(_PASTED, ""))))
-
-
-def _take_file() -> None:
-    file, most = taken(_FILE), settings().upload_bytes
-    if file is None:
-        return
-    if file.size > most:
-        st.session_state[_SAID] = (
-            f"{plain(file.name)} has {size(file.size)}, and {size(most)} are taken here."
-        )
-        return
-    _take(lambda: prompt_lists.uploaded(file.name, file.getvalue()))
-
-
-def _take(read: Callable[[], PromptList]) -> None:
-    try:
-        change(prompts=read().name)
-    except InputError as error:
-        st.session_state[_SAID] = sentence(error)

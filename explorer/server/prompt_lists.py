@@ -33,6 +33,9 @@ KEPT = 8
 ENDINGS = (".csv", ".jsonl", ".txt")
 """What the files of lists end in."""
 
+SHORT = 24
+"""Letters of its first prompt, by which a list is known among others."""
+
 _LISTS = "_prompt_lists"
 _DIGITS = 16
 
@@ -57,6 +60,16 @@ class PromptList:
         if self.name == SHIPPED:
             return "the list that comes with the program"
         return f"a list of your own ({self.name[:6]})"
+
+    @property
+    def called(self) -> str:
+        """The same among others that can be chosen."""
+        n = len(self.prompts)
+        if self.name == SHIPPED:
+            return f"{n} prompts that come with this program"
+        first = self.prompts[0].words
+        short = first if len(first) <= SHORT else first[: SHORT - 1] + "…"
+        return f"Your {n} prompt{'s' * (n != 1)}: {short}" + ", …" * (n > 1)
 
 
 def pasted(text: str) -> PromptList:

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from cases import random_result
 
-from coupling_core.analysis.scores import mean_off_diagonal, score_pairs
-from coupling_core.analysis.verdict import verdict
+from coupling_core.analysis.over_prompts import of_prompt
+from coupling_core.analysis.scores import known_interval, mean_off_diagonal, score_pairs
+from coupling_core.analysis.verdict import verdict, verdict_over
 from coupling_core.base.records import View
 from coupling_core.experiments.gallery import EXAMPLES, requests
 from coupling_core.sources.resolved import resolve
@@ -35,10 +36,36 @@ def test_it_is_of_the_blocks_of_figure_3_and_has_their_means(shipped):
     assert found.prompts == pytest.approx([mean(one, middle) for one in shipped[::2]])
     assert len(found.prompts) == len(EXAMPLES)
     told = str(found)
-    assert told.startswith(f"Blocks 9-16 are coupled: {found.trained:.3f}; untrained 0.000;")
     assert found.reason.startswith("56 of these 56 pairs score above")
     low, high = min(found.prompts), max(found.prompts)
-    assert told.endswith(f"chance 0; 3 example prompts say {low:.3f} to {high:.3f}.")
+    assert told == (
+        f"Blocks 9-16 are coupled: {found.trained:.3f} ({low:.3f} to {high:.3f} over 3 example "
+        "prompts); untrained 0.000; chance 0."
+    )
+
+
+def test_many_prompts_are_judged_by_the_means_of_their_pairs(shipped):
+    view = replace(VIEW, blocks=tuple(range(9, 17)))
+    own, twin = ([of_prompt(one, view) for one in shipped[n::2]] for n in range(2))
+    found = verdict_over(own, twin)
+    means = [mean(one, view.blocks) for one in shipped[::2]]
+    assert found.trained == pytest.approx(np.mean(means))
+    assert (found.above, found.pairs, found.over.n) == (56, 56, 3)
+    over = known_interval(np.array(means))
+    assert str(found) == (
+        f"Blocks 9-16 are coupled: {over.mean:.3f} over 3 prompts (95 %: {over.low:.3f} to "
+        f"{over.high:.3f}); untrained 0.000; chance 0."
+    )
+    assert "are not coupled: 0.000 over 3 prompts" in str(verdict_over(twin, twin))
+    assert "no evidence" not in found.reason
+
+
+def test_a_pair_counts_by_its_mean_and_not_by_its_best_prompt(shipped):
+    """A pair that beats the twin in one prompt alone does not beat it in the mean."""
+    view = replace(VIEW, blocks=(9, 10))
+    own, twin = of_prompt(shipped[0], view), of_prompt(shipped[1], view)
+    found = verdict_over([own, twin, twin], [own, own, own])
+    assert found.above == 0
 
 
 def test_pairs_above_the_twin_are_counted(shipped):

@@ -189,13 +189,49 @@ def test_a_pasted_list_is_measured_as_one_job(open_page: Open, model: dict[str, 
     assert len(queue().active()) <= 1
     app = settled(app)
     assert not app.error
-    assert not app.info
     assert "Over 4 prompts, the mean chance-corrected score" in words(app)
+    assert "coupled: " not in words(app)  # which nobody can say without the twin
+    (told,) = [one.value for one in app.info]
+    assert "None of these 4 prompts is measured yet with the untrained twin" in told
     assert "1 prompt came more than once, and count" in words(app)
     stored = [entry for entry in Store().entries() if not entry.read_only]
     assert {entry.request.prompt for entry in stored} == set(LINES)
     opened = open_page("Depth", **model, list=app.query_params["list"])  # another visit
     assert "Over 4 prompts" in words(opened)
+
+
+def test_a_list_is_judged_once_the_twin_has_every_prompt(
+    open_page: Open, model: dict[str, str]
+) -> None:
+    app = settled(press(pasted(open_page("Depth", **model), *LINES[:2]), "Compute all 2 prompts"))
+    app = settled(press(app, "Measure the untrained twin too"))
+    assert not app.info
+    assert "coupled: " in words(app)
+    assert "over 2 prompts (95 %: " in words(app)
+    app = settled(press(pasted(app, *LINES), "Compute the other 2 prompts"))
+    assert "coupled: " not in words(app)
+    assert "a difference of" not in words(app)
+    assert "2 of 4 prompts are not measured yet with the untrained twin" in app.info[0].value
+    app.toggle(key="untrained@sidebar").set_value(True).run()
+    assert "2 of 4 prompts are not measured yet with the untrained twin" in app.info[0].value
+    assert "coupled: " in words(app)  # of the two that both have, whichever is looked at
+
+
+def test_the_blocks_are_chosen_beside_the_map(open_page: Open, gallery) -> None:
+    app = open_page("Depth", list=kept(*EXAMPLES))
+    app.segmented_control(key="blocks@depth-list").set_value("9-16").run()
+    assert app.query_params["blocks"] == "9-16"
+    assert "over all pairs of different blocks 9-16" in words(app)
+    assert "Blocks 9-16 are coupled: " in words(app)
+    app.text_input(key="blocks@sidebar").set_value("3,7,9").run()
+    assert list(app.segmented_control(key="blocks@depth-list").options) == ["All", "9-16", "3,7,9"]
+
+
+def test_start_leads_to_the_list(open_page: Open, gallery) -> None:
+    app = open_page("Start")
+    (link,) = [one for one in app.get("page_link") if "over 40 prompts" in one.proto.label]
+    assert "list=shipped" in link.proto.query_string
+    assert "blocks=9-16" in link.proto.query_string
 
 
 def test_what_is_measured_of_a_list_is_not_measured_again(
@@ -269,7 +305,7 @@ def test_the_estimate_of_a_list_is_the_sum(open_page: Open, demo: pytest.MonkeyP
     (told,) = [one.value for one in app.info]
     assert "None of these 60 prompts is measured yet" in told
     assert "are taken on at a time" in told
-    taken = int(told.split("yet. ")[1].split()[0])
+    taken = int(told.split("trained model. ")[1].split()[0])
     assert 1 <= taken < 60
     assert f"Compute the first {taken} prompts" in [button.label for button in app.button]
 

@@ -95,8 +95,8 @@ def report(done: list[Measured], failed: Failed, *, as_json: bool) -> None:
     view = cast(View, done[0].found.view)
     if not over["coupling"].enough:
         warn(
-            f"{len(done)} prompts are fewer than {MIN_PROMPTS}: a few prompts overstate coupling, "
-            "so this is no claim about the model"
+            f"{len(done)} prompts are fewer than {MIN_PROMPTS}: a few can overstate coupling, so "
+            "this is no claim about the model"
         )
     if as_json:
         print_json(_summary(done, failed, view, over))
