@@ -142,7 +142,7 @@ def rates(world: Runs, words: str = "", best: Sequence[float] = ()) -> Judge:
 
     def judge(rng: Draw) -> Judged:
         found = rate_effect(*world.draw(rng))
-        said = not re.match("is not seen|cannot", found.told)
+        said = not re.match("does not|cannot", found.told)
         true = re.match(words, found.told) if words else None
         if true and "curve" in found.told:
             true = set(best) & set(found.best)

@@ -180,7 +180,7 @@ def generalization() -> None:
         "model's width, as in the paper's Figure 1a); the bar is a 95 % interval over prompts, by "
         "Student's *t*. A prompt without a score is left out and counted. Its performance "
         "$y_i$ is a published benchmark score, or the held-out loss that was recorded in training. "
-        "A model that lacks one of both is in no statistic.\n\n"
+        "Statistics leave out a model that lacks either of the two.\n\n"
         "**What n counts.** Sets of weights: models, and checkpoints of training runs. Members of "
         "one family and checkpoints of one run are alike, so that a *p* that takes all of them as "
         "independent is too small wherever there are any. What is said counts each family as one, "

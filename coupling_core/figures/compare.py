@@ -161,7 +161,8 @@ def difference_caption(found: Comparison) -> str:
     )
     return (
         "A - B of every pair: red where A is coupled more, blue where B is, and pale where the "
-        f"two agree. Differences beyond the range have its last colours.{matched}"
+        "two agree. Differences beyond the colour bar are drawn in the colours at its ends."
+        f"{matched}"
     )
 
 

@@ -36,9 +36,10 @@ def direction_track(result: DirectionsResult, block: int, component: int) -> go.
     figure = style.new_figure(
         f"Gain of every block along direction {component} of block {number}, {subject(result)}: "
         f"beyond chance in {beyond} of {result.n_blocks - 1} other blocks.",
-        f"u_{component} · J v_{component} with the pair of block {number} and the Jacobian of each "
-        "block l. Unrelated directions lie in the band 95 times of 100. In its own block the gain "
-        "is the singular value.",
+        f"How much the Jacobian of each block l moves what block {number} reads along its "
+        f"direction {component} towards what it writes there: u · J v, with k = {component}. "
+        "Unrelated directions lie in the band 95 times of 100. In its own block the gain is the "
+        "singular value.",
         height=340,
         xaxis={"title": {"text": "Block l (Jacobian)"}},
         yaxis=style.axis("Gain"),

@@ -157,8 +157,8 @@ def _alt(result: WhatIfResult, values: np.ndarray, edit: PairEdit) -> str:
 
 def _caption(result: WhatIfResult, edit: PairEdit) -> str:
     what = {
-        "interchange": "Each cell: blocks l and m run each other's place.",
-        "replace": "Each cell: slot l runs block m in the place of its own.",
+        "interchange": "Each cell: blocks l and m change places.",
+        "replace": "Each cell: block m runs in the place of block l as well as in its own.",
     }[edit]
     return (
         f"{what} Brighter cells change less what the model says; the scale is logarithmic. Blocks "

@@ -44,10 +44,16 @@ def eigenvalues(result: SpectrumResult, block: int | None = None) -> go.Figure:
         _alt(result, blocks, values[known], sure[known]),
         "Eigenvalues of M = I + J: outside the circle what a block lets grow, inside what it lets "
         "shrink, far from the real axis what it turns. What lies at 1 passes as it is. "
-        f"The axes reach to {reach:.2g}; {int((np.abs(values[known]) > reach).sum())} lie beyond.",
+        f"{int((np.abs(values[known]) > reach).sum())} eigenvalues lie farther than {reach:.2g} "
+        "from 0, outside of what is drawn.",
         height=600,
         legend=style.BELOW,
-        xaxis={"title": {"text": "Real part"}, "range": [-reach, reach], **style.GRID},
+        xaxis={
+            "title": {"text": "Real part"},
+            "range": [-reach, reach],
+            "constrain": "domain",
+            **style.GRID,
+        },
         yaxis={
             "title": {"text": "Imaginary part"},
             "range": [-reach, reach],

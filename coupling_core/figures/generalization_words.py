@@ -66,7 +66,7 @@ def over_models_caption(means: "ModelMeans", x: str, y: str, fits: Sequence["Fit
         else:
             text += "The dotted line is chance. "
     if any(not found.reason for found in fits):
-        text += "Bands (95 %) of the fits are as if models were independent; p is not. "
+        text += "The bands (95 %) take the models as independent, which p does not. "
     text += " ".join(f"{_slope(found)}." for found in fits)
     return f"{text.strip()} {_left_out(means, x, y)}".strip()
 

@@ -50,7 +50,7 @@ def graph_caption(layout: str, corrected: bool, auto_range: bool) -> str:
     }[layout]
     scale = "over what is drawn (auto range)" if auto_range else "on a fixed scale"
     return (
-        f"{where} shows the numbers under the mouse, and selects the pair on a click. "
+        f"{where} is where the mouse shows the numbers, and where a click selects the pair. "
         f"Width and opacity show the {style.score_name(corrected).lower()}, the mean of both "
         f"directions, {scale}."
     )

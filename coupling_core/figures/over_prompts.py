@@ -146,8 +146,15 @@ def prompt_strip(
         _strip_caption(len(order), len(numbers) - len(order), over),
         origin,
         height=HEIGHT,
-        xaxis=style.axis(style.two_lines(title, terms), range=_span(values, chance)),
-        yaxis={"title": {"text": "Prompts, the lowest first"}, "showticklabels": False},
+        xaxis=style.axis(
+            style.two_lines(title, terms), range=_span(values, chance), exponentformat="none"
+        ),
+        yaxis={
+            "title": {"text": "Prompts, the lowest first"},
+            "showticklabels": False,
+            "showgrid": False,
+            "ticks": "",
+        },
         showlegend=False,
     )
     if over.n > 1:

@@ -151,7 +151,7 @@ def matrix(
     figure = style.new_figure(
         f"Heatmap of {name}, {shown}: {pair.words}, {subject(result)}. {pair.score_words}",
         f"T{pair.words[1:]}: diagonal where {both} are coupled. {pair.score_words}{kept} "
-        "Entries beyond the range have its last colour.",
+        "Entries beyond the colour bar are drawn in the colour at its end.",
         height=560,
         **_axes(f"{pair.noun} {pair.column}", side, view),
     )

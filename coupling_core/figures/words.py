@@ -138,8 +138,8 @@ def mosaic_caption(side: int) -> str:
     return (
         f"Each square is the Jacobian of block l (row) in the leading {side} singular vectors of "
         "block l' (column). A visible diagonal on a quiet square means that the two blocks are "
-        "coupled; where l = l' it is diagonal by construction. Entries beyond the range have its "
-        "last colour."
+        "coupled; where l = l' it is diagonal by construction. Entries beyond the colour bar are "
+        "drawn in the colour at its end."
     )
 
 

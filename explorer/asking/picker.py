@@ -33,9 +33,7 @@ def picker() -> None:
     listed = admission.offered()
     own = backend.own_suites()
     options = list(listed) if listed else [*ALIASES, *own, OTHER_MODEL]
-    stored = {entry.identity.get("digest") for entry in backend.entries()}
-    label = "Model (has stored results)" if _digest() in stored else "Model"
-    if choice(label, "model", options, OTHER_MODEL, _short):
+    if choice("Model", "model", options, OTHER_MODEL, _short):
         _other()
     elif suite := own.get(current().model):
         _step(suite)

@@ -75,9 +75,10 @@ _STYLE = """<style>
 figure comes sooner. Figures get what the margins would take; their labels, and captions, are in
 ink instead of Streamlit's pale grey; a formula that is too long for a small screen scrolls.
 Where the sidebar is a drawer over the page, the links to the pages are a row on top of it, which
-is swept sideways, and the arrows that open and close it have words. Who goes by the keyboard sees where, in the list of pages too. A figure's
-buttons stand below it, where its picture says what it is of, and cover nothing. A finger sweeps
-the page over figures too, and two quick taps on one do not enlarge it."""
+is swept sideways, and the arrows that open and close it have words. Who goes by the keyboard sees
+where, in the list of pages too. A figure's buttons stand below it, where its picture says what it
+is of, and cover nothing. A finger sweeps the page over figures too, and two quick taps on one do
+not enlarge it."""
 
 
 @contextmanager

@@ -85,7 +85,7 @@ def _k(page: Page) -> None:
         width = narrow(current(page.state)) if k == State.k else None
         return width or k
 
-    bound(st.number_input, "K, leading singular triplets", "k", 1, step=5, write=shown)
+    bound(st.number_input, "K: leading directions of each block", "k", 1, step=5, write=shown)
 
 
 def _advanced() -> None:

@@ -25,8 +25,8 @@ from explorer.panels.switches import (
     above_figures,
     switches,
 )
+from explorer.panels.way import way
 from explorer.session.link import Flag, Parameter
-from explorer.session.session import address
 from explorer.session.state import State
 
 MAP = 620
@@ -102,12 +102,7 @@ def show(result: DepthResult, state: DepthState) -> None:
     st.header(f"Block {block} in the basis of block {basis}", anchor=False)
     selection(result.n_blocks, block, basis)
     drawer(shown, state, block, basis)
-    st.page_link(
-        directions.PAGE.file,
-        label=f"What the directions of block {basis} read, write and do",
-        icon=":material/arrow_forward:",
-        query_params=address() | {"block": str(basis)},
-    )
+    way(directions.PAGE, f"What the directions of block {basis} read, write and do", block=basis)
 
 
 def partial_map(result: DepthResult, state: State) -> None:

@@ -16,8 +16,9 @@ from explorer.panels.chart import Shown, draw, draw_partial, made
 from explorer.panels.page import Page
 from explorer.panels.recipes import Recipes, measuring, program
 from explorer.panels.strip import strip
+from explorer.panels.way import way
 from explorer.session.link import Natural
-from explorer.session.session import address, bound
+from explorer.session.session import bound
 from explorer.session.state import State
 
 GUIDE = """
@@ -79,7 +80,7 @@ def recipes(request: Request) -> Recipes:
 def show(result: SpectrumResult, state: SpectrumState) -> None:
     """Draw a stored result."""
     strip(result, VIEW, recipes(result.request), GUIDE)
-    st.markdown(result.verdict)
+    st.markdown(result.verdict.removesuffix(figures.provenance(result, VIEW)))
     shown, table = Shown(result, VIEW), partial(frame, result, VIEW)
     twin = cast(SpectrumResult | None, stored_twin(result.request))
     st.header("Eigenvalues", anchor=False)
@@ -87,11 +88,8 @@ def show(result: SpectrumResult, state: SpectrumState) -> None:
     block = min(state.only, result.n_blocks) or None
     draw(made(figures.eigenvalues, result, block), "eigenvalues", shown, table, picks=("only",))
     if block:
-        st.page_link(
-            directions.PAGE.file,
-            label=f"What the directions of block {block} read, write and do",
-            icon=":material/arrow_forward:",
-            query_params=address() | {"block": str(block)},
+        way(
+            directions.PAGE, f"What the directions of block {block} read, write and do", block=block
         )
     left, right = st.columns(2, gap="large")
     with left:

@@ -20,6 +20,7 @@ from explorer.panels.page import Page
 from explorer.panels.prompt_picker import kind_of, kinds, one_line, pick_kind
 from explorer.panels.strip import strip
 from explorer.panels.switches import twin_switch
+from explorer.panels.way import way
 from explorer.panels.whole import whole
 from explorer.server import backend
 from explorer.server.prompt_lists import SHIPPED
@@ -69,7 +70,7 @@ def show(state: State) -> None:
     _own_sentence()
     st.page_link(
         training.PAGE.file,
-        label="How coupling comes about: drag a slider over the checkpoints of a training run",
+        label="Watch coupling come about in training",
         icon=":material/arrow_forward:",
         query_params=address(),
     )
@@ -128,11 +129,12 @@ def _choices(state: State, n_blocks: int = 0, pair: tuple[int, int] = (0, 0)) ->
 def _over_many(found: Verdict | None) -> None:
     """The way to the same question over many prompts, of the same blocks."""
     blocks = {"blocks": found.range_text} if found and found.blocks == MIDDLE else {}
-    st.page_link(
-        depth.PAGE.file,
-        label="One prompt is an example: ask the same over 40 prompts or more",
-        icon=":material/arrow_forward:",
-        query_params=address() | {"list": SHIPPED} | blocks,
+    way(
+        depth.PAGE,
+        "One prompt is an example: ask the same over 40 prompts or more",
+        prompts=SHIPPED,
+        untrained=None,
+        **blocks,
     )
 
 

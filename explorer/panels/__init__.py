@@ -6,6 +6,7 @@ origin          whose numbers a figure has, on its picture and in its files
 whole           all that a page draws, for one file
 hand            what takes clicks and taps on a figure
 drawer          what opens for one pair of blocks
+way             a button to another page, with what is chosen there
 strip           the line above the figures
 switches        the controls above the figures
 prompt_picker   which prompt is measured

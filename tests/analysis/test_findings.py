@@ -85,7 +85,7 @@ def test_the_first_sentence_has_the_numbers_of_the_statistics(method, against):
     sure = {
         "loss": f" (95 %: {whole.low:.2f} to {whole.high:.2f}, {whole.p_told} over whole "
         "families).",
-        "score": "; an interval and a p need at least 5 families, and there are 4.",
+        "score": "; an interval and a p need at least 5 families; here the number is 4.",
     }[against]
     assert found.shows[0] == (
         f"Over n = {len(known)} models, mean chance-corrected score at K = 8 and {words} correlate "
@@ -113,7 +113,7 @@ def test_without_an_interval_no_p_is_told():
     found = ask(MODELS[:3])
     assert "correlate with r = -0.9" in found.shows[0]
     assert found.shows[0].endswith(
-        "; an interval and a p need at least 5 training runs, and there are 3."
+        "; an interval and a p need at least 5 training runs; here the number is 3."
     )
     assert not any("95 %" in told or "p =" in told for told in found.shows)
 
@@ -321,7 +321,7 @@ def test_the_sizes_given_are_named_and_those_left_out_too():
     assert found.shows[5] == (
         "Given log10 parameters, layers, log10 width, the correlation (Pearson's) is "
         f"{given.partial.estimate:.2f} ({given.over_clusters.told}). Not accounted for: "
-        "training tokens: no number of 5 of 19 models."
+        "training tokens: it is not known of 5 of the 19 models."
     )
 
 

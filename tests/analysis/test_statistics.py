@@ -241,14 +241,14 @@ def test_three_points_have_a_fit_and_no_interval_by_resampling():
     found = st.correlate(points)
     assert found.estimate == pytest.approx(np.corrcoef(points.x, points.y)[0, 1])
     assert found.over_models.reason == (
-        f"an interval and a p need at least {MIN_UNITS} models, and there are 3"
+        f"an interval and a p need at least {MIN_UNITS} models; here the number is 3"
     )
 
 
 def test_few_families_have_no_interval_over_families():
     points = normal_points(family=["a", "b", "c", "d"] * 10)
     found = st.fit(points)
-    assert "there are 4" in found.over_clusters.reason
+    assert "here the number is 4" in found.over_clusters.reason
     assert np.isnan(found.over_clusters.p)
     assert found.over_models.reason == ""
     assert "at least 5 families" in st.correlate(points).over_clusters.reason
@@ -338,7 +338,7 @@ def test_what_n_counts_is_told(means):
     told = st.pair(means, "coupling", "loss").counted
     assert told.startswith(
         "n = 19 counts models: 6 checkpoints of 1 training run and 13 models that stand alone, of "
-        "5 families. Checkpoints of one run, and models of one family, are alike"
+        "5 families. Checkpoints of one run are alike, and so are models of one family: "
     )
     alone = points_of([1.0, 2, 3], [1.0, 2, 3]).counted
     assert alone == "n = 3 counts models: each with weights of its own, of 3 families."
@@ -399,7 +399,7 @@ def test_of_few_families_it_is_not_said_what_is_significant():
     few = st.leave_one_family_out(artefact(families=2))
     assert not few.is_significant
     assert not few.between_only
-    assert "an interval and a p need at least 5 families, and there are 2" in few.verdict
+    assert "an interval and a p need at least 5 families; here the number is 2" in few.verdict
 
 
 def test_a_correlation_within_families_is_no_artefact():
@@ -509,7 +509,7 @@ def test_sizes_that_say_nothing_are_left_out_and_named():
     assert found.left_out == {
         "layers": "the same for all models",
         "width": "follows from those before it",
-        "training_tokens": "no number of 3 of 60 models",
+        "training_tokens": "it is not known of 3 of the 60 models",
     }
     assert found.partial == st.partial_correlation(means, "loss", given=["parameters"]).partial
     assert found.points.without == ()

@@ -151,9 +151,9 @@ def test_runs_tells_what_was_measured_here_from_what_lies_below(open_page: Open)
     Store().put(own)
     app = open_page("Runs")
     every = app.dataframe[0].value
-    app.segmented_control(key="from@runs").set_value("Here").run()
+    app.segmented_control(key="from@runs").set_value("Measured here").run()
     assert list(app.dataframe[0].value["Key"]) == [own.key]
-    app.segmented_control(key="from@runs").set_value("Elsewhere").run()
+    app.segmented_control(key="from@runs").set_value("Came with the program").run()
     assert list(app.dataframe[0].value["Key"]) == [k for k in every["Key"] if k != own.key]
 
 

@@ -227,11 +227,19 @@ def test_the_blocks_are_chosen_beside_the_map(open_page: Open, gallery) -> None:
     assert list(app.segmented_control(key="blocks@depth-list").options) == ["All", "9-16", "3,7,9"]
 
 
+def test_depth_leads_to_the_directions_of_the_basis(open_page: Open, gallery) -> None:
+    app = open_page("Depth", block="12", basis="20")
+    app = press(app, "What the directions of block 20 read, write and do")
+    assert app.query_params["block"] == "20"
+    assert not app.exception
+
+
 def test_start_leads_to_the_list(open_page: Open, gallery) -> None:
     app = open_page("Start")
-    (link,) = [one for one in app.get("page_link") if "over 40 prompts" in one.proto.label]
-    assert "list=shipped" in link.proto.query_string
-    assert "blocks=9-16" in link.proto.query_string
+    app = press(app, "One prompt is an example: ask the same over 40 prompts or more")
+    assert app.query_params["list"] == "shipped"
+    assert app.query_params["blocks"] == "9-16"
+    assert "None of these 60 prompts is measured yet" in app.info[0].value
 
 
 def test_what_is_measured_of_a_list_is_not_measured_again(

@@ -32,13 +32,16 @@ def test_what_is_stored_shows_at_once(open_page, stored):
 def test_one_block_is_chosen_by_a_slider_and_by_a_link(open_page, stored):
     folder, _ = stored
     app = open_page("Spectrum", model=folder, prompt="The cat sat")
-    assert not [link for link in app.get("page_link") if "directions of" in link.proto.label]
+    assert not [button for button in app.button if "directions of" in button.label]
     app = open_page("Spectrum", model=folder, prompt="The cat sat", only="2")
     assert {row[0] for row in points(app)} == {2}
     app.slider[0].set_value(3).run()
     assert {row[0] for row in points(app)} == {3}
     assert not app.exception
-    assert [link for link in app.get("page_link") if "block 3" in link.proto.label]
+    (way,) = [button for button in app.button if "directions of block 3" in button.label]
+    way.click().run()
+    assert "Directions" in app.title[0].value or "directions" in app.title[0].value
+    assert app.query_params["block"] == "3"
 
 
 def test_the_twin_is_dotted_where_it_is_stored_and_offered_where_it_is_not(open_page, stored):

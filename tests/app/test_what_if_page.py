@@ -23,7 +23,7 @@ def test_a_stored_result_is_drawn_beside_the_coupling_of_its_blocks(open_page, t
     np.testing.assert_allclose(found[apart], np.log10(expected[apart]), rtol=1e-3, atol=1e-3)
     assert np.isnan(found[~apart]).all()
     assert heat(charts(app)["scores"]).shape == (4, 4)
-    assert any("is missed least" in one.value for one in app.markdown)
+    assert any("can do without block" in one.value for one in app.markdown)
     lines = charts(app)["effects-by-block"]["data"]
     assert [line["name"] for line in lines][:2] == ["skip", "repeat"]
 

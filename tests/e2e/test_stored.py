@@ -85,7 +85,7 @@ def test_views_start_no_job(visit: Visit, app: App) -> None:
     page = visit("/Depth")
     wait_for_chart(page, "scores")
     strip = page.get_by_test_id("stPopover").filter(has_text="token 10 of 10")
-    page.get_by_label("K, leading singular triplets").fill("10")
+    page.get_by_label("K: leading directions of each block").fill("10")
     page.keyboard.press("Enter")
     expect(strip.filter(has_text="K = 10")).to_be_visible()
     page.get_by_test_id("stSidebar").get_by_text("Advanced").click()

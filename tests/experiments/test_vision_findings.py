@@ -69,7 +69,7 @@ def noisy(of_rate):
     [
         (lambda rate: rate / 2, "rises with the rate on the whole (p "),
         (lambda rate: -rate / 2, "falls with the rate on the whole (p "),
-        (lambda rate: 0.0, "is not seen to go with the rate (a straight line: p = "),
+        (lambda rate: 0.0, "does not measurably change with the rate (a straight line: p = "),
         (
             lambda rate: 0.2 * (rate in (0.1, 0.2)),
             "goes with the rate along a curve rather than a straight line (p ",

@@ -201,7 +201,7 @@ def _useless(
     """Why a column cannot be accounted for; "" where it can."""
     unknown = int(np.isnan(values).sum())
     if unknown:
-        return f"no number of {unknown} of {len(values)} models"
+        return f"it is not known of {unknown} of the {len(values)} models"
     if not len(values) or is_constant(values):
         return "the same for all models"
     design = add_constant(np.column_stack(before)) if before else np.ones((len(values), 1))

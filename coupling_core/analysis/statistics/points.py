@@ -92,8 +92,8 @@ class Points:
         if families == len(self):
             return text
         return text + (
-            " Checkpoints of one run, and models of one family, are alike, and each is less than "
-            "one more piece of evidence."
+            " Checkpoints of one run are alike, and so are models of one family: there is less "
+            "evidence here than the number of models suggests."
         )
 
 

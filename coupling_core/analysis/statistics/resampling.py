@@ -72,7 +72,7 @@ def too_few(units: int, of: str) -> str:
     """Why units are too few for an interval; "" where they are not."""
     if units >= MIN_UNITS:
         return ""
-    return f"an interval and a p need at least {MIN_UNITS} {of}, and there are {units}"
+    return f"an interval and a p need at least {MIN_UNITS} {of}; here the number is {units}"
 
 
 def jackknifed(

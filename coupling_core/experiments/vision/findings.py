@@ -142,8 +142,8 @@ class VisionFindings:
             "Rates were set, so that a difference between rates beyond chance is caused by the "
             "rate; that coupling itself makes a model better does not follow.",
             "Runs of one seed begin with the same weights and see the images in the same order at "
-            "every rate: rates are compared within seeds, and p is of that. Intervals are over the "
-            f"{seeds} seeds of one rate, and those of two rates move together.",
+            "every rate: rates are compared seed by seed, and p is that of this comparison. "
+            f"Intervals are over the {seeds} seeds of one rate, and those of two rates move together.",
         )
 
     def _effect(self, column: str) -> RateEffect:
@@ -173,8 +173,8 @@ def _goes(over_runs: Correlation, within: ResidualCorrelation, over_seeds: Range
     if over_runs.reason:
         return over_runs.reason
     told = (
-        f"r = {rounded(over_runs.estimate, 2)} over all {over_runs.n} runs, which the rate may "
-        "make by moving both. Among runs of one rate"
+        f"r = {rounded(over_runs.estimate, 2)} over all {over_runs.n} runs, which the rate alone "
+        "could bring about, because it changes both. Among runs of one rate"
     )
     if within.reason:
         return f"{told}: {within.reason}"

@@ -59,8 +59,8 @@ class RateEffect:
             way = "rises" if self.slope > 0 else "falls"
             return f"{way} with the rate on the whole ({p_words(self.line_p)})"
         return (
-            f"is not seen to go with the rate (a straight line: {p_words(self.line_p)}; a curve: "
-            f"{p_words(self.curve_p)})"
+            "does not measurably change with the rate (a straight line: "
+            f"{p_words(self.line_p)}; a curve: {p_words(self.curve_p)})"
         )
 
 

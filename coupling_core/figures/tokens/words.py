@@ -96,7 +96,8 @@ def mosaic_caption(result: TokensResult, side: int) -> str:
     return (
         f"{_COMPARED[result.request.kind]}. Each square is the Jacobian of token t (row) in the "
         f"leading {side} singular vectors of token t' (column): a visible diagonal on a quiet "
-        "square means that the two are coupled. Entries beyond the range have its last colour."
+        "square means that the two are coupled. Entries beyond the colour bar are drawn in "
+        "the colour at its end."
     )
 
 

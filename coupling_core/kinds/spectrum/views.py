@@ -74,8 +74,8 @@ def verdict(result: SpectrumResult, view: AnyView) -> str:
     left, shuffled = found.effective_rank[-1], np.median(effective_rank(result.shuffled_values))
     return (
         f"The maps of the blocks depart from normal ones by {np.median(found.departure):.2f} in "
-        f"the median (0 is normal, 1 the most there can be). Of {result.width} directions at "
-        f"token {result.token}, {left:.1f} are left behind the last block, by the effective rank "
-        f"of the product; {shuffled:.1f} with the blocks in random order. "
+        f"the median (0 is normal, 1 the most there can be). All blocks together let about "
+        f"{left:.1f} of the {result.width} directions of the state at token {result.token} through "
+        f"(the effective rank of the product), and {shuffled:.1f} with the blocks in random order. "
         f"{words.provenance(result, view)}"
     )

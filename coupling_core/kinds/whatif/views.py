@@ -80,6 +80,7 @@ def verdict(result: WhatIfResult, view: EffectView) -> str:
     over = len(positions(result, view))
     averaged = f"on average over {over} tokens" if over > 1 else "at one token"
     return (
-        f"Of all blocks, {least + 1} is missed least ({missed}, {averaged}) and {most + 1} most "
-        f"({found.skip[most]:.3g}){exchanged}. {words.provenance(result, view)}"
+        f"The model can do without block {least + 1} most easily ({missed}, {averaged}), and "
+        f"without block {most + 1} least easily ({found.skip[most]:.3g}){exchanged}. "
+        f"{words.provenance(result, view)}"
     )

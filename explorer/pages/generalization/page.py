@@ -95,7 +95,7 @@ def _sidebar(state: SweepState, found: dict[str, Journal]) -> None:
         shared, known = sweep_tables.offered(journal)
         asked = state.question(journal)
         _select(
-            "K, leading singular triplets",
+            "K: leading directions of each block",
             "sweep_k",
             shared,
             write=lambda _: asked.k,

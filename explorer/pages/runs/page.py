@@ -21,7 +21,7 @@ from explorer.session.session import change, current
 from explorer.session.widget_values import picked_rows
 
 PAGE = Page("Runs", "pages/13_Runs.py")
-PLACES = {"All": (False, True), "Here": (False,), "Elsewhere": (True,)}
+PLACES = {"All": (False, True), "Measured here": (False,), "Came with the program": (True,)}
 """Whether results lie below the store, as those of the gallery do, or were measured here."""
 
 _TOLD = "_told"

@@ -157,7 +157,7 @@ def _switches(k_max: int) -> None:
     with st.container(horizontal=True, gap="medium"):
         bound(
             st.slider,
-            "K, leading singular triplets",
+            "K: leading directions of each block",
             "suite_k",
             1,
             max(2, k_max),

@@ -137,7 +137,7 @@ def _questions(state: VisionState, answer: "VisionFindings") -> None:
     switch("Measured", "vision_kind", _KINDS, place="vision")
     ks = dict.fromkeys((*sweep_tables.vision_ks(), state.vision_k))
     offered = {k: str(k) for k in ks}
-    switch("K, leading singular triplets", "vision_k", offered, place="vision")
+    switch("K: leading directions of each block", "vision_k", offered, place="vision")
     bound(
         st.selectbox,
         "Measure of coupling",

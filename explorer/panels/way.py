@@ -1,0 +1,22 @@
+"""A way from one page to another that takes along more than what is chosen."""
+
+from typing import Any
+
+import streamlit as st
+
+from explorer.panels.page import Page
+from explorer.session.session import change
+
+
+def way(to: Page, label: str, **fields: Any) -> None:
+    """Draw it: a link could not say what to change, for pages open with what the session has.
+
+    Args:
+        to: the page.
+        label: what is there.
+        **fields: of the state, what is chosen there.
+    """
+    icon = ":material/arrow_forward:"
+    if st.button(label, type="tertiary", icon=icon, key=f"way-{to.title}"):
+        change(**fields)
+        st.switch_page(to.file)
