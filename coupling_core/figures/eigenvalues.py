@@ -14,8 +14,8 @@ from coupling_core.base.units import rounded
 from coupling_core.figures import style
 from coupling_core.figures.words import subject
 
-_QUANTILE = 0.95
-"""Of the moduli drawn, beyond which an axis need not reach."""
+_QUANTILE, _LEAST = 0.995, 1.2
+"""Share of the values at each end up to which an axis reaches, and how far it reaches at least."""
 
 
 def eigenvalues(result: SpectrumResult, block: int | None = None) -> go.Figure:
@@ -39,24 +39,25 @@ def eigenvalues(result: SpectrumResult, block: int | None = None) -> go.Figure:
     which = np.repeat(np.array(blocks), result.width)
     off, sure = result.uncertainty[at].ravel(), result.certain[at].ravel()
     known = np.isfinite(values)
-    reach = _reach(np.abs(values[known]))
+    across, up = _ends(values[known])
+    outside = (values[known].real < across[0]) | (values[known].real > across[1])
+    outside |= np.abs(values[known].imag) > up[1]
     figure = style.new_figure(
         _alt(result, blocks, values[known], sure[known]),
         "Eigenvalues of M = I + J: outside the circle what a block lets grow, inside what it lets "
         "shrink, far from the real axis what it turns. What lies at 1 passes as it is. "
-        f"{int((np.abs(values[known]) > reach).sum())} eigenvalues lie farther than {reach:.2g} "
-        "from 0, outside of what is drawn.",
+        f"{int(outside.sum())} eigenvalues lie outside of what is drawn.",
         height=600,
         legend=style.BELOW,
         xaxis={
             "title": {"text": "Real part"},
-            "range": [-reach, reach],
+            "range": across,
             "constrain": "domain",
             **style.GRID,
         },
         yaxis={
             "title": {"text": "Imaginary part"},
-            "range": [-reach, reach],
+            "range": up,
             "scaleanchor": "x",
             **style.GRID,
         },
@@ -70,9 +71,13 @@ def eigenvalues(result: SpectrumResult, block: int | None = None) -> go.Figure:
     return figure
 
 
-def _reach(moduli: np.ndarray) -> float:
-    """Where the axes end: past the circle, and past all but a few."""
-    return 1.05 * max(1.2, float(np.quantile(moduli, _QUANTILE)) if moduli.size else 0)
+def _ends(values: np.ndarray) -> tuple[list[float], list[float]]:
+    """Where the axes end, real and imaginary: past the circle, and past all but a few."""
+    if not values.size:
+        return [-_LEAST, _LEAST], [-_LEAST, _LEAST]
+    left, right = np.quantile(values.real, [1 - _QUANTILE, _QUANTILE])
+    up = max(_LEAST, 1.05 * float(np.quantile(np.abs(values.imag), _QUANTILE)))
+    return [min(-_LEAST, 1.05 * float(left)), max(_LEAST, 1.05 * float(right))], [-up, up]
 
 
 def _circle() -> go.Scatter:

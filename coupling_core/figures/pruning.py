@@ -44,7 +44,8 @@ def pruning(study: Study) -> go.Figure:
         {"title": f"Blocks left out: {study.model}", "source": _source(study)},
         height=460,
         xaxis={"title": {"text": "Blocks removed"}, "dtick": 1},
-        yaxis=style.axis("Held-out loss, nats a token") | {"type": "log", "dtick": "D2"},
+        yaxis=style.axis("Held-out loss, nats a token")
+        | style.log_axis(np.array([point.left_out.loss for point in study.curve])),
     )
     for by in study.rankings:
         points = [point for point in study.curve if point.by == by]

@@ -61,7 +61,10 @@ def plot(alt: str, caption: str, view: View, **layout: object) -> go.Figure:
         legend={"orientation": "h", "x": 0, "y": -0.2, "yanchor": "top"},
         xaxis={"title": {"text": "Index k of the singular value"}},
         yaxis=style.axis(
-            "Singular value s<sub>k</sub> (no unit)", type="log", minorloglabels="complete"
+            "Singular value s<sub>k</sub> (no unit)",
+            type="log",
+            minorloglabels="complete",
+            exponentformat="none",
         ),
     )
     figure.add_vline(x=view.k, line=style.DOTTED)

@@ -279,7 +279,9 @@ def log_axis(values: Float[np.ndarray, "*any"]) -> dict[str, object]:
     """A logarithmic axis, with more than the powers of ten where the values span few of them."""
     positive = values[np.isfinite(values) & (values > 0)]
     decades = np.log10(positive.max() / positive.min()) if positive.size else 0
-    return {"type": "log", "dtick": "D2" if decades < 2 else 1, "minorloglabels": "complete"}
+    if decades >= 2:
+        return {"type": "log", "dtick": 1}
+    return {"type": "log", "dtick": "D2", "minorloglabels": "complete", "exponentformat": "none"}
 
 
 def covering(fixed: tuple[float, float], *curves: Float[np.ndarray, " k"]) -> list[float]:
@@ -289,7 +291,7 @@ def covering(fixed: tuple[float, float], *curves: Float[np.ndarray, " k"]) -> li
     return [low, high + 0.03 * (high - low)]
 
 
-def two_lines(title: str, terms: str) -> str:
+def two_lines(title: str, terms: str = "") -> str:
     """A title with its definition, K and unit set smaller under it, where it has any."""
     return f"{title}<br><span style='font-size: 12px'>{terms}</span>" if terms else title
 

@@ -135,8 +135,9 @@ def rate_maps(
     look = style.new_figure(
         f"Score maps over all pairs of blocks at {told}. "
         + ". ".join(f"Mean at rate {r:g}: {m:.3f}" for r, m in means.items()),
-        "The same picture, token and range for each rate. Row l is the block of the Jacobian, "
-        "column l' that of the basis; the diagonal is 1 by construction and enters no mean.",
+        "The same picture, token and range for each rate, with the mean of each map. Row l is "
+        "the block of the Jacobian, column l' that of the basis; the diagonal is 1 by construction "
+        "and enters no mean.",
         {"title": f"Score maps at {told}", "source": source},
         height=MAP + 218,
         margin={"l": 56, "r": 16, "t": 118, "b": 80},
@@ -157,7 +158,7 @@ def rate_maps(
             figure.add_trace(grey.update(showlegend=grey.name not in named), 1, column)
             named.add(grey.name)
         figure.add_trace(pairs.points(results[rate], numbers, at), 1, column)
-        axes = pairs.axes(at, numbers.blocks, side=1, most=8)
+        axes = pairs.axes(at, numbers.blocks, side=1, most=4)
         anchor = "x" if column == 1 else f"x{column}"
         figure.update_xaxes(axes["xaxis"], row=1, col=column)
         figure.update_yaxes(axes["yaxis"], row=1, col=column)
@@ -190,7 +191,7 @@ def rate_maps_table(results: Mapping[float, DepthResult], view: View) -> "DataFr
 
 
 def _title(rate: float, means: Mapping[float, float]) -> str:
-    return f"Rate {rate:g}<br>mean {means[rate]:.3f}"
+    return f"Rate {rate:g}<br>{means[rate]:.3f}"
 
 
 def vision_runs(
@@ -234,7 +235,7 @@ def vision_runs(
         ),
         {"title": title, "source": source},
         height=HEIGHT,
-        xaxis={"title": {"text": names[x]}} | style.GRID,
+        xaxis={"title": {"text": style.two_lines(*names[x].split(", ", 1))}} | style.GRID,
         yaxis=upright({"title": {"text": names[y]}, "tickformat": _FORMATS.get(y, "")}),
     )
     if by_rate:

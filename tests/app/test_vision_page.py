@@ -83,7 +83,7 @@ def test_maps_are_those_of_the_stored_results(open_page: Open, planted: pd.DataF
     ]
     titles = [a["text"] for a in charts(app)["maps"]["layout"]["annotations"]]
     assert titles == [
-        f"Rate {rate:g}<br>mean {mean}" for rate, mean in zip(SUITE.rates, means, strict=True)
+        f"Rate {rate:g}<br>{mean}" for rate, mean in zip(SUITE.rates, means, strict=True)
     ]
 
 

@@ -143,7 +143,8 @@ class VisionFindings:
             "rate; that coupling itself makes a model better does not follow.",
             "Runs of one seed begin with the same weights and see the images in the same order at "
             "every rate: rates are compared seed by seed, and p is that of this comparison. "
-            f"Intervals are over the {seeds} seeds of one rate, and those of two rates move together.",
+            f"Intervals are over the {seeds} seeds of one rate, and those of two rates move "
+            "together.",
         )
 
     def _effect(self, column: str) -> RateEffect:

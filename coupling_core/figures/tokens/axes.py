@@ -21,6 +21,8 @@ LABEL = 10
 """Characters of a token on an axis; hovering tells the whole of it."""
 LABELS = 96
 """Pixels that the tokens' texts take beside an axis, with its title."""
+BAR = 200
+"""Pixels of the colour bar, which these labels leave on a small screen."""
 ITSELF = "a Jacobian with itself: always 1"
 
 Window = tuple[int, ...]
@@ -229,6 +231,9 @@ def outline(
 def fix_margins(figure: go.Figure) -> go.Figure:
     """Give a map the margins that its colour bar, labels and legend need."""
     figure.layout.meta["below"] = LABELS
+    for trace in figure.select_traces({"type": "heatmap"}):
+        if trace.showscale is not False:
+            trace.colorbar.len = BAR
     return style.fix_margins(figure, left=LABELS + 20, axis_below=LABELS + 20, legend=30)
 
 
