@@ -13,6 +13,7 @@ from jaxtyping import Float
 from coupling_core.analysis.scores import MIN_PROMPTS
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import Measure
+from coupling_core.base.units import rounded
 
 if TYPE_CHECKING:  # half a second to import
     from pandas import DataFrame
@@ -69,8 +70,8 @@ class ModelComparison:
         sure = self.reason or f"95 %: {self.low:.3f} to {self.high:.3f}, {p_words(self.p)}"
         few = "" if self.enough else f"; fewer than {MIN_PROMPTS} prompts can overstate coupling"
         return (
-            f"{self.a} {self.a_mean:.3f}, {self.b} {self.b_mean:.3f}: a difference "
-            f"of {self.difference:.3f} ({sure}) in the mean {self.measure} score{at}, over "
+            f"{self.a} {rounded(self.a_mean)}, {self.b} {rounded(self.b_mean)}: a difference "
+            f"of {rounded(self.difference)} ({sure}) in the mean {self.measure} score{at}, over "
             f"n = {self.n} prompts that both have{few}."
         )
 
