@@ -18,12 +18,22 @@ import numpy as np
 from coupling_core.analysis import trajectory
 from coupling_core.analysis.locality import locality
 from coupling_core.analysis.scores import means, score_pairs
+from coupling_core.analysis.spectra import spectrum_numbers
 from coupling_core.base.records import Request, View
-from coupling_core.base.results import DepthResult, TrajectoryResult
+from coupling_core.base.results import DepthResult, SpectrumResult, TrajectoryResult
 from coupling_core.sources.suites import Suite
 
 StepCurve = Literal[
-    "corrected", "coupling", "alignment", "locality", "loss", "line-shape", "expodistance"
+    "corrected",
+    "coupling",
+    "alignment",
+    "locality",
+    "loss",
+    "line-shape",
+    "expodistance",
+    "departure",
+    "u-dot-v",
+    "effective-rank",
 ]
 """The numbers that are drawn by step."""
 NAMED = 8
@@ -40,6 +50,8 @@ class Course:
         steps: those that are looked at, rising.
         depth: the blocks at one token, by step; a step that is not measured is missing.
         paths: the paths of all tokens, by step; the same.
+        spectra: of the blocks' linear maps, by step; the same. None where they were not asked for,
+            for of wide models they take longer than all the rest.
     """
 
     suite: Suite
@@ -47,17 +59,22 @@ class Course:
     steps: tuple[int, ...]
     depth: Mapping[int, DepthResult]
     paths: Mapping[int, TrajectoryResult]
+    spectra: Mapping[int, SpectrumResult] | None = None
 
     @property
     def missing(self) -> tuple[int, ...]:
-        """Steps of which the coupling or the paths are not measured."""
-        return tuple(s for s in self.steps if s not in self.depth or s not in self.paths)
+        """Steps of which something is not measured that was asked for."""
+        return tuple(step for step in self.steps if self.lacking(step))
 
     def lacking(self, step: int) -> tuple[Request, ...]:
         """What has still to be measured of a step."""
         asked = self.suite.request(self.request, step)
-        blocks = () if step in self.depth else (asked,)
-        return blocks if step in self.paths else (*blocks, path_request(asked))
+        parts: list[tuple[Mapping[int, object] | None, Request]] = [
+            (self.depth, asked),
+            (self.paths, path_request(asked)),
+            (self.spectra, spectrum_request(asked)),
+        ]
+        return tuple(request for of, request in parts if of is not None and step not in of)
 
     @property
     def alike(self) -> tuple[tuple[int, ...], ...]:
@@ -87,6 +104,10 @@ class StepNumbers:
         locality: how much more neighbouring blocks are coupled than all others, chance-corrected.
         line_shape: mean line-shape score; 1 is a straight path.
         expodistance: mean expodistance; 0 is even growth.
+        departure: median over the blocks of Henrici's departure of M = I + J; 0 is normal.
+        u_dot_v: median over the blocks of the mean u_k . v_k of their leading triplets. Medians,
+            for the last block, which has the final norm, is of another kind.
+        effective_rank: of the product of all M: how many directions come through, 1 to d.
     """
 
     step: int
@@ -98,6 +119,9 @@ class StepNumbers:
     locality: float
     line_shape: float
     expodistance: float
+    departure: float = np.nan
+    u_dot_v: float = np.nan
+    effective_rank: float = np.nan
 
 
 Runs = Mapping[str, Sequence[StepNumbers]]
@@ -107,6 +131,11 @@ Runs = Mapping[str, Sequence[StepNumbers]]
 def path_request(request: Request) -> Request:
     """The request for the paths of the same prompt."""
     return replace(request, kind="trajectory", token=Request.token, k=Request.k, k_view=None)
+
+
+def spectrum_request(request: Request) -> Request:
+    """The request for the spectra of the blocks at the same token."""
+    return replace(request, kind="spectrum", k=Request.k, k_view=None)
 
 
 def doubt(course: Course) -> str:
@@ -139,6 +168,7 @@ def numbers(course: Course, view: View) -> tuple[StepNumbers, ...]:
             losses.get(step, np.nan),
             *_of_blocks(course.depth.get(step), view),
             *_of_paths(course.paths.get(step)),
+            *_of_spectrum((course.spectra or {}).get(step)),
         )
         for step in course.steps
     )
@@ -170,3 +200,12 @@ def _of_paths(result: TrajectoryResult | None) -> tuple[float, float]:
         return np.nan, np.nan
     mean = trajectory.mean
     return mean(result.line_shape), mean(trajectory.expodistance(result.norms))
+
+
+def _of_spectrum(result: SpectrumResult | None) -> tuple[float, float, float]:
+    """Departure, u . v, effective rank."""
+    if result is None:
+        return np.nan, np.nan, np.nan
+    found = spectrum_numbers(result)
+    rank = float(found.effective_rank[-1])
+    return float(np.median(found.departure)), float(np.median(found.u_dot_v)), rank

@@ -63,7 +63,8 @@ def fill(
         if len(errors) == IN_A_ROW:
             warn(f"{IN_A_ROW} steps failed in a row: the rest of {course.suite.name} is left out")
             break
-    filled = collect(course.suite, course.request, store, course.steps)
+    spectra = course.spectra is not None
+    filled = collect(course.suite, course.request, store, course.steps, spectra=spectra)
     if not (filled.depth or filled.paths):
         raise errors[-1]
     return filled, computed

@@ -1,6 +1,6 @@
 """`coupling training`: one prompt over the checkpoints of training runs."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -37,6 +37,14 @@ COLUMNS = {
     "expodistance": ("expodistance", ".4g"),
 }
 """Numbers of a step with their titles and forms."""
+OF_SPECTRA = {
+    "departure": ("departure", ".3f"),
+    "u_dot_v": ("u . v", "z.3f"),
+    "effective_rank": ("eff. rank", ".2f"),
+}
+"""The same of the spectra, where they are asked for."""
+SPECTRAL: tuple[StepCurve, ...] = ("departure", "u-dot-v", "effective-rank")
+"""Figures that ask for them."""
 
 
 def training(
@@ -55,6 +63,9 @@ def training(
     p: options.Order = 1.0,
     role: options.MatrixRole = "A",
     final_norm: options.Norm = "include",
+    spectra: Annotated[
+        bool, typer.Option("--spectra", help="Measure the spectra of the blocks too.")
+    ] = False,
     dtype: options.Rounded = "float32",
     device: options.Device = None,
     keep: Annotated[
@@ -69,7 +80,7 @@ def training(
 
     Many prompts at many checkpoints are many measurements: a sweep of the suite does them.
     """
-    view = View(k, definition, p, role)
+    view, spectra = View(k, definition, p, role), spectra or figure in SPECTRAL
     request = Request(
         prompt, token=options.token_of(token, prompt), k=k, final_norm=final_norm, dtype=dtype
     )
@@ -82,7 +93,12 @@ def training(
     shelf = Store(store)
     with Borrower() as borrower:
         done = [
-            fill(collect(suite, request, shelf, its), shelf, measure if keep else borrower, device)
+            fill(
+                collect(suite, request, shelf, its, spectra=spectra),
+                shelf,
+                measure if keep else borrower,
+                device,
+            )
             for suite, its in zip(suites, wanted, strict=True)
         ]
     courses = [course for course, _ in done]
@@ -115,7 +131,7 @@ def _results(courses: Sequence[Course]) -> list[Result]:
     return [
         result
         for course in courses
-        for part in (course.depth, course.paths)
+        for part in (course.depth, course.paths, course.spectra or {})
         for result in part.values()
     ]
 
@@ -164,8 +180,9 @@ def _show(
     for course in courses:
         found = numbers(course, view)
         print_lines("", f"suite       {course.suite.title}: {_peak(found)}", "")
-        titles = tuple(title for title, _ in COLUMNS.values())
-        print_table(titles, [_row(one) for one in found], right=True)
+        shown = COLUMNS | OF_SPECTRA if course.spectra is not None else COLUMNS
+        titles = tuple(title for title, _ in shown.values())
+        print_table(titles, [_row(one, shown) for one in found], right=True)
     svds = [certificate.certified for result in every for certificate in result.svds]
     print_lines(
         "",
@@ -185,9 +202,9 @@ def _origin(every: Sequence[Result], computed: Sequence[Result]) -> str:
     )
 
 
-def _row(one: StepNumbers) -> list[str]:
+def _row(one: StepNumbers, columns: Mapping[str, tuple[str, str]]) -> list[str]:
     """A line of the table; what has no number is left empty."""
-    numbers = ((getattr(one, name), form) for name, (_, form) in COLUMNS.items())
+    numbers = ((getattr(one, name), form) for name, (_, form) in columns.items())
     return ["" if value != value else format(value, form) for value, form in numbers]
 
 

@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from coupling_core.analysis.by_step import path_request
+from coupling_core.analysis.by_step import path_request, spectrum_request
 from coupling_core.base.folders import SHIPPED, SWEEPS
 from coupling_core.base.images import read_image
 from coupling_core.base.records import Request
 from coupling_core.experiments.vision import SUITE
-from coupling_core.sources.suites import find_suite
+from coupling_core.sources.suites import DEFAULT_SUITE, find_suite
 
 EXAMPLES = (
     "What is the capital of France? The capital is",
@@ -122,14 +122,17 @@ def token_requests() -> list[Request]:
 
 
 def training_requests() -> list[Request]:
-    """The blocks at one token and the paths, at every step of the training runs."""
+    """The blocks at one token and the paths at every step of the training runs, and spectra."""
     checkpoints = [
         suite.request(Request(prompt, k_view=TRAINING_K_VIEW), step)
         for suite, prompts in ((find_suite(name), prompts) for name, prompts in TRAINING.items())
         for step in suite.steps
         for prompt in prompts
     ]
-    return [each for asked in checkpoints for each in (asked, path_request(asked))]
+    of_steps = [each for asked in checkpoints for each in (asked, path_request(asked))]
+    suite = find_suite(DEFAULT_SUITE)  # of this one the weights come along, and the spectra
+    asked = [suite.request(Request(EXAMPLES[0]), step) for step in suite.steps]
+    return [*of_steps, *map(spectrum_request, asked)]
 
 
 def vision_requests() -> list[Request]:

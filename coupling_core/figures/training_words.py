@@ -26,6 +26,12 @@ _BY_STEP = {
     "Eq. 10): 1 is a straight line.",
     "expodistance": "Mean over the prompt's tokens of the expodistance of their paths (paper, "
     "Eq. 13): 0 is a norm that grows by one factor in every block.",
+    "departure": "Median over the blocks of how far the linear map I + J is from a normal one "
+    "(Henrici): 0 where its eigenvectors are at right angles, at most 1.",
+    "u-dot-v": "Median over the blocks of the cosine of what a block writes and what it reads "
+    "along its leading directions: below 0 a block takes away what it acts on most.",
+    "effective-rank": "Effective rank of the product of all blocks' linear maps: how many "
+    "directions in which the first state can be moved still matter behind the last block.",
 }
 
 LEAST_STEPS = 3

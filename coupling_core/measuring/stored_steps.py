@@ -7,21 +7,41 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import cast
 
-from coupling_core.analysis.by_step import Course, StepNumbers, numbers, path_request, steps_told
+from coupling_core.analysis.by_step import (
+    Course,
+    StepNumbers,
+    numbers,
+    path_request,
+    spectrum_request,
+    steps_told,
+)
 from coupling_core.base.errors import ComputeError
 from coupling_core.base.records import Request
-from coupling_core.base.results import DepthResult, TrajectoryResult
+from coupling_core.base.results import DepthResult, SpectrumResult, TrajectoryResult
 from coupling_core.measuring.measure import find_stored
 from coupling_core.sources import hub
 from coupling_core.sources.resolved import resolve
 from coupling_core.sources.suites import Suite, revision
 from coupling_core.store.disk import Store
 
-__all__ = ["Course", "StepNumbers", "collect", "numbers", "path_request", "within_reach"]
+__all__ = [
+    "Course",
+    "StepNumbers",
+    "collect",
+    "numbers",
+    "path_request",
+    "spectrum_request",
+    "within_reach",
+]
 
 
 def collect(
-    suite: Suite, request: Request, store: Store, steps: Sequence[int] | None = None
+    suite: Suite,
+    request: Request,
+    store: Store,
+    steps: Sequence[int] | None = None,
+    *,
+    spectra: bool = False,
 ) -> Course:
     """Bring together what is stored of a request over the steps of a training run.
 
@@ -30,6 +50,7 @@ def collect(
         request: a depth-wise request; its model and revision are replaced by those of each step.
         store: where results are kept.
         steps: those to look at; None is all steps of the suite.
+        spectra: whether those of the blocks belong to it.
 
     Raises:
         InputError: where K exceeds the width of the suite's models.
@@ -38,6 +59,7 @@ def collect(
     commits = hub.cache.refs(suite.repo)  # no hub is asked for the commit of another step
     depth: dict[int, DepthResult] = {}
     paths: dict[int, TrajectoryResult] = {}
+    maps: dict[int, SpectrumResult] = {}
     for step in (step for step in chosen if revision(step) in commits):
         asked = suite.request(request, step)
         there = resolve(replace(asked, revision=commits[revision(step)]))
@@ -45,7 +67,10 @@ def collect(
             depth[step] = cast(DepthResult, found)
         if found := find_stored(replace(there, request=path_request(asked)), store):
             paths[step] = cast(TrajectoryResult, found)
-    return Course(suite, request, chosen, depth, paths)
+        of_maps = replace(there, request=spectrum_request(asked)) if spectra else None
+        if of_maps and (found := find_stored(of_maps, store)):
+            maps[step] = cast(SpectrumResult, found)
+    return Course(suite, request, chosen, depth, paths, maps if spectra else None)
 
 
 def within_reach(course: Course) -> tuple[list[int], str]:

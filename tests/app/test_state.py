@@ -78,7 +78,7 @@ VALUES = {
     "suites": st.lists(st.sampled_from(sorted(suites())), min_size=1, max_size=3).map(",".join),
     "step": st.integers(0),
     "suite_k": st.integers(1),
-    "by_step": st.sampled_from(("coupling", "locality", "paths")),
+    "by_step": st.sampled_from(("coupling", "locality", "paths", "spectra")),
     "over": st.sampled_from(("", *sorted(suites()))),
     "over_prompt": TEXT | st.just(""),
     "sweep": st.just("") | st.from_regex(r"[a-z0-9]{1,20}-[0-9a-f]{8}", fullmatch=True),

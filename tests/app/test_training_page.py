@@ -113,12 +113,16 @@ def test_a_step_that_there_is_not_gives_way_to_the_nearest(open_page: Open) -> N
         ("coupling", {"corrected": "corrected", "loss": "loss"}),
         ("locality", {"alignment": "alignment", "locality": "locality"}),
         ("paths", {"line-shape": "line_shape", "expodistance": "expodistance"}),
+        ("spectra", {"departure": "departure", "effective-rank": "effective_rank"}),
     ],
 )
 def test_the_curves_are_the_numbers_by_step(
     open_page: Open, course: Course, group: str, names: dict[str, str]
 ) -> None:
     app = open_page("Training", by=group)
+    if group == "spectra":
+        course = collect(course.suite, course.request, Store(), spectra=True)
+        assert not course.missing
     for figure, field in names.items():
         expected = [getattr(n, field) for n in numbers(course, VIEW)]
         np.testing.assert_allclose(line(app, figure), expected, rtol=1e-5)

@@ -9,6 +9,7 @@ import tiny
 from fake_hub import FakeHub, client, lay_out
 
 from coupling_core import ComputeError, Request, Store, View, find_suite, measure, numbers
+from coupling_core.analysis.spectra import spectrum_numbers
 from coupling_core.cli import checkpoints
 from coupling_core.engine.loading.keeping import Kept
 from coupling_core.measuring.stored_steps import collect
@@ -88,6 +89,19 @@ def test_every_step_is_measured_at_its_own_weights(pythia, folders):
         np.testing.assert_allclose(
             alone.depth[one["step"]].singular_values, blocks.singular_values, rtol=1e-4
         )
+
+
+def test_spectra_are_measured_where_they_are_asked_for(pythia, folders):
+    (plain_suite,) = printed(pythia("--json"))["suites"]
+    assert {one["departure"] for one in plain_suite["steps"]} == {None}
+    (suite,) = printed(pythia("--spectra", "--json"))["suites"]
+    for one, folder in zip(suite["steps"], folders.values(), strict=True):
+        found = spectrum_numbers(measure(Request(PROMPT, model=str(folder), kind="spectrum")))
+        assert one["departure"] == pytest.approx(np.median(found.departure), rel=1e-4)
+        assert one["effective_rank"] == pytest.approx(found.effective_rank[-1], rel=1e-4)
+    status, out, _ = pythia("--figure", "effective-rank")
+    assert status == 0
+    assert "eff. rank" in out
 
 
 def test_the_second_time_all_comes_from_the_store(pythia):

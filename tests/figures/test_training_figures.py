@@ -1,6 +1,7 @@
 """Figures over training steps: one axis, one range, and gaps where nothing is measured."""
 
 from dataclasses import replace
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -10,14 +11,14 @@ from checks import trace
 from training import REQUEST, SUITE
 
 from coupling_core import PathView, View, figures, numbers
-from coupling_core.analysis.by_step import StepNumbers
+from coupling_core.analysis.by_step import StepCurve, StepNumbers
 from coupling_core.analysis.projection import project_paths, project_steps
 from coupling_core.figures import style
 from coupling_core.figures.export import on_paper
 from coupling_core.figures.training import CURVES, STEP_0, step_axis
 from coupling_core.measuring.stored_steps import collect
 
-NAMES = ("corrected", "coupling", "alignment", "locality", "loss", "line-shape", "expodistance")
+NAMES = get_args(StepCurve)
 
 
 @pytest.fixture
@@ -29,7 +30,10 @@ def course(monkeypatch, tmp_path):
 @pytest.fixture
 def runs(course):
     """The planted run, and the same half as coupled."""
-    own = numbers(course, VIEW)
+    own = [
+        replace(n, departure=0.1 + at / 10, u_dot_v=-at / 10, effective_rank=3.0 + at)
+        for at, n in enumerate(numbers(course, VIEW))
+    ]
     other = [replace(n, corrected=n.corrected / 2, chance=0.1) for n in own]
     return {"Tiny run": own, "Other run": other}
 

@@ -6,15 +6,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 import training
-from cases import SCORES, VIEW, planted, trajectory_result
+from cases import SCORES, VIEW, planted, spectrum_result, trajectory_result
 from training import REQUEST, SUITE
 
 from coupling_core import InputError, Request, Store, View, find_suite
-from coupling_core.analysis.by_step import Course, doubt, numbers, path_request
+from coupling_core.analysis.by_step import Course, doubt, numbers, path_request, spectrum_request
+from coupling_core.analysis.spectra import spectrum_numbers
 from coupling_core.analysis.trajectory import expodistance
 from coupling_core.experiments.gallery import EXAMPLES, TRAINING, training_requests
 from coupling_core.measuring.stored_steps import collect
 from coupling_core.sources.resolved import resolve
+from coupling_core.sources.suites import DEFAULT_SUITE
 
 OFF = ~np.eye(len(SCORES), dtype=bool)
 APART = np.abs(np.subtract.outer(range(len(SCORES)), range(len(SCORES))))
@@ -40,6 +42,22 @@ def test_what_is_stored_is_found_and_what_is_not_is_missing(store):
     for step, result in course.depth.items():
         assert result.identity["digest"] == training.commit(step)
         np.testing.assert_array_equal(result.diagonal, training.depth_of(step).diagonal)
+
+
+def test_spectra_belong_to_it_where_they_are_asked_for(store):
+    asked = spectrum_request(SUITE.request(REQUEST, 4))
+    kept = spectrum_result(request=asked, identity=resolve(asked).identity)
+    store.put(replace(kept, key=store.key(kept.request, kept.identity)))
+    plain, course = (collect(SUITE, REQUEST, store, spectra=on) for on in (False, True))
+    assert (plain.missing, course.missing) == ((1, 2), (0, 1, 2))
+    assert [request.kind for request in course.lacking(0)] == ["spectrum"]
+    assert [request.kind for request in course.lacking(2)] == ["depth", "trajectory", "spectrum"]
+    found, told = spectrum_numbers(kept), numbers(course, VIEW)[-1]
+    assert told.departure == np.median(found.departure)
+    assert told.u_dot_v == np.median(found.u_dot_v)
+    assert told.effective_rank == found.effective_rank[-1]
+    assert np.isnan(numbers(course, VIEW)[0].departure)
+    assert np.isnan(numbers(plain, VIEW)[-1].departure)
 
 
 def test_the_model_of_the_request_does_not_matter(store):
@@ -153,11 +171,14 @@ def test_a_k_beyond_what_is_stored_is_refused(store):
 def test_every_step_of_a_shipped_run_is_stored_for_its_prompts(name):
     suite = find_suite(name)
     for prompt in TRAINING[name]:
-        course = collect(suite, Request(prompt), Store(Path("none")))
+        with_spectra = (name, prompt) == (DEFAULT_SUITE, EXAMPLES[0])
+        course = collect(suite, Request(prompt), Store(Path("none")), spectra=with_spectra)
         assert course.missing == ()
         assert {result.k_max for result in course.depth.values()} == {50}
         assert all(result.certified for result in course.depth.values())
-        assert not np.isnan([vars(n)[f] for n in numbers(course, View(k=8)) for f in vars(n)]).any()
+        found = [vars(n) for n in numbers(course, View(k=8))]
+        lacking = {field for one in found for field, value in one.items() if np.isnan(value)}
+        assert lacking == (set() if with_spectra else {"departure", "u_dot_v", "effective_rank"})
 
 
 def test_stochastic_depth_keeps_the_coupling_up_that_the_plain_run_loses():

@@ -23,57 +23,61 @@ class Run:
     Args:
         name: of the suite.
         request: what is asked of every step.
+        spectra: whether those of the blocks are, too.
         stamp: of the store and of the suite's folder: another one is read anew.
     """
 
     name: str
     request: Request
+    spectra: bool
     stamp: _Stamp
 
     @property
     def course(self) -> Course:
         """What is stored of it."""
-        return _course(self.name, self.request, self.stamp)
+        return _course(self.name, self.request, self.spectra, self.stamp)
 
     def numbers(self, view: View) -> tuple[StepNumbers, ...]:
         """Its numbers by step."""
-        return _numbers(self.name, self.request, self.stamp, view)
+        return _numbers(self.name, self.request, self.spectra, self.stamp, view)
 
     def doubts(self) -> tuple[str, ...]:
         """What speaks against the whole of it."""
-        found = _doubt(self.name, self.request, self.stamp)
+        found = _doubt(self.name, self.request, self.spectra, self.stamp)
         return tuple(filter(None, (self.course.suite.caution, found)))
 
     def projected(self, view: PathView) -> Mapping[int, ProjectedPaths]:
         """The paths of all steps in their principal components."""
-        return _projected(self.name, self.request, self.stamp, view)
+        return _projected(self.name, self.request, self.spectra, self.stamp, view)
 
 
-def open_run(name: str, request: Request) -> Run:
+def open_run(name: str, request: Request, *, spectra: bool) -> Run:
     """A training run as it is stored now."""
     refs = hub.cache.repository(find_suite(name).repo) / "refs"
     trained = refs.stat().st_mtime_ns if refs.is_dir() else 0
-    return Run(name, request, (*backend.stamp(), trained))
+    return Run(name, request, spectra, (*backend.stamp(), trained))
 
 
 # A course holds the results of all its steps: of a few runs that is some hundred megabytes at most.
 @st.cache_resource(max_entries=6, show_spinner="Reading what is stored of this training run…")
-def _course(name: str, request: Request, stamp: _Stamp) -> Course:
-    return collect(find_suite(name), request, backend.store())
+def _course(name: str, request: Request, spectra: bool, stamp: _Stamp) -> Course:
+    return collect(find_suite(name), request, backend.store(), spectra=spectra)
 
 
 @st.cache_resource(max_entries=60, show_spinner=False)
-def _numbers(name: str, request: Request, stamp: _Stamp, view: View) -> tuple[StepNumbers, ...]:
-    return numbers(_course(name, request, stamp), view)
+def _numbers(
+    name: str, request: Request, spectra: bool, stamp: _Stamp, view: View
+) -> tuple[StepNumbers, ...]:
+    return numbers(_course(name, request, spectra, stamp), view)
 
 
 @st.cache_resource(max_entries=6, show_spinner=False)
-def _doubt(name: str, request: Request, stamp: _Stamp) -> str:
-    return doubt(_course(name, request, stamp))
+def _doubt(name: str, request: Request, spectra: bool, stamp: _Stamp) -> str:
+    return doubt(_course(name, request, spectra, stamp))
 
 
 @st.cache_resource(max_entries=12, show_spinner=False)
 def _projected(
-    name: str, request: Request, stamp: _Stamp, view: PathView
+    name: str, request: Request, spectra: bool, stamp: _Stamp, view: PathView
 ) -> Mapping[int, ProjectedPaths]:
-    return project_steps(_course(name, request, stamp).paths, view)
+    return project_steps(_course(name, request, spectra, stamp).paths, view)

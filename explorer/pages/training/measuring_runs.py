@@ -187,7 +187,7 @@ def _progress(done: int, of: int) -> None:
 
 def _so_far(runs: Sequence[Run]) -> None:
     """The score by step, which fills in."""
-    now = [open_run(run.name, run.request) for run in runs]
+    now = [open_run(run.name, run.request, spectra=run.spectra) for run in runs]
     view = current(TrainingState).suite_view()
     known = {run.course.suite.title: run.numbers(view) for run in now if run.course.depth}
     if known:

@@ -40,7 +40,8 @@ def overlay(state: TrainingState) -> Overlay | None:
     if found is None:
         return None
     suite, request = found
-    return Overlay(open_run(suite.name, request), request.prompt != state.prompt)
+    run = open_run(suite.name, request, spectra=state.asks_spectra)
+    return Overlay(run, request.prompt != state.prompt)
 
 
 def named(runs: Sequence[Run], over: Overlay | None) -> dict[str, Run]:

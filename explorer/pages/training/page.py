@@ -41,6 +41,7 @@ _GROUPS: dict[ByStep, tuple[str, tuple[StepCurve, StepCurve]]] = {
     "coupling": ("Coupling and loss", ("corrected", "loss")),
     "locality": ("Alignment and locality", ("alignment", "locality")),
     "paths": ("Paths", ("line-shape", "expodistance")),
+    "spectra": ("Spectra", ("departure", "effective-rank")),
 }
 """Name in the state: words, and the numbers drawn side by side."""
 
@@ -86,7 +87,9 @@ def show(state: TrainingState) -> None:
 
 def _runs(state: TrainingState) -> list[Run]:
     request = state.suite_request()
-    return [open_run(suite.name, request) for suite in state.chosen_suites()]
+    return [
+        open_run(suite.name, request, spectra=state.asks_spectra) for suite in state.chosen_suites()
+    ]
 
 
 @st.fragment

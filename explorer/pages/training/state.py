@@ -18,7 +18,7 @@ FIRST_STEP = 0
 """The training step shown first: the model before it learns, whose coupling is chance."""
 MOST_SUITES = 3
 """Training runs side by side: with more of them a step change would not be seen at once."""
-ByStep = Literal["coupling", "locality", "paths"]
+ByStep = Literal["coupling", "locality", "paths", "spectra"]
 """What is drawn by step, a group of figures at a time."""
 
 
@@ -64,6 +64,11 @@ class TrainingState(State):
     by_step: Annotated[ByStep, Parameter("by")] = "coupling"
     over: Annotated[str, AfterValidator(_one), Parameter(offered=_one_offered)] = ""
     over_prompt: Annotated[Text, Parameter("over-prompt")] = ""
+
+    @property
+    def asks_spectra(self) -> bool:
+        """Whether the spectra of the blocks are looked at, which are measured for that alone."""
+        return self.by_step == "spectra"
 
     def chosen_suites(self) -> tuple[Suite, ...]:
         """The training runs that are looked at."""

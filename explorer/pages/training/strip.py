@@ -41,13 +41,14 @@ step has principal components of its own, turned so that nothing flips from step
 def recipes(suites: Sequence[Suite], state: TrainingState) -> Recipes:
     """How to come by the numbers of training runs by step outside the app."""
     names = [suite.name for suite in suites]
+    spectra = ", spectra=True" * state.asks_spectra
     request, view = state.suite_request(), replace(state.suite_view(), blocks=None)
     program = [
         "from coupling_core import Request, Store, View, collect, find_suite, numbers",
         "",
         f"request = {call(request, ('prompt', 'k'))}  # of every step, which has a model",
         f"for name in {names!r}:",
-        "    course = collect(find_suite(name), request, Store())",
+        f"    course = collect(find_suite(name), request, Store(){spectra})",
         "    print(course.suite.title)",
         f"    print(*numbers(course, {call(view)}), sep='\\n')  # see also course.depth, .paths",
     ]
@@ -56,7 +57,8 @@ def recipes(suites: Sequence[Suite], state: TrainingState) -> Recipes:
         "token": (request.token, Request.token),
         "final-norm": (request.final_norm, Request.final_norm),
     }
-    name = " ".join(["training", *(f"--suite={name}" for name in names)])
+    flags = ["--spectra"] * state.asks_spectra
+    name = " ".join(["training", *(f"--suite={name}" for name in names), *flags])
     return Recipes("\n".join(program), command(name, always, options))
 
 
