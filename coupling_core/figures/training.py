@@ -67,9 +67,9 @@ CURVES: dict[StepCurve, Curve] = {
     "loss": Curve("Held-out loss (nats a token)", "loss"),
     "line-shape": Curve("Mean line-shape score (1 is a line)", "line_shape"),
     "expodistance": Curve("Mean expodistance (0 is even growth)", "expodistance", log=True),
-    "departure": Curve("Median departure from normality (0 is normal)", "departure"),
+    "departure": Curve("Median departure from normal", "departure"),
     "u-dot-v": Curve("Median u · v of the leading directions", "u_dot_v", chance=0),
-    "effective-rank": Curve("Directions that come through all blocks", "effective_rank", log=True),
+    "effective-rank": Curve("Effective rank, all blocks", "effective_rank", log=True),
 }
 
 

@@ -30,7 +30,9 @@ VIEW = DirectionsView()
 GUIDE = """
 **Angles.** The leading directions of a block span a subspace in A and one in B. Their principal
 angles are 0 where the two are the same, and near 90 degrees where they have nothing to do with one
-another; the dotted line is what independent subspaces of this size give.
+another; the dotted line is what independent subspaces of this size give. Where the weights of one
+block differ, the blocks behind it see other states and turn with them: blocks before the first
+difference are not turned at all, and a turn behind it is no sign of other weights by itself.
 
 **New directions.** A direction of B is new where less than half of it lies among twice as many
 leading directions of A's block. Its readout is told only where it says more than chance.
