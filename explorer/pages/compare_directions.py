@@ -1,6 +1,9 @@
 """The Compare page over directions: how far those of B are turned, and which are new."""
 
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -9,10 +12,11 @@ import streamlit as st
 from coupling_core import figures
 from coupling_core.analysis.compare import differences
 from coupling_core.analysis.crossing import Crossing, cross
-from coupling_core.base.records import DirectionsView
+from coupling_core.base.records import DirectionsView, Request
 from coupling_core.base.results import DirectionsResult, Scores
 from coupling_core.base.settings import settings
 from coupling_core.measuring.trying import cross_scores
+from explorer.asking.several import together
 from explorer.panels.chart import Shown, draw, made
 from explorer.panels.kept import kept
 from explorer.panels.recipes import Recipes
@@ -21,7 +25,7 @@ from explorer.server import admission, backend
 from explorer.server.engine import ask
 from explorer.session.plain_errors import plain_errors
 from explorer.session.plain_text import plain
-from explorer.session.session import bound
+from explorer.session.session import bound, change
 
 CHANCE = "no more than chance"
 NEW = 50
@@ -40,6 +44,10 @@ leading directions of A's block. Its readout is told only where it says more tha
 **In each other's bases.** The Jacobians of A, seen in the singular vectors of B's blocks, and the
 other way round. In the same block the score is 1 where nothing was turned.
 """
+FORMS = {"bfloat16": "bfloat16", "int8": "8 bits (int8)", "nf4": "4 bits (NF4)"}
+"""Lower precisions, as people know them."""
+_FORM = "_form"
+"""Where the session keeps in which of them A is asked for as B."""
 _ASKED = "_crossed"
 """Where the session keeps of which two results the maps were asked for."""
 
@@ -61,7 +69,9 @@ def show(a: DirectionsResult, b: DirectionsResult, leading: int) -> None:
         told = [f"**{side}** · {facts(result, VIEW)}" for side, result in sides]
         files = (page_file(f"directions-{a.model_name}-with-{b.model_name}"),)
         take_along(files, recipes(a, b, k), GUIDE, Quiet("What A and B are", told))
+    st.header(question(a.request, b.request), anchor=False)
     st.markdown(found.told)
+    _lower_precision(a.request, b.key)
     bound(
         st.slider,
         "Leading directions K",
@@ -76,6 +86,41 @@ def show(a: DirectionsResult, b: DirectionsResult, leading: int) -> None:
     draw(figure, "angles", Shown(b, VIEW), found.to_pandas)
     _new(found)
     _maps(a, b)
+
+
+def question(a: Request, b: Request) -> str:
+    """What a comparison answers, by what of the two requests differs."""
+    alike: Mapping[str, Any] = {"dtype": Request.dtype, "quantize": Request.quantize}
+    if replace(a, **alike) == replace(b, **alike):
+        form = b.quantize or b.dtype
+        return f"What {form} did to each block" if a != b else "A model against itself"
+    if replace(a, untrained=None) == replace(b, untrained=None):
+        return "What training did to each block"
+    if replace(a, revision=None) == replace(b, revision=None):
+        return "What training did between the two steps"
+    return "Where the weights of B differ"
+
+
+def _lower_precision(asked: Request, b: str) -> None:
+    """Offer A itself in a lower precision as B, measured where it is not stored."""
+    of_twin = asked.untrained is not None
+    if settings().read_only or admission.is_demo() or backend.gone(asked):
+        return
+    with st.expander("Hold A against itself in a lower precision", type="compact"):
+        with st.container(horizontal=True):
+            for form in ("bfloat16",) if of_twin else FORMS:
+                if st.button(FORMS[form], key=f"form-{form}@compare"):
+                    st.session_state[_FORM] = form
+        if form := st.session_state.get(_FORM):
+            lower = {"dtype": form} if form == "bfloat16" else {"quantize": form}
+            other = replace(asked, **lower)
+            with plain_errors():
+                found = together({form: other}, f"Measure A in {FORMS[form]}")
+                if form in found:
+                    del st.session_state[_FORM]
+                    if found[form].key != b:
+                        change(b=found[form].key)
+                        st.rerun()
 
 
 def recipes(a: DirectionsResult, b: DirectionsResult, k: int) -> Recipes:
@@ -97,9 +142,11 @@ def _new(found: Crossing) -> None:
     if table.empty:
         st.markdown("There are none.")
         return
+    by_chance = round(len(table) / 100)
     st.markdown(
-        f"{len(table)} of {found.new.size} are new; {int(table.beyond_chance.sum())} of these say "
-        "more than chance, which come first."
+        f"{len(table)} of {found.new.size} are new. {int(table.beyond_chance.sum())} of these, "
+        "which come first, have a readout that one random direction in a hundred has, so that "
+        f"chance alone gives about {by_chance}."
     )
     table = table.sort_values(["beyond_chance", "inside"], ascending=[False, True]).head(NEW)
     told = {

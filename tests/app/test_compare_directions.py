@@ -1,11 +1,16 @@
 """The Compare page over the directions of two models."""
 
+import time
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import tiny
 from screen import charts, words
 
 from coupling_core import Request, Store, cross, measure
+from explorer.asking.queue import queue
+from explorer.pages.compare_directions import question
 
 PROMPT = "The cat sat"
 
@@ -37,6 +42,40 @@ def test_the_number_of_directions_is_chosen(open_page, pair):
     app.slider(key="leading@compare").set_value(5).run()
     assert not app.exception
     assert cross(*pair, 5).told in words(app)
+
+
+def test_the_question_is_that_of_what_differs():
+    asked = Request(PROMPT, kind="directions")
+    told = {
+        question(asked, replace(asked, quantize="nf4")),
+        question(asked, replace(asked, untrained=0)),
+        question(replace(asked, revision="step1"), replace(asked, revision="step2")),
+        question(asked, replace(asked, model="other")),
+        question(asked, asked),
+    }
+    assert told == {
+        "What nf4 did to each block",
+        "What training did to each block",
+        "What training did between the two steps",
+        "Where the weights of B differ",
+        "A model against itself",
+    }
+
+
+def test_a_lower_precision_of_a_is_measured_and_becomes_b(open_page, pair):
+    app = opened(open_page, pair)
+    app.button(key="form-bfloat16@compare").click().run()
+    (compute,) = [one for one in app.button if one.label == "Measure A in bfloat16"]
+    compute.click().run()
+    end = time.monotonic() + 120
+    while queue().active() and time.monotonic() < end:
+        time.sleep(0.1)
+    app.run()
+    assert not app.exception
+    assert "What bfloat16 did to each block" in [one.value for one in app.header]
+    lower = measure(replace(pair[0].request, dtype="bfloat16"), Store())
+    assert app.query_params["b"] == lower.key
+    assert cross(pair[0], lower).told in words(app)
 
 
 def test_without_a_choice_a_model_is_held_against_its_twin(open_page):
