@@ -92,7 +92,8 @@ def write(path: Path, rows: list[tuple[int, StepNumbers]]) -> None:
     `losses.csv` has it.
     """
     table = DataFrame([{"window": window} | asdict(found) for window, found in rows])
-    table.drop(columns="loss").to_csv(
+    without = ["loss", "departure", "u_dot_v", "effective_rank"]  # which no window has
+    table.drop(columns=without).to_csv(
         path, index=False, float_format="%.6g", na_rep="nan", lineterminator="\n"
     )
 

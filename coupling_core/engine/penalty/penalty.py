@@ -1,0 +1,192 @@
+"""A penalty on the coupling of a model's blocks, of the forward pass that was just made.
+
+    g^{ll'}_k = u_k^{l'T} J^l v_k^{l'}        alignment of a pair: the mean over k of g_k / s_k^l
+
+at one token of every sequence, with the bases of l' and the singular values of l held fixed. Its
+gradient goes through J^l, which is differentiated a second time. 1 is what coupled blocks have, 0
+what blocks have by chance.
+
+    raise   mean of 1 - alignment
+    lower   mean of alignment^2: to chance, and not beyond it, where directions are opposed
+    hold    mean of (alignment - value)^2
+"""
+
+from itertools import permutations
+from typing import Any, Literal
+
+import torch
+from torch import Tensor, nn
+
+from coupling_core.base.errors import InputError
+from coupling_core.base.records import Stack, parse_blocks
+from coupling_core.engine.loading import Wrapped, find_blocks, measurable
+from coupling_core.engine.penalty.bases import Bases, leading
+from coupling_core.engine.penalty.linear import Linear
+from coupling_core.engine.penalty.watched import Watched
+
+Goal = Literal["raise", "lower"] | float
+
+
+class CouplingPenalty:
+    """The penalty; called once after each forward pass of training. See `coupling_penalty`.
+
+    Args:
+        blocks: of the model that may be drawn, by their numbers 1..L.
+        goal: "raise", "lower", or a value to hold the alignment at.
+        pairs: l != l' drawn at each step.
+        k: leading components that are averaged.
+        refresh: steps after which bases are followed again.
+        power_steps: each time.
+        seed: of what is drawn; with the step's number it tells all of it.
+    """
+
+    def __init__(
+        self,
+        blocks: dict[int, nn.Module],
+        goal: Goal,
+        pairs: int,
+        k: int,
+        refresh: int,
+        power_steps: int,
+        seed: int,
+    ) -> None:
+        self.step = 0
+        self.alignment = float("nan")
+        self._blocks, self._goal = blocks, goal
+        self._pairs, self._k, self._refresh, self._power = pairs, k, refresh, power_steps
+        self._seed = seed
+        self._watched = Watched(list(blocks.values()))
+        self._bases: dict[int, Bases] = {}
+
+    def __call__(self, valid: Tensor | None = None) -> Tensor:
+        """The penalty of the last forward pass, to be added to its loss with a weight.
+
+        Args:
+            valid: (sequence token) whether a token counts, where sequences are padded: a token is
+                drawn that counts in all of them. None has every token count.
+
+        Returns:
+            a number with a graph, in the precision of the model's weights or float32.
+
+        Raises:
+            InputError: where no forward pass was made in training mode since the last call.
+        """
+        calls = dict(zip(self._blocks, self._watched.take(), strict=True))
+        generator = torch.Generator().manual_seed(self._seed * 10**6 + self.step)
+        token = self._token(calls, valid, generator)
+        pairs = self._draw(generator)
+        self._follow({number for pair in pairs for number in pair}, calls, token, generator)
+        found = []
+        for number in sorted({block for block, _ in pairs}):
+            linear = self._linear(number, calls, token, attached=True)
+            for block, basis in pairs:
+                if block == number:
+                    found.append(self._aligned(linear, block, basis))
+        alignment = torch.stack(found)
+        self.alignment = float(alignment.detach().mean())
+        self.step += 1
+        return _cost(alignment, self._goal)
+
+    def close(self) -> None:
+        """Look at the model no longer."""
+        self._watched.close()
+
+    def _token(
+        self, calls: dict[int, Any], valid: Tensor | None, generator: torch.Generator
+    ) -> int:
+        """The index of the token that this step is about, the same in all sequences."""
+        args, kwargs = next(iter(calls.values()))
+        hidden = args[0] if args else kwargs["hidden_states"]
+        counted = torch.ones(hidden.shape[1], dtype=torch.bool)
+        if valid is not None:
+            counted = valid.bool().all(0).cpu()
+        places = counted.nonzero().flatten()
+        if not len(places):
+            raise InputError("no token counts in all sequences of the batch: sort them by length")
+        return int(places[torch.randint(len(places), (), generator=generator)])
+
+    def _draw(self, generator: torch.Generator) -> list[tuple[int, int]]:
+        every = list(permutations(self._blocks, 2))
+        chosen = torch.randperm(len(every), generator=generator)[: self._pairs]
+        return [every[at] for at in chosen.tolist()]
+
+    def _follow(
+        self, numbers: set[int], calls: dict[int, Any], token: int, generator: torch.Generator
+    ) -> None:
+        """Bring the bases of blocks up to date."""
+        for number in sorted(numbers):
+            if number in self._bases and self.step % self._refresh:
+                continue
+            linear = self._linear(number, calls, token, attached=False)
+            known = self._bases.get(number)
+            self._bases[number] = leading(linear, self._k, known, self._power, generator)
+
+    def _linear(self, number: int, calls: dict[int, Any], token: int, *, attached: bool) -> Linear:
+        args, kwargs = calls[number]
+        return Linear(self._blocks[number], args, kwargs, token, attached=attached)
+
+    def _aligned(self, linear: Linear, block: int, basis: int) -> Tensor:
+        """(sequence) the alignment of one pair."""
+        other, k = self._bases[basis], self._k
+        s = self._bases[block].s[:, :k]
+        products = linear.backward(other.u[..., :k], keep_graph=True)
+        gains = (products * other.v[..., :k]).sum(1)
+        return (gains / s.clamp_min(torch.finfo(s.dtype).tiny)).mean(1)
+
+
+def _cost(alignment: Tensor, goal: Goal) -> Tensor:
+    if goal == "raise":
+        return (1 - alignment).mean()
+    target = 0.0 if goal == "lower" else float(goal)
+    return (alignment - target).square().mean()
+
+
+def coupling_penalty(
+    model: Any,
+    *,
+    goal: Goal = "raise",
+    blocks: str = "",
+    pairs: int = 4,
+    k: int = 4,
+    refresh: int = 1,
+    power_steps: int = 2,
+    seed: int = 0,
+    stack: Stack | None = None,
+) -> CouplingPenalty:
+    """Push the coupling of a model's blocks while it trains.
+
+        penalty = coupling_penalty(model, goal="raise")
+        for batch in data:
+            loss = model(**batch).loss
+            (loss + 0.1 * penalty()).backward()
+
+    What is pushed is the alignment (see `View`) of pairs of different blocks at one token of every
+    sequence of the batch, drawn anew at each step. The final norm is left out of the last block.
+    The model may be compiled block by block, in autocast, or checkpoint its gradients with
+    `use_reentrant=False`.
+
+    Args:
+        model: of transformers, or what `wrap` gives; its weights are trained by you.
+        goal: "raise" to 1, "lower" to what chance gives, or a value to hold it at.
+        blocks: those that may be drawn, as "9-16"; all by default.
+        pairs: of blocks l != l' at each step.
+        k: leading singular directions that are averaged.
+        refresh: steps after which the directions are followed again.
+        power_steps: each time; 2 follow what a step of training moves.
+        seed: of what is drawn.
+        stack: of an encoder-decoder model; None is its decoder.
+
+    Raises:
+        InputError: where the model has no blocks that are known, or a number makes no sense.
+    """
+    if not (goal in ("raise", "lower") or (isinstance(goal, int | float) and -1 <= goal <= 1)):
+        raise InputError(f"goal must be 'raise', 'lower' or a value from -1 to 1, not {goal!r}")
+    for name, number in {"pairs": pairs, "k": k, "refresh": refresh}.items():
+        if number < 1:
+            raise InputError(f"{name} must be 1 or more, not {number}")
+    found = model.blocks if isinstance(model, Wrapped) else find_blocks(measurable(model), stack)
+    chosen = parse_blocks(blocks, len(found)) if blocks else tuple(range(1, len(found) + 1))
+    if len(chosen) < 2:
+        raise InputError("coupling is between two blocks or more, and fewer were chosen")
+    own = {number: found[number - 1] for number in chosen}
+    return CouplingPenalty(own, goal, pairs, k, refresh, power_steps, seed)

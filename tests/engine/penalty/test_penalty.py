@@ -1,0 +1,293 @@
+"""The penalty on coupling: its value and gradient by the definition, and what it does to models."""
+
+import numpy as np
+import pytest
+import tiny
+import torch
+from torch import nn
+from torch.utils.checkpoint import checkpoint
+
+from coupling_core import InputError, wrap
+from coupling_core.engine.jacobians.true_float64 import TrueFloat64
+from coupling_core.engine.loading import find_blocks
+from coupling_core.engine.penalty import coupling_penalty
+
+IDS = torch.tensor([[3, 5, 7, 11, 2, 9], [1, 4, 1, 8, 6, 3]])
+FAMILIES = ("llama", "gpt2", "gpt_neox", "qwen3", "bert")
+
+
+def run(model, ids=IDS):
+    return model(input_ids=ids)
+
+
+def trained(family, dtype=torch.float64):
+    """A model as one trains it, but for what is dropped: it gives the same twice."""
+    model = tiny.model(family, 0).to(dtype).train().requires_grad_(True)
+    for part in model.modules():
+        if isinstance(part, nn.Dropout):
+            part.p = 0.0
+    model.config.use_cache = False
+    for name in ("attn_pdrop", "attention_probs_dropout_prob", "attention_dropout"):
+        if hasattr(model.config, name):
+            setattr(model.config, name, 0.0)
+    return model
+
+
+def dense(model, number, token):
+    """(sequence d d) the block's Jacobian at a token, straight from the definition."""
+    block, kept = find_blocks(model)[number - 1], {}
+    hook = block.register_forward_pre_hook(
+        lambda _, args, kwargs: kept.update(args=args, kwargs=kwargs), with_kwargs=True
+    )
+    model.eval()
+    with torch.no_grad():
+        run(model)
+    hook.remove()
+    args, kwargs = kept["args"], kept["kwargs"]
+    X = args[0] if args else kwargs["hidden_states"]
+
+    def moved(x):
+        inside = X.clone()
+        inside[:, token] = x
+        rest = {name: v for name, v in kwargs.items() if name != "hidden_states"}
+        rest |= {"past_key_values": None} if "past_key_values" in rest else {}
+        out = block(inside, *args[1:], **rest)
+        return ((out if torch.is_tensor(out) else out[0]) - inside)[:, token]
+
+    full = torch.autograd.functional.jacobian(moved, X[:, token].clone())
+    model.train()
+    return torch.stack([full[b, :, b] for b in range(len(X))])
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_value_is_that_of_the_definition(family):
+    """With bases that power steps brought to their end, over all pairs."""
+    model = trained(family)
+    penalty = coupling_penalty(model, goal=0.0, pairs=99, k=2, power_steps=200)
+    run(model)
+    token = torch.randint(6, (), generator=torch.Generator().manual_seed(0)).item()
+    for _ in range(2):  # the second follows the bases of the first
+        penalty.step = 0
+        found = penalty()
+        run(model)
+    blocks = [dense(model, n, token) for n in range(1, len(find_blocks(model)) + 1)]
+    svds = [torch.linalg.svd(J) for J in blocks]
+    values = []
+    for at, J in enumerate(blocks):
+        for other, (U, _, Vh) in enumerate(svds):
+            if at != other:
+                g = torch.einsum("bik,bij,bkj->bk", U[..., :2], J, Vh[:, :2])
+                values.append((g / svds[at][1][:, :2]).mean(1))
+    values = torch.stack(values)
+    assert found.item() == pytest.approx(values.square().mean().item(), rel=1e-4)
+    assert penalty.alignment == pytest.approx(values.mean().item(), rel=1e-4, abs=1e-7)
+
+
+@pytest.mark.parametrize("goal", ["raise", "lower", 0.3])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_gradient_is_that_of_central_differences(family, goal):
+    model = trained(family)
+    penalty = coupling_penalty(model, goal=goal, pairs=3, k=3, refresh=10**6)
+
+    def value():
+        with TrueFloat64():
+            run(model)
+            penalty.step = 1  # which draws the same, with the bases of the first call
+            return penalty()
+
+    run(model)
+    penalty()
+    value()
+    model.zero_grad()
+    value().backward()
+    torch.manual_seed(0)
+    known = [p for p in model.parameters() if p.grad is not None and p.grad.abs().max() > 1e-9]
+    assert len(known) > 10
+    for parameter in known[:: max(1, len(known) // 8)]:
+        way = torch.randn_like(parameter)
+        way *= parameter.norm().clamp_min(1e-3) / way.norm()
+        slope, h = (parameter.grad * way).sum().item(), 1e-5
+        ends = []
+        for sign in (1, -1):
+            with torch.no_grad():
+                parameter += sign * h * way
+            ends.append(value().item())
+            with torch.no_grad():
+                parameter -= sign * h * way
+        assert (ends[0] - ends[1]) / (2 * h) == pytest.approx(slope, rel=2e-5, abs=1e-9)
+
+
+class Residual(nn.Module):
+    """A block of a toy: x + W2 tanh(W1 x)."""
+
+    def __init__(self, d):
+        super().__init__()
+        self.up, self.down = nn.Linear(d, 2 * d), nn.Linear(2 * d, d)
+
+    def forward(self, hidden_states):
+        return hidden_states + self.down(torch.tanh(self.up(hidden_states)))
+
+
+class Toy(nn.Module):
+    def __init__(self, d=12):
+        super().__init__()
+        self.embed = nn.Embedding(20, d)
+        self.blocks = nn.ModuleList([Residual(d), Residual(d)])
+        self.checkpointed = False
+
+    def forward(self, ids):
+        x = self.embed(ids)
+        for block in self.blocks:
+            if self.checkpointed:
+                x = checkpoint(block, x, use_reentrant=self.checkpointed == "reentrant")
+            else:
+                x = block(x)
+        return x @ self.embed.weight.T
+
+
+def toy():
+    torch.manual_seed(1)
+    return Toy()
+
+
+def wrapped(model):
+    return wrap(model, blocks=model.blocks, forward=lambda m, ids: m(ids))
+
+
+def driven(goal, autocast=False, checkpointed=False, steps=250):
+    """The alignment of a toy at the end, pushed by nothing but the penalty."""
+    model = toy()
+    model.checkpointed = checkpointed
+    penalty = coupling_penalty(wrapped(model), goal=goal, pairs=2, k=4)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+    ids, found = IDS % 20, []
+    for _ in range(steps):
+        with torch.autocast("cpu", torch.bfloat16, enabled=autocast):
+            loss = 0 * model(ids).sum()
+        optimizer.zero_grad()
+        (loss + penalty()).backward()
+        optimizer.step()
+        found.append(penalty.alignment)
+    return found[0], np.mean(found[-20:])
+
+
+@pytest.mark.parametrize(
+    "how", [{}, {"autocast": True}, {"checkpointed": True}], ids=["plain", "bfloat16", "checkpoint"]
+)
+def test_it_is_raised_lowered_and_held(how):
+    first, top = driven("raise", **how)
+    assert first < 0.4
+    assert top > 0.9
+    assert driven(0.5, **how)[1] == pytest.approx(0.5, abs=0.05)
+
+
+def test_it_is_lowered_to_chance_and_not_beyond():
+    model = toy()
+    with torch.no_grad():  # as coupled as blocks can be: the same block twice
+        model.blocks[1].load_state_dict(model.blocks[0].state_dict())
+    penalty = coupling_penalty(wrapped(model), goal="lower", pairs=2, k=4)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+    found = []
+    for _ in range(250):
+        model(IDS % 20)
+        optimizer.zero_grad()
+        penalty().backward()
+        optimizer.step()
+        found.append(penalty.alignment)
+    assert found[0] > 0.8
+    assert abs(np.mean(found[-20:])) < 0.05
+
+
+# ---- what it leaves alone, and what it refuses
+
+
+def test_a_watched_pass_gives_the_same_to_the_bit_and_modes_stay():
+    model = trained("llama", torch.float32)
+    alone = run(model).logits
+    penalty = coupling_penalty(model)
+    state = torch.random.get_rng_state()
+    assert torch.equal(run(model).logits, alone)
+    penalty()
+    assert torch.equal(torch.random.get_rng_state(), state)
+    assert all(part.training for part in model.modules())
+    penalty.close()
+    assert not any(part._forward_pre_hooks for part in model.modules())
+
+
+def test_what_is_drawn_is_told_by_seed_and_step():
+    model = trained("llama")
+    values = []
+    for seed in (0, 0, 1):
+        penalty = coupling_penalty(model, pairs=2, seed=seed)
+        run(model)
+        values.append(penalty().item())
+        penalty.close()
+    assert values[0] == values[1] != values[2]
+
+
+def test_sequences_do_not_see_one_another():
+    """The penalty of a batch is the mean of those of its halves, as several processes need it."""
+    model = trained("llama")
+    parts = []
+    for ids in (IDS, IDS[:1], IDS[1:]):
+        penalty = coupling_penalty(model, pairs=2, k=2, power_steps=300)
+        for _ in range(2):
+            penalty.step = 0
+            run(model, ids)
+            found = penalty().item()
+        parts.append(found)
+        penalty.close()
+    assert parts[0] == pytest.approx((parts[1] + parts[2]) / 2, rel=1e-6)
+
+
+def test_padding_is_not_drawn():
+    model = trained("llama")
+    penalty = coupling_penalty(model)
+    valid = torch.zeros_like(IDS)
+    run(model)
+    with pytest.raises(InputError, match="no token counts"):
+        penalty(valid)
+    valid[:, 2] = 1
+    run(model)
+    assert torch.isfinite(penalty(valid))
+
+
+def test_a_pass_that_was_not_made_is_told():
+    model = trained("llama")
+    penalty = coupling_penalty(model)
+    with pytest.raises(InputError, match="once before each penalty"):
+        penalty()
+    model.eval()
+    run(model)
+    with pytest.raises(InputError, match="in training mode"):
+        penalty()
+
+
+def test_reentrant_checkpoints_are_refused_with_the_remedy():
+    model = toy()
+    model.checkpointed = "reentrant"
+    penalty = coupling_penalty(wrapped(model))
+    model(IDS % 20)
+    with pytest.raises(InputError, match="use_reentrant=False"):
+        penalty()
+
+
+def test_checkpointing_of_transformers_gives_the_same_gradient():
+    grads = []
+    for reentrant in (None, False, True):
+        model = trained("llama", torch.float32)
+        if reentrant is not None:
+            model.gradient_checkpointing_enable({"use_reentrant": reentrant})
+        penalty = coupling_penalty(model, pairs=3)
+        (run(model).logits.square().mean() + penalty()).backward()
+        grads.append(
+            torch.cat([p.grad.flatten() for p in model.parameters() if p.grad is not None])
+        )
+    for other in grads[1:]:
+        torch.testing.assert_close(other, grads[0], rtol=1e-4, atol=1e-7)
+
+
+@pytest.mark.parametrize("wrong", [{"goal": 2.0}, {"pairs": 0}, {"blocks": "2"}, {"k": 0}])
+def test_what_makes_no_sense_is_refused(wrong):
+    with pytest.raises(InputError):
+        coupling_penalty(trained("llama"), **wrong)
