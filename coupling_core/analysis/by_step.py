@@ -163,15 +163,42 @@ def numbers(course: Course, view: View) -> tuple[StepNumbers, ...]:
     """
     losses = course.suite.losses()
     return tuple(
-        StepNumbers(
+        numbers_at(
             step,
-            losses.get(step, np.nan),
-            *_of_blocks(course.depth.get(step), view),
-            *_of_paths(course.paths.get(step)),
-            *_of_spectrum((course.spectra or {}).get(step)),
+            view,
+            loss=losses.get(step, np.nan),
+            depth=course.depth.get(step),
+            paths=course.paths.get(step),
+            spectrum=(course.spectra or {}).get(step),
         )
         for step in course.steps
     )
+
+
+def numbers_at(
+    step: int,
+    view: View,
+    *,
+    loss: float = np.nan,
+    depth: DepthResult | None = None,
+    paths: TrajectoryResult | None = None,
+    spectrum: SpectrumResult | None = None,
+) -> StepNumbers:
+    """The numbers of one step, from what is measured of it.
+
+    Args:
+        step: of the optimiser.
+        view: K, definition, role and blocks.
+        loss: held-out, in nats a token.
+        depth: the blocks at one token.
+        paths: of all tokens.
+        spectrum: of the blocks' linear maps.
+
+    Raises:
+        InputError: where K or a block is not in the results.
+    """
+    of_blocks, of_paths = _of_blocks(depth, view), _of_paths(paths)
+    return StepNumbers(step, loss, *of_blocks, *of_paths, *_of_spectrum(spectrum))
 
 
 def _of_blocks(result: DepthResult | None, view: View) -> tuple[float, float, float, float, float]:

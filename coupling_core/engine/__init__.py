@@ -6,6 +6,7 @@ pairs               singular vectors, and the coupling of all pairs of Jacobians
 perturbation        noise on the first state, in truth and to first order
 spectrum            eigenvalues of the blocks' linear maps, and products of them
 edits               a model whose blocks run elsewhere, twice, damped or not at all
+penalty             coupling as part of a loss
 directions          directions read by the unembedding, added to states, and taken out
 token_paths         states, entropies and linearised errors along every token's path
 passport            what a model itself computed, to recognise it by

@@ -69,6 +69,7 @@ class Suite:
         steps: all steps that it has a checkpoint of, rising.
         caution: what people should know before they trust or fetch it; "" for nothing.
         checkpoint_bytes: about how much the hub has to send for a step; 0 where there is no hub.
+        is_watched: whether results were kept while it trained, and no weights.
     """
 
     name: str
@@ -77,6 +78,7 @@ class Suite:
     steps: tuple[int, ...]
     caution: str = ""
     checkpoint_bytes: int = 0
+    is_watched: bool = False
 
     @property
     def is_own(self) -> bool:
@@ -131,9 +133,30 @@ DEFAULT_K = 8
 """Few, as the width of the smallest suite is: there chance alone fills many triplets."""
 
 
-@cache
 def suites() -> Mapping[str, Suite]:
-    """All suites by their names: ours first, then Pythia's from the smallest."""
+    """All suites by their names: ours first, then runs that were watched here, then Pythia's."""
+    ours = {name: suite for name, suite in _known().items() if suite.is_own}
+    return {**ours, **_watched(), **_known()}
+
+
+def _watched() -> dict[str, Suite]:
+    """Training runs that `CouplingCallback` kept the results of."""
+    found: dict[str, Suite] = {}
+    for path in sorted(hub.cache.watched()):
+        name = path.parent.name.rpartition("--")[2]
+        try:
+            title = str(json.loads(path.read_text())["title"])
+        except (OSError, ValueError, KeyError, TypeError):
+            continue  # one that somebody is deleting, or changed
+        repo = f"{hub.cache.OWNER}/{name}"
+        steps = {step for ref in hub.cache.refs(repo) if (step := step_of(ref)) is not None}
+        found[name] = Suite(name, repo, title, tuple(sorted(steps)), is_watched=True)
+    return {name: suite for name, suite in found.items() if suite.steps}
+
+
+@cache
+def _known() -> Mapping[str, Suite]:
+    """Those that every machine knows of: ours, then Pythia's from the smallest."""
     own = [_own(width, seed) for seed in SEEDS for width in _WIDTHS]
     sizes = (f"{size}{corpus}" for corpus in ("", "-deduped") for size in PYTHIA_SIZES)
     pythia = [_pythia(size) for size in sizes]

@@ -25,6 +25,9 @@ OWNER = "coupling-explorer"
 """Owner of the suites that this project trains: laid out like the hub's, and never asked for
 there."""
 
+WATCHED = "watched.json"
+"""Of a training run whose results were kept while it trained: what it is called."""
+
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _TOKENIZER = ("tokenizer", "vocab", "spiece", "sentencepiece", "tekken")
 
@@ -57,6 +60,11 @@ def is_own(repo: str) -> bool:
 def trained_here(repo: str) -> Path:
     """The folder of a suite that is trained on this machine, whether or not it is there."""
     return user_cache() / "suites" / _name(repo)
+
+
+def watched() -> list[Path]:
+    """What says that a training run was watched here, in the folder of each."""
+    return list((user_cache() / "suites").glob(f"{_name(f'{OWNER}/')}*/{WATCHED}"))
 
 
 def snapshot(repo: str, commit: str) -> Path:

@@ -1,0 +1,170 @@
+"""Coupling, measured every few steps of a training and told to whatever the trainer reports to.
+
+trainer = Trainer(model, arguments, ..., callbacks=[CouplingCallback(prompts, every=100)])
+
+watch = CouplingCallback(prompts, every=100, name="my-run")      # a loop of one's own
+for step, batch in enumerate(data, 1):
+...
+watch.after(step, model, tokenizer)
+"""
+
+import logging
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from transformers import TrainerCallback
+
+from coupling_core.base.errors import CouplingError, InputError
+from coupling_core.base.records import View
+from coupling_core.base.units import duration
+from coupling_core.experiments.watching.budget import Budget
+from coupling_core.experiments.watching.probes import Look, Probes
+from coupling_core.experiments.watching.reports import (
+    Report,
+    picture,
+    reports,
+    tensorboard_folder,
+)
+from coupling_core.experiments.watching.run import Run
+from coupling_core.sources.suites import DEFAULT_K
+from coupling_core.store.disk import Store
+
+_log = logging.getLogger(__name__)
+
+
+class CouplingCallback(TrainerCallback):
+    """Watch coupling while a model trains, which goes on as if nobody looked.
+
+    Modes, gradients, random numbers and the losses stay as they are to the last bit. A step is
+    left out where measuring it would take more than `share` of the time so far; what cannot be
+    measured is logged, and the training goes on.
+
+    Args:
+        prompts: the probes: texts, or token ids as tuples. The same at every step.
+        every: steps after which it is measured; step 0 and the last are, too.
+        k: leading singular directions that are compared; few for narrow models.
+        share: of the training's time, which measuring may take at most.
+        tokenizer: of the model; a trainer hands over its own.
+        name: keeps the results as a training run of this name, which the page Training shows while
+            it goes on and afterwards, and `coupling training --suite NAME` prints. "" keeps none.
+        title: what that run is, in words; its name by default.
+        store: where the results lie; the store of the command line by default.
+        report: told of every look, with the map as PNG, beside what the trainer reports to.
+
+    Attributes:
+        looks: what was measured so far, a `Look` for each step.
+
+    Raises:
+        InputError: where there is no prompt, or a number or name makes no sense.
+    """
+
+    def __init__(
+        self,
+        prompts: Iterable[str | tuple[int, ...]],
+        *,
+        every: int = 100,
+        k: int = DEFAULT_K,
+        share: float = 0.02,
+        tokenizer: Any = None,
+        name: str = "",
+        title: str = "",
+        store: Store | str | Path | None = None,
+        report: Callable[[Look, bytes], None] | None = None,
+    ) -> None:
+        if isinstance(prompts, str):
+            prompts = [prompts]
+        self._probes = Probes(tuple(prompts), View(k))
+        if not self._probes.prompts:
+            raise InputError("there is nothing to measure: expected at least one prompt")
+        if every < 1 or not 0 < share <= 1:
+            raise InputError(
+                f"every must be 1 or more and share from 0 to 1, not {every} and {share}"
+            )
+        self.looks: list[Look] = []
+        self._every, self._share, self._tokenizer = every, share, tokenizer
+        shelf = store if isinstance(store, Store) else Store(store)
+        self._run = Run(name, title or name, shelf) if name else None
+        self._reports: list[Report] = [report] if report else []
+        self._budget: Budget | None = None
+        self._failed = False
+
+    def after(self, step: int, model: Any, tokenizer: Any = None, *, last: bool = False) -> None:
+        """Measure, if it is time to; for a loop of one's own, after each step of the optimiser.
+
+        Args:
+            step: how many were taken; 0 before the first.
+            model: that trains.
+            tokenizer: of it, where prompts are texts and none was given before.
+            last: whether it is the end, which is measured in any case.
+        """
+        if self._budget is None:
+            self._budget = Budget(self._share)
+            if self._run is not None:
+                self._run.begin()
+        seen = bool(self.looks) and self.looks[-1].step == step
+        due = last or step % self._every == 0
+        if seen or not due or self._failed or not (last or self._budget.allows()):
+            return
+        began = time.perf_counter()
+        try:
+            look = self._probes.look(model, self._tokenizer or tokenizer, step, self._run)
+        except CouplingError as error:
+            self._failed = True
+            _log.warning("coupling is not watched any longer: %s", error)
+            return
+        first = not self.looks
+        self.looks.append(look)
+        told = f"{len(self._probes.prompts)} probes at step {step}"
+        png = picture(look, self._probes.view, told) if self._reports else b""
+        for tell in self._reports:
+            tell(look, png)
+        took = time.perf_counter() - began
+        self._budget.spend(took)
+        if first:
+            _log.info(
+                "a look at coupling takes %s; at most %.0f %% of the time are spent so",
+                duration(took),
+                100 * self._share,
+            )
+
+    def note_loss(self, step: int, loss: float) -> None:
+        """Keep a held-out loss (nats a token) with the run, for its curve; for one's own loop."""
+        if self._run is not None:
+            self._run.note_loss(step, loss)
+
+    # ---- what a Trainer calls; only the first of several processes looks
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **given: Any) -> None:
+        """Measure the model as it begins."""
+        if state.is_world_process_zero:
+            self._reports += reports(args.report_to, tensorboard_folder(args))
+            self.after(state.global_step, given["model"], given.get("processing_class"))
+            self._note(state)
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **given: Any) -> None:
+        """Measure, if it is time to."""
+        if state.is_world_process_zero:
+            self.after(state.global_step, given["model"], given.get("processing_class"))
+            self._note(state)
+
+    def on_train_end(self, args: Any, state: Any, control: Any, **given: Any) -> None:
+        """Measure the model as it is in the end."""
+        if state.is_world_process_zero:
+            model, words = given["model"], given.get("processing_class")
+            self.after(state.global_step, model, words, last=True)
+            self._note(state)
+
+    def on_evaluate(self, args: Any, state: Any, control: Any, **given: Any) -> None:
+        """Keep the held-out loss with the run."""
+        if state.is_world_process_zero and "eval_loss" in (found := given.get("metrics") or {}):
+            self.note_loss(state.global_step, found["eval_loss"])
+
+    def _note(self, state: Any) -> None:
+        """Have the trainer's own history say what was measured."""
+        if self.looks and self.looks[-1].step == state.global_step:
+            look = self.looks[-1]
+            named = {f"coupling/{name}": value for name, value in look.numbers.items()}
+            if not any(one.get("coupling_step") == look.step for one in state.log_history[-8:]):
+                state.log_history.append({"step": look.step, "coupling_step": look.step, **named})

@@ -1,0 +1,88 @@
+"""A fixed set of prompts, measured with a model that is in the middle of its training."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from coupling_core.analysis.by_step import StepNumbers, numbers_at
+from coupling_core.analysis.over_prompts import OfPrompt, of_prompt
+from coupling_core.base.records import View
+from coupling_core.experiments.watching.run import Run
+from coupling_core.measuring.front import measure
+
+NUMBERS = ("corrected", "alignment", "chance", "locality")
+"""Of `StepNumbers`: what is reported."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """What the probes came to at one step.
+
+    Args:
+        step: of training.
+        numbers: means over the probes, by name: those of `NUMBERS`.
+        parts: the scores of each probe, of which the map is made.
+        seconds: that it took.
+    """
+
+    step: int
+    numbers: dict[str, float]
+    parts: tuple[OfPrompt, ...]
+    seconds: float
+
+
+@contextmanager
+def own_forward(model: Any) -> Iterator[None]:
+    """A model without what accelerate puts round its forward: autocast, and outputs in float32."""
+    wrapped = vars(model).pop("forward", None) if hasattr(model, "_original_forward") else None
+    try:
+        yield
+    finally:
+        if wrapped is not None:
+            model.forward = wrapped
+
+
+@dataclass(frozen=True)
+class Probes:
+    """The prompts, and how they are looked at.
+
+    Args:
+        prompts: texts, or token ids.
+        view: K and the score.
+    """
+
+    prompts: tuple[Any, ...]
+    view: View
+
+    def look(self, model: Any, tokenizer: Any, step: int, run: Run | None) -> Look:
+        """Measure all of them, and leave the model and all random numbers as they were.
+
+        Args:
+            model: of one's own, in any mode.
+            tokenizer: of it; not needed where prompts are token ids.
+            step: of training.
+            run: where the results are kept; None keeps none.
+
+        Raises:
+            InputError: where the model cannot be measured.
+            ComputeError: where it has numbers that are none.
+        """
+        began = time.perf_counter()
+        own = {"model": model, "tokenizer": tokenizer, "device": next(model.parameters()).device}
+        found: list[StepNumbers] = []
+        parts: list[OfPrompt] = []
+        gpus = [own["device"]] if own["device"].type == "cuda" else []
+        with torch.random.fork_rng(devices=gpus), torch.enable_grad(), own_forward(model):
+            for prompt in self.prompts:
+                depth = measure(prompt, None, k=self.view.k, **own)
+                parts.append(of_prompt(depth, self.view))
+                found.append(numbers_at(step, self.view, depth=depth))
+                if run is not None:
+                    run.keep(step, depth, measure(prompt, None, kind="trajectory", **own))
+        means = {name: float(np.nanmean([getattr(n, name) for n in found])) for name in NUMBERS}
+        return Look(step, means, tuple(parts), time.perf_counter() - began)

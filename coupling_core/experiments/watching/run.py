@@ -1,0 +1,96 @@
+"""Where the results of a watched run are kept: as those of a suite, a revision for each step.
+
+The folder has what the hub's cache has of a suite but its weights: `refs`, `losses.csv`, and
+`watched.json` with what the run is called. The results lie in the store, under the same keys as if
+the weights of each step had been measured; the page Training needs no more.
+"""
+
+import csv
+import json
+import re
+from dataclasses import dataclass, field, replace
+from hashlib import sha1
+
+from coupling_core.analysis.by_step import path_request
+from coupling_core.base.errors import InputError
+from coupling_core.base.records import Request
+from coupling_core.base.results import DepthResult, Result, TrajectoryResult
+from coupling_core.base.writing import replacing, write_whole
+from coupling_core.sources import hub
+from coupling_core.sources.hub.cache import OWNER, WATCHED
+from coupling_core.sources.resolved import resolve
+from coupling_core.sources.suites import DEFAULT_K, revision, suites
+from coupling_core.store.disk import Store
+
+_NAME = re.compile("[a-z0-9][a-z0-9.-]{0,63}")
+
+
+@dataclass
+class Run:
+    """A training run that is watched.
+
+    Args:
+        name: of the suite that it becomes: small letters, digits, dots and hyphens.
+        title: what it is, in words.
+        store: where the results lie.
+
+    Raises:
+        InputError: where the name cannot be one, or is that of a suite of another kind.
+    """
+
+    name: str
+    title: str
+    store: Store
+    _losses: dict[int, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not _NAME.fullmatch(self.name):
+            raise InputError(
+                f"a run cannot be called {self.name!r}: expected small letters, digits, dots and "
+                "hyphens, such as my-run-1"
+            )
+        known = suites().get(self.name)
+        if known and not known.is_watched:
+            raise InputError(f"{self.name!r} is a suite of its own: give the run another name")
+
+    @property
+    def repo(self) -> str:
+        """What `--model` takes."""
+        return f"{OWNER}/{self.name}"
+
+    def begin(self) -> None:
+        """Make its folder; results of an earlier run of this name are no longer found."""
+        folder = hub.cache.trained_here(self.repo)
+        for old in (folder / "refs").glob("step*"):
+            old.unlink(missing_ok=True)
+        (folder / "refs").mkdir(parents=True, exist_ok=True)
+        self._losses = {}
+        write_whole(folder / WATCHED, json.dumps({"title": self.title}).encode())
+
+    def keep(self, step: int, depth: DepthResult, paths: TrajectoryResult) -> None:
+        """Put the results of a prompt at a step into the store.
+
+        Raises:
+            ComputeError: where the store cannot be written.
+        """
+        ref = hub.cache.trained_here(self.repo) / "refs" / revision(step)
+        if not ref.is_file():
+            told = f"{self.name} {step} ".encode() + depth.singular_values.tobytes()
+            write_whole(ref, sha1(told, usedforsecurity=False).hexdigest().encode())
+        asked = Request(depth.request.prompt, model=self.repo, revision=revision(step), k=DEFAULT_K)
+        self._put(depth, replace(asked, k_view=depth.request.k_view))
+        self._put(paths, path_request(asked))
+
+    def _put(self, result: Result, asked: Request) -> None:
+        identity = resolve(asked).identity
+        kept = replace(result, request=asked, identity=identity, key="")
+        self.store.put(replace(kept, key=self.store.key(asked, identity)))
+
+    def note_loss(self, step: int, loss: float) -> None:
+        """Note a held-out loss, in nats a token."""
+        self._losses[step] = loss
+        path = hub.cache.trained_here(self.repo) / "losses.csv"
+        with replacing(path) as new, new.open("w", newline="") as file:
+            table = csv.writer(file, lineterminator="\n")
+            table.writerow(("step", "train", "held_out"))
+            table.writerows((s, "", f"{value:.5f}") for s, value in sorted(self._losses.items()))

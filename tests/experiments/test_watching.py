@@ -1,0 +1,209 @@
+"""Watching coupling while a model trains: what is told, and that the training does not notice."""
+
+import numpy as np
+import pytest
+import tiny
+import torch
+from torch.utils.data import Dataset
+from transformers import Trainer, TrainingArguments, default_data_collator
+
+from coupling_core import InputError, Request, Store, View, measure
+from coupling_core.base.folders import SWEEPS
+from coupling_core.experiments.watching import CouplingCallback
+from coupling_core.experiments.watching.budget import Budget
+from coupling_core.experiments.watching.callback import picture
+from coupling_core.measuring.stored_steps import collect, numbers
+from coupling_core.sources.prompts import read_file
+from coupling_core.sources.suites import find_suite, suites
+
+PROBES = ("The cat sat on the mat", "A dog lay down")
+STEPS = 6
+
+
+class Texts(Dataset):
+    """The shipped texts, of one length."""
+
+    def __init__(self):
+        words = tiny.tokenizer()
+        self.rows = []
+        for prompt in read_file(SWEEPS / "prompts.jsonl")[:24]:
+            ids = (words(prompt.text).input_ids * 12)[:12]
+            self.rows.append({"input_ids": ids, "labels": ids})
+
+    def __len__(self):
+        return len(self.rows)
+
+    def __getitem__(self, at):
+        return self.rows[at]
+
+
+@pytest.fixture(autouse=True)
+def home(monkeypatch, tmp_path):
+    monkeypatch.setenv("COUPLING_HOME", str(tmp_path / "home"))
+
+
+def fresh():
+    torch.manual_seed(0)
+    model = tiny.model("gpt_neox", 0).requires_grad_(True)
+    model.config.attention_dropout = model.config.hidden_dropout = 0.1
+    for part in model.modules():
+        if isinstance(part, torch.nn.Dropout):
+            part.p = 0.1  # so that random numbers matter
+    return model
+
+
+def trained(tmp_path, callback=None, **more):
+    arguments = TrainingArguments(
+        output_dir=str(tmp_path / "out"),
+        max_steps=STEPS,
+        per_device_train_batch_size=4,
+        logging_steps=1,
+        learning_rate=5e-3,
+        report_to=[],
+        save_strategy="no",
+        use_cpu=True,
+        seed=1,
+        **more,
+    )
+    trainer = Trainer(
+        fresh(),
+        arguments,
+        train_dataset=Texts(),
+        processing_class=tiny.tokenizer(),
+        data_collator=default_data_collator,
+        callbacks=[callback] if callback else [],
+    )
+    trainer.train()
+    return trainer
+
+
+def losses(trainer):
+    return [row["loss"] for row in trainer.state.log_history if "loss" in row]
+
+
+@pytest.mark.parametrize(
+    "how", [{}, {"bf16": True}, {"gradient_checkpointing": True}], ids=["plain", "bf16", "checked"]
+)
+def test_a_training_does_not_notice_to_the_bit(tmp_path, how):
+    alone = trained(tmp_path, **how)
+    watch = CouplingCallback(PROBES, every=2, share=1.0)
+    watched = trained(tmp_path, watch, **how)
+    assert len(losses(alone)) == STEPS
+    assert losses(watched) == losses(alone)
+    for (name, a), b in zip(
+        watched.model.named_parameters(), alone.model.parameters(), strict=True
+    ):
+        assert torch.equal(a, b), name
+    assert [look.step for look in watch.looks] == [0, 2, 4, 6]
+
+
+def test_the_numbers_are_those_of_a_measurement(tmp_path):
+    watch = CouplingCallback(PROBES, every=3, share=1.0, k=4)
+    trainer = trained(tmp_path, watch)
+    first, last = watch.looks[0], watch.looks[-1]
+    for look, model in ((first, fresh()), (last, trainer.model)):
+        found = [
+            measure(text, None, model=model, tokenizer=tiny.tokenizer(), k=4).scores(k=4).mean()
+            for text in PROBES
+        ]
+        assert look.numbers["corrected"] == pytest.approx(
+            np.mean([one.corrected for one in found]), rel=1e-5
+        )
+        assert look.numbers["chance"] == pytest.approx(
+            np.mean([one.chance for one in found]), rel=1e-5
+        )
+    assert first.numbers != last.numbers
+    told = [row for row in trainer.state.log_history if "coupling/corrected" in row]
+    assert [row["step"] for row in told] == [0, 3, 6]
+
+
+def test_a_run_becomes_a_suite_while_it_goes_on(tmp_path):
+    shelf, seen = Store(tmp_path / "store"), []
+
+    def look_in(look, png):
+        course = collect(find_suite("my-run"), Request(PROBES[0]), shelf)
+        seen.append((course.steps, course.missing))
+        assert png.startswith(b"\x89PNG")
+
+    watch = CouplingCallback(
+        PROBES, every=3, share=1.0, name="my-run", title="Mine", store=shelf, report=look_in
+    )
+    trained(tmp_path, watch, eval_strategy="no")
+    assert seen == [((0,), ()), ((0, 3), ()), ((0, 3, 6), ())]
+    suite = suites()["my-run"]
+    assert (suite.title, suite.is_watched, suite.is_own) == ("Mine", True, True)
+    for prompt in PROBES:
+        course = collect(suite, Request(prompt), shelf)
+        assert course.missing == ()
+    by_step = [n.corrected for n in numbers(course, View(k=8))]
+    both = [
+        [n.corrected for n in numbers(collect(suite, Request(p), shelf), View(k=8))] for p in PROBES
+    ]
+    assert by_step == both[1]
+    np.testing.assert_allclose(
+        np.mean(both, 0), [look.numbers["corrected"] for look in watch.looks], rtol=1e-5
+    )
+
+
+def test_a_run_of_the_same_name_begins_anew(tmp_path):
+    shelf = Store(tmp_path / "store")
+    for steps in (3, 2):
+        watch = CouplingCallback(PROBES[:1], every=1, share=1.0, name="again", store=shelf)
+        model = fresh()
+        for step in range(steps):
+            watch.after(step, model, tiny.tokenizer())
+        watch.note_loss(1, 4.5)
+    assert find_suite("again").steps == (0, 1)
+    assert find_suite("again").losses() == {1: 4.5}
+
+
+def test_a_loop_of_ones_own_measures_token_ids(tmp_path):
+    watch = CouplingCallback([(3, 5, 7, 9)], every=2, share=1.0)
+    model = fresh()
+    for step in range(5):
+        watch.after(step, model, last=step == 3)
+    assert [look.step for look in watch.looks] == [0, 2, 3, 4]
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5])
+def test_no_more_time_is_taken_than_allowed(share):
+    now = [0.0]
+    budget = Budget(share, lambda: now[0])
+    for _ in range(1000):
+        now[0] += 1.0  # a step of training
+        if budget.allows():
+            now[0] += 5.0
+            budget.spend(5.0)
+    assert budget.so_far <= share
+    assert budget.so_far > 0.9 * share
+
+
+def test_what_cannot_be_measured_ends_the_watching_and_not_the_training(tmp_path, caplog):
+    watch = CouplingCallback(["The cat"], every=1, share=1.0, tokenizer=None)
+    model = fresh()
+    watch.after(0, model)  # a text without a tokenizer
+    assert watch.looks == []
+    assert "is not watched any longer" in caplog.text
+    watch.after(1, model)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"prompts": []}, "at least one prompt"),
+        ({"prompts": ["x"], "every": 0}, "every must be"),
+        ({"prompts": ["x"], "share": 0.0}, "share"),
+        ({"prompts": ["x"], "name": "My Run"}, "small letters"),
+        ({"prompts": ["x"], "name": "mini-64"}, "a suite of its own"),
+        ({"prompts": ["x"], "name": "../x"}, "small letters"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(wrong, told):
+    with pytest.raises(InputError, match=told):
+        CouplingCallback(**wrong)
+
+
+def test_the_picture_is_that_of_the_mean_map():
+    watch = CouplingCallback(PROBES, every=1, share=1.0)
+    watch.after(0, fresh(), tiny.tokenizer())
+    assert picture(watch.looks[0], View(8), "two probes").startswith(b"\x89PNG")
