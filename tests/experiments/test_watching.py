@@ -52,14 +52,14 @@ def fresh():
     return model
 
 
-def trained(tmp_path, callback=None, **more):
+def trained(tmp_path, callback=None, report_to=(), **more):
     arguments = TrainingArguments(
         output_dir=str(tmp_path / "out"),
         max_steps=STEPS,
         per_device_train_batch_size=4,
         logging_steps=1,
         learning_rate=5e-3,
-        report_to=[],
+        report_to=list(report_to),
         save_strategy="no",
         use_cpu=True,
         seed=1,

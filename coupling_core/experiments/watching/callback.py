@@ -144,16 +144,11 @@ class CouplingCallback(TrainerCallback):
             self._note(state)
 
     def on_step_end(self, args: Any, state: Any, control: Any, **given: Any) -> None:
-        """Measure, if it is time to."""
+        """Measure, if it is time to; at the end too, before those that are reported to close."""
         if state.is_world_process_zero:
-            self.after(state.global_step, given["model"], given.get("processing_class"))
-            self._note(state)
-
-    def on_train_end(self, args: Any, state: Any, control: Any, **given: Any) -> None:
-        """Measure the model as it is in the end."""
-        if state.is_world_process_zero:
+            last = state.global_step >= state.max_steps or control.should_training_stop
             model, words = given["model"], given.get("processing_class")
-            self.after(state.global_step, model, words, last=True)
+            self.after(state.global_step, model, words, last=last)
             self._note(state)
 
     def on_evaluate(self, args: Any, state: Any, control: Any, **given: Any) -> None:
