@@ -106,9 +106,11 @@ if TYPE_CHECKING:
     from coupling_core.engine.jacobians.decode import read
     from coupling_core.engine.loading.wrapped import wrap
     from coupling_core.engine.pairs.token_coupling import couple_positions
+    from coupling_core.engine.penalty import CouplingPenalty, coupling_penalty
     from coupling_core.experiments.many import measure_many
     from coupling_core.experiments.pruning.door import prune
     from coupling_core.experiments.pruning.plan import Pruning
+    from coupling_core.experiments.watching import CouplingCallback
     from coupling_core.measuring.front import measure
     from coupling_core.measuring.one_jacobian import jacobian
     from coupling_core.measuring.recheck import Recheck, recheck
@@ -216,6 +218,10 @@ __all__ = [  # noqa: RUF022 - by stage, not by name
     "Course",
     "StepNumbers",
     "numbers",
+    # coupling while a model trains: watched, and pushed
+    "CouplingCallback",
+    "CouplingPenalty",
+    "coupling_penalty",
     # many models with many prompts: what is measured, and what its table says
     "measure_many",
     "compare_models",
@@ -303,9 +309,11 @@ _HOMES = {
     "engine.jacobians.decode": ("read",),
     "engine.loading.wrapped": ("wrap",),
     "engine.pairs.token_coupling": ("couple_positions",),
+    "engine.penalty": ("CouplingPenalty", "coupling_penalty"),
     "experiments.many": ("measure_many",),
     "experiments.pruning.door": ("prune",),
     "experiments.pruning.plan": ("Pruning",),
+    "experiments.watching": ("CouplingCallback",),
     "measuring.front": ("measure",),
     "measuring.one_jacobian": ("jacobian",),
     "measuring.recheck": ("Recheck", "recheck"),

@@ -44,7 +44,7 @@ def test_wandb_offline_has_them(tmp_path, monkeypatch):
 
 def test_trackio_has_them(tmp_path, monkeypatch):
     monkeypatch.setenv("TRACKIO_DIR", str(tmp_path / "trackio"))
-    trackio = pytest.importorskip("trackio")
+    pytest.importorskip("trackio")
     expected, _ = trained(tmp_path, "trackio")
     from trackio.sqlite_storage import SQLiteStorage as Kept
 
