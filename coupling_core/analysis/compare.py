@@ -197,7 +197,14 @@ def summarise(found: Comparison) -> Summary:
 
     Returns:
         means of the score compared, without a unit.
+
+    Raises:
+        InputError: where it is no comparison.
     """
+    if not isinstance(found, Comparison):
+        raise InputError(
+            f"a {type(found).__name__} came: expected what compare(a, b) gives of two results"
+        )
     a, b = (values[found.counted] for values in (found.a_values, found.b_values))
     constant = np.ptp(a) == 0 or np.ptp(b) == 0
     return Summary(
@@ -264,6 +271,11 @@ def _weights(result: AtToken) -> str:
 def _depth_wise(name: str, result: Result) -> DepthResult:
     if isinstance(result, DepthResult):
         return result
+    if not isinstance(result, Result):
+        raise InputError(
+            f"{name} is a {type(result).__name__}: expected a result, as measure(...) or "
+            "Store().get(key) gives it"
+        )
     raise InputError(
         f"{name} is a result of kind {result.request.kind!r}, and only depth-wise results can be "
         "compared: choose another, or measure its prompt with `coupling depth`"

@@ -22,7 +22,7 @@ DRAWS = 10_000
 """Samples of an interval: its ends are then sure to a hundredth of its width or so."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ModelComparison:
     """How much more coupled one model is than another, over the prompts that both have.
 
@@ -57,6 +57,9 @@ class ModelComparison:
     n: int
     without: int
     reason: str = ""
+
+    def __repr__(self) -> str:
+        return f"ModelComparison({self})"
 
     @property
     def enough(self) -> bool:
@@ -157,7 +160,13 @@ def _by_prompt(table: "DataFrame", model: str, measure: Measure) -> dict[str, fl
             "differ, and each prompt once"
         )
     numbers = zip(rows["prompt"], rows[measure].to_numpy(np.float64), strict=True)
-    return {prompt: number for prompt, number in numbers if np.isfinite(number)}
+    found = {prompt: number for prompt, number in numbers if np.isfinite(number)}
+    if not found:
+        raise InputError(
+            f"the table has no {measure} of {model!r}, where every row is empty: it is a number of "
+            "another kind of measurement"
+        )
+    return found
 
 
 def _interval(differences: Float[np.ndarray, " prompt"]) -> tuple[float, float, float, str]:

@@ -90,6 +90,11 @@ def prompt_of(prompt: Prompt) -> str | tuple[int, ...]:
         return prompt
     if isinstance(prompt, os.PathLike):
         return read_image(Path(prompt))
+    if isinstance(prompt, Mapping) and "input_ids" in prompt:
+        raise InputError(
+            f"the prompt is a {type(prompt).__name__}, all that a tokenizer gives: expected its "
+            'token ids, prompt["input_ids"]'
+        )
     try:
         return token_ids(prompt)
     except InputError as error:

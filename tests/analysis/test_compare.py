@@ -1,5 +1,7 @@
 """Two results side by side: which blocks are matched, and what their difference comes to."""
 
+import subprocess
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -182,3 +184,21 @@ def test_what_differs_is_said():
 def test_weights_of_one_name_that_differ_are_told_apart():
     a, b = random_result(0), random_result(1)
     assert differences(a, b) == ["the weights, under one name"]
+
+
+@pytest.mark.parametrize(
+    ("program", "told"),
+    [
+        ("cc.compare('smollm2-135m', 'other')", "A is a str: expected a result"),
+        ("cc.summarise('something')", "expected what compare(a, b) gives"),
+    ],
+)
+def test_what_is_no_result_is_told(program, told):
+    """In a process of its own, where annotations are not checked."""
+    done = subprocess.run(
+        [sys.executable, "-c", f"import coupling_core as cc; {program}"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert told in done.stderr.splitlines()[-1]

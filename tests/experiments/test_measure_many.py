@@ -158,11 +158,11 @@ def test_a_wrapped_module_has_its_own_name():
 
 
 def test_a_prompt_that_fails_is_left_out_and_told(own):
-    with pytest.warns(UserWarning, match="a token id is out of range"):
+    with pytest.warns(UserWarning, match="is out of range"):
         table = asked([[3, 1, 4], [10_000]], own, k=4)
     assert len(table) == 1
     (why,) = table.attrs["left_out"].values()
-    assert "a token id is out of range" in why
+    assert "is out of range" in why
     with pytest.raises(InputError, match="every prompt failed"):
         asked([[10_000]], own, k=4)
 
@@ -252,3 +252,23 @@ def test_only_prompts_of_both_count():
 def test_what_cannot_be_compared_is_refused(table, said, words):
     with pytest.raises(InputError, match=words):
         compare_models(table, **{"a": "a", "b": "b"} | said)
+
+
+def test_a_column_that_is_empty_is_told_as_that():
+    rows = [
+        {"model": model, "prompt": prompt, "kind": "depth", "k": 8, "corrected": np.nan}
+        for model in "ab"
+        for prompt in "xy"
+    ]
+    with pytest.raises(InputError, match="no corrected of 'a', where every row is empty"):
+        compare_models(pd.DataFrame(rows), "a", "b")
+
+
+def test_a_comparison_shows_itself_as_its_sentence():
+    rows = [
+        {"model": model, "prompt": str(n), "kind": "depth", "k": 8, "corrected": n / 7 + at}
+        for at, model in enumerate("ab")
+        for n in range(6)
+    ]
+    found = compare_models(pd.DataFrame(rows), "a", "b")
+    assert repr(found) == f"ModelComparison({found})"

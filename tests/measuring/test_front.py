@@ -143,6 +143,7 @@ def test_a_store_may_be_named_by_its_folder(tmp_path, llama):
         (torch.ones(2, 3, dtype=torch.long), {}, r"a Tensor of shape \(2, 3\).*measure_many"),
         (torch.ones(3), {}, "token ids"),
         (["The cat", "sat"], {}, "measure_many"),
+        ({"input_ids": [[1, 2]]}, {}, r'prompt\["input_ids"\]'),
         (None, {}, "a NoneType None: expected a text"),
         ("The cat", {"kind": "breadth"}, "the kind must be one of"),
     ],

@@ -34,6 +34,10 @@ class Means(NamedTuple):
     coupling: float
     chance: float
 
+    def __repr__(self) -> str:
+        told = ", ".join(f"{name}={value:.4f}" for name, value in self._asdict().items())
+        return f"Means({told})"
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ScoreMap(ABC):

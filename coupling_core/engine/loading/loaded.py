@@ -85,8 +85,11 @@ class LoadedModel:
             raise InputError("the prompt has no token: give a text of at least one")
         config = self.model.config.get_text_config()
         vocabulary = getattr(config, "vocab_size", None)
-        if vocabulary and not all(0 <= i < vocabulary for i in ids):
-            raise InputError(f"a token id is out of range: this model has ids 0..{vocabulary - 1}")
+        beyond = [i for i in ids if not 0 <= i < vocabulary] if vocabulary else []
+        if vocabulary and beyond:
+            raise InputError(
+                f"token id {beyond[0]} is out of range: this model has ids 0..{vocabulary - 1}"
+            )
         longest = longest_prompt(self.model.config)
         if longest is not None and len(ids) > longest:
             raise InputError(

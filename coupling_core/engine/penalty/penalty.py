@@ -22,7 +22,7 @@ from coupling_core.base.records import Stack, parse_blocks
 from coupling_core.engine.loading import Wrapped, find_blocks, measurable
 from coupling_core.engine.penalty.bases import Bases, leading
 from coupling_core.engine.penalty.linear import Linear
-from coupling_core.engine.penalty.watched import Watched
+from coupling_core.engine.penalty.watched import Watched, of_first
 
 Goal = Literal["raise", "lower"] | float
 
@@ -35,6 +35,7 @@ class CouplingPenalty:
         goal: "raise", "lower", or a value to hold the alignment at.
         pairs: l != l' drawn at each step.
         k: leading components that are averaged.
+        sequences: of each batch, the first so many.
         refresh: steps after which bases are followed again.
         power_steps: each time.
         seed: of what is drawn; with the step's number it tells all of it.
@@ -46,6 +47,7 @@ class CouplingPenalty:
         goal: Goal,
         pairs: int,
         k: int,
+        sequences: int,
         refresh: int,
         power_steps: int,
         seed: int,
@@ -54,7 +56,7 @@ class CouplingPenalty:
         self.alignment = float("nan")
         self._blocks, self._goal = blocks, goal
         self._pairs, self._k, self._refresh, self._power = pairs, k, refresh, power_steps
-        self._seed = seed
+        self._sequences, self._seed = sequences, seed
         self._watched = Watched(list(blocks.values()))
         self._bases: dict[int, Bases] = {}
 
@@ -71,7 +73,10 @@ class CouplingPenalty:
         Raises:
             InputError: where no forward pass was made in training mode since the last call.
         """
-        calls = dict(zip(self._blocks, self._watched.take(), strict=True))
+        calls = {
+            number: self._kept(call)
+            for number, call in zip(self._blocks, self._watched.take(), strict=True)
+        }
         generator = torch.Generator().manual_seed(self._seed * 10**6 + self.step)
         token = self._token(calls, valid, generator)
         pairs = self._draw(generator)
@@ -91,6 +96,13 @@ class CouplingPenalty:
         """Look at the model no longer."""
         self._watched.close()
 
+    def _kept(self, call: tuple[tuple[Any, ...], dict[str, Any]]) -> tuple[Any, Any]:
+        """A call with the sequences alone that count."""
+        args, kwargs = call
+        of = len(args[0] if args else kwargs["hidden_states"])
+        count = min(self._sequences, of)
+        return of_first(args, count, of), of_first(kwargs, count, of)
+
     def _token(
         self, calls: dict[int, Any], valid: Tensor | None, generator: torch.Generator
     ) -> int:
@@ -99,7 +111,7 @@ class CouplingPenalty:
         hidden = args[0] if args else kwargs["hidden_states"]
         counted = torch.ones(hidden.shape[1], dtype=torch.bool)
         if valid is not None:
-            counted = valid.bool().all(0).cpu()
+            counted = valid[: self._sequences].bool().all(0).cpu()
         places = counted.nonzero().flatten()
         if not len(places):
             raise InputError("no token counts in all sequences of the batch: sort them by length")
@@ -148,6 +160,7 @@ def coupling_penalty(
     blocks: str = "",
     pairs: int = 4,
     k: int = 4,
+    sequences: int = 1,
     refresh: int = 1,
     power_steps: int = 2,
     seed: int = 0,
@@ -160,10 +173,10 @@ def coupling_penalty(
             loss = model(**batch).loss
             (loss + 0.1 * penalty()).backward()
 
-    What is pushed is the alignment (see `View`) of pairs of different blocks at one token of every
-    sequence of the batch, drawn anew at each step. The final norm is left out of the last block.
-    The model may be compiled block by block, in autocast, or checkpoint its gradients with
-    `use_reentrant=False`.
+    What is pushed is the alignment (see `View`) of pairs of different blocks at one token of the
+    first sequences of the batch, drawn anew at each step. The final norm is left out of
+    the last block. The model may be compiled block by block, in autocast, or checkpoint its
+    gradients with `use_reentrant=False`.
 
     Args:
         model: of transformers, or what `wrap` gives; its weights are trained by you.
@@ -171,6 +184,7 @@ def coupling_penalty(
         blocks: those that may be drawn, as "9-16"; all by default.
         pairs: of blocks l != l' at each step.
         k: leading singular directions that are averaged.
+        sequences: of each batch, the first so many: what it costs goes with them.
         refresh: steps after which the directions are followed again.
         power_steps: each time; 2 follow what a step of training moves.
         seed: of what is drawn.
@@ -181,7 +195,8 @@ def coupling_penalty(
     """
     if not (goal in ("raise", "lower") or (isinstance(goal, int | float) and -1 <= goal <= 1)):
         raise InputError(f"goal must be 'raise', 'lower' or a value from -1 to 1, not {goal!r}")
-    for name, number in {"pairs": pairs, "k": k, "refresh": refresh}.items():
+    counts = {"pairs": pairs, "k": k, "sequences": sequences, "refresh": refresh}
+    for name, number in counts.items():
         if number < 1:
             raise InputError(f"{name} must be 1 or more, not {number}")
     found = model.blocks if isinstance(model, Wrapped) else find_blocks(measurable(model), stack)
@@ -189,4 +204,4 @@ def coupling_penalty(
     if len(chosen) < 2:
         raise InputError("coupling is between two blocks or more, and fewer were chosen")
     own = {number: found[number - 1] for number in chosen}
-    return CouplingPenalty(own, goal, pairs, k, refresh, power_steps, seed)
+    return CouplingPenalty(own, goal, pairs, k, sequences, refresh, power_steps, seed)

@@ -65,6 +65,23 @@ class Watched:
         self._calls = {}
 
 
+def of_first(value: Any, count: int, of: int) -> Any:
+    """What belongs to the first sequences of a batch, in containers; all else as it is.
+
+    Args:
+        value: of a block's call.
+        count: sequences that are kept.
+        of: sequences of the batch; a tensor with as many rows has one for each.
+    """
+    if isinstance(value, Tensor):
+        return value[:count] if value.ndim > 1 and len(value) == of else value
+    if isinstance(value, tuple | list):
+        return type(value)(of_first(item, count, of) for item in value)
+    if isinstance(value, dict):
+        return {name: of_first(item, count, of) for name, item in value.items()}
+    return value
+
+
 def in_precision(value: Any, dtype: torch.dtype) -> Any:
     """Floating tensors in another precision, in containers; with their graphs."""
     if isinstance(value, Tensor):

@@ -63,7 +63,7 @@ def dense(model, number, token):
 def test_the_value_is_that_of_the_definition(family):
     """With bases that power steps brought to their end, over all pairs."""
     model = trained(family)
-    penalty = coupling_penalty(model, goal=0.0, pairs=99, k=2, power_steps=200)
+    penalty = coupling_penalty(model, goal=0.0, pairs=99, k=2, sequences=2, power_steps=200)
     run(model)
     token = torch.randint(6, (), generator=torch.Generator().manual_seed(0)).item()
     for _ in range(2):  # the second follows the bases of the first
@@ -87,7 +87,7 @@ def test_the_value_is_that_of_the_definition(family):
 @pytest.mark.parametrize("family", FAMILIES)
 def test_the_gradient_is_that_of_central_differences(family, goal):
     model = trained(family)
-    penalty = coupling_penalty(model, goal=goal, pairs=3, k=3, refresh=10**6)
+    penalty = coupling_penalty(model, goal=goal, pairs=3, k=3, sequences=2, refresh=10**6)
 
     def value():
         with TrueFloat64():
@@ -230,7 +230,7 @@ def test_sequences_do_not_see_one_another():
     model = trained("llama")
     parts = []
     for ids in (IDS, IDS[:1], IDS[1:]):
-        penalty = coupling_penalty(model, pairs=2, k=2, power_steps=300)
+        penalty = coupling_penalty(model, pairs=2, k=2, sequences=2, power_steps=300)
         for _ in range(2):
             penalty.step = 0
             run(model, ids)
@@ -240,9 +240,20 @@ def test_sequences_do_not_see_one_another():
     assert parts[0] == pytest.approx((parts[1] + parts[2]) / 2, rel=1e-6)
 
 
+def test_the_first_sequences_count_alone():
+    """Whatever comes behind them in the batch; masks and positions go with them."""
+    model, parts = trained("llama"), []
+    for ids in (IDS, IDS[:1], torch.cat([IDS[:1], IDS.flip(1)])):
+        penalty = coupling_penalty(model, pairs=3, k=2)
+        model(input_ids=ids, attention_mask=torch.ones_like(ids))
+        parts.append(penalty().item())
+        penalty.close()
+    assert parts[0] == pytest.approx(parts[1], rel=1e-6) == pytest.approx(parts[2], rel=1e-6)
+
+
 def test_padding_is_not_drawn():
     model = trained("llama")
-    penalty = coupling_penalty(model)
+    penalty = coupling_penalty(model, sequences=2)
     valid = torch.zeros_like(IDS)
     run(model)
     with pytest.raises(InputError, match="no token counts"):
