@@ -14,6 +14,7 @@ from coupling_core.analysis.directions import orthonormal
 from coupling_core.analysis.subspaces import chance_angles
 from coupling_core.base.errors import InputError
 from coupling_core.base.results import DirectionsResult
+from coupling_core.base.results.base import require_result
 from coupling_core.base.results.directions import READOUTS, SIDES
 
 if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need it
@@ -124,6 +125,8 @@ def cross(a: DirectionsResult, b: DirectionsResult, k: int | None = None) -> Cro
         InputError: where widths, depths, tokens or the final norm differ, or 2 K directions are not
             kept.
     """
+    for each in (a, b):
+        require_result(each, DirectionsResult, "directions")
     require_alike(a, b)
     most = min(a.count, b.count)
     leading = max(1, most // 2) if k is None else k

@@ -9,6 +9,7 @@ from jaxtyping import Float, Int
 from coupling_core.base.edits import DAMPED, Edit, parse_edit
 from coupling_core.base.records import EffectView, resolve_token
 from coupling_core.base.results import WhatIfResult
+from coupling_core.base.results.base import require_result
 
 Number = Literal["divergence", "loss", "stays"]
 
@@ -33,19 +34,21 @@ class EffectMaps:
 
 
 def effect_maps(
-    result: WhatIfResult, view: EffectView, number: Number = "divergence"
+    result: WhatIfResult, view: EffectView | None = None, number: Number = "divergence"
 ) -> EffectMaps:
     """The effects of all edits as curves by block and maps over pairs.
 
     Args:
         result: may be partial.
-        view: over which tokens they are averaged.
+        view: over which tokens they are averaged; None is all.
         number: KL in nats (or the distance of the last states), the change of the text's loss, or
             the share of tokens whose most likely next token stays.
 
     Raises:
         InputError: where the prompt has no such token.
     """
+    require_result(result, WhatIfResult, "what-if")
+    view = view or EffectView()
     L, means = result.n_blocks, mean_effects(result, view, number)
     found = EffectMaps(
         *(np.full(shape, np.nan) for shape in ((L,), (L,), (len(DAMPED), L), (L, L), (L, L)))

@@ -18,6 +18,7 @@ from coupling_core.analysis.scores import Scores, definition_name, score_pairs
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import DEFAULT_THRESHOLD, View
 from coupling_core.base.results import DepthResult
+from coupling_core.base.results.base import require_result
 from coupling_core.base.units import ranges
 
 if TYPE_CHECKING:  # a tenth of a second to import, for graphs only
@@ -44,7 +45,7 @@ def weights(found: Scores, *, corrected: bool = True) -> Float[np.ndarray, "bloc
 
 def layer_graph(
     result: DepthResult,
-    view: View,
+    view: View | None = None,
     *,
     corrected: bool = True,
     threshold: float = DEFAULT_THRESHOLD,
@@ -53,7 +54,7 @@ def layer_graph(
 
     Args:
         result: may be partial.
-        view: K, definition, role and blocks.
+        view: K, definition, role and blocks; None is the K and the score of the paper.
         corrected: weigh by the chance-corrected score, else by c.
         threshold: smallest weight of an edge, 0..1.
 
@@ -67,6 +68,8 @@ def layer_graph(
     Raises:
         InputError: where K or a block is not in the result, or the threshold is out of range.
     """
+    require_result(result, DepthResult, "depth")
+    view = view or View(result.default_k)
     found, about = score_pairs(result, view), _about(result, view)
     return scores_graph(found, result.n_blocks, about, corrected=corrected, threshold=threshold)
 

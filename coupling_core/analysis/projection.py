@@ -8,6 +8,7 @@ from jaxtyping import Float, Int
 
 from coupling_core.base.records import Fit, Part, PathView
 from coupling_core.base.results import TrajectoryResult
+from coupling_core.base.results.base import require_result
 
 COMPONENTS = 3
 SMALL = 64
@@ -42,16 +43,19 @@ class ProjectedPaths(Projection):
     tokens: Int[np.ndarray, " token"]
 
 
-def project_paths(result: TrajectoryResult, view: PathView) -> ProjectedPaths:
+def project_paths(result: TrajectoryResult, view: PathView | None = None) -> ProjectedPaths:
     """The kept paths of a result through one part of its depth, in principal components.
 
     Args:
         result: a trajectory.
-        view: which states and tokens, and what the components are fitted to.
+        view: which states and tokens, and what the components are fitted to; None is all states,
+            fitted on the last.
 
     Returns:
         coordinates (state token c), in the units of the states.
     """
+    require_result(result, TrajectoryResult, "trajectory")
+    view = view or PathView()
     states = part_states(view.part, result.n_blocks)
     chosen = result.kept > view.leaves_out_first(len(result.tokens))
     found = project(result.states[states][:, chosen], view.fit)

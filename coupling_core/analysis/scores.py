@@ -13,6 +13,7 @@ from coupling_core.base.definitions import DEFINITIONS
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import ROLES, View, resolve_block, resolve_blocks
 from coupling_core.base.results import DepthResult, PositionCoupling, Result, Scores
+from coupling_core.base.results.base import require_result
 from coupling_core.base.results.scores import MEASURES
 from coupling_core.base.results.scores import mean_off_diagonal as mean_off_diagonal
 
@@ -164,6 +165,7 @@ def score_pairs(result: DepthResult, view: View) -> Scores:
     Raises:
         InputError: where K exceeds what the result holds, or a block is out of range.
     """
+    require_result(result, DepthResult, "depth")
     require_k(result, view.k)
     blocks = resolve_blocks(view.blocks, result.n_blocks)
     shown = np.ix_(np.array(blocks) - 1, np.array(blocks) - 1)

@@ -6,6 +6,7 @@ import numpy as np
 from jaxtyping import Float
 
 from coupling_core.base.results import SpectrumResult
+from coupling_core.base.results.base import require_result
 
 
 def participation_ratio(s: Float[np.ndarray, "product d"]) -> Float[np.ndarray, " product"]:
@@ -63,6 +64,7 @@ def spectrum_numbers(result: SpectrumResult) -> SpectrumNumbers:
     Args:
         result: may be partial.
     """
+    require_result(result, SpectrumResult, "spectrum")
     modulus = np.abs(result.values)
     known = ~np.isnan(modulus[:, 0])
     return SpectrumNumbers(

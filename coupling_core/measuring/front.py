@@ -5,8 +5,10 @@ The overloads tell a type checker which result a kind gives; what measures is `m
 
 import os
 from enum import Enum
+from pathlib import Path
 from typing import Any, Final, Literal, Unpack, overload
 
+from coupling_core.base.errors import InputError
 from coupling_core.base.records import FinalNorm, Quantisation, Request, Stack, TokenKind
 from coupling_core.base.results import (
     DepthResult,
@@ -219,6 +221,7 @@ def measure(
         "quantize": quantize,
         "stack": stack,
     }
+    _require_folder(store)
     if isinstance(prompt, Request):
         require_unsaid(said, model)
         request, unsaid = prompt, None
@@ -235,6 +238,27 @@ def measure(
         fast=fast,
         progress=progress,
     )
+
+
+def _require_folder(store: object) -> None:
+    """Refuse a model in the place of the store: another model's numbers would be given for it.
+
+    Raises:
+        InputError: on a text that is no folder and is not written as the path of one, or on
+            anything that is no store.
+    """
+    if store is None or isinstance(store, Store | os.PathLike | _Unsaid):
+        return
+    if not isinstance(store, str):
+        raise InputError(
+            f"the store is a {type(store).__name__}: expected a Store or its folder; a model goes "
+            "to model="
+        )
+    if not (Path(store).is_dir() or Path(store).is_absolute() or store.startswith((".", "~"))):
+        raise InputError(
+            f"the store is {store!r}, and there is no such folder: a model is given as "
+            f"model={store!r}, and a folder that shall be made as ./{store} or as a Path"
+        )
 
 
 def shelf(store: Shelf) -> Store | None:

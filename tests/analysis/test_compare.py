@@ -1,8 +1,10 @@
 """Two results side by side: which blocks are matched, and what their difference comes to."""
 
+import os
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -202,3 +204,17 @@ def test_what_is_no_result_is_told(program, told):
         check=False,
     )
     assert told in done.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize("name", ["score_pairs", "layer_graph", "effect_maps", "project_paths"])
+def test_a_result_of_another_kind_is_told_with_the_kind_that_is_needed(name):
+    program = f"import cases, coupling_core as cc; cc.{name}(cases.spectrum_result(), None)"
+    support = str(Path(__file__).parents[1] / "support")
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join([support, str(Path(__file__).parents[2])])},
+    )
+    assert "a result of kind 'spectrum' came where one of kind" in done.stderr.splitlines()[-1]

@@ -191,3 +191,23 @@ def test_who_waits_for_a_measurement_can_be_stopped(llama):
             measure(IDS, model=llama, k=4, progress=refuse)
         stop.set()
         assert first.result().key == ""
+
+
+@pytest.mark.parametrize("name", ["minilm-l6", "EleutherAI/pythia-160m", "gpt2"])
+def test_a_model_in_the_place_of_the_store_is_never_passed_over(name, tmp_path, monkeypatch):
+    """It gave the default model's numbers for those of another."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match=f"model='{name}'"):
+        measure("The cat sat", name)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_module_in_the_place_of_the_store_is_told(llama):
+    with pytest.raises(InputError, match="a model goes to model="):
+        measure(IDS, llama)
+
+
+def test_a_folder_that_shall_be_made_is_written_as_one(llama, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert measure(IDS, "./kept", model=llama, k=4).key
+    assert measure(IDS, "kept", model=llama, k=4).key  # there it is

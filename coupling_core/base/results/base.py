@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import AbstractArray, Int
 
 from coupling_core.base.drawing import Drawing
+from coupling_core.base.errors import InputError
 from coupling_core.base.kinds import kind_of
 from coupling_core.base.records import DEFAULT_K, AnyView, Certificate, Request
 
@@ -260,6 +261,27 @@ class Result(ABC):
     def _repr_html_(self) -> str:
         told = (f"<p>{html.escape(line)}</p>" for line in (repr(self), self.verdict))
         return "".join(told) + self.plot()._repr_html_()
+
+
+def require_result(result: object, wanted: type[Result], kind: str) -> None:
+    """Refuse anything but a result of one kind, in words: annotations are not checked at run time.
+
+    Args:
+        result: what somebody handed over.
+        wanted: the class that is needed.
+        kind: what `measure` calls it.
+
+    Raises:
+        InputError: says what came.
+    """
+    if isinstance(result, wanted):
+        return
+    came = f"a {type(result).__name__}"
+    if isinstance(result, Result):
+        came = f"a result of kind {result.request.kind!r}"
+    raise InputError(
+        f"{came} came where one of kind {kind!r} is needed: measure(..., kind={kind!r})"
+    )
 
 
 def named(model: str, seed: int | None) -> str:
