@@ -393,3 +393,13 @@ class HeldUp:
 
     def go(self) -> None:
         self._may.set()
+
+
+def test_blocks_that_were_chosen_for_a_deeper_model_do_not_cost_the_page(
+    open_page: Open, course: Course
+) -> None:
+    app = open_page("Training", blocks="9-16")
+    assert not app.error
+    assert any("blocks 1..8 and not 9-16" in one.value for one in app.caption)
+    expected = [n.corrected for n in numbers(course, VIEW)]
+    np.testing.assert_allclose(line(app, "corrected"), expected, rtol=1e-5)

@@ -182,6 +182,11 @@ def _maps(one: _Step, state: TrainingState) -> None:
         st.info(f"{one.course.suite.title} has no checkpoint of step {one.step:,}.")
         return
     if one.depth:
+        if state.blocks and state.range_of(one.depth.n_blocks) is None:
+            n = one.depth.n_blocks
+            st.caption(
+                f"This model has blocks 1..{n} and not {plain(state.blocks)}: all are shown."
+            )
         st.markdown(_sentence(one, one.depth, state))
     if one.depth or one.paths:
         left, middle, right = st.columns(3, gap="medium")

@@ -103,6 +103,16 @@ class TrainingState(State):
         """The step that is shown where there are these."""
         return min(steps, key=lambda step: (abs(step - self.step), step))
 
+    def range_of(self, n_blocks: int) -> tuple[int, ...] | None:
+        """The chosen range of a run's blocks; None, which is all of them, where it has no such.
+
+        The range may have been chosen for a deeper model on another page.
+        """
+        try:
+            return super().range_of(n_blocks)
+        except InputError:
+            return None
+
     def suite_view(self, n_blocks: int | None = None) -> View:
         """How training runs are looked at."""
         blocks = self.range_of(n_blocks) if n_blocks else None
