@@ -172,9 +172,10 @@ def find_suite(name: str) -> Suite:
     Raises:
         InputError: where there is none.
     """
-    if name not in suites():
-        raise InputError(f"suite {name!r} is unknown: expected one of {', '.join(suites())}")
-    return suites()[name]
+    known = suites()
+    if name not in known:
+        raise InputError(f"suite {name!r} is unknown: expected one of {', '.join(known)}")
+    return known[name]
 
 
 def seeded(name: str, seed: int) -> str:

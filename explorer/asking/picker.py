@@ -43,15 +43,6 @@ def picker() -> None:
         _how_it_is_loaded()
 
 
-def _digest() -> str | None:
-    """What names the chosen model, where that is known without asking the hub."""
-    if chosen := ALIASES.get(current().model):
-        return chosen.sha256
-    if not is_hub_id(current().model):
-        return None
-    return hub.cache.refs(current().model).get(current().revision or "main")
-
-
 def _short(model: str) -> str:
     return model.removeprefix(f"{hub.cache.OWNER}/")
 

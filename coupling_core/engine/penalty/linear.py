@@ -8,7 +8,7 @@ All sequences go through one product: what a token's output is made of is of its
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from dataclasses import replace
 
 import torch
 from jaxtyping import Float
@@ -29,24 +29,22 @@ class Linear:
     dropped or rounded in training is no part of the Jacobian.
 
     Args:
-        block: the module.
-        args: of its call.
-        kwargs: likewise.
+        call: of the block.
         token: index of the token, from 0.
         attached: whether what is taken of it goes on to whatever made its input.
     """
 
     def __init__(
         self,
-        block: nn.Module,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
+        call: Call,
         token: int,
         *,
         attached: bool,
     ) -> None:
+        block = call.module
         dtype = next((p.dtype for p in block.parameters() if p.is_floating_point()), torch.float32)
-        call = Call(block, in_precision(args, dtype), in_precision(kwargs, dtype), torch.empty(0))
+        args, kwargs = (in_precision(given, dtype) for given in (call.args, call.kwargs))
+        call = replace(call, args=args, kwargs=kwargs)
         hidden = call.hidden
         if hidden.ndim != 3 or token >= hidden.shape[1]:
             raise InputError(

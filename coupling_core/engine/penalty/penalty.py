@@ -11,6 +11,7 @@ what blocks have by chance.
     hold    mean of (alignment - value)^2
 """
 
+from dataclasses import replace
 from itertools import permutations
 from typing import Any, Literal
 
@@ -19,6 +20,7 @@ from torch import Tensor, nn
 
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import Stack, parse_blocks
+from coupling_core.engine.jacobians.captured_calls import Call
 from coupling_core.engine.loading import Wrapped, find_blocks, measurable
 from coupling_core.engine.penalty.bases import Bases, leading
 from coupling_core.engine.penalty.linear import Linear
@@ -74,8 +76,10 @@ class CouplingPenalty:
             InputError: where no forward pass was made in training mode since the last call.
         """
         calls = {
-            number: self._kept(call)
-            for number, call in zip(self._blocks, self._watched.take(), strict=True)
+            number: self._kept(Call(block, *call, torch.empty(0)))
+            for (number, block), call in zip(
+                self._blocks.items(), self._watched.take(), strict=True
+            )
         }
         generator = torch.Generator().manual_seed(self._seed * 10**6 + self.step)
         token = self._token(calls, valid, generator)
@@ -96,20 +100,19 @@ class CouplingPenalty:
         """Look at the model no longer."""
         self._watched.close()
 
-    def _kept(self, call: tuple[tuple[Any, ...], dict[str, Any]]) -> tuple[Any, Any]:
+    def _kept(self, call: Call) -> Call:
         """A call with the sequences alone that count."""
-        args, kwargs = call
-        of = len(args[0] if args else kwargs["hidden_states"])
+        of = len(call.hidden)
         count = min(self._sequences, of)
-        return of_first(args, count, of), of_first(kwargs, count, of)
+        args, kwargs = (of_first(given, count, of) for given in (call.args, call.kwargs))
+        return replace(call, args=args, kwargs=kwargs)
 
     def _token(
-        self, calls: dict[int, Any], valid: Tensor | None, generator: torch.Generator
+        self, calls: dict[int, Call], valid: Tensor | None, generator: torch.Generator
     ) -> int:
         """The index of the token that this step is about, the same in all sequences."""
-        args, kwargs = next(iter(calls.values()))
-        hidden = args[0] if args else kwargs["hidden_states"]
-        counted = torch.ones(hidden.shape[1], dtype=torch.bool)
+        first = next(iter(calls.values()))
+        counted = torch.ones(first.hidden.shape[1], dtype=torch.bool)
         if valid is not None:
             counted = valid[: self._sequences].bool().all(0).cpu()
         places = counted.nonzero().flatten()
@@ -123,7 +126,7 @@ class CouplingPenalty:
         return [every[at] for at in chosen.tolist()]
 
     def _follow(
-        self, numbers: set[int], calls: dict[int, Any], token: int, generator: torch.Generator
+        self, numbers: set[int], calls: dict[int, Call], token: int, generator: torch.Generator
     ) -> None:
         """Bring the bases of blocks up to date."""
         for number in sorted(numbers):
@@ -133,9 +136,8 @@ class CouplingPenalty:
             known = self._bases.get(number)
             self._bases[number] = leading(linear, self._k, known, self._power, generator)
 
-    def _linear(self, number: int, calls: dict[int, Any], token: int, *, attached: bool) -> Linear:
-        args, kwargs = calls[number]
-        return Linear(self._blocks[number], args, kwargs, token, attached=attached)
+    def _linear(self, number: int, calls: dict[int, Call], token: int, *, attached: bool) -> Linear:
+        return Linear(calls[number], token, attached=attached)
 
     def _aligned(self, linear: Linear, block: int, basis: int) -> Tensor:
         """(sequence) the alignment of one pair."""
