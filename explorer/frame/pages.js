@@ -18,8 +18,17 @@ function mark(here, patience) {
   for (const link of shown) {
     link.setAttribute("aria-current", "page");
     const row = link.closest(".st-key-pages");
-    if (row) row.scrollLeft += middle(link) - middle(row);
+    if (row) keepInSight(link, row);
   }
+}
+
+// The links take their widths late, from a font that is still to come and from neighbours that are
+// drawn after them: whenever one of them does, the row is swept to the page again.
+function keepInSight(link, row) {
+  const sweep = () => (row.scrollLeft += middle(link) - middle(row));
+  row.widths?.disconnect();
+  row.widths = new ResizeObserver(sweep);
+  for (const part of [row, ...row.children]) row.widths.observe(part);
 }
 
 function middle(element) {
