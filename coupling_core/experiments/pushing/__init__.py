@@ -1,0 +1,8 @@
+"""Does coupling make a model better? Small models that are pushed towards it and away from it.
+
+plans       which runs there are: what is done to the loss, from which seeds
+training    one run, from its first step to its last
+outcomes    what is measured of a model: loss, calibration, what leaving a block out costs, coupling
+running     all runs that are still missing, and the files that they are kept in
+findings    paired differences between the runs, and the page `docs/pushing.md`
+"""
