@@ -45,7 +45,8 @@ def leading(
     shape = sequences, width, min(k + MORE, width)
     if known is None or known.v.shape != shape:
         known, steps = None, FIRST
-    v = known.v if known else torch.randn(shape, generator=generator)
+    # All sequences begin alike, so that processes which share a batch find the same.
+    v = known.v if known else torch.randn(shape[1:], generator=generator).expand(shape)
     v = torch.linalg.qr(v.to(block.device))[0]
     for _ in range(steps):
         u = torch.linalg.qr(block.forward(v))[0]

@@ -24,7 +24,7 @@ from coupling_core.engine.jacobians.captured_calls import Call
 from coupling_core.engine.loading import Wrapped, find_blocks, measurable
 from coupling_core.engine.penalty.bases import Bases, leading
 from coupling_core.engine.penalty.linear import Linear
-from coupling_core.engine.penalty.watched import Watched, of_first
+from coupling_core.engine.penalty.watched import Watched, spread
 
 Goal = Literal["raise", "lower"] | float
 
@@ -37,7 +37,7 @@ class CouplingPenalty:
         goal: "raise", "lower", or a value to hold the alignment at.
         pairs: l != l' drawn at each step.
         k: leading components that are averaged.
-        sequences: of each batch, the first so many.
+        sequences: so many of each batch, evenly over it.
         refresh: steps after which bases are followed again.
         power_steps: each time.
         seed: of what is drawn; with the step's number it tells all of it.
@@ -104,7 +104,7 @@ class CouplingPenalty:
         """A call with the sequences alone that count."""
         of = len(call.hidden)
         count = min(self._sequences, of)
-        args, kwargs = (of_first(given, count, of) for given in (call.args, call.kwargs))
+        args, kwargs = (spread(given, count, of) for given in (call.args, call.kwargs))
         return replace(call, args=args, kwargs=kwargs)
 
     def _token(
@@ -114,7 +114,8 @@ class CouplingPenalty:
         first = next(iter(calls.values()))
         counted = torch.ones(first.hidden.shape[1], dtype=torch.bool)
         if valid is not None:
-            counted = valid[: self._sequences].bool().all(0).cpu()
+            count = min(self._sequences, len(valid))
+            counted = spread(valid, count, len(valid)).bool().all(0).cpu()
         places = counted.nonzero().flatten()
         if not len(places):
             raise InputError("no token counts in all sequences of the batch: sort them by length")
@@ -175,9 +176,9 @@ def coupling_penalty(
             loss = model(**batch).loss
             (loss + 0.1 * penalty()).backward()
 
-    What is pushed is the alignment (see `View`) of pairs of different blocks at one token of the
-    first sequences of the batch, drawn anew at each step. The final norm is left out of
-    the last block. The model may be compiled block by block, in autocast, or checkpoint its
+    What is pushed is the alignment (see `View`) of pairs of different blocks at one token of some
+    sequences of the batch; pairs and token are drawn anew at each step. The final norm is left out
+    of the last block. The model may be compiled block by block, in autocast, or checkpoint its
     gradients with `use_reentrant=False`.
 
     Args:
@@ -186,7 +187,8 @@ def coupling_penalty(
         blocks: those that may be drawn, as "9-16"; all by default.
         pairs: of blocks l != l' at each step.
         k: leading singular directions that are averaged.
-        sequences: of each batch, the first so many: what it costs goes with them.
+        sequences: so many of each batch, evenly over it: what it costs goes with them. Of several
+            processes, each takes so many of its own part.
         refresh: steps after which the directions are followed again.
         power_steps: each time; 2 follow what a step of training moves.
         seed: of what is drawn.

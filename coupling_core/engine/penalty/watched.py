@@ -65,8 +65,10 @@ class Watched:
         self._calls = {}
 
 
-def of_first(value: Any, count: int, of: int) -> Any:
-    """What belongs to the first sequences of a batch, in containers; all else as it is.
+def spread(value: Any, count: int, of: int) -> Any:
+    """What belongs to some sequences of a batch, in containers; all else as it is.
+
+    They lie evenly over the batch, so that processes which share a batch take the same ones.
 
     Args:
         value: of a block's call.
@@ -74,11 +76,12 @@ def of_first(value: Any, count: int, of: int) -> Any:
         of: sequences of the batch; a tensor with as many rows has one for each.
     """
     if isinstance(value, Tensor):
-        return value[:count] if value.ndim > 1 and len(value) == of else value
+        mine = value.ndim > 1 and len(value) == of
+        return value[:: of // count][:count] if mine else value
     if isinstance(value, tuple | list):
-        return type(value)(of_first(item, count, of) for item in value)
+        return type(value)(spread(item, count, of) for item in value)
     if isinstance(value, dict):
-        return {name: of_first(item, count, of) for name, item in value.items()}
+        return {name: spread(item, count, of) for name, item in value.items()}
     return value
 
 

@@ -4,5 +4,6 @@ plans       which runs there are: what is done to the loss, from which seeds
 training    one run, from its first step to its last
 outcomes    what is measured of a model: loss, calibration, what leaving a block out costs, coupling
 running     all runs that are still missing, and the files that they are kept in
+at_scale    the same on GPUs and at any size, as `accelerate launch` runs it
 findings    paired differences between the runs, and the page `docs/pushing.md`
 """

@@ -251,6 +251,18 @@ def test_the_first_sequences_count_alone():
     assert parts[0] == pytest.approx(parts[1], rel=1e-6) == pytest.approx(parts[2], rel=1e-6)
 
 
+def test_processes_that_share_a_batch_find_what_one_finds():
+    """Which sequences, tokens and pairs are looked at does not depend on where they are."""
+    model, parts = trained("llama"), []
+    ids = torch.cat([IDS, IDS.flip(1)])
+    for part, sequences in ((ids, 2), (ids[:2], 1), (ids[2:], 1)):
+        penalty = coupling_penalty(model, pairs=3, k=2, sequences=sequences)
+        run(model, part)
+        parts.append(penalty().item())
+        penalty.close()
+    assert parts[0] == pytest.approx((parts[1] + parts[2]) / 2, rel=1e-5)
+
+
 def test_padding_is_not_drawn():
     model = trained("llama")
     penalty = coupling_penalty(model, sequences=2)
