@@ -46,6 +46,11 @@ def model(family: str, attention: str | None = None, **changes: Any) -> Any:
     return built.eval().requires_grad_(False)
 
 
+def reads_pictures(model: Any) -> bool:
+    """Whether it is one of these."""
+    return str(model.main_input_name) == "pixel_values"
+
+
 def processor(channels: int = 3) -> Any:
     """Resizes to the size of these models."""
     scale: dict[str, Any] = {"image_mean": [0.5] * channels, "image_std": [0.5] * channels}

@@ -104,7 +104,7 @@ class PushingTrainer(Trainer):
         self,
         model: Any,
         inputs: Any,
-        return_outputs: bool = False,  # noqa: FBT001, FBT002 - as the trainer calls it
+        return_outputs: bool = False,
         num_items_in_batch: Any = None,
     ) -> Any:
         """The loss of a batch, and the penalty of the same pass."""
