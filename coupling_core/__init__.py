@@ -110,7 +110,7 @@ if TYPE_CHECKING:
     from coupling_core.experiments.many import measure_many
     from coupling_core.experiments.pruning.door import prune
     from coupling_core.experiments.pruning.plan import Pruning
-    from coupling_core.experiments.watching import CouplingCallback
+    from coupling_core.experiments.watching.callback import CouplingCallback
     from coupling_core.measuring.front import measure
     from coupling_core.measuring.one_jacobian import jacobian
     from coupling_core.measuring.recheck import Recheck, recheck
@@ -313,7 +313,7 @@ _HOMES = {
     "experiments.many": ("measure_many",),
     "experiments.pruning.door": ("prune",),
     "experiments.pruning.plan": ("Pruning",),
-    "experiments.watching": ("CouplingCallback",),
+    "experiments.watching.callback": ("CouplingCallback",),
     "measuring.front": ("measure",),
     "measuring.one_jacobian": ("jacobian",),
     "measuring.recheck": ("Recheck", "recheck"),

@@ -153,7 +153,7 @@ def _suite(suite: Suite) -> Listed:
     here, size = hub.cached(suite.repo), hub.cache.size(suite.repo)
     if here:
         return Listed(suite.repo, suite.title, "on this disk", size, revisions=tuple(here))
-    remedy = f"coupling suite train {suite.name}"
+    remedy = "" if suite.is_watched else f"coupling suite train {suite.name}"
     return Listed(suite.repo, suite.title, "not made", size, remedy)
 
 

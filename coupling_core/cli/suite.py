@@ -10,13 +10,14 @@ from coupling_core.base.errors import ComputeError
 from coupling_core.base.units import size as in_words
 from coupling_core.cli import options
 from coupling_core.cli.terminal import print_json, print_lines, print_table, warn
-from coupling_core.cli.train import train
+from coupling_core.cli.train import new, train
 from coupling_core.sources import hub
 from coupling_core.sources.suites import Suite, find_suite, revision, suites
 from coupling_core.store.disk import Store
 
 app = typer.Typer(help="List and make suites of checkpoints.", no_args_is_help=True)
 app.command()(train)
+app.command()(new)
 
 
 @dataclass(frozen=True)
@@ -201,4 +202,4 @@ def _show_one(suite: Listed, checkpoints: list[Checkpoint], *, as_json: bool) ->
         ],
     )
     if any(one.weights == "not made" for one in checkpoints):
-        print_lines(f"`coupling suite train {suite.name}` makes the weights that are not made.")
+        print_lines(f"Not on this disk: {hub.cache.whence(suite.repo)}.")

@@ -1,5 +1,6 @@
-"""`coupling suite train`: make the checkpoints of a suite."""
+"""`coupling suite train` and `coupling suite new`: make the checkpoints of a suite."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -7,11 +8,20 @@ import typer
 from coupling_core.cli import options
 from coupling_core.cli.signals import stopping
 from coupling_core.cli.terminal import CountingBar, print_lines, say
+from coupling_core.experiments.own.plans import (
+    BLOCKS,
+    DROPPED,
+    RATES,
+    WIDTHS,
+    OwnPlan,
+    goal_of,
+)  # fmt: skip
 from coupling_core.experiments.pretraining.plans import find_plan
 from coupling_core.sources import hub
 from coupling_core.sources.suites import find_suite
 
 if TYPE_CHECKING:
+    from coupling_core.experiments.own.training import Standing
     from coupling_core.experiments.pretraining.training import Report, Trained
 
 
@@ -44,5 +54,78 @@ def _teller(bar: CountingBar) -> "Report":
             f"loss {at.loss:.3f}, held out {at.held_out:.3f}, {at.tokens_per_second:,.0f} tokens/s"
         )
         bar(at.step, told, f"step {at.step} of {at.steps}: {told}")
+
+    return report
+
+
+def new(
+    name: Annotated[
+        str,
+        typer.Argument(metavar="NAME", help="What to call it: small letters, digits, hyphens."),
+    ],
+    blocks: Annotated[
+        int, typer.Option(help=f"How many, {BLOCKS[0]} to {BLOCKS[-1]}.")
+    ] = OwnPlan.blocks,
+    width: Annotated[
+        int, typer.Option(help=f"Of the residual stream: {', '.join(map(str, WIDTHS))}.")
+    ] = OwnPlan.width,
+    rate: Annotated[
+        float, typer.Option(help=f"The highest learning rate, {RATES[0]:g} to {RATES[1]:g}.")
+    ] = OwnPlan.learning_rate,
+    drop: Annotated[
+        float,
+        typer.Option(
+            help=f"With which probability a text skips the last block, 0 to {DROPPED:g}: "
+            "stochastic depth."
+        ),
+    ] = OwnPlan.drop_path,
+    goal: Annotated[
+        str,
+        typer.Option(
+            help="What a penalty does to coupling: raise, lower, or a value from -1 to 1 to hold "
+            "it at; none by default."
+        ),
+    ] = "",
+    weight: Annotated[float, typer.Option(help="Of the penalty in the loss.")] = OwnPlan.weight,
+    seed: Annotated[int, typer.Option(help="Of all that is drawn.")] = OwnPlan.seed,
+    threads: options.Threads = None,
+    device: options.Device = None,
+) -> None:
+    """Train a small language model of your own, in a minute or two; it becomes a suite."""
+    plan = OwnPlan(
+        name,
+        blocks=blocks,
+        width=width,
+        learning_rate=rate,
+        drop_path=drop,
+        goal=goal_of(goal),
+        weight=weight,
+        seed=seed,
+    )
+    import torch
+
+    from coupling_core.experiments.own import training
+
+    if threads is not None:
+        torch.set_num_threads(threads)
+    steps = plan.recipe().steps[-1]
+    with stopping("stopped; nothing is kept of it"), CountingBar(steps) as bar:
+        folder = training.train(plan, _teller_of_own(bar), device)
+    print_lines(
+        f"{plan.title}: ready in {folder}",
+        f"`coupling training --suite {name}` measures it step by step; pages know it as {name}",
+    )
+
+
+def _teller_of_own(bar: CountingBar) -> "Callable[[Standing], None]":
+    """What tells step, losses and coupling."""
+
+    def report(at: "Standing") -> None:
+        corrected = at.look.numbers["corrected"]
+        told = (
+            f"loss {at.trained.loss:.3f}, held out {at.trained.held_out:.3f}, coupling "
+            f"{corrected:.3f} at step {at.look.step}"
+        )
+        bar(at.trained.step, told, f"step {at.trained.step} of {at.trained.steps}: {told}")
 
     return report

@@ -81,7 +81,7 @@ def within_reach(course: Course) -> tuple[list[int], str]:
     suite, missing = course.suite, course.missing
     reach, why = {revision(step) for step in suite.here()}, ""
     if suite.is_own:
-        why = f"`coupling suite train {suite.name}` makes their weights"
+        why = hub.cache.whence(suite.repo)
     elif not reach.issuperset(map(revision, missing)):
         try:
             reach |= {one.name for one in hub.revisions(suite.repo) if one.upstream}

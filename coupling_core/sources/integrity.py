@@ -263,5 +263,7 @@ def _remedy(source: Source) -> str:
     trained = hub.cache.trained_here(source.location)
     if not trained.is_dir():
         return "restore it from a copy, or install the program anew"
+    if hub.cache.is_watched(source.location):
+        return f"delete {trained}, and train it anew"
     name = source.location.partition("/")[2]
     return f"delete {trained}, and `coupling suite train {name}` makes it anew"

@@ -1,8 +1,8 @@
 """Suites of checkpoints: training runs whose every step of a list can be measured.
 
 Those of `coupling-explorer` were trained by this project's own recipe; some come with the program,
-the others are made by `coupling suite train`. Those of EleutherAI are the Pythia models of the hub.
-Either way a step is a revision of a repository.
+the others are made by `coupling suite train`, and those of one's own by `coupling suite new`. Those
+of EleutherAI are the Pythia models of the hub. Either way a step is a revision of a repository.
 """
 
 import csv
@@ -69,7 +69,8 @@ class Suite:
         steps: all steps that it has a checkpoint of, rising.
         caution: what people should know before they trust or fetch it; "" for nothing.
         checkpoint_bytes: about how much the hub has to send for a step; 0 where there is no hub.
-        is_watched: whether results were kept while it trained, and no weights.
+        is_watched: whether it is a run of somebody's own: results were kept while it trained, or
+            `coupling suite new` trained it.
     """
 
     name: str
@@ -140,7 +141,7 @@ def suites() -> Mapping[str, Suite]:
 
 
 def _watched() -> dict[str, Suite]:
-    """Training runs that `CouplingCallback` kept the results of."""
+    """Training runs of one's own."""
     found: dict[str, Suite] = {}
     for path in sorted(hub.cache.watched()):
         name = path.parent.name.rpartition("--")[2]

@@ -12,6 +12,7 @@ from coupling_core import ComputeError, Request, Store, View, find_suite, measur
 from coupling_core.analysis.spectra import spectrum_numbers
 from coupling_core.cli import checkpoints
 from coupling_core.engine.loading.keeping import Kept
+from coupling_core.experiments.own import plans
 from coupling_core.measuring.stored_steps import collect
 from coupling_core.sources import hub
 from coupling_core.sources.suites import MINI_STEPS
@@ -282,3 +283,18 @@ def test_weights_are_deleted_again_unless_told(command, monkeypatch, tmp_path, f
         assert hub.cached(REPO) == ["step0", "step16"]
     finally:
         served.close()
+
+
+def test_a_small_model_of_ones_own_is_trained_and_measured(run, monkeypatch, tmp_path):
+    monkeypatch.setenv("COUPLING_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(plans, "STEPS", (0, 2))
+    made = ("suite", "new", "mine", "--blocks", "2", "--width", "32", "--goal", "lower")
+    status, out, err = run(*made)
+    assert status == 0, err
+    assert "mine: 2 blocks of width 32, coupling lowered: ready in" in out
+    assert "coupling" in err.splitlines()[-1]
+    status, out, _ = run("training", "--suite", "mine", "--prompt", "for x in y", "--k", "4")
+    assert status == 0
+    assert [line.split()[0] for line in out.splitlines() if line[:1].isdigit()] == ["0", "2"]
+    assert run(*made)[0] == 2
+    assert run("suite", "new", "other", "--goal", "up")[0] == 2

@@ -12,7 +12,7 @@ from safetensors.torch import load_file
 from transformers import GPTNeoXConfig, TrainingArguments
 
 from coupling_core.base.errors import InputError
-from coupling_core.experiments.pushing.at_scale import Pushed, goal_of, main, train
+from coupling_core.experiments.pushing.at_scale import Pushed, main, train
 
 STEPS = 6
 
@@ -80,12 +80,6 @@ def test_accumulated_steps_give_the_result_of_one(folder: Path) -> None:
         model = train(pushed, arguments).model
         found.append(torch.nn.utils.parameters_to_vector(model.parameters()).detach())
     torch.testing.assert_close(*found, rtol=1e-5, atol=1e-6)
-
-
-@pytest.mark.parametrize("text", ["up", "RAISE", "0.5x"])
-def test_a_goal_that_makes_no_sense_is_told(text: str) -> None:
-    with pytest.raises(InputError, match="the goal is 'raise', 'lower'"):
-        goal_of(text)
 
 
 def test_files_that_hold_no_token_ids_are_told(folder: Path) -> None:

@@ -9,9 +9,8 @@ from transformers import Trainer, TrainingArguments, default_data_collator
 
 from coupling_core import InputError, Request, Store, View, measure
 from coupling_core.base.folders import SWEEPS
-from coupling_core.experiments.watching import CouplingCallback
 from coupling_core.experiments.watching.budget import Budget
-from coupling_core.experiments.watching.callback import picture
+from coupling_core.experiments.watching.callback import CouplingCallback, picture
 from coupling_core.measuring.stored_steps import collect, numbers
 from coupling_core.sources.prompts import read_file
 from coupling_core.sources.suites import find_suite, suites

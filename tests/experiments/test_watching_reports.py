@@ -3,7 +3,7 @@
 import pytest
 import test_watching as watched
 
-from coupling_core.experiments.watching import CouplingCallback
+from coupling_core.experiments.watching.callback import CouplingCallback
 
 home = watched.home
 

@@ -136,7 +136,7 @@ def test_nothing_is_known_of_what_was_never_made(server: FakeHub) -> None:
         resolve(suite.request(Request(PROMPT), 8))
     assert str(failed.value) == (
         "the weights of coupling-explorer/mini-96@step8 are not on this disk: "
-        "`coupling suite train mini-96` makes them"
+        "`coupling suite train mini-96` makes its weights"
     )
 
 
@@ -148,7 +148,7 @@ def test_weights_that_did_not_come_with_the_program_are_to_be_made(
         ask(request("step8"))
     assert str(failed.value) == (
         "the weights of coupling-explorer/mini-64@step8 are not on this disk: "
-        "`coupling suite train mini-64` makes them"
+        "`coupling suite train mini-64` makes its weights"
     )
 
 
@@ -187,7 +187,7 @@ def test_the_steps_are_listed_with_their_losses(shipped: dict[str, str], run) ->
     rows = {line.split()[0]: line.split() for line in out.splitlines()}
     assert rows["0"] == ["0", "step0", shipped["step0"][:12], "here", "5.500"]
     assert rows["8"] == ["8", "step8", "8" * 12, "not", "made"]
-    assert "`coupling suite train mini-64` makes the weights that are not made" in out
+    assert "Not on this disk: `coupling suite train mini-64` makes its weights" in out
 
 
 def test_models_lists_them_with_what_there_is(shipped: dict[str, str], run) -> None:

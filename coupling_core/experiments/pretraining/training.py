@@ -47,10 +47,21 @@ class Trained:
 
 
 Report = Callable[[Trained], None]
+Look = Callable[[int, Any], None]
+"""Told of a step and of the model as it is then, which it leaves as it is."""
+Added = Callable[[], torch.Tensor]
+"""What is added to the loss of the forward pass that was just made."""
 
 
 def train(
-    plan: Plan, corpus: Corpus, repository: Path, report: Report, device: str | None = None
+    plan: Plan,
+    corpus: Corpus,
+    repository: Path,
+    report: Report,
+    device: str | None = None,
+    *,
+    look: Look = lambda step, model: None,
+    added: Callable[[Any], Added | None] = lambda model: None,
 ) -> None:
     """Train a suite, or the rest of it, and keep its checkpoints as revisions of a repository.
 
@@ -62,11 +73,14 @@ def train(
         repository: its folder; `losses.csv` and `recipe.json` lie there too.
         report: told of every step; an exception it raises ends the run, which can be gone on with.
         device: where to compute; None takes CUDA where there is one.
+        look: called at each checkpoint.
+        added: makes of the model what is added to its loss; None adds nothing. The losses that are
+            told and kept are without it.
 
     Raises:
         ComputeError: where the folder has a run of another plan, or the loss is no number any more.
     """
-    run = _Run(plan, corpus, repository, choose_device(device))
+    run = _Run(plan, corpus, repository, choose_device(device), look, added)
     run.to_its_end(lambda: report(run.trained()))
 
 
@@ -75,11 +89,20 @@ class _Run(Run):
 
     plan: Plan
 
-    def __init__(self, plan: Plan, corpus: Corpus, repository: Path, device: torch.device) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        corpus: Corpus,
+        repository: Path,
+        device: torch.device,
+        look: Look,
+        added: Callable[[Any], Added | None],
+    ) -> None:
         model = build(plan).to(device)
         optimizer = descent.make_optimizer(model, plan.weight_decay, BETAS)
         super().__init__(plan, repository, device, model, optimizer)
         self.corpus = corpus
+        self._look, self._added = look, added(model)
         self.step = 0
         self.losses: list[tuple[int, float, float | None]] = []
         self._here = time.perf_counter(), 0
@@ -100,8 +123,10 @@ class _Run(Run):
         ids = batches.batch(self.corpus.learned, self.step, plan.batch, plan.context, plan.seed)
         with descent.drawn(plan.seed, self.step, self.device):
             loss = self._loss(ids.to(self.device))
-        rate = learning_rate(plan, self.step)
-        value = descent.descend(self.model, self.optimizer, loss, rate)
+            value = float(loss.detach())
+            if self._added is not None:
+                loss = loss + self._added()
+        descent.descend(self.model, self.optimizer, loss, learning_rate(plan, self.step))
         self.step += 1
         self.losses.append((self.step, value, None))
         if self.step in plan.steps:
@@ -120,6 +145,7 @@ class _Run(Run):
         train = self.losses.pop()[1] if self.losses else held_out
         self.losses.append((self.step, train, held_out))
         write_checkpoint(self.repository, self.model, revision(self.step), self._save_tokenizer)
+        self._look(self.step, self.model)
 
     def keep(self) -> None:
         """Write the losses, and what the run can be gone on with."""

@@ -30,9 +30,10 @@ from transformers import (
 )
 
 from coupling_core.base.errors import InputError
-from coupling_core.engine.penalty import CouplingPenalty, Goal, coupling_penalty
+from coupling_core.engine.penalty import CouplingPenalty, coupling_penalty
+from coupling_core.experiments.own.plans import goal_of
 from coupling_core.experiments.pretraining.batches import held_out
-from coupling_core.experiments.watching import CouplingCallback
+from coupling_core.experiments.watching.callback import CouplingCallback
 
 
 @dataclass
@@ -113,23 +114,6 @@ class PushingTrainer(Trainer):
         if self._penalty is not None and model.training:
             loss = loss + self._weight * self._penalty()
         return (loss, outputs) if return_outputs else loss
-
-
-def goal_of(text: str) -> Goal | None:
-    """What a command says of the goal.
-
-    Raises:
-        InputError: where it is no word that is known, and no number.
-    """
-    words: dict[str, Goal] = {"raise": "raise", "lower": "lower"}
-    if text in words:
-        return words[text]
-    try:
-        return float(text) if text else None
-    except ValueError:
-        raise InputError(
-            f"the goal is 'raise', 'lower', a value from -1 to 1 or left out, and not {text!r}"
-        ) from None
 
 
 def train(pushed: Pushed, arguments: TrainingArguments) -> PushingTrainer:

@@ -6,9 +6,5 @@ budget      how much of the time that may take
 run         where the results are kept: a training run as the page Training shows it
 reports     TensorBoard, Weights & Biases, trackio
 
-It imports transformers, whose callbacks it extends.
+`callback` alone imports transformers' trainer, and with it all that this brings.
 """
-
-from coupling_core.experiments.watching.callback import CouplingCallback
-
-__all__ = ["CouplingCallback"]

@@ -11,6 +11,7 @@ import torch
 
 from coupling_core.analysis.by_step import StepNumbers, numbers_at
 from coupling_core.analysis.over_prompts import OfPrompt, of_prompt
+from coupling_core.analysis.scores import known_interval
 from coupling_core.base.records import View
 from coupling_core.experiments.watching.run import Run
 from coupling_core.measuring.front import measure
@@ -84,5 +85,6 @@ class Probes:
                 found.append(numbers_at(step, self.view, depth=depth))
                 if run is not None:
                     run.keep(step, depth, measure(prompt, None, kind="trajectory", **own))
-        means = {name: float(np.nanmean([getattr(n, name) for n in found])) for name in NUMBERS}
+        of = {name: np.array([getattr(n, name) for n in found]) for name in NUMBERS}
+        means = {name: known_interval(values).mean for name, values in of.items()}
         return Look(step, means, tuple(parts), time.perf_counter() - began)

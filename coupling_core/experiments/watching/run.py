@@ -25,6 +25,19 @@ from coupling_core.store.disk import Store
 _NAME = re.compile("[a-z0-9][a-z0-9.-]{0,63}")
 
 
+def require_name(name: str) -> None:
+    """Refuse what no run can be called.
+
+    Raises:
+        InputError: where it is no name.
+    """
+    if not _NAME.fullmatch(name):
+        raise InputError(
+            f"a run cannot be called {name!r}: expected small letters, digits, dots and "
+            "hyphens, such as my-run-1"
+        )
+
+
 @dataclass
 class Run:
     """A training run that is watched.
@@ -44,11 +57,7 @@ class Run:
     _losses: dict[int, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if not _NAME.fullmatch(self.name):
-            raise InputError(
-                f"a run cannot be called {self.name!r}: expected small letters, digits, dots and "
-                "hyphens, such as my-run-1"
-            )
+        require_name(self.name)
         known = suites().get(self.name)
         if known and not known.is_watched:
             raise InputError(f"{self.name!r} is a suite of its own: give the run another name")

@@ -111,10 +111,7 @@ def not_made(repo: str, revision: str) -> ComputeError:
     """What is said of a checkpoint of this project's own that is not on this disk."""
     names = [name for name, commit in cache.refs(repo).items() if revision in (name, commit)]
     shown = f"{repo}@{min(names, default=revision)}"
-    return ComputeError(
-        f"the weights of {shown} are not on this disk: "
-        f"`coupling suite train {repo.partition('/')[2]}` makes them"
-    )
+    return ComputeError(f"the weights of {shown} are not on this disk: {cache.whence(repo)}")
 
 
 def _refused(status: int, said: str | None, shown: str) -> str:

@@ -62,6 +62,18 @@ def trained_here(repo: str) -> Path:
     return user_cache() / "suites" / _name(repo)
 
 
+def is_watched(repo: str) -> bool:
+    """Whether a repository of ours is a training run of somebody's own, by no recipe of ours."""
+    return (repository(repo) / WATCHED).is_file()
+
+
+def whence(repo: str) -> str:
+    """How weights of an own suite that are not on this disk come there; a clause in words."""
+    if is_watched(repo):
+        return "its weights were not kept while it trained"
+    return f"`coupling suite train {repo.partition('/')[2]}` makes its weights"
+
+
 def watched() -> list[Path]:
     """What says that a training run was watched here, in the folder of each."""
     return list((user_cache() / "suites").glob(f"{_name(f'{OWNER}/')}*/{WATCHED}"))

@@ -45,7 +45,7 @@ def offer(run: Run, step: int, place: str = "") -> None:
     st.markdown(_lack(course, step))
     here = [one for one in course.missing if one in course.suite.here()]
     if course.suite.is_own and len(here) < len(course.missing):
-        st.caption(f"Weights are made by `coupling suite train {course.suite.name}`.")
+        st.caption(f"{sentence(hub.cache.whence(course.suite.repo))}.")
     can = here if course.suite.is_own else list(course.missing)
     with st.container(horizontal=True):
         if step in can:

@@ -1,0 +1,113 @@
+"""A run of one's own: seen by nobody until it has ended, and then a suite like any other."""
+
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from coupling_core.base.errors import InputError
+from coupling_core.base.folders import user_cache
+from coupling_core.base.records import View
+from coupling_core.base.writing import write_whole, writing
+from coupling_core.engine.penalty import coupling_penalty
+from coupling_core.experiments.own.plans import OwnPlan
+from coupling_core.experiments.own.text import text
+from coupling_core.experiments.pretraining import training
+from coupling_core.experiments.pretraining.batches import held_out
+from coupling_core.experiments.pretraining.run import STATE
+from coupling_core.experiments.pretraining.training import Trained
+from coupling_core.experiments.watching.probes import Look, Probes
+from coupling_core.sources import hub
+from coupling_core.sources.suites import DEFAULT_K, suites
+
+PROBES = 4
+"""Held-out windows on which coupling is looked at while it trains."""
+_UNDER_WAY = ".training"
+_REFRESH = 4
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Where a run stands.
+
+    Args:
+        trained: steps and losses.
+        look: at coupling, of the last step that was kept.
+    """
+
+    trained: Trained
+    look: Look
+
+
+def train(plan: OwnPlan, report: Callable[[Standing], None], device: str | None = None) -> Path:
+    """Train a model, and make it a suite.
+
+    Args:
+        plan: what was chosen.
+        report: told after every step; an exception it raises ends the run, of which nothing stays.
+        device: where to compute; None takes CUDA where there is one.
+
+    Returns:
+        the folder of the suite.
+
+    Raises:
+        InputError: where there is a suite of this name.
+        ComputeError: where the loss is no number any more, or the disk takes nothing.
+    """
+    require_free(plan)
+    words, looks = text(), []
+    probes = Probes(tuple(held_out(words.held_out, plan.recipe().context, PROBES)), View(DEFAULT_K))
+
+    def look(step: int, model: Any) -> None:
+        looks.append(probes.look(model, None, step, None))
+
+    folder = _staging(plan)
+    with writing(folder, "free some space on its disk"):
+        shutil.rmtree(folder, ignore_errors=True)  # of a run that was ended from outside
+    try:
+        training.train(
+            plan.recipe(),
+            words,
+            folder,
+            lambda at: report(Standing(at, looks[-1])),
+            device,
+            look=look,
+            added=lambda model: _penalty(plan, model),
+        )
+        (folder / STATE).unlink()
+        write_whole(folder / hub.cache.WATCHED, json.dumps({"title": plan.title}).encode())
+        return folder.rename(_place(plan))
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def require_free(plan: OwnPlan) -> None:
+    """Refuse a name that is taken.
+
+    Raises:
+        InputError: where there is a suite of this name.
+    """
+    if plan.name in suites() or _place(plan).exists():
+        raise InputError(
+            f"there is a training run called {plan.name!r} already: choose another name"
+        )
+
+
+def _place(plan: OwnPlan) -> Path:
+    return hub.cache.trained_here(plan.repo)
+
+
+def _staging(plan: OwnPlan) -> Path:
+    """Where no list of suites looks; on the same disk."""
+    return user_cache() / "suites" / _UNDER_WAY / plan.name
+
+
+def _penalty(plan: OwnPlan, model: Any) -> Callable[[], Tensor] | None:
+    if plan.goal is None:
+        return None
+    penalty = coupling_penalty(model, goal=plan.goal, refresh=_REFRESH, seed=plan.seed)
+    return lambda: plan.weight * penalty()
