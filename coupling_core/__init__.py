@@ -119,6 +119,7 @@ if TYPE_CHECKING:
     from coupling_core.sources.prompts import PromptSource
     from coupling_core.sources.suites import Suite, find_suite
     from coupling_core.store.disk import Store
+    from coupling_core.store.result_file import load
 
 __all__ = [  # noqa: RUF022 - by stage, not by name
     # what goes in, and what comes out
@@ -136,6 +137,7 @@ __all__ = [  # noqa: RUF022 - by stage, not by name
     "wrap",
     # where it is kept, and whether it can be believed later
     "Store",
+    "load",
     "recheck",
     "Recheck",
     # how it is looked at
@@ -322,6 +324,7 @@ _HOMES = {
     "sources.prompts": ("PromptSource",),
     "sources.suites": ("Suite", "find_suite"),
     "store.disk": ("Store",),
+    "store.result_file": ("load",),
 }
 
 _WHERE = {name: home for home, names in _HOMES.items() for name in names}

@@ -1,9 +1,12 @@
 """What every stored result has, whatever was measured."""
 
 import html
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
+from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -209,6 +212,24 @@ class Result(ABC):
         """
         named = (figure,) if figure else ()
         return self.part("views").plot(self, self.default_view(), *named)
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write all of it into one file, which `load` reads, and the commands and the page Runs.
+
+        Args:
+            path: where to; it ends in `.safetensors`, and a file of that name is replaced.
+
+        Returns:
+            the path that was written.
+
+        Raises:
+            InputError: on another ending, where it is not measured to its end, or where nothing can
+                be written.
+            ComputeError: where the disk is full.
+        """
+        # Of a room above this one, and so imported only now, as the parts of a kind are.
+        written: Path = import_module("coupling_core.store.result_file").save(self, path)
+        return written
 
     @property
     def verdict(self) -> str:
