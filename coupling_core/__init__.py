@@ -110,11 +110,11 @@ if TYPE_CHECKING:
     from coupling_core.experiments.many import measure_many
     from coupling_core.experiments.pruning.door import prune
     from coupling_core.experiments.pruning.plan import Pruning
+    from coupling_core.experiments.steps import collect, measure_steps
     from coupling_core.experiments.watching import CouplingCallback
     from coupling_core.measuring.front import measure
     from coupling_core.measuring.one_jacobian import jacobian
     from coupling_core.measuring.recheck import Recheck, recheck
-    from coupling_core.measuring.stored_steps import collect
     from coupling_core.measuring.trying import ablate, cross_scores, read_out, steer
     from coupling_core.sources.prompts import PromptSource
     from coupling_core.sources.suites import Suite, find_suite
@@ -216,6 +216,7 @@ __all__ = [  # noqa: RUF022 - by stage, not by name
     # training runs: the same prompt over their steps
     "Suite",
     "find_suite",
+    "measure_steps",
     "collect",
     "Course",
     "StepNumbers",
@@ -315,11 +316,11 @@ _HOMES = {
     "experiments.many": ("measure_many",),
     "experiments.pruning.door": ("prune",),
     "experiments.pruning.plan": ("Pruning",),
+    "experiments.steps": ("collect", "measure_steps"),
     "experiments.watching": ("CouplingCallback",),
     "measuring.front": ("measure",),
     "measuring.one_jacobian": ("jacobian",),
     "measuring.recheck": ("Recheck", "recheck"),
-    "measuring.stored_steps": ("collect",),
     "measuring.trying": ("ablate", "cross_scores", "read_out", "steer"),
     "sources.prompts": ("PromptSource",),
     "sources.suites": ("Suite", "find_suite"),

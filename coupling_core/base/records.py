@@ -332,6 +332,22 @@ class View(AnyView):
             raise InputError("no block is left to be shown: give one, or None for all of them")
 
 
+def viewed(view: View | None, k: int | None, default_k: int) -> View:
+    """How scores are looked at, told by a view, by K alone, or not at all.
+
+    Args:
+        view: all of it.
+        k: K, of the paper's score.
+        default_k: K where neither is told.
+
+    Raises:
+        InputError: where both are told.
+    """
+    if view is not None and k is not None:
+        raise InputError(f"k={k} came beside a view, which has a K of its own: leave out one")
+    return view or View(default_k if k is None else k)
+
+
 @dataclass(frozen=True)
 class PathView(AnyView):
     """How the paths of a trajectory are looked at in principal components.

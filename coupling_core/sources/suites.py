@@ -178,6 +178,20 @@ def find_suite(name: str) -> Suite:
     return known[name]
 
 
+def checkpoint_of(repo: str, revision: str | None) -> tuple[str, int | None]:
+    """Of which suite a revision of a repository is a step: its name, and the step; else "", None.
+
+    Args:
+        repo: the repository, by its hub id.
+        revision: the name of a revision.
+    """
+    step = step_of(revision or "")
+    names = (
+        suite.name for suite in suites().values() if suite.repo == repo and step in suite.steps
+    )
+    return next(((name, step) for name in names), ("", None))
+
+
 def seeded(name: str, seed: int) -> str:
     """The name of a suite that is trained from this seed."""
     return f"{name}-seed{seed}" if seed else name

@@ -12,6 +12,7 @@ from coupling_core import ComputeError, Request, Store, View, find_suite, measur
 from coupling_core.analysis.spectra import spectrum_numbers
 from coupling_core.cli import checkpoints
 from coupling_core.engine.loading.keeping import Kept
+from coupling_core.measuring import filling
 from coupling_core.measuring.stored_steps import collect
 from coupling_core.sources import hub
 from coupling_core.sources.suites import MINI_STEPS
@@ -255,7 +256,7 @@ def test_a_step_that_fails_does_not_lose_the_others(commits, capsys):
 
 def test_after_three_failures_in_a_row_the_rest_is_left_out(commits, capsys, monkeypatch):
     reach = ([0, 1, 2, 16], "")
-    monkeypatch.setattr(checkpoints, "within_reach", lambda _: reach)
+    monkeypatch.setattr(filling, "within_reach", lambda _: reach)
     course = collect(find_suite("pythia-70m"), Request(PROMPT, k=4), Store(), (0, 1, 2, 16))
     with pytest.raises(ComputeError, match="the disk is full"):
         checkpoints.fill(course, Store(), failing({0, 1, 2}))
@@ -263,7 +264,7 @@ def test_after_three_failures_in_a_row_the_rest_is_left_out(commits, capsys, mon
 
 
 def test_failures_that_are_not_in_a_row_end_nothing(commits, monkeypatch):
-    monkeypatch.setattr(checkpoints, "within_reach", lambda _: ([0, 1, 16, 2, 1000], ""))
+    monkeypatch.setattr(filling, "within_reach", lambda _: ([0, 1, 16, 2, 1000], ""))
     course = collect(find_suite("pythia-70m"), Request(PROMPT, k=4), Store(), (0, 1, 2, 16, 1000))
     filled, _ = checkpoints.fill(course, Store(), failing({0, 1, 2}))
     assert set(filled.depth) == {16, 1000}
