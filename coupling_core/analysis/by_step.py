@@ -20,8 +20,9 @@ from coupling_core.analysis.locality import locality
 from coupling_core.analysis.scores import means, score_pairs
 from coupling_core.analysis.spectra import spectrum_numbers
 from coupling_core.base.drawing import Drawing
+from coupling_core.base.errors import InputError
 from coupling_core.base.kinds import kind_of
-from coupling_core.base.records import Request, View, viewed
+from coupling_core.base.records import Request, View, require_view, viewed
 from coupling_core.base.results import DepthResult, SpectrumResult, TrajectoryResult
 from coupling_core.sources.suites import DEFAULT_K, Suite
 
@@ -218,6 +219,12 @@ def numbers(course: Course, view: View) -> tuple[StepNumbers, ...]:
     Raises:
         InputError: where K or a block is not in the results.
     """
+    if not isinstance(course, Course):
+        raise InputError(
+            f"a {type(course).__name__} came: expected what measure_steps(...) or collect(...) "
+            "gives of a training run"
+        )
+    require_view(view, View)
     losses = course.suite.losses()
     return tuple(
         numbers_at(

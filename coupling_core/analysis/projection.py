@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from jaxtyping import Float, Int
 
-from coupling_core.base.records import Fit, Part, PathView
+from coupling_core.base.records import Fit, Part, PathView, require_view
 from coupling_core.base.results import TrajectoryResult
 from coupling_core.base.results.base import require_result
 
@@ -55,7 +55,8 @@ def project_paths(result: TrajectoryResult, view: PathView | None = None) -> Pro
         coordinates (state token c), in the units of the states.
     """
     require_result(result, TrajectoryResult, "trajectory")
-    view = view or PathView()
+    view = PathView() if view is None else view
+    require_view(view, PathView)
     states = part_states(view.part, result.n_blocks)
     chosen = result.kept > view.leaves_out_first(len(result.tokens))
     found = project(result.states[states][:, chosen], view.fit)

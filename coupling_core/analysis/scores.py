@@ -9,9 +9,17 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Int
 
+from coupling_core.base.choosing import none_of
 from coupling_core.base.definitions import DEFINITIONS
 from coupling_core.base.errors import InputError
-from coupling_core.base.records import ROLES, View, resolve_block, resolve_blocks
+from coupling_core.base.records import (
+    ROLES,
+    TOKEN_KINDS,
+    View,
+    require_view,
+    resolve_block,
+    resolve_blocks,
+)
 from coupling_core.base.results import DepthResult, PositionCoupling, Result, Scores
 from coupling_core.base.results.base import require_result
 from coupling_core.base.results.scores import MEASURES
@@ -88,6 +96,9 @@ def chance_floor(
     Raises:
         InputError: where it is sampled, and was not when the Jacobians were at hand.
     """
+    require_result(result, (DepthResult, PositionCoupling), "depth", *TOKEN_KINDS)
+    if definition not in DEFINITIONS:
+        raise InputError(none_of("definition", definition, DEFINITIONS))
     s, sampled = _spectrum(result), dict(zip(result.sampled, result.chance, strict=True))
     return floor_by_k(s, result.jacobian_norm, result.width, sampled, definition, p)
 
@@ -166,6 +177,7 @@ def score_pairs(result: DepthResult, view: View) -> Scores:
         InputError: where K exceeds what the result holds, or a block is out of range.
     """
     require_result(result, DepthResult, "depth")
+    require_view(view, View)
     require_k(result, view.k)
     blocks = resolve_blocks(view.blocks, result.n_blocks)
     shown = np.ix_(np.array(blocks) - 1, np.array(blocks) - 1)
@@ -191,6 +203,8 @@ def score_by_k(
     Raises:
         InputError: where a block is out of range.
     """
+    require_result(result, DepthResult, "depth")
+    require_view(view, View)
     row, column = (resolve_block(each, result.n_blocks) - 1 for each in (block, basis))
     return score_cell(result, row, column, view)
 

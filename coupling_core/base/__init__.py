@@ -2,6 +2,7 @@
 
 errors          what can go wrong, in three kinds
 definitions     every score: its name, formula, function and chance floor
+choosing        what is said of a name that is none of a closed list
 kinds           which kinds of results there are, and what is known of each
 blocks          block numbers in the forms in which people name them
 edits           edits of a model's depth: their spelling, and which blocks run where

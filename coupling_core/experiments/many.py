@@ -55,7 +55,8 @@ def measure_many(
         models: a model as `measure` takes it, or a list of them: names, paths, or modules of your
             own; or mappings with any of `model`, `revision`, `untrained`, `dtype`, `quantize`,
             `stack`. A mapping from names to models gives the models those names in the table.
-        kind: what is compared: `depth`, `self`, `fixed-input`, `fixed-output` or `trajectory`.
+        kind: what is measured, as `measure` has it: `depth`, `self`, `fixed-input`, `fixed-output`,
+            `trajectory`, `what-if`, `spectrum`, `perturbation` or `directions`.
         k: at how many singular triplets the scores are taken, one number or several, each at most
             the width of every model; None is the `default_k` of each result: 50, and less where a
             model is narrower.

@@ -103,7 +103,7 @@ def measure_steps(
 
 
 def collect(
-    suite: Suite,
+    suite: str | Suite,
     request: Request,
     store: Store,
     steps: Iterable[int] | None = None,
@@ -115,20 +115,21 @@ def collect(
     Nothing is measured; a warning says which steps are not stored. `measure_steps` measures them.
 
     Args:
-        suite: the training run.
+        suite: the training run, or its name.
         request: a depth-wise request; its model and revision are replaced by those of each step.
         store: where results are kept.
         steps: those to look at; None is all steps of the suite.
         spectra: whether those of the blocks belong to it.
 
     Raises:
-        InputError: where K exceeds the width of the suite's models.
+        InputError: where the suite or a step is unknown, or K exceeds the width of its models.
     """
-    chosen = None if steps is None else tuple(steps)
-    course = stored_steps.collect(suite, request, store, chosen, spectra=spectra)
+    run = find_suite(suite) if isinstance(suite, str) else suite
+    chosen = None if steps is None else require_steps(run, steps)
+    course = stored_steps.collect(run, request, store, chosen, spectra=spectra)
     if missing := course.missing:
         warnings.warn(
-            f"of the {len(course.steps)} steps of {suite.name} asked for, {len(missing)} are not "
+            f"of the {len(course.steps)} steps of {run.name} asked for, {len(missing)} are not "
             f"stored in full ({steps_told(missing)}): measure_steps(...) measures them",
             stacklevel=2,
         )

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 
+from coupling_core.base.choosing import unknown
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import Request
 from coupling_core.sources import hub
@@ -174,7 +175,7 @@ def find_suite(name: str) -> Suite:
     """
     known = suites()
     if name not in known:
-        raise InputError(f"suite {name!r} is unknown: expected one of {', '.join(known)}")
+        raise InputError(unknown("suite", name, known))
     return known[name]
 
 

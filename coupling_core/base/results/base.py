@@ -284,13 +284,13 @@ class Result(ABC):
         return "".join(told) + self.plot()._repr_html_()
 
 
-def require_result(result: object, wanted: type[Result], kind: str) -> None:
+def require_result(result: object, wanted: type | tuple[type, ...], *kinds: str) -> None:
     """Refuse anything but a result of one kind, in words: annotations are not checked at run time.
 
     Args:
         result: what somebody handed over.
-        wanted: the class that is needed.
-        kind: what `measure` calls it.
+        wanted: the class that is needed, or those of which one is.
+        kinds: what `measure` calls them.
 
     Raises:
         InputError: says what came.
@@ -301,7 +301,8 @@ def require_result(result: object, wanted: type[Result], kind: str) -> None:
     if isinstance(result, Result):
         came = f"a result of kind {result.request.kind!r}"
     raise InputError(
-        f"{came} came where one of kind {kind!r} is needed: measure(..., kind={kind!r})"
+        f"{came} came where one of kind {' or '.join(map(repr, kinds))} is needed: "
+        f"measure(..., kind={kinds[0]!r})"
     )
 
 
