@@ -15,6 +15,7 @@ from coupling_core.base.records import DirectionsView, require_view, resolve_blo
 from coupling_core.base.results import DirectionsResult, Result
 from coupling_core.base.results.base import require_result
 from coupling_core.base.results.directions import SIDES
+from coupling_core.base.showing import in_short
 
 if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need it
     from pandas import DataFrame
@@ -183,7 +184,7 @@ def held(
     return np.array([np.linalg.norm(basis.T @ x) for basis in bases])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Shared:
     """The directions that several blocks have in common.
 
@@ -198,6 +199,8 @@ class Shared:
     share: Float[np.ndarray, " k"]
     chance: float
     count: int
+
+    __repr__ = in_short
 
 
 NULL_DRAWS = 20
@@ -241,7 +244,7 @@ def shared_of(result: DirectionsResult, view: DirectionsView, side: str = "u") -
     return shared_subspace([orthonormal(result.basis(b, side)[:, :leading]) for b in blocks])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class BetweenPrompts:
     """How far the directions of a block are those of other prompts too.
 
@@ -261,6 +264,8 @@ class BetweenPrompts:
     shared: Int[np.ndarray, " block"]
     leading: int
     n: int
+
+    __repr__ = in_short
 
     def to_pandas(self) -> "DataFrame":
         """A row a block.

@@ -12,11 +12,12 @@ from coupling_core.base.errors import InputError
 from coupling_core.base.records import EffectView, require_view, resolve_token
 from coupling_core.base.results import WhatIfResult
 from coupling_core.base.results.base import require_result
+from coupling_core.base.showing import in_short
 
 Number = Literal["divergence", "loss", "stays"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class EffectMaps:
     """One number of all edits of a measurement; NaN where an edit cannot be run, or was not yet.
 
@@ -33,6 +34,8 @@ class EffectMaps:
     damp: Float[np.ndarray, "factor block"]
     replace: Float[np.ndarray, "slot block"]
     interchange: Float[np.ndarray, "slot block"]
+
+    __repr__ = in_short
 
 
 def effect_maps(

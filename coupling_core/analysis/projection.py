@@ -9,13 +9,14 @@ from jaxtyping import Float, Int
 from coupling_core.base.records import Fit, Part, PathView, require_view
 from coupling_core.base.results import TrajectoryResult
 from coupling_core.base.results.base import require_result
+from coupling_core.base.showing import in_short
 
 COMPONENTS = 3
 SMALL = 64
 """Up to so many samples or entries a full SVD is the quickest; above, ARPACK is, and as exact."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Projection:
     """Paths in the principal components of some of their states.
 
@@ -29,8 +30,10 @@ class Projection:
     explained: Float[np.ndarray, " c"]
     drawn: Float[np.ndarray, " c"]
 
+    __repr__ = in_short
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class ProjectedPaths(Projection):
     """A view of a result's paths.
 

@@ -18,9 +18,10 @@ from coupling_core.base.results import (
     TokenMeansResult,
 )
 from coupling_core.base.results.base import require_result
+from coupling_core.base.showing import in_short
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ByDistance:
     """Scores by the distance |t - t'| of two tokens, without any Jacobian against itself.
 
@@ -39,6 +40,8 @@ class ByDistance:
     low: Float[np.ndarray, " distance"]
     high: Float[np.ndarray, " distance"]
     count: Int[np.ndarray, " distance"]
+
+    __repr__ = in_short
 
 
 def score_positions(result: PositionCoupling | TokenMeansResult, view: View) -> PositionScores:

@@ -12,6 +12,7 @@ token_ids       token ids in whatever form they are handed over
 results         what is stored of a measurement, one class a file
 trials          what is tried with directions, and what comes of it
 drawing         a figure that a result draws of itself, shown or saved
+showing         records of arrays in one line, as a notebook prints them
 jacobian        one block's Jacobian, with its singular triplets
 images          a picture as a prompt
 settings        what whoever runs the app may decide

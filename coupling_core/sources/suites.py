@@ -15,6 +15,7 @@ from functools import cache
 from coupling_core.base.choosing import unknown
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import Request
+from coupling_core.base.showing import in_short
 from coupling_core.sources import hub
 
 EARLY_STEPS = (0, *(2**i for i in range(10)))
@@ -59,7 +60,7 @@ _CAUTIONS = {
 _STEP = re.compile(r"step(\d+)")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Suite:
     """A training run.
 
@@ -80,6 +81,8 @@ class Suite:
     caution: str = ""
     checkpoint_bytes: int = 0
     is_watched: bool = False
+
+    __repr__ = in_short
 
     @property
     def is_own(self) -> bool:

@@ -47,6 +47,8 @@ WORDS = {
     "by_distance": "expected the scores of tokens",
     "numbers": "expected what measure_steps(...) or collect(...) gives",
     "recheck": "expected a result, as measure(...), Store().get(key) or load(path) gives it",
+    "compare view": "expected one such as View(k=50",
+    "layer_graph view": "expected one such as View(k=50",
     "compare_models": "a and b are both 'a'",
     "compare_models name": "(did you mean 'LlamaForCausalLM'?)",
     "compare_models table": "a DepthResult came where a table is needed",

@@ -63,6 +63,8 @@ def calls():
         "by_distance": lambda: cc.by_distance(depth.scores()),
         "numbers": lambda: cc.numbers(noise, view),
         "recheck": lambda: cc.recheck("a key"),
+        "compare view": lambda: cc.compare(depth, depth, 4),
+        "layer_graph view": lambda: cc.layer_graph(depth, of_paths),
         "compare_models": lambda: cc.compare_models(table, "a", "a"),
         "compare_models name": lambda: cc.compare_models(table, "LlamaForCausalLN", "b"),
         "compare_models table": lambda: cc.compare_models(depth, "a", "b"),
