@@ -3,7 +3,7 @@
 What each score is stands in `coupling_core.base.definitions`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +24,7 @@ from coupling_core.base.results import DepthResult, PositionCoupling, Result, Sc
 from coupling_core.base.results.base import require_result
 from coupling_core.base.results.scores import MEASURES
 from coupling_core.base.results.scores import mean_off_diagonal as mean_off_diagonal
+from coupling_core.base.token_ids import Array
 
 MIN_PROMPTS = 40
 """Fewer prompts than this overstate coupling: no claim about a model rests on them."""
@@ -262,26 +263,28 @@ def block_means(
     return nan_mean(others, 1), nan_mean(others, 0)
 
 
-def mean_interval(values: Float[np.ndarray, " n"]) -> Interval:
+def mean_interval(values: Float[np.ndarray, " n"] | Sequence[float] | Array) -> Interval:
     """Mean over prompts, or seeds, with its 95 % interval by Student's t.
 
     Resampling would do for many; of few it makes intervals that are too short.
 
     Args:
-        values: a number a prompt.
+        values: a number a prompt, such as a column of a table of `measure_many` for one model. With
+            one that is NaN, all that is found is.
 
     Raises:
         InputError: where there is none at all.
     """
     from scipy.special import stdtrit  # not before somebody asks for an interval
 
-    values, n = np.asarray(values, np.float64), np.size(values)
+    every = np.asarray(values, np.float64)
+    n = every.size
     if not n:
         raise InputError("no prompt is left to average over")
-    mean, half = float(values.mean()), np.nan
+    mean, half = float(every.mean()), np.nan
     if n > 1:
-        half = float(stdtrit(n - 1, 0.975) * values.std(ddof=1) / np.sqrt(n))
-    return Interval(mean, float(np.median(values)), mean - half, mean + half, n)
+        half = float(stdtrit(n - 1, 0.975) * every.std(ddof=1) / np.sqrt(n))
+    return Interval(mean, float(np.median(every)), mean - half, mean + half, n)
 
 
 def known_interval(values: Float[np.ndarray, " n"]) -> Interval:
