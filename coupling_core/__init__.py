@@ -89,6 +89,7 @@ if TYPE_CHECKING:
         DepthResult,
         DirectionsResult,
         Means,
+        PairScores,
         PerturbationResult,
         PositionCoupling,
         PositionScores,
@@ -110,15 +111,16 @@ if TYPE_CHECKING:
     from coupling_core.experiments.many import measure_many
     from coupling_core.experiments.pruning.door import prune
     from coupling_core.experiments.pruning.plan import Pruning
+    from coupling_core.experiments.steps import collect, measure_steps
     from coupling_core.experiments.watching.callback import CouplingCallback
     from coupling_core.measuring.front import measure
     from coupling_core.measuring.one_jacobian import jacobian
     from coupling_core.measuring.recheck import Recheck, recheck
-    from coupling_core.measuring.stored_steps import collect
     from coupling_core.measuring.trying import ablate, cross_scores, read_out, steer
     from coupling_core.sources.prompts import PromptSource
     from coupling_core.sources.suites import Suite, find_suite
     from coupling_core.store.disk import Store
+    from coupling_core.store.result_file import load
 
 __all__ = [  # noqa: RUF022 - by stage, not by name
     # what goes in, and what comes out
@@ -136,6 +138,7 @@ __all__ = [  # noqa: RUF022 - by stage, not by name
     "wrap",
     # where it is kept, and whether it can be believed later
     "Store",
+    "load",
     "recheck",
     "Recheck",
     # how it is looked at
@@ -143,6 +146,7 @@ __all__ = [  # noqa: RUF022 - by stage, not by name
     "View",
     "Scores",
     "Means",
+    "PairScores",
     "Drawing",
     "score_pairs",
     "score_by_k",
@@ -214,6 +218,7 @@ __all__ = [  # noqa: RUF022 - by stage, not by name
     # training runs: the same prompt over their steps
     "Suite",
     "find_suite",
+    "measure_steps",
     "collect",
     "Course",
     "StepNumbers",
@@ -292,6 +297,7 @@ _HOMES = {
         "DepthResult",
         "DirectionsResult",
         "Means",
+        "PairScores",
         "PerturbationResult",
         "PositionCoupling",
         "PositionScores",
@@ -313,15 +319,16 @@ _HOMES = {
     "experiments.many": ("measure_many",),
     "experiments.pruning.door": ("prune",),
     "experiments.pruning.plan": ("Pruning",),
+    "experiments.steps": ("collect", "measure_steps"),
     "experiments.watching.callback": ("CouplingCallback",),
     "measuring.front": ("measure",),
     "measuring.one_jacobian": ("jacobian",),
     "measuring.recheck": ("Recheck", "recheck"),
-    "measuring.stored_steps": ("collect",),
     "measuring.trying": ("ablate", "cross_scores", "read_out", "steer"),
     "sources.prompts": ("PromptSource",),
     "sources.suites": ("Suite", "find_suite"),
     "store.disk": ("Store",),
+    "store.result_file": ("load",),
 }
 
 _WHERE = {name: home for home, names in _HOMES.items() for name in names}

@@ -10,8 +10,8 @@ Locality is one number for how much of the coupling is between neighbours:
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import asdict, dataclass, fields, replace
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -19,9 +19,15 @@ from coupling_core.analysis import trajectory
 from coupling_core.analysis.locality import locality
 from coupling_core.analysis.scores import means, score_pairs
 from coupling_core.analysis.spectra import spectrum_numbers
-from coupling_core.base.records import Request, View
+from coupling_core.base.drawing import Drawing
+from coupling_core.base.errors import InputError
+from coupling_core.base.kinds import kind_of
+from coupling_core.base.records import Request, View, require_view, viewed
 from coupling_core.base.results import DepthResult, SpectrumResult, TrajectoryResult
-from coupling_core.sources.suites import Suite
+from coupling_core.sources.suites import DEFAULT_K, Suite
+
+if TYPE_CHECKING:  # half a second to import
+    from pandas import DataFrame
 
 StepCurve = Literal[
     "corrected",
@@ -36,11 +42,13 @@ StepCurve = Literal[
     "effective-rank",
 ]
 """The numbers that are drawn by step."""
+OF_SPECTRA = ("departure", "u_dot_v", "effective_rank")
+"""The fields of `StepNumbers` that spectra give."""
 NAMED = 8
 """Up to so many steps are named one by one."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Course:
     """What is measured of one prompt over the steps of a training run.
 
@@ -88,6 +96,56 @@ class Course:
             digest = hashlib.sha256(b"".join(part.tobytes() for part in parts)).digest()
             groups.setdefault(digest, []).append(step)
         return tuple(tuple(steps) for steps in groups.values() if len(steps) > 1)
+
+    @property
+    def default_k(self) -> int:
+        """The K at which it is looked at where nobody says: 8, or what its models are wide."""
+        return min([DEFAULT_K, *(result.k_max for result in self.depth.values())])
+
+    def to_pandas(self, view: View | None = None, *, k: int | None = None) -> "DataFrame":
+        """Its numbers by step, as `numbers` has them.
+
+        Args:
+            view: K, definition, role and blocks.
+            k: the K alone, of the paper's score; None is `default_k`.
+
+        Returns:
+            a row a step, the fields of `StepNumbers` as columns, those of the spectra only where
+            they were asked for. What is not measured is NaN.
+
+        Raises:
+            InputError: where K or a block is not in the results.
+        """
+        from pandas import DataFrame
+
+        columns = [item.name for item in fields(StepNumbers)]
+        if self.spectra is None:
+            columns = [name for name in columns if name not in OF_SPECTRA]
+        rows = [asdict(one) for one in numbers(self, viewed(view, k, self.default_k))]
+        return DataFrame(rows, columns=columns)
+
+    def plot(
+        self, figure: str = "corrected", view: View | None = None, *, k: int | None = None
+    ) -> Drawing:
+        """One of its numbers by step, as the page Training draws it.
+
+        Args:
+            figure: which, as `--figure` of `coupling training` has it.
+            view: K, definition, role and blocks.
+            k: the K alone, of the paper's score; None is `default_k`.
+
+        Raises:
+            InputError: where nothing is measured, on a name that no figure has (the message lists
+                them), or where K or a block is not in the results.
+        """
+        seen = viewed(view, k, self.default_k)
+        drawn: Drawing = kind_of("depth").part("views").course(self, seen, figure)
+        return drawn
+
+    def __repr__(self) -> str:
+        span = f"from {self.steps[0]} to {self.steps[-1]}, " if self.steps else ""
+        done = f"{len(self.steps) - len(self.missing)} of {len(self.steps)} measured"
+        return f"Course({self.suite.name}, {self.request.prompt_words[:60]!r}, steps {span}{done})"
 
 
 @dataclass(frozen=True)
@@ -161,6 +219,12 @@ def numbers(course: Course, view: View) -> tuple[StepNumbers, ...]:
     Raises:
         InputError: where K or a block is not in the results.
     """
+    if not isinstance(course, Course):
+        raise InputError(
+            f"a {type(course).__name__} came: expected what measure_steps(...) or collect(...) "
+            "gives of a training run"
+        )
+    require_view(view, View)
     losses = course.suite.losses()
     return tuple(
         numbers_at(

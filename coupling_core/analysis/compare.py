@@ -19,7 +19,7 @@ from jaxtyping import Bool, Float
 from coupling_core.analysis.scores import Scores, definition_name, score_pairs
 from coupling_core.base.drawing import Drawing
 from coupling_core.base.errors import InputError
-from coupling_core.base.records import View, resolve_block, resolve_blocks
+from coupling_core.base.records import View, resolve_block, resolve_blocks, viewed
 from coupling_core.base.results import DepthResult, Result
 from coupling_core.base.results.at_token import AtToken
 
@@ -127,7 +127,12 @@ class Summary:
 
 
 def compare(
-    a: Result, b: Result, view: View | None = None, *, corrected: bool = True
+    a: Result,
+    b: Result,
+    view: View | None = None,
+    *,
+    k: int | None = None,
+    corrected: bool = True,
 ) -> Comparison:
     """Bring two results together at one view; they may be of any models, prompts and tokens.
 
@@ -135,8 +140,8 @@ def compare(
         a: A.
         b: B.
         view: K, definition and role; `blocks` are numbers of A, None takes all that have a
-            partner. Where there is no view, the smaller `default_k` of the two and the paper's
-            score.
+            partner. None is the paper's score.
+        k: the K alone, in place of a view; None is the smaller `default_k` of the two.
         corrected: compare the chance-corrected score, else c.
 
     Raises:
@@ -144,7 +149,7 @@ def compare(
             or no pair has a score in both.
     """
     a, b = _depth_wise("A", a), _depth_wise("B", b)
-    view = view or View(min(a.default_k, b.default_k))
+    view = viewed(view, k, min(a.default_k, b.default_k))
     _require_k(a, b, view.k)
     pairs = match_blocks(a.n_blocks, b.n_blocks)
     wanted = resolve_blocks(view.blocks, a.n_blocks)

@@ -16,6 +16,7 @@ from coupling_core.base.errors import InputError
 from coupling_core.base.results import DirectionsResult
 from coupling_core.base.results.base import require_result
 from coupling_core.base.results.directions import READOUTS, SIDES
+from coupling_core.base.showing import in_short
 
 if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need it
     from pandas import DataFrame
@@ -24,7 +25,7 @@ HALF = 0.5
 """Of a direction's squared length: what lies less in A's leading ones is new."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Crossing:
     """Directions of B among those of A.
 
@@ -44,6 +45,8 @@ class Crossing:
     angles: Float[np.ndarray, "side block k"]
     chance: Float[np.ndarray, " k"]
     inside: Float[np.ndarray, "side block k"]
+
+    __repr__ = in_short
 
     @property
     def new(self) -> Bool[np.ndarray, "side block k"]:

@@ -9,9 +9,13 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from coupling_core.analysis.subspaces import chance_angles
+from coupling_core.base.choosing import none_of
 from coupling_core.base.errors import InputError
-from coupling_core.base.records import DirectionsView, resolve_block, resolve_blocks
-from coupling_core.base.results import DirectionsResult
+from coupling_core.base.records import DirectionsView, require_view, resolve_block, resolve_blocks
+from coupling_core.base.results import DirectionsResult, Result
+from coupling_core.base.results.base import require_result
+from coupling_core.base.results.directions import SIDES
+from coupling_core.base.showing import in_short
 
 if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need it
     from pandas import DataFrame
@@ -30,14 +34,23 @@ def viewed(result: DirectionsResult, view: DirectionsView) -> tuple[tuple[int, .
     """The blocks of a view, and how many directions of each.
 
     Raises:
-        InputError: where the result has no such block, or fewer directions.
+        InputError: where the result has no such block, or fewer directions; on a result or a view
+            of another kind.
     """
+    require_result(result, DirectionsResult, "directions")
+    require_view(view, DirectionsView)
     leading = view.leading or result.count
     if leading > result.count:
         raise InputError(
             f"K must lie in 1..{result.count} (the directions kept of a block), and {leading} came"
         )
     return resolve_blocks(view.blocks, result.n_blocks), leading
+
+
+def require_side(side: str) -> None:
+    """Refuse a side that no block has."""
+    if side not in SIDES:
+        raise InputError(none_of("the side", side, SIDES))
 
 
 def gaps(result: DirectionsResult) -> Float[np.ndarray, "block k"]:
@@ -171,7 +184,7 @@ def held(
     return np.array([np.linalg.norm(basis.T @ x) for basis in bases])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Shared:
     """The directions that several blocks have in common.
 
@@ -186,6 +199,8 @@ class Shared:
     share: Float[np.ndarray, " k"]
     chance: float
     count: int
+
+    __repr__ = in_short
 
 
 NULL_DRAWS = 20
@@ -225,10 +240,11 @@ def shared_of(result: DirectionsResult, view: DirectionsView, side: str = "u") -
         InputError: where the result lacks a block or has fewer directions.
     """
     blocks, leading = viewed(result, view)
+    require_side(side)
     return shared_subspace([orthonormal(result.basis(b, side)[:, :leading]) for b in blocks])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class BetweenPrompts:
     """How far the directions of a block are those of other prompts too.
 
@@ -248,6 +264,8 @@ class BetweenPrompts:
     shared: Int[np.ndarray, " block"]
     leading: int
     n: int
+
+    __repr__ = in_short
 
     def to_pandas(self) -> "DataFrame":
         """A row a block.
@@ -282,6 +300,11 @@ def between_prompts(
         InputError: on fewer than two results, results of models of different shapes, or blocks or
             directions that they lack.
     """
+    if isinstance(results, Result):
+        raise InputError("one result came, and prompts are compared: give a list of results")
+    for one in results:
+        require_result(one, DirectionsResult, "directions")
+    require_side(side)
     shapes = sorted({(one.n_blocks, one.width) for one in results})
     if len(results) < 2 or len(shapes) > 1:
         told = f"results of {len(results)}" if len(shapes) < 2 else f"shapes {shapes}"

@@ -1,20 +1,23 @@
 """What edits of a model's depth do, by block and by pair of blocks, averaged over tokens."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from jaxtyping import Float, Int
 
+from coupling_core.base.choosing import none_of
 from coupling_core.base.edits import DAMPED, Edit, parse_edit
-from coupling_core.base.records import EffectView, resolve_token
+from coupling_core.base.errors import InputError
+from coupling_core.base.records import EffectView, require_view, resolve_token
 from coupling_core.base.results import WhatIfResult
 from coupling_core.base.results.base import require_result
+from coupling_core.base.showing import in_short
 
 Number = Literal["divergence", "loss", "stays"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class EffectMaps:
     """One number of all edits of a measurement; NaN where an edit cannot be run, or was not yet.
 
@@ -32,6 +35,8 @@ class EffectMaps:
     replace: Float[np.ndarray, "slot block"]
     interchange: Float[np.ndarray, "slot block"]
 
+    __repr__ = in_short
+
 
 def effect_maps(
     result: WhatIfResult, view: EffectView | None = None, number: Number = "divergence"
@@ -45,10 +50,13 @@ def effect_maps(
             the share of tokens whose most likely next token stays.
 
     Raises:
-        InputError: where the prompt has no such token.
+        InputError: where the prompt has no such token, or the edits no such number.
     """
     require_result(result, WhatIfResult, "what-if")
-    view = view or EffectView()
+    view = EffectView() if view is None else view
+    require_view(view, EffectView)
+    if number not in get_args(Number):
+        raise InputError(none_of("number", number, get_args(Number)))
     L, means = result.n_blocks, mean_effects(result, view, number)
     found = EffectMaps(
         *(np.full(shape, np.nan) for shape in ((L,), (L,), (len(DAMPED), L), (L, L), (L, L)))

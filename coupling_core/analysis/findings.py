@@ -34,6 +34,7 @@ from coupling_core.base.records import (
     Performance,
     PromptNumber,
 )
+from coupling_core.base.showing import in_short
 
 _MEASURES: dict[Measure, str] = {
     "corrected": "mean chance-corrected score",
@@ -61,7 +62,7 @@ class Question:
     method: Method = "pearson"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Findings:
     """The answer.
 
@@ -72,6 +73,8 @@ class Findings:
 
     table: pd.DataFrame
     question: Question
+
+    __repr__ = in_short
 
     @cached_property
     def means(self) -> ModelMeans:

@@ -16,7 +16,7 @@ from jaxtyping import Float, Int
 
 from coupling_core.analysis.scores import Scores, definition_name, score_pairs
 from coupling_core.base.errors import InputError
-from coupling_core.base.records import DEFAULT_THRESHOLD, View
+from coupling_core.base.records import DEFAULT_THRESHOLD, View, viewed
 from coupling_core.base.results import DepthResult
 from coupling_core.base.results.base import require_result
 from coupling_core.base.units import ranges
@@ -47,6 +47,7 @@ def layer_graph(
     result: DepthResult,
     view: View | None = None,
     *,
+    k: int | None = None,
     corrected: bool = True,
     threshold: float = DEFAULT_THRESHOLD,
 ) -> "nx.Graph[int]":
@@ -54,7 +55,8 @@ def layer_graph(
 
     Args:
         result: may be partial.
-        view: K, definition, role and blocks; None is the K and the score of the paper.
+        view: K, definition, role and blocks; None is the paper's score.
+        k: the K alone, in place of a view; None is `default_k`.
         corrected: weigh by the chance-corrected score, else by c.
         threshold: smallest weight of an edge, 0..1.
 
@@ -69,7 +71,7 @@ def layer_graph(
         InputError: where K or a block is not in the result, or the threshold is out of range.
     """
     require_result(result, DepthResult, "depth")
-    view = view or View(result.default_k)
+    view = viewed(view, k, result.default_k)
     found, about = score_pairs(result, view), _about(result, view)
     return scores_graph(found, result.n_blocks, about, corrected=corrected, threshold=threshold)
 

@@ -11,9 +11,10 @@ from coupling_core.analysis.graph import weights
 from coupling_core.analysis.scores import score_pairs
 from coupling_core.base.records import View
 from coupling_core.base.results import DepthResult
+from coupling_core.base.showing import in_short
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Locality:
     """The score of two blocks against how many blocks apart they are.
 
@@ -30,6 +31,8 @@ class Locality:
     spread: Float[np.ndarray, " distance"]
     chance: Float[np.ndarray, " distance"]
     pairs: Int[np.ndarray, " distance"]
+
+    __repr__ = in_short
 
 
 def locality(result: DepthResult, view: View, *, corrected: bool = True) -> Locality:

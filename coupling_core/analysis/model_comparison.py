@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Float
 
 from coupling_core.analysis.scores import MIN_PROMPTS
+from coupling_core.base.choosing import nearest
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import Measure
 from coupling_core.base.units import rounded
@@ -100,10 +101,14 @@ def compare_models(
 
     Raises:
         InputError: where the table lacks a column, one of the models, or a prompt of both, or has
-            several K or kinds and none is chosen.
+            several K or kinds and none is chosen; where the two are one.
     """
     from coupling_core.analysis.statistics.means import require_columns
 
+    if a == b:
+        raise InputError(
+            f"a and b are both {a!r}: expected two of the models that the table's column model has"
+        )
     require_columns(table, "model", "prompt", "kind", "k", measure)
     kind = str(_the_one(table, "kind", kind))
     of_kind = table[table["kind"] == kind]
@@ -153,7 +158,8 @@ def _by_prompt(table: "DataFrame", model: str, measure: Measure) -> dict[str, fl
     rows = table[table["model"] == model]
     if rows.empty:
         held = ", ".join(map(repr, table["model"].unique()))
-        raise InputError(f"the table has no model {model!r}: it has {held}")
+        meant = nearest(model, list(table["model"].unique()))
+        raise InputError(f"the table has no model {model!r}{meant}: it has {held}")
     if rows["prompt"].duplicated().any():
         raise InputError(
             f"the table has several rows of {model!r} with one prompt: give models names that "

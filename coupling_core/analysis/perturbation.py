@@ -7,6 +7,7 @@ from jaxtyping import Float
 
 from coupling_core.base.errors import InputError
 from coupling_core.base.results import PerturbationResult
+from coupling_core.base.results.base import require_result
 
 OFF = 0.1
 """How far the change to first order may be from the true one, relative to that, to stand for it."""
@@ -60,7 +61,11 @@ def perturbation_radius(result: PerturbationResult) -> Float[np.ndarray, "way st
 
     Args:
         result: may be partial.
+
+    Raises:
+        InputError: on a result of another kind.
     """
+    require_result(result, PerturbationResult, "perturbation")
     error = np.where(blurred(result), np.nan, result.error.astype(np.float64))
     median = _median(error)
     found = np.full(median.shape[::2], np.nan)

@@ -6,16 +6,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 from jaxtyping import Float, Int
 
-from coupling_core.base.records import Fit, Part, PathView
+from coupling_core.base.records import Fit, Part, PathView, require_view
 from coupling_core.base.results import TrajectoryResult
 from coupling_core.base.results.base import require_result
+from coupling_core.base.showing import in_short
 
 COMPONENTS = 3
 SMALL = 64
 """Up to so many samples or entries a full SVD is the quickest; above, ARPACK is, and as exact."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Projection:
     """Paths in the principal components of some of their states.
 
@@ -29,8 +30,10 @@ class Projection:
     explained: Float[np.ndarray, " c"]
     drawn: Float[np.ndarray, " c"]
 
+    __repr__ = in_short
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class ProjectedPaths(Projection):
     """A view of a result's paths.
 
@@ -55,7 +58,8 @@ def project_paths(result: TrajectoryResult, view: PathView | None = None) -> Pro
         coordinates (state token c), in the units of the states.
     """
     require_result(result, TrajectoryResult, "trajectory")
-    view = view or PathView()
+    view = PathView() if view is None else view
+    require_view(view, PathView)
     states = part_states(view.part, result.n_blocks)
     chosen = result.kept > view.leaves_out_first(len(result.tokens))
     found = project(result.states[states][:, chosen], view.fit)

@@ -3,19 +3,28 @@
 What each score is stands in `coupling_core.base.definitions`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float, Int
 
+from coupling_core.base.choosing import none_of
 from coupling_core.base.definitions import DEFINITIONS
 from coupling_core.base.errors import InputError
-from coupling_core.base.records import ROLES, View, resolve_block, resolve_blocks
+from coupling_core.base.records import (
+    ROLES,
+    TOKEN_KINDS,
+    View,
+    require_view,
+    resolve_block,
+    resolve_blocks,
+)
 from coupling_core.base.results import DepthResult, PositionCoupling, Result, Scores
 from coupling_core.base.results.base import require_result
 from coupling_core.base.results.scores import MEASURES
 from coupling_core.base.results.scores import mean_off_diagonal as mean_off_diagonal
+from coupling_core.base.token_ids import Array
 
 MIN_PROMPTS = 40
 """Fewer prompts than this overstate coupling: no claim about a model rests on them."""
@@ -88,6 +97,9 @@ def chance_floor(
     Raises:
         InputError: where it is sampled, and was not when the Jacobians were at hand.
     """
+    require_result(result, (DepthResult, PositionCoupling), "depth", *TOKEN_KINDS)
+    if definition not in DEFINITIONS:
+        raise InputError(none_of("definition", definition, DEFINITIONS))
     s, sampled = _spectrum(result), dict(zip(result.sampled, result.chance, strict=True))
     return floor_by_k(s, result.jacobian_norm, result.width, sampled, definition, p)
 
@@ -166,6 +178,7 @@ def score_pairs(result: DepthResult, view: View) -> Scores:
         InputError: where K exceeds what the result holds, or a block is out of range.
     """
     require_result(result, DepthResult, "depth")
+    require_view(view, View)
     require_k(result, view.k)
     blocks = resolve_blocks(view.blocks, result.n_blocks)
     shown = np.ix_(np.array(blocks) - 1, np.array(blocks) - 1)
@@ -191,6 +204,8 @@ def score_by_k(
     Raises:
         InputError: where a block is out of range.
     """
+    require_result(result, DepthResult, "depth")
+    require_view(view, View)
     row, column = (resolve_block(each, result.n_blocks) - 1 for each in (block, basis))
     return score_cell(result, row, column, view)
 
@@ -248,26 +263,28 @@ def block_means(
     return nan_mean(others, 1), nan_mean(others, 0)
 
 
-def mean_interval(values: Float[np.ndarray, " n"]) -> Interval:
+def mean_interval(values: Float[np.ndarray, " n"] | Sequence[float] | Array) -> Interval:
     """Mean over prompts, or seeds, with its 95 % interval by Student's t.
 
     Resampling would do for many; of few it makes intervals that are too short.
 
     Args:
-        values: a number a prompt.
+        values: a number a prompt, such as a column of a table of `measure_many` for one model. With
+            one that is NaN, all that is found is.
 
     Raises:
         InputError: where there is none at all.
     """
     from scipy.special import stdtrit  # not before somebody asks for an interval
 
-    values, n = np.asarray(values, np.float64), np.size(values)
+    every = np.asarray(values, np.float64)
+    n = every.size
     if not n:
         raise InputError("no prompt is left to average over")
-    mean, half = float(values.mean()), np.nan
+    mean, half = float(every.mean()), np.nan
     if n > 1:
-        half = float(stdtrit(n - 1, 0.975) * values.std(ddof=1) / np.sqrt(n))
-    return Interval(mean, float(np.median(values)), mean - half, mean + half, n)
+        half = float(stdtrit(n - 1, 0.975) * every.std(ddof=1) / np.sqrt(n))
+    return Interval(mean, float(np.median(every)), mean - half, mean + half, n)
 
 
 def known_interval(values: Float[np.ndarray, " n"]) -> Interval:

@@ -7,6 +7,7 @@ from jaxtyping import Float
 
 from coupling_core.base.results import SpectrumResult
 from coupling_core.base.results.base import require_result
+from coupling_core.base.showing import in_short
 
 
 def participation_ratio(s: Float[np.ndarray, "product d"]) -> Float[np.ndarray, " product"]:
@@ -32,7 +33,7 @@ def effective_rank(s: Float[np.ndarray, "product d"]) -> Float[np.ndarray, " pro
     return np.exp(-terms.sum(-1))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SpectrumNumbers:
     """By block l; NaN where it is not measured.
 
@@ -56,6 +57,8 @@ class SpectrumNumbers:
     u_dot_v: Float[np.ndarray, " block"]
     participation: Float[np.ndarray, " block"]
     effective_rank: Float[np.ndarray, " block"]
+
+    __repr__ = in_short
 
 
 def spectrum_numbers(result: SpectrumResult) -> SpectrumNumbers:

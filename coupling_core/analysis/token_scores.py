@@ -9,7 +9,7 @@ from jaxtyping import Bool, Float, Int
 from coupling_core.analysis.scores import corrected, nan_mean, require_k, score_cell, score_square
 from coupling_core.base.definitions import DEFINITIONS
 from coupling_core.base.errors import InputError
-from coupling_core.base.records import ROLES, View, resolve_token
+from coupling_core.base.records import ROLES, TOKEN_KINDS, View, require_view, resolve_token
 from coupling_core.base.results import (
     Means,
     PositionCoupling,
@@ -17,9 +17,11 @@ from coupling_core.base.results import (
     Result,
     TokenMeansResult,
 )
+from coupling_core.base.results.base import require_result
+from coupling_core.base.showing import in_short
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ByDistance:
     """Scores by the distance |t - t'| of two tokens, without any Jacobian against itself.
 
@@ -39,6 +41,8 @@ class ByDistance:
     high: Float[np.ndarray, " distance"]
     count: Int[np.ndarray, " distance"]
 
+    __repr__ = in_short
+
 
 def score_positions(result: PositionCoupling | TokenMeansResult, view: View) -> PositionScores:
     """Score all pairs of positions at one K.
@@ -55,6 +59,8 @@ def score_positions(result: PositionCoupling | TokenMeansResult, view: View) -> 
             measured, or K exceeds what was measured; of a mean over all pairs of blocks, where it
             was not kept under this definition, at this K or at this order p.
     """
+    require_result(result, (PositionCoupling, TokenMeansResult), *TOKEN_KINDS)
+    require_view(view, View)
     _require_no_blocks(view)
     if isinstance(result, TokenMeansResult):
         return _mean_scores(result, view)
@@ -144,7 +150,15 @@ def by_distance(found: PositionScores, *, above_chance: bool = True) -> ByDistan
     Args:
         found: the scores.
         above_chance: whether the chance-corrected ones are meant.
+
+    Raises:
+        InputError: where they are no scores of tokens.
     """
+    if not isinstance(found, PositionScores):
+        raise InputError(
+            f"a {type(found).__name__} came: expected the scores of tokens, as result.scores() "
+            "gives them of a result between tokens"
+        )
     values = found.corrected if above_chance else found.coupling
     counted = ~np.isnan(values) & ~found.itself
     number = np.arange(len(values))

@@ -2,6 +2,7 @@
 
 errors          what can go wrong, in three kinds
 definitions     every score: its name, formula, function and chance floor
+choosing        what is said of a name that is none of a closed list
 kinds           which kinds of results there are, and what is known of each
 blocks          block numbers in the forms in which people name them
 edits           edits of a model's depth: their spelling, and which blocks run where
@@ -11,6 +12,7 @@ token_ids       token ids in whatever form they are handed over
 results         what is stored of a measurement, one class a file
 trials          what is tried with directions, and what comes of it
 drawing         a figure that a result draws of itself, shown or saved
+showing         records of arrays in one line, as a notebook prints them
 jacobian        one block's Jacobian, with its singular triplets
 images          a picture as a prompt
 settings        what whoever runs the app may decide

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from coupling_core.base.choosing import none_of
 from coupling_core.base.errors import InputError
 from coupling_core.base.writing import write_whole, writing
 
@@ -73,5 +74,5 @@ def known_figure(name: str, names: Sequence[str]) -> Any:
         InputError: where it is none of them.
     """
     if name not in names:
-        raise InputError(f"figure must be one of {', '.join(names)}, and {name!r} came")
+        raise InputError(none_of("figure", name, names))
     return name

@@ -15,12 +15,13 @@ These spellings are those of links, the command line and files. Blocks are numbe
 last.
 """
 
-import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Protocol, runtime_checkable
 
+from coupling_core.base.choosing import nearest, none_of
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import resolve_block
 
@@ -85,8 +86,17 @@ class Edit:
     factor: float = 1.0
 
     def __post_init__(self) -> None:
-        if self.verb not in _FORMS:
-            raise InputError(f"an edit is one of {', '.join(VERBS)}, and {self.verb!r} came")
+        if self.verb not in VERBS:
+            raise InputError(
+                f"{none_of('the verb of an edit', self.verb, VERBS)}; Edit takes it apart from its "
+                "blocks, as in Edit('skip', (12,)), and a spelling such as 'skip(12)' is taken in "
+                "its place wherever an edit is asked for"
+            )
+        if not isinstance(self.blocks, tuple):
+            raise InputError(
+                f"the blocks of an edit are a tuple of their numbers, such as (12,), and "
+                f"{self.blocks!r} came"
+            )
         wanted = _FORMS[self.verb][0].count(_NUMBER)
         if len(self.blocks) != wanted:
             raise InputError(
@@ -95,10 +105,10 @@ class Edit:
             )
         if 0 in self.blocks:
             raise InputError("block 0 does not exist: blocks are numbered 1..L, and -1 is the last")
-        if not (math.isfinite(self.factor) and 0 <= self.factor <= MOST_DAMPED):
+        if not (isinstance(self.factor, Real) and 0 <= self.factor <= MOST_DAMPED):
             raise InputError(
                 f"the factor of damp lies in 0..{MOST_DAMPED:g}, where 0 skips the block and 1 "
-                f"leaves it alone, and {self.factor} came"
+                f"leaves it alone, and {self.factor!r} came"
             )
         if self.verb != "damp" and self.factor != 1:
             raise InputError(f"{self.verb} has no factor: only damp has one")
@@ -154,7 +164,22 @@ def parse_edit(text: str) -> Edit:
         except ValueError:
             break
     forms = ", ".join(form for _, form in _FORMS.values())
-    raise InputError(f"the edit {text!r} cannot be read: expected a form such as {forms}")
+    meant = nearest(bare.partition("(")[0], VERBS)
+    raise InputError(f"the edit {text!r} cannot be read{meant}: expected a form such as {forms}")
+
+
+def edit_of(edit: Edit | str) -> Edit:
+    """An edit, from its spelling where that is what came.
+
+    Raises:
+        InputError: on anything else.
+    """
+    if not isinstance(edit, Edit | str):
+        raise InputError(
+            "an edit is a spelling such as 'skip(12)' or an Edit, one at a time, and "
+            f"{type(edit).__name__} came: {edit!r}"
+        )
+    return parse_edit(edit) if isinstance(edit, str) else edit
 
 
 DAMPED = (0.25, 0.5, 0.75, 1.5)

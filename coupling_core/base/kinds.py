@@ -11,6 +11,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any, Literal
 
+from coupling_core.base.choosing import none_of
 from coupling_core.base.errors import InputError
 
 FOLDERS = (
@@ -71,7 +72,7 @@ def kind_of(name: str) -> KindOfResult:
         InputError: where there is none.
     """
     if name not in tuple(kinds()):
-        raise InputError(f"the kind must be one of {', '.join(kinds())}, and {name!r} came")
+        raise InputError(none_of("the kind", name, kinds()))
     return kinds()[name]
 
 

@@ -12,8 +12,10 @@ import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Literal, get_args
+from numbers import Real
+from typing import Any, Literal, get_args
 
+from coupling_core.base.choosing import none_of
 from coupling_core.base.definitions import DEFINITIONS
 from coupling_core.base.errors import InputError
 from coupling_core.base.images import shown
@@ -36,6 +38,10 @@ DEFAULT_THRESHOLD = 0.1
 """Edges of a layer graph below this are left out. In units of the chance-corrected score it is ten
 times what any pair of an untrained SmolLM2 reaches, and few enough pairs of a trained model pass it
 for each of them to be seen."""
+
+NO_TOKEN_0 = (
+    "token 0 does not exist: tokens are counted from 1, so the first is token 1, and -1 is the last"
+)
 
 Role = Literal["A", "B"]
 FinalNorm = Literal["include", "exclude"]
@@ -80,8 +86,9 @@ class Request:
     `fixed-input` and `fixed-output` compare the tokens of a prompt: J^l_tt with J^l'_t't',
     J_{t1 t2} with J_{t1 t2'}, and J_{t1 t2} with J_{t1' t2}. `trajectory` follows every token
     through the blocks. `what-if` edits the model's depth, and takes all tokens too. `spectrum` has
-    the eigenvalues of every block's linear map at one token.
-    `directions` reads the leading singular vectors of the blocks at one token.
+    the eigenvalues of every block's linear map at one token. `perturbation` adds noise to a token's
+    embedding, and holds what becomes of it against the linearised blocks. `directions` reads the
+    leading singular vectors of the blocks at one token.
 
     Args:
         prompt: the text, or the token ids themselves, in a list, a tuple, or an array or tensor of
@@ -170,7 +177,7 @@ class Request:
             _require_text(name, getattr(self, name))
         self._check_numbers()
         if self.token == 0:
-            raise InputError("token 0 does not exist: tokens are numbered 1..n, and -1 is the last")
+            raise InputError(NO_TOKEN_0)
         self._check_kind()
         if self.k is not None and self.k < 1:
             raise InputError(f"K must be at least 1, and {self.k} was asked for")
@@ -185,8 +192,7 @@ class Request:
             ("stack", self.stack, (None, *STACKS)),
         ):
             if value not in values:
-                expected = ", ".join(str(v) for v in values if v)
-                raise InputError(f"{name} must be one of {expected}, and {value!r} came")
+                raise InputError(none_of(name, value, [each for each in values if each]))
         if self.quantize and self.untrained is not None:
             raise InputError(
                 "an untrained twin cannot be quantised: its weights exist in float32 only; "
@@ -203,9 +209,7 @@ class Request:
             value = getattr(self, name)
             if value is None and name != "token":
                 continue
-            if isinstance(value, bool) or not hasattr(value, "__index__"):
-                raise InputError(f"{name} must be a whole number, and {value!r} came")
-            object.__setattr__(self, name, operator.index(value))
+            object.__setattr__(self, name, _whole(name, value))
 
     def _check_kind(self) -> None:
         kind = kind_of(self.kind)
@@ -316,20 +320,54 @@ class View(AnyView):
     blocks: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "k", _whole("K", self.k))
         if self.k < 1:
             raise InputError(f"K must be at least 1, and {self.k} was asked for")
-        if self.definition not in DEFINITIONS:
-            raise InputError(
-                f"definition must be one of {', '.join(DEFINITIONS)}, and {self.definition!r} came"
-            )
+        if self.definition not in tuple(DEFINITIONS):
+            raise InputError(none_of("definition", self.definition, DEFINITIONS))
         if self.role not in ROLES:
-            raise InputError(f"the role must be A or B, and {self.role!r} was given")
-        if not (math.isfinite(self.p) and self.p >= 1):
+            raise InputError(none_of("the role", self.role, ROLES))
+        if not (isinstance(self.p, Real) and math.isfinite(self.p) and self.p >= 1):
             raise InputError(
-                f"the order p of a norm must be a finite number >= 1, and {self.p} was given"
+                f"the order p of a norm must be a finite number >= 1, and {self.p!r} was given"
             )
         if self.blocks is not None and not self.blocks:
             raise InputError("no block is left to be shown: give one, or None for all of them")
+
+
+def require_view(view: object, wanted: type[AnyView]) -> None:
+    """Refuse anything but a view of one class, in words: annotations are not checked at run time.
+
+    Args:
+        view: what somebody handed over.
+        wanted: the class that is needed.
+
+    Raises:
+        InputError: says what came, and shows a view of that class.
+    """
+    if not isinstance(view, wanted):
+        raise InputError(
+            f"the view says how a result is looked at: expected one such as {wanted()!r}, and "
+            f"{type(view).__name__} came: {view!r}"
+        )
+
+
+def viewed(view: View | None, k: int | None, default_k: int) -> View:
+    """How scores are looked at, told by a view, by K alone, or not at all.
+
+    Args:
+        view: all of it.
+        k: K, of the paper's score.
+        default_k: K where neither is told.
+
+    Raises:
+        InputError: where both are told.
+    """
+    if view is not None and k is not None:
+        raise InputError(f"k={k} came beside a view, which has a K of its own: leave out one")
+    view = View(default_k if k is None else k) if view is None else view
+    require_view(view, View)
+    return view
 
 
 @dataclass(frozen=True)
@@ -354,7 +392,7 @@ class PathView(AnyView):
     def __post_init__(self) -> None:
         for name, value, values in (("fit", self.fit, FITS), ("part", self.part, PARTS)):
             if value not in values:
-                raise InputError(f"{name} must be one of {', '.join(values)}, and {value!r} came")
+                raise InputError(none_of(name, value, values))
 
     def leaves_out_first(self, n: int) -> bool:
         """Whether the first of n tokens is left out."""
@@ -380,7 +418,7 @@ class EffectView(AnyView):
         if not self.tokens:
             raise InputError("no token is left to be averaged over: give one, or None for all")
         if 0 in self.tokens:
-            raise InputError("token 0 does not exist: tokens are numbered 1..n, and -1 is the last")
+            raise InputError(NO_TOKEN_0)
         if len(set(self.tokens)) < len(self.tokens):
             raise InputError("a token is named twice among those averaged over: name it once")
 
@@ -424,6 +462,17 @@ class Certificate:
     orthonormality: float
     residual: float
     reason: str = ""
+
+
+def _whole(name: str, value: Any) -> int:
+    """A whole number of any library as Python's own.
+
+    Raises:
+        InputError: on anything else.
+    """
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise InputError(f"{name} must be a whole number, and {value!r} came")
+    return operator.index(value)
 
 
 def _require_text(name: str, value: object) -> None:

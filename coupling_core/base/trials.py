@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from coupling_core.base.errors import InputError
+from coupling_core.base.showing import in_short
 
 if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need it
     from pandas import DataFrame
@@ -59,7 +60,7 @@ class Ablate:
     frames: Mapping[int, Float[np.ndarray, "d k"]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Steering:
     """What directions do, each at each size.
 
@@ -85,6 +86,8 @@ class Steering:
     falls: tuple[tuple[tuple[str, ...], ...], ...]
     rise: Float[np.ndarray, "m size top"]
     fall: Float[np.ndarray, "m size top"]
+
+    __repr__ = in_short
 
     def to_pandas(self) -> "DataFrame":
         """A row a direction and size.
@@ -113,7 +116,7 @@ class Steering:
         return DataFrame(rows)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Ablation:
     """What it does that frames are taken out of what blocks read.
 
@@ -135,8 +138,10 @@ class Ablation:
     by_chance: Float[np.ndarray, " random"]
     part: float
 
+    __repr__ = in_short
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class Readings:
     """What directions are read as, and whether that is more than chance.
 
@@ -153,6 +158,8 @@ class Readings:
     floor: float
     towards: tuple[tuple[str, ...], ...]
     away: tuple[tuple[str, ...], ...]
+
+    __repr__ = in_short
 
     @property
     def beyond_chance(self) -> Bool[np.ndarray, " m"]:

@@ -1,18 +1,14 @@
-"""The checkpoints of a suite one after another: those that are not stored are measured."""
+"""The checkpoints of a suite as they are typed, and how far the measuring of them is."""
 
 from collections.abc import Callable
 
 from coupling_core.analysis.by_step import Course
-from coupling_core.base.errors import ComputeError
 from coupling_core.base.results import Result
 from coupling_core.cli.options import numbers
 from coupling_core.cli.terminal import ProgressBar, warn
-from coupling_core.measuring.stored_steps import collect, within_reach
+from coupling_core.measuring import filling
 from coupling_core.sources.suites import Suite, require_steps
 from coupling_core.store.disk import Store
-
-IN_A_ROW = 3
-"""So many steps that fail one after another end a suite: the next would fail alike."""
 
 
 def parse_steps(suite: Suite, text: str) -> tuple[int, ...]:
@@ -29,42 +25,9 @@ def parse_steps(suite: Suite, text: str) -> tuple[int, ...]:
 def fill(
     course: Course, store: Store, measure: Callable[..., Result], device: str | None = None
 ) -> tuple[Course, list[Result]]:
-    """Measure what a run lacks, as far as weights are within reach.
+    """Measure what a run lacks with a bar for each step; arguments and errors are of `filling`."""
 
-    Args:
-        course: what is stored of it.
-        store: where results are kept.
-        measure: as `coupling_core.measuring.measure`.
-        device: where to compute.
+    def bar(step: int) -> ProgressBar:
+        return ProgressBar(title=f"{course.suite.name} step {step}")
 
-    Returns:
-        the run as it is then stored, and what was computed.
-
-    Raises:
-        InputError: where the request cannot be met by the suite's models.
-        ComputeError: where nothing of the run is stored or can be measured.
-    """
-    steps, why_not = within_reach(course)
-    if why_not and not (steps or course.depth or course.paths):
-        raise ComputeError(why_not)
-    if why_not:
-        warn(why_not)
-    computed: list[Result] = []
-    errors: list[ComputeError] = []  # of the last steps
-    for step in steps:
-        try:
-            with ProgressBar(title=f"{course.suite.name} step {step}") as bar:
-                for request in course.lacking(step):
-                    computed.append(measure(request, store, device=device, progress=bar))
-            errors.clear()
-        except ComputeError as error:
-            warn(f"step {step} of {course.suite.name} is left out: {error}")
-            errors.append(error)
-        if len(errors) == IN_A_ROW:
-            warn(f"{IN_A_ROW} steps failed in a row: the rest of {course.suite.name} is left out")
-            break
-    spectra = course.spectra is not None
-    filled = collect(course.suite, course.request, store, course.steps, spectra=spectra)
-    if not (filled.depth or filled.paths):
-        raise errors[-1]
-    return filled, computed
+    return filling.fill(course, store, measure, device, watching=bar, warn=warn)

@@ -13,7 +13,7 @@ from coupling_core.base.records import AnyView
 from coupling_core.base.results import Result
 from coupling_core.base.writing import write_whole, writing
 from coupling_core.cli import terminal
-from coupling_core.store.archive import save
+from coupling_core.store.result_file import save
 
 if TYPE_CHECKING:  # plotly is slow to import, and only files of figures need it
     import plotly.graph_objects as go

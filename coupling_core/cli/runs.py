@@ -13,7 +13,6 @@ from coupling_core.base.kinds import kind_of
 from coupling_core.base.records import AnyView, View
 from coupling_core.base.writing import writing
 from coupling_core.cli import files, options, reports
-from coupling_core.cli.stored import resolve
 from coupling_core.cli.terminal import ProgressBar, print_json, print_lines, print_table
 from coupling_core.measuring.recheck import Recheck
 from coupling_core.measuring.recheck import recheck as recheck_result
@@ -51,7 +50,7 @@ def show(
 ) -> None:
     """Show one stored result."""
     shelf = Store(store)
-    result = shelf.get(resolve(shelf, key))
+    result = shelf.get(key)
     kind = kind_of(result.request.kind)
     view: AnyView = kind.view()
     if kind.has_k:
@@ -68,7 +67,7 @@ def verify(
 ) -> None:
     """Read stored results to their last byte, and say which are damaged."""
     shelf = Store(store)
-    wanted = [resolve(shelf, key) for key in keys or []] or [e.key for e in shelf.entries()]
+    wanted = [shelf.full_key(key) for key in keys or []] or [e.key for e in shelf.entries()]
     problems = {key: shelf.verify(key) for key in wanted}
     print_lines(*(f"{key}  {problem or 'sound'}" for key, problem in problems.items()))
     damaged = sum(map(bool, problems.values()))
@@ -88,7 +87,7 @@ def recheck(
     if bool(keys) == every:
         raise InputError("give keys of stored results, or --all")
     shelf = Store(store)
-    wanted = [resolve(shelf, key) for key in keys or []] or [e.key for e in shelf.entries()]
+    wanted = [shelf.full_key(key) for key in keys or []] or [e.key for e in shelf.entries()]
     found = []
     with ProgressBar() as bar:
         for key in wanted:
@@ -119,7 +118,7 @@ def rm(
 ) -> None:
     """Remove stored results."""
     shelf = Store(store)
-    for key in [resolve(shelf, key) for key in keys]:
+    for key in [shelf.full_key(key) for key in keys]:
         shelf.remove(key)
         print_lines(f"{key}  removed")
 
@@ -135,7 +134,7 @@ def export(
     """Pack stored results into one file."""
     files.require_writable(out, (".zip",))
     shelf = Store(store)
-    wanted = [resolve(shelf, key) for key in keys or []] or [
+    wanted = [shelf.full_key(key) for key in keys or []] or [
         entry.key for entry in shelf.entries() if not entry.read_only and not entry.problem
     ]
     if not wanted:

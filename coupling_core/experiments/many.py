@@ -12,7 +12,14 @@ from coupling_core.experiments.many_answers import answers
 from coupling_core.experiments.many_asked import Models, Prompts, models_of, prompts_of
 from coupling_core.experiments.many_progress import telling
 from coupling_core.experiments.sweeps.plan import published
-from coupling_core.experiments.sweeps.table import COLUMNS, Row, numbers, of_prompt, of_weights
+from coupling_core.experiments.sweeps.table import (
+    COLUMNS,
+    MEASURED,
+    Row,
+    numbers,
+    of_prompt,
+    of_weights,
+)
 from coupling_core.measuring.front import UNSAID, Shelf, shelf
 from coupling_core.sources.prompts import own_cells, own_columns
 from coupling_core.store.disk import Store
@@ -55,7 +62,8 @@ def measure_many(
         models: a model as `measure` takes it, or a list of them: names, paths, or modules of your
             own; or mappings with any of `model`, `revision`, `untrained`, `dtype`, `quantize`,
             `stack`. A mapping from names to models gives the models those names in the table.
-        kind: what is compared: `depth`, `self`, `fixed-input`, `fixed-output` or `trajectory`.
+        kind: what is measured, as `measure` has it: `depth`, `self`, `fixed-input`, `fixed-output`,
+            `trajectory`, `what-if`, `spectrum`, `perturbation` or `directions`.
         k: at how many singular triplets the scores are taken, one number or several, each at most
             the width of every model; None is the `default_k` of each result: 50, and less where a
             model is narrower.
@@ -74,10 +82,12 @@ def measure_many(
             now and then.
 
     Returns:
-        a table with the columns of a sweep's table: `coupling`, `chance`, `corrected` and
-        `alignment` are means over all pairs, without a unit, and a number that is not known is NaN.
-        Columns of the prompts' own follow; one named like a column of the table has `prompt_`
-        before its name.
+        a table with the columns of a sweep's table. `coupling`, `chance`, `corrected` and
+        `alignment` are means over all pairs, without a unit; numbers that only other kinds have are
+        left out. What is said of the models stays, so that tables can be joined: `step` and `loss`
+        are known of steps of a training run, `parameters`, `training_tokens` and `score` of models
+        that are in the catalogue or were counted, and are NaN of others. Columns of the prompts'
+        own follow; one named like a column of the table has `prompt_` before its name.
 
     Raises:
         InputError: where prompts or models are not what they should be, or every prompt fails.
@@ -130,6 +140,8 @@ def _table(rows: list[Row], own: Iterable[str], left_out: Mapping[str, Exception
         raise type(first)(f"every prompt failed, the first with: {first}")
     for which, why in left_out.items():
         warnings.warn(f"left out: {which}: {why}", stacklevel=3)
-    table = DataFrame(rows, columns=[*COLUMNS, *own])
+    found = set().union(*rows)
+    of_kind = [name for name in COLUMNS if name in found or name not in MEASURED]
+    table = DataFrame(rows, columns=[*of_kind, *own])
     table.attrs["left_out"] = {which: str(why) for which, why in left_out.items()}
     return table

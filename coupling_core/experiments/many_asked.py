@@ -14,6 +14,7 @@ from coupling_core.experiments.sweeps.plan import Weights, family_of, told_apart
 from coupling_core.measuring.asked import is_named, prompt_of
 from coupling_core.sources.prompts import Prompt, read_file
 from coupling_core.sources.resolved import resolve
+from coupling_core.sources.suites import checkpoint_of
 
 if TYPE_CHECKING:  # half a second to import
     import torch
@@ -108,8 +109,11 @@ def _found(name: str, model: Any, seen: Counter[str]) -> Model:
             )
         said["model"] = os.fspath(said.get("model") or DEFAULT_MODEL)
         request = Request("-", **said)
-        identity = resolve(request).identity
-        return Model(name, Weights(request, identity, family=family_of(request.model)))
+        found = resolve(request)
+        is_twin = request.untrained is not None
+        suite, step = checkpoint_of(found.files.location, None if is_twin else request.revision)
+        family = family_of(request.model)
+        return Model(name, Weights(request, found.identity, "", family, suite, step))
     from coupling_core.engine.loading import class_name  # torch
 
     title = class_name(model)

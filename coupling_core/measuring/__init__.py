@@ -19,6 +19,7 @@ crew            how many of those that may be
 deaths          models that ended such a process, remembered
 borrowing       weights that are on this disk only while they are measured
 stored_steps    what the store has of a training run
+filling         what it lacks, measured step by step
 startup         what a fresh process spares before its first measurement
 compat          the two functions that the papers' authors released
 """

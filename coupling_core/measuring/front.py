@@ -174,8 +174,8 @@ def measure(
         kind: `depth` compares the blocks at one token; `self`, `fixed-input` and `fixed-output`
             the tokens of the prompt; `trajectory` follows every token through the blocks;
             `what-if` skips, repeats, damps, replaces and interchanges blocks; `spectrum` takes
-            the eigenvalues of each block's linear map;
-            `directions` reads out the leading singular vectors at one token.
+            the eigenvalues of each block's linear map at one token; `perturbation` adds noise to a
+            token's embedding; `directions` reads out the leading singular vectors at one token.
         token: the token measured, or the one that is fixed, 1..n; -1 is the last.
         block: l, between tokens: the block of the Jacobian, 1..L; -1 is the last, and None the mean
             over all pairs of blocks.

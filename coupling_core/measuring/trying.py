@@ -7,8 +7,9 @@ import numpy as np
 from jaxtyping import Float
 
 from coupling_core.analysis.crossing import require_alike
-from coupling_core.analysis.directions import orthonormal, viewed
+from coupling_core.analysis.directions import orthonormal, require_side, viewed
 from coupling_core.analysis.scores import corrected, floor_by_k, score
+from coupling_core.base.choosing import none_of
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import (
     OWN,
@@ -18,6 +19,7 @@ from coupling_core.base.records import (
     resolve_token,
 )
 from coupling_core.base.results import DirectionsResult, Scores
+from coupling_core.base.results.base import require_result
 from coupling_core.base.results.directions import READOUTS, SIDES
 from coupling_core.base.trials import Ablate, Ablation, Readings, Steer, Steering
 from coupling_core.measuring.measure import Report, aside, asked_of
@@ -64,9 +66,9 @@ def steer(
     Raises:
         InputError: where the result lacks the block or a direction, or the model is another one.
     """
+    require_result(result, DirectionsResult, "directions")
+    require_side(side)
     number = resolve_block(block, result.n_blocks)
-    if side not in SIDES:
-        raise InputError(f"the side must be one of u, v, and {side!r} came")
     names, found = _chosen(result, number, components, side, direction)
     at = tuple(resolve_token(t, len(result.tokens)) for t in tokens or (result.token,))
     trial = Steer(number if side == "u" else number - 1, at, found, tuple(map(float, sizes)))
@@ -137,8 +139,9 @@ def read_out(
     Raises:
         InputError: where the model has no such readout, or is another one, or a column is 0.
     """
+    require_result(result, DirectionsResult, "directions")
     if readout not in READOUTS:
-        raise InputError(f"the readout must be one of {', '.join(READOUTS)}, and {readout!r} came")
+        raise InputError(none_of("the readout", readout, READOUTS))
     columns = np.asarray(directions, np.float64)
     lengths = np.linalg.norm(columns, axis=0) if columns.ndim == 2 else np.zeros(1)
     if columns.shape[0] != result.width or not (np.isfinite(lengths) & (lengths > 0)).all():

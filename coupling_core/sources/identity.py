@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from coupling_core.base.choosing import nearest
 from coupling_core.base.errors import InputError
 from coupling_core.base.folders import user_cache
 from coupling_core.base.reading import opened
@@ -164,8 +165,9 @@ def locate(request: Request) -> Source:
     if model.endswith(".gguf") or model.count("/") != 0 or model.startswith((".", "~")):
         raise InputError(f"model {model!r}: there is no such file or folder; check the path")
     raise InputError(
-        f"model {model!r} is unknown: expected an alias ({', '.join(ALIASES)}), "
-        "a hub id (owner/name), a folder with config.json and safetensors, or a .gguf file"
+        f"model {model!r} is unknown{nearest(model, ALIASES)}: expected an alias "
+        f"({', '.join(ALIASES)}), a hub id (owner/name), a folder with config.json and "
+        "safetensors, or a .gguf file"
     )
 
 

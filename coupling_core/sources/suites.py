@@ -12,8 +12,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 
+from coupling_core.base.choosing import unknown
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import Request
+from coupling_core.base.showing import in_short
 from coupling_core.sources import hub
 
 EARLY_STEPS = (0, *(2**i for i in range(10)))
@@ -58,7 +60,7 @@ _CAUTIONS = {
 _STEP = re.compile(r"step(\d+)")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Suite:
     """A training run.
 
@@ -80,6 +82,8 @@ class Suite:
     caution: str = ""
     checkpoint_bytes: int = 0
     is_watched: bool = False
+
+    __repr__ = in_short
 
     @property
     def is_own(self) -> bool:
@@ -175,8 +179,22 @@ def find_suite(name: str) -> Suite:
     """
     known = suites()
     if name not in known:
-        raise InputError(f"suite {name!r} is unknown: expected one of {', '.join(known)}")
+        raise InputError(unknown("suite", name, known))
     return known[name]
+
+
+def checkpoint_of(repo: str, revision: str | None) -> tuple[str, int | None]:
+    """Of which suite a revision of a repository is a step: its name, and the step; else "", None.
+
+    Args:
+        repo: the repository, by its hub id.
+        revision: the name of a revision.
+    """
+    step = step_of(revision or "")
+    names = (
+        suite.name for suite in suites().values() if suite.repo == repo and step in suite.steps
+    )
+    return next(((name, step) for name in names), ("", None))
 
 
 def seeded(name: str, seed: int) -> str:

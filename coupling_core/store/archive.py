@@ -148,7 +148,7 @@ def decode(data: bytes) -> Result:
         result = header.kind(**header.fields, **arrays)
     except _UNREADABLE as error:
         raise InputError(f"is no result that this version can read: {error}") from error
-    if result.key != str(make_key(result.request, result.identity)):
+    if result.key not in ("", str(make_key(result.request, result.identity))):  # "": was not stored
         raise InputError(f"is no sound result: its key {result.key} is not that of its request")
     _seals[id(result)] = _seal(data[:end], _HEADER_SEAL)
     finalize(result, _seals.pop, id(result)).atexit = False

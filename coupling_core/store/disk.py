@@ -9,6 +9,7 @@ written: a store that others share, and the gallery, of results that come with t
 import logging
 import os
 import tempfile
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
@@ -71,14 +72,14 @@ class Entry:
     used: float
     problem: str = ""
     request: Request | None = None
-    identity: Mapping[str, Any] = field(default_factory=dict)
-    tokens: tuple[str, ...] = ()
+    identity: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    tokens: tuple[str, ...] = field(default=(), repr=False)
     token: int = 0
     n_blocks: int = 0
     k_max: int = 0
     k_view: int = 0
     certified: bool = False
-    provenance: Mapping[str, Any] = field(default_factory=dict)
+    provenance: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     @property
     def outdated(self) -> str:
@@ -176,11 +177,15 @@ class Store:
     def get(self, key: str) -> Result:
         """The result with this key.
 
+        Args:
+            key: as `result.key` and `Entry.key` have it; its first letters do, where no other key
+                begins so.
+
         Raises:
-            InputError: where there is none.
+            InputError: where there is none, or several begin so.
             ComputeError: where it is damaged, or goes while it is read.
         """
-        path = self.path(key)
+        path = self._begun(key)
         try:
             return self._use(path)
         except InputError as error:
@@ -262,6 +267,14 @@ class Store:
                 return path
         raise InputError(f"there is no stored result {key!r}: look at the list of stored results")
 
+    def full_key(self, start: str) -> str:
+        """The one key that begins so.
+
+        Raises:
+            InputError: where there is none, or several.
+        """
+        return self._begun(start).stem
+
     def remove(self, key: str) -> None:
         """Delete a result.
 
@@ -276,6 +289,15 @@ class Store:
             path.unlink(missing_ok=True)
         except OSError as error:
             raise ComputeError(f"{path} cannot be removed ({error.strerror or error})") from error
+
+    def __repr__(self) -> str:
+        """Where it is, and how many results it has; no file is opened."""
+        try:
+            counts = Counter(path.parent for _, path in self._files())
+        except InputError:
+            return f"Store({str(self.root)!r}, which cannot be read)"
+        own = counts.pop(self.root, 0)
+        return f"Store({str(self.root)!r}, {own} results, {counts.total()} more that are only read)"
 
     def _answers(self, request: Request, identity: Mapping[str, Any]) -> list[Path]:
         """Files that hold all that a request asks for, the closest in size first."""
@@ -303,6 +325,20 @@ class Store:
             for name in names:
                 if name.endswith(SUFFIX) and (key := parse_key(name.removesuffix(SUFFIX))):
                     yield key, folder / name
+
+    def _begun(self, start: str) -> Path:
+        """The file of the one key that begins so."""
+        found: dict[str, Path] = {}
+        for key, path in self._files(start) if start else ():
+            found.setdefault(str(key), path)
+        if not found:
+            raise InputError(
+                f"there is no stored result {start!r}: `coupling runs list` and Store().entries() "
+                "list them"
+            )
+        if len(found) > 1 and start not in found:
+            raise InputError(f"{start!r} begins {len(found)} keys: give more letters")
+        return found.get(start) or next(iter(found.values()))
 
     def _is_below(self, path: Path) -> bool:
         return path.parent.resolve() in self._below()

@@ -218,3 +218,12 @@ def test_a_result_of_another_kind_is_told_with_the_kind_that_is_needed(name):
         env=os.environ | {"PYTHONPATH": os.pathsep.join([support, str(Path(__file__).parents[2])])},
     )
     assert "a result of kind 'spectrum' came where one of kind" in done.stderr.splitlines()[-1]
+
+
+def test_k_is_said_as_for_scores():
+    a, b = random_result(), random_result(seed=1)
+    found = compare(a, b, k=3)
+    assert found.a_scores == a.scores(k=3)
+    assert found.b_scores == b.scores(k=3)
+    with pytest.raises(InputError, match="k=3 came beside a view"):
+        compare(a, b, View(k=3), k=3)

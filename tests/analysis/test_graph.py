@@ -219,3 +219,15 @@ def test_distances_are_those_of_the_block_numbers():
     found = locality(planted(), replace(VIEW, blocks=(1, 2, 5)))
     assert list(found.distance) == [1, 3, 4]
     assert locality(planted(), replace(VIEW, blocks=(2,))).distance.size == 0
+
+
+def test_k_is_said_as_for_scores():
+    result = random_result()
+    by_view, by_k = (
+        layer_graph(result, View(k=3), threshold=0),
+        layer_graph(result, k=3, threshold=0),
+    )
+    assert dict(by_k.edges) == dict(by_view.edges)
+    assert dict(by_k.edges) != dict(layer_graph(result, k=2, threshold=0).edges)
+    with pytest.raises(InputError, match="k=3 came beside a view"):
+        layer_graph(result, View(k=3), k=3)

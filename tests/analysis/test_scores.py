@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from cases import depth_result, haar, planted_jacobians, random_result
 
@@ -171,3 +172,10 @@ def test_one_prompt_has_a_mean_and_none_has_nothing():
     assert np.isnan([one.low, one.high]).all()
     with pytest.raises(InputError, match="no prompt is left"):
         mean_interval(np.array([]))
+
+
+def test_an_interval_is_taken_of_a_column_of_a_table():
+    values = np.array([0.1, 0.3, 0.2, 0.5])
+    expected = mean_interval(values)
+    assert mean_interval(pd.Series(values, index=[7, 5, 3, 1])) == expected
+    assert mean_interval(list(values)) == expected

@@ -1,5 +1,6 @@
 """What results do of themselves: scores, tables, named arrays, figures, a repr, equality by key."""
 
+import os
 import pickle
 import subprocess
 import sys
@@ -155,6 +156,75 @@ def test_some_of_the_blocks_are_had_by_their_numbers(depth):
     same(some[[-2, 2]], depth.scores(k=3, blocks=[4, 2]))
     with pytest.raises(InputError, match="block 1 is not among"):
         some["1-2"]
+
+
+def test_one_pair_is_had_by_its_two_numbers(depth, between):
+    scores = depth.scores(k=3)
+    of = scores[4, 2]
+    assert of == (scores.corrected[3, 1], scores.coupling[3, 1], scores.chance[3, 1])
+    assert of.corrected == scores["2-4"][4, 2].corrected == scores[np.int64(-2), 2].corrected
+    assert repr(of).startswith(f"PairScores(corrected={of.corrected:.4f}, coupling=")
+    pair, _ = between
+    tokens = pair.scores(k=3)
+    assert tokens[5, 2].coupling == tokens.coupling[4, 1] == tokens[-1, 2].coupling
+    assert tokens[5, 2].chance == tokens.chance[4, 1]
+
+
+NO_PAIRS = """
+import tiny
+from cases import random_result
+from coupling_core import InputError, measure
+tokens = measure((3, 1, 4, 1, 5), model=tiny.model("llama"), k=4, kind="self", block=1)
+for scores, keys in (
+    (random_result().scores(k=3), [(1, 2, 3), (1,), (1, "2"), (1.5, 2), (1, 9), (0, 1)]),
+    (random_result().scores(k=3)["2-4"], [(1, 2)]),
+    (tokens.scores(k=3), [3, "1-2", [1, 2, 3], (0, 1), (1, 99), slice(0, 2)]),
+):
+    for key in keys:
+        try:
+            print(key, scores[key])
+        except InputError as error:
+            words = ("such as scores[3, 2]", "is out of range", "is not among the blocks")
+            print("refused:", any(told in str(error) for told in words))
+        except BaseException as error:
+            print(key, repr(error))
+"""
+
+
+def test_what_is_no_pair_is_refused_in_words():
+    done = subprocess.run(
+        [sys.executable, "-c", NO_PAIRS],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    assert done.stdout.splitlines() == ["refused: True"] * 13
+
+
+def test_scores_are_equal_by_their_numbers(depth, between):
+    scores = depth.scores(k=3)
+    assert scores == depth.scores(k=3)
+    assert scores == replace(scores, result=None, view=None)
+    assert scores != depth.scores(k=2)
+    assert scores["2-3"] == depth.scores(k=3, blocks="2-3")
+    assert scores["2-3"] != replace(scores["2-3"], blocks=(3, 4))
+    assert scores != 3
+    pair, means = between
+    assert pair.scores(k=3) == pair.scores(k=3)  # with pairs that have no score
+    assert np.isnan(pair.scores(k=3).coupling).any() or means.scores(k=3) == means.scores(k=3)
+    assert pair.scores(k=3) != pair.scores(k=2)
+    with pytest.raises(TypeError):
+        hash(scores)
+
+
+def test_a_notebook_shows_scores_with_their_map(depth, between):
+    for scores in (depth.scores(k=3), depth.scores(k=3)["2-4"], between[0].scores(k=3)):
+        shown = scores._repr_html_()
+        assert repr(scores).split(",")[0] in shown
+        assert "plotly" in shown
+    alone = replace(depth.scores(k=3), result=None)
+    assert alone._repr_html_() == f"<p>{alone!r}</p>"
 
 
 def test_tables_have_a_row_a_pair(depth, between):

@@ -21,10 +21,14 @@ from coupling_core import (
 )
 from coupling_core.analysis.scores import means
 from coupling_core.experiments.sweeps import read_table, write_table
-from coupling_core.experiments.sweeps.table import COLUMNS
+from coupling_core.experiments.sweeps.table import COLUMNS, MEASURED, OF_ONE_KIND
 from coupling_core.measuring import many
 
 TEXTS = ("The cat sat", "on the mat", "The dog sat on the mat")
+
+
+OF_DEPTH = [name for name in COLUMNS if name not in OF_ONE_KIND]
+"""Columns of a table of blocks at one token."""
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +48,7 @@ def asked(prompts, models, **said):
 
 def test_every_model_meets_every_prompt_with_the_numbers_of_measure(where, own):
     table = asked(TEXTS, [where, own, {"model": where, "untrained": 0}])
-    assert list(table.columns) == list(COLUMNS)
+    assert list(table.columns) == OF_DEPTH
     names = ["llama", "GPT2LMHeadModel", "llama, untrained (seed 0)"]
     assert list(table["model"].unique()) == names
     assert len(table) == 3 * len(TEXTS) * 2
@@ -93,7 +97,7 @@ def test_what_stands_beside_a_prompt_is_kept(where, tmp_path):
     frame.to_csv(tmp_path / "prompts.csv", index=False)
     for prompts in (rows, frame, tmp_path / "prompts.jsonl", str(tmp_path / "prompts.csv")):
         table = asked(prompts, where, k=4)
-        assert list(table.columns) == [*COLUMNS, "mood", "prompt_tokens"]
+        assert list(table.columns) == [*OF_DEPTH, "mood", "prompt_tokens"]
         assert list(table["mood"]) == ["calm", "flat"]
         assert [int(n) for n in table["prompt_tokens"]] == [7, 8]
         assert list(table["category"]) == ["cat", "mat"]
@@ -111,7 +115,7 @@ def test_a_cell_that_a_prompt_lacks_is_nan_and_no_column_is_lost(own):
         {"prompt": TEXTS[1], "tokens": None},
     ]
     table = asked(rows, own, k=4)
-    assert list(table.columns) == [*COLUMNS, "prompt_prompt_tokens", "prompt_tokens", "mood"]
+    assert list(table.columns) == [*OF_DEPTH, "prompt_prompt_tokens", "prompt_tokens", "mood"]
     assert table["tokens"][0] == 3
     assert list(table.iloc[0, -3:]) == [7, 8, "calm"]
     assert all(np.isnan(cell) for cell in table.iloc[1, -3:])
@@ -134,6 +138,8 @@ def test_token_ids_and_other_kinds(own):
     paths = asked([[3, 1, 4]], own, kind="trajectory")
     assert paths["line_shape"].notna().all()
     assert paths["k"].isna().all()
+    assert [name for name in MEASURED if name in paths] == ["line_shape", "expodistance"]
+    assert paths["model"].notna().all()
 
 
 def test_where_no_k_is_said_each_model_is_measured_at_its_own(own):

@@ -195,7 +195,7 @@ def test_what_is_wrong_with_a_suite_is_said(server: FakeHub, run) -> None:
 def test_an_unknown_suite_is_told_with_those_there_are(run) -> None:
     status, out, err = run("suite", "list", "pythia-71m")
     assert (status, out) == (2, "")
-    assert "suite 'pythia-71m' is unknown: expected one of mini-64, " in err
+    assert "suite 'pythia-71m' is unknown (did you mean 'pythia-70m'?): expected one of" in err
 
 
 # ---- a training run of the hub

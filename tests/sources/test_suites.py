@@ -84,7 +84,7 @@ def test_the_steps_are_those_of_pythia() -> None:
 
 
 def test_an_unknown_suite_is_refused() -> None:
-    with pytest.raises(InputError, match=r"'mini-65' is unknown: expected one of mini-64, "):
+    with pytest.raises(InputError, match=r"'mini-65' is unknown .*: expected one of mini-64, "):
         find_suite("mini-65")
 
 

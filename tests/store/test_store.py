@@ -504,6 +504,32 @@ def test_a_key_that_is_not_stored(stored: Store, method: str, key: str) -> None:
 # --- where it is
 
 
+def test_a_result_is_had_by_the_first_letters_of_its_key(stored: Store, gallery: Path) -> None:
+    assert content(stored.get(RESULT.key[:8])) == content(RESULT)
+    assert stored.full_key(RESULT.key[:8]) == stored.full_key(RESULT.key) == RESULT.key
+    longer = stored.root / f"{RESULT.key}0.safetensors"  # which the whole key begins too
+    shutil.copy(stored.path(RESULT.key), longer)
+    assert stored.get(RESULT.key).key == RESULT.key
+    with pytest.raises(InputError, match="begins 2 keys: give more letters"):
+        stored.get(RESULT.key[:8])
+    for nothing in ("zzz", f"../{RESULT.key}"):
+        with pytest.raises(InputError, match=r"no stored result .* Store\(\)\.entries\(\)"):
+            stored.get(nothing)
+    with pytest.raises(InputError, match="there is no stored result"):
+        stored.remove(RESULT.key[:8])  # what is deleted is named whole
+
+
+def test_a_store_says_where_it_is_and_how_much_it_has(stored: Store, tmp_path: Path) -> None:
+    below = tmp_path / "below"
+    below.mkdir()
+    shutil.copy(stored.path(RESULT.key), below)
+    shown = Store(stored.root, gallery=below)
+    assert repr(shown) == f"Store({str(stored.root)!r}, 1 results, 1 more that are only read)"
+    assert len(repr(stored.entries()[0])) < 700
+    (tmp_path / "file").write_text("")
+    assert "0 results" in repr(Store(tmp_path / "file", gallery=tmp_path / "none"))
+
+
 def test_where_the_store_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COUPLING_STORE", str(tmp_path / "chosen"))
     assert Store().root == tmp_path / "chosen"

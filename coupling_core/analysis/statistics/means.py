@@ -105,6 +105,10 @@ def require_columns(table: pd.DataFrame, *names: str) -> None:
     Raises:
         InputError: naming what is missing.
     """
+    if not isinstance(table, pd.DataFrame):
+        raise InputError(
+            f"a {type(table).__name__} came where a table is needed, as measure_many(...) gives it"
+        )
     missing = [name for name in names if name not in table]
     if missing:
         raise InputError(

@@ -24,7 +24,7 @@ from coupling_core.base.results.depth import DepthResult
 from coupling_core.base.results.directions import DirectionsResult
 from coupling_core.base.results.perturbation import PerturbationResult
 from coupling_core.base.results.progress import Progress
-from coupling_core.base.results.scores import Means, PositionScores, ScoreMap, Scores
+from coupling_core.base.results.scores import Means, PairScores, PositionScores, ScoreMap, Scores
 from coupling_core.base.results.spectrum import SpectrumResult
 from coupling_core.base.results.token_means import TokenMeansResult
 from coupling_core.base.results.tokens import PositionCoupling, TokenResult, TokensResult
@@ -35,6 +35,7 @@ __all__ = [
     "DepthResult",
     "DirectionsResult",
     "Means",
+    "PairScores",
     "PerturbationResult",
     "PositionCoupling",
     "PositionScores",

@@ -1,9 +1,12 @@
 """What every stored result has, whatever was measured."""
 
 import html
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
+from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -210,6 +213,24 @@ class Result(ABC):
         named = (figure,) if figure else ()
         return self.part("views").plot(self, self.default_view(), *named)
 
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write all of it into one file, which `load` reads, and the commands and the page Runs.
+
+        Args:
+            path: where to; it ends in `.safetensors`, and a file of that name is replaced.
+
+        Returns:
+            the path that was written.
+
+        Raises:
+            InputError: on another ending, where it is not measured to its end, or where nothing can
+                be written.
+            ComputeError: where the disk is full.
+        """
+        # Of a room above this one, and so imported only now, as the parts of a kind are.
+        written: Path = import_module("coupling_core.store.result_file").save(self, path)
+        return written
+
     @property
     def verdict(self) -> str:
         """What it comes to in its default view, in a sentence or two."""
@@ -263,13 +284,13 @@ class Result(ABC):
         return "".join(told) + self.plot()._repr_html_()
 
 
-def require_result(result: object, wanted: type[Result], kind: str) -> None:
+def require_result(result: object, wanted: type | tuple[type, ...], *kinds: str) -> None:
     """Refuse anything but a result of one kind, in words: annotations are not checked at run time.
 
     Args:
         result: what somebody handed over.
-        wanted: the class that is needed.
-        kind: what `measure` calls it.
+        wanted: the class that is needed, or those of which one is.
+        kinds: what `measure` calls them.
 
     Raises:
         InputError: says what came.
@@ -280,7 +301,8 @@ def require_result(result: object, wanted: type[Result], kind: str) -> None:
     if isinstance(result, Result):
         came = f"a result of kind {result.request.kind!r}"
     raise InputError(
-        f"{came} came where one of kind {kind!r} is needed: measure(..., kind={kind!r})"
+        f"{came} came where one of kind {' or '.join(map(repr, kinds))} is needed: "
+        f"measure(..., kind={kinds[0]!r})"
     )
 
 

@@ -1,9 +1,11 @@
 """The scores of one view of a result: numbers, their means, and the same as tables and a figure."""
 
+import html
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from dataclasses import dataclass, field, fields, replace
+from operator import index
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, SupportsIndex, overload
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -11,12 +13,15 @@ from jaxtyping import Bool, Float
 from coupling_core.base.blocks import Blocks, blocks_of
 from coupling_core.base.drawing import Drawing
 from coupling_core.base.errors import InputError
-from coupling_core.base.records import View
+from coupling_core.base.records import View, resolve_token
 from coupling_core.base.results.base import Result
 
 if TYPE_CHECKING:  # half a second each to import, and only tables need them
     import xarray
     from pandas import DataFrame
+
+Some = str | range | list[int] | np.ndarray | SupportsIndex
+"""Blocks that are looked at together; a tuple is one pair of them."""
 
 MEASURES = ("coupling", "chance", "corrected")
 
@@ -35,13 +40,31 @@ class Means(NamedTuple):
     chance: float
 
     def __repr__(self) -> str:
-        told = ", ".join(f"{name}={value:.4f}" for name, value in self._asdict().items())
-        return f"Means({told})"
+        return _by_name(self)
+
+
+class PairScores(NamedTuple):
+    """The scores of one pair, of blocks or of tokens; NaN where it has none.
+
+    Args:
+        corrected: the chance-corrected score (c - floor) / (1 - floor): 0 by chance, 1 coupled.
+        coupling: the raw score c.
+        chance: its chance floor.
+    """
+
+    corrected: float
+    coupling: float
+    chance: float
+
+    def __repr__(self) -> str:
+        return _by_name(self)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ScoreMap(ABC):
     """What scores have, of blocks or of tokens.
+
+    Two are equal where they have the same numbers of the same pairs, to the last bit.
 
     Args:
         result: what they were taken of; None where that has been let go.
@@ -55,6 +78,13 @@ class ScoreMap(ABC):
 
     result: Result | None = field(default=None, repr=False)
     view: View | None = field(default=None, repr=False)
+
+    def __eq__(self, other: object) -> bool:
+        if type(self) is not type(other):
+            return NotImplemented
+        numbers = [item.name for item in fields(self) if item.name not in ("result", "view")]
+        each = ((getattr(self, name), getattr(other, name)) for name in numbers)
+        return all(np.array_equal(ours, theirs, equal_nan=True) for ours, theirs in each)
 
     @abstractmethod
     def mean(self) -> Means:
@@ -101,6 +131,15 @@ class ScoreMap(ABC):
         named = (figure,) if figure else ()
         return self.result.part("views").plot(self.result, self.view, *named, corrected=corrected)
 
+    def _repr_html_(self) -> str:
+        told = f"<p>{html.escape(repr(self))}</p>"
+        return told if self.result is None else told + self.plot()._repr_html_()
+
+    def _pair(self, row: int, column: int) -> PairScores:
+        """The scores of a cell, from 0."""
+        cell = {name: float(getattr(self, name)[row, column]) for name in MEASURES}
+        return PairScores(**cell)
+
     def _attributes(self) -> dict[str, str | float]:
         if self.result is None or self.view is None:
             return {}
@@ -118,7 +157,8 @@ class ScoreMap(ABC):
 class Scores(ScoreMap):
     """The scores of blocks in one view of a result.
 
-    `scores["9-16"]` has those of some of the blocks, which are told as everywhere.
+    `scores[12, 11]` has those of one pair, the Jacobian of block 12 in the basis of block 11, and
+    `scores["9-16"]` or `scores[[9, 12]]` the map of some of the blocks.
 
     Args:
         coupling: raw score c; row = block of the Jacobian, column = block of the basis. Like all
@@ -152,27 +192,44 @@ class Scores(ScoreMap):
         pairs = {"block": np.repeat(numbers, n), "basis": np.tile(numbers, n)}
         return DataFrame(pairs | {name: getattr(self, name).ravel() for name in MEASURES})
 
-    def __getitem__(self, blocks: Blocks) -> "Scores":
-        """The scores of some of these blocks.
+    @overload
+    def __getitem__(self, blocks: tuple[SupportsIndex, SupportsIndex]) -> PairScores: ...
+    @overload
+    def __getitem__(self, blocks: Some) -> "Scores": ...
+    def __getitem__(self, blocks: Any) -> "PairScores | Scores":
+        """The scores of one pair, or those of some of the blocks.
 
         Args:
-            blocks: their numbers, 1..L, as a text such as "9-16", a range or a list; -1 is the
-                model's last.
+            blocks: of a pair `block, basis`: that of the Jacobian, and that of the basis. Of some
+                blocks their numbers, as a text such as "9-16", a range or a list. All are 1..L, and
+                -1 is the model's last.
 
         Raises:
             InputError: where one of them is not there.
         """
+        if isinstance(blocks, tuple):
+            row, column = _two(blocks, "blocks, that of the Jacobian and that of the basis")
+            return self._pair(self._at([row])[0], self._at([column])[0])
+        chosen = self._numbers(blocks)
+        at = np.array(self._at(chosen))
+        some = {name: getattr(self, name)[np.ix_(at, at)] for name in MEASURES}
+        seen = self.view and replace(self.view, blocks=chosen)
+        return replace(self, **some, blocks=chosen, view=seen)
+
+    def _numbers(self, blocks: Blocks) -> tuple[int, ...]:
+        """The numbers of blocks, 1..L; raises `InputError` where there is none like it."""
         last = self.result.n_blocks if self.result else max(self.blocks)
-        chosen = blocks_of(blocks, last) or self.blocks
+        return blocks_of(blocks, last) or self.blocks
+
+    def _at(self, blocks: Blocks) -> list[int]:
+        """Where they stand along the rows; raises `InputError` where one does not."""
+        chosen = self._numbers(blocks)
         if absent := [str(block) for block in chosen if block not in self.blocks]:
             raise InputError(
                 f"block {', '.join(absent)} is not among the blocks of these scores: "
                 f"{', '.join(map(str, self.blocks))}"
             )
-        at = np.array([self.blocks.index(block) for block in chosen])
-        some = {name: getattr(self, name)[np.ix_(at, at)] for name in MEASURES}
-        seen = self.view and replace(self.view, blocks=chosen)
-        return replace(self, **some, blocks=chosen, view=seen)
+        return [self.blocks.index(block) for block in chosen]
 
     def __repr__(self) -> str:
         shown = f"{len(self.blocks)} blocks, {self.blocks[0]} to {self.blocks[-1]}"
@@ -186,6 +243,8 @@ class Scores(ScoreMap):
 @dataclass(frozen=True, eq=False)
 class PositionScores(ScoreMap):
     """The scores of a prompt's tokens in one view of a result.
+
+    `scores[10, 3]` has those of one pair: the Jacobian of token 10 in the basis of token 3.
 
     Args:
         coupling: raw score c; row = token of the Jacobian, column = token of the basis. NaN where
@@ -226,6 +285,19 @@ class PositionScores(ScoreMap):
         found = {"coupling": self.coupling, "chance": chance, "corrected": self.corrected}
         return DataFrame(named | {name: values.ravel() for name, values in found.items()})
 
+    def __getitem__(self, tokens: tuple[SupportsIndex, SupportsIndex]) -> PairScores:
+        """The scores of one pair of tokens.
+
+        Args:
+            tokens: that of the Jacobian and that of the basis, 1..n; -1 is the last.
+
+        Raises:
+            InputError: where they are not two, or one of them is not there.
+        """
+        numbers = _two(tokens, "tokens, that of the Jacobian and that of the basis")
+        row, column = (resolve_token(number, len(self.coupling)) for number in numbers)
+        return self._pair(row - 1, column - 1)
+
     def __repr__(self) -> str:
         return f"PositionScores({len(self.coupling)} tokens, {_told(self)})"
 
@@ -251,6 +323,26 @@ def mean_off_diagonal(values: Float[np.ndarray, "block block"]) -> float:
     others = values[~np.eye(len(values), dtype=bool)]
     others = others[~np.isnan(others)]
     return float(others.mean()) if others.size else float("nan")
+
+
+def _two(given: Any, what: str) -> tuple[int, int]:
+    """Two whole numbers, as they came in square brackets.
+
+    Raises:
+        InputError: on anything else.
+    """
+    try:
+        row, column = (index(each) for each in given)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"a pair is two {what}, such as scores[3, 2], and {given!r} came"
+        ) from error
+    return row, column
+
+
+def _by_name(numbers: Means | PairScores) -> str:
+    told = ", ".join(f"{name}={value:.4f}" for name, value in numbers._asdict().items())
+    return f"{type(numbers).__name__}({told})"
 
 
 def _told(scores: ScoreMap) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from coupling_core.base.edits import Edit, Slots, parse_edit
+from coupling_core.base.edits import Edit, Slots, edit_of
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import Stack
 from coupling_core.engine.edits.replays import after
@@ -46,7 +46,7 @@ def edited(model: Any, edit: Edit | str, *, stack: Stack | None = None) -> Itera
     inner = measurable(model)
     blocks, of = find_blocks(inner, stack), measured_stack(inner, stack)
     runs = inner.get_encoder() if of == "encoder" else inner
-    wanted = parse_edit(edit) if isinstance(edit, str) else edit
+    wanted = edit_of(edit)
     slots = wanted.slots(len(blocks))
     forward = runs.forward
     takes_cache = "use_cache" in inspect.signature(forward).parameters

@@ -23,6 +23,7 @@ from coupling_core.engine.jacobians.captured_calls import Call
 from coupling_core.engine.jacobians.one_row import Rows
 from coupling_core.engine.jacobians.runner import Prompt, Reads, Run, Runner, runner_of
 from coupling_core.engine.jacobians.stack_properties import Kind, apart_at, find_kind, same
+from coupling_core.engine.loading import class_name
 from coupling_core.engine.ways_taken import note
 
 
@@ -43,7 +44,7 @@ class Moment:
     logits: Float[Tensor, " vocabulary"] | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Reader:
     """A model with the prompt that it reads.
 
@@ -58,6 +59,10 @@ class Reader:
     ids: Reads
     kind: Kind
     fast: bool = True
+
+    def __repr__(self) -> str:
+        read = f"{self.ids.shape[1]} tokens" if self.runner.reads_tokens else "an image"
+        return f"Reader({class_name(self.runner.model)}, {self.n_blocks} blocks, {read})"
 
     @property
     def n_blocks(self) -> int:

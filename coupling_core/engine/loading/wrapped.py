@@ -70,6 +70,11 @@ class Wrapped(nn.Module):
             found = self.run(self.module, input_ids)
         return Output(_logits(found, input_ids.shape[1], seen))
 
+    def __repr__(self) -> str:
+        norm = type(self.final_norm).__name__ if self.final_norm else "none is named"
+        blocks = f"{len(self.blocks)} blocks, final norm: {norm}"
+        return f"Wrapped({type(self.module).__name__}, {blocks})"
+
     @contextmanager
     def _watched(self) -> Iterator["_Seen"]:
         """Note what a head could be told from states by."""

@@ -16,6 +16,7 @@ import numpy as np
 from jaxtyping import Float
 from torch import Tensor
 
+from coupling_core.base.choosing import none_of
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import TOKEN_K_VIEW, TOKEN_KINDS, resolve_token
 from coupling_core.base.results import PositionCoupling
@@ -59,9 +60,7 @@ def couple_positions(
         InputError: where the kind, a block, K or the token is out of range.
     """
     if kind not in TOKEN_KINDS:
-        raise InputError(
-            f"the kind must be one of {', '.join(TOKEN_KINDS)}, and {kind!r} was given"
-        )
+        raise InputError(none_of("the kind", kind, TOKEN_KINDS))
     if (token is None) != (kind == "self"):
         told = "needs the token to fix" if token is None else "fixes no token, and one was given"
         raise InputError(f"kind {kind!r} {told}")

@@ -25,19 +25,23 @@ from coupling_core.sources.prompts import Prompt
 from coupling_core.sources.suites import find_suite
 from coupling_core.store.disk import Store
 
-LATER = (
+OF_ONE_KIND = (
+    "line_shape", "expodistance",
     "skip_kl", "replace_kl", "interchange_kl",
     "departure", "asymmetry", "outside", "u_dot_v", "effective_rank",
     "radius", "distance", "cosine", "error",
     "writes_beyond", "reads_beyond", "reads_embedding_beyond",
 )  # fmt: skip
-"""Columns that tables of before do not have: nothing of these kinds was measured there."""
+"""Columns of one kind of measurement each: a table where nothing of that kind was measured may lack
+them."""
+
+MEASURED = ("coupling", "chance", "corrected", "alignment", *OF_ONE_KIND)
+"""Numbers of a result; a kind has some of them."""
 
 COLUMNS = (
     "model", "id", "revision", "family", "step", "trained", "parameters", "layers", "width",
     "training_tokens", "loss", "score", "prompt", "source", "category", "difficulty", "tokens",
-    "kind", "k", "coupling", "chance", "corrected", "alignment", "line_shape", "expodistance",
-    *LATER, "certified", "key",
+    "kind", "k", *MEASURED, "certified", "key",
 )  # fmt: skip
 
 _DIGITS = "%.6g"
@@ -120,7 +124,7 @@ def read_table(path: Path) -> pd.DataFrame:
             )
     except (OSError, ValueError) as error:
         raise InputError(f"the table {path} cannot be read: {error}") from error
-    table = table.assign(**{name: np.nan for name in LATER if name not in table})
+    table = table.assign(**{name: np.nan for name in OF_ONE_KIND if name not in table})
     if lacking := [name for name in COLUMNS if name not in table]:
         raise InputError(
             f"the table {path} has no column {lacking[0]!r}: expected one as `coupling sweep run` "

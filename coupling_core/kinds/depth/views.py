@@ -3,9 +3,11 @@
 from functools import partial
 from typing import TYPE_CHECKING, Literal, get_args
 
+from coupling_core.analysis.by_step import Course, StepCurve, numbers
 from coupling_core.analysis.compare import Comparison
 from coupling_core.analysis.scores import score_pairs
 from coupling_core.base.drawing import Drawing, known_figure
+from coupling_core.base.errors import InputError
 from coupling_core.base.records import View
 from coupling_core.base.results import DepthResult, Scores
 
@@ -77,6 +79,25 @@ def compared(found: Comparison) -> Drawing:
 
     drawn = figures.comparison(found)
     return Drawing(drawn, partial(figures.render, drawn, result=found.a, view=found.view))
+
+
+def course(run: Course, view: View, figure: str = "corrected") -> Drawing:
+    """One number of a training run by step.
+
+    Raises:
+        InputError: where there is no such figure, or nothing is measured.
+    """
+    from coupling_core import figures
+
+    name: StepCurve = known_figure(figure, get_args(StepCurve))
+    measured = [*run.depth.values(), *run.paths.values()]
+    if not measured:
+        raise InputError(
+            f"nothing of {run.suite.name} is measured for this prompt: measure_steps(...) does it"
+        )
+    runs, source = {run.suite.title: numbers(run, view)}, figures.training_source([run], view)
+    drawn = figures.by_step(runs, name, view, source=source)
+    return Drawing(drawn, partial(figures.render, drawn, result=measured[-1], view=view))
 
 
 def verdict(result: DepthResult, view: View) -> str:

@@ -1,12 +1,12 @@
 """What a sweep's table [[prompts]] says."""
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+from coupling_core.base.choosing import unknown
 from coupling_core.base.errors import InputError
 from coupling_core.sources.prompts.benchmarks import BENCHMARKS, Benchmark
 
@@ -107,10 +107,3 @@ def _expanded(path: str) -> Path:
         return Path(path).expanduser()
     except RuntimeError as error:
         raise InputError(f"prompts: {path!r} begins with a home that is not known") from error
-
-
-def unknown(what: str, name: str, known: Collection[str]) -> str:
-    """What is said of a name that is none of those known, with the nearest of them."""
-    near = get_close_matches(name.lower(), known, 1) or get_close_matches(name, known, 1)
-    meant = f" (did you mean {near[0]!r}?)" if near else ""
-    return f"{what} {name!r} is unknown{meant}: expected one of {', '.join(known)}"

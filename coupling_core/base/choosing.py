@@ -1,0 +1,24 @@
+"""Names of which there is a closed list, as somebody gave one: what is said of a name that is none.
+
+The list is in the message, and before or behind it the name that was probably meant.
+"""
+
+from collections.abc import Collection
+from difflib import get_close_matches
+
+
+def nearest(name: object, known: Collection[str]) -> str:
+    """A question for the known name that is most like this one; "" where none is."""
+    by_small = {each.lower(): each for each in known}
+    near = get_close_matches(str(name).lower(), by_small, 1)
+    return f" (did you mean {by_small[near[0]]!r}?)" if near else ""
+
+
+def none_of(what: str, name: object, known: Collection[str]) -> str:
+    """What is said of a choice that is none of those that there are."""
+    return f"{what} must be one of {', '.join(known)}, and {name!r} came{nearest(name, known)}"
+
+
+def unknown(what: str, name: str, known: Collection[str]) -> str:
+    """What is said of a thing of this name, which is not there."""
+    return f"{what} {name!r} is unknown{nearest(name, known)}: expected one of {', '.join(known)}"

@@ -1,0 +1,81 @@
+"""Whatever is public prints as a line or two, and not as pages of numbers."""
+
+from dataclasses import dataclass
+
+import by_hand
+import numpy as np
+import pandas as pd
+import pytest
+import tiny
+from cases import (
+    directions_result,
+    random_result,
+    spectrum_result,
+    trajectory_result,
+    what_if_result,
+)
+
+import coupling_core as cc
+from coupling_core.base.showing import in_short
+from coupling_core.base.trials import Ablation, Readings, Steering
+
+NONE, TOP = np.zeros((300, 40)), np.zeros((300, 40, 5))
+
+
+def wrapped():
+    gpt = by_hand.GPT()
+    return cc.wrap(gpt, blocks=gpt.blocks, final_norm=gpt.ln_f)
+
+
+@pytest.mark.parametrize(
+    ("make", "begins"),
+    [
+        (lambda: cc.effect_maps(what_if_result()), "EffectMaps(skip: 5, repeat: 5, damp: 4 x 5,"),
+        (
+            lambda: cc.project_paths(trajectory_result()),
+            "ProjectedPaths(coordinates: 13 x 5 x 3, explained: 3, drawn: 3, states: 13, tokens: ",
+        ),
+        (lambda: cc.spectrum_numbers(spectrum_result()), "SpectrumNumbers(radius: 5, "),
+        (lambda: cc.shared_of(directions_result(), cc.DirectionsView()), "Shared(directions: "),
+        (
+            lambda: cc.between_prompts([directions_result()] * 2, cc.DirectionsView()),
+            "BetweenPrompts(blocks: (1, 2, ",
+        ),
+        (lambda: cc.cross(directions_result(), directions_result(), k=2), "Crossing(a: Directions"),
+        (lambda: cc.locality(random_result(), cc.View(k=3)), "Locality(distance: 4, mean: 4, "),
+        (lambda: cc.find_suite("pythia-70m"), "Suite(name: 'pythia-70m', "),
+        (wrapped, "Wrapped(GPT, 3 blocks, final norm: LayerNorm)"),
+        (lambda: cc.read(tiny.model("llama"), (3, 1, 4)), "Reader(LlamaForCausalLM, "),
+        (lambda: cc.Findings(pd.DataFrame(NONE), cc.Question(k=8)), "Findings(table: 300 x 40, "),
+        (
+            lambda: Steering(("u_1",), (0.1,), "tokens", NONE, NONE, (), (), TOP, TOP),
+            "Steering(names: ('u_1',), sizes: (0.1,), measured_of: 'tokens', divergence: 300 x 40",
+        ),
+        (
+            lambda: Ablation(tuple(range(1, 81)), 4, "tokens", 1 / 3, NONE[0], 0.5),
+            "Ablation(blocks: 80 of them, k: 4, measured_of: 'tokens', divergence: 0.3333, ",
+        ),
+    ],
+)
+def test_it_is_told_in_short(make, begins):
+    told = repr(make())
+    assert told.startswith(begins)
+    assert len(told) < 500
+    assert "\n" not in told
+
+
+def test_readings_are_told_in_short():
+    assert Readings.__repr__ is in_short
+
+
+def test_what_is_short_is_told_as_it_is():
+    @dataclass
+    class Record:
+        name: str
+        of: tuple[int, ...]
+        at: object = None
+        by: float = 2.0
+
+    assert in_short(Record("a" * 80, (1, 2))).endswith("aa', of: (1, 2), at: None, by: 2)")
+    assert "of: 40 of them" in in_short(Record("b", tuple(range(40))))
+    assert "at: 2" in in_short(Record("b", (), np.zeros(2)))

@@ -1,0 +1,172 @@
+"""A prompt over the steps of a training run from Python: measured, collected, tabulated, drawn."""
+
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import tiny
+import training
+from fake_hub import client, lay_out
+from training import REQUEST, SUITE
+
+from coupling_core import (
+    InputError,
+    Request,
+    Store,
+    View,
+    collect,
+    find_suite,
+    measure,
+    measure_many,
+    measure_steps,
+    numbers,
+)
+from coupling_core.engine.loading.keeping import Kept
+
+PROMPT = "The cat sat on the mat"
+REPO = "EleutherAI/pythia-70m"
+STEPS = (0, 16, 1000)
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    """Weights of three steps."""
+    path = tmp_path_factory.mktemp("steps")
+    names = [f"step{step}" for step in STEPS]
+    return {name: tiny.folder(path / name, "gpt_neox", i) for i, name in enumerate(names)}
+
+
+@pytest.fixture
+def here(monkeypatch, tmp_path, folders):
+    """A cache that has these steps of a Pythia model, and no hub; and a suite of our own."""
+    client(monkeypatch, tmp_path)
+    monkeypatch.setattr("coupling_core.engine.loading.loading._kept", Kept())
+    suites = tmp_path / "home" / "suites"
+    lay_out(suites, folders, "coupling-explorer/mini-64")
+    losses = "step,train,held_out\n0,3.5,4.0\n16,3.5,3.75\n"
+    (suites / "models--coupling-explorer--mini-64" / "losses.csv").write_text(losses)
+    return lay_out(tmp_path / "hub", folders, REPO)
+
+
+def quietly(function, *args, **said):
+    """What it gives, where it gives no warning."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        return function(*args, **said)
+
+
+def test_every_step_is_measured_with_the_numbers_of_its_weights(here, folders):
+    course = quietly(measure_steps, PROMPT, "pythia-70m", (1000, 0, 16), k=4)
+    assert course.steps == STEPS
+    assert course.missing == ()
+    for step, folder in zip(STEPS, folders.values(), strict=True):
+        alone = measure(PROMPT, None, model=folder, k=4)
+        np.testing.assert_array_equal(course.depth[step].diagonal, alone.diagonal)
+        paths = measure(PROMPT, None, model=folder, kind="trajectory")
+        np.testing.assert_array_equal(course.paths[step].line_shape, paths.line_shape)
+    assert numbers(course, View(k=4)) == numbers(
+        quietly(collect, find_suite("pythia-70m"), Request(PROMPT, k=4), Store(), STEPS), View(k=4)
+    )
+
+
+def test_what_is_stored_is_only_read(here, monkeypatch):
+    first = measure_steps(PROMPT, find_suite("pythia-70m"), 16, k=4, progress=False)
+    monkeypatch.setattr("coupling_core.measuring.measure._compute", None)
+    again = measure_steps(PROMPT, "pythia-70m", [16], k=4, progress=False)
+    assert again.depth[16] == first.depth[16]
+
+
+def test_spectra_and_stores_of_ones_own(here, tmp_path):
+    course = measure_steps(PROMPT, "mini-64", 0, k=4, spectra=True, store=tmp_path / "kept")
+    assert set(course.spectra) == {0}
+    assert Store(tmp_path / "kept").get(course.depth[0].key) == course.depth[0]
+    table = course.to_pandas(k=4)
+    assert table["departure"].notna().all()
+    assert table["loss"].tolist() == [4.0]
+
+
+def test_steps_out_of_reach_are_left_out_with_a_warning(here):
+    with pytest.warns(UserWarning, match="step 1 of mini-64 left out: `coupling suite train"):
+        course = measure_steps(PROMPT, "mini-64", (0, 1), k=4)
+    assert course.missing == (1,)
+    assert "1 of 2 measured" in repr(course)
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ({"suite": "mini-65"}, "suite 'mini-65' is unknown"),
+        ({"steps": [3]}, "mini-64 has no step 3: nearest are 2 and 4"),
+        ({"steps": 0, "store": None}, "are read from a store"),
+        ({"steps": 0, "k": 33}, "K must lie in 1..32"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused_in_words(here, said, words):
+    with pytest.raises(InputError, match=words):
+        measure_steps(PROMPT, **{"suite": "mini-64"} | said)
+
+
+@pytest.fixture
+def store(monkeypatch, tmp_path):
+    training.lay_out(monkeypatch, tmp_path)
+    return training.stored(tmp_path)
+
+
+def test_steps_that_are_not_stored_are_told(store):
+    with pytest.warns(UserWarning, match=r"of the 4 steps of tiny .* 2 are not .*\(steps 1, 2\)"):
+        collect(SUITE, REQUEST, store)
+    assert quietly(collect, SUITE, REQUEST, store, (0, 4)).missing == ()
+
+
+def test_a_course_is_a_table(store):
+    course = quietly(collect, SUITE, REQUEST, store, (0, 4))
+    table, found = course.to_pandas(), numbers(course, View(k=course.default_k))
+    assert course.default_k == min(8, course.depth[0].k_max)
+    for name in ("step", "loss", "coupling", "chance", "corrected", "locality", "line_shape"):
+        assert table[name].tolist() == [getattr(one, name) for one in found]
+    assert "departure" not in table  # nobody asked for spectra
+    at = View(k=2, definition="alignment", blocks=(1, 2, 3))
+    assert course.to_pandas(at)["coupling"].tolist() == [n.coupling for n in numbers(course, at)]
+    assert course.to_pandas(k=2)["coupling"].tolist() == [
+        one.coupling for one in numbers(course, View(k=2))
+    ]
+    with pytest.raises(InputError, match="k=2 came beside a view"):
+        course.to_pandas(at, k=2)
+
+
+def test_a_course_is_drawn(store, tmp_path):
+    course = quietly(collect, SUITE, REQUEST, store, (0, 4))
+    drawn = course.plot("corrected", k=3)
+    line = next(trace for trace in drawn.figure.data if trace.name == SUITE.title)
+    np.testing.assert_allclose(line.y, [one.corrected for one in numbers(course, View(k=3))])
+    assert drawn.save(tmp_path / "run.html").stat().st_size > 10_000
+    losses = course.plot("loss").figure
+    assert list(next(t for t in losses.data if t.name == SUITE.title).y) == [6.0, 4.5]
+    with pytest.raises(InputError, match=r"figure must be one of corrected, .*and 'map' came"):
+        course.plot("map")
+    with pytest.raises(InputError, match=r"nothing of tiny is measured .* measure_steps"):
+        replace(course, depth={}, paths={}).plot()
+
+
+def test_a_course_is_short(store):
+    course = quietly(collect, SUITE, REQUEST, store, (0, 4))
+    assert repr(course) == "Course(tiny, 'The cat sat down', steps from 0 to 4, 2 of 2 measured)"
+    none = replace(course, steps=(), depth={}, paths={})
+    assert repr(none) == "Course(tiny, 'The cat sat down', steps 0 of 0 measured)"
+
+
+def test_a_table_of_many_prompts_tells_step_and_loss(here, folders):
+    models = {
+        "own": {"model": "coupling-explorer/mini-64", "revision": "step16"},
+        "twin": {"model": "coupling-explorer/mini-64", "revision": "step16", "untrained": 0},
+        "pythia": {"model": REPO, "revision": "step1000"},
+        "folder": folders["step0"],
+    }
+    table = measure_many([PROMPT], models, k=4, progress=False).set_index("model")
+    assert table["step"].to_dict() == pytest.approx(
+        {"own": 16, "twin": np.nan, "pythia": 1000, "folder": np.nan}, nan_ok=True
+    )
+    assert table["loss"].to_dict() == pytest.approx(
+        {"own": 3.75, "twin": np.nan, "pythia": np.nan, "folder": np.nan}, nan_ok=True
+    )

@@ -1,0 +1,119 @@
+"""What functions cannot take is refused in words, although types are not checked at run time."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import refused
+
+from coupling_core import InputError, Request, View, find_suite, measure, measure_many
+from coupling_core.base.kinds import kinds
+
+NEEDED = {
+    "steer": "'directions'",
+    "ablate": "'directions'",
+    "read_out": "'directions'",
+    "shared_of": "'directions'",
+    "between_prompts": "'directions'",
+    "effect_maps": "'what-if'",
+    "score_by_k": "'depth'",
+    "perturbation_radius": "'perturbation'",
+    "score_positions": "'self' or 'fixed-input' or 'fixed-output'",
+    "chance_floor": "'depth' or 'self' or 'fixed-input' or 'fixed-output'",
+}
+WORDS = {
+    "scores k True": "K must be a whole number, and True came",
+    "scores k list": "K must be a whole number, and [1, 2] came",
+    "scores k float": "K must be a whole number, and 2.5 came",
+    "scores p": "a finite number >= 1, and 'x' was given",
+    "token scores k": "K must be a whole number, and True came",
+    "mean scores k": "K must be a whole number, and [1] came",
+    "role": "the role must be one of A, B, and 'a' came (did you mean 'A'?)",
+    "final norm": "and 'excluded' came (did you mean 'exclude'?)",
+    "kind None": "and None came",
+    "kind whatif": "(did you mean 'what-if'?)",
+    "shared_of view": "expected one such as DirectionsView(",
+    "shared_of side": "the side must be one of u, v, and 'w' came",
+    "between_prompts one": "one result came",
+    "score_positions view": "expected one such as View(k=50",
+    "effect_maps view": "expected one such as EffectView(tokens=None), and View came",
+    "effect_maps number": "number must be one of divergence, loss, stays, and 'loses' came (did",
+    "score_pairs view": "expected one such as View(k=50",
+    "chance_floor name": "(did you mean 'paper'?)",
+    "project_paths view": "expected one such as PathView(",
+    "by_distance": "expected the scores of tokens",
+    "numbers": "expected what measure_steps(...) or collect(...) gives",
+    "recheck": "expected a result, as measure(...), Store().get(key) or load(path) gives it",
+    "compare view": "expected one such as View(k=50",
+    "layer_graph view": "expected one such as View(k=50",
+    "compare_models": "a and b are both 'a'",
+    "compare_models name": "(did you mean 'LlamaForCausalLM'?)",
+    "compare_models table": "a DepthResult came where a table is needed",
+    "Edit spelled": "as in Edit('skip', (12,))",
+    "Edit number": "a tuple of their numbers, such as (12,), and 3 came",
+    "Edit factor": "the factor of damp lies in 0..2",
+    "edited name": "the edit 'name' cannot be read: expected a form such as none, skip(12)",
+    "edited meant": "the edit 'skp(3)' cannot be read (did you mean 'skip'?)",
+    "edited list": "one at a time, and list came",
+    "edited None": "one at a time, and NoneType came",
+}
+WORDS |= {name: f"came where one of kind {kind} is needed" for name, kind in NEEDED.items()}
+
+
+@pytest.fixture(scope="module")
+def said():
+    """What each call raised in a process of its own, which checks no types."""
+    where = Path(refused.__file__)
+    paths = os.pathsep.join([str(where.parents[2]), str(where.parent)])
+    done = subprocess.run(
+        [sys.executable, str(where)],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=os.environ | {"PYTHONPATH": paths},
+    )
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("name", WORDS)
+def test_it_is_told_what_was_expected(said, name):
+    assert said[name].startswith("InputError: ")
+    assert WORDS[name] in said[name]
+
+
+def test_every_call_is_looked_at(said):
+    assert said.keys() == WORDS.keys()
+
+
+@pytest.mark.parametrize(
+    ("refuse", "meant"),
+    [
+        (lambda: Request("a", kind="fixed_output"), "fixed-output"),
+        (lambda: Request("a", kind="Depth"), "depth"),
+        (lambda: Request("a", dtype="bf16"), "bfloat16"),
+        (lambda: View(definition="algnment"), "alignment"),
+        (lambda: find_suite("mini64"), "mini-64"),
+        (lambda: measure("a", model="smollm2_135m"), "smollm2-135m"),
+    ],
+)
+def test_a_name_that_is_nearly_right_is_answered_with_the_right_one(refuse, meant):
+    with pytest.raises(InputError, match=rf"\(did you mean '{meant}'\?\)"):
+        refuse()
+
+
+def test_a_name_that_is_like_none_is_answered_with_the_list_alone():
+    with pytest.raises(InputError, match=r"directions, and 'breadth' came$"):
+        Request("a", kind="breadth")
+
+
+def test_token_0_is_told_where_counting_begins():
+    with pytest.raises(InputError, match="counted from 1, so the first is token 1, and -1 is"):
+        measure((3, 1, 4), token=0)
+
+
+@pytest.mark.parametrize("of", [measure, measure_many, Request])
+def test_the_help_names_every_kind(of):
+    assert [kind for kind in kinds() if f"`{kind}`" not in of.__doc__] == []

@@ -1,0 +1,89 @@
+"""What functions say of what they cannot take: run by itself, where no types are checked.
+
+python tests/support/refused.py      prints a JSON object: of each call, what it raised
+"""
+
+import json
+import sys
+
+import tiny
+
+import coupling_core as cc
+
+IDS = (3, 1, 4, 1, 5)
+
+
+def edit(model, edits):
+    with cc.edited(model, edits):
+        pass
+
+
+def calls():
+    """Calls by name, each of which should be refused."""
+    m = tiny.model("llama")
+    asked = {"model": m, "k": 4}
+    depth, between = cc.measure(IDS, **asked), cc.measure(IDS, kind="self", block=1, **asked)
+    means = cc.measure(IDS, kind="self", **asked)
+    paths, edits, found, noise = (
+        cc.measure(IDS, model=m, kind=kind)
+        for kind in ("trajectory", "what-if", "directions", "perturbation")
+    )
+    table = cc.measure_many([IDS], m, k=4, progress=False)
+    view, of_paths = cc.View(k=4), cc.PathView()
+    return {
+        "scores k True": lambda: depth.scores(k=True),
+        "scores k list": lambda: depth.scores(k=[1, 2]),
+        "scores k float": lambda: depth.scores(k=2.5),
+        "scores p": lambda: depth.scores(p="x"),
+        "token scores k": lambda: between.scores(k=True),
+        "mean scores k": lambda: means.scores(k=[1]),
+        "role": lambda: depth.scores(role="a"),
+        "final norm": lambda: cc.measure(IDS, model=m, final_norm="excluded"),
+        "kind None": lambda: cc.measure(IDS, model=m, kind=None),
+        "kind whatif": lambda: cc.measure(IDS, model=m, kind="whatif"),
+        "steer": lambda: cc.steer(depth, block=1, model=m),
+        "ablate": lambda: cc.ablate(depth, model=m),
+        "read_out": lambda: cc.read_out(depth, found.u[0], model=m),
+        "shared_of": lambda: cc.shared_of(depth, cc.DirectionsView()),
+        "shared_of view": lambda: cc.shared_of(found, view),
+        "shared_of side": lambda: cc.shared_of(found, cc.DirectionsView(), "w"),
+        "between_prompts": lambda: cc.between_prompts([found, depth], cc.DirectionsView()),
+        "between_prompts one": lambda: cc.between_prompts(found, cc.DirectionsView()),
+        "score_positions": lambda: cc.score_positions(paths, view),
+        "score_positions view": lambda: cc.score_positions(means, of_paths),
+        "effect_maps": lambda: cc.effect_maps(depth),
+        "effect_maps view": lambda: cc.effect_maps(edits, view),
+        "effect_maps number": lambda: cc.effect_maps(edits, number="loses"),
+        "score_pairs view": lambda: cc.score_pairs(depth, 4),
+        "score_by_k": lambda: cc.score_by_k(between, 1, 2, view),
+        "chance_floor": lambda: cc.chance_floor(paths, "paper"),
+        "chance_floor name": lambda: cc.chance_floor(depth, "papr"),
+        "project_paths view": lambda: cc.project_paths(paths, view),
+        "perturbation_radius": lambda: cc.perturbation_radius(depth),
+        "by_distance": lambda: cc.by_distance(depth.scores()),
+        "numbers": lambda: cc.numbers(noise, view),
+        "recheck": lambda: cc.recheck("a key"),
+        "compare view": lambda: cc.compare(depth, depth, 4),
+        "layer_graph view": lambda: cc.layer_graph(depth, of_paths),
+        "compare_models": lambda: cc.compare_models(table, "a", "a"),
+        "compare_models name": lambda: cc.compare_models(table, "LlamaForCausalLN", "b"),
+        "compare_models table": lambda: cc.compare_models(depth, "a", "b"),
+        "Edit spelled": lambda: cc.Edit("skip(3)"),
+        "Edit number": lambda: cc.Edit("skip", 3),
+        "Edit factor": lambda: cc.Edit("damp", (1,), "x"),
+        "edited name": lambda: edit(m, "name"),
+        "edited meant": lambda: edit(m, "skp(3)"),
+        "edited list": lambda: edit(m, ["skip(1)", "skip(2)"]),
+        "edited None": lambda: edit(m, None),
+    }
+
+
+def said(call):
+    try:
+        return f"gave {call()!r}"
+    except Exception as error:  # another sort than the one expected is what is looked for
+        return f"{type(error).__name__}: {error}"
+
+
+if __name__ == "__main__":
+    json.dump({name: said(call) for name, call in calls().items()}, sys.stdout)
