@@ -15,6 +15,7 @@ from explorer.panels import origin
 from explorer.panels.hand import hand
 from explorer.panels.kept import kept
 from explorer.panels.origin import Origin, Shown
+from explorer.panels.square import limit
 from explorer.panels.whole import whole
 from explorer.session.plain_text import plain
 from explorer.session.session import change
@@ -102,9 +103,12 @@ def draw(
         picks: fields of the state that a click selects: each point's custom data has a number, or
             a text, for each, such as (l, l').
     """
-    with st.container(gap=None):
+    signed = _signed(_still(figure), of)
+    if rule := limit(signed, name):
+        st.html(f"<style>{rule}</style>")
+    with st.container(key=f"{name}@frame", gap=None):
         st.plotly_chart(
-            _signed(_still(figure), of),
+            signed,
             key=name,
             config=_config(origin.file(of, name, ""), figure),
             alt=figure.layout.meta["alt"],
