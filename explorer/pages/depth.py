@@ -13,6 +13,7 @@ from explorer.asking.several import offer_twin
 from explorer.pages.directions import page as directions
 from explorer.panels.chart import Shown, draw, draw_partial, made
 from explorer.panels.drawer import drawer, selected, selection
+from explorer.panels.narrowed import narrowed
 from explorer.panels.page import Page
 from explorer.panels.recipes import Recipes, measuring, program, raw, viewed
 from explorer.panels.strip import strip
@@ -162,6 +163,7 @@ def _scores(shown: Shown, state: State, pair: tuple[int, int]) -> None:
         auto_range=state.auto_range,
         selected=pair,
     )
+    narrowed(state, shown.result.n_blocks)
     draw(
         figure,
         "scores",

@@ -236,10 +236,25 @@ def test_depth_leads_to_the_directions_of_the_basis(open_page: Open, gallery) ->
 
 def test_start_leads_to_the_list(open_page: Open, gallery) -> None:
     app = open_page("Start")
-    app = press(app, "One prompt is an example: ask the same over 40 prompts or more")
+    app = press(app, "The same over 60 prompts")
     assert app.query_params["list"] == "shipped"
     assert app.query_params["blocks"] == "9-16"
     assert "None of these 60 prompts is measured yet" in app.info[0].value
+
+
+def test_start_keeps_the_list_that_was_chosen(open_page: Open, gallery) -> None:
+    app = open_page("Start", list=kept(*EXAMPLES[:2]))
+    app = press(app, "The same over your 2 prompts")
+    assert app.query_params["list"] == kept(*EXAMPLES[:2])
+
+
+@pytest.mark.parametrize("page", ["Start", "Depth", "Layer graph", "What if", "Compare"])
+def test_a_narrowed_map_says_so_and_opens_again(open_page: Open, gallery, page: str) -> None:
+    app = open_page(page, blocks="9-16")
+    assert "Coupling is shown for blocks 9-16 of 30." in [caption.value for caption in app.caption]
+    app = press(app, "Show all 30")
+    assert "blocks" not in app.query_params
+    assert not any(caption.value.startswith("Coupling is shown") for caption in app.caption)
 
 
 def test_what_is_measured_of_a_list_is_not_measured_again(

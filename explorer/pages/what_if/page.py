@@ -16,6 +16,7 @@ from explorer.asking.compute import answer
 from explorer.pages.what_if import pair, study
 from explorer.panels.chart import Shown, draw, draw_partial, made
 from explorer.panels.drawer import selection, within
+from explorer.panels.narrowed import narrowed
 from explorer.panels.page import Page
 from explorer.panels.recipes import Recipes, measuring, program
 from explorer.panels.strip import strip
@@ -77,7 +78,9 @@ def show(result: WhatIfResult, state: WhatIfState) -> None:
     st.markdown(result.verdict.removesuffix(figures.provenance(result, VIEW)))
     chosen = within(state, result.n_blocks)
     names: dict[PairEdit, str] = {"interchange": "Interchanged", "replace": "Replaced"}
-    switches([("Two blocks are", "edit", names)], "what-if")
+    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
+        switches([("Two blocks are", "edit", names)], "what-if")
+        narrowed(state, result.n_blocks)
     left, right = st.columns(2, gap="large")
     with right:
         _effects(result, state, chosen)
