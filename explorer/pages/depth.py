@@ -13,6 +13,7 @@ from explorer.asking.several import offer_twin
 from explorer.pages.directions import page as directions
 from explorer.panels.chart import Shown, draw, draw_partial, made
 from explorer.panels.drawer import drawer, selected, selection
+from explorer.panels.first_paint import painted
 from explorer.panels.narrowed import narrowed
 from explorer.panels.page import Page
 from explorer.panels.recipes import Recipes, measuring, program, raw, viewed
@@ -100,6 +101,8 @@ def show(result: DepthResult, state: DepthState) -> None:
             _mosaic(result, state)
         with right:
             _scores(shown, state, (block, basis))
+    if not painted():
+        return
     st.header(f"Block {block} in the basis of block {basis}", anchor=False)
     selection(result.n_blocks, block, basis)
     drawer(shown, state, block, basis)

@@ -16,8 +16,10 @@ from explorer.asking.compute import answer
 from explorer.pages.what_if import pair, study
 from explorer.panels.chart import Shown, draw, draw_partial, made
 from explorer.panels.drawer import selection, within
+from explorer.panels.first_paint import painted
 from explorer.panels.narrowed import narrowed
 from explorer.panels.page import Page
+from explorer.panels.pruning import pruning_plan
 from explorer.panels.recipes import Recipes, measuring, program
 from explorer.panels.strip import strip
 from explorer.panels.switches import switches
@@ -87,10 +89,13 @@ def show(result: WhatIfResult, state: WhatIfState) -> None:
     with left:
         depth = _coupling(state, chosen)
     selection(result.n_blocks, *chosen)
+    if not painted():
+        return
     known = () if depth is None else (depth,)
     pair.show(result, depth, state.edit, chosen, state.view(*known))
     _single(result)
     study.show(result, depth, state.k, state.edit)
+    pruning_plan(state.model)
 
 
 def partial_effects(result: WhatIfResult, state: WhatIfState) -> None:
