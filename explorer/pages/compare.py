@@ -81,7 +81,7 @@ class CompareState(State):
     leading: Natural = 0
 
 
-PAGE = Page("Compare", "pages/8_Compare.py", CompareState, guide=GUIDE)
+PAGE = Page("Compare", "pages/8_Compare.py", "Many models", state=CompareState, guide=GUIDE)
 
 
 def recipes(a: str, b: str, view: View, state: State) -> Recipes:

@@ -73,7 +73,7 @@ class DepthState(State):
 
 
 PAGE = Page(
-    "Depth", "pages/1_Depth.py", DepthState, kinds=("depth",), guide=GUIDE, takes_lists=True
+    "Depth", "pages/1_Depth.py", state=DepthState, kinds=("depth",), guide=GUIDE, takes_lists=True
 )
 
 

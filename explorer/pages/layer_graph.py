@@ -56,7 +56,7 @@ class GraphState(State):
 PAGE = Page(
     "Layer graph",
     "pages/4_Layer_graph.py",
-    GraphState,
+    state=GraphState,
     guide=GUIDE,
     asks_twin=False,
     takes_lists=True,

@@ -45,7 +45,7 @@ the same network with random weights, shows no such diagonal.
 MAPS = "start-maps"
 """Key of what holds the three figures."""
 _STYLE = Path(__file__).with_suffix(".css").read_text()
-PAGE = Page("Start", "app.py", asks_twin=False)
+PAGE = Page("Start", "app.py", "Learn", asks_twin=False)
 
 
 def show(state: State) -> None:

@@ -20,7 +20,11 @@ from explorer.session.plain_text import plain, sentence, weights_form
 from explorer.session.session import change, current
 from explorer.session.widget_values import picked_rows
 
-PAGE = Page("Runs", "pages/13_Runs.py")
+PAGE = Page(
+    "Runs",
+    "pages/13_Runs.py",
+    "Yours",
+)
 PLACES = {"All": (False, True), "Measured here": (False,), "Came with the program": (True,)}
 """Whether results lie below the store, as those of the gallery do, or were measured here."""
 

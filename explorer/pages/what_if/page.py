@@ -61,7 +61,9 @@ class WhatIfState(State):
         return replace(asked, kind="what-if", token=Request.token, k=Request.k)
 
 
-PAGE = Page("What if", "pages/9_What_if.py", WhatIfState, kinds=("what-if",), guide=GUIDE)
+PAGE = Page(
+    "What if", "pages/9_What_if.py", "Why", state=WhatIfState, kinds=("what-if",), guide=GUIDE
+)
 VIEW = EffectView()
 
 
