@@ -194,7 +194,7 @@ def _left_out(means: "ModelMeans", x: str, y: str) -> str:
     missing = list(rows["model"][rows[[x, y]].isna().any(axis=1)])
     parts = []
     if len(missing):
-        parts.append(f"Not drawn, for want of {SHORT[x]} or {SHORT[y]}: {_named(missing)}.")
+        parts.append(f"Not drawn, because {SHORT[x]} or {SHORT[y]} is missing: {_named(missing)}.")
     if means.absent:
         parts.append(f"Not measured at {means.k_name}: {_named(means.absent)}.")
     return " ".join(parts)

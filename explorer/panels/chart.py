@@ -42,6 +42,8 @@ _MOVING = ["zoom2d", "pan2d", "zoomIn2d", "zoomOut2d", "resetScale2d"]
 
 PANEL = 440
 """Height in pixels of a figure in a third of the page: all three fit on a laptop's screen."""
+MOST_LABELS = 9
+"""Labels of an axis that have room in it side by side."""
 PANEL_BAR = 190
 """Length of its colour bar in pixels."""
 
@@ -135,8 +137,11 @@ def _signed(figure: go.Figure, of: Origin) -> go.Figure:
 
 
 def third(figure: go.Figure) -> go.Figure:
-    """A figure in a third of the page."""
+    """A figure in a third of the page, where labels of every other block have room to stand."""
     figure.update_traces(colorbar_len=PANEL_BAR, selector={"type": "heatmap", "showscale": None})
+    for axis in (figure.layout.xaxis, figure.layout.yaxis):
+        if axis.tickvals is not None and len(axis.tickvals) > MOST_LABELS:
+            axis.update(tickvals=axis.tickvals[::2], ticktext=axis.ticktext[::2])
     return figure.update_layout(height=PANEL)
 
 

@@ -112,7 +112,7 @@ def test_a_fit_that_is_none_is_told_and_not_drawn(means):
 
 def test_who_is_not_drawn_is_named(means):
     caption = figures.over_models(means, "coupling", "score").layout.meta["caption"]
-    assert f"for want of coupling or score: {RUN}@step0, " in caption
+    assert f"because coupling or score is missing: {RUN}@step0, " in caption
     assert "and 3 more." in caption
     absent = figures.over_models(replace(means, absent=("Elsewhere",)), "coupling", "loss")
     assert "Not measured at K = 8: Elsewhere." in absent.layout.meta["caption"]
