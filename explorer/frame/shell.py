@@ -71,12 +71,12 @@ _STYLE = """<style>
   .stMainBlockContainer h1 { font-size: 1.5rem; padding-block: 0 }
   .stMainBlockContainer .stHorizontalBlock { row-gap: .5rem !important }
   div:has(> [class*=st-key-after-]) { order: 1 }
-  .st-key-tools > :not(:first-child) button p {
-    position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%)
-  }
+  .st-key-tools { gap: 0 1rem !important }
+  .st-key-tools > :not(:first-child) button p { font-size: .85rem }
+  .st-key-tools > :not(:first-child) button [data-testid=stIconMaterial] { display: none }
 }
 </style>"""
-"""On a phone the tools are their icons, and what changes figures stands below them, so that the
+"""On a phone the tools are their names, and what changes figures stands below them, so that the
 figure comes sooner. Figures get what the margins would take; their labels, and captions, are in
 ink instead of Streamlit's pale grey; a formula that is too long for a small screen scrolls.
 Where the sidebar is a drawer over the page, the links to the pages open on top of it from a button
