@@ -198,7 +198,8 @@ def generalization() -> None:
         "misses the truth in about 5 % of draws, and in up to 10 % where each family has a "
         "relation of its own or performance is a square of coupling. For or against the papers' "
         "claim is said only where Pearson's and Spearman's correlations both are beyond chance. "
-        "How often each sentence is false is counted among the benchmarks that come with the program.\n\n"
+        "How often each sentence is false is counted among the benchmarks that come with the "
+        "program.\n\n"
         "**Fits** are ordinary least squares, a straight line and an exponential (the preprint's "
         "Figure 8, which says no more of its form; this one has no offset):"
     )

@@ -13,6 +13,7 @@ from coupling_core.analysis import statistics as st
 from coupling_core.figures import style
 from coupling_core.figures.export import on_paper
 from coupling_core.figures.generalization import family_looks
+from coupling_core.figures.generalization_words import once
 
 RUN = "coupling-explorer/mini-64"
 
@@ -304,3 +305,10 @@ def test_trends_of_models_are_a_forest_with_their_mean_first(table):
             (one.spearman, one.interval.low, one.interval.high)
         )
     assert "Beta-1: Spearman's correlation" in figure.layout.meta["alt"]
+
+
+def test_why_there_is_no_interval_is_said_once() -> None:
+    why = "an interval and a p need at least 5 families; here the number is 3"
+    other = "an interval and a p need at least 5 prompts; here the number is 4"
+    told = once([f"r = 1; {why}.", f"Slope 2 ({why}).", f"n = 4 ({other})."])
+    assert told == [f"r = 1; {why}.", "Slope 2.", f"n = 4 ({other})."]
