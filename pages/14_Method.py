@@ -39,7 +39,7 @@ def coupling() -> None:
         "exchanges the roles of the left and the right vectors (paper, Section 3.1):"
     )
     st.latex(
-        r"A^{ll'} = U_{l',K}^\top\, J^l\, V_{l',K}, \qquad "
+        r"A^{ll'} = U_{l',K}^\top\, J^l\, V_{l',K}, \\[.6em] "
         r"B^{ll'} = V_{l',K}^\top\, J^l\, U_{l',K}"
     )
     st.markdown(
@@ -198,11 +198,12 @@ def generalization() -> None:
         "misses the truth in about 5 % of draws, and in up to 10 % where each family has a "
         "relation of its own or performance is a square of coupling. For or against the papers' "
         "claim is said only where Pearson's and Spearman's correlations both are beyond chance. "
-        "How often each sentence is false is counted in `benchmarks/results/sentences.md`.\n\n"
+        "How often each sentence is false is counted among the benchmarks that come with the "
+        "program.\n\n"
         "**Fits** are ordinary least squares, a straight line and an exponential (the preprint's "
         "Figure 8, which says no more of its form; this one has no offset):"
     )
-    st.latex(r"y = a + b\,x, \qquad \ln y = a + b\,x \;\Leftrightarrow\; y = e^{a} e^{b x}")
+    st.latex(r"y = a + b\,x, \\[.6em] \ln y = a + b\,x \;\Leftrightarrow\; y = e^{a} e^{b x}")
     st.markdown(
         "The band is that of the fitted mean, at 95 %, as if models were independent; *p*, of "
         "*b* = 0, is not. "
@@ -250,8 +251,8 @@ def certificates() -> None:
         "singular value above the *K*-th was missed:"
     )
     st.latex(
-        r"s_K^2 (1 + \delta)^2 I - R^\top R \succ 0, \quad "
-        r"R = (I - U U^\top) J, \quad \delta = 10^{-4}"
+        r"s_K^2 (1 + \delta)^2 I - R^\top R \succ 0, \\[.6em] "
+        r"R = (I - U U^\top) J, \\[.6em] \delta = 10^{-4}"
     )
     st.markdown("Where a block fails, the page says which test failed instead of hiding it.")
 
@@ -273,7 +274,7 @@ def trajectories() -> None:
         "and 11); 1 is a straight line, and a walk whose steps are at right angles has $\\sqrt L$:"
     )
     st.latex(
-        r"\mathrm{LSS}_t = \frac{L}{\lVert \tilde x^L - \tilde x^0 \rVert}, \qquad "
+        r"\mathrm{LSS}_t = \frac{L}{\lVert \tilde x^L - \tilde x^0 \rVert}, \\[.6em] "
         r"\tilde x^l = \tilde x^{l-1} + \frac{x^l - x^{l-1}}{\lVert x^l - x^{l-1} \rVert}"
     )
     st.markdown(
@@ -284,7 +285,7 @@ def trajectories() -> None:
         "**equidistance** is the coefficient of variation of the lengths of the steps:"
     )
     st.latex(
-        r"\alpha^l = \ln \frac{\lVert x^l \rVert}{\lVert x^{l-1} \rVert}, \qquad "
+        r"\alpha^l = \ln \frac{\lVert x^l \rVert}{\lVert x^{l-1} \rVert}, \\[.6em] "
         r"\mathrm{ED} = \frac{\operatorname{Var}_l \alpha^l}{(\operatorname{Avg}_l \alpha^l)^2}"
     )
     st.markdown(
@@ -299,8 +300,8 @@ def trajectories() -> None:
         "each block by its Jacobian at the token's own state (Section 6.1):"
     )
     st.latex(
-        r"x^l \approx (I + J^l_{tt})\, x^{l-1}, \qquad "
-        r"\hat x^l = (I + J^l_{tt})\, \hat x^{l-1}, \quad \hat x^0 = x^0"
+        r"x^l \approx (I + J^l_{tt})\, x^{l-1}, \\[.6em] "
+        r"\hat x^l = (I + J^l_{tt})\, \hat x^{l-1}, \\[.6em] \hat x^0 = x^0"
     )
     st.markdown(
         "This is a line through 0, not through the state: attention reads its input through a norm "
@@ -318,7 +319,7 @@ def linear_maps() -> None:
         "*E* moves it by at most"
     )
     st.latex(
-        r"|\delta\lambda| \le \frac{\lVert E \rVert}{|y^{\mathsf H} x|}, \qquad "
+        r"|\delta\lambda| \le \frac{\lVert E \rVert}{|y^{\mathsf H} x|}, \\[.6em] "
         r"\lVert E \rVert \approx 10^{-6} \lVert J \rVert_F"
     )
     st.markdown(
@@ -327,7 +328,7 @@ def linear_maps() -> None:
         "is 0 of a normal matrix, whose eigenvectors are orthogonal, and below 1:"
     )
     st.latex(
-        r"\frac{\sqrt{\lVert M \rVert_F^2 - \sum_k |\lambda_k|^2}}{\lVert M \rVert_F}, \qquad "
+        r"\frac{\sqrt{\lVert M \rVert_F^2 - \sum_k |\lambda_k|^2}}{\lVert M \rVert_F}, \\[.6em] "
         r"\text{asymmetry} = \frac{\lVert J - J^\top \rVert_F}{\lVert J + J^\top \rVert_F}"
     )
     st.markdown(
@@ -345,7 +346,7 @@ def perturbation() -> None:
         "(the preprint's Figure 34). To first order, its change behind block *l* is a product:"
     )
     st.latex(
-        r"\tilde x^0_t = x^0_t + e\,\lVert x^0_t \rVert\, w, \qquad "
+        r"\tilde x^0_t = x^0_t + e\,\lVert x^0_t \rVert\, w, \\[.6em] "
         r"\Delta^l \approx M^l \cdots M^1\, e\,\lVert x^0_t \rVert\, w"
     )
     st.markdown(
@@ -419,7 +420,7 @@ def directions() -> None:
         "centred over the vocabulary (what is read, also with each centred input embedding):"
     )
     st.latex(
-        r"z_i = \frac{c_i - \bar c}{\sigma_c}, \qquad "
+        r"z_i = \frac{c_i - \bar c}{\sigma_c}, \\[.6em] "
         r"\text{peakedness} = \tfrac{1}{10} \sum_{i \in \text{top 10}} |z_i|"
     )
     st.markdown(
@@ -432,7 +433,7 @@ def directions() -> None:
         "the rest of the model; **ablation** takes a subspace out of what a block reads. Both are "
         "held against 20 random directions, or frames of as many:"
     )
-    st.latex(r"x^l_t + e\,\lVert x^l_t \rVert\, u, \qquad x^{l-1}_t - V_K V_K^\top x^{l-1}_t")
+    st.latex(r"x^l_t + e\,\lVert x^l_t \rVert\, u, \\[.6em] x^{l-1}_t - V_K V_K^\top x^{l-1}_t")
     st.markdown(
         "**Shared** by several blocks are the leading eigenvectors of the mean of $U U^\\top$ over "
         "them; as many count as have an eigenvalue above the largest of independent random "

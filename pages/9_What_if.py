@@ -14,4 +14,5 @@ with page("What if") as state:
     )
     if result is not None:
         what_if.show(result, state)
-    pruning_plan(state.model)
+    else:
+        pruning_plan(state.model)

@@ -67,16 +67,21 @@ class ModelComparison:
         """Whether there are enough prompts for a claim: 40."""
         return self.n >= MIN_PROMPTS
 
-    def __str__(self) -> str:
+    @property
+    def difference_words(self) -> str:
+        """The difference and how sure it is."""
         from coupling_core.analysis.statistics.resampling import p_words
 
-        at = "" if np.isnan(self.k) else f" at K = {self.k:g}"
         sure = self.reason or f"95 %: {self.low:.3f} to {self.high:.3f}, {p_words(self.p)}"
+        return f"a difference of {rounded(self.difference)} ({sure})"
+
+    def __str__(self) -> str:
+        at = "" if np.isnan(self.k) else f" at K = {self.k:g}"
         few = "" if self.enough else f"; fewer than {MIN_PROMPTS} prompts can overstate coupling"
         return (
-            f"{self.a} {rounded(self.a_mean)}, {self.b} {rounded(self.b_mean)}: a difference "
-            f"of {rounded(self.difference)} ({sure}) in the mean {self.measure} score{at}, over "
-            f"n = {self.n} prompts that both have{few}."
+            f"{self.a} {rounded(self.a_mean)}, {self.b} {rounded(self.b_mean)}: "
+            f"{self.difference_words} in the mean {self.measure} score{at}, over n = {self.n} "
+            f"prompts that both have{few}."
         )
 
 

@@ -9,6 +9,7 @@ from coupling_core.analysis.over_prompts import OfPrompt, mean_scores
 from coupling_core.analysis.scores import Interval, known_interval, score_pairs
 from coupling_core.base.records import View
 from coupling_core.base.results import DepthResult
+from coupling_core.base.units import percent
 
 MIDDLE = tuple(range(9, 17))
 """The blocks of the paper's Figure 3, of which something is said where none are chosen."""
@@ -47,12 +48,11 @@ class Verdict:
             told += f" over {self.over.n} prompts"
             if self.over.n > 1:
                 told += f" (95 %: {_number(self.over.low)} to {_number(self.over.high)})"
-        if len(self.prompts) > 1:
-            low, high = _number(min(self.prompts)), _number(max(self.prompts))
-            told += f" ({low} to {high} over {len(self.prompts)} example prompts)"
+        else:
+            told += " with this prompt"
         if not np.isnan(self.untrained):
             told += f"; untrained {_number(self.untrained)}"
-        return told + "; chance 0."
+        return told + "; chance 0." + self._examples()
 
     @property
     def range_text(self) -> str:
@@ -69,10 +69,17 @@ class Verdict:
         mean = ", in the mean over the prompts," if self.over else ""
         told = (
             f"{self.above} of these {self.pairs} pairs score{mean} above every pair of the "
-            f"untrained twin. From {MOST:.0%} of the pairs on we call the blocks coupled, and from "
-            f"{SOME:.0%} on partly coupled."
+            f"untrained twin. Blocks are called coupled where at least {percent(MOST)} of their "
+            f"pairs do, and partly coupled where at least {percent(SOME)} do."
         )
         return told if self.over else told + " One prompt is an example, and no evidence."
+
+    def _examples(self) -> str:
+        """What each prompt gives: a lowest and a highest number would look like an interval."""
+        if len(self.prompts) < 2:
+            return ""
+        *most, last = map(_number, self.prompts)
+        return f" Each example prompt by itself gives {', '.join(most)} and {last}."
 
     def _words(self) -> str:
         if np.isnan(self.untrained):

@@ -52,3 +52,8 @@ def ranges(numbers: Iterable[int]) -> str:
         else:
             runs.append([number])
     return ", ".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)
+
+
+def percent(share: float) -> str:
+    """A share in whole percent, which no line breaks inside."""
+    return f"{100 * share:.0f}\u00a0%"

@@ -74,7 +74,7 @@ def effects_by_block(result: WhatIfResult, view: EffectView) -> go.Figure:
     found = effect_maps(result, view)
     curves = {"skip": found.skip, "repeat": found.repeat}
     curves |= {f"damp, a = {a:g}": values for a, values in zip(DAMPED, found.damp, strict=True)}
-    colors = (style.ACCENT, style.SECOND, *(style.INK,) * len(DAMPED))
+    colors = (style.ACCENT, style.SECOND, *(style.INK, style.CATEGORIES[0], *style.CATEGORIES[3:]))
     figure = style.new_figure(
         f"Effect of editing each block by itself, {subject(result)}.",
         "Each block skipped, run twice, or with its residual map multiplied by a. Where a curve is "
@@ -85,7 +85,7 @@ def effects_by_block(result: WhatIfResult, view: EffectView) -> go.Figure:
     )
     blocks = np.arange(1, result.n_blocks + 1)
     dashes = ("solid", "solid", *("dot", "dash", "dashdot", "longdash")[: len(DAMPED)])
-    for (name, values), color, dash in zip(curves.items(), colors, dashes, strict=True):
+    for (name, values), color, dash in zip(curves.items(), colors, dashes, strict=False):
         text = f"{name}<br>l = %{{x}}: %{{y:.4g}} {result.unit}<extra></extra>"
         figure.add_trace(
             style.line(

@@ -53,6 +53,7 @@ def eigenvalues(result: SpectrumResult, block: int | None = None) -> go.Figure:
             "title": {"text": "Real part"},
             "range": across,
             "constrain": "domain",
+            "constraintoward": "left",  # beside its colour bar
             **style.GRID,
         },
         yaxis={
@@ -142,13 +143,14 @@ def linear_maps(result: SpectrumResult, *, twin: SpectrumResult | None = None) -
     figure = style.new_figure(
         f"Henrici's departure from normality, asymmetry and mean u . v by block, "
         f"{subject(result)}.",
-        "Departure: 0 of a map with orthogonal eigenvectors. Asymmetry: of J, 0 where it is "
+        "Departure: how far a map is from normal; 0 is normal, whose eigenvectors stand at right "
+        "angles to one another. Asymmetry: of J, 0 where it is "
         "symmetric, 1 of a random matrix. u · v: the mean cosine between what leading directions "
         "write and what they read; below 0 a block takes away what it acts on most."
         f"{_twin_told(twin)}",
         height=400,
         xaxis={"title": {"text": "Block l"}},
-        yaxis=style.axis("No unit"),
+        yaxis=style.axis("Departure, asymmetry, u · v<br>(no unit)"),
         hovermode="x unified",
     )
     for one, also, look in _drawn(result, twin):

@@ -80,7 +80,7 @@ def on_paper(
     page.update_layout(
         title=None,  # of the page's own pictures
         width=width,
-        height=(WIDTH if square else page.layout.height) - _AXIS + bottom,
+        height=(_of_maps(page) if square else page.layout.height) - _AXIS + bottom,
         paper_bgcolor="white",
         font_color=INK,
         margin={"l": 60, "r": 16, "t": _TOP, "b": bottom, "autoexpand": True},
@@ -104,6 +104,16 @@ def on_paper(
         font={"size": 12},
         name="provenance",
     )
+
+
+def _of_maps(page: go.Figure) -> int:
+    """Pixels of height that a square map needs, or several in a row."""
+    left, right = page.layout.xaxis.domain or (0, 1)
+    if right - left == 1:
+        return WIDTH
+    margin = page.layout.margin
+    side = (WIDTH - margin.l - margin.r) * (right - left)
+    return round(side + margin.t + margin.b) + _AXIS
 
 
 def _legend_below(page: go.Figure, square: bool) -> int:

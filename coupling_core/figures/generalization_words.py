@@ -1,5 +1,6 @@
 """Titles, captions and alternative texts of the figures over many models."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -48,6 +49,8 @@ SYMBOLS = (
     "Colour and symbol are the family; an open symbol is a model that is not trained; a thin line "
     "joins the checkpoints of one training run by step. "
 )
+NO_INTERVAL = re.compile(r"an interval and a p need at least \d+ \w+; here the number is \d+")
+"""As statistics of too few units say it of each of their numbers."""
 UNITS = "thick: 95 % interval over models, as if they were independent; thin: over whole {of}"
 
 
@@ -67,7 +70,7 @@ def over_models_caption(means: "ModelMeans", x: str, y: str, fits: Sequence["Fit
             text += "The dotted line is chance. "
     if any(not found.reason for found in fits):
         text += "The bands (95 %) take the models as independent, which p does not. "
-    text += " ".join(f"{_slope(found)}." for found in fits)
+    text += " ".join(once([f"{_slope(found)}." for found in fits]))
     return f"{text.strip()} {_left_out(means, x, y)}".strip()
 
 
@@ -189,12 +192,23 @@ def forest_axis(found: "LeaveOneFamilyOut") -> str:
     )
 
 
+def once(sentences: Iterable[str]) -> list[str]:
+    """The sentences, of which the first alone says why there is no interval."""
+    told: list[str] = []
+    for sentence in sentences:
+        shorter = sentence
+        for why in NO_INTERVAL.findall(" ".join(told)):
+            shorter = shorter.replace(f" ({why})", "").replace(f"; {why}", "")
+        told.append(shorter)
+    return told
+
+
 def _left_out(means: "ModelMeans", x: str, y: str) -> str:
     rows = means.rows
     missing = list(rows["model"][rows[[x, y]].isna().any(axis=1)])
     parts = []
     if len(missing):
-        parts.append(f"Not drawn, for want of {SHORT[x]} or {SHORT[y]}: {_named(missing)}.")
+        parts.append(f"Not drawn, because {SHORT[x]} or {SHORT[y]} is missing: {_named(missing)}.")
     if means.absent:
         parts.append(f"Not measured at {means.k_name}: {_named(means.absent)}.")
     return " ".join(parts)

@@ -121,6 +121,8 @@ def prompt_strip(
     terms: str = "",
     chance: float | None = None,
     selected: int = 0,
+    beside: Mapping[int, float] | None = None,
+    other: str = "",
 ) -> go.Figure:
     """Where each prompt stands: a dot a prompt, in the order of their numbers.
 
@@ -133,21 +135,28 @@ def prompt_strip(
         terms: definition and K, set smaller under the title.
         chance: what the number is by chance; None where that means nothing.
         selected: the prompt to mark; 0 is none.
+        beside: the numbers of another model with the same prompts.
+        other: what to call that one.
 
     Returns:
-        a figure with the traces "interval", "mean" and "prompts", whose customdata is [number of
-        the prompt].
+        a figure with the shapes "interval" and "mean" and the trace "prompts", whose customdata is
+        [number of the prompt], and one like it, called `other`, where that has numbers.
     """
     known = {place: one for place, one in numbers.items() if np.isfinite(one)}
     order = sorted(known, key=known.__getitem__)
     values = np.array([known[place] for place in order])
+    also = np.array([(beside or {}).get(place, np.nan) for place in order])
+    drawn = np.concatenate([values, also[np.isfinite(also)]])
     figure = style.new_figure(
-        _strip_alt(order, values, over, title),
+        _strip_alt(order, values, over, title) + f" Beside them: {other}." * bool(beside),
         _strip_caption(len(order), len(numbers) - len(order), over),
         origin,
         height=HEIGHT,
         xaxis=style.axis(
-            style.two_lines(title, terms), range=_span(values, chance), exponentformat="none"
+            style.two_lines(title, terms),
+            range=_span(drawn, chance),
+            exponentformat="none",
+            ticklabeloverflow="allow",  # the last label may stand past the end of the axis
         ),
         yaxis={
             "title": {"text": "Prompts, the lowest first"},
@@ -155,7 +164,7 @@ def prompt_strip(
             "showgrid": False,
             "ticks": "",
         },
-        showlegend=False,
+        showlegend=bool(beside),
     )
     if over.n > 1:
         box = {"x0": over.low, "x1": over.high, "y0": 0, "y1": 1, "yref": "paper"}
@@ -165,8 +174,23 @@ def prompt_strip(
     figure.add_vline(over.mean, line={"color": style.ACCENT, "width": 1.5}, name="mean")
     if chance is not None:
         figure.add_vline(chance, line=style.DOTTED, name="chance")
+    if beside:
+        figure.add_trace(_rings(order, also, other))
     figure.add_trace(_dots(order, values, texts, selected))
     return figure
+
+
+def _rings(order: Sequence[int], values: Float[np.ndarray, " prompt"], name: str) -> go.Scatter:
+    """The numbers of another model, each in the row of its prompt."""
+    return go.Scatter(
+        x=values,
+        y=np.arange(1, len(order) + 1),
+        customdata=np.array(order).reshape(-1, 1),
+        mode="markers",
+        marker={"color": style.INK, "size": DOT, "symbol": "circle-open", "line": {"width": 1.5}},
+        hovertemplate=f"{name}: %{{x:.3f}}<extra></extra>",
+        name=f"the same prompts, {name}",
+    )
 
 
 def _dots(

@@ -127,6 +127,7 @@ def axes(
             "title": {"text": COLUMN_TITLE},
             "range": [first, last],
             "constraintoward": "left",
+            "tickangle": 0,
             **ticks,
         },
         "yaxis": {

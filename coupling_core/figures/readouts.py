@@ -47,14 +47,14 @@ def readouts(
         xaxis={"title": {"text": "Block l"}},
         yaxis=style.axis(f"Readouts beyond chance, of {k}"),
     )
-    colors = (style.ACCENT, style.SECOND, style.INK)
+    colors, widths = (style.ACCENT, style.SECOND, style.INK), (3.5, 2, 1.5)
     for n in shown:
         name = LABELS[READOUTS[n]]
         text = f"{name}<br>l = %{{x}}: %{{y}} of {k}<extra></extra>"
         figure.add_trace(
             style.line(
-                np.array(blocks), found[n], name, colors[n], uid=READOUTS[n], showlegend=True,
-                hovertemplate=text,
+                np.array(blocks), found[n], name, colors[n], widths[n], uid=READOUTS[n],
+                showlegend=True, hovertemplate=text,
             )
         )  # fmt: skip
     if twin is not None:
@@ -64,8 +64,8 @@ def readouts(
             text = f"{name}<br>l = %{{x}}: %{{y}} of {k}<extra></extra>"
             figure.add_trace(
                 style.line(
-                    np.array(blocks), of_twin[n], name, colors[n], 1.5, uid=f"{READOUTS[n]} twin",
-                    line_dash="dot", hovertemplate=text,
+                    np.array(blocks), of_twin[n], name, colors[n], 1, uid=f"{READOUTS[n]} twin",
+                    line_dash="dot", hovertemplate=text, opacity=0.6, showlegend=False,
                 )
             )  # fmt: skip
     by_chance = np.full(len(blocks), k / 100)

@@ -30,12 +30,21 @@ NOT_COMPUTED = "rgba(125, 131, 140, 0.40)"
 """Flat grey of a cell that has no value, whatever the reason."""
 
 SEQUENTIAL: tuple[str, ...] = tuple(colors.sequential.Viridis)
-DIVERGING: tuple[str, ...] = tuple(reversed(colors.diverging.RdBu))
+DIVERGING = (
+    (0.0, "rgba(47, 118, 196, 1)"),
+    (0.5, "rgba(47, 118, 196, 0)"),
+    (0.5, "rgba(214, 80, 48, 0)"),
+    (1.0, "rgba(214, 80, 48, 1)"),
+)
+"""Blue below zero, red above it, and at zero the ground of the page, be it light or dark."""
 
 DEPTH: tuple[str, ...] = tuple(
-    colors.sample_colorscale(list(SEQUENTIAL), list(np.linspace(0.3, 0.85, 16)))
+    colors.sample_colorscale(
+        ["rgb(61, 127, 208)", "rgb(31, 160, 147)", "rgb(121, 178, 56)", "rgb(201, 160, 0)"],
+        list(np.linspace(0, 1, 16)),
+    )
 )
-"""The middle of the same scale, for thin lines: its ends would vanish on one of the two grounds."""
+"""For thin lines: no part of it vanishes on a light ground or on a dark one."""
 
 DIFFERENCE_LIMIT = 0.3
 """End of the range of a difference of two scores: 95 of 100 pairs of a trained model differ from
@@ -278,10 +287,14 @@ def band(
 def log_axis(values: Float[np.ndarray, "*any"]) -> dict[str, object]:
     """A logarithmic axis, with more than the powers of ten where the values span few of them."""
     positive = values[np.isfinite(values) & (values > 0)]
-    decades = np.log10(positive.max() / positive.min()) if positive.size else 0
-    if decades >= 2:
+    low, high = np.log10(span(positive) if positive.size else (1, 1))
+    if high - low >= 2:
         return {"type": "log", "dtick": 1}
-    return {"type": "log", "dtick": "D2", "minorloglabels": "complete", "exponentformat": "none"}
+    # Each by its number: plotly would set what is no power of ten in smaller letters.
+    within = (1, 2, 5) if high - low >= 0.7 else (1, 1.5, 2, 2.5, 3, 3.5, 4, 4.5, 5, 6, 7, 8, 9)
+    powers = range(int(np.floor(low)) - 1, int(np.ceil(high)) + 1)
+    at = [round(number * 10.0**power, 6 - power) for power in powers for number in within]
+    return {"type": "log", "tickvals": at, "ticktext": [f"{value:g}" for value in at]}
 
 
 def covering(fixed: tuple[float, float], *curves: Float[np.ndarray, " k"]) -> list[float]:

@@ -23,8 +23,12 @@ if TYPE_CHECKING:  # pandas is slow to import, and pages do without until they n
 PATCH = "patch "
 SIDE = 250
 """Of a picture, in pixels."""
-MAP = 190
-"""Of each map, about."""
+MAP = 260
+"""Of each map where there is room: pages let it be lower in a narrow column."""
+TITLES = 44
+"""Pixels above the maps for their titles."""
+COLUMN_TITLE = "Basis l'"
+"""Short, for on a small screen the maps are narrow."""
 _FORMATS = {"accuracy": ".1%"}
 
 
@@ -128,7 +132,6 @@ def rate_maps(
     figure = make_subplots(
         1,
         max(1, len(rates)),
-        shared_yaxes=True,
         horizontal_spacing=0.02,
         subplot_titles=[_title(rate, means) for rate in rates],
     )
@@ -139,8 +142,8 @@ def rate_maps(
         "the block of the Jacobian, column l' that of the basis; the diagonal is 1 by construction "
         "and enters no mean.",
         {"title": f"Score maps at {told}", "source": source},
-        height=MAP + 218,
-        margin={"l": 56, "r": 16, "t": 118, "b": 80},
+        height=MAP + 220,
+        margin={"l": 56, "r": 16, "t": 140, "b": 80, "autoexpand": False},
         legend=style.BELOW,
     )
     figure.update_layout(look.layout)
@@ -159,19 +162,33 @@ def rate_maps(
             named.add(grey.name)
         figure.add_trace(pairs.points(results[rate], numbers, at), 1, column)
         axes = pairs.axes(at, numbers.blocks, side=1, most=4)
-        anchor = "x" if column == 1 else f"x{column}"
-        figure.update_xaxes(axes["xaxis"], row=1, col=column)
+        # Each square by itself: plotly keeps only the first of axes that match one another square.
+        figure.update_xaxes(axes["xaxis"], constraintoward="center", row=1, col=column)
         figure.update_yaxes(axes["yaxis"], row=1, col=column)
+        anchor = "x" if column == 1 else f"x{column}"
         figure.update_yaxes(scaleanchor=anchor, row=1, col=column)
+        if column > 1:
+            figure.update_yaxes(ticks="", showticklabels=False, row=1, col=column)
         if selected and set(selected) <= set(numbers.blocks):
             shape = pairs.outline(numbers.blocks, at, selected, side=1)
             figure.add_shape(**shape, row=1, col=column)
-    # Short, for on a small screen the maps are narrow.
-    figure.update_xaxes(title={"text": "Basis l'"})
     figure.update_annotations(font={"size": 13})
-    figure.update_yaxes(title=None)
+    # Plotly would draw these as titles of the axes over the maps, since the bar has room below it.
+    for title in tuple(figure.layout.annotations):
+        below = {"x": title.x, "xanchor": "center", "y": 0, "yanchor": "top", "yshift": -26}
+        figure.add_annotation(
+            text=COLUMN_TITLE,
+            xref="paper",
+            yref="paper",
+            showarrow=False,
+            font={"size": 13},
+            **below,
+        )
+    figure.update_xaxes(title=None, automargin=False)
+    figure.update_yaxes(title=None, automargin=False)
     figure.update_yaxes(title={"text": pairs.ROW_TITLE}, col=1)
-    bar = style.score_bar(view, corrected, False, y=1.28, len=250)
+    # In pixels, so that it keeps clear of the titles of the maps however low these are.
+    bar = style.score_bar(view, corrected, False, y=1, ypad=TITLES, len=250)
     figure.update_layout(
         coloraxis={"cmin": low, "cmax": high, "colorscale": style.SEQUENTIAL, "colorbar": bar}
     )

@@ -93,7 +93,8 @@ def offer(requests: Sequence[Request], lacking: Sequence[int], *, beside: bool =
     with st.spinner("Estimating how long it takes…"):
         cost, taken = admission.require_list(rest, device(), backend.entries())
     who = "trained model" if requests[0].untrained is None else "untrained twin"
-    st.info(_cost(len(lacking), len(requests), cost, taken, f" with the {who}"))
+    is_plain = requests[0].untrained is None and not beside
+    st.info(_cost(len(lacking), len(requests), cost, taken, "" if is_plain else f" with the {who}"))
     tell_queue()
     preview.memory(longest)
     which = "all" if len(lacking) == len(requests) else "the other"

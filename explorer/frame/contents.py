@@ -26,10 +26,10 @@ _PAGES = (
     spectrum.PAGE,
     perturbation.PAGE,
     runs.PAGE,
-    Page("Method", "pages/14_Method.py", picker=None),
+    Page("Method", "pages/14_Method.py", "Learn", picker=None),
 )
 PAGES = {page.title: page for page in _PAGES}
-"""Every page by its title, in the order of the navigation."""
+"""Every page by its title, in the order of their files."""
 PAGE_OF_KIND: dict[str, Page] = {kind: page for page in _PAGES for kind in page.kinds}
 """The page that shows a result of this kind."""
 LINKS = Links(page.state for page in _PAGES)

@@ -12,6 +12,7 @@ from explorer.asking.picker import picker
 from explorer.frame.contents import LINKS, PAGES
 from explorer.frame.sidebar import sidebar
 from explorer.panels.chart import UNSEEN
+from explorer.panels.page import GROUPS
 from explorer.panels.whole import begin
 from explorer.server import backend, visitors
 from explorer.server.turns import turns
@@ -39,8 +40,10 @@ _STYLE = """<style>
 }
 .stMainBlockContainer h1 { padding-block: .25rem }
 @media (max-width: 768px) { .st-key-pages-aside { display: none } }
-.st-key-pages { flex-wrap: nowrap; overflow-x: auto; scrollbar-width: none }
-.st-key-pages > * { flex: none }
+:is(.st-key-pages-aside, .st-key-pages-listed) [data-testid=stCaptionContainer] {
+  margin: .5rem 0 0; padding-inline: .5rem; font-size: .75rem; line-height: 1.3;
+}
+:is(.st-key-pages-aside, .st-key-pages-listed) [data-testid=stCaptionContainer] p { margin: 0 }
 :is([data-testid=stCaptionContainer], .stExpander summary) { opacity: .8 !important }
 [data-testid=stBaseButton-primary], [data-tag], [data-tag] * {
   color: light-dark(#fff, #14171a) !important;
@@ -68,16 +71,16 @@ _STYLE = """<style>
   .stMainBlockContainer h1 { font-size: 1.5rem; padding-block: 0 }
   .stMainBlockContainer .stHorizontalBlock { row-gap: .5rem !important }
   div:has(> [class*=st-key-after-]) { order: 1 }
-  .st-key-tools > :not(:first-child) button p {
-    position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%)
-  }
+  .st-key-tools { gap: 0 1rem !important }
+  .st-key-tools > :not(:first-child) button p { font-size: .85rem }
+  .st-key-tools > :not(:first-child) button [data-testid=stIconMaterial] { display: none }
 }
 </style>"""
-"""On a phone the tools are their icons, and what changes figures stands below them, so that the
+"""On a phone the tools are their names, and what changes figures stands below them, so that the
 figure comes sooner. Figures get what the margins would take; their labels, and captions, are in
 ink instead of Streamlit's pale grey; a formula that is too long for a small screen scrolls.
-Where the sidebar is a drawer over the page, the links to the pages are a row on top of it, which
-is swept sideways, and the arrows that open and close it have words. Who goes by the keyboard sees
+Where the sidebar is a drawer over the page, the links to the pages open on top of it from a button
+that names the page, and the arrows that open and close it have words. Who goes by the keyboard sees
 where, in the list of pages too. A figure's buttons stand below it, where its picture says what it
 is of, and cover nothing. A finger sweeps the page over figures too, and two quick taps on one do
 not enlarge it; a table's tools, which need no finger, would cover what is above it."""
@@ -131,8 +134,10 @@ def _require_use() -> None:
 
 def _navigation(here: str) -> None:
     """The links to the pages, twice: of each screen one is shown."""
-    with st.container(key="pages", horizontal=True, gap="small"):
-        _links()
+    with st.container(key="pages"):
+        with st.popover(here, icon=":material/menu:", key="pages-menu"):
+            with st.container(key="pages-listed", gap="xxsmall"):
+                _links()
         # Registered at each run: a server that tests start knows nothing of an earlier one's.
         st.components.v2.component("pages", js=_PAGES_JS)(key="pages-here", data={"here": here})
     with st.sidebar:
@@ -144,5 +149,8 @@ def _navigation(here: str) -> None:
 
 def _links() -> None:
     query = address()
-    for page in PAGES.values():
-        st.page_link(page.file, label=page.title, query_params=query)
+    for group in GROUPS:
+        st.caption(group)
+        for page in PAGES.values():
+            if page.group == group:
+                st.page_link(page.file, label=page.title, query_params=query)

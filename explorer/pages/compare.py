@@ -22,6 +22,7 @@ from explorer.asking.several import untrained_twin
 from explorer.pages import compare_directions
 from explorer.panels.chart import Shown, draw, made, third
 from explorer.panels.drawer import selection
+from explorer.panels.narrowed import narrowed
 from explorer.panels.page import Page
 from explorer.panels.recipes import Recipes, call, command, raw, viewed
 from explorer.panels.strip import Quiet, facts, page_file, take_along
@@ -80,7 +81,7 @@ class CompareState(State):
     leading: Natural = 0
 
 
-PAGE = Page("Compare", "pages/8_Compare.py", CompareState, guide=GUIDE)
+PAGE = Page("Compare", "pages/8_Compare.py", "Many models", state=CompareState, guide=GUIDE)
 
 
 def recipes(a: str, b: str, view: View, state: State) -> Recipes:
@@ -129,6 +130,7 @@ def show(state: CompareState) -> None:
     _switches()
     _sums(found)
     pair = _selected(found, state)
+    narrowed(state, found.a.n_blocks)
     _maps(found, pair)
     _pair(found, state, pair)
 

@@ -13,6 +13,8 @@ from explorer.asking.several import offer_twin
 from explorer.pages.directions import page as directions
 from explorer.panels.chart import Shown, draw, draw_partial, made
 from explorer.panels.drawer import drawer, selected, selection
+from explorer.panels.first_paint import painted
+from explorer.panels.narrowed import narrowed
 from explorer.panels.page import Page
 from explorer.panels.recipes import Recipes, measuring, program, raw, viewed
 from explorer.panels.strip import strip
@@ -71,7 +73,7 @@ class DepthState(State):
 
 
 PAGE = Page(
-    "Depth", "pages/1_Depth.py", DepthState, kinds=("depth",), guide=GUIDE, takes_lists=True
+    "Depth", "pages/1_Depth.py", state=DepthState, kinds=("depth",), guide=GUIDE, takes_lists=True
 )
 
 
@@ -99,6 +101,8 @@ def show(result: DepthResult, state: DepthState) -> None:
             _mosaic(result, state)
         with right:
             _scores(shown, state, (block, basis))
+    if not painted():
+        return
     st.header(f"Block {block} in the basis of block {basis}", anchor=False)
     selection(result.n_blocks, block, basis)
     drawer(shown, state, block, basis)
@@ -162,6 +166,7 @@ def _scores(shown: Shown, state: State, pair: tuple[int, int]) -> None:
         auto_range=state.auto_range,
         selected=pair,
     )
+    narrowed(state, shown.result.n_blocks)
     draw(
         figure,
         "scores",

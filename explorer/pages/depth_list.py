@@ -47,9 +47,14 @@ def show(state: DepthState, listed: PromptList) -> None:
     found = over_list.measured(requests, *look)
     if not found:
         return
-    numbers = over_list.means(listed, found, view, corrected=not state.raw)
-    over_list.tell(numbers, words_of(state))
-    over_list.beside_twin(requests, found, look, corrected=not state.raw)
+    corrected, twin = not state.raw, over_list.twin_of(requests, found, look)
+    other = "trained" if requests[0].untrained is not None else "untrained"
+    numbers = over_list.means(listed, found, view, corrected=corrected, twin=twin, other=other)
+    verdict = over_list.judged(requests, found, twin)
+    over_list.tell(numbers, words_of(state), verdict if corrected else None)
+    over_list.tell_difference(found, twin, corrected=corrected)
+    if not twin:
+        over_list.offer_twin(requests, found, look)
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         over_list.blocks_switch(next(iter(found.values())).n_blocks, "depth-list")
         switches((SCORE,), "depth-list", (MATRIX, COLOURS))

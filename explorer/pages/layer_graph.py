@@ -14,6 +14,7 @@ from coupling_core.base.results import DepthResult, Result
 from explorer.pages import depth
 from explorer.panels.chart import Shown, draw, draw_partial, made
 from explorer.panels.drawer import selected, selection
+from explorer.panels.narrowed import narrowed
 from explorer.panels.page import Page
 from explorer.panels.recipes import Recipes, measuring, program, raw, viewed
 from explorer.panels.strip import strip
@@ -55,7 +56,7 @@ class GraphState(State):
 PAGE = Page(
     "Layer graph",
     "pages/4_Layer_graph.py",
-    GraphState,
+    state=GraphState,
     guide=GUIDE,
     asks_twin=False,
     takes_lists=True,
@@ -137,6 +138,7 @@ def _graph(shown: Shown, state: GraphState, pair: tuple[int, int]) -> None:
     weighed = {"corrected": not state.raw, "threshold": state.threshold}
     figure = made(figures.graph, *shown, **_options(state), selected=pair)
     st.markdown(figure.layout.meta["summary"])
+    narrowed(state, shown.result.n_blocks)
     draw(
         figure,
         "graph",

@@ -59,7 +59,8 @@ class PerturbationState(State):
 PAGE = Page(
     "Perturbation",
     "pages/12_Perturbation.py",
-    PerturbationState,
+    "Why",
+    state=PerturbationState,
     kinds=("perturbation",),
     guide=GUIDE,
     asks_k=False,

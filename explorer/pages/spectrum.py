@@ -60,7 +60,8 @@ class SpectrumState(State):
 PAGE = Page(
     "Spectrum",
     "pages/11_Spectrum.py",
-    SpectrumState,
+    "Why",
+    state=SpectrumState,
     kinds=("spectrum",),
     guide=GUIDE,
     asks_k=False,

@@ -6,6 +6,7 @@ from pathlib import Path
 import streamlit as st
 
 from coupling_core import figures
+from coupling_core.analysis.over_prompts import prompts as counted
 from coupling_core.analysis.verdict import MIDDLE, Verdict, verdict
 from coupling_core.base.results import DepthResult
 from coupling_core.experiments.gallery import EXAMPLES
@@ -16,13 +17,14 @@ from explorer.pages.training import page as training
 from explorer.panels.chart import Shown, draw, made, third
 from explorer.panels.drawer import inputs, selected
 from explorer.panels.kept import kept
+from explorer.panels.narrowed import narrowed
 from explorer.panels.page import Page
 from explorer.panels.prompt_picker import kind_of, kinds, one_line, pick_kind
 from explorer.panels.strip import strip
 from explorer.panels.switches import twin_switch
 from explorer.panels.way import way
 from explorer.panels.whole import whole
-from explorer.server import backend
+from explorer.server import backend, prompt_lists
 from explorer.server.prompt_lists import SHIPPED
 from explorer.session.plain_errors import plain_errors
 from explorer.session.plain_text import plain
@@ -43,7 +45,7 @@ the same network with random weights, shows no such diagonal.
 MAPS = "start-maps"
 """Key of what holds the three figures."""
 _STYLE = Path(__file__).with_suffix(".css").read_text()
-PAGE = Page("Start", "app.py", asks_twin=False)
+PAGE = Page("Start", "app.py", "Learn", asks_twin=False)
 
 
 def show(state: State) -> None:
@@ -56,14 +58,18 @@ def show(state: State) -> None:
     mapped = (trained if state.untrained is None else twin) or trained
     found = _verdict(trained, twin, state) if trained else None
     if found:
-        st.markdown(f"**{plain(str(found))}**")
+        with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+            st.markdown(f"**{plain(str(found))}**", width="content")
+            _over_many(state, found)
+            if mapped:
+                narrowed(state, mapped.n_blocks)
         whole().sentences += [str(found), found.reason]
     if mapped is None:
         _choices(state)
         _measure(state)
     else:
         tell_gone(request)
-        _panels(state, mapped, trained, twin, found)
+        _panels(state, mapped, trained, twin)
     st.markdown(EXPLANATION)
     if found:
         st.caption(plain(found.reason))
@@ -126,13 +132,17 @@ def _choices(state: State, n_blocks: int = 0, pair: tuple[int, int] = (0, 0)) ->
             inputs(n_blocks, *pair)
 
 
-def _over_many(found: Verdict | None) -> None:
-    """The way to the same question over many prompts, of the same blocks."""
-    blocks = {"blocks": found.range_text} if found and found.blocks == MIDDLE else {}
+def _over_many(state: State, found: Verdict) -> None:
+    """The way to the same question over many prompts, of the same blocks: those chosen, if any."""
+    listed = prompt_lists.get(state.prompts or SHIPPED) or prompt_lists.get(SHIPPED)
+    if listed is None:
+        return
+    blocks = {"blocks": found.range_text} if found.blocks == MIDDLE else {}
+    whose = "your " if state.prompts and listed.name != SHIPPED else ""
     way(
         depth.PAGE,
-        "One prompt is an example: ask the same over 40 prompts or more",
-        prompts=SHIPPED,
+        f"The same over {whose}{counted(len(listed.prompts))}",
+        prompts=listed.name,
         untrained=None,
         **blocks,
     )
@@ -143,7 +153,6 @@ def _panels(
     mapped: DepthResult,
     trained: DepthResult | None,
     twin: DepthResult | None,
-    found: Verdict | None,
 ) -> None:
     shown = Shown(mapped, state.view(mapped))
     block, basis = selected(mapped, state)
@@ -174,7 +183,6 @@ def _panels(
         st.subheader(f"Blocks {block} and {basis}, untrained", anchor=False)
         _matrix("untrained twin", twin, state, (block, basis))
     st.caption(QUESTION)
-    _over_many(found)
     _choices(state, mapped.n_blocks, (block, basis))
     strip(*shown, depth.recipes(mapped.request, shown.view, state), depth.GUIDE)
 

@@ -70,7 +70,7 @@ class PathsState(State):
 PAGE = Page(
     "Trajectories",
     "pages/3_Trajectories.py",
-    PathsState,
+    state=PathsState,
     kinds=("trajectory",),
     guide=GUIDE,
     takes_lists=True,

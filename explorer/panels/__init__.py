@@ -2,9 +2,12 @@
 
 kept            what is made of stored results, made once
 chart           one figure, drawn, described and taken home
+square          how high a map is
 origin          whose numbers a figure has, on its picture and in its files
+first_paint     what waits until the first figures are painted
 whole           all that a page draws, for one file
 hand            what takes clicks and taps on a figure
+narrowed        which blocks are shown, and the way back to all
 drawer          what opens for one pair of blocks
 way             a button to another page, with what is chosen there
 strip           the line above the figures

@@ -15,6 +15,7 @@ from explorer.panels import origin
 from explorer.panels.hand import hand
 from explorer.panels.kept import kept
 from explorer.panels.origin import Origin, Shown
+from explorer.panels.square import limit
 from explorer.panels.whole import whole
 from explorer.session.plain_text import plain
 from explorer.session.session import change
@@ -41,6 +42,8 @@ _MOVING = ["zoom2d", "pan2d", "zoomIn2d", "zoomOut2d", "resetScale2d"]
 
 PANEL = 440
 """Height in pixels of a figure in a third of the page: all three fit on a laptop's screen."""
+MOST_LABELS = 9
+"""Labels of an axis that have room in it side by side."""
 PANEL_BAR = 190
 """Length of its colour bar in pixels."""
 
@@ -102,9 +105,12 @@ def draw(
         picks: fields of the state that a click selects: each point's custom data has a number, or
             a text, for each, such as (l, l').
     """
-    with st.container(gap=None):
+    signed = _signed(_still(figure), of)
+    if rule := limit(signed, name):
+        st.html(f"<style>{rule}</style>")
+    with st.container(key=f"{name}@frame", gap=None):
         st.plotly_chart(
-            _signed(_still(figure), of),
+            signed,
             key=name,
             config=_config(origin.file(of, name, ""), figure),
             alt=figure.layout.meta["alt"],
@@ -131,8 +137,11 @@ def _signed(figure: go.Figure, of: Origin) -> go.Figure:
 
 
 def third(figure: go.Figure) -> go.Figure:
-    """A figure in a third of the page."""
+    """A figure in a third of the page, where labels of every other block have room to stand."""
     figure.update_traces(colorbar_len=PANEL_BAR, selector={"type": "heatmap", "showscale": None})
+    for axis in (figure.layout.xaxis, figure.layout.yaxis):
+        if axis.tickvals is not None and len(axis.tickvals) > MOST_LABELS:
+            axis.update(tickvals=axis.tickvals[::2], ticktext=axis.ticktext[::2])
     return figure.update_layout(height=PANEL)
 
 

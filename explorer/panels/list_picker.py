@@ -14,6 +14,9 @@ from explorer.session.plain_text import plain, sentence
 from explorer.session.session import bound, change
 from explorer.session.state import State
 
+WIDTH = 340
+"""Of each of the two ways to a list, in pixels."""
+_OPEN = "own@list"
 _PASTED, _FILE, _SAID = "pasted@list", "file@list", "_said_of_list"
 
 
@@ -39,10 +42,25 @@ def list_picker(state: State) -> PromptList | None:
             list(lists),
             place="list",
             format_func=lambda name: lists[name].called,
-            width=420,
+            width=WIDTH,
         )
-        with st.popover("Use your own prompts", icon=":material/edit_note:"):
+        # As wide as the list beside it: neither is the lesser way. Whether it is open is kept, so
+        # that it can be closed once it has been used.
+        with st.popover(
+            "Use your own prompts",
+            icon=":material/edit_note:",
+            width=WIDTH,
+            key=_OPEN,
+            on_change=change,
+        ):
             _own()
+        st.button(
+            "Back to one prompt",
+            type="tertiary",
+            icon=":material/arrow_back:",
+            on_click=change,
+            kwargs={"prompts": State.prompts, "nth": State.nth},
+        )
     if told := st.session_state.pop(_SAID, ""):
         st.error(told, icon=":material/error:")
     return chosen
@@ -83,6 +101,7 @@ def _take_file() -> None:
 
 
 def _take(read: Callable[[], PromptList]) -> None:
+    st.session_state[_OPEN] = False
     try:
         change(prompts=read().name)
     except InputError as error:

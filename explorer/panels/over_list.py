@@ -1,7 +1,7 @@
 """What the pages about a list of prompts share: the mean, and where each prompt stands."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from coupling_core.analysis.over_prompts import (
 )
 from coupling_core.analysis.over_prompts import prompts as counted
 from coupling_core.analysis.scores import Interval, known_interval
-from coupling_core.analysis.verdict import MIDDLE, verdict_over
+from coupling_core.analysis.verdict import MIDDLE, Verdict, verdict_over
 from coupling_core.base.records import Measure, Request, View, parse_blocks
 from coupling_core.base.results import DepthResult
 from coupling_core.base.units import rounded
@@ -58,6 +58,8 @@ class Numbers:
         origin: the "title" and the "source" of files.
         terms: definition and K; "" where it has none.
         chance: what it is by chance; None where that means nothing.
+        beside: the same of another model with the same prompts, where there is one.
+        other: what to call that one.
     """
 
     listed: PromptList
@@ -67,6 +69,8 @@ class Numbers:
     origin: Mapping[str, object]
     terms: str = ""
     chance: float | None = None
+    beside: Mapping[int, float] = field(default_factory=dict)
+    other: str = ""
 
     @property
     def over(self) -> Interval:
@@ -81,6 +85,7 @@ class Numbers:
                 "prompt": self.listed.prompts[number - 1].text,
                 "category": self.listed.prompts[number - 1].category,
                 self.column: value,
+                **({f"{self.column}_{self.other}": self.beside[number]} if self.beside else {}),
             }
             for number, value in self.values.items()
         ]
@@ -107,56 +112,73 @@ def measured(requests: Sequence[Request], look: Callable[..., Any], *args: Any) 
     return found
 
 
-def tell(numbers: Numbers, what: str) -> None:
-    """Say the mean with its interval, which prompts are the ends, and whether they are few.
+def tell(numbers: Numbers, what: str, verdict: Verdict | None = None) -> None:
+    """Say what the prompts come to, which of them are the ends, and whether they are few.
 
     Args:
         numbers: of the prompts.
         what: is averaged of each prompt, as a phrase.
+        verdict: what has the mean and its interval already; None where it is to be said.
     """
     over = numbers.over
     if not over.n:
         st.info("None of these prompts has such a number.")
         return
-    st.markdown(
-        f"Over {counted(over.n)}, the mean {plain(what)} is **{interval_words(over)}**. "
-        f"{spread_words(numbers.values)}"
-    )
+    spread = spread_words(numbers.values)
+    if verdict:
+        st.markdown(f"**{plain(str(verdict))}**")
+        st.caption(f"{plain(verdict.reason)} {spread}")
+    else:
+        mean = f"Over {counted(over.n)}, the mean {plain(what)} is **{interval_words(over)}**."
+        st.markdown(f"{mean} {spread}")
     if few := few_words(over.n):
         st.warning(few, icon=":material/warning:")
 
 
-def beside_twin(
-    requests: Sequence[Request],
-    found: Mapping[int, OfPrompt],
-    look: tuple[Any, ...],
-    *,
-    corrected: bool,
-) -> None:
-    """Say whether the blocks are coupled, and how the model differs from its untrained twin.
-
-    Both need every prompt that is shown: where the twin lacks one, it is offered to be measured.
+def twin_of(
+    requests: Sequence[Request], found: Mapping[int, OfPrompt], look: tuple[Any, ...]
+) -> dict[int, OfPrompt]:
+    """What is kept of the counterpart, trained or untrained, of the prompts that are shown.
 
     Args:
         requests: of the list, in its order.
         found: of the model.
         look: what is kept of a result, as of `measured`.
-        corrected: whether the chance-corrected score is compared.
+
+    Returns:
+        nothing where one of the prompts lacks it: the two are compared over the same ones.
     """
+    other = listing.stored([counterpart(request) for request in requests], *look)
+    return {number: other[number] for number in found} if found.keys() <= other.keys() else {}
+
+
+def offer_twin(
+    requests: Sequence[Request], found: Mapping[int, OfPrompt], look: tuple[Any, ...]
+) -> None:
+    """Offer to measure the counterpart too, once the model itself is measured."""
+    if len(found) < len(requests):
+        return
     others = [counterpart(request) for request in requests]
     other = listing.stored(others, *look)
-    if lacking := sorted(found.keys() - other.keys()):
-        # Until the model itself is measured, that is what is offered.
-        if len(found) == len(requests):
-            listing.offer(others, lacking, beside=True)
-        return
-    twin = {number: other[number] for number in found}
+    listing.offer(others, sorted(found.keys() - other.keys()), beside=True)
+
+
+def judged(
+    requests: Sequence[Request], found: Mapping[int, OfPrompt], twin: Mapping[int, OfPrompt]
+) -> Verdict | None:
+    """Whether the blocks are coupled; None where that cannot be said."""
+    if not twin:
+        return None
     is_twin = requests[0].untrained is not None
     trained, untrained = (twin, found) if is_twin else (found, twin)
-    if judged := kept(verdict_over, tuple(trained.values()), tuple(untrained.values())):
-        st.markdown(f"**{plain(str(judged))}**")
-        st.caption(plain(judged.reason))
-    if len(found) >= LEAST:
+    return kept(verdict_over, tuple(trained.values()), tuple(untrained.values()))
+
+
+def tell_difference(
+    found: Mapping[int, OfPrompt], twin: Mapping[int, OfPrompt], *, corrected: bool
+) -> None:
+    """Say how a model differs from its counterpart, prompt by prompt."""
+    if twin and len(found) >= LEAST:
         st.caption(plain(kept(_versus, tuple(found.items()), tuple(twin.items()), corrected)))
 
 
@@ -177,7 +199,8 @@ def _versus(
     ]
     view = found[0][1].scores.view
     table = pd.DataFrame(rows).assign(k=view.k if view else np.nan)
-    return str(compare_models(table, *(of[0][1].model for of in (found, twin)), measure=measure))
+    found_by = compare_models(table, *(of[0][1].model for of in (found, twin)), measure=measure)
+    return f"Prompt by prompt, {found_by.difference_words}."
 
 
 def blocks_switch(n_blocks: int, place: str) -> None:
@@ -213,6 +236,8 @@ def strip_of(numbers: Numbers, nth: int) -> None:
         terms=numbers.terms,
         chance=numbers.chance,
         selected=nth,
+        beside=dict(numbers.beside),
+        other=numbers.other,
     )
     draw(figure, "prompts", None, numbers.table, picks=("nth",))
     if nth in numbers.values:
@@ -274,18 +299,39 @@ def file_called(listed: PromptList) -> str:
 
 
 def means(
-    listed: PromptList, found: Mapping[int, OfPrompt], view: View, *, corrected: bool
+    listed: PromptList,
+    found: Mapping[int, OfPrompt],
+    view: View,
+    *,
+    corrected: bool,
+    twin: Mapping[int, OfPrompt] | None = None,
+    other: str = "",
 ) -> Numbers:
-    """The mean score of each prompt over its pairs of different blocks."""
+    """The mean score of each prompt over its pairs of different blocks.
+
+    Args:
+        listed: the list.
+        found: of the model, by the prompts' numbers.
+        view: how results are looked at.
+        corrected: whether the chance-corrected score is averaged.
+        twin: the same of the model that stands beside it.
+        other: what to call that one.
+    """
     parts = list(found.values())
+    of, beside = (
+        {number: one.mean(corrected=corrected) for number, one in each.items()}
+        for each in (found, twin or {})
+    )
     return Numbers(
         listed,
-        {number: one.mean(corrected=corrected) for number, one in found.items()},
+        of,
         f"Mean {score_name(corrected).lower()}",
         "corrected" if corrected else "coupling",
         {"title": whose(parts, listed.title), "source": source(parts, listed.title, view)},
         score_terms(view),
         0.0 if corrected else None,
+        beside,
+        other,
     )
 
 

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from explorer.asking.picker import picker
 from explorer.session.state import State
 
+GROUPS = ("Learn", "One prompt", "Why", "Many models", "Yours")
+"""Of pages, as the navigation names them, in its order."""
+
 
 @dataclass(frozen=True)
 class Page:
@@ -14,6 +17,7 @@ class Page:
     Args:
         title: by which people know it.
         file: that Streamlit runs: its number gives the order, its name the page's address.
+        group: one of `GROUPS`, under which the navigation has it.
         state: what of it a link carries.
         kinds: of results, which it shows.
         guide: how its figures are read, in Markdown; empty where it has none.
@@ -27,6 +31,7 @@ class Page:
 
     title: str
     file: str
+    group: str = "One prompt"
     state: type[State] = State
     kinds: tuple[str, ...] = ()
     guide: str = ""

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import streamlit as st
 
 from coupling_core.base.records import Measure
+from coupling_core.figures.generalization_words import once
 from explorer.session.plain_text import plain
 
 MEASURES: Mapping[Measure, str] = {
@@ -19,4 +20,4 @@ def said(title: str, told: tuple[str, ...]) -> None:
     """Sentences under a title; nothing where there is none."""
     if told:
         st.markdown(f"**{title}**")
-        st.markdown("\n".join(f"- {plain(line)}" for line in told if line))
+        st.markdown("\n".join(f"- {plain(line)}" for line in once(told) if line))

@@ -37,10 +37,10 @@ def test_it_is_of_the_blocks_of_figure_3_and_has_their_means(shipped):
     assert len(found.prompts) == len(EXAMPLES)
     told = str(found)
     assert found.reason.startswith("56 of these 56 pairs score above")
-    low, high = min(found.prompts), max(found.prompts)
+    first, second, third = found.prompts
     assert told == (
-        f"Blocks 9-16 are coupled: {found.trained:.3f} ({low:.3f} to {high:.3f} over 3 example "
-        "prompts); untrained 0.000; chance 0."
+        f"Blocks 9-16 are coupled: {found.trained:.3f} with this prompt; untrained 0.000; chance "
+        f"0. Each example prompt by itself gives {first:.3f}, {second:.3f} and {third:.3f}."
     )
 
 
@@ -85,7 +85,7 @@ def test_a_model_like_its_twin_is_not_coupled(shipped):
 
 def test_without_a_twin_it_gives_the_number_alone(shipped):
     found = verdict(shipped[0], None, VIEW)
-    assert str(found) == f"Blocks 9-16: {found.trained:.3f}; chance 0."
+    assert str(found) == f"Blocks 9-16: {found.trained:.3f} with this prompt; chance 0."
     assert found.reason == ""
 
 

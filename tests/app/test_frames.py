@@ -1,9 +1,12 @@
-"""Who may show the app in a frame, as it is set."""
+"""Who may show the app in a frame, as it is set; and what a browser is to fetch with it."""
+
+from pathlib import Path
 
 import pytest
+import streamlit
 
 from coupling_core.base.settings import settings
-from explorer.server.headers import headers
+from explorer.server.headers import early, headers
 
 
 def policy(monkeypatch: pytest.MonkeyPatch, framed_by: str) -> tuple[str, str | None]:
@@ -28,3 +31,9 @@ def test_where_none_or_no_site_is_named_none_may(
     monkeypatch: pytest.MonkeyPatch, framed_by: str
 ) -> None:
     assert policy(monkeypatch, framed_by) == ("frame-ancestors 'self'", "SAMEORIGIN")
+
+
+def test_what_draws_figures_is_fetched_with_the_page() -> None:
+    name = early().partition("/js/")[2].partition(">")[0]
+    assert (Path(streamlit.__file__).parent / "static/static/js" / name).is_file()
+    assert early().endswith("; rel=modulepreload; crossorigin")

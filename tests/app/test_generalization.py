@@ -20,6 +20,7 @@ from sweep_table import plant, sweep_of, zoo
 from coupling_core.analysis.findings import Question, find
 from coupling_core.base.folders import user_cache
 from coupling_core.experiments.sweeps import Failure, Journal, State, read_table
+from coupling_core.figures.generalization_words import once
 from coupling_core.sources.catalogue import catalogue, read_catalogue
 from coupling_core.store.disk import Store
 from explorer.frame.contents import LINKS
@@ -126,7 +127,7 @@ def test_figures_and_sentences_have_the_numbers_of_the_table(
     assert "No p over whole families: " in words(app)  # of three
     assert not app.metric
     told = words(app).replace("\\", "")
-    for line in (*answer.shows, *answer.does_not_show):
+    for line in (*once(answer.shows), *once(answer.does_not_show)):
         assert line in told
     assert "**The sweep planted** · 13 models and checkpoints of 3 families · 5 prompts" in told
     (prompts,) = [t for t in figures["prompt"]["data"] if t["name"] == "prompts"]

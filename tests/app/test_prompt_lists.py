@@ -75,7 +75,10 @@ def test_the_map_is_the_mean_over_the_stored_prompts(open_page: Open, gallery) -
     np.testing.assert_allclose(heat(charts(app)["scores"]), coloured(mean), rtol=1e-5)
     over = known_interval(np.array([part.mean(corrected=True) for part in parts]))
     told = words(app)
-    assert f"**{over.mean:.3f} (95 % interval {over.low:.3f} to {over.high:.3f})**" in told
+    assert f"{over.mean:.3f} over 3 prompts (95 %: {over.low:.3f} to {over.high:.3f})" in told
+    assert "the mean chance-corrected score" not in told  # the verdict has it
+    twin = charts(app)["prompts"]["data"][0]
+    assert twin["name"] == "the same prompts, untrained"
     assert app.warning[0].value.startswith("The mean of fewer than 40 prompts")
     assert "a difference of" in told  # from the untrained twin, which is stored too
     assert not queue().active()
@@ -185,6 +188,7 @@ def test_the_toggle_takes_the_list_that_ships(open_page: Open, model: dict[str, 
 def test_a_pasted_list_is_measured_as_one_job(open_page: Open, model: dict[str, str]) -> None:
     app = pasted(open_page("Depth", **model), *LINES, "", LINES[0])
     assert "1 prompt came more than once" not in words(app)  # said with the numbers
+    assert app.session_state["own@list"] is False  # closed, and "Compute" in sight
     app = press(app, "Compute all 4 prompts")
     assert len(queue().active()) <= 1
     app = settled(app)
@@ -221,7 +225,6 @@ def test_the_blocks_are_chosen_beside_the_map(open_page: Open, gallery) -> None:
     app = open_page("Depth", list=kept(*EXAMPLES))
     app.segmented_control(key="blocks@depth-list").set_value("9-16").run()
     assert app.query_params["blocks"] == "9-16"
-    assert "over all pairs of different blocks 9-16" in words(app)
     assert "Blocks 9-16 are coupled: " in words(app)
     app.text_input(key="blocks@sidebar").set_value("3,7,9").run()
     assert list(app.segmented_control(key="blocks@depth-list").options) == ["All", "9-16", "3,7,9"]
@@ -236,10 +239,25 @@ def test_depth_leads_to_the_directions_of_the_basis(open_page: Open, gallery) ->
 
 def test_start_leads_to_the_list(open_page: Open, gallery) -> None:
     app = open_page("Start")
-    app = press(app, "One prompt is an example: ask the same over 40 prompts or more")
+    app = press(app, "The same over 60 prompts")
     assert app.query_params["list"] == "shipped"
     assert app.query_params["blocks"] == "9-16"
     assert "None of these 60 prompts is measured yet" in app.info[0].value
+
+
+def test_start_keeps_the_list_that_was_chosen(open_page: Open, gallery) -> None:
+    app = open_page("Start", list=kept(*EXAMPLES[:2]))
+    app = press(app, "The same over your 2 prompts")
+    assert app.query_params["list"] == kept(*EXAMPLES[:2])
+
+
+@pytest.mark.parametrize("page", ["Start", "Depth", "Layer graph", "What if", "Compare"])
+def test_a_narrowed_map_says_so_and_opens_again(open_page: Open, gallery, page: str) -> None:
+    app = open_page(page, blocks="9-16")
+    assert "Coupling is shown for blocks 9-16 of 30." in [caption.value for caption in app.caption]
+    app = press(app, "Show all 30")
+    assert "blocks" not in app.query_params
+    assert not any(caption.value.startswith("Coupling is shown") for caption in app.caption)
 
 
 def test_what_is_measured_of_a_list_is_not_measured_again(
@@ -313,7 +331,7 @@ def test_the_estimate_of_a_list_is_the_sum(open_page: Open, demo: pytest.MonkeyP
     (told,) = [one.value for one in app.info]
     assert "None of these 60 prompts is measured yet" in told
     assert "are taken on at a time" in told
-    taken = int(told.split("trained model. ")[1].split()[0])
+    taken = int(told.split("yet. ")[1].split()[0])
     assert 1 <= taken < 60
     assert f"Compute the first {taken} prompts" in [button.label for button in app.button]
 

@@ -8,6 +8,8 @@ import pytest
 from driving import DOUBLE_CLICK, WAIT, App, Visit, wait_for_chart
 from playwright.sync_api import Browser, Page, expect
 
+from explorer.panels.page import GROUPS
+
 WIDTHS = (390, 768, 1024, 1280, 1440, 1920)
 WIDE = 1280
 PLACES = 5
@@ -272,13 +274,18 @@ def swipe(page: Page, x: float, y: float, by: int) -> None:
     finger("touchEnd")
 
 
-def test_on_a_phone_the_pages_are_a_row_of_links(touch: Visit) -> None:
-    page = touch("/")
+def test_on_a_phone_the_pages_are_a_menu_of_groups(touch: Visit) -> None:
+    page = touch("/?k=20")
     wait_for_chart(page, "scores")
-    row = page.locator(".st-key-pages")
-    row.get_by_role("link", name="Depth").tap()
+    page.locator(".st-key-pages-menu button").tap()
+    menu = page.locator(".st-key-pages-listed")
+    for group in GROUPS:
+        expect(menu.get_by_text(group, exact=True)).to_be_visible()
+    expect(menu.locator("[aria-current=page]")).to_have_text("Start")
+    menu.get_by_role("link", name="Depth").tap()
     wait_for_chart(page, "mosaic")
-    expect(row.get_by_role("link", name="Start")).to_be_visible()
+    assert "k=20" in page.url
+    expect(menu).to_have_count(0)
     box = page.get_by_test_id("stSidebar").bounding_box()
     assert box is None or box["x"] + box["width"] <= 0 or box["width"] == 0  # no drawer over it
 
@@ -313,17 +320,15 @@ COVERED = """() => [...document.querySelectorAll('.js-plotly-plot')].flatMap(plo
 """The words of figures that their buttons lie on."""
 
 
-def test_the_row_of_links_begins_at_the_page_that_is_shown(touch: Visit) -> None:
-    page = touch("/Runs")
-    here = page.locator(".st-key-pages [aria-current=page]")
-    expect(here).to_have_text("Runs")
-    page.wait_for_function(
-        """() => {
-            const {left, right} = document.querySelector(".st-key-pages [aria-current=page]")
-                .getBoundingClientRect();
-            return left >= 0 && right <= innerWidth;
-        }"""
-    )
+def test_the_sidebar_begins_at_the_links_on_each_page(visit: Visit) -> None:
+    page = visit("/Depth", height=500)
+    wait_for_chart(page, "mosaic")
+    side = page.get_by_test_id("stSidebarContent")
+    side.evaluate("side => { side.scrollTop = 300 }")
+    page.locator(".st-key-pages-aside").get_by_role("link", name="Tokens").dispatch_event("click")
+    wait_for_chart(page, "tokens")
+    expect(page.locator(".st-key-pages-aside [aria-current=page]")).to_have_text("Tokens")
+    assert side.evaluate("side => side.scrollTop") == 0
 
 
 def test_on_a_phone_the_figure_comes_before_what_changes_it(touch: Visit) -> None:

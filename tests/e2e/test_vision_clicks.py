@@ -6,7 +6,7 @@ import pytest
 from driving import Visit, click_point, wait_for_chart
 from playwright.sync_api import Page, expect
 
-MEAN = re.compile(r"Rate 0\.4\s*mean -?\d\.\d{3}")
+MEAN = re.compile(r"Rate 0\.4\s*-?\d\.\d{3}")
 SECOND_ROW, TOKEN = (3.0, 10.0), 6
 """The middle of the first patch of the second row, in pixels of the picture, and its token."""
 
@@ -29,3 +29,13 @@ def test_a_click_on_a_patch_is_measured_and_kept_in_the_link(visit: Visit) -> No
     assert of_patch != of_class
     again = visit("/Vision" + page.url.partition("/Vision")[2])
     assert mean(again) == of_patch
+
+
+@pytest.mark.parametrize("width", [1280, 1920])
+def test_the_maps_of_all_rates_are_equal_squares(visit: Visit, width: int) -> None:
+    page = visit("/Vision", width=width)
+    mean(page)
+    maps = page.locator(".st-key-maps .heatmaplayer")
+    sides = [(box["width"], box["height"]) for one in maps.all() if (box := one.bounding_box())]
+    assert len(sides) == 4
+    assert all(side == pytest.approx(sides[0][0], abs=2) for both in sides for side in both)

@@ -227,6 +227,10 @@ def test_maps_of_all_rates_share_one_range(gallery_of_vision):
     assert sum(shape.name == "selected" for shape in drawn.layout.shapes) == len(SUITE.rates)
     for axis, trace in zip(("x", "x2", "x3", "x4"), maps, strict=True):
         assert trace.xaxis == axis
+    # Plotly keeps only one of axes square that match one another.
+    for number in ("", "2", "3", "4"):
+        own = drawn.layout[f"yaxis{number}"]
+        assert (own.scaleanchor, own.matches) == (f"x{number}", None)
     table = figures.rate_maps_table(gallery_of_vision, view)
     for rate, trace in zip(SUITE.rates, maps, strict=True):
         of_rate = table["corrected"][table["rate"] == rate].to_numpy()

@@ -550,3 +550,16 @@ def test_where_nothing_draws_that_is_told_with_a_way_out(result, monkeypatch):
 def test_an_unknown_ending_is_refused(result):
     with pytest.raises(InputError, match=r"\.html, \.pdf, \.svg, \.png, and '\.gif' came"):
         figures.render(figures.scores(result, VIEW), ".gif", result, VIEW)
+
+
+@pytest.mark.parametrize("values", [(0.2, 3.0), (3.1, 4.2), (0.05, 0.4)])
+def test_a_short_log_axis_has_each_label_in_one_size(values: tuple[float, float]) -> None:
+    axis = style.log_axis(np.array(values))
+    inside = [at for at in axis["tickvals"] if values[0] <= at <= values[1]]
+    assert len(inside) >= 2
+    assert [float(text) for text in axis["ticktext"]] == pytest.approx(axis["tickvals"])
+
+
+def test_the_middle_of_a_difference_is_the_ground_of_the_page() -> None:
+    middle = [color for at, color in style.DIVERGING if at == 0.5]
+    assert all(color.endswith(", 0)") for color in middle)

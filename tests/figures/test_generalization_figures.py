@@ -13,6 +13,7 @@ from coupling_core.analysis import statistics as st
 from coupling_core.figures import style
 from coupling_core.figures.export import on_paper
 from coupling_core.figures.generalization import family_looks
+from coupling_core.figures.generalization_words import once
 
 RUN = "coupling-explorer/mini-64"
 
@@ -112,7 +113,7 @@ def test_a_fit_that_is_none_is_told_and_not_drawn(means):
 
 def test_who_is_not_drawn_is_named(means):
     caption = figures.over_models(means, "coupling", "score").layout.meta["caption"]
-    assert f"for want of coupling or score: {RUN}@step0, " in caption
+    assert f"because coupling or score is missing: {RUN}@step0, " in caption
     assert "and 3 more." in caption
     absent = figures.over_models(replace(means, absent=("Elsewhere",)), "coupling", "loss")
     assert "Not measured at K = 8: Elsewhere." in absent.layout.meta["caption"]
@@ -304,3 +305,10 @@ def test_trends_of_models_are_a_forest_with_their_mean_first(table):
             (one.spearman, one.interval.low, one.interval.high)
         )
     assert "Beta-1: Spearman's correlation" in figure.layout.meta["alt"]
+
+
+def test_why_there_is_no_interval_is_said_once() -> None:
+    why = "an interval and a p need at least 5 families; here the number is 3"
+    other = "an interval and a p need at least 5 prompts; here the number is 4"
+    told = once([f"r = 1; {why}.", f"Slope 2 ({why}).", f"n = 4 ({other})."])
+    assert told == [f"r = 1; {why}.", "Slope 2.", f"n = 4 ({other})."]

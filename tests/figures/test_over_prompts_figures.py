@@ -79,3 +79,17 @@ def test_a_number_by_depth_is_the_mean_over_prompts() -> None:
     assert np.isnan(lines["mean over prompts"].y[2])
     assert list(lines["mean over prompts"].x) == [1, 2, 3]
     assert list(lines["prompt 7"].y[:2]) == [3.0, 4.0]
+
+
+def test_another_model_stands_in_the_rows_of_the_same_prompts() -> None:
+    numbers, twin = {1: 0.3, 5: 0.1}, {1: 0.01, 5: -0.02}
+    over = mean_interval(np.array([0.3, 0.1]))
+    texts = {1: "one", 5: "five"}
+    figure = figures.prompt_strip(
+        numbers, texts, over, "Mean score", origin=ORIGIN, beside=twin, other="twin"
+    )
+    rings, dots = figure.data
+    assert rings.customdata.ravel().tolist() == dots.customdata.ravel().tolist() == [5, 1]
+    assert list(rings.x) == [-0.02, 0.01]
+    assert figure.layout.xaxis.range[0] < -0.02
+    assert (rings.name, figure.layout.showlegend) == ("the same prompts, twin", True)

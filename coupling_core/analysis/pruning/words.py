@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from coupling_core.analysis.pruning.prices import BAND, Point, Price
 from coupling_core.analysis.pruning.rankings import NAMES, Ranking
 from coupling_core.analysis.pruning.study import Study
+from coupling_core.base.units import percent
 
 FEW_TEXTS = 40
 """Fewer texts than this bear no claim."""
@@ -69,6 +70,8 @@ def limits(study: Study) -> tuple[str, ...]:
     return (
         f"One model, {len(study.ranked_on)} texts to rank and {n} to judge{few}, and no training "
         "after blocks are gone: after some, the order of the rankings may be another.",
+        f"Better and worse than random sets means outside of what {percent(BAND[1] - BAND[0])} of "
+        "the random draws cost.",
         "Intervals are over texts, with these sets of blocks; other texts to rank on would choose "
         "other sets. Loss is no measure of what a model can do.",
         "That a ranking by coupling does well or badly says how useful it is for choosing, and not "
@@ -91,8 +94,7 @@ def _against_random(points: Sequence[Point]) -> str:
         at = [point.removed for point in points if point.verdict == side]
         if at:
             parts.append(f"{words} random sets with {blocks_told(at)} removed")
-    share = f"{100 * (BAND[1] - BAND[0]):.0f} %"
-    return "; ".join(parts) + f" (outside of, or within, what {share} of the draws cost)"
+    return "; ".join(parts)
 
 
 def _tied(study: Study) -> tuple[str, ...]:

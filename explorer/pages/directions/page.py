@@ -81,7 +81,8 @@ class DirectionsState(State):
 PAGE = Page(
     "Directions",
     "pages/10_Directions.py",
-    DirectionsState,
+    "Why",
+    state=DirectionsState,
     kinds=("directions",),
     guide=GUIDE,
     asks_k=False,

@@ -37,7 +37,14 @@ _SIZES = {
     "training_tokens": "Training tokens",
 }
 _NUMBERS = {"tokens": "Length", "difficulty": "Difficulty"}
-PAGE = Page("Generalization", "pages/6_Generalization.py", SweepState, guide=GUIDE, picker=None)
+PAGE = Page(
+    "Generalization",
+    "pages/6_Generalization.py",
+    "Many models",
+    state=SweepState,
+    guide=GUIDE,
+    picker=None,
+)
 _NONE = """
 Nothing was swept yet. A sweep measures many models with many prompts:
 

@@ -20,9 +20,16 @@ from explorer.session.plain_text import plain, sentence, weights_form
 from explorer.session.session import change, current
 from explorer.session.widget_values import picked_rows
 
-PAGE = Page("Runs", "pages/13_Runs.py")
+PAGE = Page(
+    "Runs",
+    "pages/13_Runs.py",
+    "Yours",
+)
 PLACES = {"All": (False, True), "Measured here": (False,), "Came with the program": (True,)}
 """Whether results lie below the store, as those of the gallery do, or were measured here."""
+
+PROMPT_WIDTH = 180
+"""Of the column of prompts in pixels: on a phone there is room for the model beside it."""
 
 _TOLD = "_told"
 """Where the session keeps what the last action did, until it is told."""
@@ -40,9 +47,11 @@ def show(page_of: Mapping[str, Page]) -> None:
     if not entries:
         st.info("Nothing is stored yet: compute something on Depth.")
         return
-    left, right = st.columns([3, 1], vertical_alignment="bottom")
-    words = left.text_input("Search", placeholder="model, prompt or key", key="search@runs")
-    place = right.segmented_control("From", list(PLACES), default="All", key="from@runs")
+    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
+        words = st.text_input("Search", placeholder="model, prompt or key", key="search@runs")
+        place = st.segmented_control(
+            "From", list(PLACES), default="All", key="from@runs", width="content"
+        )
     below = PLACES[place or "All"]  # a click on what is chosen chooses nothing
     found = [entry for entry in entries if matches(entry, words) and entry.read_only in below]
     total = size(sum(entry.size for entry in entries))
@@ -54,6 +63,7 @@ def show(page_of: Mapping[str, Page]) -> None:
         key=f"list@{'-'.join(entry.key[:4] for entry in found)}",
         on_select="rerun",
         selection_mode="multi-row",
+        column_config={"Prompt": st.column_config.TextColumn(width=PROMPT_WIDTH)},
         alt="Table of the stored results",
     )
     match [found[row] for row in picked_rows(chosen, len(found))]:
@@ -97,9 +107,9 @@ def _row(entry: Entry) -> dict[str, object]:
         return {"Model": "unreadable", "Prompt": entry.problem, "Key": entry.key}
     request = entry.request
     return {
+        "Prompt": request.prompt_words,
         "Model": entry.identity.get("name", request.model),
         "Weights": _weights(request),
-        "Prompt": request.prompt_words,
         "Kind": request.kind_words,
         "Token": f"{entry.token or 'all'} of {len(entry.tokens)}",
         "Final norm": request.final_norm,

@@ -51,7 +51,7 @@ apart, with its spread. A Jacobian against itself is 1 by construction and enter
 
 **Mean over all pairs** averages each cell over all pairs of blocks (*l*, *l'*); it has no matrices.
 """
-PAGE = Page("Tokens", "pages/2_Tokens.py", TokensState, kinds=TOKEN_KINDS, guide=GUIDE)
+PAGE = Page("Tokens", "pages/2_Tokens.py", state=TokensState, kinds=TOKEN_KINDS, guide=GUIDE)
 
 _COMPARED: Choice = (
     "Compared",

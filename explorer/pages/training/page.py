@@ -29,7 +29,8 @@ K_MAX = 50
 PAGE = Page(
     "Training",
     "pages/5_Training.py",
-    TrainingState,
+    "Many models",
+    state=TrainingState,
     guide=GUIDE,
     picker=suite_picker,
     asks_k=False,

@@ -33,7 +33,9 @@ CLASS_TOKEN = 1
 OWN = "own"
 """The name of a picture that this session brought; no link carries it."""
 _OWN_PICTURE = "_own_picture"
-PAGE = Page("Vision", "pages/7_Vision.py", VisionState, guide=GUIDE, picker=None)
+PAGE = Page(
+    "Vision", "pages/7_Vision.py", "Many models", state=VisionState, guide=GUIDE, picker=None
+)
 
 
 def show(state: VisionState) -> None:

@@ -16,7 +16,10 @@ from explorer.asking.compute import answer
 from explorer.pages.what_if import pair, study
 from explorer.panels.chart import Shown, draw, draw_partial, made
 from explorer.panels.drawer import selection, within
+from explorer.panels.first_paint import painted
+from explorer.panels.narrowed import narrowed
 from explorer.panels.page import Page
+from explorer.panels.pruning import pruning_plan
 from explorer.panels.recipes import Recipes, measuring, program
 from explorer.panels.strip import strip
 from explorer.panels.switches import switches
@@ -58,7 +61,9 @@ class WhatIfState(State):
         return replace(asked, kind="what-if", token=Request.token, k=Request.k)
 
 
-PAGE = Page("What if", "pages/9_What_if.py", WhatIfState, kinds=("what-if",), guide=GUIDE)
+PAGE = Page(
+    "What if", "pages/9_What_if.py", "Why", state=WhatIfState, kinds=("what-if",), guide=GUIDE
+)
 VIEW = EffectView()
 
 
@@ -77,17 +82,22 @@ def show(result: WhatIfResult, state: WhatIfState) -> None:
     st.markdown(result.verdict.removesuffix(figures.provenance(result, VIEW)))
     chosen = within(state, result.n_blocks)
     names: dict[PairEdit, str] = {"interchange": "Interchanged", "replace": "Replaced"}
-    switches([("Two blocks are", "edit", names)], "what-if")
+    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
+        switches([("Two blocks are", "edit", names)], "what-if")
+        narrowed(state, result.n_blocks)
     left, right = st.columns(2, gap="large")
     with right:
         _effects(result, state, chosen)
     with left:
         depth = _coupling(state, chosen)
     selection(result.n_blocks, *chosen)
+    if not painted():
+        return
     known = () if depth is None else (depth,)
     pair.show(result, depth, state.edit, chosen, state.view(*known))
     _single(result)
     study.show(result, depth, state.k, state.edit)
+    pruning_plan(state.model)
 
 
 def partial_effects(result: WhatIfResult, state: WhatIfState) -> None:

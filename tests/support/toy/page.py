@@ -21,7 +21,7 @@ class ToyState(State):
         return Request(**asked)
 
 
-PAGE = Page("Toy", "pages/11_Toy.py", ToyState, kinds=("toy",))
+PAGE = Page("Toy", "pages/11_Toy.py", state=ToyState, kinds=("toy",))
 
 
 def show(result: NormsResult) -> None:
