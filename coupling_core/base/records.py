@@ -54,6 +54,7 @@ Part = Literal["all", "shallower", "deeper"]
 Layout = Literal["line", "circle", "spring"]
 NodeColor = Literal["community", "depth"]
 Measure = Literal["corrected", "coupling", "alignment"]
+Goal = Literal["raise", "lower"] | float
 Performance = Literal["loss", "score"]
 VisionKind = Literal["depth", "self"]
 Method = Literal["pearson", "spearman"]

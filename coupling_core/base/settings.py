@@ -65,8 +65,9 @@ DEMO = {
     "queue_length": 100,
     "jobs_per_session": 4,
     "jobs_per_hour": 60,
+    "training": False,
 }
-"""The limits of a demo where nothing else is set."""
+"""What a demo is limited to where nothing else is set."""
 
 
 class Settings(BaseSettings):
@@ -137,6 +138,11 @@ class Settings(BaseSettings):
     )
     memory_reserve: Annotated[int, Field(ge=0)] = Field(
         default=2**30, description="bytes of memory that no measurement may take"
+    )
+    training: bool = Field(
+        default=True,
+        description="whether small models may be trained on the page Train one; in a demo all "
+        "visitors see them, and they stay until somebody deletes them",
     )
     read_only: bool = Field(
         default=False, description="`true`: what is stored is shown, and nothing computed"

@@ -5,6 +5,7 @@ from explorer.pages.directions import page as directions
 from explorer.pages.generalization import page as generalization
 from explorer.pages.runs import page as runs
 from explorer.pages.tokens import page as tokens
+from explorer.pages.train_one import page as train_one
 from explorer.pages.training import page as training
 from explorer.pages.vision import page as vision
 from explorer.pages.what_if import page as what_if
@@ -27,6 +28,7 @@ _PAGES = (
     perturbation.PAGE,
     runs.PAGE,
     Page("Method", "pages/14_Method.py", "Learn", picker=None),
+    train_one.PAGE,
 )
 PAGES = {page.title: page for page in _PAGES}
 """Every page by its title, in the order of their files."""

@@ -8,15 +8,16 @@ from explorer.panels.page import Page
 from explorer.session.session import change
 
 
-def way(to: Page, label: str, **fields: Any) -> None:
+def way(to: Page, label: str, *, place: str = "", **fields: Any) -> None:
     """Draw it: a link could not say what to change, for pages open with what the session has.
 
     Args:
         to: the page.
         label: what is there.
+        place: tells apart two ways to one page.
         **fields: of the state, what is chosen there.
     """
     icon = ":material/arrow_forward:"
-    if st.button(label, type="tertiary", icon=icon, key=f"way-{to.title}"):
+    if st.button(label, type="tertiary", icon=icon, key=f"way-{to.title}{place}"):
         change(**fields)
         st.switch_page(to.file)

@@ -18,6 +18,7 @@ from coupling_core.measuring.measure import Report, answer
 from coupling_core.measuring.worker.asking import SLACK
 from coupling_core.serving.jobs import Limits
 from coupling_core.sources.resolved import Resolved, resolve
+from coupling_core.sources.suites import suites
 from coupling_core.store.disk import Entry, Store
 from explorer.server import needs
 from explorer.server.estimate import Estimate
@@ -62,7 +63,9 @@ def offered() -> tuple[str, ...] | None:
     """The models that may be asked for here, each once; None where any may."""
     if not is_demo():
         return None
-    return tuple(dict.fromkeys(name.partition("@")[0] for name in settings().models))
+    named = [name.partition("@")[0] for name in settings().models]
+    own = [suite.repo for suite in suites().values() if suite.is_watched and settings().training]
+    return tuple(dict.fromkeys([*named, *own]))
 
 
 def revisions(model: str) -> tuple[str, ...]:

@@ -24,6 +24,7 @@ PAGES = {
     "Directions": "pages/10_Directions.py",
     "Spectrum": "pages/11_Spectrum.py",
     "Perturbation": "pages/12_Perturbation.py",
+    "Train one": "pages/15_Train_one.py",
 }
 Open = Callable[..., AppTest]
 

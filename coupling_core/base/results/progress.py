@@ -12,8 +12,8 @@ class Progress:
 
     Args:
         stage: what is being done.
-        done: finished blocks, tokens, edits, products, ways of noise; while downloading, bytes that
-            arrived.
+        done: finished blocks, tokens, edits, products, ways of noise, steps; while downloading,
+            bytes that arrived.
         total: of them in all, 0 while that is not known.
         partial: the result so far, NaN where it is not finished; None before there is any.
         note: what people should know before this step begins; told once.
@@ -29,6 +29,7 @@ class Progress:
         "edits",
         "products",
         "noise",
+        "training",
         "saving",
     ]
     done: int = 0

@@ -6,6 +6,6 @@ linear      a block's Jacobian at one token of every sequence, as products with 
 bases       its leading singular directions, by a few power steps
 """
 
-from coupling_core.engine.penalty.penalty import CouplingPenalty, Goal, coupling_penalty
+from coupling_core.engine.penalty.penalty import CouplingPenalty, coupling_penalty
 
-__all__ = ["CouplingPenalty", "Goal", "coupling_penalty"]
+__all__ = ["CouplingPenalty", "coupling_penalty"]

@@ -13,20 +13,18 @@ what blocks have by chance.
 
 from dataclasses import replace
 from itertools import permutations
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from coupling_core.base.errors import InputError
-from coupling_core.base.records import Stack, parse_blocks
+from coupling_core.base.records import Goal, Stack, parse_blocks
 from coupling_core.engine.jacobians.captured_calls import Call
 from coupling_core.engine.loading import Wrapped, find_blocks, measurable
 from coupling_core.engine.penalty.bases import Bases, leading
 from coupling_core.engine.penalty.linear import Linear
 from coupling_core.engine.penalty.watched import Watched, spread
-
-Goal = Literal["raise", "lower"] | float
 
 
 class CouplingPenalty:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from coupling_core.base.errors import InputError
-from coupling_core.engine.penalty import Goal
+from coupling_core.base.records import Goal
 from coupling_core.experiments.pretraining.plans import Plan
 from coupling_core.experiments.watching.run import require_name
 from coupling_core.sources import hub

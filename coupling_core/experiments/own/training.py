@@ -2,13 +2,14 @@
 
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from torch import Tensor
 
+from coupling_core.analysis.by_step import StepNumbers
 from coupling_core.base.errors import InputError
 from coupling_core.base.folders import user_cache
 from coupling_core.base.records import View
@@ -37,10 +38,12 @@ class Standing:
     Args:
         trained: steps and losses.
         look: at coupling, of the last step that was kept.
+        kept: numbers of all steps that were kept so far.
     """
 
     trained: Trained
     look: Look
+    kept: tuple[StepNumbers, ...]
 
 
 def train(plan: OwnPlan, report: Callable[[Standing], None], device: str | None = None) -> Path:
@@ -59,7 +62,9 @@ def train(plan: OwnPlan, report: Callable[[Standing], None], device: str | None 
         ComputeError: where the loss is no number any more, or the disk takes nothing.
     """
     require_free(plan)
-    words, looks = text(), []
+    words = text()
+    looks: list[Look] = []
+    kept: list[StepNumbers] = []
     probes = Probes(tuple(held_out(words.held_out, plan.recipe().context, PROBES)), View(DEFAULT_K))
 
     def look(step: int, model: Any) -> None:
@@ -73,7 +78,7 @@ def train(plan: OwnPlan, report: Callable[[Standing], None], device: str | None 
             plan.recipe(),
             words,
             folder,
-            lambda at: report(Standing(at, looks[-1])),
+            lambda at: report(Standing(at, looks[-1], _noted(kept, looks, at))),
             device,
             look=look,
             added=lambda model: _penalty(plan, model),
@@ -83,6 +88,26 @@ def train(plan: OwnPlan, report: Callable[[Standing], None], device: str | None 
         return folder.rename(_place(plan))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _noted(kept: list[StepNumbers], looks: Sequence[Look], at: Trained) -> tuple[StepNumbers, ...]:
+    """The numbers of the steps that were looked at; a new one has the held-out loss of now."""
+    if len(kept) < len(looks):
+        found, unknown = looks[-1].numbers, float("nan")
+        kept.append(
+            StepNumbers(
+                looks[-1].step,
+                at.held_out,
+                unknown,
+                found["chance"],
+                found["corrected"],
+                found["alignment"],
+                found["locality"],
+                unknown,
+                unknown,
+            )
+        )
+    return tuple(kept)
 
 
 def require_free(plan: OwnPlan) -> None:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from coupling_core.engine.penalty import Goal
+from coupling_core.base.records import Goal
 from coupling_core.experiments.pretraining.plans import PLANS, Plan
 from coupling_core.sources.suites import DEFAULT_SUITE
 
