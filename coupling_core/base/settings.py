@@ -212,7 +212,7 @@ def table() -> str:
     for name, field in Settings.model_fields.items():
         default = _default(field.default)
         if name in DEMO:
-            default += f", in a demo `{DEMO[name]}`"
+            default += f", in a demo {_default(DEMO[name])}"
         lines.append(f"| `{PREFIX}{name.upper()}` | {field.description} | {default} |")
     return "\n".join(lines)
 

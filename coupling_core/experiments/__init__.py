@@ -9,6 +9,8 @@ many_asked      the forms in which prompts and models are given to it
 steps           one prompt over the steps of a training run, from Python
 watching        coupling while a model trains: a callback for trainers and loops
 pretraining     how the mini-Pythia suites are made
+own             small models of one's own, trained in a minute or two
+pushing         what becomes of models that are pushed towards coupling, and away from it
 vision          how the vision transformers are made, and what was found
 effects         how coupling and the effect of edits go together over many prompts, as it ships
 pruning         which blocks of a model to leave out, and models without them

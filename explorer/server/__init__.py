@@ -6,7 +6,8 @@ serving     what begins and ends with it
 headers     what every answer tells a browser to refuse
 engine      the process that computes
 backend     the store, and what may be asked of it
-prompt_lists    lists of prompts that are measured as a whole
+prompt_lists  lists of prompts that are measured as a whole
+trainer     the lane in which visitors train models of their own
 single      what there is one of in a process
 admission   what this app takes on
 turns       which pages are drawn, and which wait

@@ -29,12 +29,14 @@ from coupling_core.base.records import (
     Request,
     VisionKind,
 )
+from coupling_core.experiments.own.plans import BLOCKS, WIDTHS
 from coupling_core.figures.effects import PairEdit
 from coupling_core.sources.suites import suites
 from explorer.frame.contents import LINKS, PAGES
 from explorer.pages.depth import DepthState
 from explorer.pages.directions.effect import SIZES
 from explorer.pages.directions.page import Readout
+from explorer.pages.train_one.state import PUSHES
 from explorer.session.link import Flag, Links, Parameter
 from explorer.session.state import State
 
@@ -108,6 +110,14 @@ VALUES = {
     "push": st.sampled_from(SIZES),
     "first_block": st.integers(1, 99),
     "last_block": st.integers(1, 99),
+    "own_name": st.text(max_size=64).filter(str.strip) | st.just(""),
+    "own_blocks": st.sampled_from(BLOCKS),
+    "own_width": st.sampled_from(WIDTHS),
+    "own_rate": st.sampled_from((1e-4, 3e-3, 1e-2)),
+    "own_drop": st.sampled_from((0.0, 0.25, 0.5)),
+    "own_push": st.sampled_from(tuple(PUSHES)),
+    "own_seed": st.integers(0, 1000),
+    "own_shown": st.sampled_from(("", "my-run-1", "my-run-1,b.2")),
     "compared": st.sampled_from(("scores", "directions")),
     "leading": st.integers(0, 99),
     "noise": st.sampled_from((0.001, 0.3, 3.0)),

@@ -45,6 +45,7 @@ class Pushed:
         tokens: a file of NumPy with the token ids that are learned, one after the other.
         held_out: the same of text that is not learned.
         name: of the training run as which the page Training shows it.
+        revision: branch, tag or commit of a hub model.
         goal: "raise", "lower" or a value from -1 to 1; "" is the control.
         weight: of the penalty in the loss.
         refresh: steps after which the penalty follows the directions again.
@@ -58,6 +59,7 @@ class Pushed:
     tokens: str
     held_out: str
     name: str
+    revision: str = "main"
     goal: str = ""
     weight: float = 0.1
     refresh: int = 4
@@ -129,7 +131,9 @@ def train(pushed: Pushed, arguments: TrainingArguments) -> PushingTrainer:
     goal = goal_of(pushed.goal)
     learned, kept = (_ids(path) for path in (pushed.tokens, pushed.held_out))
     set_seed(arguments.seed)
-    model: Any = AutoModelForCausalLM.from_config(AutoConfig.from_pretrained(pushed.model))
+    model: Any = AutoModelForCausalLM.from_config(
+        AutoConfig.from_pretrained(pushed.model, revision=pushed.revision)
+    )
     penalty = goal is not None and coupling_penalty(
         model, goal=goal, refresh=pushed.refresh, sequences=pushed.sequences, seed=arguments.seed
     )

@@ -9,7 +9,7 @@ from coupling_core.base.errors import InputError
 from coupling_core.base.records import Goal
 from coupling_core.experiments.own.plans import BLOCKS, DROPPED, RATES, WIDTHS, OwnPlan
 from coupling_core.experiments.watching.run import require_name
-from explorer.session.link import Natural, expect
+from explorer.session.link import expect
 from explorer.session.state import State
 
 PUSHES: dict[str, Goal | None] = {"none": None, "raise": "raise", "lower": "lower"}
@@ -54,7 +54,7 @@ class TrainOneState(State):
     own_rate: _Rate = OwnPlan.learning_rate
     own_drop: _Part = OwnPlan.drop_path
     own_push: Literal["none", "raise", "lower"] = "none"
-    own_seed: Natural = OwnPlan.seed
+    own_seed: Annotated[int, expect(lambda n: 0 <= n <= 1000, "0 to 1000")] = OwnPlan.seed
     own_shown: Annotated[str, AfterValidator(_few), AfterValidator(_named)] = ""
 
     def plan(self, free: str) -> OwnPlan:
