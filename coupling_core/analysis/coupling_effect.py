@@ -93,6 +93,16 @@ class CouplingEffect:
         )
 
     @property
+    def _torn(self) -> str:
+        """What is said where the interval and p seem to contradict each other."""
+        if self.partial.holds_zero or self.partial_mantel_p < _resampling().LEVEL:
+            return ""
+        return (
+            "The interval says that other prompts would give much the same, and p that the blocks "
+            "in random order often give as much. "
+        )
+
+    @property
     def told(self) -> str:
         """What it shows, and what it does not."""
         first, last = self.blocks
@@ -107,7 +117,11 @@ class CouplingEffect:
         if self.no_interval:
             return lead + f"Nothing is claimed: {self.no_interval}."
         if not self.claims:
-            return lead + "That does not show that coupling says more than distance does."
+            return (
+                lead
+                + self._torn
+                + ("That does not show that coupling says more than distance does.")
+            )
         less = "larger" if self.partial.rho < 0 else "smaller"
         return lead + (
             f"Of pairs that are equally far apart, the effect is {less} for the more coupled ones. "
@@ -152,7 +166,7 @@ def coupling_effect(
     pairs = _Pairs.of(known)
     x, y = c[:, pairs.row, pairs.column], e[:, pairs.row, pairs.column]
     generator = np.random.default_rng(seed)
-    reason = _resampling().too_few(n_prompts, "prompts")
+    reason = _resampling().too_few(n_prompts, "prompts", "an interval over prompts needs")
     raw, distance, partial = _estimates(x, y, pairs, generator, with_intervals=not reason)
     return CouplingEffect(
         len(pairs.row),

@@ -10,7 +10,7 @@ import math
 import operator
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from numbers import Real
 from typing import Any, Literal, get_args
@@ -332,8 +332,7 @@ class View(AnyView):
             raise InputError(
                 f"the order p of a norm must be a finite number >= 1, and {self.p!r} was given"
             )
-        if self.blocks is not None and not self.blocks:
-            raise InputError("no block is left to be shown: give one, or None for all of them")
+        object.__setattr__(self, "blocks", _listed(self.blocks))
 
 
 def require_view(view: object, wanted: type[AnyView]) -> None:
@@ -463,6 +462,25 @@ class Certificate:
     orthonormality: float
     residual: float
     reason: str = ""
+
+
+def _listed(blocks: Any) -> tuple[int, ...] | None:
+    """Blocks of a view as it keeps them, from a tuple, a list or a range of their numbers.
+
+    Raises:
+        InputError: on anything else, and where there is none.
+    """
+    if blocks is None:
+        return None
+    if isinstance(blocks, str) or not isinstance(blocks, Iterable):
+        raise InputError(
+            f"the blocks of a view are numbers, such as range(9, 17), and {blocks!r} came: a text "
+            "such as '9-16' is read by result.scores(blocks='9-16'), which knows how many there are"
+        )
+    found = tuple(_whole("a block", block) for block in blocks)
+    if not found:
+        raise InputError("no block is left to be shown: give one, or None for all of them")
+    return found
 
 
 def _whole(name: str, value: Any) -> int:

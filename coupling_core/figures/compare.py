@@ -160,8 +160,9 @@ def difference_caption(found: Comparison) -> str:
         "(l - 1) / (L - 1) of the deeper; numbers are A's."
     )
     return (
-        "A - B of every pair: red where A is coupled more, blue where B is, and pale where the "
-        "two agree. Differences beyond the colour bar are drawn in the colours at its ends."
+        "A - B of every pair: red where A is coupled more, blue where B is, and the colour of the "
+        "page where the two agree. Differences beyond the colour bar are drawn in the colours at "
+        "its ends."
         f"{matched}"
     )
 

@@ -77,7 +77,7 @@ def noise_by_depth(
         f"{result.noise_sizes[size]:g} of the embedding, {subject(result)}.",
         "The norm of the change, in units of the state's own norm; state 0 is the embedding. In "
         "the bands lie 95 % of the draws; dashed is what the product of the linear blocks says. "
-        "Random directions come four times, each time as many as there are leading ones."
+        "Random directions are drawn four times, as many as there are leading ones each time."
         f"{_twin_told(twin)}",
         height=420,
         xaxis={"title": {"text": "Behind block l"}},

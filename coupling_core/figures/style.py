@@ -26,8 +26,9 @@ FAINT = "rgba(125, 131, 140, 0.28)"
 BAND = "rgba(125, 131, 140, 0.16)"
 """Between two curves; the other, behind a curve in the accent colour."""
 ACCENTED_BAND = "rgba(228, 87, 46, 0.18)"
-NOT_COMPUTED = "rgba(125, 131, 140, 0.40)"
-"""Flat grey of a cell that has no value, whatever the reason."""
+NOT_COMPUTED = "rgba(140, 146, 155, 0.7)"
+"""Flat grey of a cell that has no value, whatever the reason; no page, light or dark, makes it look
+like the lowest colour."""
 
 SEQUENTIAL: tuple[str, ...] = tuple(colors.sequential.Viridis)
 DIVERGING = (

@@ -128,8 +128,8 @@ def mean_words(found: Scores) -> str:
     if np.isnan(mean):
         return "No pair of different blocks is computed yet."
     return (
-        f"The mean over l ≠ l' is c = {mean_off_diagonal(found.coupling):.3f}, "
-        f"chance-corrected {mean:.3f}."
+        f"The mean over l ≠ l' is c = {mean_off_diagonal(found.coupling):.3f} where chance gives "
+        f"{mean_off_diagonal(found.chance):.3f}, chance-corrected {mean:.3f}."
     )
 
 

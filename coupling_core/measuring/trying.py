@@ -9,6 +9,7 @@ from jaxtyping import Float
 from coupling_core.analysis.crossing import require_alike
 from coupling_core.analysis.directions import orthonormal, require_side, viewed
 from coupling_core.analysis.scores import corrected, floor_by_k, score
+from coupling_core.base.blocks import Blocks, blocks_of
 from coupling_core.base.choosing import none_of
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import (
@@ -34,8 +35,8 @@ def steer(
     result: DirectionsResult,
     *,
     block: int,
-    components: Sequence[int] = (1,),
-    sizes: Sequence[float] = SIZES,
+    components: int | Sequence[int] = (1,),
+    sizes: float | Sequence[float] = SIZES,
     side: str = "u",
     tokens: Sequence[int] | None = None,
     direction: Float[np.ndarray, " d"] | None = None,
@@ -52,8 +53,8 @@ def steer(
     Args:
         result: the directions, with the model and the prompt that they were measured of.
         block: l, 1..L; -1 is the last.
-        components: numbers k of its directions, 1..K.
-        sizes: e, in units of the norm of the state; 0 changes nothing.
+        components: numbers k of its directions, 1..K, or one.
+        sizes: e, in units of the norm of the state, or one; 0 changes nothing.
         side: "u", what the block writes, or "v", what it reads.
         tokens: where they are added, 1..n or counted from the end; None is the token measured. What
             the model says is asked at the last of them.
@@ -69,9 +70,11 @@ def steer(
     require_result(result, DirectionsResult, "directions")
     require_side(side)
     number = resolve_block(block, result.n_blocks)
-    names, found = _chosen(result, number, components, side, direction)
+    listed = [components] if isinstance(components, int) else components
+    names, found = _chosen(result, number, listed, side, direction)
     at = tuple(resolve_token(t, len(result.tokens)) for t in tokens or (result.token,))
-    trial = Steer(number if side == "u" else number - 1, at, found, tuple(map(float, sizes)))
+    steps = [sizes] if isinstance(sizes, int | float) else sizes
+    trial = Steer(number if side == "u" else number - 1, at, found, tuple(map(float, steps)))
     asked, own = _model_of(result, model, tokenizer)
     with aside(asked, own=own, device=device, progress=progress) as ready:
         return result.part("trials").steered(asked, ready.loaded, trial, names)
@@ -80,7 +83,7 @@ def steer(
 def ablate(
     result: DirectionsResult,
     *,
-    blocks: Sequence[int] | None = None,
+    blocks: Blocks = None,
     k: int | None = None,
     frame: Float[np.ndarray, "d k"] | None = None,
     model: Any = None,
@@ -92,7 +95,8 @@ def ablate(
 
     Args:
         result: the directions, with the model and the prompt that they were measured of.
-        blocks: 1..L or counted from the end; None is all of them.
+        blocks: a text such as "9-16", a range, a list or one number, 1..L or counted from the end;
+            None is all of them.
         k: how many of the leading v of each block are taken out; None is all that are kept.
         frame: another subspace in the place of the blocks' own, such as one that they share.
         model: as in `steer`, and so are the others.
@@ -103,7 +107,9 @@ def ablate(
     Raises:
         InputError: where the result lacks a block or has fewer directions, or the model is another.
     """
-    numbers, leading = viewed(result, DirectionsView(None if blocks is None else tuple(blocks), k))
+    require_result(result, DirectionsResult, "directions")
+    chosen = blocks_of(blocks, result.n_blocks)
+    numbers, leading = viewed(result, DirectionsView(chosen, k))
     frames = {
         block: orthonormal(result.basis(block, "v")[:, :leading] if frame is None else frame)
         for block in numbers

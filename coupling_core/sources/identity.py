@@ -164,8 +164,11 @@ def locate(request: Request) -> Source:
         return Source("hub", name, model, hub.commit(model, revision), revision)
     if model.endswith(".gguf") or model.count("/") != 0 or model.startswith((".", "~")):
         raise InputError(f"model {model!r}: there is no such file or folder; check the path")
+    own = f"{hub.cache.OWNER}/{model}"
+    here = hub.cache.repository(own).is_dir()
+    meant = f" (did you mean {own!r}?)" if here else nearest(model, ALIASES)
     raise InputError(
-        f"model {model!r} is unknown{nearest(model, ALIASES)}: expected an alias "
+        f"model {model!r} is unknown{meant}: expected an alias "
         f"({', '.join(ALIASES)}), a hub id (owner/name), a folder with config.json and "
         "safetensors, or a .gguf file"
     )

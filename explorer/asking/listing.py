@@ -64,7 +64,13 @@ def stored(requests: Sequence[Request], look: Look[T], *args: Any) -> dict[int, 
     return found
 
 
-def offer(requests: Sequence[Request], lacking: Sequence[int], *, beside: bool = False) -> None:
+def offer(
+    requests: Sequence[Request],
+    lacking: Sequence[int],
+    *,
+    beside: bool = False,
+    twin: Sequence[Request] = (),
+) -> None:
     """Offer to measure what is lacking of a list, or tell how far that is.
 
     A session that comes to a running job of this list, by a refresh or by a link, joins it.
@@ -73,6 +79,7 @@ def offer(requests: Sequence[Request], lacking: Sequence[int], *, beside: bool =
         requests: a prompt each.
         lacking: the numbers of those that are not stored, from 1.
         beside: whether the model stands beside the one that the page is about.
+        twin: the same of the untrained twin, which may be measured at once.
 
     Raises:
         InputError: where this app does not take one on.
@@ -98,6 +105,11 @@ def offer(requests: Sequence[Request], lacking: Sequence[int], *, beside: bool =
     tell_queue()
     preview.memory(longest)
     which = "all" if len(lacking) == len(requests) else "the other"
+    both = bool(twin) and st.checkbox(
+        "And the untrained twin, without which nobody can say whether it is real: twice as long",
+        value=True,
+        key="twin@list",
+    )
     if st.button(
         _button(which, taken, len(lacking), f"the {who}" if beside else ""),
         type="primary",
@@ -106,6 +118,8 @@ def offer(requests: Sequence[Request], lacking: Sequence[int], *, beside: bool =
         key="compute@list",
     ):
         queue().join_list(requests[: lacking[taken - 1]])
+        if both:
+            queue().join_list(twin[: lacking[taken - 1]])
         st.rerun()
 
 

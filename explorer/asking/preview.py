@@ -99,7 +99,7 @@ def memory(asked: Resolved) -> None:
         st.markdown(_fits(needed))
         return
     st.warning(
-        f"About {size(needed.needed)} of memory are needed, and {size(needed.free)} may be used: "
+        f"About {size(needed.needed)} of memory is needed, and {size(needed.free)} may be used: "
         "it does not fit."
     )
     for field, value in what.changes.items():
@@ -140,9 +140,7 @@ def _time(expected: Estimate | None) -> str:
 
 
 def _fits(needed: Memory) -> str:
-    of = (
-        f"About **{size(needed.needed)}** of memory are needed, and {size(needed.free)} may be used"
-    )
+    of = f"About **{size(needed.needed)}** of memory is needed, and {size(needed.free)} may be used"
     if not needed.streamed:
         return f"{of}: it fits."
     return (

@@ -9,6 +9,7 @@ from coupling_core import figures
 from coupling_core.analysis.over_prompts import OfPrompt, mean_scores
 from coupling_core.base.records import Request
 from explorer.asking import listing
+from explorer.asking.several import untrained_twin
 from explorer.pages.depth import DepthState
 from explorer.panels import over_list
 from explorer.panels.chart import draw, made
@@ -44,7 +45,9 @@ def show(state: DepthState, listed: PromptList) -> None:
     requests = listing.asked(state.request(), listed)
     view = over_list.view_of(state)
     look = over_list.scores_of, view, state.blocks
-    found = over_list.measured(requests, *look)
+    is_trained = state.untrained is None
+    twin_too = [untrained_twin(request) for request in requests] if is_trained else []
+    found = over_list.measured(requests, *look, twin=twin_too)
     if not found:
         return
     corrected, twin = not state.raw, over_list.twin_of(requests, found, look)
@@ -68,7 +71,8 @@ def words_of(state: State) -> str:
     """What is averaged of each prompt."""
     score = "score c" if state.raw else "chance-corrected score"
     which = f"blocks {state.blocks}" if state.blocks else "blocks"
-    return f"{score} over all pairs of different {which}"
+    of = " of the untrained twin" if state.untrained is not None else ""
+    return f"{score} over all pairs of different {which}{of}"
 
 
 def recipes(name: str, request: Request, state: State, listed: PromptList, k: int) -> Recipes:

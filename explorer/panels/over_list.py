@@ -103,12 +103,24 @@ def scores_of(result: DepthResult, view: View, blocks: str) -> OfPrompt:
     return of_prompt(result, replace(view, blocks=parse_blocks(blocks, result.n_blocks)))
 
 
-def measured(requests: Sequence[Request], look: Callable[..., Any], *args: Any) -> dict[int, Any]:
-    """What is kept of the prompts that are stored; the rest is offered to be measured."""
+def measured(
+    requests: Sequence[Request],
+    look: Callable[..., Any],
+    *args: Any,
+    twin: Sequence[Request] = (),
+) -> dict[int, Any]:
+    """What is kept of the prompts that are stored; the rest is offered to be measured.
+
+    Args:
+        requests: of the list, in its order.
+        look: as of `listing.stored`.
+        *args: of it.
+        twin: the same of the untrained twin, which may be measured at once.
+    """
     found = listing.stored(requests, look, *args)
     lacking = [number for number in range(1, len(requests) + 1) if number not in found]
     if lacking:
-        listing.offer(requests, lacking)
+        listing.offer(requests, lacking, twin=twin)
     return found
 
 

@@ -214,6 +214,6 @@ def require_memory(asked: Resolved, device: str | None) -> None:
         needs.give_way(asked, device, found.memory.needed)
         return
     raise ComputeError(
-        f"about {size(found.memory.needed)} of memory are needed, and {size(found.memory.free)} "
+        f"about {size(found.memory.needed)} of memory is needed, and {size(found.memory.free)} "
         f"may be used: {found.remedy}"
     )

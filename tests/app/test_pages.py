@@ -31,6 +31,7 @@ TITLES = {
     "Directions": "What do a block's directions say?",
     "Spectrum": "What does a block do to a state?",
     "Perturbation": "How far does noise get?",
+    "Train one": "Train one yourself",
 }
 
 

@@ -185,11 +185,28 @@ def test_the_toggle_takes_the_list_that_ships(open_page: Open, model: dict[str, 
     assert "list" not in app.query_params
 
 
+def alone(app: AppTest) -> AppTest:
+    """The list is to be measured without the twin."""
+    return app.checkbox(key="twin@list").set_value(False).run()
+
+
+def test_one_click_measures_the_twin_too(open_page: Open, model: dict[str, str]) -> None:
+    app = settled(press(pasted(open_page("Depth", **model), *LINES[:2]), "Compute all 2 prompts"))
+    app = settled(app.run())
+    assert not app.error
+    assert not app.info
+    assert "over 2 prompts (95 %: " in words(app)
+    stored = [entry.request for entry in Store().entries() if not entry.read_only]
+    assert {one.prompt for one in stored} == set(LINES[:2])
+    assert len({one.untrained for one in stored}) == 2
+    assert len(stored) == 4
+
+
 def test_a_pasted_list_is_measured_as_one_job(open_page: Open, model: dict[str, str]) -> None:
     app = pasted(open_page("Depth", **model), *LINES, "", LINES[0])
     assert "1 prompt came more than once" not in words(app)  # said with the numbers
     assert app.session_state["own@list"] is False  # closed, and "Compute" in sight
-    app = press(app, "Compute all 4 prompts")
+    app = press(alone(app), "Compute all 4 prompts")
     assert len(queue().active()) <= 1
     app = settled(app)
     assert not app.error
@@ -207,12 +224,13 @@ def test_a_pasted_list_is_measured_as_one_job(open_page: Open, model: dict[str, 
 def test_a_list_is_judged_once_the_twin_has_every_prompt(
     open_page: Open, model: dict[str, str]
 ) -> None:
-    app = settled(press(pasted(open_page("Depth", **model), *LINES[:2]), "Compute all 2 prompts"))
+    app = pasted(open_page("Depth", **model), *LINES[:2])
+    app = settled(press(alone(app), "Compute all 2 prompts"))
     app = settled(press(app, "Measure the untrained twin too"))
     assert not app.info
     assert "coupled: " in words(app)
     assert "over 2 prompts (95 %: " in words(app)
-    app = settled(press(pasted(app, *LINES), "Compute the other 2 prompts"))
+    app = settled(press(alone(pasted(app, *LINES)), "Compute the other 2 prompts"))
     assert "coupled: " not in words(app)
     assert "a difference of" not in words(app)
     assert "2 of 4 prompts are not measured yet with the untrained twin" in app.info[0].value
@@ -263,11 +281,12 @@ def test_a_narrowed_map_says_so_and_opens_again(open_page: Open, gallery, page: 
 def test_what_is_measured_of_a_list_is_not_measured_again(
     open_page: Open, model: dict[str, str]
 ) -> None:
-    app = settled(press(pasted(open_page("Depth", **model), *LINES[:2]), "Compute all 2 prompts"))
+    app = pasted(open_page("Depth", **model), *LINES[:2])
+    app = settled(press(alone(app), "Compute all 2 prompts"))
     before = {e.key: e.path.stat().st_mtime_ns for e in Store().entries() if not e.read_only}
     app = pasted(app, *LINES)
     assert "2 of 4 prompts are not measured yet" in app.info[0].value
-    app = settled(press(app, "Compute the other 2 prompts"))
+    app = settled(press(alone(app), "Compute the other 2 prompts"))
     assert "Over 4 prompts" in words(app)
     made = {e.provenance["date"] for e in Store().entries() if e.key in before}
     assert len(before) == 2
@@ -288,7 +307,8 @@ def test_a_prompt_that_cannot_be_measured_is_told_and_left_out(
     open_page: Open, model: dict[str, str]
 ) -> None:
     app = open_page("Depth", **model, token="20")
-    app = settled(press(pasted(app, *LINES, f"{tiny.TEXT} {tiny.TEXT}"), "Compute all 5 prompts"))
+    app = alone(pasted(app, *LINES, f"{tiny.TEXT} {tiny.TEXT}"))
+    app = settled(press(app, "Compute all 5 prompts"))
     assert "Over 1 prompt, the mean" in words(app)
     (told,) = [w.value for w in app.warning if "could not be measured" in w.value]
     assert "Prompt 1 (“The cat sat on the mat”)" in told

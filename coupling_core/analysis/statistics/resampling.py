@@ -68,11 +68,11 @@ def no_range(units: int, of: str, reason: str) -> Range:
     return Range(np.nan, np.nan, np.nan, units, of, reason)
 
 
-def too_few(units: int, of: str) -> str:
+def too_few(units: int, of: str, what: str = "an interval and a p need") -> str:
     """Why units are too few for an interval; "" where they are not."""
     if units >= MIN_UNITS:
         return ""
-    return f"an interval and a p need at least {MIN_UNITS} {of}; here the number is {units}"
+    return f"{what} at least {MIN_UNITS} {of}; here the number is {units}"
 
 
 def jackknifed(

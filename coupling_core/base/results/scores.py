@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # half a second each to import, and only tables need them
     import xarray
     from pandas import DataFrame
 
-Some = str | range | list[int] | np.ndarray | SupportsIndex
+Some = str | range | list[int] | np.ndarray
 """Blocks that are looked at together; a tuple is one pair of them."""
 
 MEASURES = ("coupling", "chance", "corrected")
@@ -190,7 +190,9 @@ class Scores(ScoreMap):
 
         numbers, n = np.array(self.blocks), len(self.blocks)
         pairs = {"block": np.repeat(numbers, n), "basis": np.tile(numbers, n)}
-        return DataFrame(pairs | {name: getattr(self, name).ravel() for name in MEASURES})
+        frame = DataFrame(pairs | {name: getattr(self, name).ravel() for name in MEASURES})
+        frame.attrs.update(self._attributes())
+        return frame
 
     @overload
     def __getitem__(self, blocks: tuple[SupportsIndex, SupportsIndex]) -> PairScores: ...
@@ -210,6 +212,11 @@ class Scores(ScoreMap):
         if isinstance(blocks, tuple):
             row, column = _two(blocks, "blocks, that of the Jacobian and that of the basis")
             return self._pair(self._at([row])[0], self._at([column])[0])
+        if isinstance(blocks, int | np.integer):
+            raise InputError(
+                f"block {blocks} alone makes no pair: scores[{blocks}, 1] is one with block 1, and "
+                f"scores[[{blocks}, 1]] the map of two blocks"
+            )
         chosen = self._numbers(blocks)
         at = np.array(self._at(chosen))
         some = {name: getattr(self, name)[np.ix_(at, at)] for name in MEASURES}
@@ -283,7 +290,9 @@ class PositionScores(ScoreMap):
             named |= {"text": np.repeat(texts, n), "other_text": np.tile(texts, n)}
         chance = np.where(np.isnan(self.coupling), np.nan, self.chance)
         found = {"coupling": self.coupling, "chance": chance, "corrected": self.corrected}
-        return DataFrame(named | {name: values.ravel() for name, values in found.items()})
+        frame = DataFrame(named | {name: values.ravel() for name, values in found.items()})
+        frame.attrs.update(self._attributes())
+        return frame
 
     def __getitem__(self, tokens: tuple[SupportsIndex, SupportsIndex]) -> PairScores:
         """The scores of one pair of tokens.

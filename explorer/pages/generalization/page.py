@@ -243,7 +243,11 @@ def _prompts(answer: "Findings", state: SweepState) -> None:
     with st.container(horizontal=True, gap="medium"):
         words = {each: _NUMBERS[each] for each in varied}
         switch(
-            "Number of the prompt", "prompt_number", words, place="prompts", write=lambda _: number
+            "Property of the prompt",
+            "prompt_number",
+            words,
+            place="prompts",
+            write=lambda _: number,
         )
         bound(
             st.selectbox,
