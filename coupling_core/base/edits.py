@@ -164,7 +164,8 @@ def parse_edit(text: str) -> Edit:
         except ValueError:
             break
     forms = ", ".join(form for _, form in _FORMS.values())
-    meant = nearest(bare.partition("(")[0], VERBS)
+    verb = bare.partition("(")[0]
+    meant = "" if verb in VERBS else nearest(verb, VERBS)
     raise InputError(f"the edit {text!r} cannot be read{meant}: expected a form such as {forms}")
 
 

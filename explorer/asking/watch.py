@@ -22,6 +22,7 @@ _COUNTED = {
     "edits": "Edit",
     "products": "Product",
     "noise": "Noise",
+    "training": "Step",
 }
 """What is counted in each stage that counts."""
 

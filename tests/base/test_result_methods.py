@@ -287,6 +287,17 @@ def test_tables_and_arrays_come_back_from_files(depth, between, tmp_path):
         assert pickle.loads(pickle.dumps(result)) == result or not result.key
     scores = pickle.loads(pickle.dumps(depth.scores(k=3)))
     same(scores, depth.scores(k=3))
+    scores.to_pandas().to_parquet(tmp_path / "s.parquet")
+    told = pd.read_parquet(tmp_path / "s.parquet").attrs
+    assert (told["K"], told["definition"], told["model"]) == (3, "paper", depth.model_name)
+
+
+def test_one_block_is_no_pair_and_no_map(depth):
+    scores = depth.scores(k=3)
+    for one in (2, -1, np.int64(2)):
+        with pytest.raises(InputError, match="alone makes no pair"):
+            scores[one]
+    assert scores[np.array([1, 2])].blocks == (1, 2)
 
 
 def test_the_figure_is_the_page_s(depth, between, tmp_path):

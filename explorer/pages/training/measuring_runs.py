@@ -45,7 +45,8 @@ def offer(run: Run, step: int, place: str = "") -> None:
     st.markdown(_lack(course, step))
     here = [one for one in course.missing if one in course.suite.here()]
     if course.suite.is_own and len(here) < len(course.missing):
-        st.caption(f"{sentence(hub.cache.whence(course.suite.repo))}.")
+        how = hub.cache.whence(course.suite.repo)
+        st.caption(f"{how[:1].upper()}{how[1:]}.")
     can = here if course.suite.is_own else list(course.missing)
     with st.container(horizontal=True):
         if step in can:
