@@ -63,14 +63,14 @@ def new(
         str,
         typer.Argument(metavar="NAME", help="What to call it: small letters, digits, hyphens."),
     ],
-    blocks: Annotated[
-        int, typer.Option(help=f"How many, {BLOCKS[0]} to {BLOCKS[-1]}.")
+    n_blocks: Annotated[
+        int, typer.Option(help=f"How many blocks, {BLOCKS[0]} to {BLOCKS[-1]}.")
     ] = OwnPlan.blocks,
     width: Annotated[
         int, typer.Option(help=f"Of the residual stream: {', '.join(map(str, WIDTHS))}.")
     ] = OwnPlan.width,
-    rate: Annotated[
-        float, typer.Option(help=f"The highest learning rate, {RATES[0]:g} to {RATES[1]:g}.")
+    learning_rate: Annotated[
+        float, typer.Option(help=f"The highest, {RATES[0]:g} to {RATES[1]:g}.")
     ] = OwnPlan.learning_rate,
     drop: Annotated[
         float,
@@ -94,9 +94,9 @@ def new(
     """Train a small language model of your own, in a minute or two; it becomes a suite."""
     plan = OwnPlan(
         name,
-        blocks=blocks,
+        blocks=n_blocks,
         width=width,
-        learning_rate=rate,
+        learning_rate=learning_rate,
         drop_path=drop,
         goal=goal_of(goal),
         weight=weight,

@@ -65,7 +65,9 @@ _STYLE = """<style>
     width: auto; padding-inline: .5rem; gap: .25rem; white-space: nowrap;
   }
 }
-@media (hover: none) { [data-testid=stElementToolbar] { display: none } }
+@media (hover: none) {
+  :is([data-testid=stElementToolbar], .stTextArea [data-testid=InputInstructions]) { display: none }
+}
 @media (max-width: 640px) {
   .stMarkdown table { display: block; overflow-x: auto }
   .stMainBlockContainer h1 { font-size: 1.5rem; padding-block: 0 }
@@ -83,7 +85,8 @@ Where the sidebar is a drawer over the page, the links to the pages open on top 
 that names the page, and the arrows that open and close it have words. Who goes by the keyboard sees
 where, in the list of pages too. A figure's buttons stand below it, where its picture says what it
 is of, and cover nothing. A finger sweeps the page over figures too, and two quick taps on one do
-not enlarge it; a table's tools, which need no finger, would cover what is above it."""
+not enlarge it; a table's tools, which need no finger, would cover what is above it, and so would
+words on keys that a phone has not."""
 
 
 @contextmanager

@@ -141,7 +141,7 @@ def _over_many(state: State, found: Verdict) -> None:
     whose = "your " if state.prompts and listed.name != SHIPPED else ""
     way(
         depth.PAGE,
-        f"The same over {whose}{counted(len(listed.prompts))}",
+        f"The same over {whose}{counted(len(listed.prompts))}" + ", or your own" * (not whose),
         prompts=listed.name,
         untrained=None,
         **blocks,

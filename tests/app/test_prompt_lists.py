@@ -257,7 +257,7 @@ def test_depth_leads_to_the_directions_of_the_basis(open_page: Open, gallery) ->
 
 def test_start_leads_to_the_list(open_page: Open, gallery) -> None:
     app = open_page("Start")
-    app = press(app, "The same over 60 prompts")
+    app = press(app, "The same over 60 prompts, or your own")
     assert app.query_params["list"] == "shipped"
     assert app.query_params["blocks"] == "9-16"
     assert "None of these 60 prompts is measured yet" in app.info[0].value

@@ -220,7 +220,7 @@ PLAIN: dict[tuple[str, ...], dict[str, str]] = {
     ("runs", "import"): {"file": "prompts.txt"},
     ("suite", "list"): {},
     ("suite", "train"): {"name": "nonsense"},
-    ("suite", "new"): {"name": "mini-64", "--blocks": "99"},
+    ("suite", "new"): {"name": "mini-64", "--n-blocks": "99"},
     ("sweep", "run"): {"file": "few.toml", "--dry-run": ""},
     ("sweep", "status"): {"file": "few.toml"},
     ("sweep", "report"): {"file": "few.toml", "--out": "x.html"},

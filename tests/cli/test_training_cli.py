@@ -289,7 +289,7 @@ def test_weights_are_deleted_again_unless_told(command, monkeypatch, tmp_path, f
 def test_a_small_model_of_ones_own_is_trained_and_measured(run, monkeypatch, tmp_path):
     monkeypatch.setenv("COUPLING_HOME", str(tmp_path / "home"))
     monkeypatch.setattr(plans, "STEPS", (0, 2))
-    made = ("suite", "new", "mine", "--blocks", "2", "--width", "32", "--goal", "lower")
+    made = ("suite", "new", "mine", "--n-blocks", "2", "--width", "32", "--goal", "lower")
     status, out, err = run(*made)
     assert status == 0, err
     assert "mine: 2 blocks of width 32, coupling lowered: ready in" in out
