@@ -135,7 +135,7 @@ def test_an_arm_whose_coupling_did_not_move_is_not_interpreted(world: World) -> 
 
 def test_no_difference_is_called_one_where_there_is_none(world: World) -> None:
     noisy = planned(world(noise=0.3, **PUSHED))
-    assert {verdict(one) for one in noisy} == {"five seeds do not tell"}
+    assert {verdict(one) for one in noisy} == {"5 seeds do not tell"}
     quiet = {one.arm: one for one in planned(world(noise=0.003, **PUSHED)) if one.outcome == "loss"}
     assert verdict(quiet["raise"]) == "too small to matter"
 
@@ -203,3 +203,15 @@ def test_a_run_is_written_once_it_has_ended(
     with pytest.raises(StopIteration):
         running.run(arm, 2, text)
     assert running.read_run(arm, 2) is None
+
+
+def test_runs_that_have_not_ended_are_told(world: World) -> None:
+    runs = world(**PUSHED)
+    assert "What 25 runs say" in page(runs)
+    assert "were planned" not in page(runs)
+    for arm in ("lower", "longer"):
+        del runs[arm][5]
+    told = page(runs)
+    assert "What 23 runs say" in told
+    assert "Of the 25 runs that were planned, 23 have ended." in told
+    assert "4 seeds do not tell" in told

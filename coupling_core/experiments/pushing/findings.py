@@ -110,14 +110,16 @@ def verdict(one: Difference) -> str:
     if one.is_shown:
         return "more" if one.interval.mean > 0 else "less"
     small = -TOO_SMALL < one.interval.low and one.interval.high < TOO_SMALL
-    return "too small to matter" if one.outcome == "loss" and small else "five seeds do not tell"
+    if one.outcome == "loss" and small:
+        return "too small to matter"
+    return f"{one.interval.n} seeds do not tell"
 
 
 def page(runs: Runs) -> str:
     """The whole page, in Markdown."""
     tests = planned(runs)
     parts = [
-        _INTRODUCTION,
+        _introduction(runs),
         "## In short",
         _answer(runs, tests),
         "## Did coupling move as told?",
@@ -133,9 +135,14 @@ def page(runs: Runs) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-_INTRODUCTION = """# Does coupling make a model better? What 25 runs say
+def _introduction(runs: Runs) -> str:
+    """What was done, and how much of it has ended."""
+    ended, all_runs = sum(map(len, runs.values())), len(ARMS) * len(SEEDS)
+    lacking = f" Of the {all_runs} runs that were planned, {ended} have ended." * (ended < all_runs)
+    return f"# Does coupling make a model better? What {ended} runs say\n\n{_INTRODUCTION}{lacking}"
 
-*Made by `python -m coupling_core.experiments.pushing.findings` from the runs in `cache/pushing`,
+
+_INTRODUCTION = """*Made by `python -m coupling_core.experiments.pushing.findings` from the runs in `cache/pushing`,
 which `python -m coupling_core.experiments.pushing.running` makes.*
 
 What was done and what would be tested was written down before the first run, in
@@ -188,7 +195,7 @@ def _meaning(came: Mapping[str, bool], loss: Mapping[str, Difference]) -> str:
 def _fared(loss: Difference) -> str:
     """What became of the models of an arm."""
     if not loss.is_shown:
-        return "neither better nor worse, as far as five seeds tell"
+        return f"neither better nor worse, as far as {loss.interval.n} seeds tell"
     return "worse" if loss.interval.mean > 0 else "better"
 
 
@@ -259,7 +266,7 @@ _LIMITS = """## What it does not show
 
 The models are small and learn for minutes. The penalty is one way of coupling blocks, at one token
 of one sequence a step. Its gradient shares the clipped norm with that of the loss, so that an
-effect on the loss may come by way of the optimiser. Five seeds see large effects, and miss small
+effect on the loss may come by way of the optimiser. So few seeds see large effects, and miss small
 ones: the intervals say how small."""
 
 
