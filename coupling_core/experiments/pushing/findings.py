@@ -142,8 +142,8 @@ def _introduction(runs: Runs) -> str:
     return f"# Does coupling make a model better? What {ended} runs say\n\n{_INTRODUCTION}{lacking}"
 
 
-_INTRODUCTION = """*Made by `python -m coupling_core.experiments.pushing.findings` from the runs in `cache/pushing`,
-which `python -m coupling_core.experiments.pushing.running` makes.*
+_INTRODUCTION = """*Made by `python -m coupling_core.experiments.pushing.findings` from the
+runs in `cache/pushing`, which `python -m coupling_core.experiments.pushing.running` makes.*
 
 What was done and what would be tested was written down before the first run, in
 [preregistration.md](preregistration.md). Small language models were trained with a penalty that
