@@ -215,3 +215,5 @@ def test_runs_that_have_not_ended_are_told(world: World) -> None:
     assert "What 23 runs say" in told
     assert "Of the 25 runs that were planned, 23 have ended." in told
     assert "4 seeds do not tell" in told
+    assert "The answer waits" in told
+    assert not any(answer in told for answer in ANSWERS)

@@ -29,6 +29,8 @@ TESTED = {
     "line_shape": "line-shape score",
 }
 """What is tested of the arms that are pushed."""
+PLANNED = len(ARMS) * len(SEEDS)
+"""Runs."""
 TOO_SMALL = 0.02
 """Nats a token: a difference in loss whose interval lies within it does not matter."""
 
@@ -121,7 +123,7 @@ def page(runs: Runs) -> str:
     parts = [
         _introduction(runs),
         "## In short",
-        _answer(runs, tests),
+        _answer(runs, tests) if _ended(runs) == PLANNED else _WAITS,
         "## Did coupling move as told?",
         _moved(runs),
         "## What became of the models",
@@ -137,11 +139,17 @@ def page(runs: Runs) -> str:
 
 def _introduction(runs: Runs) -> str:
     """What was done, and how much of it has ended."""
-    ended, all_runs = sum(map(len, runs.values())), len(ARMS) * len(SEEDS)
-    lacking = f" Of the {all_runs} runs that were planned, {ended} have ended." * (ended < all_runs)
+    ended = _ended(runs)
+    lacking = f" Of the {PLANNED} runs that were planned, {ended} have ended." * (ended < PLANNED)
     return f"# Does coupling make a model better? What {ended} runs say\n\n{_INTRODUCTION}{lacking}"
 
 
+def _ended(runs: Runs) -> int:
+    return sum(map(len, runs.values()))
+
+
+_WAITS = """The answer waits for the runs that have not ended, as it was planned. The tables below have
+what there is so far."""
 _INTRODUCTION = """*Made by `python -m coupling_core.experiments.pushing.findings` from the
 runs in `cache/pushing`, which `python -m coupling_core.experiments.pushing.running` makes.*
 
