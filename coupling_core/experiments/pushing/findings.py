@@ -148,8 +148,8 @@ def _ended(runs: Runs) -> int:
     return sum(map(len, runs.values()))
 
 
-_WAITS = """The answer waits for the runs that have not ended, as it was planned. The tables below have
-what there is so far."""
+_WAITS = """The answer waits for the runs that have not ended, as it was planned. The tables below
+have what there is so far."""
 _INTRODUCTION = """*Made by `python -m coupling_core.experiments.pushing.findings` from the
 runs in `cache/pushing`, which `python -m coupling_core.experiments.pushing.running` makes.*
 
