@@ -62,7 +62,7 @@ def test_a_map_has_the_colours_of_its_scores(result):
     picture = pixels(on_paper(figures.scores(result, VIEW), result, VIEW))
     found = score_pairs(result, VIEW).corrected
     wanted = colors.colored(found, *style.CORRECTED_RANGE, style.SEQUENTIAL)[..., :3] * 255
-    wanted[np.eye(5, dtype=bool)] = (203, 205, 209)  # grey, 40 % on white
+    wanted[np.eye(5, dtype=bool)] = (174.5, 178.7, 185)  # grey, 70 % on white
     grey = np.abs(picture - wanted[0, 0]).max(-1) < 3  # the diagonal, from corner to corner
     rows, columns = np.flatnonzero(grey.sum(1) > 60), np.flatnonzero(grey.sum(0) > 60)
     top, left, side = rows[0], columns[0], (columns[-1] - columns[0] + 1) / 5
