@@ -19,6 +19,7 @@ from coupling_core.base.records import OWN, Request
 from coupling_core.sources import hub
 from coupling_core.sources.file_hashes import file_digest, folder_digest, is_sealed, reading
 from coupling_core.sources.identity_form import FORM, is_corrected, lacked
+from coupling_core.sources.suites import suites
 
 _HUB_ID = re.compile(r"\w[\w.-]{0,95}/\w[\w.-]{0,95}")
 
@@ -164,9 +165,8 @@ def locate(request: Request) -> Source:
         return Source("hub", name, model, hub.commit(model, revision), revision)
     if model.endswith(".gguf") or model.count("/") != 0 or model.startswith((".", "~")):
         raise InputError(f"model {model!r}: there is no such file or folder; check the path")
-    own = f"{hub.cache.OWNER}/{model}"
-    here = hub.cache.repository(own).is_dir()
-    meant = f" (did you mean {own!r}?)" if here else nearest(model, ALIASES)
+    suite = suites().get(model)
+    meant = f" (did you mean {suite.repo!r}?)" if suite else nearest(model, ALIASES)
     raise InputError(
         f"model {model!r} is unknown{meant}: expected an alias "
         f"({', '.join(ALIASES)}), a hub id (owner/name), a folder with config.json and "

@@ -34,6 +34,7 @@ WORDS = {
     "view blocks text": "and '9-12' came: a text such as '9-16' is read by result.scores(",
     "view blocks one": "the blocks of a view are numbers, such as range(9, 17), and 9 came",
     "view blocks floats": "a block must be a whole number, and 1.5 came",
+    "model a suite": "(did you mean 'coupling-explorer/mini-64'?)",
     "role": "the role must be one of A, B, and 'a' came (did you mean 'A'?)",
     "final norm": "and 'excluded' came (did you mean 'exclude'?)",
     "kind None": "and None came",

@@ -40,6 +40,7 @@ def calls():
         "view blocks text": lambda: cc.View(blocks="9-12"),
         "view blocks one": lambda: cc.View(blocks=9),
         "view blocks floats": lambda: cc.View(blocks=[1.5]),
+        "model a suite": lambda: cc.measure(IDS, model="mini-64"),
         "role": lambda: depth.scores(role="a"),
         "final norm": lambda: cc.measure(IDS, model=m, final_norm="excluded"),
         "kind None": lambda: cc.measure(IDS, model=m, kind=None),
