@@ -117,11 +117,8 @@ class CouplingEffect:
         if self.no_interval:
             return lead + f"Nothing is claimed: {self.no_interval}."
         if not self.claims:
-            return (
-                lead
-                + self._torn
-                + ("That does not show that coupling says more than distance does.")
-            )
+            shown = "That does not show that coupling says more than distance does."
+            return lead + self._torn + shown
         less = "larger" if self.partial.rho < 0 else "smaller"
         return lead + (
             f"Of pairs that are equally far apart, the effect is {less} for the more coupled ones. "

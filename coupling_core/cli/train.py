@@ -15,7 +15,7 @@ from coupling_core.experiments.own.plans import (
     WIDTHS,
     OwnPlan,
     goal_of,
-)  # fmt: skip
+)
 from coupling_core.experiments.pretraining.plans import find_plan
 from coupling_core.sources import hub
 from coupling_core.sources.suites import find_suite

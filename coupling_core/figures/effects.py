@@ -74,7 +74,8 @@ def effects_by_block(result: WhatIfResult, view: EffectView) -> go.Figure:
     found = effect_maps(result, view)
     curves = {"skip": found.skip, "repeat": found.repeat}
     curves |= {f"damp, a = {a:g}": values for a, values in zip(DAMPED, found.damp, strict=True)}
-    colors = (style.ACCENT, style.SECOND, *(style.INK, style.CATEGORIES[0], *style.CATEGORIES[3:]))
+    of_damping = (style.INK, style.CATEGORIES[0], *style.CATEGORIES[3:])[: len(DAMPED)]
+    colors = (style.ACCENT, style.SECOND, *of_damping)
     figure = style.new_figure(
         f"Effect of editing each block by itself, {subject(result)}.",
         "Each block skipped, run twice, or with its residual map multiplied by a. Where a curve is "
@@ -85,7 +86,7 @@ def effects_by_block(result: WhatIfResult, view: EffectView) -> go.Figure:
     )
     blocks = np.arange(1, result.n_blocks + 1)
     dashes = ("solid", "solid", *("dot", "dash", "dashdot", "longdash")[: len(DAMPED)])
-    for (name, values), color, dash in zip(curves.items(), colors, dashes, strict=False):
+    for (name, values), color, dash in zip(curves.items(), colors, dashes, strict=True):
         text = f"{name}<br>l = %{{x}}: %{{y:.4g}} {result.unit}<extra></extra>"
         figure.add_trace(
             style.line(

@@ -41,7 +41,7 @@ OWNERS = 1000
 CLASS = 30
 """As how many owners an address counts, where they have a limit: a class comes from one address."""
 
-_ACTIVE: tuple[State, ...] = ("queued", "running")
+ACTIVE: tuple[State, ...] = ("queued", "running")
 ENDED = "whoever runs this app has ended this measurement"
 _DIED = (
     "the worker died while it measured this; the program's log has the details, and another worker "
@@ -271,15 +271,15 @@ class Jobs:
             _tell(self._status(job), job.error)
 
     def _under_way(self) -> list[_Job]:
-        return [self._running] if self._running and self._running.state in _ACTIVE else []
+        return [self._running] if self._running and self._running.state in ACTIVE else []
 
     def _active(self, key: str) -> _Job | None:
         job = self._jobs.get(key)
-        return job if job and job.state in _ACTIVE else None
+        return job if job and job.state in ACTIVE else None
 
     def _add(self, job: _Job, found: Result | None) -> _Job:
         self._jobs.pop(job.key, None)
-        ended = [other.key for other in self._jobs.values() if other.state not in _ACTIVE]
+        ended = [other.key for other in self._jobs.values() if other.state not in ACTIVE]
         for old in ended[: max(0, len(ended) + 1 - KEPT)]:
             del self._jobs[old]
         self._jobs[job.key] = job

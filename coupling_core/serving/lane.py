@@ -12,12 +12,11 @@ from dataclasses import dataclass
 
 from coupling_core.base.errors import Cancelled, CouplingError, InputError
 from coupling_core.base.results import Progress
-from coupling_core.serving.jobs import KEPT, State
+from coupling_core.serving.jobs import ACTIVE, KEPT, State
 
 Work = Callable[[Callable[[Progress], None]], object]
 """Does it, and tells how far it is; what telling raises ends it."""
 
-_ACTIVE = ("queued", "running")
 _log = logging.getLogger(__name__)
 
 
@@ -44,7 +43,7 @@ class Turn:
     @property
     def is_active(self) -> bool:
         """Whether it has still to end."""
-        return self.state in _ACTIVE
+        return self.state in ACTIVE
 
 
 @dataclass(eq=False)
@@ -86,7 +85,7 @@ class Lane:
                 owner, or too many wait.
         """
         with self._lock:
-            active = [job for job in self._jobs.values() if job.state in _ACTIVE]
+            active = [job for job in self._jobs.values() if job.state in ACTIVE]
             if any(job.name == name for job in active):
                 raise InputError(f"{name!r} trains already: choose another name")
             if any(job.owner == owner for job in active):
@@ -106,7 +105,7 @@ class Lane:
             if job is None:
                 return None
             before = list(self._jobs.values())
-            ahead = [one for one in before[: before.index(job)] if one.state in _ACTIVE]
+            ahead = [one for one in before[: before.index(job)] if one.state in ACTIVE]
             end = time.monotonic() if job.state == "running" else job.ended
             seconds = end - job.started if job.started else 0.0
             return Turn(name, job.state, len(ahead), job.progress, job.error, seconds)
@@ -120,7 +119,7 @@ class Lane:
         """End what an owner asked for; nothing where it has ended, or is somebody else's."""
         with self._lock:
             job = self._jobs.get(name)
-            if job is None or job.owner != owner or job.state not in _ACTIVE:
+            if job is None or job.owner != owner or job.state not in ACTIVE:
                 return
             job.unwanted = True
             if job.state == "queued":

@@ -17,14 +17,12 @@ from time import sleep
 from coupling_core.base.errors import CouplingError, InputError
 from coupling_core.base.records import Request
 from coupling_core.serving.desk import Desk
-from coupling_core.serving.jobs import Jobs, JobStatus
+from coupling_core.serving.jobs import ACTIVE, Jobs, JobStatus
 from explorer.server import admission, backend, visitors
 from explorer.server.engine import worker
 from explorer.server.single import Single
 from explorer.session import sign_in
 from explorer.session.session import device
-
-ACTIVE = ("queued", "running")
 
 EVERY = 1.0
 """Seconds between two looks at who still waits, and at what an operator asks for."""

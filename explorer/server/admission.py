@@ -64,7 +64,8 @@ def offered() -> tuple[str, ...] | None:
     if not is_demo():
         return None
     named = [name.partition("@")[0] for name in settings().models]
-    own = [suite.repo for suite in suites().values() if suite.is_watched and settings().training]
+    known = suites().values() if settings().training else ()
+    own = [suite.repo for suite in known if suite.is_watched]
     return tuple(dict.fromkeys([*named, *own]))
 
 

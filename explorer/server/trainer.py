@@ -29,8 +29,9 @@ def may_train() -> bool:
 
 def names() -> list[str]:
     """Models of one's own, the latest first: those that train, then those that are suites."""
-    under_way = [name for name in reversed(lane().names()) if name not in suites()]
-    done = {suite.name: suite.repo for suite in suites().values() if suite.is_watched}
+    known = suites()
+    under_way = [name for name in reversed(lane().names()) if name not in known]
+    done = {suite.name: suite.repo for suite in known.values() if suite.is_watched}
     return [*under_way, *sorted(done, key=lambda name: _made(done[name]), reverse=True)]
 
 
@@ -48,8 +49,7 @@ def train(plan: OwnPlan, prompt: str, device: str | None, owner: str) -> None:
     """
     if not may_train():
         raise InputError("no models are trained here")
-    if plan.name in suites():
-        raise InputError(f"there is a run called {plan.name!r} already: choose another name")
+    plan.require_free()
     if len(names()) >= MOST:
         raise InputError(f"{MOST} models of one's own are kept here: delete some first")
     work = partial(learn, plan, prompt, backend.store(), device)

@@ -7,6 +7,7 @@ from coupling_core.base.records import Goal
 from coupling_core.experiments.pretraining.plans import Plan
 from coupling_core.experiments.watching.run import require_name
 from coupling_core.sources import hub
+from coupling_core.sources.suites import suites
 
 STEPS = (0, 5, 10, 20, 50, 100, 200, 300, 400, 500)
 """Those that are kept: most happens early."""
@@ -87,6 +88,17 @@ class OwnPlan:
         if self.seed:
             parts.append(f"seed {self.seed}")
         return f"{self.name}: {', '.join(parts)}"
+
+    def require_free(self) -> None:
+        """Refuse a name that is taken.
+
+        Raises:
+            InputError: where there is a suite of this name.
+        """
+        if self.name in suites() or hub.cache.trained_here(self.repo).exists():
+            raise InputError(
+                f"there is a training run called {self.name!r} already: choose another name"
+            )
 
     def recipe(self) -> Plan:
         """How it is trained: as the mini-Pythias are, on shorter sequences and for less long."""

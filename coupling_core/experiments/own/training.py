@@ -3,14 +3,13 @@
 import json
 import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from torch import Tensor
 
-from coupling_core.analysis.by_step import StepNumbers
-from coupling_core.base.errors import InputError
+from coupling_core.analysis.by_step import StepNumbers, numbers_at
 from coupling_core.base.folders import user_cache
 from coupling_core.base.records import View
 from coupling_core.base.writing import write_whole, writing
@@ -23,8 +22,10 @@ from coupling_core.experiments.pretraining.run import STATE
 from coupling_core.experiments.pretraining.training import Trained
 from coupling_core.experiments.watching.probes import Look, Probes
 from coupling_core.sources import hub
-from coupling_core.sources.suites import DEFAULT_K, suites
+from coupling_core.sources.suites import DEFAULT_K
 
+VIEW = View(DEFAULT_K)
+"""How coupling is looked at while it trains."""
 PROBES = 4
 """Held-out windows on which coupling is looked at while it trains."""
 _UNDER_WAY = ".training"
@@ -61,18 +62,19 @@ def train(plan: OwnPlan, report: Callable[[Standing], None], device: str | None 
         InputError: where there is a suite of this name.
         ComputeError: where the loss is no number any more, or the disk takes nothing.
     """
-    require_free(plan)
+    plan.require_free()
     words = text()
     looks: list[Look] = []
     kept: list[StepNumbers] = []
-    probes = Probes(tuple(held_out(words.held_out, plan.recipe().context, PROBES)), View(DEFAULT_K))
+    probes = Probes(tuple(held_out(words.held_out, plan.recipe().context, PROBES)), VIEW)
 
     def look(step: int, model: Any) -> None:
         looks.append(probes.look(model, None, step, None))
 
     folder = _staging(plan)
+    shutil.rmtree(folder, ignore_errors=True)  # of a run that was ended from outside
     with writing(folder, "free some space on its disk"):
-        shutil.rmtree(folder, ignore_errors=True)  # of a run that was ended from outside
+        folder.mkdir(parents=True)
     try:
         training.train(
             plan.recipe(),
@@ -85,7 +87,7 @@ def train(plan: OwnPlan, report: Callable[[Standing], None], device: str | None 
         )
         (folder / STATE).unlink()
         write_whole(folder / hub.cache.WATCHED, json.dumps({"title": plan.title}).encode())
-        return folder.rename(_place(plan))
+        return folder.rename(hub.cache.trained_here(plan.repo))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -93,37 +95,9 @@ def train(plan: OwnPlan, report: Callable[[Standing], None], device: str | None 
 def _noted(kept: list[StepNumbers], looks: Sequence[Look], at: Trained) -> tuple[StepNumbers, ...]:
     """The numbers of the steps that were looked at; a new one has the held-out loss of now."""
     if len(kept) < len(looks):
-        found, unknown = looks[-1].numbers, float("nan")
-        kept.append(
-            StepNumbers(
-                looks[-1].step,
-                at.held_out,
-                unknown,
-                found["chance"],
-                found["corrected"],
-                found["alignment"],
-                found["locality"],
-                unknown,
-                unknown,
-            )
-        )
+        found: dict[str, Any] = dict(looks[-1].numbers)
+        kept.append(replace(numbers_at(looks[-1].step, VIEW, loss=at.held_out), **found))
     return tuple(kept)
-
-
-def require_free(plan: OwnPlan) -> None:
-    """Refuse a name that is taken.
-
-    Raises:
-        InputError: where there is a suite of this name.
-    """
-    if plan.name in suites() or _place(plan).exists():
-        raise InputError(
-            f"there is a training run called {plan.name!r} already: choose another name"
-        )
-
-
-def _place(plan: OwnPlan) -> Path:
-    return hub.cache.trained_here(plan.repo)
 
 
 def _staging(plan: OwnPlan) -> Path:

@@ -134,12 +134,18 @@ def train(pushed: Pushed, arguments: TrainingArguments) -> PushingTrainer:
     model: Any = AutoModelForCausalLM.from_config(
         AutoConfig.from_pretrained(pushed.model, revision=pushed.revision)
     )
-    penalty = goal is not None and coupling_penalty(
-        model, goal=goal, refresh=pushed.refresh, sequences=pushed.sequences, seed=arguments.seed
-    )
+    penalty = None
+    if goal is not None:
+        penalty = coupling_penalty(
+            model,
+            goal=goal,
+            refresh=pushed.refresh,
+            sequences=pushed.sequences,
+            seed=arguments.seed,
+        )
     probes = [tuple(row) for row in held_out(kept, pushed.context, pushed.probes).tolist()]
     trainer = PushingTrainer(
-        penalty=penalty or None,
+        penalty=penalty,
         weight=pushed.weight,
         model=model,
         args=arguments,

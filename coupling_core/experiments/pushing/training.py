@@ -31,7 +31,9 @@ def train(arm: Arm, seed: int, corpus: Corpus, look: Look) -> None:
     plan, device = arm.plan(seed), torch.device("cpu")
     model = build(plan)
     optimizer = descent.make_optimizer(model, plan.weight_decay, BETAS)
-    penalty = arm.goal and coupling_penalty(model, goal=arm.goal, refresh=REFRESH, seed=seed)
+    penalty = None
+    if arm.goal is not None:
+        penalty = coupling_penalty(model, goal=arm.goal, refresh=REFRESH, seed=seed)
     for step in range(plan.steps[-1]):
         ids = batches.batch(corpus.learned, step, plan.batch, plan.context, plan.seed)
         with descent.drawn(plan.seed, step, device):

@@ -51,6 +51,7 @@ EVERY = 1.0
 """Seconds between two looks at a model that trains."""
 RATES = (3e-4, 1e-3, 3e-3, 1e-2)
 DROPS = (0.0, 0.1, 0.2, 0.3, 0.5)
+_SAID = "_said_of_training"
 _PUSHES = {"none": "Leave it", "raise": "Raise it", "lower": "Lower it"}
 _CURVES: tuple[StepCurve, StepCurve] = ("loss", "corrected")
 
@@ -65,11 +66,12 @@ def show(state: TrainOneState) -> None:
         _controls(state)
     else:
         st.info("No models are trained here. Those that were are shown.")
-    names = _shown(state)
+    known = trainer.names()
+    names = _shown(state, known)
     if not names:
         return
-    if len(trainer.names()) > 1:
-        _picker()
+    if len(known) > 1:
+        _picker(known)
     found = [find(name, state.prompt) for name in names]
     if any(one.turn and one.turn.is_active for one in found):
         _follow(names, state.prompt)
@@ -132,9 +134,6 @@ def _controls(state: TrainOneState) -> None:
         st.error(told, icon=":material/error:")
 
 
-_SAID = "_said_of_training"
-
-
 def _train(free: str) -> None:
     """Begin; for the callback of the button, which reads what is chosen by then."""
     state = current(TrainOneState)
@@ -145,7 +144,7 @@ def _train(free: str) -> None:
         st.session_state[_SAID] = sentence(error)
         change()
     else:
-        others = [name for name in _shown(state) if name != plan.name]
+        others = [name for name in _shown(state, trainer.names()) if name != plan.name]
         change(own_name="", own_shown=",".join([plan.name, *others][:MOST_SHOWN]))
 
 
@@ -163,15 +162,13 @@ def _with(value: float, usual: Sequence[float]) -> list[float]:
     return sorted({value, *usual})
 
 
-def _shown(state: TrainOneState) -> list[str]:
-    """Names of the models that are drawn: those chosen, or the latest."""
-    known = trainer.names()
+def _shown(state: TrainOneState, known: Sequence[str]) -> list[str]:
+    """Names of the models that are drawn: those chosen, or the latest of those known."""
     chosen = [name for name in state.own_shown.split(",") if name in known]
-    return chosen or known[:1]
+    return chosen or list(known[:1])
 
 
-def _picker() -> None:
-    names = trainer.names()
+def _picker(names: Sequence[str]) -> None:
     bound(
         st.multiselect,
         "Models",
@@ -180,7 +177,7 @@ def _picker() -> None:
         place="own",
         max_selections=MOST_SHOWN,
         read=",".join,
-        write=lambda text: [name for name in text.split(",") if name in names] or names[:1],
+        write=lambda text: [name for name in text.split(",") if name in names] or list(names[:1]),
         help="Two are drawn side by side.",
     )
 
