@@ -7,18 +7,15 @@ import importlib
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pretend_gpu
 import pytest
 import tiny
 import torch
-import vision_models
+from two_devices import KINDS, asked, built, require_equal
 
-from coupling_core.base.records import Request
-from coupling_core.base.results import Result, TrajectoryResult, WhatIfResult
+from coupling_core.base.results import Result
 from coupling_core.measuring.measure import measure
 
-IDS = (5, 17, 42, 8, 99, 17)
 TEXTS = (
     "gpt2",  # learned positions
     "llama3",  # rotary positions with scaling, grouped queries
@@ -33,15 +30,6 @@ TEXTS = (
     "t5",  # two stacks
 )
 PICTURES = ("vit", "beit")
-KINDS: dict[str, dict[str, Any]] = {
-    "depth": {},
-    "fixed-input": {"token": 3, "block": 1, "other_block": 2},
-    "fixed-output": {"block": 1, "other_block": 2},
-    "self": {"block": 2, "other_block": 3},
-    "self, all pairs": {},
-    "trajectory": {},
-    "what-if": {},
-}
 SHORT = ("gpt_neox",)
 """Families that are measured in every kind by default; the others are across depth alone."""
 EVERY = [
@@ -57,54 +45,15 @@ EVERY = [
 UNTOLD = ("BertForMaskedLM", "T5ForConditionalGeneration")
 """Their attention calls a kernel that the pretended device lacks, and goes a way of its own."""
 GPU = str(pretend_gpu.GPU)
-TOLERANCE = 1e-3
-"""Of singular values and means, relative to the largest: the products are others than the CPU's."""
 
 
-def asked(family: str, kind: str, **changes: Any) -> Request:
-    """A small measurement of each kind."""
-    if family in PICTURES:
-        prompt: Any = vision_models.picture()
-    else:
-        prompt = IDS
-    stack = {"stack": "decoder"} if family in tiny.TWO_STACKS else {}
-    name = kind.partition(",")[0]
-    k = {} if name in ("trajectory", "what-if") else {"k": 4}
-    return Request(prompt, kind=name, **k | KINDS[kind] | stack | changes)
-
-
-def built(family: str) -> tuple[Any, Any]:
-    """A model, and what turns its prompts into numbers."""
-    if family in PICTURES:
-        return vision_models.model(family), vision_models.processor()
-    return tiny.model(family), None
-
-
-def require_equal(there: Result, here: Result) -> None:
-    """Compare what no order of nearly equal singular values changes."""
+def require_same(there: Result, here: Result) -> None:
+    """Compare the numbers, and how they were come by."""
     assert there.provenance["device"] == "pretended"
     if here.identity["name"] not in UNTOLD:
         # What fails in a fast way is done by a plainer one, and would be slow unseen.
         assert there.provenance["ways"] == here.provenance["ways"], "other ways were taken"
-    if isinstance(here, WhatIfResult):
-        assert (there.measured_of, there.refused) == (here.measured_of, here.refused)
-        for name in ("divergence", "loss", "own_loss", "exchange_true", "exchange_predicted"):
-            np.testing.assert_allclose(
-                getattr(there, name), getattr(here, name), rtol=TOLERANCE, atol=1e-4
-            )
-        return
-    if isinstance(here, TrajectoryResult):
-        for name in ("norms", "step_lengths", "one_step", "rolled_out"):
-            np.testing.assert_allclose(
-                getattr(there, name), getattr(here, name), rtol=TOLERANCE, atol=TOLERANCE
-            )
-        return
-    s = here.singular_values
-    np.testing.assert_allclose(there.singular_values, s, atol=TOLERANCE * np.nanmax(s), rtol=0)
-    for name in ("diagonal", "off_diagonal") if hasattr(here, "diagonal") else ("corrected",):
-        expected = getattr(here, name)
-        scale = np.nanmax(np.abs(expected))
-        np.testing.assert_allclose(getattr(there, name), expected, atol=TOLERANCE * scale, rtol=0)
+    require_equal(there, here)
 
 
 def measure_both(family: str, kind: str, dtype: torch.dtype = torch.float32) -> None:
@@ -114,7 +63,7 @@ def measure_both(family: str, kind: str, dtype: torch.dtype = torch.float32) -> 
     here = measure(request, model=model, tokenizer=words)
     with pretend_gpu.pretending():
         there = measure(request, model=model.to(GPU), tokenizer=words)
-    require_equal(there, here)
+    require_same(there, here)
 
 
 @pytest.mark.parametrize(("family", "kind"), EVERY)
@@ -170,4 +119,4 @@ def test_a_folder_is_brought_to_the_gpu(changes: dict[str, Any], tmp_path: Path)
     here = measure(request, device="cpu")
     with pretend_gpu.pretending():
         there = measure(request, device=GPU)
-    require_equal(there, here)
+    require_same(there, here)

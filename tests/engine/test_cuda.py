@@ -1,0 +1,165 @@
+"""Every kind of measurement, of every family, on a real GPU: it gives what the processor gives."""
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tiny
+import torch
+import vision_models
+from two_devices import ALONE, IDS, KINDS, asked, built, require_equal
+
+from coupling_core import CouplingCallback, Request, ablate, coupling_penalty, jacobian, steer
+from coupling_core.base.memory import is_out_of_memory
+from coupling_core.engine import out_of_memory
+from coupling_core.engine.loading import find_blocks
+from coupling_core.measuring.measure import measure
+
+pytestmark = [
+    pytest.mark.gpu,
+    pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA"),
+]
+TEXTS = (*tiny.CAUSAL, *tiny.BIDIRECTIONAL, *tiny.TWO_STACKS)
+EVERY = [(family, kind) for family in (*TEXTS, *vision_models.FAMILIES) for kind in KINDS | ALONE]
+
+
+def measure_both(family: str, kind: str, dtype: torch.dtype = torch.float32) -> None:
+    """Measure here and there, and compare."""
+    model, words = built(family)
+    request = asked(family, kind)
+    here = measure(request, model=model.to(dtype), tokenizer=words)
+    there = measure(request, model=model.to("cuda"), tokenizer=words)
+    assert there.provenance["device"] != here.provenance["device"]
+    require_equal(there, here)
+    assert there.provenance["ways"] == here.provenance["ways"], "other ways were taken"
+
+
+@pytest.mark.parametrize(("family", "kind"), EVERY)
+def test_a_gpu_gives_what_the_processor_gives(family: str, kind: str) -> None:
+    measure_both(family, kind)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("kind", KINDS | ALONE)
+def test_weights_in_half_precision_are_lent_where_they_are(kind: str, dtype: torch.dtype) -> None:
+    measure_both("llama3", kind, dtype)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{}, {"dtype": "bfloat16"}, {"untrained": 3}, {"quantize": "nf4"}, {"quantize": "int8"}],
+    ids=str,
+)
+@pytest.mark.parametrize("kind", KINDS | ALONE)
+def test_a_folder_is_brought_to_the_gpu(kind: str, changes: dict[str, Any], tmp_path: Path) -> None:
+    folder = tiny.folder(tmp_path / "model", "gpt_neox")
+    request = asked("gpt_neox", kind, model=str(folder), **changes)
+    require_equal(measure(request, device="cuda"), measure(request, device="cpu"))
+
+
+@pytest.mark.parametrize("kind", KINDS | ALONE)
+def test_the_same_is_measured_twice(kind: str) -> None:
+    model, _ = built("llama3")
+    model = model.to("cuda")
+    first, second = (measure(asked("llama3", kind), model=model) for _ in range(2))
+    for name in ("singular_values", "divergence", "norms", "distance"):
+        if hasattr(first, name):
+            np.testing.assert_array_equal(getattr(first, name), getattr(second, name))
+
+
+def test_a_model_larger_than_the_gpu_is_streamed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    request = asked("llama3", "depth", model=str(tiny.folder(tmp_path / "model", "llama3")))
+    here = measure(request, device="cpu")
+    monkeypatch.setattr("coupling_core.engine.loading.loading.usable_memory", lambda device: 10)
+    require_equal(measure(request, device="cuda"), here)
+
+
+def test_where_memory_runs_out_less_is_done_at_a_time() -> None:
+    """As a GPU says it: the work is done in smaller parts, and the numbers stay."""
+    model = built("llama3")[0].to("cuda")
+    request = Request(tuple(range(1, 60)), kind="fixed-output", k=4)
+    expected = measure(request, model=model)
+    torch.cuda.empty_cache()
+    torch.cuda.reset_peak_memory_stats()
+    held = torch.cuda.memory_allocated()
+    measure(request, model=model)
+    took = torch.cuda.max_memory_allocated() - held
+    torch.cuda.empty_cache()
+    total = torch.cuda.get_device_properties(0).total_memory
+    halved: list[int] = []
+    out_of_memory.when_short(lambda: halved.append(1))
+    torch.cuda.set_per_process_memory_fraction((held + took / 2) / total)
+    try:
+        found = measure(request, model=model)
+    finally:
+        torch.cuda.set_per_process_memory_fraction(1.0)
+    assert halved
+    require_equal(found, expected)
+
+
+def test_the_gpus_own_words_are_known_for_want_of_memory() -> None:
+    with pytest.raises(torch.cuda.OutOfMemoryError) as told:
+        torch.empty(2**50, dtype=torch.uint8, device="cuda")
+    assert is_out_of_memory(told.value)
+
+
+@pytest.mark.parametrize("family", ["gpt_neox", "llama3", "vit"])
+def test_the_penalty_and_its_gradient(family: str) -> None:
+    def of(device: str) -> tuple[float, torch.Tensor]:
+        model = built(family)[0].to(device).train().requires_grad_(True)
+        for part in model.modules():
+            if isinstance(part, torch.nn.Dropout):
+                part.p = 0.0
+        penalty = coupling_penalty(model, goal="raise", pairs=99, k=2, sequences=2, power_steps=200)
+        if family == "vit":
+            pixels = torch.linspace(-1, 1, 2 * 3 * 32 * 32).sin().reshape(2, 3, 32, 32)
+            model(pixel_values=pixels.to(device))
+        else:
+            model.config.use_cache = False
+            model(input_ids=torch.tensor([[3, 5, 7, 11], [1, 4, 1, 8]], device=device))
+        value = penalty()
+        value.backward()
+        gradients = [p.grad for p in find_blocks(model)[1].parameters() if p.grad is not None]
+        return value.item(), torch.cat([g.flatten().cpu() for g in gradients])
+
+    (here, expected), (there, found) = of("cpu"), of("cuda")
+    assert there == pytest.approx(here, rel=1e-3)
+    assert torch.norm(found - expected) < 1e-2 * torch.norm(expected)
+
+
+def test_one_jacobian() -> None:
+    here = jacobian(built("llama3")[0], (5, 17, 42), block=2)
+    there = jacobian(built("llama3")[0].to("cuda"), (5, 17, 42), block=2)
+    assert np.abs(there.J - here.J).max() < 1e-5 * np.abs(here.J).max()
+
+
+def test_what_is_tried_with_directions(tmp_path: Path) -> None:
+    request = asked("gpt_neox", "directions", model=str(tiny.folder(tmp_path / "m", "gpt_neox")))
+    found = measure(request, device="cpu")
+    for attempt in (partial(steer, found, block=2), partial(ablate, found, blocks=2)):
+        here, there = attempt(device="cpu"), attempt(device="cuda")
+        np.testing.assert_allclose(there.divergence, here.divergence, rtol=1e-2, atol=1e-5)
+
+
+def test_a_training_that_is_watched_goes_on_as_if_nobody_looked() -> None:
+    def losses(watched: bool) -> list[float]:
+        model = built("gpt_neox")[0].to("cuda").train().requires_grad_(True)
+        callback = CouplingCallback([IDS, IDS[::-1]], every=2, k=4, share=1.0)
+        optimiser = torch.optim.SGD(model.parameters(), lr=1e-2)
+        ids, found = torch.tensor([IDS], device="cuda"), []
+        for step in range(7):
+            if watched:
+                callback.after(step, model)
+            loss = model(input_ids=ids, labels=ids).loss
+            optimiser.zero_grad()
+            loss.backward()
+            optimiser.step()
+            found.append(loss.item())
+        assert len(callback.looks) == (4 if watched else 0)
+        return found
+
+    assert losses(watched=True) == losses(watched=False)

@@ -1,0 +1,65 @@
+"""The same measurement on two devices: what is asked, of which model, and how far they agree."""
+
+from typing import Any
+
+import numpy as np
+import tiny
+import vision_models
+
+from coupling_core.base.records import Request
+from coupling_core.base.results import Result
+
+IDS = (5, 17, 42, 8, 99, 17)
+KINDS: dict[str, dict[str, Any]] = {
+    "depth": {},
+    "fixed-input": {"token": 3, "block": 1, "other_block": 2},
+    "fixed-output": {"block": 1, "other_block": 2},
+    "self": {"block": 2, "other_block": 3},
+    "self, all pairs": {},
+    "trajectory": {},
+    "what-if": {},
+}
+ALONE: dict[str, dict[str, Any]] = {"spectrum": {}, "perturbation": {}, "directions": {}}
+"""Kinds that need more of a device than a pretended one has."""
+WITHOUT_K = ("trajectory", "what-if", *ALONE)
+TOLERANCE = 1e-3
+"""Relative to the largest: the products are others than the CPU's."""
+NUMBERS = {
+    "what-if": ("divergence", "loss", "own_loss", "exchange_true", "exchange_predicted"),
+    "trajectory": ("norms", "step_lengths", "one_step", "rolled_out"),
+    "spectrum": ("jacobian_norm", "departure", "asymmetry", "singular_values", "exponents"),
+    "perturbation": ("distance", "cosine", "linear_distance", "linear_cosine"),
+    "directions": ("singular_values", "jacobian_norm", "rank"),
+}
+PAIRS = ("singular_values", "diagonal", "off_diagonal")
+MEANS = ("singular_values", "corrected")
+"""What no order of nearly equal singular values changes, by kind; else of pairs, and of means."""
+
+
+def asked(family: str, kind: str, **changes: Any) -> Request:
+    """A small measurement of each kind."""
+    prompt: Any = vision_models.picture() if family in vision_models.FAMILIES else IDS
+    stack = {"stack": "decoder"} if family in tiny.TWO_STACKS else {}
+    name = kind.partition(",")[0]
+    k = {} if name in WITHOUT_K else {"k": 4}
+    return Request(prompt, kind=name, **k | (KINDS | ALONE)[kind] | stack | changes)
+
+
+def built(family: str) -> tuple[Any, Any]:
+    """A model, and what turns its prompts into numbers."""
+    if family in vision_models.FAMILIES:
+        return vision_models.model(family), vision_models.processor()
+    return tiny.model(family), None
+
+
+def require_equal(there: Result, here: Result) -> None:
+    """Compare the numbers of two results of one measurement."""
+    kind = here.request.kind
+    if kind == "what-if":
+        assert (there.measured_of, there.refused) == (here.measured_of, here.refused)
+    for name in NUMBERS.get(kind, PAIRS if hasattr(here, "diagonal") else MEANS):
+        expected = getattr(here, name)
+        largest = np.nanmax(np.abs(expected))
+        np.testing.assert_allclose(
+            getattr(there, name), expected, atol=TOLERANCE * largest, rtol=0, err_msg=name
+        )
