@@ -90,7 +90,8 @@ def rounding(replays: Replays, token: int, norm: nn.Module | None) -> Float[Tens
 
     In units of norm(x^l_t).
     """
-    x = replays.states[:1].expand(max(2, replays.at_once), -1, -1)
+    # Each its own memory: blocks that view their states in another shape bear no other.
+    x = replays.states[:1].repeat(max(2, replays.at_once), 1, 1)
     found = [x.new_zeros(())]
     for block in range(1, replays.n_blocks + 1):
         x = replays.run(block, x)

@@ -51,6 +51,7 @@ from coupling_core.base.records import FinalNorm, Request
 from coupling_core.base.results import DepthResult, Progress
 from coupling_core.base.writing import write_whole, writing
 from coupling_core.engine.hardware import choose_device
+from coupling_core.engine.jacobians.gradients import batched_gradients
 from coupling_core.engine.pairs.coupling import Pairs
 from coupling_core.engine.pairs.svd import top_svd
 from coupling_core.measuring.measure import measure
@@ -232,9 +233,7 @@ def _jacobian(
     y = (after if activation is None else activation(after))[0, index]
     rows = []
     for chunk in torch.eye(len(y), dtype=y.dtype, device=y.device).chunk(chunks):
-        (gradient,) = torch.autograd.grad(
-            y, before, chunk, retain_graph=True, is_grads_batched=True, allow_unused=True
-        )
+        (gradient,) = batched_gradients(y, [before], chunk)
         if gradient is None:
             raise InputError(
                 f"hooks[{name!r}]: the state after does not depend on the state before; expected "

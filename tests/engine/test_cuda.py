@@ -1,5 +1,7 @@
 """Every kind of measurement, of every family, on a real GPU: it gives what the processor gives."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -9,9 +11,11 @@ import pytest
 import tiny
 import torch
 import vision_models
+from transformers import BertConfig, BertForMaskedLM
 from two_devices import ALONE, IDS, KINDS, asked, built, require_equal
 
 from coupling_core import CouplingCallback, Request, ablate, coupling_penalty, jacobian, steer
+from coupling_core.base.errors import ComputeError
 from coupling_core.base.memory import is_out_of_memory
 from coupling_core.engine import out_of_memory
 from coupling_core.engine.loading import find_blocks
@@ -78,27 +82,49 @@ def test_a_model_larger_than_the_gpu_is_streamed(
     require_equal(measure(request, device="cuda"), here)
 
 
-def test_where_memory_runs_out_less_is_done_at_a_time() -> None:
-    """As a GPU says it: the work is done in smaller parts, and the numbers stay."""
-    model = built("llama3")[0].to("cuda")
-    request = Request(tuple(range(1, 60)), kind="fixed-output", k=4)
-    expected = measure(request, model=model)
-    torch.cuda.empty_cache()
-    torch.cuda.reset_peak_memory_stats()
-    held = torch.cuda.memory_allocated()
-    measure(request, model=model)
-    took = torch.cuda.max_memory_allocated() - held
+@contextmanager
+def at_most(count: float) -> Iterator[None]:
+    """No more bytes of the GPU for this process."""
     torch.cuda.empty_cache()
     total = torch.cuda.get_device_properties(0).total_memory
-    halved: list[int] = []
-    out_of_memory.when_short(lambda: halved.append(1))
-    torch.cuda.set_per_process_memory_fraction((held + took / 2) / total)
+    torch.cuda.set_per_process_memory_fraction(count / total)
     try:
-        found = measure(request, model=model)
+        yield
     finally:
         torch.cuda.set_per_process_memory_fraction(1.0)
-    assert halved
+
+
+@pytest.fixture
+def bert() -> Any:
+    shape = {"hidden_size": 256, "intermediate_size": 1024, "num_attention_heads": 4}
+    config = BertConfig(num_hidden_layers=1, vocab_size=200, **shape)
+    return BertForMaskedLM(config).eval().requires_grad_(False).to("cuda")
+
+
+def test_where_memory_runs_out_less_is_done_at_a_time(bert: Any) -> None:
+    """As a GPU says it: the work is done in smaller parts, and the numbers stay."""
+    request = Request(tuple(range(1, 129)), k=4)
+    measure(request, model=bert)
+    torch.cuda.empty_cache()
+    torch.cuda.reset_peak_memory_stats()
+    held = torch.cuda.memory_reserved()
+    expected = measure(request, model=bert)
+    took = torch.cuda.max_memory_reserved() - held
+    halved: list[int] = []
+    out_of_memory.when_short(lambda: halved.append(1))
+    with at_most(held + 0.6 * took):
+        found = measure(request, model=bert)
+    assert halved, took
     require_equal(found, expected)
+
+
+def test_want_of_memory_is_told_in_plain_words(bert: Any) -> None:
+    torch.cuda.empty_cache()
+    with (
+        at_most(torch.cuda.memory_reserved() + 2**20),
+        pytest.raises(ComputeError, match="memory"),
+    ):
+        measure(Request(tuple(range(1, 129)), k=4), model=bert)
 
 
 def test_the_gpus_own_words_are_known_for_want_of_memory() -> None:

@@ -19,6 +19,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from coupling_core.engine.jacobians.gradients import batched_gradients
 from coupling_core.engine.out_of_memory import Chunks
 
 OVERLAP = 0.5
@@ -171,13 +172,9 @@ def _pull_back(
 def _chunk(
     m: Tensor, leaves: list[Tensor], cotangents: Float[Tensor, "row d_m"]
 ) -> Float[Tensor, "row p"]:
-    found = torch.autograd.grad(
-        m,
-        leaves,
-        cotangents.reshape(-1, *m.shape),
-        retain_graph=True,
-        is_grads_batched=True,
-        allow_unused=True,
-        materialize_grads=True,
-    )
-    return torch.cat([part.flatten(1) for part in found], 1)
+    found = batched_gradients(m, leaves, cotangents.reshape(-1, *m.shape))
+    rows = [
+        cotangents.new_zeros(len(cotangents), leaf.numel()) if part is None else part.flatten(1)
+        for part, leaf in zip(found, leaves, strict=True)
+    ]
+    return torch.cat(rows, 1)

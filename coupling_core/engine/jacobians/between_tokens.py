@@ -26,6 +26,7 @@ from coupling_core.engine.jacobians.derivative_check import (
     exact_error,
 )
 from coupling_core.engine.jacobians.earlier_tokens import Source, context_jacobians, source
+from coupling_core.engine.jacobians.gradients import gradients_by
 from coupling_core.engine.jacobians.same_token import residual
 from coupling_core.engine.out_of_memory import Chunks
 from coupling_core.engine.ways_taken import at_block, note
@@ -258,7 +259,7 @@ def through_all(
     note("between tokens over the whole sequence")
 
     def pull_back(rows: slice) -> Tensor:
-        return torch.autograd.grad(f, X, unit[rows], retain_graph=True, is_grads_batched=True)[0]
+        return gradients_by(f, X, unit[rows])
 
     for rows, found in Chunks(max(1, ROWS_TIMES_TOKENS // n)).of(pull_back, d):
         J[:, rows] = found[:, 0].transpose(0, 1)

@@ -23,7 +23,7 @@ from coupling_core.base.memory import is_out_of_memory
 from coupling_core.base.results.depth import SMALL
 from coupling_core.engine.jacobians.captured_block import Block, random_directions
 from coupling_core.engine.jacobians.captured_calls import Call
-from coupling_core.engine.jacobians.same_token import batched_gradients, block_jacobian, residual
+from coupling_core.engine.jacobians.same_token import block_jacobian, pulled_rows, residual
 from coupling_core.engine.jacobians.true_float64 import in_float64
 from coupling_core.engine.ways_taken import at_block, note, note_error
 
@@ -165,7 +165,7 @@ def _gradient_error(function: _Function, J: Float[Tensor, "d d"], rounding: floa
     x = function.at.detach().clone().requires_grad_()
     with torch.enable_grad():
         f = function.of(x)
-    (own,) = batched_gradients(f, [x], u)
+    (own,) = pulled_rows(f, [x], u)
     assert own is not None  # J is not zero
     off = (own - u @ J).norm(dim=1) - rounding * u.norm(dim=1)
     return float((off / (u @ J).norm(dim=1)).amax())
@@ -288,7 +288,7 @@ def exact_error(
         with torch.enable_grad():
             f = double.of(X)
         u = random_directions(f, 2)
-        (own,) = batched_gradients(f, [X], u)
+        (own,) = pulled_rows(f, [X], u)
     assert own is not None  # f depends on its own token
     rows = own.reshape(len(u), -1, u.shape[1])  # (u, token, d)
     return max(

@@ -27,11 +27,12 @@ from coupling_core.engine.jacobians.cached_attention import Joined
 from coupling_core.engine.jacobians.captured_block import random_directions
 from coupling_core.engine.jacobians.captured_calls import Call
 from coupling_core.engine.jacobians.decode import Capture
+from coupling_core.engine.jacobians.gradients import gradients_by
 from coupling_core.engine.jacobians.same_token import (
     REPLAY_TOLERANCE,
-    batched_gradients,
     check_replay,
     pull_back,
+    pulled_rows,
     residual,
 )
 
@@ -197,9 +198,7 @@ class _Sites:
         heads = self.weights.shape[0]
         unit = torch.eye(heads, dtype=self.scores.dtype, device=self.scores.device)
         unit = unit.reshape(heads, *self.scores.shape[:-1], 1).expand(-1, *self.scores.shape)
-        return torch.autograd.grad(
-            self.scores, source.x, unit, retain_graph=True, is_grads_batched=True
-        )[0][:, 0]
+        return gradients_by(self.scores, source.x, unit)[:, 0]
 
 
 def _assemble(
@@ -235,7 +234,7 @@ def _is_right(
 ) -> bool:
     """Whether the block's own code pulls random cotangents back to the same, token by token."""
     u = random_directions(f, COTANGENTS)
-    of_source, of_own = batched_gradients(f, [source.x, x], u)
+    of_source, of_own = pulled_rows(f, [source.x, x], u)
     if of_source is None or of_own is None:
         return False
     expected = of_source.reshape(len(u), -1, f.numel()).transpose(0, 1)  # (token, row, d)
@@ -281,7 +280,4 @@ def _batched(output: Tensor, given: Tensor) -> Float[Tensor, "d_out d_in"]:
     """Jacobian of an output, by one batched backward pass; zero where it does not depend on it."""
     n = output.numel()
     unit = torch.eye(n, dtype=output.dtype, device=output.device).reshape(n, *output.shape)
-    (found,) = torch.autograd.grad(
-        output, given, unit, retain_graph=True, is_grads_batched=True, materialize_grads=True
-    )
-    return found.reshape(n, -1)
+    return gradients_by(output, given, unit).reshape(n, -1)

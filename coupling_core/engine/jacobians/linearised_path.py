@@ -16,6 +16,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from coupling_core.engine.jacobians.captured_block import Block, random_directions
 from coupling_core.engine.jacobians.decode import Capture
 from coupling_core.engine.jacobians.derivative_check import check_products
+from coupling_core.engine.jacobians.gradients import gradients_by
 from coupling_core.engine.jacobians.same_token import check_replay, residual
 
 
@@ -79,5 +80,5 @@ def products(
         u = torch.zeros_like(f, requires_grad=True)
         (pulled,) = torch.autograd.grad(f, x, u, create_graph=True)
         batch = directions.reshape(-1, *x.shape)
-        (pushed,) = torch.autograd.grad(pulled, u, batch, is_grads_batched=True)
+        pushed = gradients_by(pulled, u, batch)
     return pushed.flatten(1)

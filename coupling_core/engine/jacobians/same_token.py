@@ -17,6 +17,7 @@ from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.engine.jacobians.attention_heads import CHUNK
 from coupling_core.engine.jacobians.branches import Branch, branching
 from coupling_core.engine.jacobians.captured_block import Block
+from coupling_core.engine.jacobians.gradients import batched_gradients
 from coupling_core.engine.matrix_products import product
 from coupling_core.engine.out_of_memory import Chunks
 
@@ -90,7 +91,7 @@ def _rows(
 ) -> list[Float[Tensor, "row d_in"] | None]:
     """Rows of the Jacobians: pulled back from branch to branch, the last one first."""
     leaves = [*inputs, *(branch.output for branch in branches)]
-    found = batched_gradients(y, leaves, identity[rows])
+    found = pulled_rows(y, leaves, identity[rows])
     for index in reversed(range(len(branches))):
         cotangent = found.pop()
         if cotangent is None:
@@ -100,7 +101,7 @@ def _rows(
             moved = branch.jacobian[rows]
         else:
             moved = product(cotangent, branch.jacobian)
-        earlier = batched_gradients(branch.input, leaves[: len(inputs) + index], moved)
+        earlier = pulled_rows(branch.input, leaves[: len(inputs) + index], moved)
         found = [_sum(a, b) for a, b in zip(found, earlier, strict=True)]
     return found
 
@@ -109,17 +110,11 @@ def _sum(a: Tensor | None, b: Tensor | None) -> Tensor | None:
     return b if a is None else a if b is None else a + b
 
 
-def batched_gradients(
+def pulled_rows(
     output: Tensor, leaves: list[Tensor], cotangents: Float[Tensor, "row d_out"]
 ) -> list[Float[Tensor, "row d_in"] | None]:
-    """Cotangents of one vector, pulled back to each leaf; None for one that it does not depend on.
-
-    The graph is kept.
-    """
-    batch = cotangents.reshape(-1, *output.shape)
-    found = torch.autograd.grad(
-        output, leaves, batch, retain_graph=True, allow_unused=True, is_grads_batched=True
-    )
+    """Cotangents of one vector, pulled back to each leaf; None where it does not depend on it."""
+    found = batched_gradients(output, leaves, cotangents.reshape(-1, *output.shape))
     return [None if part is None else part.flatten(1) for part in found]
 
 

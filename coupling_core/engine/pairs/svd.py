@@ -92,7 +92,11 @@ def top_svd(jacobian: Float[Tensor, "d d"], k: int) -> SVD:
         found = _finish(problem, *triplets, k, method)
         if found.certificate.certified:
             return found
-    return _finish(problem, *_full(jacobian, wanted), k, "full")
+    found = _finish(problem, *_full(jacobian, wanted), k, "full")
+    if found.certificate.certified:
+        return found
+    # On a GPU the vectors of a full SVD in float32 fall short at widths of thousands.
+    return _finish(problem, *_by_gram(problem, wanted), k, "gram")
 
 
 class _Problem:
@@ -172,8 +176,18 @@ def _arpack(problem: _Problem, k: int) -> tuple[Tensor, Tensor, Tensor] | None:
             _, found = scipy.sparse.linalg.eigsh(gram, k, v0=start, ncv=size)
     except scipy.sparse.linalg.ArpackError:
         return None
-    v = torch.from_numpy(found)
-    q, r = torch.linalg.qr(product(problem.J, v))
+    return _restricted(problem.J, torch.from_numpy(found))
+
+
+def _by_gram(problem: _Problem, k: int) -> tuple[Tensor, Tensor, Tensor]:
+    """The same from all eigenvectors of J^T J in float64; s below 1e-8 s_1 is rounding."""
+    v = torch.linalg.eigh(problem.gram).eigenvectors[:, -k:].flip(1)
+    return _restricted(problem.J, v.to(problem.J.dtype))
+
+
+def _restricted(J: Tensor, v: Float[Tensor, "d k"]) -> tuple[Tensor, Tensor, Tensor]:
+    """Triplets of J in the space of orthonormal v, which lies near that of the right ones."""
+    q, r = torch.linalg.qr(product(J, v))
     u, s, vh = torch.linalg.svd(r)
     return q @ u, s, v @ vh.T
 

@@ -7,6 +7,7 @@ from cases import haar
 from checks import check_svd
 
 from coupling_core.engine.pairs import krylov
+from coupling_core.engine.pairs import svd as decomposition
 from coupling_core.engine.pairs.svd import certify, top_svd
 
 WIDTH, K = 64, 10
@@ -73,6 +74,24 @@ def test_block_krylov_says_where_it_does_not_arrive():
     assert krylov.top_triplets(planted(3.0 - 1e-3 * np.arange(400))[0], 20) is None
 
 
+@pytest.mark.parametrize("rank", [WIDTH, 20])
+def test_where_the_full_svd_falls_short_the_gram_matrix_helps(rank, monkeypatch):
+    """As on a GPU, whose vectors of a wide matrix are too far from orthonormal."""
+    right = decomposition._full
+
+    def short(jacobian, k):
+        u, s, v = right(jacobian, k)
+        return u + 1e-2 * torch.randn(u.shape, generator=torch.Generator().manual_seed(0)), s, v
+
+    monkeypatch.setattr(decomposition, "_full", short)
+    J, _, s, _ = planted(np.where(np.arange(WIDTH) < rank, GEOMETRIC, 0.0))
+    found = top_svd(J, 40)
+    if rank == WIDTH:
+        check_svd(J, found, s)
+    assert found.certificate.certified, found.certificate.reason
+    assert (found.certificate.method, found.rank) == ("gram", min(rank, 40))
+
+
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA")
 def test_a_gpu_takes_block_krylov_and_certifies_it():
@@ -81,6 +100,14 @@ def test_a_gpu_takes_block_krylov_and_certifies_it():
     assert svd.certificate.method == "krylov"
     assert svd.certificate.certified, svd.certificate.reason
     assert svd.s.cpu().numpy() == pytest.approx(s[:50].numpy(), rel=1e-4)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA")
+def test_a_gpu_certifies_a_tenth_of_a_wide_matrix_with_no_gaps():
+    generator = torch.Generator().manual_seed(0)
+    found = top_svd(torch.randn(4096, 4096, generator=generator).cuda(), 409)
+    assert found.certificate.certified, found.certificate.reason
 
 
 def test_the_gauge_makes_the_largest_entry_of_each_right_vector_positive():
