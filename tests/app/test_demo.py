@@ -334,7 +334,7 @@ def test_what_would_take_the_reserve_is_refused_with_what_would_fit(
     demo.setenv("COUPLING_MEMORY_RESERVE", str(10**15))
     settings.cache_clear()
     loading.forget()
-    with pytest.raises(ComputeError, match=r"of memory are needed, and 0 kB may be used"):
+    with pytest.raises(ComputeError, match=r"of memory is needed, and 0 kB may be used"):
         admission.measure_what_fits(request, device="cpu")
 
 

@@ -80,7 +80,7 @@ def test_before_the_first_measurement_its_size_and_memory_are_told(
     app = open_page("Depth", model=str(tiny.folder(tmp_path / "bert", "bert")), prompt="The cat")
     text = words(app)
     assert "4 bidirectional blocks, width 32" in text
-    assert "of memory are needed" in text
+    assert "of memory is needed" in text
     assert "it fits" in text
     assert "of computing once it is loaded: an estimate from its shape" in text
     assert "Compute" in labels_of_main(app)

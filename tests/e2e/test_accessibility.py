@@ -23,7 +23,10 @@ CHECK = """async without => {
 thousands of parts."""
 DRAWN = """() => !document.querySelector('[data-testid=stStatusWidget], [data-testid=stSkeleton]')
   && [...document.querySelectorAll('.stPlotlyChart')].every(one => one.querySelector('.main-svg'))
-  && document.querySelector('.stMain h1, .stMain h2, .stMain .main-svg')"""
+  && document.querySelector('.stMain h1, .stMain h2, .stMain .main-svg')
+  && [...document.querySelectorAll('.stElementContainer')]
+    .every(one => getComputedStyle(one).opacity === '1')"""
+"""And nothing is pale any more, as what is of the last run of the script is."""
 FAINT = """([least, kinds]) => {
   const numbers = text => text.match(/[\\d.]+/g).map(Number);
   const over = ([r, g, b, a = 1], under) => [r, g, b].map((c, i) => a * c + (1 - a) * under[i]);

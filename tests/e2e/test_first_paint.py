@@ -20,4 +20,4 @@ def test_what_is_below_the_fold_comes_after_the_first_figures(
     page.add_init_script(COUNT)
     page.goto(page.url.replace("Method", name))
     wait_for_chart(page, last)
-    assert page.evaluate("window.atFirst") == 2
+    assert 1 <= page.evaluate("window.atFirst") <= 2
