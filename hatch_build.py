@@ -6,7 +6,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 SHIPPED = (
     *(".streamlit/config.toml", "app.py", "serve.py", "pages"),
-    *("cache/gallery", "cache/suites", "cache/effects", "sweeps"),
+    *("cache/gallery", "cache/suites", "cache/effects", "cache/pushing", "sweeps"),
 )
 
 

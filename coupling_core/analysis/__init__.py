@@ -6,6 +6,7 @@ subspaces       how well defined the top-K subspaces are, and principal angles
 scaling         how the top singular values change with depth
 graph           blocks as a weighted graph, and its communities
 locality        how coupling falls off with distance
+random_bases    scores that bases drawn at random get
 over_prompts    one model over many prompts, and the means over them
 verdict         whether blocks are coupled, beside the untrained twin
 compare         two results side by side

@@ -29,6 +29,7 @@
     perturbation           noise on the first state, and how far first order predicts it
     crossing               how far the directions of two models' blocks are apart
     shared_directions      how many directions several blocks have in common
+    reaction, two_bases, random_bases      what the tour explains coupling with
     pruning                held-out loss against blocks removed
 
     training               numbers of training runs by step

@@ -5,6 +5,7 @@ from explorer.pages.directions import page as directions
 from explorer.pages.generalization import page as generalization
 from explorer.pages.runs import page as runs
 from explorer.pages.tokens import page as tokens
+from explorer.pages.tour import page as tour
 from explorer.pages.train_one import page as train_one
 from explorer.pages.training import page as training
 from explorer.pages.vision import page as vision
@@ -14,6 +15,7 @@ from explorer.session.link import Links
 
 _PAGES = (
     start.PAGE,
+    tour.PAGE,
     depth.PAGE,
     tokens.PAGE,
     trajectories.PAGE,
@@ -31,7 +33,7 @@ _PAGES = (
     train_one.PAGE,
 )
 PAGES = {page.title: page for page in _PAGES}
-"""Every page by its title, in the order of their files."""
+"""Every page by its title, in the order of the navigation."""
 PAGE_OF_KIND: dict[str, Page] = {kind: page for page in _PAGES for kind in page.kinds}
 """The page that shows a result of this kind."""
 LINKS = Links(page.state for page in _PAGES)

@@ -13,6 +13,7 @@ from coupling_core.experiments.gallery import EXAMPLES
 from explorer.asking.compute import tell_gone
 from explorer.asking.several import offer, together, untrained_twin
 from explorer.pages import depth
+from explorer.pages.tour import page as tour
 from explorer.pages.training import page as training
 from explorer.panels.chart import Shown, draw, made, third
 from explorer.panels.drawer import inputs, selected
@@ -46,6 +47,10 @@ MAPS = "start-maps"
 """Key of what holds the three figures."""
 _STYLE = Path(__file__).with_suffix(".css").read_text()
 PAGE = Page("Start", "app.py", "Learn", asks_twin=False)
+_AND_THEN = {
+    tour.PAGE: "New to this? What coupling is, in ten minutes",
+    training.PAGE: "Watch coupling come about in training",
+}
 
 
 def show(state: State) -> None:
@@ -74,12 +79,10 @@ def show(state: State) -> None:
     if found:
         st.caption(plain(found.reason))
     _own_sentence()
-    st.page_link(
-        training.PAGE.file,
-        label="Watch coupling come about in training",
-        icon=":material/arrow_forward:",
-        query_params=address(),
-    )
+    for page, label in _AND_THEN.items():
+        st.page_link(
+            page.file, label=label, icon=":material/arrow_forward:", query_params=address()
+        )
 
 
 def _verdict(trained: DepthResult, twin: DepthResult | None, state: State) -> Verdict | None:

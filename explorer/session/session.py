@@ -207,7 +207,7 @@ def _start(widget: Callable[..., Any], value: Any, *args: Any) -> dict[str, Any]
     of the state.
     """
     match widget.__name__:
-        case "selectbox":
+        case "selectbox" | "radio":
             options = list(args[0])
             return {"index": options.index(value) if value in options else None}
         case "segmented_control" | "pills" | "multiselect":

@@ -32,6 +32,7 @@ TITLES = {
     "Spectrum": "What does a block do to a state?",
     "Perturbation": "How far does noise get?",
     "Train one": "Train one yourself",
+    "Tour": "Transformer block coupling in ten minutes",
 }
 
 

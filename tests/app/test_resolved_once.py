@@ -38,7 +38,7 @@ def test_a_page_looks_for_a_model_once(open_page: Open, looked: Counter[str], ti
     app = open_page(title)
     assert not app.exception
     assert set(looked.values()) <= {1}
-    assert looked or title in ("Generalization", "Vision", "Runs", "Method", "Train one")
+    assert looked or title in ("Generalization", "Vision", "Runs", "Method", "Train one", "Tour")
 
 
 def test_a_click_looks_for_its_model_once(open_page: Open, looked: Counter[str]) -> None:

@@ -36,6 +36,7 @@ from explorer.frame.contents import LINKS, PAGES
 from explorer.pages.depth import DepthState
 from explorer.pages.directions.effect import SIZES
 from explorer.pages.directions.page import Readout
+from explorer.pages.tour.state import MOST_DRAWN, STOPS
 from explorer.pages.train_one.state import PUSHES
 from explorer.session.link import Flag, Links, Parameter
 from explorer.session.state import State
@@ -110,6 +111,11 @@ VALUES = {
     "push": st.sampled_from(SIZES),
     "first_block": st.integers(1, 99),
     "last_block": st.integers(1, 99),
+    "stop": st.integers(1, STOPS),
+    "guesses": st.text("-s012", max_size=STOPS),
+    "turn": st.integers(-90, 90),
+    "draws": st.integers(0, MOST_DRAWN),
+    "at": st.integers(0, 10**9 - 1),
     "own_name": st.text(max_size=64).filter(str.strip) | st.just(""),
     "own_blocks": st.sampled_from(BLOCKS),
     "own_width": st.sampled_from(WIDTHS),

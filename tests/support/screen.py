@@ -25,6 +25,7 @@ PAGES = {
     "Spectrum": "pages/11_Spectrum.py",
     "Perturbation": "pages/12_Perturbation.py",
     "Train one": "pages/15_Train_one.py",
+    "Tour": "pages/16_Tour.py",
 }
 Open = Callable[..., AppTest]
 

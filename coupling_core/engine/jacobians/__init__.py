@@ -28,6 +28,7 @@ gradients, and its columns against differences of what the block computes.
     runner              one stack of a model, run whole or on one token
     trace               the blocks at one token
     decode              the blocks at many tokens, from one pass over the prompt
+    gradients           many cotangents of one output, pulled back together
     attention_record    what a block's attention takes in and gives, on record
     linearised_path     products with Jacobians, for the linearised path of a token
     unembedding         what a model's own final norm and head make of any state

@@ -176,11 +176,17 @@ def _answer(runs: Runs, tests: Sequence[Difference]) -> str:
             for name, title in TESTED.items()
         )
         lines.append(f"- Coupling was {done} ({_signed(coupling)}). Against the control: {told}.")
-    return "\n".join([*lines, "", _meaning(came, {t.arm: t for t in tests if t.outcome == "loss"})])
+    return "\n".join([*lines, "", meaning(runs, tests)])
 
 
-def _meaning(came: Mapping[str, bool], loss: Mapping[str, Difference]) -> str:
-    """Which of the answers that were foreseen it is."""
+def meaning(runs: Runs, tests: Sequence[Difference]) -> str:
+    """Which of the answers that were foreseen it is.
+
+    Args:
+        runs: all that were planned.
+        tests: of the plan, as `planned` gives them.
+    """
+    came, loss = moved(runs), {one.arm: one for one in tests if one.outcome == "loss"}
     if not all(came.values()):
         return "The question has no answer for the arm whose coupling did not move."
     told = {arm: _fared(one) for arm, one in loss.items()}

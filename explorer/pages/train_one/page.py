@@ -10,6 +10,8 @@ from coupling_core.analysis.over_prompts import mean_scores
 from coupling_core.base.errors import InputError
 from coupling_core.base.units import duration
 from coupling_core.experiments.own.plans import BLOCKS, WIDTHS
+from coupling_core.experiments.pushing import findings
+from coupling_core.experiments.pushing.plans import ARMS, SEEDS
 from coupling_core.sources.suites import revision, suites
 from explorer.pages import depth
 from explorer.pages.train_one.learned import VIEW, Learned, find
@@ -66,6 +68,9 @@ def show(state: TrainOneState) -> None:
         _controls(state)
     else:
         st.info("No models are trained here. Those that were are shown.")
+    if (said := _found_out()) is not None:
+        with st.expander("Does coupling make a model better?", type="compact"):
+            st.markdown(said)
     known = trainer.names()
     names = _shown(state, known)
     if not names:
@@ -79,6 +84,29 @@ def show(state: TrainOneState) -> None:
         _draw(found)
     for one in found:
         _onwards(one)
+
+
+@st.cache_resource(show_spinner=False)
+def _found_out() -> str | None:
+    """What runs that were pushed came to; None where they did not come with the program."""
+    runs = findings.read_runs()
+    if not all(len(runs[arm.name]) == len(SEEDS) for arm in ARMS):
+        return None
+    tests = findings.planned(runs)
+    loss = {one.arm: one.interval for one in tests if one.outcome == "loss"}
+    told = {
+        arm: f"{one.mean:+.3f} nats (95 %: {one.low:+.3f} to {one.high:+.3f})"
+        for arm, one in loss.items()
+    }
+    return (
+        f"{len(ARMS) * len(SEEDS)} runs of {len(SEEDS)} seeds were planned to find out, before the "
+        "first of them was made: models like these, whose coupling a penalty raised, or lowered, "
+        f"beside a control. {findings.meaning(runs, tests)} Held-out loss against the control: "
+        f"raised {told['raise']}, lowered {told['lower']}. The models are small and learn for "
+        "minutes, the penalty is one way of coupling blocks, and it takes part in the optimiser's "
+        "steps: it shows nothing about large models. All runs are in docs/pushing.md of the "
+        "program."
+    )
 
 
 def _controls(state: TrainOneState) -> None:

@@ -1,0 +1,7 @@
+"""The page Tour: the finding in eight stops, from stored results alone.
+
+state    which stop, and what was guessed
+page     a stop: its question, its figure, its answer
+stops    the eight, with their words
+shown    what they draw, and the numbers that they tell
+"""

@@ -1,0 +1,104 @@
+"""A stop of the tour: a guess first, then the figure and the answer."""
+
+import streamlit as st
+
+from explorer.pages.tour.state import NONE, SKIPPED, STOPS, TourState, guess_at, with_guess
+from explorer.pages.tour.stops import ALL, AT_THE_END, Stop
+from explorer.panels.page import Page
+from explorer.panels.way import way
+from explorer.panels.whole import whole
+from explorer.session.session import bound, change, value
+
+PAGE = Page("Tour", "pages/16_Tour.py", "Learn", state=TourState, picker=None)
+TEXT_WIDTH = 780
+"""In pixels: a line that the eye can follow."""
+
+
+def show(state: TourState) -> None:
+    """Draw the stop at which somebody is."""
+    stop = ALL[state.stop - 1]
+    st.progress(state.stop / STOPS, f"Stop {state.stop} of {STOPS}")
+    st.header(stop.title, anchor=False)
+    _say(stop.text(state))
+    if not stop.is_hidden:
+        stop.draw(state)
+    _ask(stop, state)
+    if state.guess != NONE:
+        _answer(stop, state)
+        if stop.is_hidden:
+            stop.draw(state)
+        _more(stop, state)
+    _onwards(state.stop)
+
+
+def _say(text: str) -> None:
+    st.markdown(text, width=TEXT_WIDTH)
+    whole().sentences.append(text)
+
+
+def _ask(stop: Stop, state: TourState) -> None:
+    """The question, whose answers are chosen from."""
+    place, numbers = f"tour-{state.stop}", [str(at) for at in range(len(stop.answers))]
+
+    def write(guesses: str) -> str | None:
+        guess = guess_at(guesses, state.stop)
+        return guess if guess in numbers else None
+
+    with st.container(border=True, width=TEXT_WIDTH):
+        bound(
+            st.radio,
+            f"**{stop.question}**",
+            "guesses",
+            numbers,
+            place=place,
+            format_func=lambda at: stop.answers[int(at)],
+            read=lambda at: with_guess(value("guesses"), state.stop, at or NONE),
+            write=write,
+        )
+        if state.guess == NONE:
+            st.button(
+                "Show me without a guess",
+                type="tertiary",
+                key=f"{place}-skip",
+                on_click=lambda: change(guesses=with_guess(value("guesses"), state.stop, SKIPPED)),
+            )
+
+
+def _answer(stop: Stop, state: TourState) -> None:
+    told = stop.told(state)
+    if state.guess == str(stop.right):
+        st.success(f"**Yes.** {told}", icon=":material/check:", width=TEXT_WIDTH)
+    elif state.guess == SKIPPED:
+        st.info(told, icon=":material/lightbulb:", width=TEXT_WIDTH)
+    else:
+        right = stop.answers[stop.right]
+        st.info(f"**It is: “{right}”.** {told}", icon=":material/lightbulb:", width=TEXT_WIDTH)
+    whole().sentences.append(told)
+
+
+def _more(stop: Stop, state: TourState) -> None:
+    """The way to a page that has more of it."""
+    if stop.onwards:
+        page, label = stop.onwards
+        way(page, label, place=f"-tour-{state.stop}", **stop.chosen)
+
+
+def _onwards(stop: int) -> None:
+    """To the stops beside it; behind the last, what all of them came to."""
+    if stop == STOPS:
+        st.subheader("What you know now", anchor=False)
+        _say(AT_THE_END())
+    with st.container(horizontal=True, gap="small"):
+        st.button("Back", disabled=stop == 1, on_click=_go, args=(stop - 1,), key="tour-back")
+        if stop < STOPS:
+            st.button("Next", type="primary", on_click=_go, args=(stop + 1,), key="tour-next")
+        else:
+            st.button("From the beginning", on_click=_anew, key="tour-anew")
+
+
+def _go(stop: int) -> None:
+    change(stop=stop)
+
+
+def _anew() -> None:
+    change(stop=1, guesses="", draws=TourState.draws, turn=TourState.turn, at=TourState.at)

@@ -1,0 +1,121 @@
+"""The page Tour: a guess before each answer, and answers that say what the figures show."""
+
+import base64
+import re
+
+import numpy as np
+import pytest
+from screen import Open, charts, coloured, heat, words
+from streamlit.testing.v1 import AppTest
+
+from coupling_core import Request
+from coupling_core.analysis.scores import score_pairs
+from coupling_core.base.records import View
+from coupling_core.experiments.gallery import EXAMPLES
+from explorer.asking.queue import queue
+from explorer.pages.tour.state import STOPS, TourState, guess_at, with_guess
+from explorer.pages.tour.stops import ALL
+from explorer.server import backend
+
+OPEN_AT_ONCE = (2, 5)
+"""Stops whose figure is looked at before the guess."""
+FIGURES = {
+    1: {"reaction"},
+    2: {"two-bases", "in-the-other-basis"},
+    3: {"untrained"},
+    4: {"trained", "untrained"},
+    5: {"trained", "matrix"},
+    6: {"random-bases"},
+    7: {"step", "corrected", "loss"},
+    8: {"trained", "exchange"},
+}
+
+
+def guess(app: AppTest, number: int) -> AppTest:
+    return app.radio[0].set_value(str(number)).run()
+
+
+@pytest.mark.parametrize("stop", range(1, STOPS + 1))
+def test_a_guess_comes_before_figure_and_answer(open_page: Open, stop: int) -> None:
+    app = open_page("Tour", stop=str(stop))
+    told = ALL[stop - 1].told(TourState(stop=stop)).split(".")[0]
+    assert bool(charts(app)) == (stop in OPEN_AT_ONCE)
+    assert not app.success
+    assert not app.info
+    app = guess(app, ALL[stop - 1].right)
+    assert not app.exception
+    assert set(charts(app)) == FIGURES[stop]
+    assert app.success[0].value.startswith("**Yes.**")
+    assert told in app.success[0].value
+    app = guess(app, (ALL[stop - 1].right + 1) % 3)
+    assert not app.success
+    assert ALL[stop - 1].answers[ALL[stop - 1].right] in app.info[0].value
+    assert not queue().active()
+
+
+def test_who_does_not_want_to_guess_is_shown_the_answer(open_page: Open) -> None:
+    app = open_page("Tour", stop="3")
+    (button,) = [one for one in app.button if one.label.startswith("Show me")]
+    app = button.click().run()
+    assert "mean over all pairs" in app.info[0].value
+    assert set(charts(app)) == FIGURES[3]
+
+
+def test_guesses_stay_as_one_goes_on_and_back(open_page: Open) -> None:
+    app = guess(open_page("Tour"), 2)
+    app = next(one for one in app.button if one.label == "Next").click().run()
+    assert app.radio[0].value is None
+    app = guess(app, 1)
+    app = next(one for one in app.button if one.label == "Back").click().run()
+    assert app.radio[0].value == "2"
+    assert app.query_params["guesses"] == "21"
+
+
+def test_the_last_stop_says_what_all_came_to_and_leads_back(open_page: Open) -> None:
+    app = open_page("Tour", stop="8", guesses="11111111", draws="20")
+    assert "That does not prove that coupling makes them good" in words(app)
+    app = next(one for one in app.button if one.label == "From the beginning").click().run()
+    assert "Stop 1 of 8" in words(app) or app.radio[0].value is None
+    assert "guesses" not in app.query_params
+
+
+@pytest.mark.parametrize("untrained", [None, 0])
+def test_maps_and_means_are_those_of_the_stored_results(
+    open_page: Open, untrained: int | None
+) -> None:
+    app = open_page("Tour", stop="4", guesses="---2", model="mini-64", block="3", basis="7")
+    result = backend.find(Request(EXAMPLES[0], untrained=untrained))
+    corrected = score_pairs(result, View()).corrected
+    name = "trained" if untrained is None else "untrained"
+    np.testing.assert_allclose(heat(charts(app)[name]), coloured(corrected), rtol=1e-5)
+    off = ~np.eye(30, dtype=bool)
+    off[-1] = False
+    assert f"{corrected[off].mean() + 0.0:.3f}".replace("-0.000", "0.000") in app.success[0].value
+
+
+def test_the_answer_about_chance_is_right_and_counts_what_was_drawn(open_page: Open) -> None:
+    app = open_page("Tour", stop="6", guesses="-----2")
+    (button,) = [one for one in app.button if one.label.startswith("Draw")]
+    app = button.click().run()
+    app = next(one for one in app.button if one.label.startswith("Draw")).click().run()
+    raw, floor, result = map(
+        float, re.search(r"\(([\d.]+) - ([\d.]+)\) / .* = (\d\.\d+)", app.success[0].value).groups()
+    )
+    assert result == pytest.approx((raw - floor) / (1 - floor), abs=6e-3)
+    assert "You have drawn 10" in app.success[0].value
+    sent = charts(app)["random-bases"]["data"][0]["x"]
+    points = np.frombuffer(base64.b64decode(sent["bdata"]), np.dtype(sent["dtype"]))
+    assert len(points) == 10
+    assert np.abs(points - floor).max() < 0.01
+
+
+def test_a_step_between_two_is_the_one_before(open_page: Open) -> None:
+    app = open_page("Tour", stop="7", guesses="------1", at="200")
+    assert app.select_slider[0].value == 128
+
+
+def test_guesses_are_a_letter_a_stop() -> None:
+    assert guess_at("", 8) == "-"
+    assert with_guess("", 3, "1") == "--1"
+    assert with_guess("--1", 3, "-") == ""
+    assert with_guess("012", 2, "s") == "0s2"
