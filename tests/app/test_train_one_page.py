@@ -98,6 +98,7 @@ def test_one_that_is_cancelled_leaves_nothing(
     open_page: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(plans, "STEPS", (0, 2, 100_000))
+    monkeypatch.setattr(plans, "LONGEST", 1e9)
     app = train(open_page("Train one", **SMALL))
     end = time.monotonic() + SECONDS
     while not (turn := trainer.lane().standing("my-run-1")).progress or not turn.progress.done:

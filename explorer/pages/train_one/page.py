@@ -1,5 +1,6 @@
 """The Train one page: what is chosen of a small model, and one or two of them as they learn."""
 
+import contextlib
 from collections.abc import Sequence
 
 import streamlit as st
@@ -8,7 +9,7 @@ from coupling_core import figures
 from coupling_core.analysis.by_step import StepCurve
 from coupling_core.analysis.over_prompts import mean_scores
 from coupling_core.base.errors import InputError
-from coupling_core.base.units import duration
+from coupling_core.base.units import about, duration
 from coupling_core.experiments.own.plans import BLOCKS, WIDTHS
 from coupling_core.experiments.pushing import findings
 from coupling_core.experiments.pushing.plans import ARMS, SEEDS
@@ -28,7 +29,8 @@ from explorer.session.session import bound, change, current, device
 
 GUIDE = """
 **What learns.** A GPT-NeoX of the size that you choose reads half a million letters of English, the
-texts of Python's own help, for 500 steps. Ten of the steps are kept.
+texts of Python's own help, for 500 steps, or fewer where the model is large. Up to ten of the steps
+are kept.
 
 **Loss** is that on texts which it does not read, in nats a token; a model that knows nothing has
 about 7. **Coupling** is the mean chance-corrected score of all pairs of different blocks, with
@@ -158,6 +160,9 @@ def _controls(state: TrainOneState) -> None:
             max_chars=64,
         )
         st.button("Train", type="primary", icon=":material/school:", on_click=_train, args=(free,))
+    with contextlib.suppress(InputError):  # of a name that cannot be one, the button tells
+        plan = current(TrainOneState).plan(free)
+        st.caption(f"{plan.steps[-1]} steps, {about(plan.seconds)} of computing.")
     if told := st.session_state.pop(_SAID, ""):
         st.error(told, icon=":material/error:")
 
