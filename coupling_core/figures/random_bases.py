@@ -39,9 +39,12 @@ def random_bases(
         f"Raw scores of block {pair[0]} of {subject(result)}: {own:.3f} in the basis of block "
         f"{pair[1]}, the chance floor {floor:.3f}, and {told}{between}.",
         f"Raw scores of block {pair[0]}'s Jacobian: in the basis of block {pair[1]}, and in bases "
-        "drawn at random. The dotted line is the score that a random basis gets on average.",
+        "drawn at random, which lie so close together that they look like one. The dotted line is "
+        "the score that a random basis gets on average; heights mean nothing.",
         height=260,
-        xaxis=style.axis("Raw score c (" + style.score_terms(view) + ")", range=[0, 1]),
+        xaxis=style.axis(
+            f"Raw score c ({style.score_terms(view)})", range=[-0.02, 1.02], dtick=0.2
+        ),
         yaxis={"visible": False, "range": [-1, 1.6]},
     )
     spread = np.random.default_rng(seed).uniform(-0.5, 0.5, count)
@@ -58,5 +61,6 @@ def random_bases(
             hovertemplate="%{x:.3f}<extra></extra>",
         )
     )  # fmt: skip
+    figure.update_traces(showlegend=True)
     figure.add_vline(floor, line=style.DOTTED, name="floor")
     return figure

@@ -41,8 +41,8 @@ def reaction(result: DepthResult, block: int) -> go.Figure:
         f"Reactions of block {block} of {subject(result)} along its {len(found)} leading "
         f"directions: {found[0]:.1f} times that to a random direction along the first, "
         f"{found[-1]:.1f} times along the last.",
-        "How much the block's output moves when its input is moved a little, direction by "
-        "direction; 1 is what a random direction gives.",
+        "How much the block's output moves when its input is moved a little, along its "
+        f"{len(found)} strongest directions of {result.width}; 1 is what a random direction gives.",
         height=360,
         xaxis=style.axis("Direction k, the strongest first", range=[0, len(found) + 1]),
         yaxis=style.axis("Times a random direction", rangemode="tozero"),

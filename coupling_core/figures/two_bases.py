@@ -8,7 +8,7 @@ from coupling_core.figures import style
 
 OWN = 30
 """Degrees by which the first block's own basis is turned."""
-VALUES = (1.0, 0.3)
+VALUES = (1.0, 0.5)
 """How much its map stretches along the two directions of that basis."""
 SIDE = 340
 _BARE = {"showgrid": False, "zeroline": False, "ticks": "", "title": None}

@@ -3,5 +3,6 @@
 shell       its first call, and what catches whatever goes wrong in it
 contents    which pages there are
 pages.js    the link to the page that is shown, brought into sight
+present     a page for a lecture room; present.js has its keys
 sidebar     the controls that all pages share
 """

@@ -10,6 +10,7 @@ from coupling_core.base import logs
 from coupling_core.base.errors import InputError
 from explorer.asking.picker import picker
 from explorer.frame.contents import LINKS, PAGES
+from explorer.frame.present import offer, present
 from explorer.frame.sidebar import sidebar
 from explorer.panels.chart import UNSEEN
 from explorer.panels.page import GROUPS
@@ -114,7 +115,10 @@ def page(title: str) -> Iterator[State]:
         state = open_session(title, PAGES[title].state, LINKS)
         begin(title)
         _navigation(title)
-        sidebar(PAGES[title])
+        if state.present:
+            present()
+        else:
+            sidebar(PAGES[title])
         if PAGES[title].picker is picker:
             state = fitted(state)
         if found := problems():
@@ -147,6 +151,7 @@ def _navigation(here: str) -> None:
         st.markdown(f"**{NAME}**")
         with st.container(key="pages-aside", gap="xxsmall"):
             _links()
+        offer()
         sign_in.offer_sign_out()
 
 

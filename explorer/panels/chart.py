@@ -10,6 +10,7 @@ import streamlit as st
 
 from coupling_core.analysis.exports import to_csv
 from coupling_core.figures import render
+from coupling_core.figures.enlarged import enlarged
 from coupling_core.figures.typeset import in_tex
 from explorer.panels import origin
 from explorer.panels.hand import hand
@@ -18,7 +19,7 @@ from explorer.panels.origin import Origin, Shown
 from explorer.panels.square import limit
 from explorer.panels.whole import whole
 from explorer.session.plain_text import plain
-from explorer.session.session import change
+from explorer.session.session import change, value
 
 __all__ = ["Shown", "draw", "draw_partial", "made", "third"]
 
@@ -40,6 +41,10 @@ _MOVING = ["zoom2d", "pan2d", "zoomIn2d", "zoomOut2d", "resetScale2d"]
 """Buttons that would let a map, whose pixels are all in sight, off its axes."""
 
 
+TIMES = 1.7
+"""How much larger letters are in present mode."""
+ROOM = 620
+"""Pixels that a square map has at least there."""
 PANEL = 440
 """Height in pixels of a figure in a third of the page: all three fit on a laptop's screen."""
 MOST_LABELS = 9
@@ -106,6 +111,8 @@ def draw(
             a text, for each, such as (l, l').
     """
     signed = _signed(_still(figure), of)
+    if value("present"):
+        signed = _for_the_room(signed)
     if rule := limit(signed, name):
         st.html(f"<style>{rule}</style>")
     with st.container(key=f"{name}@frame", gap=None):
@@ -134,6 +141,20 @@ def _signed(figure: go.Figure, of: Origin) -> go.Figure:
             grown = SIGNATURE * (figure.layout.title.text is None)
             figure.update_layout(title=_TITLE | {"text": told}, margin_b=margin + grown)
     return figure
+
+
+def _for_the_room(figure: go.Figure) -> go.Figure:
+    """A figure in present mode."""
+    found = enlarged(figure, TIMES)
+    if figure.layout.yaxis.scaleanchor is not None and found.layout.height is not None:
+        margin = found.layout.margin
+        found.update_layout(height=max(found.layout.height, ROOM + margin.t + margin.b))
+    return found
+
+
+def wide(pixels: int) -> int:
+    """A width on the page, as it is in present mode or else."""
+    return round(TIMES * pixels) if value("present") else pixels
 
 
 def third(figure: go.Figure) -> go.Figure:

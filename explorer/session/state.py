@@ -88,6 +88,7 @@ class State:
         part: whether paths go through all blocks, or through half of them.
         first: whether the first token's path is drawn, which often lies far from all others.
         measure: of coupling, where many models are looked at.
+        present: whether the page is shown to a lecture room.
     """
 
     model: Text = DEFAULT_MODEL
@@ -117,6 +118,7 @@ class State:
     part: Part = "all"
     first: Flag = PathView.first
     measure: Measure = "corrected"
+    present: Flag = False
 
     def request(self) -> Request:
         """What has to be measured; raises `InputError` where no model could do it."""

@@ -111,6 +111,7 @@ VALUES = {
     "push": st.sampled_from(SIZES),
     "first_block": st.integers(1, 99),
     "last_block": st.integers(1, 99),
+    "present": st.booleans(),
     "stop": st.integers(1, STOPS),
     "guesses": st.text("-s012", max_size=STOPS),
     "turn": st.integers(-90, 90),

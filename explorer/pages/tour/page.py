@@ -1,15 +1,19 @@
 """A stop of the tour: a guess first, then the figure and the answer."""
 
+from pathlib import Path
+
 import streamlit as st
 
 from explorer.pages.tour.state import NONE, SKIPPED, STOPS, TourState, guess_at, with_guess
 from explorer.pages.tour.stops import ALL, AT_THE_END, Stop
+from explorer.panels.chart import wide
 from explorer.panels.page import Page
 from explorer.panels.way import way
 from explorer.panels.whole import whole
 from explorer.session.session import bound, change, value
 
 PAGE = Page("Tour", "pages/16_Tour.py", "Learn", state=TourState, picker=None)
+_TOP_JS = Path(__file__).with_name("top.js").read_text()
 TEXT_WIDTH = 780
 """In pixels: a line that the eye can follow."""
 
@@ -17,6 +21,7 @@ TEXT_WIDTH = 780
 def show(state: TourState) -> None:
     """Draw the stop at which somebody is."""
     stop = ALL[state.stop - 1]
+    st.components.v2.component("tour-top", js=_TOP_JS)(key="tour-top", data={"stop": state.stop})
     st.progress(state.stop / STOPS, f"Stop {state.stop} of {STOPS}")
     st.header(stop.title, anchor=False)
     _say(stop.text(state))
@@ -32,7 +37,7 @@ def show(state: TourState) -> None:
 
 
 def _say(text: str) -> None:
-    st.markdown(text, width=TEXT_WIDTH)
+    st.markdown(text, width=wide(TEXT_WIDTH))
     whole().sentences.append(text)
 
 
@@ -44,7 +49,7 @@ def _ask(stop: Stop, state: TourState) -> None:
         guess = guess_at(guesses, state.stop)
         return guess if guess in numbers else None
 
-    with st.container(border=True, width=TEXT_WIDTH):
+    with st.container(border=True, width=wide(TEXT_WIDTH)):
         bound(
             st.radio,
             f"**{stop.question}**",
@@ -67,12 +72,13 @@ def _ask(stop: Stop, state: TourState) -> None:
 def _answer(stop: Stop, state: TourState) -> None:
     told = stop.told(state)
     if state.guess == str(stop.right):
-        st.success(f"**Yes.** {told}", icon=":material/check:", width=TEXT_WIDTH)
+        st.success(f"**Yes.** {told}", icon=":material/check:", width=wide(TEXT_WIDTH))
     elif state.guess == SKIPPED:
-        st.info(told, icon=":material/lightbulb:", width=TEXT_WIDTH)
+        st.info(told, icon=":material/lightbulb:", width=wide(TEXT_WIDTH))
     else:
         right = stop.answers[stop.right]
-        st.info(f"**It is: “{right}”.** {told}", icon=":material/lightbulb:", width=TEXT_WIDTH)
+        said = f"**Not that, but: “{right}”.** {told}"
+        st.info(said, icon=":material/lightbulb:", width=wide(TEXT_WIDTH))
     whole().sentences.append(told)
 
 
@@ -85,7 +91,7 @@ def _more(stop: Stop, state: TourState) -> None:
 
 def _onwards(stop: int) -> None:
     """To the stops beside it; behind the last, what all of them came to."""
-    if stop == STOPS:
+    if stop == STOPS and guess_at(value("guesses"), stop) != NONE:
         st.subheader("What you know now", anchor=False)
         _say(AT_THE_END())
     with st.container(horizontal=True, gap="small"):

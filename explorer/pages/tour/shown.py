@@ -27,10 +27,10 @@ from coupling_core.figures.reaction import reaction, reactions
 from coupling_core.figures.two_bases import in_basis, in_other_basis, two_bases
 from coupling_core.sources.suites import DEFAULT_K, DEFAULT_SUITE
 from explorer.asking.several import untrained_twin
-from explorer.pages.tour.state import MOST_DRAWN, TourState
+from explorer.pages.tour.state import MOST_DRAWN, NONE, TourState
 from explorer.pages.training import step_figures
 from explorer.pages.training.courses import Run, open_run
-from explorer.panels.chart import Shown, draw, made, third
+from explorer.panels.chart import Shown, draw, made, third, wide
 from explorer.panels.drawer import within
 from explorer.panels.kept import kept
 from explorer.server import backend
@@ -44,6 +44,10 @@ EXCHANGED = (1, 2)
 """Another pair of neighbours, which does not bear being exchanged."""
 FAR = 15
 """Blocks more apart than this are called far."""
+_CURVES = {
+    "corrected": "Mean score of all pairs of different blocks: 0 is chance.",
+    "loss": "Nats a token on text that it does not learn: the lower, the better.",
+}
 FIGURE_WIDTH = 780
 """Pixels of a figure that stands alone."""
 AT_A_TIME = 5
@@ -101,8 +105,8 @@ def mean(result: DepthResult, least: int = 1, most: int = 10**6) -> float:
 
 
 def highest(result: DepthResult) -> tuple[int, int, float]:
-    """The most coupled pair l != l', and its score; without the Jacobian of the last block."""
-    corrected = found(result).corrected[:-1].copy()
+    """The most coupled pair l != l', and its score; without the last block."""
+    corrected = found(result).corrected[:-1, :-1].copy()
     np.fill_diagonal(corrected, -np.inf)
     row, column = np.unravel_index(int(corrected.argmax()), corrected.shape)
     return int(row) + 1, int(column) + 1, float(corrected[row, column])
@@ -118,7 +122,7 @@ def draw_reaction(state: TourState) -> None:
     result = trained()
     block, _ = within(state, result.n_blocks)
     bound(st.slider, "Block", "block", 1, result.n_blocks, place="tour", width=320)
-    with st.container(width=FIGURE_WIDTH):
+    with st.container(width=wide(FIGURE_WIDTH)):
         draw(
             made(reaction, result, block),
             "reaction",
@@ -132,25 +136,55 @@ def draw_bases(state: TourState) -> None:
     label = "Turn the basis of block 2 (degrees)"
     bound(st.slider, label, "turn", -90, 90, place="tour", width=420, step=5)
     table = partial(pd.DataFrame, in_basis(state.turn))
-    with st.container(width=FIGURE_WIDTH):
+    with st.container(width=wide(FIGURE_WIDTH)):
         left, right = st.columns(2, gap="medium")
         with left:
-            draw(two_bases(state.turn), "two-bases", None, table)
-        with right:
             draw(in_other_basis(state.turn), "in-the-other-basis", None, table)
+        with right:
+            draw(two_bases(state.turn), "two-bases", None, table)
 
 
-def draw_map(result: DepthResult, name: str, state: TourState) -> None:
-    """The scores of all pairs; a click chooses one."""
+def pair(state: TourState) -> tuple[int, int]:
+    """The pair that is chosen: block of the Jacobian, and block of the basis."""
+    return within(state, trained().n_blocks)
+
+
+def draw_map(result: DepthResult, name: str, chosen: tuple[int, int] | None = None) -> None:
+    """The scores of all pairs; where a pair is chosen, a click chooses another."""
     shown = Shown(result, view_of(result))
-    figure = made(figures.scores, *shown, finish=third, selected=within(state, result.n_blocks))
-    draw(figure, name, shown, lambda: figures.scores_table(*shown), picks=("block", "basis"))
+    figure = made(figures.scores, *shown, finish=_map, selected=chosen)
+    picks = ("block", "basis") if chosen else ()
+    draw(figure, name, shown, lambda: figures.scores_table(*shown), picks=picks)
+
+
+def _map(figure: go.Figure) -> go.Figure:
+    """A map with the tour's own caption."""
+    limit = figure.data[0].zmax
+    return _said(
+        third(figure),
+        "Row: the block whose Jacobian it is. Column: the block whose basis. Dark is chance; "
+        f"yellow is {limit:g} or more, which is still far from 1.",
+    )
+
+
+def _cost(figure: go.Figure) -> go.Figure:
+    caption = "Cost of letting the two blocks change places. Bright is cheap, dark is dear."
+    return _said(third(figure), caption)
+
+
+def _matrix(figure: go.Figure) -> go.Figure:
+    return _said(third(figure), "The brighter, the stronger; the strongest directions come first.")
+
+
+def _said(figure: go.Figure, caption: str) -> go.Figure:
+    figure.layout.meta = figure.layout.meta | {"caption": caption}
+    return figure
 
 
 def draw_untrained(state: TourState) -> None:
     """The map of the twin."""
     with _half():
-        draw_map(twin(), "untrained", state)
+        draw_map(twin(), "untrained")
 
 
 def draw_both(state: TourState) -> None:
@@ -158,31 +192,33 @@ def draw_both(state: TourState) -> None:
     left, right = st.columns(2, gap="medium")
     with left:
         st.markdown("**Trained**")
-        draw_map(trained(), "trained", state)
+        draw_map(trained(), "trained")
     with right:
         st.markdown("**Untrained**")
-        draw_map(twin(), "untrained", state)
+        draw_map(twin(), "untrained")
 
 
 def draw_pair(state: TourState) -> None:
-    """The map, and the matrix of the pair that is chosen on it."""
-    result = trained()
-    pair, shown = within(state, result.n_blocks), Shown(result, view_of(result))
-    left, right = st.columns(2, gap="medium")
-    with left:
+    """The map, the matrix of the pair that is chosen on it, and after the guess the twin's."""
+    chosen = pair(state)
+    of_map, *places = st.columns(3, gap="medium")
+    with of_map:
         st.markdown("**All pairs: click on one**")
-        draw_map(result, "trained", state)
-    with right:
-        st.markdown(f"**Block {pair[0]} in the basis of block {pair[1]}**")
-        figure = made(figures.matrix, result, *pair, shown.view, finish=third)
-        table = partial(figures.matrix_table, result, *pair, shown.view)
-        draw(figure, "matrix", shown, table)
+        draw_map(trained(), "trained-map", chosen)
+    both = {"trained": trained()} | ({} if state.guess == NONE else {"untrained": twin()})
+    for place, (name, result) in zip(places, both.items(), strict=False):
+        with place:
+            st.markdown(f"**Block {chosen[0]} in the basis of block {chosen[1]}, {name}**")
+            shown = Shown(result, view_of(result))
+            figure = made(figures.matrix, result, *chosen, shown.view, finish=_matrix)
+            table = partial(figures.matrix_table, result, *chosen, shown.view)
+            draw(figure, f"matrix-{name}", shown, table)
 
 
 def draw_random(state: TourState) -> None:
     """The raw scores of random bases, and the button that draws more."""
     result = trained()
-    pair, shown = (BLOCK, BASIS), Shown(result, view_of(result))
+    shown = Shown(result, view_of(result))
     st.button(
         f"Draw {AT_A_TIME} random bases",
         key="tour-draw",
@@ -190,9 +226,9 @@ def draw_random(state: TourState) -> None:
         disabled=state.draws >= MOST_DRAWN,
         on_click=lambda: change(draws=min(MOST_DRAWN, value("draws") + AT_A_TIME)),
     )
-    figure = made(random_bases, result, pair, shown.view, state.draws)
-    drawn = kept(random_scores, result, pair[0], shown.view, state.draws)
-    with st.container(width=FIGURE_WIDTH):
+    figure = made(random_bases, result, (BLOCK, BASIS), shown.view, state.draws)
+    drawn = kept(random_scores, result, BLOCK, shown.view, state.draws)
+    with st.container(width=wide(FIGURE_WIDTH)):
         draw(figure, "random-bases", shown, lambda: pd.DataFrame({"raw score": drawn}))
 
 
@@ -220,7 +256,7 @@ def draw_training(state: TourState) -> None:
     left, middle, right = st.columns(3, gap="medium")
     with left:
         st.markdown(f"**All pairs, step {step:,}**")
-        figure = step_figures.scores(*shown, corrected=True, pair=within(state, result.n_blocks))
+        figure = made(figures.scores, *shown, finish=_map, limit=figures.map_limit(view.k))
         draw(figure, "step", shown, lambda: figures.scores_table(*shown))
     numbers: Mapping[str, Sequence[StepNumbers]] = {of.course.suite.title: by_step()}
     source = figures.training_source([of.course], view)
@@ -232,6 +268,7 @@ def draw_training(state: TourState) -> None:
             figure = go.Figure(
                 step_figures.curve(numbers, name, view, step=step, source=source)
             ).update_layout(showlegend=False)
+            _said(figure, _CURVES[name])
             draw(figure, name, shown, lambda: figures.steps_table(numbers), picks=("at",))
 
 
@@ -242,16 +279,15 @@ def cost() -> Float[np.ndarray, "block block"]:
 
 def draw_exchange(state: TourState) -> None:
     """Coupling of all pairs, and what exchanging each of them costs."""
-    result = edited()
-    pair = within(state, result.n_blocks)
+    result, chosen = edited(), pair(state)
     left, right = st.columns(2, gap="medium")
     with left:
         st.markdown("**How coupled**")
-        draw_map(trained(), "trained", state)
+        draw_map(trained(), "trained", chosen)
     with right:
-        st.markdown("**What exchanging them does**")
+        st.markdown("**What exchanging them costs**")
         seen = EffectView()
-        figure = made(figures.effects, result, seen, finish=third, selected=pair)
+        figure = made(figures.effects, result, seen, finish=_cost, selected=chosen)
         table = partial(pd.DataFrame, cost())
         draw(figure, "exchange", Shown(result, seen), table, picks=("block", "basis"))
 

@@ -50,34 +50,36 @@ def _block(_: TourState) -> str:
     d = shown.trained().width
     return (
         f"A transformer is a stack of blocks. Each block reads the state of a token, a list of {d} "
-        "numbers, and adds a small change to it. Move the state a little, and the change moves "
-        f"too: how, says the block's **Jacobian**, a table of {d} times {d} numbers. A block "
-        "reacts strongly if the state moves in some directions, and hardly at all in others."
+        "numbers, and adds a small change to it. If the state is moved a little, that change moves "
+        f"too. The block's **Jacobian**, a table of {d} times {d} numbers, says how. To moves in "
+        "some directions a block reacts strongly, to moves in most others much less."
     )
 
 
 def _reacts(_: TourState) -> str:
     return (
         f"The reaction is {shown.strongest(BLOCK):.1f} times that to a random direction. The "
-        "Jacobian's **singular vectors** are these directions in order of strength: those that a "
-        "block reads, and those that it writes. They are the **basis** in which the block works."
+        "Jacobian's **singular vectors** are these directions in order of strength: for each that "
+        "the block reads there is one that it writes. Together they are the **basis** in which the "
+        "block works."
     )
 
 
 def _plane(_: TourState) -> str:
     return (
         "Do two blocks work in one basis? Write what block 1 does in the basis of block 2, and "
-        "look at the matrix. Here is how that looks in a plane, where a basis is two arrows. This "
-        "is a drawing, and no real model."
+        "look at the matrix. Here is how that looks in a plane, where a basis is two arrows and a "
+        "matrix has four numbers. This is a drawing, and no real model."
     )
 
 
 def _turned(state: TourState) -> str:
     beside = abs(shown.in_basis(state.turn)[0, 1])
     return (
-        "The green arrows then lie on the orange ones. A **bright diagonal on a dark ground** says "
-        "that two blocks work in one basis, and such blocks are called **coupled**. Where you have "
-        f"turned it now, the entries beside the diagonal are {beside:.2f}."
+        "The green arrows then lie along the orange ones. A **bright diagonal on a dark ground** "
+        "says that two blocks work in one basis, and such blocks are called **coupled**. How "
+        "bright each place on the diagonal is tells how strong that direction is; what counts is "
+        f"that all is dark beside it. Where you have turned it now, {beside:.2f} stands there."
     )
 
 
@@ -85,10 +87,10 @@ def _before(_: TourState) -> str:
     result = shown.trained()
     return (
         f"Now a real model: {plain(result.model_name)}, with {result.n_blocks} blocks, as it reads "
-        f"“{plain(REQUEST.prompt_words)}”. In the map below each cell is a pair of blocks, and its "
-        "colour says how coupled they are, on a scale on which **0 is what a basis drawn at random "
-        "gives, and 1 is one basis shared perfectly**. First the model's **untrained twin**: the "
-        "same network with random weights, which has learned nothing."
+        f"“{plain(REQUEST.prompt_words)}”. In the map that comes next each cell is a pair of "
+        "blocks, and its colour says how coupled they are, on a scale on which **0 is what a basis "
+        "drawn at random gives, and 1 is one basis shared perfectly**. First the model's "
+        "**untrained twin**: the same network with random weights, which has learned nothing."
     )
 
 
@@ -96,8 +98,8 @@ def _untrained(_: TourState) -> str:
     return (
         f"The mean over all pairs of different blocks is {_number(shown.mean(shown.twin()))}. "
         "Random weights give every block a basis of its own, which has nothing to do with that of "
-        "any other. Only the diagonal is grey: there a block is compared with itself, which says "
-        "nothing."
+        "any other. Only the diagonal is grey: there a block is compared with itself, which is 1 "
+        "whatever the model, and says nothing."
     )
 
 
@@ -115,29 +117,33 @@ def _trained(_: TourState) -> str:
         f"{_number(shown.mean(result, 1, 1))}, and of blocks more than {FAR} apart still "
         f"{_number(shown.mean(result, FAR + 1))}, where the twin has "
         f"{_number(shown.mean(shown.twin()))}. So **training made the blocks work partly in one "
-        "basis**, all through the model. Partly: these numbers are far from 1. (The bright last "
-        "row is of another kind: the last block has the model's final norm in it, and is left out "
-        "of these means.)"
+        "basis**, those in the middle of the model most. Partly: these numbers are far from 1. "
+        "The bright last row is of another kind, and left out of these means: behind the last "
+        "block the model rescales the state once more, and that is counted as part of the block."
     )
 
 
 def _close(_: TourState) -> str:
     return (
-        "Each cell of the map on the left stands for a matrix: what one block does, written in the "
-        "basis of another. On the right is that of the pair in the red square. The brighter a "
-        "place on its diagonal, the more strongly the block reacts to a direction of the other."
+        "Behind each cell of the map is a matrix: what one block does, written in the basis of "
+        "another. You see that of the pair in the orange square; click on another cell, and you "
+        "see that of another pair. The strongest directions come first."
     )
 
 
-def _matrix(_: TourState) -> str:
-    result = shown.trained()
-    score = shown.found(result).corrected[BLOCK - 1, BASIS - 1]
-    row, column, most = shown.highest(result)
+def _matrix(state: TourState) -> str:
+    pair = shown.pair(state)
+    of_trained, of_twin = (
+        shown.found(result).corrected[pair[0] - 1, pair[1] - 1]
+        for result in (shown.trained(), shown.twin())
+    )
+    row, column, most = shown.highest(shown.trained())
     return (
-        f"In {PAIR} that is so in part: their score is {_number(score)}, where 0 is chance and 1 "
-        "would be one basis. "
-        f"The most coupled pair are blocks {row} and {column}, with {_number(most)}. The weights "
-        "of two coupled blocks are not the same; only the directions are shared."
+        "In the untrained twin there is noise where the trained model has a diagonal. For blocks "
+        f"{pair[0]} and {pair[1]} the map has {_number(of_trained)} trained and "
+        f"{_number(of_twin)} untrained. The last row aside, no cell has more than {_number(most)}: "
+        f"block {row} in the basis of block {column}. Two coupled blocks do not have the same "
+        "weights. They share directions."
     )
 
 
@@ -145,9 +151,10 @@ def _raw(_: TourState) -> str:
     score = shown.found(shown.trained())
     raw = score.coupling[BLOCK - 1, BASIS - 1]
     return (
-        f"The score that the papers define is not {_number(score.corrected[BLOCK - 1, BASIS - 1])} "
-        f"for {PAIR}. It is {_number(raw)}, and 1 is the most that there is. That sounds like a "
-        "lot. But is it more than chance?"
+        "The research papers on coupling define a score that is 1 for a perfect diagonal and less "
+        "the further the matrix is from it. For the pair of "
+        f"{PAIR} it is not {_number(score.corrected[BLOCK - 1, BASIS - 1])}. It is {_number(raw)}, "
+        "which sounds like a lot. But is it more than chance?"
     )
 
 
@@ -156,19 +163,20 @@ def _chance(state: TourState) -> str:
     raw, floor = (of[BLOCK - 1, BASIS - 1] for of in (score.coupling, score.chance))
     drawn = f" You have drawn {state.draws}: the grey points." * bool(state.draws)
     return (
-        f"A random basis gets {_number(floor)} on average, the **chance floor**.{drawn} It is so "
-        "high because of how the score is defined, and it says nothing about the model. So the "
-        f"maps show how far a pair is above it: ({_number(raw)} - {_number(floor)}) / (1 - "
-        f"{_number(floor)}) = {_number((raw - floor) / (1 - floor))}. That is why 0 is chance. "
-        "Without it even an untrained model would seem strongly coupled."
+        f"A random basis gets {_number(floor)} on average, the **chance floor**.{drawn} In such a "
+        "basis the matrix has no diagonal at all, and is nearly empty; and because of how the "
+        "score measures distance, even an empty matrix gets that much. So the maps show how far a "
+        f"pair is above the floor: ({raw:.4f} - {floor:.4f}) / (1 - {floor:.4f}) = "
+        f"{_number((raw - floor) / (1 - floor))}. That is why 0 is chance. Without it even an "
+        "untrained model would seem strongly coupled."
     )
 
 
 def _learning(_: TourState) -> str:
     last = shown.by_step()[-1]
     return (
-        f"A small model learns English for {last.step:,} steps. At the beginning its blocks are "
-        "not coupled at all. How will the mean coupling of its blocks go on?"
+        "Another model, small enough to be measured all along: it learns English for "
+        f"{last.step:,} steps. At the beginning its blocks are not coupled at all."
     )
 
 
@@ -181,31 +189,32 @@ def _learned(_: TourState) -> str:
         f"{top.step:,}, then falls to {_number(last.corrected)}. Meanwhile the loss falls all the "
         f"way, from {first.loss:.2f} to {last.loss:.2f}: the model gets better to the end. So "
         "coupling comes about in training, but **more training is not more coupling**, and within "
-        "one run more coupling is not a better model. Drag the step from 0."
+        "this run more coupling is not a better model. Drag the step, and see where it comes up."
     )
 
 
 def _exchanging(_: TourState) -> str:
     return (
-        "If two blocks work in one basis, perhaps each could do the other's work. Take the trained "
-        "model, let two blocks change places, and look how far what the model says is changed: 0 "
-        "nats is not at all. Can coupled blocks be exchanged?"
+        "If two blocks work in one basis, perhaps each could do the other's work. Take the large "
+        "model again, let two of its blocks change places, and see how far its predictions of the "
+        "next token are from what they were. That is measured in nats: 0 is no change, and 1 is "
+        "much."
     )
 
 
 def _exchanged(_: TourState) -> str:
     cost, (a, b) = shown.cost(), EXCHANGED
     told = (
-        f"Exchanging {PAIR} changes what the model says by {cost[BLOCK - 1, BASIS - 1]:.2f} nats, "
-        f"exchanging {a} and {b}, which are neighbours too, by {cost[a - 1, b - 1]:.1f}. "
+        f"Exchanging {PAIR} costs {cost[BLOCK - 1, BASIS - 1]:.2f} nats, exchanging {a} and {b}, "
+        f"which are neighbours too, {cost[a - 1, b - 1]:.1f}. "
     )
     if over := shown.correlated():
         told += (
-            "Over many prompts and all pairs, how little an exchange does goes with how near the "
-            f"blocks are (correlation {over.distance.rho:.2f}) more than with how coupled they are "
-            f"({over.raw.rho:.2f}). Among pairs equally far apart, coupling adds "
-            f"{over.partial.rho:.2f}, which may be chance (p = {over.partial_mantel_p:.1f}). So "
-            "**coupling does not tell which blocks may be exchanged**."
+            "Over many prompts and all pairs, a cheap exchange goes with blocks that are near "
+            f"(correlation {over.distance.rho:.2f}) more than with blocks that are coupled "
+            f"({over.raw.rho:.2f}). Among pairs equally far apart hardly anything is left of the "
+            f"latter ({over.partial.rho:.2f}, which may be chance). So **coupling does not tell "
+            "which blocks may be exchanged**. In the second map bright is cheap."
         )
     return told
 
@@ -237,7 +246,7 @@ ALL = (
         "What a block does",
         _block,
         f"Move the state along the direction to which block {BLOCK} reacts most. How strong is the "
-        "reaction, beside that to a random direction?",
+        "reaction, compared with that to a random direction?",
         ("About the same", "About 5 times as strong", "About 50 times as strong"),
         1,
         shown.draw_reaction,
@@ -272,11 +281,7 @@ ALL = (
         "Guess: the same network, trained",
         _after,
         "Where will the map of the trained model be brighter?",
-        (
-            "Nowhere",
-            "At neighbours only",
-            "At neighbours most, and at blocks far apart too",
-        ),
+        ("Nowhere", "At neighbours only", "At neighbours, and at blocks farther apart too"),
         2,
         shown.draw_both,
         _trained,
@@ -287,12 +292,8 @@ ALL = (
     Stop(
         "A pair from close up",
         _close,
-        "What does a bright diagonal on a dark ground say of two blocks?",
-        (
-            "They have the same weights",
-            "The directions that one of them uses are those that the other uses too",
-            "The model is sure of its answer",
-        ),
+        "How will the matrix of the same pair look in the untrained twin?",
+        ("It has the same diagonal", "It has no diagonal", "All of it is exactly zero"),
         1,
         shown.draw_pair,
         _matrix,
@@ -325,9 +326,9 @@ ALL = (
         _exchanging,
         "Can coupled blocks be exchanged?",
         (
-            "Yes, whatever the pair",
-            "Near ones often, and how near they are says more than how coupled they are",
-            "No exchange does any harm, coupled or not",
+            "Yes: the more coupled, the cheaper it is, near or far",
+            "Some can, but how near they are says more than how coupled they are",
+            "None can: every exchange destroys what the model says",
         ),
         1,
         shown.draw_exchange,

@@ -1,0 +1,52 @@
+// A lecture: arrow keys lead from figure to figure, and on the tour from stop to stop; Escape leaves;
+// a spot follows the pointer, so that the last row sees where it points.
+
+const NEXT = ["ArrowRight", "ArrowDown", "PageDown"];
+const BACK = ["ArrowLeft", "ArrowUp", "PageUp"];
+const OWN = "input, textarea, select, [role=slider], [role=radio], [role=tab], [contenteditable]";
+const EDGE = 8; // pixels that a figure may be off where it is taken for the one on the screen
+
+export default function () {
+  const spot = document.createElement("div");
+  spot.className = "present-spot";
+  document.body.append(spot);
+  const follow = (event) => {
+    spot.style.transform = `translate(${event.clientX}px, ${event.clientY}px)`;
+    spot.style.visibility = "visible";
+  };
+  const press = (event) => {
+    if (event.altKey || event.ctrlKey || event.metaKey) return;
+    if (event.key === "Escape") return click(".st-key-present-leave");
+    if (event.target.closest(OWN)) return; // where arrows have a meaning of their own
+    const way = NEXT.includes(event.key) ? 1 : BACK.includes(event.key) ? -1 : 0;
+    if (!way) return;
+    event.preventDefault();
+    if (!move(way)) click(way > 0 ? ".st-key-tour-next" : ".st-key-tour-back");
+  };
+  document.addEventListener("pointermove", follow);
+  document.addEventListener("keydown", press);
+  return () => {
+    spot.remove();
+    document.removeEventListener("pointermove", follow);
+    document.removeEventListener("keydown", press);
+  };
+}
+
+function click(where) {
+  document.querySelector(`${where} button:not(:disabled)`)?.click();
+}
+
+// To the figure before or behind the one on the screen; whether there is one.
+function move(way) {
+  const main = document.querySelector("[data-testid=stMain]");
+  const tops = [...document.querySelectorAll("[class*='st-key-'][class*='-frame']")]
+    .map((one) => one.getBoundingClientRect().top + main.scrollTop)
+    .sort((a, b) => a - b);
+  const here = main.scrollTop;
+  const end = main.scrollHeight - main.clientHeight;
+  const further = tops.map((top) => Math.min(top, end)).filter((top) => (top - here) * way > EDGE);
+  const to = way > 0 ? further[0] : further.at(-1) ?? (here > EDGE ? 0 : undefined);
+  if (to === undefined) return false;
+  main.scrollTo({ top: to, behavior: "smooth" });
+  return true;
+}
