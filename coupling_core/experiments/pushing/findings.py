@@ -1,8 +1,9 @@
-"""Paired differences between the runs, and the page `docs/pushing.md`.
+"""Paired differences between the runs, and the pages `docs/pushing.md` and `pushing-vision.md`.
 
 python -m coupling_core.experiments.pushing.findings
 
-What is tested, and what is called a difference, was planned in `docs/preregistration.md`.
+What is tested, and what is called a difference, was planned in `docs/preregistration.md` and
+`docs/preregistration-vision.md`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,22 +18,13 @@ from coupling_core.analysis.scores import Interval, mean_interval
 from coupling_core.analysis.statistics import LEVEL, p_words
 from coupling_core.base.units import rounded
 from coupling_core.experiments.pushing.outcomes import Outcomes
-from coupling_core.experiments.pushing.plans import ARMS, CONTROL, SEEDS
+from coupling_core.experiments.pushing.plans import CONTROL, SEEDS, STUDIES, Study
 from coupling_core.experiments.pushing.running import read_run
 
-PAGE = Path(__file__).parents[3] / "docs" / "pushing.md"
+DOCS = Path(__file__).parents[3] / "docs"
 PUSHED = ("raise", "lower")
-TESTED = {
-    "loss": "held-out loss (nats a token)",
-    "calibration": "calibration error",
-    "skipping": "loss of leaving a block out (nats a token)",
-    "line_shape": "line-shape score",
-}
-"""What is tested of the arms that are pushed."""
-PLANNED = len(ARMS) * len(SEEDS)
-"""Runs."""
 TOO_SMALL = 0.02
-"""Nats a token: a difference in loss whose interval lies within it does not matter."""
+"""Nats: a difference in loss whose interval lies within it does not matter."""
 
 Runs = Mapping[str, Mapping[int, Sequence[Outcomes]]]
 """What was measured, by arm and seed, by rising step."""
@@ -62,13 +54,13 @@ class Difference:
         return self.adjusted < LEVEL
 
 
-def read_runs() -> Runs:
+def read_runs(study: Study) -> Runs:
     """All runs that have ended."""
-    found = {arm.name: {seed: read_run(arm, seed) for seed in SEEDS} for arm in ARMS}
+    found = {arm.name: {seed: read_run(study, arm, seed) for seed in SEEDS} for arm in study.arms}
     return {arm: {seed: run for seed, run in of.items() if run} for arm, of in found.items()}
 
 
-def difference(runs: Runs, arm: str, outcome: str, than: str = CONTROL.name) -> Difference:
+def difference(runs: Runs, arm: str, outcome: str, than: str = CONTROL) -> Difference:
     """How an arm differs from another after the last step, seed by seed."""
     seeds = sorted(runs[arm].keys() & runs[than].keys())
     values = last(runs, arm, outcome, seeds) - last(runs, than, outcome, seeds)
@@ -96,9 +88,9 @@ def holm(found: Sequence[Difference]) -> list[Difference]:
     ]
 
 
-def planned(runs: Runs) -> list[Difference]:
+def planned(runs: Runs, study: Study) -> list[Difference]:
     """The tests of the plan, in its order."""
-    return holm([difference(runs, arm, outcome) for arm in PUSHED for outcome in TESTED])
+    return holm([difference(runs, arm, outcome) for arm in PUSHED for outcome in study.tested])
 
 
 def moved(runs: Runs) -> dict[str, bool]:
@@ -117,31 +109,34 @@ def verdict(one: Difference) -> str:
     return f"{one.interval.n} seeds do not tell"
 
 
-def page(runs: Runs) -> str:
+def page(runs: Runs, study: Study) -> str:
     """The whole page, in Markdown."""
-    tests = planned(runs)
+    tests = planned(runs, study)
     parts = [
-        _introduction(runs),
+        _introduction(runs, study),
         "## In short",
-        _answer(runs, tests) if _ended(runs) == PLANNED else _WAITS,
+        _answer(runs, study, tests) if _ended(runs) == study.planned else _WAITS,
         "## Did coupling move as told?",
-        _moved(runs),
+        _moved(runs, study),
         "## What became of the models",
-        _tests(tests),
+        _tests(study, tests),
         "## Beside it, without a claim",
-        _beside(runs),
+        _beside(runs, study),
         "## All runs",
-        _all(runs),
-        _LIMITS,
+        _all(runs, study),
+        _LIMITS.format(time=study.learning, example=study.example),
     ]
     return "\n\n".join(parts) + "\n"
 
 
-def _introduction(runs: Runs) -> str:
+def _introduction(runs: Runs, study: Study) -> str:
     """What was done, and how much of it has ended."""
     ended = _ended(runs)
-    lacking = f" Of the {PLANNED} runs that were planned, {ended} have ended." * (ended < PLANNED)
-    return f"# Does coupling make a model better? What {ended} runs say\n\n{_INTRODUCTION}{lacking}"
+    lacking = f" Of the {study.planned} runs that were planned, {ended} have ended." * (
+        ended < study.planned
+    )
+    words = _INTRODUCTION.format(study=study, folder=f"cache/{study.folder.name}")
+    return f"# Does coupling make a {study.kind} better? What {ended} runs say\n\n{words}{lacking}"
 
 
 def _ended(runs: Runs) -> int:
@@ -151,15 +146,15 @@ def _ended(runs: Runs) -> int:
 _WAITS = """The answer waits for the runs that have not ended, as it was planned. The tables below
 have what there is so far."""
 _INTRODUCTION = """*Made by `python -m coupling_core.experiments.pushing.findings` from the
-runs in `cache/pushing`, which `python -m coupling_core.experiments.pushing.running` makes.*
+runs in `{folder}`, which `{study.command}` makes.*
 
 What was done and what would be tested was written down before the first run, in
-[preregistration.md](preregistration.md). Small language models were trained with a penalty that
+[{study.plan}]({study.plan}). {study.title} were trained with a penalty that
 raises the coupling of their blocks, with one that lowers it to chance, and without, from the same
-weights on the same text."""
+weights on the same {study.data}."""
 
 
-def _answer(runs: Runs, tests: Sequence[Difference]) -> str:
+def _answer(runs: Runs, study: Study, tests: Sequence[Difference]) -> str:
     """The plain answer: a sentence for each arm that was pushed, and what follows."""
     came = moved(runs)
     lines = []
@@ -173,7 +168,7 @@ def _answer(runs: Runs, tests: Sequence[Difference]) -> str:
             continue
         told = "; ".join(
             f"{title.partition(' (')[0]} {_signed(own[name].interval)}, {verdict(own[name])}"
-            for name, title in TESTED.items()
+            for name, title in study.tested.items()
         )
         lines.append(f"- Coupling was {done} ({_signed(coupling)}). Against the control: {told}.")
     return "\n".join([*lines, "", meaning(runs, tests)])
@@ -213,12 +208,12 @@ def _fared(loss: Difference) -> str:
     return "worse" if loss.interval.mean > 0 else "better"
 
 
-def _moved(runs: Runs) -> str:
+def _moved(runs: Runs, study: Study) -> str:
     rows = []
-    for arm in ARMS:
+    for arm in study.arms:
         values = last(runs, arm.name, "corrected")
         against = (
-            "" if arm is CONTROL else _signed(difference(runs, arm.name, "corrected").interval)
+            "" if arm.name == CONTROL else _signed(difference(runs, arm.name, "corrected").interval)
         )
         alignment = mean_interval(last(runs, arm.name, "alignment")).mean
         seeds = " / ".join(map(rounded, values))
@@ -227,11 +222,11 @@ def _moved(runs: Runs) -> str:
     return _table(names, rows)
 
 
-def _tests(tests: Sequence[Difference]) -> str:
+def _tests(study: Study, tests: Sequence[Difference]) -> str:
     rows = [
         [
-            _title(one.arm), TESTED[one.outcome], _signed(one.interval), p_words(one.p),
-            p_words(one.adjusted), verdict(one),
+            _title(study, one.arm), study.tested[one.outcome], _signed(one.interval),
+            p_words(one.p), p_words(one.adjusted), verdict(one),
         ]
         for one in tests
     ]  # fmt: skip
@@ -239,53 +234,74 @@ def _tests(tests: Sequence[Difference]) -> str:
     return _table(names, rows)
 
 
-def _beside(runs: Runs) -> str:
+def _beside(runs: Runs, study: Study) -> str:
     rows = [
-        [_title("dropped"), title, CONTROL.title, _of(runs, "dropped", name)]
-        for name, title in TESTED.items()
+        [_title(study, "dropped"), title, _title(study, CONTROL), _of(runs, "dropped", name)]
+        for name, title in study.tested.items()
     ]
     rows += [
-        [_title(arm), TESTED["loss"], _title("longer"), _of(runs, arm, "loss", "longer")]
+        [
+            _title(study, arm), study.tested["loss"], _title(study, "longer"),
+            _of(runs, arm, "loss", "longer"),
+        ]
         for arm in PUSHED
-    ]
-    short = [arm.name for arm in ARMS if arm.steps == CONTROL.steps]
+    ]  # fmt: skip
+    steps = study.arms[0].steps
+    short = [arm.name for arm in study.arms if arm.steps == steps]
     corrected, loss = (
         np.concatenate([last(runs, arm, what) for arm in short]) for what in ("corrected", "loss")
     )
     rho = float(stats.spearmanr(corrected, loss).statistic)
     return (
         _table(("arm", "what", "against", "difference"), rows)
-        + f"\n\nOver all {len(loss)} runs of {CONTROL.steps} steps, corrected score and loss have "
+        + f"\n\nOver all {len(loss)} runs of {steps} steps, corrected score and loss have "
         f"the rank correlation {rho:+.2f}. It mixes arms, and is no test."
     )
 
 
-def _of(runs: Runs, arm: str, outcome: str, than: str = CONTROL.name) -> str:
+def _of(runs: Runs, arm: str, outcome: str, than: str = CONTROL) -> str:
     return _signed(difference(runs, arm, outcome, than).interval)
 
 
-def _all(runs: Runs) -> str:
-    names = ("loss", "calibration", "skipping", "line_shape", "corrected", "alignment", "chance")
+_HEADS = {
+    "loss": "loss",
+    "accuracy": "accuracy",
+    "calibration": "calibration",
+    "skipping": "skipping",
+    "line_shape": "line-shape",
+    "corrected": "corrected",
+    "alignment": "alignment",
+    "chance": "chance floor",
+}
+"""Of the table of all runs, by outcome."""
+
+
+def _all(runs: Runs, study: Study) -> str:
+    names = [name for name in _HEADS if name != "accuracy" or name in study.tested]
     rows = [
-        [_title(arm), str(seed), str(one.step), *(rounded(getattr(one, name)) for name in names)]
+        [
+            _title(study, arm),
+            str(seed),
+            str(one.step),
+            *(rounded(getattr(one, name)) for name in names),
+        ]
         for arm, of in runs.items()
         for seed, run in sorted(of.items())
         for one in run
     ]
-    heads = ("arm", "seed", "step", "loss", "calibration", "skipping", "line-shape", "corrected")
-    return _table((*heads, "alignment", "chance floor"), rows)
+    return _table(("arm", "seed", "step", *(_HEADS[name] for name in names)), rows)
 
 
 _LIMITS = """## What it does not show
 
-The models are small and learn for minutes. The penalty is one way of coupling blocks, at one token
-of one sequence a step. Its gradient shares the clipped norm with that of the loss, so that an
+The models are small and learn for {time}. The penalty is one way of coupling blocks, at one token
+of one {example} a step. Its gradient shares the clipped norm with that of the loss, so that an
 effect on the loss may come by way of the optimiser. So few seeds see large effects, and miss small
 ones: the intervals say how small."""
 
 
-def _title(name: str) -> str:
-    return next(arm.title for arm in ARMS if arm.name == name)
+def _title(study: Study, name: str) -> str:
+    return next(arm.title for arm in study.arms if arm.name == name)
 
 
 def _signed(found: Interval) -> str:
@@ -298,12 +314,13 @@ def _table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def main() -> None:
-    """Write the page.
+    """Write the pages.
 
     Raises:
         InputError: where no run has ended.
     """
-    PAGE.write_text(page(read_runs()))
+    for study in STUDIES:
+        (DOCS / study.page).write_text(page(read_runs(study), study))
 
 
 if __name__ == "__main__":

@@ -1,33 +1,24 @@
-"""What is measured of a model, on text that no run learns."""
+"""What is measured of a model, on what no run learns."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float, Int64, UInt16
+from jaxtyping import Bool, Float, Int64
 from torch import Tensor
 
 from coupling_core.analysis.trajectory import line_shape, mean
-from coupling_core.base.records import View
 from coupling_core.engine.edits.edited import edited
 from coupling_core.engine.jacobians.decode import read
 from coupling_core.engine.token_paths import walk
-from coupling_core.experiments.pretraining.batches import held_out
-from coupling_core.experiments.pretraining.windows import COUNT, LENGTH
-from coupling_core.experiments.pushing.plans import CONTEXT
 from coupling_core.experiments.watching.probes import Probes
-from coupling_core.sources.suites import DEFAULT_K
 
-WINDOWS = 128
-"""Sequences of `CONTEXT` tokens on which loss and calibration are measured."""
-FEW_WINDOWS = 32
-"""Those of them on which blocks are left out."""
 BINS = 15
 _TOGETHER = 32
-"""Sequences at a time."""
+"""Sequences, or pictures, at a time."""
 
 
 @dataclass(frozen=True)
@@ -36,10 +27,10 @@ class Outcomes:
 
     Args:
         step: of the optimiser.
-        loss: held-out, in nats a token.
-        calibration: expected error of the probability that the model gives its likeliest token,
+        loss: held-out, in nats a token; of pictures, a picture.
+        calibration: expected error of the probability that the model gives what it holds likeliest,
             0 to 1; 0 is a model that is right as often as it says.
-        skipping: how many nats a token leaving one inner block out costs, in the mean over them.
+        skipping: how many nats leaving one inner block out costs, in the mean over them.
         corrected: mean chance-corrected score of the pairs of blocks, K = 8.
         alignment: mean alignment of the same; 0 is chance.
         chance: mean floor of the uncorrected score.
@@ -58,31 +49,95 @@ class Outcomes:
     line_shape: float
 
 
-def measure_outcomes(model: Any, step: int, text: UInt16[np.ndarray, " text"]) -> Outcomes:
+@dataclass(frozen=True)
+class OutcomesOfPictures(Outcomes):
+    """A model of pictures at one step.
+
+    Args:
+        accuracy: held-out, as a part of 1.
+    """
+
+    accuracy: float
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """What models are measured on.
+
+    Args:
+        record: what is kept of a measurement.
+        probes: for coupling.
+        processor: of the probes; None where these are token ids.
+        paths: the same, as the model reads them, for the line-shape score.
+        given: what the model reads for loss and calibration, a row each.
+        wanted: what it is to tell of each row.
+        few_every: of so many rows one is read with blocks left out.
+        logits: of a model and some rows, those of what is wanted.
+    """
+
+    record: type[Outcomes]
+    probes: Probes
+    processor: Any
+    paths: tuple[Tensor, ...]
+    given: Tensor
+    wanted: Int64[Tensor, "row *token"]
+    few_every: int
+    logits: Callable[[Any, Tensor], Tensor]
+
+    @torch.no_grad()
+    def predictions(
+        self, model: Any, every: int = 1
+    ) -> tuple[float, Float[np.ndarray, " n"], Bool[np.ndarray, " n"]]:
+        """The loss in nats; and the highest probability of each prediction, and if it is right.
+
+        Args:
+            model: in evaluation mode.
+            every: of so many rows one is read.
+        """
+        losses, sure, right = [], [], []
+        rows, wanted = self.given[::every], self.wanted[::every]
+        for part, told in zip(rows.split(_TOGETHER), wanted.split(_TOGETHER), strict=True):
+            log_p = self.logits(model, part).float().log_softmax(-1)
+            losses.append(-log_p.gather(-1, told[..., None]).flatten())
+            highest, likeliest = log_p.max(-1)
+            sure.append(highest.exp().flatten())
+            right.append((likeliest == told).flatten())
+        return (
+            float(torch.cat(losses).double().mean()),
+            torch.cat(sure).numpy(),
+            torch.cat(right).numpy(),
+        )
+
+    def without(self, model: Any, block: int) -> float:
+        """The loss of the few rows with a block left out."""
+        with edited(model, f"skip({block})"):
+            return self.predictions(model, self.few_every)[0]
+
+
+def measure_outcomes(model: Any, step: int, held_out: HeldOut) -> Outcomes:
     """Measure a model, and leave it as it was.
 
     Args:
         model: in any mode.
         step: at which it is.
-        text: held-out token ids.
+        held_out: what it is measured on.
     """
-    probes = Probes(tuple(held_out(text, LENGTH, COUNT)), View(k=DEFAULT_K))
-    coupling = probes.look(model, None, step, None).numbers
+    numbers = dict(held_out.probes.look(model, held_out.processor, step, None).numbers)
     with evaluated(model):
-        windows = held_out(text, CONTEXT, WINDOWS)
-        loss, sure, right = predictions(model, windows)
-        few = windows[:: WINDOWS // FEW_WINDOWS]
-        whole, inner = float(predictions(model, few)[0]), range(2, _depth(model))
-        cost = np.mean([_without(model, few, block) - whole for block in inner])
-        shapes = [_line_shape(model, probe) for probe in probes.prompts]
-    return Outcomes(
-        step=step,
-        loss=loss,
-        calibration=calibration(sure, right),
-        skipping=float(cost),
-        line_shape=float(np.mean(shapes)),
-        **coupling,
-    )
+        loss, sure, right = held_out.predictions(model)
+        whole = held_out.predictions(model, held_out.few_every)[0]
+        inner = range(2, int(model.config.num_hidden_layers))
+        cost = np.mean([held_out.without(model, block) - whole for block in inner])
+        shapes = [_line_shape(model, path) for path in held_out.paths]
+    numbers |= {
+        "loss": loss,
+        "accuracy": float(right.mean()),
+        "calibration": calibration(sure, right),
+        "skipping": float(cost),
+        "line_shape": float(np.mean(shapes)),
+    }
+    kept = {field.name for field in fields(held_out.record)} - {"step"}
+    return held_out.record(step, **{name: numbers[name] for name in kept})
 
 
 @contextmanager
@@ -94,31 +149,6 @@ def evaluated(model: Any) -> Iterator[None]:
         yield
     finally:
         model.train(was)
-
-
-@torch.no_grad()
-def predictions(
-    model: Any, windows: Int64[Tensor, "sequence token"]
-) -> tuple[float, Float[np.ndarray, " n"], Bool[np.ndarray, " n"]]:
-    """The loss in nats a token; and of each token the highest probability, and whether it is right.
-
-    Args:
-        model: in evaluation mode.
-        windows: token ids; the first of each is not predicted.
-    """
-    losses, sure, right = [], [], []
-    for part in windows.split(_TOGETHER):
-        log_p = model(input_ids=part, use_cache=False).logits[:, :-1].float().log_softmax(-1)
-        wanted = part[:, 1:]
-        losses.append(-log_p.gather(-1, wanted[..., None]).flatten())
-        highest, token = log_p.max(-1)
-        sure.append(highest.exp().flatten())
-        right.append((token == wanted).flatten())
-    return (
-        float(torch.cat(losses).double().mean()),
-        torch.cat(sure).numpy(),
-        torch.cat(right).numpy(),
-    )
 
 
 def calibration(
@@ -139,14 +169,5 @@ def calibration(
     return float(sum(n * abs(told - came) for told, came, n in parts) / len(sure))
 
 
-def _depth(model: Any) -> int:
-    return int(model.config.num_hidden_layers)
-
-
-def _without(model: Any, windows: Int64[Tensor, "sequence token"], block: int) -> float:
-    with edited(model, f"skip({block})"):
-        return predictions(model, windows)[0]
-
-
-def _line_shape(model: Any, ids: Int64[Tensor, " token"]) -> float:
-    return mean(line_shape(walk(read(model, ids.tolist())).states.double().numpy()))
+def _line_shape(model: Any, path: Tensor) -> float:
+    return mean(line_shape(walk(read(model, path)).states.double().numpy()))

@@ -1,14 +1,16 @@
 """All runs that are still missing, one after the other.
 
     python -m coupling_core.experiments.pushing.running
+    python -m coupling_core.experiments.pushing.running --vision
 
-A run is a file of `cache/pushing`, which is written when it has ended. Several of these commands
-may run side by side: each takes runs that nobody has begun.
+A run is a file of `cache/pushing`, or of `cache/pushing-vision`, which is written when it has
+ended. Several of these commands may run side by side: each takes runs that nobody has begun.
 """
 
+import argparse
 import csv
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, fields
 from pathlib import Path
@@ -16,33 +18,41 @@ from typing import Any
 
 import torch
 
-from coupling_core.base.folders import SHIPPED
 from coupling_core.base.writing import replacing
-from coupling_core.experiments.pretraining.corpus import Corpus, corpus
-from coupling_core.experiments.pushing.outcomes import Outcomes, measure_outcomes
-from coupling_core.experiments.pushing.plans import ARMS, SEEDS, Arm
+from coupling_core.experiments.pretraining.corpus import corpus
+from coupling_core.experiments.pushing.language import language
+from coupling_core.experiments.pushing.outcomes import (
+    Outcomes,
+    OutcomesOfPictures,
+    measure_outcomes,
+)
+from coupling_core.experiments.pushing.pictures import vision
+from coupling_core.experiments.pushing.plans import SEEDS, Arm, Study
+from coupling_core.experiments.pushing.tasks import Task
 from coupling_core.experiments.pushing.training import train
+from coupling_core.experiments.vision.data import load_pictures
 
-FOLDER = SHIPPED / "pushing"
 
-
-def path_of(arm: Arm, seed: int) -> Path:
+def path_of(study: Study, arm: Arm, seed: int) -> Path:
     """The file of a run."""
-    return FOLDER / f"{arm.name}-{seed}.csv"
+    return study.folder / f"{arm.name}-{seed}.csv"
 
 
-def read_run(arm: Arm, seed: int) -> list[Outcomes] | None:
+def read_run(study: Study, arm: Arm, seed: int) -> list[Outcomes] | None:
     """What was measured of a run, by rising step; None where it has not ended."""
-    if not path_of(arm, seed).is_file():
+    path = path_of(study, arm, seed)
+    if not path.is_file():
         return None
-    with path_of(arm, seed).open(newline="") as file:
+    with path.open(newline="") as file:
         return [
-            Outcomes(int(row.pop("step")), **{name: float(x) for name, x in row.items()})
+            (OutcomesOfPictures if "accuracy" in row else Outcomes)(
+                int(row.pop("step")), **{name: float(x) for name, x in row.items()}
+            )
             for row in csv.DictReader(file)
         ]
 
 
-def run(arm: Arm, seed: int, text: Corpus) -> None:
+def run(task: Task, arm: Arm, seed: int) -> None:
     """Train a model, measure it on the way, and write the file.
 
     Raises:
@@ -51,20 +61,20 @@ def run(arm: Arm, seed: int, text: Corpus) -> None:
     found: list[Outcomes] = []
 
     def look(step: int, model: Any) -> None:
-        found.append(measure_outcomes(model, step, text.held_out))
+        found.append(measure_outcomes(model, step, task.held_out))
 
-    train(arm, seed, text, look)
-    with replacing(path_of(arm, seed)) as new, new.open("w", newline="") as file:
+    train(task, arm, seed, look)
+    with replacing(path_of(task.study, arm, seed)) as new, new.open("w", newline="") as file:
         table = csv.writer(file, lineterminator="\n")
-        table.writerow(field.name for field in fields(Outcomes))
+        table.writerow(field.name for field in fields(task.held_out.record))
         for one in found:
             table.writerow([f"{value:.6g}" for value in asdict(one).values()])
 
 
 @contextmanager
-def _begun(arm: Arm, seed: int) -> Iterator[bool]:
+def _begun(path: Path) -> Iterator[bool]:
     """Whether a run is ours: nobody else has begun it."""
-    mark = path_of(arm, seed).with_suffix(".begun")
+    mark = path.with_suffix(".begun")
     try:
         mark.touch(exist_ok=False)
     except FileExistsError:
@@ -76,19 +86,29 @@ def _begun(arm: Arm, seed: int) -> Iterator[bool]:
         mark.unlink()
 
 
-def main(say: Callable[[str], None]) -> None:
+def run_all(task: Task, say: Callable[[str], None]) -> None:
     """Train and measure what is missing; seed by seed, so that pairs are soon complete."""
-    FOLDER.mkdir(exist_ok=True)
+    task.study.folder.mkdir(exist_ok=True)
     torch.set_num_threads(1)  # runs side by side are faster than threads within one
-    text = corpus(say)
     for seed in SEEDS:
-        for arm in ARMS:
-            with _begun(arm, seed) as ours:
-                if not ours or path_of(arm, seed).is_file():
+        for arm in task.study.arms:
+            path = path_of(task.study, arm, seed)
+            with _begun(path) as ours:
+                if not ours or path.is_file():
                     continue
                 began = time.perf_counter()
-                run(arm, seed, text)
+                run(task, arm, seed)
                 say(f"{arm.title}, seed {seed}: {time.perf_counter() - began:.0f} s")
+
+
+def main(say: Callable[[str], None], arguments: Sequence[str] | None = None) -> None:
+    """Make the runs that a command asks for."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("--vision", action="store_true", help="of vision transformers")
+    if parser.parse_args(arguments).vision:
+        run_all(vision(load_pictures("fashion-mnist", 28, say)), say)
+    else:
+        run_all(language(corpus(say)), say)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,9 @@ attention does not feel).
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
+from jaxtyping import Float32, UInt8
 from PIL import Image
 from transformers import BeitConfig, BeitForImageClassification
 
@@ -62,14 +64,41 @@ def build(plan: VisionPlan, classes: tuple[str, ...], channels: int) -> Any:
     return model.train()
 
 
-def save_processor(pictures: Pictures, folder: Path) -> None:
-    """Write what turns an image into what the model was trained on."""
+class Pixels:
+    """What a model reads of images, as the processor that is kept with it makes it.
+
+    Args:
+        pictures: those that are learned tell the mean and the deviation.
+        device: where the model computes.
+    """
+
+    def __init__(self, pictures: Pictures, device: torch.device) -> None:
+        self._mean, self._std = (
+            torch.tensor(values, device=device).view(-1, 1, 1)
+            for values in (pictures.mean, pictures.std)
+        )
+
+    def __call__(
+        self, images: UInt8[np.ndarray, "image height width channel"]
+    ) -> Float32[torch.Tensor, "image channel height width"]:
+        """Those of images, one brightness a channel."""
+        bright = torch.from_numpy(images).to(self._mean.device).permute(0, 3, 1, 2).float() / 255
+        return (bright - self._mean) / self._std
+
+
+def make_processor(pictures: Pictures) -> Any:
+    """What turns an image into what the model was trained on."""
     from transformers import ViTImageProcessor  # says at once where torchvision is missing
 
     height, width = pictures.learned.shape[1:3]
-    ViTImageProcessor(
+    return ViTImageProcessor(
         size={"height": height, "width": width},
         resample=RESAMPLE,
         image_mean=pictures.mean,
         image_std=pictures.std,
-    ).save_pretrained(folder)
+    )
+
+
+def save_processor(pictures: Pictures, folder: Path) -> None:
+    """Write it beside a model."""
+    make_processor(pictures).save_pretrained(folder)

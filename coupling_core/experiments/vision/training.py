@@ -16,7 +16,7 @@ from coupling_core.engine.hardware import choose_device
 from coupling_core.experiments.pretraining import batches, descent
 from coupling_core.experiments.pretraining.layout import write_checkpoint
 from coupling_core.experiments.pretraining.run import MADE, STATE, Run, require_plan
-from coupling_core.experiments.vision.model import build, save_processor
+from coupling_core.experiments.vision.model import Pixels, build, save_processor
 from coupling_core.experiments.vision.pictures import Pictures
 from coupling_core.experiments.vision.plans import VisionPlan
 from coupling_core.experiments.vision.suite import ACCURACY
@@ -112,10 +112,7 @@ class _Run(Run):
         self.pictures = pictures
         self.rows: list[Row] = []
         self.labels = torch.from_numpy(pictures.labels)
-        self._mean, self._std = (
-            torch.tensor(values, device=device).view(-1, 1, 1)
-            for values in (pictures.mean, pictures.std)
-        )
+        self.pixels = Pixels(pictures, device)
         self.digest = pictures.digest()
 
     @property
@@ -189,13 +186,6 @@ class _Run(Run):
         wanted = torch.from_numpy(labels)
         loss = torch.nn.functional.cross_entropy(logits, wanted)
         return float(loss), float((logits.argmax(1) == wanted).double().mean())
-
-    def pixels(
-        self, images: UInt8[np.ndarray, "image height width channel"]
-    ) -> Float32[torch.Tensor, "image channel height width"]:
-        """What the model reads of images, as the processor that is kept with it makes it."""
-        bright = torch.from_numpy(images).to(self.device).permute(0, 3, 1, 2).float() / 255
-        return (bright - self._mean) / self._std
 
     def keep(self) -> None:
         """Write what the epoch came to, and what the run can be gone on with."""

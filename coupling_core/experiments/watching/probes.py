@@ -53,19 +53,21 @@ class Probes:
     """The prompts, and how they are looked at.
 
     Args:
-        prompts: texts, or token ids.
+        prompts: texts, token ids, or images as data URIs.
         view: K and the score.
+        token: the token of each that is measured, 1..n; -1 is the last.
     """
 
     prompts: tuple[Any, ...]
     view: View
+    token: int = -1
 
     def look(self, model: Any, tokenizer: Any, step: int, run: Run | None) -> Look:
         """Measure all of them, and leave the model and all random numbers as they were.
 
         Args:
             model: of one's own, in any mode.
-            tokenizer: of it; not needed where prompts are token ids.
+            tokenizer: of it, or its image processor; not needed where prompts are token ids.
             step: of training.
             run: where the results are kept; None keeps none.
 
@@ -80,7 +82,7 @@ class Probes:
         gpus = [own["device"]] if own["device"].type == "cuda" else []
         with torch.random.fork_rng(devices=gpus), torch.enable_grad(), own_forward(model):
             for prompt in self.prompts:
-                depth = measure(prompt, None, k=self.view.k, **own)
+                depth = measure(prompt, None, k=self.view.k, token=self.token, **own)
                 parts.append(of_prompt(depth, self.view))
                 found.append(numbers_at(step, self.view, depth=depth))
                 if run is not None:
