@@ -12,7 +12,7 @@ from coupling_core.analysis.scores import Interval
 from coupling_core.experiments.pretraining.corpus import Corpus
 from coupling_core.experiments.pushing import language as of_language
 from coupling_core.experiments.pushing import pictures as of_pictures
-from coupling_core.experiments.pushing import running
+from coupling_core.experiments.pushing import running, runs
 from coupling_core.experiments.pushing.findings import (
     Difference,
     difference,
@@ -21,13 +21,9 @@ from coupling_core.experiments.pushing.findings import (
     planned,
     verdict,
 )
-from coupling_core.experiments.pushing.outcomes import (
-    Outcomes,
-    OutcomesOfPictures,
-    calibration,
-    measure_outcomes,
-)
+from coupling_core.experiments.pushing.outcomes import calibration, measure_outcomes
 from coupling_core.experiments.pushing.plans import LANGUAGE, SEEDS, VISION, Study
+from coupling_core.experiments.pushing.runs import Outcomes, OutcomesOfPictures
 from coupling_core.experiments.pushing.tasks import Begun, Task
 from coupling_core.experiments.pushing.training import train
 from coupling_core.experiments.vision.pictures import Pictures
@@ -282,15 +278,15 @@ def test_a_run_is_written_once_it_has_ended(
     planted = {one.name: getattr(PLANTED, one.name) for one in fields(task.held_out.record)}
     made = iter([task.held_out.record(**planted | {"step": step}) for step in steps])
     monkeypatch.setattr(running, "measure_outcomes", lambda *_: next(made))
-    assert running.read_run(task.study, arm, 1) is None
+    assert runs.read_run(task.study, arm, 1) is None
     running.run(task, arm, 1)
-    read = running.read_run(task.study, arm, 1)
+    read = runs.read_run(task.study, arm, 1)
     assert read is not None
     assert [one.step for one in read] == list(steps)
     assert read[-1] == task.held_out.record(**planted | {"step": 4})
     with pytest.raises(StopIteration):
         running.run(task, arm, 2)
-    assert running.read_run(task.study, arm, 2) is None
+    assert runs.read_run(task.study, arm, 2) is None
 
 
 def test_the_command_makes_what_is_missing_of_the_study_that_is_asked_for(

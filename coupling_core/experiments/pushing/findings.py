@@ -17,9 +17,8 @@ from scipy import stats
 from coupling_core.analysis.scores import Interval, mean_interval
 from coupling_core.analysis.statistics import LEVEL, p_words
 from coupling_core.base.units import rounded
-from coupling_core.experiments.pushing.outcomes import Outcomes
 from coupling_core.experiments.pushing.plans import CONTROL, SEEDS, STUDIES, Study
-from coupling_core.experiments.pushing.running import read_run
+from coupling_core.experiments.pushing.runs import Outcomes, read_run
 
 DOCS = Path(__file__).parents[3] / "docs"
 PUSHED = ("raise", "lower")

@@ -15,8 +15,9 @@ from coupling_core.experiments.pretraining.model import build
 from coupling_core.experiments.pretraining.plans import PLANS, Plan
 from coupling_core.experiments.pretraining.training import BETAS, learning_rate
 from coupling_core.experiments.pretraining.windows import COUNT, LENGTH
-from coupling_core.experiments.pushing.outcomes import HeldOut, Outcomes
+from coupling_core.experiments.pushing.outcomes import HeldOut
 from coupling_core.experiments.pushing.plans import LANGUAGE, Arm
+from coupling_core.experiments.pushing.runs import Outcomes
 from coupling_core.experiments.pushing.tasks import Begun, Task
 from coupling_core.experiments.watching.probes import Probes
 from coupling_core.sources.suites import DEFAULT_K, DEFAULT_SUITE

@@ -14,50 +14,12 @@ from coupling_core.analysis.trajectory import line_shape, mean
 from coupling_core.engine.edits.edited import edited
 from coupling_core.engine.jacobians.decode import read
 from coupling_core.engine.token_paths import walk
+from coupling_core.experiments.pushing.runs import Outcomes
 from coupling_core.experiments.watching.probes import Probes
 
 BINS = 15
 _TOGETHER = 32
 """Sequences, or pictures, at a time."""
-
-
-@dataclass(frozen=True)
-class Outcomes:
-    """A model at one step.
-
-    Args:
-        step: of the optimiser.
-        loss: held-out, in nats a token; of pictures, a picture.
-        calibration: expected error of the probability that the model gives what it holds likeliest,
-            0 to 1; 0 is a model that is right as often as it says.
-        skipping: how many nats leaving one inner block out costs, in the mean over them.
-        corrected: mean chance-corrected score of the pairs of blocks, K = 8.
-        alignment: mean alignment of the same; 0 is chance.
-        chance: mean floor of the uncorrected score.
-        locality: corrected score of neighbours less that of all others.
-        line_shape: mean line-shape score of the tokens' paths; 1 is straight.
-    """
-
-    step: int
-    loss: float
-    calibration: float
-    skipping: float
-    corrected: float
-    alignment: float
-    chance: float
-    locality: float
-    line_shape: float
-
-
-@dataclass(frozen=True)
-class OutcomesOfPictures(Outcomes):
-    """A model of pictures at one step.
-
-    Args:
-        accuracy: held-out, as a part of 1.
-    """
-
-    accuracy: float
 
 
 @dataclass(frozen=True)

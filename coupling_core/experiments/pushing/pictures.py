@@ -12,8 +12,9 @@ from coupling_core.base.images import from_pixels
 from coupling_core.base.records import View
 from coupling_core.experiments.pretraining import batches, descent
 from coupling_core.experiments.pretraining.windows import COUNT
-from coupling_core.experiments.pushing.outcomes import HeldOut, OutcomesOfPictures
+from coupling_core.experiments.pushing.outcomes import HeldOut
 from coupling_core.experiments.pushing.plans import VISION, Arm
+from coupling_core.experiments.pushing.runs import OutcomesOfPictures
 from coupling_core.experiments.pushing.tasks import Begun, Task
 from coupling_core.experiments.vision.model import Pixels, build, make_processor
 from coupling_core.experiments.vision.pictures import Pictures

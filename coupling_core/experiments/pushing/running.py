@@ -21,35 +21,13 @@ import torch
 from coupling_core.base.writing import replacing
 from coupling_core.experiments.pretraining.corpus import corpus
 from coupling_core.experiments.pushing.language import language
-from coupling_core.experiments.pushing.outcomes import (
-    Outcomes,
-    OutcomesOfPictures,
-    measure_outcomes,
-)
+from coupling_core.experiments.pushing.outcomes import measure_outcomes
 from coupling_core.experiments.pushing.pictures import vision
-from coupling_core.experiments.pushing.plans import SEEDS, Arm, Study
+from coupling_core.experiments.pushing.plans import SEEDS, Arm
+from coupling_core.experiments.pushing.runs import Outcomes, path_of
 from coupling_core.experiments.pushing.tasks import Task
 from coupling_core.experiments.pushing.training import train
 from coupling_core.experiments.vision.data import load_pictures
-
-
-def path_of(study: Study, arm: Arm, seed: int) -> Path:
-    """The file of a run."""
-    return study.folder / f"{arm.name}-{seed}.csv"
-
-
-def read_run(study: Study, arm: Arm, seed: int) -> list[Outcomes] | None:
-    """What was measured of a run, by rising step; None where it has not ended."""
-    path = path_of(study, arm, seed)
-    if not path.is_file():
-        return None
-    with path.open(newline="") as file:
-        return [
-            (OutcomesOfPictures if "accuracy" in row else Outcomes)(
-                int(row.pop("step")), **{name: float(x) for name, x in row.items()}
-            )
-            for row in csv.DictReader(file)
-        ]
 
 
 def run(task: Task, arm: Arm, seed: int) -> None:

@@ -22,6 +22,7 @@ from coupling_core.base.results import DepthResult, Result, Scores, WhatIfResult
 from coupling_core.experiments.effects import shipped, subject_of
 from coupling_core.experiments.gallery import EXAMPLES
 from coupling_core.experiments.pushing import findings
+from coupling_core.experiments.pushing.plans import LANGUAGE
 from coupling_core.figures.random_bases import random_bases
 from coupling_core.figures.reaction import reaction, reactions
 from coupling_core.figures.two_bases import in_basis, in_other_basis, two_bases
@@ -302,7 +303,7 @@ def correlated() -> CouplingEffect | None:
 @st.cache_resource(show_spinner=False)
 def pushed() -> findings.Difference:
     """What raising coupling did to the loss of small models."""
-    return findings.difference(findings.read_runs(), "raise", "loss")
+    return findings.difference(findings.read_runs(LANGUAGE), "raise", "loss")
 
 
 def _half() -> st.delta_generator.DeltaGenerator:

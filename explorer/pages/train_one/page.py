@@ -12,7 +12,7 @@ from coupling_core.base.errors import InputError
 from coupling_core.base.units import about, duration
 from coupling_core.experiments.own.plans import BLOCKS, WIDTHS
 from coupling_core.experiments.pushing import findings
-from coupling_core.experiments.pushing.plans import ARMS, SEEDS
+from coupling_core.experiments.pushing.plans import LANGUAGE, SEEDS
 from coupling_core.sources.suites import revision, suites
 from explorer.pages import depth
 from explorer.pages.train_one.learned import VIEW, Learned, find
@@ -91,19 +91,19 @@ def show(state: TrainOneState) -> None:
 @st.cache_resource(show_spinner=False)
 def _found_out() -> str | None:
     """What runs that were pushed came to; None where they did not come with the program."""
-    runs = findings.read_runs()
-    if not all(len(runs[arm.name]) == len(SEEDS) for arm in ARMS):
+    runs = findings.read_runs(LANGUAGE)
+    if not all(len(runs[arm.name]) == len(SEEDS) for arm in LANGUAGE.arms):
         return None
-    tests = findings.planned(runs)
+    tests = findings.planned(runs, LANGUAGE)
     loss = {one.arm: one.interval for one in tests if one.outcome == "loss"}
     told = {
         arm: f"{one.mean:+.3f} nats (95 %: {one.low:+.3f} to {one.high:+.3f})"
         for arm, one in loss.items()
     }
     return (
-        f"{len(ARMS) * len(SEEDS)} runs of {len(SEEDS)} seeds were planned to find out, before the "
-        "first of them was made: models like these, whose coupling a penalty raised, or lowered, "
-        f"beside a control. {findings.meaning(runs, tests)} Held-out loss against the control: "
+        f"{len(LANGUAGE.arms) * len(SEEDS)} runs of {len(SEEDS)} seeds were planned to find out, "
+        "before the first of them was made: models like these, whose coupling a penalty raised, or "
+        f"lowered, beside a control. {findings.meaning(runs, tests)} Held-out loss against the control: "
         f"raised {told['raise']}, lowered {told['lower']}. The models are small and learn for "
         "minutes, the penalty is one way of coupling blocks, and it takes part in the optimiser's "
         "steps: it shows nothing about large models. All runs are in docs/pushing.md of the "
