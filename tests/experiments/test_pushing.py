@@ -26,6 +26,7 @@ from coupling_core.experiments.pushing.plans import LANGUAGE, SEEDS, VISION, Stu
 from coupling_core.experiments.pushing.runs import Outcomes, OutcomesOfPictures
 from coupling_core.experiments.pushing.tasks import Begun, Task
 from coupling_core.experiments.pushing.training import train
+from coupling_core.experiments.vision.model import Pixels
 from coupling_core.experiments.vision.pictures import Pictures
 from coupling_core.measuring.front import measure
 
@@ -151,6 +152,16 @@ def test_the_answer_is_that_of_the_world(
 ) -> None:
     told = page(world(**_pushed(raised, lowered)), study)
     assert [other for other in ANSWERS if other in told] == [words]
+    assert "stays open" not in told
+
+
+@pytest.mark.parametrize(("raised", "lowered"), [(0.0, 0.0), (-0.3, 0.0), (0.3, 0.0)])
+def test_no_answer_is_given_where_a_difference_that_matters_may_be_there(
+    world: World, raised: float, lowered: float
+) -> None:
+    told = page(world(noise=0.02, **_pushed(raised, lowered)), VISION)
+    assert "stays open" in told
+    assert not any(answer in told for answer in ANSWERS)
 
 
 def test_an_arm_whose_coupling_did_not_move_is_not_interpreted(world: World) -> None:
@@ -225,6 +236,17 @@ def _read(run: Begun) -> list[torch.Tensor]:
 
 def _flat(model: torch.nn.Module) -> torch.Tensor:
     return torch.nn.utils.parameters_to_vector(model.parameters()).detach().clone()
+
+
+def test_pictures_are_learned_with_their_own_classes(pictures: Pictures) -> None:
+    run = of_pictures.vision(pictures).begin(VISION.arms[0], 1)
+    images = Pixels(pictures, torch.device("cpu"))(pictures.learned)
+    seen = _read(run)[0]
+    chosen = [int((images == one).flatten(1).all(1).nonzero()) for one in seen]
+    wanted = torch.from_numpy(pictures.labels[chosen])
+    with torch.no_grad():
+        own = torch.nn.functional.cross_entropy(run.model(pixel_values=seen).logits, wanted)
+        assert float(run.loss(0)) == pytest.approx(float(own), abs=1e-6)
 
 
 def test_what_is_measured_is_what_it_is_called_and_leaves_the_model_alone(task: Task) -> None:

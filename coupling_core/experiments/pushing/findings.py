@@ -52,6 +52,12 @@ class Difference:
         """Whether it is called a difference."""
         return self.adjusted < LEVEL
 
+    @property
+    def is_small(self) -> bool:
+        """Whether it is one in loss that is too small to matter, whatever it is."""
+        near = -TOO_SMALL < self.interval.low and self.interval.high < TOO_SMALL
+        return self.outcome == "loss" and near
+
 
 def read_runs(study: Study) -> Runs:
     """All runs that have ended."""
@@ -102,8 +108,7 @@ def verdict(one: Difference) -> str:
     """What a difference comes to, in words."""
     if one.is_shown:
         return "more" if one.interval.mean > 0 else "less"
-    small = -TOO_SMALL < one.interval.low and one.interval.high < TOO_SMALL
-    if one.outcome == "loss" and small:
+    if one.is_small:
         return "too small to matter"
     return f"{one.interval.n} seeds do not tell"
 
@@ -185,6 +190,8 @@ def meaning(runs: Runs, tests: Sequence[Difference]) -> str:
         return "The question has no answer for the arm whose coupling did not move."
     told = {arm: _fared(one) for arm, one in loss.items()}
     became = f"Raising coupling made these models {told['raise']}; lowering it {told['lower']}."
+    if not all(one.is_shown or one.is_small for one in loss.values()):
+        return f"{became} What coupling does for models of this size and training stays open."
     better, worse = told["raise"] == "better", told["lower"] == "worse"
     meaning = {
         (True, True): "In models of this size and training, coupling helps.",
@@ -202,9 +209,10 @@ def meaning(runs: Runs, tests: Sequence[Difference]) -> str:
 
 def _fared(loss: Difference) -> str:
     """What became of the models of an arm."""
-    if not loss.is_shown:
-        return f"neither better nor worse, as far as {loss.interval.n} seeds tell"
-    return "worse" if loss.interval.mean > 0 else "better"
+    if loss.is_shown:
+        return "worse" if loss.interval.mean > 0 else "better"
+    told = f"neither better nor worse, as far as {loss.interval.n} seeds tell"
+    return told if loss.is_small else f"{told} (which leaves room for a difference that matters)"
 
 
 def _moved(runs: Runs, study: Study) -> str:
