@@ -1,10 +1,9 @@
 """What edits of a model's depth do: maps over pairs of blocks, and curves block by block."""
 
-from typing import Literal
-
 import numpy as np
 import plotly.graph_objects as go
 
+from coupling_core.analysis.coupling_effect import PairEdit
 from coupling_core.analysis.effects import effect_maps
 from coupling_core.base.edits import DAMPED
 from coupling_core.base.records import EffectView
@@ -12,7 +11,6 @@ from coupling_core.base.results import WhatIfResult
 from coupling_core.figures import cells, pairs, style
 from coupling_core.figures.words import subject
 
-PairEdit = Literal["interchange", "replace"]
 LEAST = 1e-6
 """Smaller effects are drawn as this: rounding alone makes some of 1e-10."""
 SIDE_TITLES: dict[PairEdit, tuple[str, str]] = {

@@ -1,8 +1,7 @@
 """What every stored result has, whatever was measured."""
 
-import html
 import os
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from importlib import import_module
@@ -16,6 +15,7 @@ from coupling_core.base.drawing import Drawing
 from coupling_core.base.errors import InputError
 from coupling_core.base.kinds import kind_of
 from coupling_core.base.records import DEFAULT_K, AnyView, Certificate, Request
+from coupling_core.base.showing import Drawn
 
 if TYPE_CHECKING:  # half a second each to import, and only tables need them
     import xarray
@@ -38,7 +38,7 @@ class Sizes:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class Result(ABC):
+class Result(Drawn):
     """A measurement of one prompt.
 
     NumPy arrays are stored as tensors, and every other field in the JSON header. Two results are
@@ -278,10 +278,6 @@ class Result(ABC):
     def _what(self) -> tuple[str, ...]:
         """What of the prompt was measured, in the short form."""
         return (self.measured,)
-
-    def _repr_html_(self) -> str:
-        told = (f"<p>{html.escape(line)}</p>" for line in (repr(self), self.verdict))
-        return "".join(told) + self.plot()._repr_html_()
 
 
 def require_result(result: object, wanted: type | tuple[type, ...], *kinds: str) -> None:

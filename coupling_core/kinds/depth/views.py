@@ -73,11 +73,16 @@ def plot(
     return Drawing(drawn, partial(render, drawn, result=result, view=view))
 
 
-def compared(found: Comparison) -> Drawing:
-    """The maps of two results side by side, with their difference."""
+def compared(found: Comparison, figure: str = "comparison") -> Drawing:
+    """The maps of two results side by side with their difference, or that alone.
+
+    Raises:
+        InputError: where there is no such figure.
+    """
     from coupling_core import figures
 
-    drawn = figures.comparison(found)
+    makers = {"comparison": figures.comparison, "difference": figures.difference}
+    drawn = makers[known_figure(figure, tuple(makers))](found)
     return Drawing(drawn, partial(figures.render, drawn, result=found.a, view=found.view))
 
 

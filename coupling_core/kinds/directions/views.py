@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coupling_core.analysis.directions import counts, tied, viewed
+from coupling_core.analysis.crossing import Crossing
+from coupling_core.analysis.directions import Shared, counts, tied, viewed
 from coupling_core.base.drawing import Drawing, known_figure
 from coupling_core.base.records import DirectionsView
 from coupling_core.base.results import DirectionsResult
@@ -51,6 +52,33 @@ def plot(result: DirectionsResult, view: DirectionsView, figure: str = "readouts
     known_figure(figure, ("readouts",))
     drawn = figures.readouts(result, view)
     return Drawing(drawn, partial(figures.render, drawn, result=result, view=view))
+
+
+def shared(found: Shared, figure: str) -> Drawing:
+    """How much several blocks share each direction.
+
+    Raises:
+        InputError: where another figure is named.
+    """
+    from coupling_core import figures
+
+    known_figure(figure, ("shared",))
+    drawn = figures.shared_directions(found)
+    view = DirectionsView(found.blocks, len(found.share))
+    return Drawing(drawn, partial(figures.render, drawn, result=found.result, view=view))
+
+
+def crossed(found: Crossing, figure: str) -> Drawing:
+    """The angles between the directions of two models' blocks.
+
+    Raises:
+        InputError: where another figure is named.
+    """
+    from coupling_core import figures
+
+    known_figure(figure, ("angles",))
+    drawn, view = figures.crossing_angles(found), DirectionsView(None, found.k)
+    return Drawing(drawn, partial(figures.render, drawn, result=found.b, view=view))
 
 
 def verdict(result: DirectionsResult, view: DirectionsView) -> str:

@@ -1,11 +1,13 @@
 """How a trajectory is looked at from Python: its numbers by name, its figure, a sentence."""
 
+from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
 from coupling_core.analysis import trajectory
+from coupling_core.analysis.projection import ProjectedPaths
 from coupling_core.base.drawing import Drawing, known_figure
 from coupling_core.base.records import PathView
 from coupling_core.base.results import TrajectoryResult
@@ -89,6 +91,23 @@ def plot(result: TrajectoryResult, view: PathView, figure: str = "paths") -> Dra
     from coupling_core.figures import render
 
     drawn = draw(result, view, known_figure(figure, get_args(FigureName)), len(result.tokens))
+    return Drawing(drawn, partial(render, drawn, result=result, view=view))
+
+
+def projected(found: ProjectedPaths, figure: str) -> Drawing:
+    """Paths that are projected already.
+
+    Raises:
+        InputError: where there is no such figure.
+    """
+    from coupling_core.figures import render
+    from coupling_core.figures.paths import Dimensions
+    from coupling_core.figures.paths import draw as draw_projected
+
+    result, view = found.result, found.view
+    dimensions: Mapping[str, Dimensions] = {"paths": 2, "paths-3d": 3}
+    shown = dimensions[known_figure(figure, tuple(dimensions))]
+    drawn = draw_projected(result, view, found, token=len(result.tokens), dimensions=shown)
     return Drawing(drawn, partial(render, drawn, result=result, view=view))
 
 

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
-from coupling_core.analysis.effects import effect_maps, positions
+from coupling_core.analysis.coupling_effect import CouplingEffect
+from coupling_core.analysis.effects import Number, effect_maps, positions
 from coupling_core.base.drawing import Drawing, known_figure
 from coupling_core.base.records import EffectView
 from coupling_core.base.results import WhatIfResult
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
     import xarray
 
-FigureName = Literal["interchange", "replace"]
+FigureName = Literal["interchange", "replace", "blocks"]
 _ALONG = {"edits": "edit", "blocks": "block", "factors": "factor"}
 """Arrays that name what stands along an axis."""
 
@@ -43,14 +44,16 @@ def dataset(result: WhatIfResult, view: EffectView) -> "xarray.Dataset":
 
 
 def draw(result: WhatIfResult, view: EffectView, figure: FigureName) -> "go.Figure":
-    """The map of that edit."""
+    """The map of that edit, or the curves of all edits of one block."""
     from coupling_core import figures
 
+    if figure == "blocks":
+        return figures.effects_by_block(result, view)
     return figures.effects(result, view, figure)
 
 
 def plot(result: WhatIfResult, view: EffectView, figure: str = "interchange") -> Drawing:
-    """The map of that edit; of interchanges where none is named.
+    """The figure of that name; the map of interchanges where none is named.
 
     Raises:
         InputError: where there is no such figure.
@@ -61,22 +64,41 @@ def plot(result: WhatIfResult, view: EffectView, figure: str = "interchange") ->
     return Drawing(drawn, partial(render, drawn, result=result, view=view))
 
 
-def verdict(result: WhatIfResult, view: EffectView) -> str:
+def against(found: CouplingEffect, figure: str) -> Drawing:
+    """Coupling against effect, a point a pair of blocks.
+
+    Raises:
+        InputError: where another figure is named.
+    """
+    from coupling_core import figures
+
+    known_figure(figure, ("pairs",))
+    drawn = figures.pairs_against_effect(found)
+    return Drawing(drawn, partial(figures.render, drawn))
+
+
+def verdict(result: WhatIfResult, view: EffectView, number: Number = "divergence") -> str:
     """Which block is missed least, and what it costs to exchange two."""
     from coupling_core.figures import words
 
-    found = effect_maps(result, view)
+    found = effect_maps(result, view, number)
     known = np.flatnonzero(np.isfinite(found.skip))
     if not known.size:
         return f"No edit could be run. {words.provenance(result, view)}"
-    least, most = (known[pick(found.skip[known])] for pick in (np.argmin, np.argmax))
+    ends = (np.argmin, np.argmax) if number != "stays" else (np.argmax, np.argmin)
+    least, most = (known[pick(found.skip[known])] for pick in ends)
+    unit, cost = {
+        "divergence": (result.unit, "cost"),
+        "loss": ("nats of loss", "cost"),
+        "stays": ("of the likeliest next tokens stay", "leave"),
+    }[number]
     beside = np.diagonal(found.interchange, 1)
     exchanged = (
-        f"; neighbours interchanged cost {np.nanmedian(beside):.3g} in the median"
+        f"; neighbours interchanged {cost} {np.nanmedian(beside):.3g} in the median"
         if np.isfinite(beside).any()
         else ""
     )
-    missed = f"{found.skip[least]:.3g} {result.unit} when it is skipped"
+    missed = f"{found.skip[least]:.3g} {unit} when it is skipped"
     over = len(positions(result, view))
     averaged = f"on average over {over} tokens" if over > 1 else "at one token"
     return (
