@@ -1,13 +1,13 @@
 """How directions are looked at from Python: their numbers by name, their figure, a sentence."""
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from coupling_core.analysis.crossing import Crossing
 from coupling_core.analysis.directions import Shared, counts, tied, viewed
-from coupling_core.base.drawing import Drawing, known_figure
+from coupling_core.base.drawing import Drawing, drawn_with, known_figure
 from coupling_core.base.records import DirectionsView
 from coupling_core.base.results import DirectionsResult
 from coupling_core.base.results.directions import READOUTS
@@ -41,16 +41,18 @@ def dataset(result: DirectionsResult, view: DirectionsView) -> "xarray.Dataset":
     return xarray.Dataset(found, coords=along, attrs=result.attributes())
 
 
-def plot(result: DirectionsResult, view: DirectionsView, figure: str = "readouts") -> Drawing:
+def plot(
+    result: DirectionsResult, view: DirectionsView, figure: str = "readouts", **options: Any
+) -> Drawing:
     """How many readouts of each block are beyond chance.
 
     Raises:
-        InputError: where another figure is named.
+        InputError: where another figure is named, or an option that it has not.
     """
     from coupling_core import figures
 
     known_figure(figure, ("readouts",))
-    drawn = figures.readouts(result, view)
+    drawn = drawn_with(partial(figures.readouts, result, view), figure, options)
     return Drawing(drawn, partial(figures.render, drawn, result=result, view=view))
 
 

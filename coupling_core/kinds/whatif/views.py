@@ -1,13 +1,13 @@
 """How edits are looked at from Python: their numbers by name, their figure, a sentence."""
 
 from functools import partial
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
 from coupling_core.analysis.coupling_effect import CouplingEffect
 from coupling_core.analysis.effects import Number, effect_maps, positions
-from coupling_core.base.drawing import Drawing, known_figure
+from coupling_core.base.drawing import Drawing, Maker, drawn_with, known_figure
 from coupling_core.base.records import EffectView
 from coupling_core.base.results import WhatIfResult
 from coupling_core.kinds.whatif.export import arrays, axes
@@ -43,24 +43,32 @@ def dataset(result: WhatIfResult, view: EffectView) -> "xarray.Dataset":
     return xarray.Dataset(found, coords=along, attrs=result.attributes())
 
 
-def draw(result: WhatIfResult, view: EffectView, figure: FigureName) -> "go.Figure":
-    """The map of that edit, or the curves of all edits of one block."""
+def maker(result: WhatIfResult, view: EffectView, figure: FigureName) -> Maker:
+    """What draws the map of that edit, or the curves of all edits of one block."""
     from coupling_core import figures
 
     if figure == "blocks":
-        return figures.effects_by_block(result, view)
-    return figures.effects(result, view, figure)
+        return partial(figures.effects_by_block, result, view)
+    return partial(figures.effects, result, view, figure)
 
 
-def plot(result: WhatIfResult, view: EffectView, figure: str = "interchange") -> Drawing:
+def draw(result: WhatIfResult, view: EffectView, figure: FigureName) -> "go.Figure":
+    """The figure of that name."""
+    return maker(result, view, figure)()
+
+
+def plot(
+    result: WhatIfResult, view: EffectView, figure: str = "interchange", **options: Any
+) -> Drawing:
     """The figure of that name; the map of interchanges where none is named.
 
     Raises:
-        InputError: where there is no such figure.
+        InputError: where there is no such figure, or it has no such option.
     """
     from coupling_core.figures import render
 
-    drawn = draw(result, view, known_figure(figure, get_args(FigureName)))
+    make = maker(result, view, known_figure(figure, get_args(FigureName)))
+    drawn = drawn_with(make, figure, options)
     return Drawing(drawn, partial(render, drawn, result=result, view=view))
 
 
