@@ -64,8 +64,10 @@ WORDS = {
     "Edit factor": "the factor of damp lies in 0..2",
     "edited name": "the edit 'name' cannot be read: expected a form such as none, skip(12)",
     "edited meant": "the edit 'skp(3)' cannot be read (did you mean 'skip'?)",
-    "edited list": "one at a time, and list came",
-    "edited None": "one at a time, and NoneType came",
+    "edited list": "or a list of these, and list came: ['skip(1)', 2]",
+    "edited None": "or a list of these, and NoneType came",
+    "edited twice": "interchange(1,2) and skip(2) both change what runs in slot 2",
+    "no names of tokens": "a function, does not say what a token is called: expected convert_ids",
 }
 WORDS |= {name: f"came where one of kind {kind} is needed" for name, kind in NEEDED.items()}
 

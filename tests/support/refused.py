@@ -18,6 +18,11 @@ def edit(model, edits):
         pass
 
 
+def nameless(text):
+    """A tokenizer that does not say what its tokens are called."""
+    return {"input_ids": list(IDS)}
+
+
 def calls():
     """Calls by name, each of which should be refused."""
     m = tiny.model("llama")
@@ -80,7 +85,9 @@ def calls():
         "Edit factor": lambda: cc.Edit("damp", (1,), "x"),
         "edited name": lambda: edit(m, "name"),
         "edited meant": lambda: edit(m, "skp(3)"),
-        "edited list": lambda: edit(m, ["skip(1)", "skip(2)"]),
+        "edited list": lambda: edit(m, ["skip(1)", 2]),
+        "edited twice": lambda: edit(m, ["interchange(1,2)", "skip(2)"]),
+        "no names of tokens": lambda: cc.measure("a b", model=m, tokenizer=nameless),
         "edited None": lambda: edit(m, None),
     }
 
