@@ -84,11 +84,12 @@ def effects_by_block(result: WhatIfResult, view: EffectView) -> go.Figure:
     )
     blocks = np.arange(1, result.n_blocks + 1)
     dashes = ("solid", "solid", *("dot", "dash", "dashdot", "longdash")[: len(DAMPED)])
-    for (name, values), color, dash in zip(curves.items(), colors, dashes, strict=True):
+    drawn = zip(curves.items(), colors, dashes, strict=True)
+    for at, ((name, values), color, dash) in enumerate(drawn):
         text = f"{name}<br>l = %{{x}}: %{{y:.4g}} {result.unit}<extra></extra>"
         figure.add_trace(
             style.line(
-                blocks, values, name, color, uid=name, line_dash=dash, showlegend=True,
+                blocks, values, name, color, uid=f"effect{at}", line_dash=dash, showlegend=True,
                 hovertemplate=text,
             )
         )  # fmt: skip

@@ -2,6 +2,7 @@
 
 import os
 import pickle
+import re
 import subprocess
 import sys
 from dataclasses import fields, replace
@@ -330,6 +331,8 @@ def test_every_figure_of_the_command_line_has_its_name_here(depth, between):
     told = {(repr(plot), plot.figure.data[0].type) for plot in plots}  # paths in 3-D are told alike
     assert len(told) == len(plots)
     assert repr(depth.plot("scores")) == repr(depth.plot())
+    uids = [trace.uid or "" for plot in plots for trace in plot.figure.data]
+    assert all(re.fullmatch(r"[\w -]*", uid) for uid in uids)  # a selector, where a browser draws
     seen = depth.scores(k=3, blocks="2-4").plot("mosaic").figure
     expected = figures.mosaic(depth, View(3, blocks=(2, 3, 4)))
     np.testing.assert_array_equal(seen.data[0].z, expected.data[0].z)

@@ -33,7 +33,7 @@ def calls():
         cc.measure(IDS, model=m, kind=kind)
         for kind in ("trajectory", "what-if", "directions", "perturbation")
     )
-    table = cc.measure_many([IDS], m, k=4, progress=False)
+    table = cc.measure_many([IDS], m, k=4, store=None, progress=False)
     view, of_paths = cc.View(k=4), cc.PathView()
     return {
         "scores k True": lambda: depth.scores(k=True),
