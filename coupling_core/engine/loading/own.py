@@ -12,7 +12,6 @@ from coupling_core.base.errors import InputError
 from coupling_core.base.records import OWN, Request
 from coupling_core.engine.loading.content import content
 from coupling_core.engine.loading.loaded import LoadedModel
-from coupling_core.engine.loading.pictures import reads_images
 from coupling_core.engine.loading.unwrapping import carried_tokenizer, unwrapped
 from coupling_core.engine.loading.wrapped import class_name, has_config, measurable, not_told
 from coupling_core.sources.identity_form import FORM
@@ -31,19 +30,12 @@ def as_loaded(model: Any, tokenizer: Any) -> LoadedModel:
         tokenizer: its own; None takes the one that a wrapper has beside the model, if it has one.
 
     Raises:
-        InputError: where it is none of these, or the tokenizer has no names for tokens.
+        InputError: where it is none of these.
     """
     tokenizer = carried_tokenizer(model) if tokenizer is None else tokenizer
     model = measurable(model)
     if not has_config(model):
         raise not_told(model)
-    names_none = tokenizer is not None and not hasattr(tokenizer, "convert_ids_to_tokens")
-    if names_none and not reads_images(model):
-        raise InputError(
-            f"the tokenizer, a {type(tokenizer).__name__}, does not say what a token is called: "
-            "expected convert_ids_to_tokens(ids), as transformers' have it, with a text for each "
-            "id. Give it one, or pass token ids and no tokenizer"
-        )
     dtypes = {p.dtype for p in model.parameters() if p.is_floating_point()}
     shown = ", ".join(sorted(str(dtype).removeprefix("torch.") for dtype in dtypes))
     return LoadedModel(model, tokenizer, next(model.parameters()).device, dtype=shown, own=True)
