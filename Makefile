@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 LOCKED = $(BIN)/python -m pip install --quiet --require-hashes --requirement requirements
 BANDIT = $(BIN)/bandit --quiet --recursive --configfile pyproject.toml coupling_core explorer pages app.py serve.py hatch_build.py requirements benchmarks
 
-.PHONY: app test test-slow attack fuzz check audit docs bench families gallery lock
+.PHONY: app test test-slow attack fuzz check audit docs notebooks bench families gallery lock
 
 app: $(VENV)/installed
 	$(BIN)/coupling models --prepare smollm2-135m
@@ -45,6 +45,11 @@ audit: $(VENV)/installed-dev
 # The API reference, from the docstrings: open build/docs/index.html.
 docs: $(VENV)/installed-dev
 	$(BIN)/python docs/api.py build/docs
+
+# The notebooks, with what their cells give now.
+notebooks: $(VENV)/installed-dev
+	$(BIN)/coupling models --prepare smollm2-135m
+	$(BIN)/python docs/notebooks.py
 
 bench: $(VENV)/installed-dev
 	tests/install-chromium

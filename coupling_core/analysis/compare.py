@@ -22,6 +22,8 @@ from coupling_core.base.errors import InputError
 from coupling_core.base.records import View, resolve_block, resolve_blocks, viewed
 from coupling_core.base.results import DepthResult, Result
 from coupling_core.base.results.at_token import AtToken
+from coupling_core.base.showing import Drawn
+from coupling_core.base.units import rounded
 
 if TYPE_CHECKING:  # half a second to import
     from pandas import DataFrame
@@ -31,7 +33,7 @@ DIFFERENCE_COLUMNS = ("block", "basis", "b_block", "b_basis", "a", "b", "differe
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison:
+class Comparison(Drawn):
     """Two results at one view, on the blocks that they have in common.
 
     Args:
@@ -93,10 +95,27 @@ class Comparison:
 
         return DataFrame(difference_rows(self), columns=list(DIFFERENCE_COLUMNS))
 
-    def plot(self) -> Drawing:
-        """The maps of A, of B and of A - B, as `coupling compare` draws them."""
-        drawn: Drawing = self.a.part("views").compared(self)
+    def plot(self, figure: str = "comparison") -> Drawing:
+        """The maps of A, of B and of A - B, as `coupling compare` draws them.
+
+        Args:
+            figure: "comparison", or "difference" for the map of A - B alone.
+
+        Raises:
+            InputError: on another name.
+        """
+        drawn: Drawing = self.a.part("views").compared(self, figure)
         return drawn
+
+    @property
+    def verdict(self) -> str:
+        """The means of both, their difference, and how alike the two maps are."""
+        of, score = summarise(self), "chance-corrected score" if self.corrected else "c"
+        return (
+            f"Over {of.pairs} pairs l ≠ l', the mean {score} is {rounded(of.a)} in A and "
+            f"{rounded(of.b)} in B; A - B is {rounded(of.difference)}. The two maps correlate with "
+            f"r = {rounded(of.correlation, 2)}."
+        )
 
     def __repr__(self) -> str:
         of, score = summarise(self), "corrected" if self.corrected else "coupling"

@@ -13,12 +13,27 @@ numbers of this model are, not how other models would fare.
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 
+from coupling_core.analysis.effects import effect_maps
+from coupling_core.analysis.scores import score_pairs
+from coupling_core.base.choosing import none_of
+from coupling_core.base.drawing import Drawing
 from coupling_core.base.errors import InputError
+from coupling_core.base.kinds import kind_of
+from coupling_core.base.records import View
+from coupling_core.base.results import DepthResult, Result, WhatIfResult
+from coupling_core.base.results.base import require_result
+from coupling_core.base.showing import Drawn
+
+if TYPE_CHECKING:  # half a second to import, and only tables need it
+    from pandas import DataFrame
+
+PairEdit = Literal["interchange", "replace"]
+"""Edits of two blocks."""
 
 INNER = 2
 """Blocks at either end that are left out of the inner ones, 3..L-2: they differ from all others."""
@@ -56,8 +71,8 @@ class Estimate:
         return f"{self.rho:.2f} (95 %: {self.low:.2f} to {self.high:.2f})"
 
 
-@dataclass(frozen=True)
-class CouplingEffect:
+@dataclass(frozen=True, repr=False, kw_only=True)
+class CouplingEffect(Drawn):
     """How the coupling of pairs of blocks goes with the effect of an edit of the two.
 
     Args:
@@ -70,6 +85,12 @@ class CouplingEffect:
         mantel_p: of `raw`, two-sided.
         partial_mantel_p: of `partial`, two-sided.
         no_interval: why there are no intervals; "" where there are.
+        edit: of the two blocks.
+        whose: of which model, as a phrase; "" where only numbers came.
+        block: l of each pair.
+        other: l' of each, the greater one.
+        coupling: chance-corrected, mean over prompts and both directions; without a unit.
+        smallness: -log of the effect in nats, likewise.
     """
 
     pairs: int
@@ -80,7 +101,13 @@ class CouplingEffect:
     partial: Estimate
     mantel_p: float
     partial_mantel_p: float
-    no_interval: str = ""
+    no_interval: str
+    edit: PairEdit
+    whose: str
+    block: Int[np.ndarray, " pair"]
+    other: Int[np.ndarray, " pair"]
+    coupling: Float[np.ndarray, " pair"]
+    smallness: Float[np.ndarray, " pair"]
 
     @property
     def claims(self) -> bool:
@@ -103,7 +130,7 @@ class CouplingEffect:
         )
 
     @property
-    def told(self) -> str:
+    def verdict(self) -> str:
         """What it shows, and what it does not."""
         first, last = self.blocks
         p_words = _resampling().p_words
@@ -125,21 +152,106 @@ class CouplingEffect:
             "That is a correlation within one model, and no proof that coupling is the cause."
         )
 
+    def to_pandas(self) -> "DataFrame":
+        """A row a pair of blocks.
+
+        Returns:
+            columns l, l', distance, coupling (no unit) and minus_log_kl (of KL in nats).
+        """
+        from pandas import DataFrame
+
+        return DataFrame(
+            {
+                "l": self.block,
+                "l'": self.other,
+                "distance": self.other - self.block,
+                "coupling": self.coupling,
+                "minus_log_kl": self.smallness,
+            }
+        )
+
+    def plot(self, figure: str = "pairs") -> Drawing:
+        """A point a pair of blocks, as the page What if draws them.
+
+        Args:
+            figure: "pairs" is the only one.
+
+        Raises:
+            InputError: on another name.
+        """
+        drawn: Drawing = kind_of("what-if").part("views").against(self, figure)
+        return drawn
+
+    def __repr__(self) -> str:
+        return f"CouplingEffect({self.verdict})"
+
 
 def coupling_effect(
-    coupling: Float[np.ndarray, "prompt block block"],
-    effect: Float[np.ndarray, "prompt_of_effect l m"],
+    coupling: DepthResult | Float[np.ndarray, "prompt block block"],
+    effect: WhatIfResult | Float[np.ndarray, "prompt_of_effect l m"],
     *,
+    k: int | None = None,
+    edit: PairEdit = "interchange",
     inner: bool = False,
     seed: int = 0,
 ) -> CouplingEffect:
     """Correlate coupling with the effect of an edit, over pairs of blocks.
 
     Args:
-        coupling: chance-corrected scores; the mean of both directions of a pair is taken.
-        effect: of interchanging or replacing, in nats; likewise, of -log.
+        coupling: a depth-wise result, or chance-corrected scores of many prompts; the mean of both
+            directions of a pair is taken.
+        effect: a what-if result over the same prompt, or the effects in nats over the same prompts;
+            likewise, of -log.
+        k: of the coupling, where results came; None is its `default_k`.
+        edit: "interchange" or "replace"; of numbers, what they are the effect of.
         inner: whether only blocks 3..L-2 are looked at.
         seed: of the resampling and the permutations.
+
+    Raises:
+        InputError: where the two are not of the same model, prompts and blocks, or these are too
+            few; on a K or an edit that is not there.
+    """
+    if edit not in get_args(PairEdit):
+        raise InputError(none_of("edit", edit, get_args(PairEdit)))
+    if isinstance(coupling, Result) or isinstance(effect, Result):
+        require_result(coupling, DepthResult, "depth")
+        require_result(effect, WhatIfResult, "what-if")
+        assert isinstance(coupling, DepthResult)
+        assert isinstance(effect, WhatIfResult)
+        require_same_prompt(coupling, effect)
+        scores = score_pairs(coupling, View(coupling.default_k if k is None else k)).corrected
+        cost = effect_maps(effect).arrays[edit]
+        whose = f"{effect.model_name} over {effect.prompt_text!r}"
+        return correlated(scores[None], cost[None], edit, whose, inner=inner, seed=seed)
+    if k is not None:
+        raise InputError("k= chooses the coupling of a result, and numbers came: leave it out")
+    return correlated(coupling, effect, edit, "", inner=inner, seed=seed)
+
+
+def require_same_prompt(depth: DepthResult, effects: WhatIfResult) -> None:
+    """Refuse coupling and effects that do not belong together.
+
+    Raises:
+        InputError: where they are of two models or prompts.
+    """
+    if (depth.identity, depth.tokens) != (effects.identity, effects.tokens):
+        raise InputError(
+            f"coupling of {depth.model_name} on {depth.prompt_text!r} and effects of "
+            f"{effects.model_name} on {effects.prompt_text!r} came: expected those of one "
+            "model and one prompt"
+        )
+
+
+def correlated(
+    coupling: Float[np.ndarray, "prompt block block"],
+    effect: Float[np.ndarray, "prompt_of_effect l m"],
+    edit: PairEdit,
+    whose: str,
+    *,
+    inner: bool,
+    seed: int = 0,
+) -> CouplingEffect:
+    """`coupling_effect` of numbers, with the name of the model that they are of.
 
     Raises:
         InputError: where the two are not of the same prompts and blocks, or these are too few.
@@ -166,15 +278,21 @@ def coupling_effect(
     reason = _resampling().too_few(n_prompts, "prompts", "an interval over prompts needs")
     raw, distance, partial = _estimates(x, y, pairs, generator, with_intervals=not reason)
     return CouplingEffect(
-        len(pairs.row),
-        n_prompts,
-        (1 + left_out, L - left_out),
-        raw,
-        distance,
-        partial,
-        _mantel(x, y, pairs, generator, partial=False),
-        _mantel(x, y, pairs, generator, partial=True),
-        reason,
+        pairs=len(pairs.row),
+        prompts=n_prompts,
+        blocks=(1 + left_out, L - left_out),
+        raw=raw,
+        distance=distance,
+        partial=partial,
+        mantel_p=_mantel(x, y, pairs, generator, partial=False),
+        partial_mantel_p=_mantel(x, y, pairs, generator, partial=True),
+        no_interval=reason,
+        edit=edit,
+        whose=whose,
+        block=pairs.row + 1 + left_out,
+        other=pairs.column + 1 + left_out,
+        coupling=x.mean(0),
+        smallness=y.mean(0),
     )
 
 

@@ -12,11 +12,12 @@ from jaxtyping import Bool, Float
 
 from coupling_core.analysis.directions import orthonormal
 from coupling_core.analysis.subspaces import chance_angles
+from coupling_core.base.drawing import Drawing
 from coupling_core.base.errors import InputError
 from coupling_core.base.results import DirectionsResult
 from coupling_core.base.results.base import require_result
 from coupling_core.base.results.directions import READOUTS, SIDES
-from coupling_core.base.showing import in_short
+from coupling_core.base.showing import Drawn, in_short
 
 if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need it
     from pandas import DataFrame
@@ -26,7 +27,7 @@ HALF = 0.5
 
 
 @dataclass(frozen=True, repr=False)
-class Crossing:
+class Crossing(Drawn):
     """Directions of B among those of A.
 
     Args:
@@ -97,8 +98,20 @@ class Crossing:
         columns = ["block", "side", "component", "inside", "beyond_chance", "towards", "away"]
         return DataFrame(rows, columns=columns).sort_values("inside", ignore_index=True)
 
+    def plot(self, figure: str = "angles") -> Drawing:
+        """The angles of every block, as the page Compare draws them.
+
+        Args:
+            figure: "angles" is the only one.
+
+        Raises:
+            InputError: on another name.
+        """
+        drawn: Drawing = self.b.part("views").crossed(self, figure)
+        return drawn
+
     @property
-    def told(self) -> str:
+    def verdict(self) -> str:
         """Where the two differ most, in a sentence or two."""
         medians = np.median(self.angles, 2)
         by_block = np.nanmean(medians, 0) if np.isfinite(medians).any() else medians[0]

@@ -1,7 +1,7 @@
 """What stored directions say: gaps and ties, tracks over depth, and where a direction recurs."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -10,12 +10,14 @@ from jaxtyping import Bool, Float, Int
 
 from coupling_core.analysis.subspaces import chance_angles
 from coupling_core.base.choosing import none_of
+from coupling_core.base.drawing import Drawing
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import DirectionsView, require_view, resolve_block, resolve_blocks
 from coupling_core.base.results import DirectionsResult, Result
 from coupling_core.base.results.base import require_result
 from coupling_core.base.results.directions import SIDES
-from coupling_core.base.showing import in_short
+from coupling_core.base.showing import Drawn, in_short
+from coupling_core.base.units import ranges
 
 if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need it
     from pandas import DataFrame
@@ -185,8 +187,8 @@ def held(
 
 
 @dataclass(frozen=True, repr=False)
-class Shared:
-    """The directions that several blocks have in common.
+class InCommon:
+    """The directions that several subspaces have in common.
 
     Args:
         directions: in columns, the most shared first.
@@ -203,12 +205,65 @@ class Shared:
     __repr__ = in_short
 
 
+@dataclass(frozen=True, repr=False)
+class Shared(InCommon, Drawn):
+    """The directions that several blocks have in common.
+
+    Args:
+        result: the directions of all blocks.
+        blocks: those that share them, 1..L.
+        side: "u", what they write, or "v", what they read.
+    """
+
+    result: DirectionsResult = field(repr=False)
+    blocks: tuple[int, ...]
+    side: str
+
+    @property
+    def verdict(self) -> str:
+        """How many are shared beyond chance."""
+        done = {"u": "write", "v": "read"}[self.side]
+        many = {0: "no direction", 1: "one direction"}.get(self.count, f"{self.count} directions")
+        return (
+            f"Blocks {ranges(self.blocks).replace('-', ' to ')} {done} {many} in common beyond "
+            f"chance, of the leading {len(self.share)} of each."
+        )
+
+    def to_pandas(self) -> "DataFrame":
+        """A row a direction, the most shared first.
+
+        Returns:
+            columns shared_direction (1, 2, ...), share, share_by_chance.
+        """
+        from pandas import DataFrame
+
+        return DataFrame(
+            {
+                "shared_direction": np.arange(1, len(self.share) + 1),
+                "share": self.share,
+                "share_by_chance": self.chance,
+            }
+        )
+
+    def plot(self, figure: str = "shared") -> Drawing:
+        """The share of each direction beside chance, as the page Directions draws it.
+
+        Args:
+            figure: "shared" is the only one.
+
+        Raises:
+            InputError: on another name.
+        """
+        drawn: Drawing = self.result.part("views").shared(self, figure)
+        return drawn
+
+
 NULL_DRAWS = 20
 NULL_WIDTHS = 4.0
 """Standard deviations of the largest eigenvalue of random subspaces above its mean."""
 
 
-def shared_subspace(bases: Sequence[Float[np.ndarray, "d _"]], seed: int = 0) -> Shared:
+def shared_subspace(bases: Sequence[Float[np.ndarray, "d _"]], seed: int = 0) -> InCommon:
     """The subspace shared by several: eigenvectors of the mean of U U^T over their bases U.
 
     Args:
@@ -225,7 +280,7 @@ def shared_subspace(bases: Sequence[Float[np.ndarray, "d _"]], seed: int = 0) ->
     directions, s, _ = np.linalg.svd(together, full_matrices=False)
     chance = _share_by_chance(d, tuple(b.shape[1] for b in bases), seed)
     share = s**2
-    return Shared(directions[:, :k], share[:k], chance, int((share > chance).sum()))
+    return InCommon(directions[:, :k], share[:k], chance, int((share > chance).sum()))
 
 
 def shared_of(result: DirectionsResult, view: DirectionsView, side: str = "u") -> Shared:
@@ -241,7 +296,9 @@ def shared_of(result: DirectionsResult, view: DirectionsView, side: str = "u") -
     """
     blocks, leading = viewed(result, view)
     require_side(side)
-    return shared_subspace([orthonormal(result.basis(b, side)[:, :leading]) for b in blocks])
+    bases = [orthonormal(result.basis(b, side)[:, :leading]) for b in blocks]
+    found = shared_subspace(bases)
+    return Shared(**vars(found), result=result, blocks=blocks, side=side)
 
 
 @dataclass(frozen=True, repr=False)

@@ -10,7 +10,12 @@ from dataclasses import dataclass, fields
 import numpy as np
 from jaxtyping import Float
 
-from coupling_core.analysis.coupling_effect import CouplingEffect, coupling_effect
+from coupling_core.analysis.coupling_effect import (
+    CouplingEffect,
+    PairEdit,
+    correlated,
+    require_same_prompt,
+)
 from coupling_core.analysis.effects import effect_maps
 from coupling_core.analysis.scores import score_pairs
 from coupling_core.base.errors import InputError
@@ -59,7 +64,7 @@ class EffectStudy:
         """L."""
         return self.skip.shape[1]
 
-    def correlated(self, edit: str, *, inner: bool = False) -> CouplingEffect:
+    def correlated(self, edit: PairEdit, *, inner: bool = False) -> CouplingEffect:
         """How coupling goes with the effect of an edit of two blocks.
 
         Args:
@@ -69,7 +74,7 @@ class EffectStudy:
         Raises:
             InputError: where blocks are too few.
         """
-        return coupling_effect(self.coupling, getattr(self, edit), inner=inner)
+        return correlated(self.coupling, getattr(self, edit), edit, "", inner=inner)
 
 
 ARRAYS = tuple(field.name for field in fields(EffectStudy) if field.name not in ("prompts", "k"))
@@ -91,12 +96,7 @@ def study_of(measured: Iterable[Measured], k: int, view: EffectView = EVERY) -> 
     if not pairs:
         raise InputError("coupling and effects of no prompt came: expected those of one at least")
     for depth, effects in pairs:
-        if (depth.identity, depth.tokens) != (effects.identity, effects.tokens):
-            raise InputError(
-                f"coupling of {depth.model_name} on {depth.prompt_text!r} and effects of "
-                f"{effects.model_name} on {effects.prompt_text!r} came: expected those of one "
-                "model and one prompt"
-            )
+        require_same_prompt(depth, effects)
     rows = [_row(depth, effects, k, view) for depth, effects in pairs]
     named = {name: np.stack([row[name] for row in rows]).astype(np.float32) for name in ARRAYS}
     return EffectStudy(tuple(effects.prompt_text for _, effects in pairs), k, **named)
@@ -110,7 +110,7 @@ def _row(
         for name in ("true", "predicted", "cosine")
     }
     coupling = score_pairs(depth, View(k=k)).corrected
-    return {"coupling": coupling, **vars(effect_maps(effects, view)), **exchanged}
+    return {"coupling": coupling, **effect_maps(effects, view).arrays, **exchanged}
 
 
 def _median(values: Float[np.ndarray, "neighbour token"]) -> Float[np.ndarray, " neighbour"]:

@@ -1,24 +1,29 @@
 """What edits of a model's depth do, by block and by pair of blocks, averaged over tokens."""
 
-from dataclasses import dataclass
-from typing import Literal, get_args
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 from jaxtyping import Float, Int
 
 from coupling_core.base.choosing import none_of
+from coupling_core.base.drawing import Drawing
 from coupling_core.base.edits import DAMPED, Edit, parse_edit
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import EffectView, require_view, resolve_token
 from coupling_core.base.results import WhatIfResult
 from coupling_core.base.results.base import require_result
-from coupling_core.base.showing import in_short
+from coupling_core.base.showing import Drawn, in_short
+
+if TYPE_CHECKING:  # half a second to import, and only tables need it
+    from pandas import DataFrame
 
 Number = Literal["divergence", "loss", "stays"]
 
 
 @dataclass(frozen=True, repr=False)
-class EffectMaps:
+class EffectMaps(Drawn):
     """One number of all edits of a measurement; NaN where an edit cannot be run, or was not yet.
 
     Args:
@@ -27,6 +32,9 @@ class EffectMaps:
         damp: by factor (those of `DAMPED`) and block.
         replace: row: the slot; column: the block that runs there. 0 where that is its own.
         interchange: of two blocks; symmetric, 0 on the diagonal.
+        result: the measurement.
+        view: over which tokens they are averaged.
+        number: which of its numbers they are.
     """
 
     skip: Float[np.ndarray, " block"]
@@ -34,8 +42,53 @@ class EffectMaps:
     damp: Float[np.ndarray, "factor block"]
     replace: Float[np.ndarray, "slot block"]
     interchange: Float[np.ndarray, "slot block"]
+    result: WhatIfResult = field(repr=False)
+    view: EffectView = field(repr=False)
+    number: Number
 
     __repr__ = in_short
+
+    @property
+    def arrays(self) -> Mapping[str, Float[np.ndarray, "*any"]]:
+        """The maps and curves by name."""
+        names = ("skip", "repeat", "damp", "replace", "interchange")
+        return {name: getattr(self, name) for name in names}
+
+    @property
+    def verdict(self) -> str:
+        """Which block is missed least and most, and what it costs to exchange two."""
+        told: str = self.result.part("views").verdict(self.result, self.view, self.number)
+        return told
+
+    def to_pandas(self) -> "DataFrame":
+        """A row an edit.
+
+        Returns:
+            columns edit (as it is spelled), verb, slot, block, factor, the number, and refused (why
+            there is none).
+        """
+        whole: DataFrame = self.result.part("export").table(self.result, self.view)
+        return whole[["edit", "verb", "slot", "block", "factor", self.number, "refused"]]
+
+    def plot(self, figure: str = "interchange") -> Drawing:
+        """A map over pairs of blocks, or the curves by block, as the page What if draws them.
+
+        Args:
+            figure: "interchange", "replace" or "blocks".
+
+        Raises:
+            InputError: on another name, or where these are no divergences.
+        """
+        if self.number != "divergence":
+            raise InputError(
+                f"figures are drawn of the divergence, and these maps are of {self.number}: leave "
+                "number= out, or take to_pandas()"
+            )
+        drawn: Drawing = self.result.part("views").plot(self.result, self.view, figure)
+        return drawn
+
+    def _shown(self) -> object:
+        return self.plot() if self.number == "divergence" else self.to_pandas()
 
 
 def effect_maps(
@@ -58,9 +111,10 @@ def effect_maps(
     if number not in get_args(Number):
         raise InputError(none_of("number", number, get_args(Number)))
     L, means = result.n_blocks, mean_effects(result, view, number)
-    found = EffectMaps(
-        *(np.full(shape, np.nan) for shape in ((L,), (L,), (len(DAMPED), L), (L, L), (L, L)))
-    )
+    shapes = {"skip": (L,), "repeat": (L,), "damp": (len(DAMPED), L)}
+    shapes |= {"replace": (L, L), "interchange": (L, L)}
+    arrays = {name: np.full(shape, np.nan) for name, shape in shapes.items()}
+    found = EffectMaps(**arrays, result=result, view=view, number=number)
     own = 1.0 if number == "stays" else 0.0
     np.fill_diagonal(found.replace, own)
     np.fill_diagonal(found.interchange, own)

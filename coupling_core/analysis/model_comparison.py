@@ -4,7 +4,7 @@ A prompt that is hard for one model is so for another, so that differences are t
 prompt; the interval draws whole prompts, and the test is that of paired differences.
 """
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from coupling_core.analysis.scores import MIN_PROMPTS
 from coupling_core.base.choosing import nearest
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import Measure
+from coupling_core.base.showing import Told
 from coupling_core.base.units import rounded
 
 if TYPE_CHECKING:  # half a second to import
@@ -24,7 +25,7 @@ DRAWS = 10_000
 
 
 @dataclass(frozen=True, repr=False)
-class ModelComparison:
+class ModelComparison(Told):
     """How much more coupled one model is than another, over the prompts that both have.
 
     Args:
@@ -75,7 +76,9 @@ class ModelComparison:
         sure = self.reason or f"95 %: {self.low:.3f} to {self.high:.3f}, {p_words(self.p)}"
         return f"a difference of {rounded(self.difference)} ({sure})"
 
-    def __str__(self) -> str:
+    @property
+    def verdict(self) -> str:
+        """The means of both, their difference, and how sure it is."""
         at = "" if np.isnan(self.k) else f" at K = {self.k:g}"
         few = "" if self.enough else f"; fewer than {MIN_PROMPTS} prompts can overstate coupling"
         return (
@@ -83,6 +86,15 @@ class ModelComparison:
             f"{self.difference_words} in the mean {self.measure} score{at}, over n = {self.n} "
             f"prompts that both have{few}."
         )
+
+    def to_pandas(self) -> "DataFrame":
+        """One row, whose columns are its arguments."""
+        from pandas import DataFrame
+
+        return DataFrame([asdict(self)])
+
+    def __str__(self) -> str:
+        return self.verdict
 
 
 def compare_models(

@@ -1,15 +1,20 @@
 """Principal components of the paths, for looking at them in two or three dimensions."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Float, Int
 
+from coupling_core.base.drawing import Drawing
 from coupling_core.base.records import Fit, Part, PathView, require_view
 from coupling_core.base.results import TrajectoryResult
 from coupling_core.base.results.base import require_result
-from coupling_core.base.showing import in_short
+from coupling_core.base.showing import Drawn, in_short
+
+if TYPE_CHECKING:  # half a second to import, and only tables need it
+    from pandas import DataFrame
 
 COMPONENTS = 3
 SMALL = 64
@@ -34,16 +39,58 @@ class Projection:
 
 
 @dataclass(frozen=True, repr=False)
-class ProjectedPaths(Projection):
+class ProjectedPaths(Projection, Drawn):
     """A view of a result's paths.
 
     Args:
         states: numbers of the states that are drawn, 0..L.
         tokens: numbers of the tokens that are drawn, 1..n.
+        result: whose paths they are.
+        view: which of its states and tokens, and what the components are fitted to.
     """
 
     states: Int[np.ndarray, " state"]
     tokens: Int[np.ndarray, " token"]
+    result: TrajectoryResult = field(repr=False)
+    view: PathView = field(repr=False)
+
+    @property
+    def verdict(self) -> str:
+        """How much of the variance two components show."""
+        fitted = f"x^{self.states[-1]}" if self.view.fit == "last" else "all states"
+        return (
+            f"Two components, fitted on {fitted} of {len(self.tokens)} tokens, explain "
+            f"{np.nansum(self.explained[:2]):.1%} of its variance, and "
+            f"{np.nansum(self.drawn[:2]):.1%} of that of all states that are drawn."
+        )
+
+    def to_pandas(self) -> "DataFrame":
+        """A row a state of a token.
+
+        Returns:
+            columns token (1..n), text, state (0..L), pc_1, pc_2, pc_3.
+        """
+        from pandas import DataFrame
+
+        n = len(self.states)
+        points = self.coordinates.swapaxes(0, 1).reshape(-1, self.coordinates.shape[-1])
+        table = DataFrame(points, columns=[f"pc_{i + 1}" for i in range(points.shape[1])])
+        table.insert(0, "token", np.repeat(self.tokens, n))
+        table.insert(1, "text", [self.result.tokens[i - 1] for i in table["token"]])
+        table.insert(2, "state", np.tile(self.states, len(self.tokens)))
+        return table
+
+    def plot(self, figure: str = "paths") -> Drawing:
+        """The paths, as the page Trajectories draws them, with the last token on top.
+
+        Args:
+            figure: "paths", or "paths-3d" for three components.
+
+        Raises:
+            InputError: on another name.
+        """
+        drawn: Drawing = self.result.part("views").projected(self, figure)
+        return drawn
 
 
 def project_paths(result: TrajectoryResult, view: PathView | None = None) -> ProjectedPaths:
@@ -63,7 +110,8 @@ def project_paths(result: TrajectoryResult, view: PathView | None = None) -> Pro
     states = part_states(view.part, result.n_blocks)
     chosen = result.kept > view.leaves_out_first(len(result.tokens))
     found = project(result.states[states][:, chosen], view.fit)
-    return ProjectedPaths(**vars(found), states=states, tokens=result.kept[chosen])
+    tokens = result.kept[chosen]
+    return ProjectedPaths(**vars(found), states=states, tokens=tokens, result=result, view=view)
 
 
 def project_steps(

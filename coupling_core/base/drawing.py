@@ -1,11 +1,13 @@
 """A figure that a result draws of itself: shown in a notebook, or saved as a file."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from inspect import Parameter, signature
+from numbers import Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
-from coupling_core.base.choosing import none_of
+from coupling_core.base.choosing import nearest, none_of
 from coupling_core.base.errors import InputError
 from coupling_core.base.writing import write_whole, writing
 
@@ -76,3 +78,44 @@ def known_figure(name: str, names: Sequence[str]) -> Any:
     if name not in names:
         raise InputError(none_of("figure", name, names))
     return name
+
+
+Maker = Callable[..., "go.Figure"]
+"""Draws a figure of a result, which it has: only options are still to be said."""
+
+
+def options_of(make: Maker) -> Mapping[str, Parameter]:
+    """What a figure can be told, by name."""
+    return signature(make).parameters
+
+
+def drawn_with(make: Maker, figure: str, options: Mapping[str, Any]) -> "go.Figure":
+    """Draw a figure with options that somebody gave.
+
+    Args:
+        make: draws it.
+        figure: its name.
+        options: by name.
+
+    Raises:
+        InputError: on an option that the figure has not, or a choice that the option has not.
+    """
+    known = options_of(make)
+    for name, value in options.items():
+        if name not in known:
+            has = f"it has {', '.join(known)}" if known else "it has none"
+            raise InputError(
+                f"the figure {figure} has no option {name!r}{nearest(name, known)}: {has}"
+            )
+        _require_choice(name, value, known[name].annotation)
+    return make(**options)
+
+
+def _require_choice(name: str, value: Any, kind: Any) -> None:
+    """Refuse what no figure would draw, or would take for something else."""
+    if get_origin(kind) is Literal and value not in get_args(kind):
+        raise InputError(none_of(name, value, [str(choice) for choice in get_args(kind)]))
+    if kind is bool and not isinstance(value, bool):
+        raise InputError(f"{name} is True or False, and {value!r} came")
+    if kind is float and (isinstance(value, bool) or not isinstance(value, Real)):
+        raise InputError(f"{name} is a number, and {value!r} came")

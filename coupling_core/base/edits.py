@@ -16,7 +16,7 @@ last.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Protocol, runtime_checkable
@@ -169,18 +169,54 @@ def parse_edit(text: str) -> Edit:
     raise InputError(f"the edit {text!r} cannot be read{meant}: expected a form such as {forms}")
 
 
-def edit_of(edit: Edit | str) -> Edit:
-    """An edit, from its spelling where that is what came.
+@dataclass(frozen=True)
+class Edits:
+    """Several edits at once, no two of which change the same slot.
+
+    Args:
+        edits: in any order.
+    """
+
+    edits: tuple[Edit, ...]
+
+    def __str__(self) -> str:
+        return ", ".join(map(str, self.edits))
+
+    def slots(self, n_blocks: int) -> Slots:
+        """What each of L slots does.
+
+        Raises:
+            InputError: where the model lacks a block, a range runs backwards, or two edits change
+                one slot.
+        """
+        plain = Edit().slots(n_blocks)
+        found, by = list(plain), dict[int, Edit]()
+        for edit in self.edits:
+            for slot, steps in enumerate(edit.slots(n_blocks)):
+                if steps == plain[slot]:
+                    continue
+                if slot in by:
+                    raise InputError(
+                        f"{by[slot]} and {edit} both change what runs in slot {slot + 1}: edits "
+                        "that are made at once are of different slots"
+                    )
+                found[slot], by[slot] = steps, edit
+        return tuple(found)
+
+
+def edits_of(edits: Edit | str | Sequence[Edit | str]) -> Edits:
+    """One edit or several, from their spellings where these are what came.
 
     Raises:
         InputError: on anything else.
     """
-    if not isinstance(edit, Edit | str):
+    listed = [edits] if isinstance(edits, Edit | str) else edits
+    if not isinstance(listed, Sequence) or not all(isinstance(e, Edit | str) for e in listed):
         raise InputError(
-            "an edit is a spelling such as 'skip(12)' or an Edit, one at a time, and "
-            f"{type(edit).__name__} came: {edit!r}"
+            "an edit is a spelling such as 'skip(12)' or an Edit, or a list of these, and "
+            f"{type(edits).__name__} came: {edits!r}"
         )
-    return parse_edit(edit) if isinstance(edit, str) else edit
+    return Edits(tuple(parse_edit(each) if isinstance(each, str) else each for each in listed))
 
 
 DAMPED = (0.25, 0.5, 0.75, 1.5)

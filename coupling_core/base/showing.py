@@ -1,16 +1,56 @@
-"""Records of arrays in one line, as a notebook prints them: their numbers would fill pages."""
+"""How what is found shows itself: in a line, and in a notebook with a sentence and a figure."""
 
+import html
+from abc import ABC, abstractmethod
 from collections.abc import Collection
 from dataclasses import fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from coupling_core.base.drawing import Drawing
+
+if TYPE_CHECKING:  # half a second to import, and only tables need it
+    from pandas import DataFrame
 
 _LONG = 60
 """Letters from which on it is only told how many there are of what is in a list."""
 
 
+class Told(ABC):
+    """What says in a sentence or two what it comes to, and has its numbers as a table."""
+
+    @property
+    @abstractmethod
+    def verdict(self) -> str:
+        """What it comes to, in a sentence or two."""
+
+    @abstractmethod
+    def to_pandas(self) -> "DataFrame":
+        """Its numbers as a table."""
+
+    def _shown(self) -> Any:
+        """What a notebook shows under the words."""
+        return self.to_pandas()
+
+    def _repr_html_(self) -> str:
+        told = (f"<p>{html.escape(line)}</p>" for line in (repr(self), self.verdict))
+        return "".join(told) + self._shown()._repr_html_()
+
+
+class Drawn(Told):
+    """What has a figure too, which a notebook shows in place of the table."""
+
+    @abstractmethod
+    def plot(self, figure: str = "") -> Drawing:
+        """The figure that the app's page draws of it."""
+
+    def _shown(self) -> Any:
+        return self.plot()
+
+
 def in_short(record: Any) -> str:
     """A dataclass in one line, for its `__repr__`: of arrays and tables, the shape alone."""
-    told = (f"{item.name}: {_short(getattr(record, item.name))}" for item in fields(record))
+    shown = [item.name for item in fields(record) if item.repr]
+    told = (f"{name}: {_short(getattr(record, name))}" for name in shown)
     return f"{type(record).__name__}({', '.join(told)})"
 
 

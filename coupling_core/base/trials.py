@@ -8,13 +8,16 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from coupling_core.base.errors import InputError
-from coupling_core.base.showing import in_short
+from coupling_core.base.showing import Told, in_short
 
 if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need it
     from pandas import DataFrame
 
 RANDOM = 20
 """Random directions, or frames, beside those that are asked about."""
+
+UNFAIR = 3
+"""Frames that hold so many times as much of a state as random ones are not compared fairly."""
 
 UNITS = {"tokens": "KL, nats", "classes": "KL, nats", "states": "relative distance"}
 """Of a divergence, by what is compared."""
@@ -61,7 +64,7 @@ class Ablate:
 
 
 @dataclass(frozen=True, repr=False)
-class Steering:
+class Steering(Told):
     """What directions do, each at each size.
 
     Args:
@@ -88,6 +91,18 @@ class Steering:
     fall: Float[np.ndarray, "m size top"]
 
     __repr__ = in_short
+
+    @property
+    def verdict(self) -> str:
+        """Which directions do more than random ones, and at which sizes."""
+        beyond = self.divergence > self.by_chance.max(0)
+        at = (", ".join(f"{e:g}" for e in np.array(self.sizes)[row]) for row in beyond)
+        told = (f"{name} at {each or 'none'}" for name, each in zip(self.names, at, strict=True))
+        return (
+            f"Sizes at which a direction does more than each of {len(self.by_chance)} random ones "
+            f"({UNITS[self.measured_of]}): {'; '.join(told)}. They are in units of the state's "
+            "norm."
+        )
 
     def to_pandas(self) -> "DataFrame":
         """A row a direction and size.
@@ -117,12 +132,13 @@ class Steering:
 
 
 @dataclass(frozen=True, repr=False)
-class Ablation:
+class Ablation(Told):
     """What it does that frames are taken out of what blocks read.
 
     Args:
         blocks: in which.
         k: how many columns each frame has.
+        width: d, width of the residual stream.
         measured_of: as in `Steering`.
         divergence: KL(own || ablated) in nats at the token; of `states`, the relative distance.
         by_chance: the same of random frames of as many columns in the same blocks.
@@ -133,12 +149,55 @@ class Ablation:
 
     blocks: tuple[int, ...]
     k: int
+    width: int
     measured_of: str
     divergence: float
     by_chance: Float[np.ndarray, " random"]
     part: float
 
     __repr__ = in_short
+
+    @property
+    def verdict(self) -> str:
+        """Whether random frames do as much, and whether that comparison is fair."""
+        larger, n = int((self.by_chance >= self.divergence).sum()), len(self.by_chance)
+        held = (
+            f"hold {self.part:.1%} of the squared length of these blocks' states, where a random "
+            f"frame holds {self.k / self.width:.1%}."
+        )
+        if larger:
+            return (
+                f"{larger} of {n} random frames of {self.k} directions do as much or more when "
+                f"they are taken away. They {held}"
+            )
+        if self.part > UNFAIR * self.k / self.width:
+            return (
+                f"None of {n} random frames does as much. But the comparison is not fair: they "
+                f"{held} Taking away so much of a state changes what the model says, whatever the "
+                "directions mean."
+            )
+        return f"None of {n} random frames does as much. They {held}"
+
+    def to_pandas(self) -> "DataFrame":
+        """One row.
+
+        Returns:
+            columns blocks (how many), k, divergence, chance_median, chance_largest, part and
+            part_by_chance.
+        """
+        from pandas import DataFrame
+
+        return DataFrame(
+            {
+                "blocks": [len(self.blocks)],
+                "k": self.k,
+                "divergence": self.divergence,
+                "chance_median": float(np.median(self.by_chance)),
+                "chance_largest": float(self.by_chance.max()),
+                "part": self.part,
+                "part_by_chance": self.k / self.width,
+            }
+        )
 
 
 @dataclass(frozen=True, repr=False)

@@ -100,7 +100,7 @@ def _summary(found: Crossing, maps: dict[str, Scores]) -> dict[str, Any]:
         "b": found.b.key,
         "differ_in": differences(found.a, found.b),
         "k": found.k,
-        "told": found.told,
+        "told": found.verdict,
         "chance": found.chance,
         "blocks": found.to_pandas().to_dict("records"),
         "new": found.new_directions().to_dict("records"),
@@ -116,7 +116,7 @@ def _show(found: Crossing, maps: dict[str, Scores], out: Path | None) -> None:
         f"prompt      {found.a.prompt_text!r}, token {found.a.token_words(found.a.token)}",
         *([f"written     {out}"] if out else []),
         "",
-        found.told,
+        found.verdict,
         "",
     )
     print_table(

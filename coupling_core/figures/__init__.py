@@ -71,6 +71,7 @@ from coupling_core.figures.effect_scatter import (
     coupling_against_effect_table,
     effect_by_step,
     effect_by_step_table,
+    pairs_against_effect,
 )
 from coupling_core.figures.effects import effects, effects_by_block
 from coupling_core.figures.eigenvalues import eigenvalues, linear_maps, products_over_depth
@@ -166,6 +167,7 @@ __all__ = [  # noqa: RUF022 - by use, not by name
     "effects_by_block",
     "exchange",
     "coupling_against_effect",
+    "pairs_against_effect",
     "effect_by_step",
     # of linear maps
     "eigenvalues",

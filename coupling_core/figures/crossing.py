@@ -27,7 +27,7 @@ def crossing_angles(found: Crossing) -> go.Figure:
     blocks = np.arange(1, found.a.n_blocks + 1)
     figure = style.new_figure(
         f"Principal angles between the {found.k} leading directions of A, {subject(found.a)}, and "
-        f"of B, {subject(found.b)}, by block. {found.told}",
+        f"of B, {subject(found.b)}, by block. {found.verdict}",
         f"Between the spans of the {found.k} leading directions of each block in A and in B: the "
         "median angle, in a band from the smallest to the largest. At 0 degrees both act along the "
         "same directions; dotted is the median of independent ones.",

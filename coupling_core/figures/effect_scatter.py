@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import plotly.graph_objects as go
 
-from coupling_core.analysis.coupling_effect import LEAST_EFFECT, Estimate
+from coupling_core.analysis.coupling_effect import LEAST_EFFECT, CouplingEffect, Estimate, PairEdit
 from coupling_core.analysis.effect_study import EffectStudy
 from coupling_core.figures import style
-from coupling_core.figures.effects import PairEdit
 from coupling_core.figures.training import HEIGHT, place, step_axis
 
 if TYPE_CHECKING:
@@ -32,16 +31,34 @@ def coupling_against_effect(
         a figure whose trace "pairs" has customdata [l, l', |l - l'|].
     """
     x, y, row, column = _means(study, edit)
-    apart = column - row
+    return _scatter(x, y, row + 1, column + 1, len(study.prompts), edit, title)
+
+
+def pairs_against_effect(found: CouplingEffect) -> go.Figure:
+    """The same of the pairs of blocks that a correlation is over."""
+    pairs = (found.coupling, found.smallness, found.block, found.other)
+    return _scatter(*pairs, found.prompts, found.edit, found.whose)
+
+
+def _scatter(
+    x: np.ndarray,
+    y: np.ndarray,
+    block: np.ndarray,
+    other: np.ndarray,
+    n: int,
+    edit: PairEdit,
+    title: str,
+) -> go.Figure:
+    apart = other - block
     order = np.argsort(-apart)
-    n = len(study.prompts)
+    prompts = f"{n} prompt{'s' * (n > 1)}"
     figure = style.new_figure(
         f"Coupling of {len(x)} pairs of blocks against the effect of having them {_DONE[edit]}"
-        + f", {title}, mean over {n} prompts" * bool(title),
-        f"A point for each pair of blocks, mean over {n} prompt{'s' * (n > 1)} and both "
+        + f", {title}, mean over {prompts}" * bool(title),
+        f"A point for each pair of blocks, mean over {prompts} and both "
         f"directions. Higher: less changes when the two are {_DONE[edit]}. The colour is their "
         "distance. A rise within one colour is what distance does not explain.",
-        {"source": title},
+        {"title": title, "source": title},
         height=440,
         xaxis=style.axis("Coupling, chance-corrected (no unit)"),
         yaxis=style.axis("-log KL (KL in nats)"),
@@ -58,7 +75,7 @@ def coupling_against_effect(
                 "reversescale": True,
                 "colorbar": style.color_bar("Distance |l - l'|", "blocks"),
             },
-            customdata=np.stack([row + 1, column + 1, apart], 1)[order],
+            customdata=np.stack([block, other, apart], 1)[order],
             name="pairs",
             showlegend=False,
             hovertemplate="blocks %{customdata[0]} and %{customdata[1]}, "

@@ -1,10 +1,9 @@
 """What edits of a model's depth do: maps over pairs of blocks, and curves block by block."""
 
-from typing import Literal
-
 import numpy as np
 import plotly.graph_objects as go
 
+from coupling_core.analysis.coupling_effect import PairEdit
 from coupling_core.analysis.effects import effect_maps
 from coupling_core.base.edits import DAMPED
 from coupling_core.base.records import EffectView
@@ -12,7 +11,6 @@ from coupling_core.base.results import WhatIfResult
 from coupling_core.figures import cells, pairs, style
 from coupling_core.figures.words import subject
 
-PairEdit = Literal["interchange", "replace"]
 LEAST = 1e-6
 """Smaller effects are drawn as this: rounding alone makes some of 1e-10."""
 SIDE_TITLES: dict[PairEdit, tuple[str, str]] = {
@@ -86,11 +84,12 @@ def effects_by_block(result: WhatIfResult, view: EffectView) -> go.Figure:
     )
     blocks = np.arange(1, result.n_blocks + 1)
     dashes = ("solid", "solid", *("dot", "dash", "dashdot", "longdash")[: len(DAMPED)])
-    for (name, values), color, dash in zip(curves.items(), colors, dashes, strict=True):
+    drawn = zip(curves.items(), colors, dashes, strict=True)
+    for at, ((name, values), color, dash) in enumerate(drawn):
         text = f"{name}<br>l = %{{x}}: %{{y:.4g}} {result.unit}<extra></extra>"
         figure.add_trace(
             style.line(
-                blocks, values, name, color, uid=name, line_dash=dash, showlegend=True,
+                blocks, values, name, color, uid=f"effect{at}", line_dash=dash, showlegend=True,
                 hovertemplate=text,
             )
         )  # fmt: skip

@@ -2,8 +2,6 @@
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from coupling_core.analysis.projection import project_paths
 from coupling_core.analysis.scaling import TOP, inverse_fits
 from coupling_core.base.records import PathView
@@ -18,16 +16,7 @@ if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need 
 
 def paths_table(result: TrajectoryResult, view: PathView) -> "DataFrame":
     """Twin of the paths: a row a state of a token, columns token, text, state, pc_1, ..."""
-    from pandas import DataFrame
-
-    found = project_paths(result, view)
-    n = len(found.states)
-    points = found.coordinates.swapaxes(0, 1).reshape(-1, found.coordinates.shape[-1])
-    table = DataFrame(points, columns=[f"pc_{i + 1}" for i in range(points.shape[1])])
-    table.insert(0, "token", np.repeat(found.tokens, n))
-    table.insert(1, "text", [result.tokens[i - 1] for i in table["token"]])
-    table.insert(2, "state", np.tile(found.states, len(found.tokens)))
-    return table
+    return project_paths(result, view).to_pandas()
 
 
 def by_depth_table(result: TrajectoryResult, name: CurveName) -> "DataFrame":

@@ -1,33 +1,25 @@
 """How many directions several blocks have in common."""
 
-from collections.abc import Sequence
-
 import numpy as np
 import plotly.graph_objects as go
 
 from coupling_core.analysis.directions import Shared
-from coupling_core.base.results import DirectionsResult
 from coupling_core.figures import style
 from coupling_core.figures.words import subject
 
 _DONE = {"u": "write", "v": "read"}
 
 
-def shared_directions(
-    result: DirectionsResult, blocks: Sequence[int], side: str, found: Shared
-) -> go.Figure:
+def shared_directions(found: Shared) -> go.Figure:
     """The eigenvalues of the blocks' mean projection, beside what independent subspaces give.
 
     Args:
-        result: the directions.
-        blocks: which blocks, ascending.
-        side: "u", what they write, or "v", what they read.
         found: what they share.
     """
     numbers = np.arange(1, len(found.share) + 1)
-    told = f"blocks {blocks[0]} to {blocks[-1]} {_DONE[side]}"
+    told = f"blocks {found.blocks[0]} to {found.blocks[-1]} {_DONE[found.side]}"
     figure = style.new_figure(
-        f"How much each shared direction lies in all of what {told}, {subject(result)}: "
+        f"How much each shared direction lies in all of what {told}, {subject(found.result)}: "
         f"{found.count} are beyond chance.",
         f"Directions that {told}, the most shared first. One whose share is 1 lies among the "
         f"leading {len(numbers)} of every one of these blocks. Independent subspaces practically "

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from coupling_core import figures
-from coupling_core.analysis.compare import Comparison, compare, differences, summarise
+from coupling_core.analysis.compare import Comparison, compare, differences
 from coupling_core.analysis.exports import file_name, to_npz
 from coupling_core.analysis.exports.compare import comparison_arrays, comparison_table
 from coupling_core.base.errors import CouplingError, InputError
@@ -29,7 +29,7 @@ from explorer.panels.strip import Quiet, facts, page_file, take_along
 from explorer.panels.switches import ENTRIES, MATRIX, SCORE, switches
 from explorer.server import backend
 from explorer.session.link import Natural, Parameter, expect
-from explorer.session.plain_text import plain, rounded, sentence, weights_form
+from explorer.session.plain_text import plain, sentence, weights_form
 from explorer.session.session import bound, change
 from explorer.session.state import State
 from explorer.session.widget_values import picked_row
@@ -95,11 +95,11 @@ def recipes(a: str, b: str, view: View, state: State) -> Recipes:
     """
     more = ", corrected=False" if state.raw else ""
     program = [
-        "from coupling_core import Store, View, compare, summarise",
+        "from coupling_core import Store, View, compare",
         "",
         f'a, b = (Store().get(key) for key in ("{a}", "{b}"))',
         f"found = compare(a, b, {call(view)}{more})",
-        "print(summarise(found))  # see also found.difference, found.a_scores",
+        "print(found.verdict)  # see also found.difference, found.a_scores",
     ]
     options = viewed(state, blocks=True)
     shell = command(f"compare {a} {b}", {"k": view.k}, options, raw(state))
@@ -251,13 +251,7 @@ def _switches() -> None:
 
 def _sums(found: Comparison) -> None:
     """The means, and how much the two maps have in common."""
-    of = summarise(found)
-    score = "c" if not found.corrected else "chance-corrected score"
-    st.markdown(
-        f"Over {of.pairs} pairs *l* ≠ *l'*, the mean {score} is **{rounded(of.a)}** in A and "
-        f"**{rounded(of.b)}** in B; A - B is **{rounded(of.difference)}**. The two maps "
-        f"correlate with *r* = **{rounded(of.correlation, 2)}**."
-    )
+    st.markdown(plain(found.verdict))
     fold = st.expander("The biggest differences", key="biggest", on_change=change, type="compact")
     if fold.open:
         with fold:

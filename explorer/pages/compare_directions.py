@@ -70,7 +70,7 @@ def show(a: DirectionsResult, b: DirectionsResult, leading: int) -> None:
         files = (page_file(f"directions-{a.model_name}-with-{b.model_name}"),)
         take_along(files, recipes(a, b, k), GUIDE, Quiet("What A and B are", told))
     st.header(question(a.request, b.request), anchor=False)
-    st.markdown(found.told)
+    st.markdown(found.verdict)
     _lower_precision(a.request, b.key)
     bound(
         st.slider,
@@ -130,7 +130,7 @@ def recipes(a: DirectionsResult, b: DirectionsResult, k: int) -> Recipes:
         "",
         f'a, b = (Store().get(key) for key in ("{a.key}", "{b.key}"))',
         f"found = cross(a, b, {k})",
-        "print(found.told)  # see also found.to_pandas(), found.new_directions()",
+        "print(found.verdict)  # see also found.to_pandas(), found.new_directions()",
         "print(cross_scores(a, b).mean())  # the Jacobians of A in the bases of B",
     ]
     return Recipes("\n".join(program), f"coupling cross {a.key} {b.key} --k {k} --scores")

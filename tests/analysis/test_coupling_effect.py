@@ -33,16 +33,16 @@ def test_where_the_effect_depends_on_distance_alone_nothing_is_claimed():
     assert sum(one.claims for one in found) <= 8
     assert all(one.raw.rho > 0.3 and not one.raw.holds_zero for one in found)  # what misleads
     assert sum(one.partial_mantel_p < 0.05 for one in found) <= 11
-    assert any("does not show" in one.told for one in found)
+    assert any("does not show" in one.verdict for one in found)
 
 
 def test_where_it_depends_on_coupling_alone_that_is_found():
     found = [coupling_effect(*world(s, by_distance=0, by_coupling=3), seed=s) for s in range(20)]
     assert all(one.claims and one.partial.rho > 0.5 for one in found)
-    assert all("smaller for the more coupled" in one.told for one in found)
+    assert all("smaller for the more coupled" in one.verdict for one in found)
     turned = coupling_effect(*world(0, by_distance=0, by_coupling=-3))
     assert turned.partial.rho < -0.5
-    assert "larger for the more coupled" in turned.told
+    assert "larger for the more coupled" in turned.verdict
 
 
 def test_correlations_are_those_of_the_ranks():
@@ -101,7 +101,7 @@ def test_few_prompts_have_no_interval_and_claim_nothing():
     found = coupling_effect(coupling[:3], effect[:3])
     assert np.isnan(found.partial.low)
     assert not found.claims
-    assert "at least 5 prompts" in found.told
+    assert "at least 5 prompts" in found.verdict
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ def test_a_model_against_itself_is_not_turned():
     np.testing.assert_allclose(found.inside, 1, atol=1e-3)
     assert not found.new.any()
     assert found.new_directions().empty
-    assert "0 lie less than half" in found.told
+    assert "0 lie less than half" in found.verdict
 
 
 @pytest.mark.parametrize("degrees", [5.0, 30.0, 80.0])
@@ -40,7 +40,7 @@ def test_a_block_that_is_turned_by_an_angle_is_found_by_it(degrees):
     others = np.delete(found.angles[0], block - 1, 0)
     assert others.max() < 0.2
     assert found.angles[1].max() < 0.2  # what it reads is the same
-    assert f"most in block {block} " in found.told
+    assert f"most in block {block} " in found.verdict
     assert found.inside[0, block - 1] == pytest.approx(np.cos(turn) ** 2, abs=5e-3)
     assert found.new[0, block - 1].all() == (degrees > 45)
     assert found.new.sum() == (4 if degrees > 45 else 0)
@@ -70,7 +70,7 @@ def test_a_block_of_fewer_directions_has_no_angles():
     assert np.isnan(found.angles[0, 1]).all()
     assert np.isfinite(np.delete(found.angles[0], 1, 0)).all()
     assert np.isnan(found.inside[0, 1, 2:]).all()
-    assert "in the median" in found.told
+    assert "in the median" in found.verdict
 
 
 @pytest.mark.parametrize(

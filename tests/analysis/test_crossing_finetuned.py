@@ -81,4 +81,4 @@ def test_the_blocks_that_were_trained_are_the_most_turned(base, tuned):
     for side in turned:
         assert {*(np.argsort(side)[-len(CHANGED) :] + 1).tolist()} == {*CHANGED}
     assert turned[:, [block - 1 for block in CHANGED]].min() > 5
-    assert f"most in block {int(np.argmax(turned.mean(0))) + 1} " in found.told
+    assert f"most in block {int(np.argmax(turned.mean(0))) + 1} " in found.verdict

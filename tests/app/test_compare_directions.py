@@ -31,17 +31,17 @@ def test_how_far_they_are_turned_is_told_and_drawn(open_page, pair):
     app = opened(open_page, pair)
     assert not app.exception
     assert not app.error
-    assert cross(*pair).told in words(app)
+    assert cross(*pair).verdict in words(app)
     assert "angles" in charts(app)
     assert "They differ in model" in words(app)
 
 
 def test_the_number_of_directions_is_chosen(open_page, pair):
     app = opened(open_page, pair, leading="3")
-    assert cross(*pair, 3).told in words(app)
+    assert cross(*pair, 3).verdict in words(app)
     app.slider(key="leading@compare").set_value(5).run()
     assert not app.exception
-    assert cross(*pair, 5).told in words(app)
+    assert cross(*pair, 5).verdict in words(app)
 
 
 def test_the_question_is_that_of_what_differs():
@@ -75,7 +75,7 @@ def test_a_lower_precision_of_a_is_measured_and_becomes_b(open_page, pair):
     assert "What bfloat16 did to each block" in [one.value for one in app.header]
     lower = measure(replace(pair[0].request, dtype="bfloat16"), Store())
     assert app.query_params["b"] == lower.key
-    assert cross(pair[0], lower).told in words(app)
+    assert cross(pair[0], lower).verdict in words(app)
 
 
 def test_without_a_choice_a_model_is_held_against_its_twin(open_page):

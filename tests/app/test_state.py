@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from coupling_core.analysis.coupling_effect import PairEdit
 from coupling_core.base.definitions import DEFINITIONS
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import (
@@ -30,7 +31,6 @@ from coupling_core.base.records import (
     VisionKind,
 )
 from coupling_core.experiments.own.plans import BLOCKS, WIDTHS
-from coupling_core.figures.effects import PairEdit
 from coupling_core.sources.suites import suites
 from explorer.frame.contents import LINKS, PAGES
 from explorer.pages.depth import DepthState

@@ -2,6 +2,7 @@
 
 import os
 import pickle
+import re
 import subprocess
 import sys
 from dataclasses import fields, replace
@@ -32,6 +33,7 @@ from coupling_core import (
     score_positions,
 )
 from coupling_core.analysis import exports
+from coupling_core.base.drawing import options_of
 from coupling_core.base.kinds import kinds
 from coupling_core.base.results import Result
 from coupling_core.base.results.scores import MEASURES
@@ -329,6 +331,8 @@ def test_every_figure_of_the_command_line_has_its_name_here(depth, between):
     told = {(repr(plot), plot.figure.data[0].type) for plot in plots}  # paths in 3-D are told alike
     assert len(told) == len(plots)
     assert repr(depth.plot("scores")) == repr(depth.plot())
+    uids = [trace.uid or "" for plot in plots for trace in plot.figure.data]
+    assert all(re.fullmatch(r"[\w -]*", uid) for uid in uids)  # a selector, where a browser draws
     seen = depth.scores(k=3, blocks="2-4").plot("mosaic").figure
     expected = figures.mosaic(depth, View(3, blocks=(2, 3, 4)))
     np.testing.assert_array_equal(seen.data[0].z, expected.data[0].z)
@@ -353,6 +357,60 @@ def test_a_figure_that_is_none_is_refused_with_those_that_are(depth, between, wh
     results |= {"noise": perturbation_result()}
     with pytest.raises(InputError, match=told):
         results[which].plot(name)
+
+
+def of(views):
+    return get_args(views.FigureName)
+
+
+def test_help_lists_every_figure_with_its_options(depth, between):
+    told = " ".join(Result.plot.__doc__.split("Args:")[0].split())
+    paths, edits, spectra = trajectory_result(), what_if_result(), spectrum_result()
+    made = {
+        **{n: depth_views.maker(depth, View(k=3), n) for n in depth_views.FIGURES},
+        **{n: path_views.maker(paths, paths.default_view(), n, 1) for n in of(path_views)},
+        **{n: edit_views.maker(edits, edits.default_view(), n) for n in of(edit_views)},
+        **{n: spectrum_views.maker(spectra, n) for n in of(spectrum_views)},
+    }
+    noise = perturbation_result()
+    pairs = [*made.items()]
+    pairs += [(n, perturbation_views.maker(noise, n)) for n in of(perturbation_views)]
+    pairs += [(n, token_views.maker(between[0], View(k=3), n)) for n in of(token_views)]
+    listed = [f"{n} ({', '.join(o)})" if (o := options_of(make)) else n for n, make in pairs]
+    assert [one for one in listed if one not in told] == []
+    assert told.count(" (") == sum("(" in one for one in listed) + 1  # and the readouts
+
+
+def test_figures_take_their_options(depth):
+    circle = depth.plot("graph", threshold=0.2, layout="circle").figure
+    expected = figures.graph(depth, depth.default_view(), threshold=0.2, layout="circle")
+    assert circle == expected
+    assert circle != depth.plot("graph").figure
+    assert depth.scores(k=3).plot(auto_range=True).figure.data[0].zmax != 0.25
+    paths = trajectory_result()
+    assert "Token 2 goes" in repr(paths.plot("norms", token=2))
+    assert repr(paths.plot("norms", token=-1)) == repr(paths.plot("norms"))
+
+
+@pytest.mark.parametrize(
+    ("figure", "options", "told"),
+    [
+        (
+            "graph",
+            {"treshold": 0.1},
+            "no option 'treshold' .did you mean 'threshold'..: it has cor",
+        ),
+        ("graph", {"layout": "circel"}, "layout must be one of line, .*did you mean 'circle'"),
+        ("graph", {"threshold": "0.1"}, "threshold is a number, and '0.1' came"),
+        ("scores", {"auto_range": 1}, "auto_range is True or False, and 1 came"),
+        ("mosaic", {"corrected": False}, "the figure mosaic has no option 'corrected'"),
+    ],
+)
+def test_an_option_that_is_none_is_refused_with_those_that_are(depth, figure, options, told):
+    with pytest.raises(InputError, match=told):
+        depth.plot(figure, **options)
+    with pytest.raises(InputError, match=told):
+        depth.scores(k=3).plot(figure, **options)
 
 
 def test_scores_without_their_result_say_why_they_are_not_drawn(depth):

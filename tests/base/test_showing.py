@@ -52,8 +52,8 @@ def wrapped():
             "Steering(names: ('u_1',), sizes: (0.1,), measured_of: 'tokens', divergence: 300 x 40",
         ),
         (
-            lambda: Ablation(tuple(range(1, 81)), 4, "tokens", 1 / 3, NONE[0], 0.5),
-            "Ablation(blocks: 80 of them, k: 4, measured_of: 'tokens', divergence: 0.3333, ",
+            lambda: Ablation(tuple(range(1, 81)), 4, 64, "tokens", 1 / 3, NONE[0], 0.5),
+            "Ablation(blocks: 80 of them, k: 4, width: 64, measured_of: 'tokens', divergence: ",
         ),
     ],
 )

@@ -32,7 +32,7 @@ def test_blocks_are_told_with_their_angles(pair):
     found = run("cross", a.key, b.key[:12], "--k", 8, "--store", folder)
     assert found.exit_code == 0, found.output
     expected = cross(a, b, 8)
-    assert expected.told in found.output
+    assert expected.verdict in found.output
     said = json.loads(run("cross", a.key, b.key, "--k", 8, "--json", "--store", folder).stdout)
     angles = [row["writes_median_angle"] for row in said["blocks"]]
     np.testing.assert_allclose(angles, np.median(expected.angles[0], 1), rtol=1e-4)

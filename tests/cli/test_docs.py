@@ -14,6 +14,7 @@ import pytest
 
 import coupling_core
 from coupling_core import PromptSource, Store
+from coupling_core.base.definitions import DEFINITIONS
 from coupling_core.experiments.sweeps.definition import Models, Slurm, Sweep
 from coupling_core.experiments.sweeps.table import COLUMNS
 from coupling_core.sources.prompts import BENCHMARKS
@@ -114,6 +115,14 @@ def test_the_examples_of_a_section_give_what_they_say(title, monkeypatch):
     failed, tried = DocTestRunner(optionflags=NORMALIZE_WHITESPACE).run(examples, out=said.write)
     assert tried
     assert not failed, said.getvalue()
+
+
+def test_the_definitions_are_those_that_there_are():
+    text = sections()["Definitions"]
+    assert named(text) == {"definition=", *DEFINITIONS}
+    closed = {name for name, each in DEFINITIONS.items() if each.floor is not None}
+    sampled = set(re.findall(r"^\| `(\w+)`.*\| sampled \|$", text, re.MULTILINE))
+    assert sampled == DEFINITIONS.keys() - closed
 
 
 def anchors(page: Path) -> set[str]:

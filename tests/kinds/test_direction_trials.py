@@ -279,7 +279,7 @@ def test_the_block_whose_weights_were_changed_is_the_one_that_is_turned(result, 
     angles = np.median(cross(result, tuned, 8).angles, 2)
     assert angles[:, :3].max() < 0.1
     assert (angles[:, 3] > 5).all()
-    assert "most in block 4" in cross(result, tuned, 8).told
+    assert "most in block 4" in cross(result, tuned, 8).verdict
 
 
 def test_the_command_tells_what_blocks_share_and_takes_it_out(run, folder, tmp_path):

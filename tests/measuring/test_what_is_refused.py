@@ -19,6 +19,8 @@ NEEDED = {
     "shared_of": "'directions'",
     "between_prompts": "'directions'",
     "effect_maps": "'what-if'",
+    "coupling_effect": "'depth'",
+    "coupling_effect effect": "'what-if'",
     "score_by_k": "'depth'",
     "perturbation_radius": "'perturbation'",
     "score_positions": "'self' or 'fixed-input' or 'fixed-output'",
@@ -45,6 +47,7 @@ WORDS = {
     "score_positions view": "expected one such as View(k=50",
     "effect_maps view": "expected one such as EffectView(tokens=None), and View came",
     "effect_maps number": "number must be one of divergence, loss, stays, and 'loses' came (did",
+    "coupling_effect edit": "and 'replaced' came (did you mean 'replace'?)",
     "score_pairs view": "expected one such as View(k=50",
     "chance_floor name": "(did you mean 'paper'?)",
     "project_paths view": "expected one such as PathView(",
@@ -61,8 +64,10 @@ WORDS = {
     "Edit factor": "the factor of damp lies in 0..2",
     "edited name": "the edit 'name' cannot be read: expected a form such as none, skip(12)",
     "edited meant": "the edit 'skp(3)' cannot be read (did you mean 'skip'?)",
-    "edited list": "one at a time, and list came",
-    "edited None": "one at a time, and NoneType came",
+    "edited list": "or a list of these, and list came: ['skip(1)', 2]",
+    "edited None": "or a list of these, and NoneType came",
+    "edited twice": "interchange(1,2) and skip(2) both change what runs in slot 2",
+    "no names of tokens": "a function, does not say what a token is called: expected convert_ids",
 }
 WORDS |= {name: f"came where one of kind {kind} is needed" for name, kind in NEEDED.items()}
 

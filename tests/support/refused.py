@@ -18,6 +18,11 @@ def edit(model, edits):
         pass
 
 
+def nameless(text):
+    """A tokenizer that does not say what its tokens are called."""
+    return {"input_ids": list(IDS)}
+
+
 def calls():
     """Calls by name, each of which should be refused."""
     m = tiny.model("llama")
@@ -28,7 +33,7 @@ def calls():
         cc.measure(IDS, model=m, kind=kind)
         for kind in ("trajectory", "what-if", "directions", "perturbation")
     )
-    table = cc.measure_many([IDS], m, k=4, progress=False)
+    table = cc.measure_many([IDS], m, k=4, store=None, progress=False)
     view, of_paths = cc.View(k=4), cc.PathView()
     return {
         "scores k True": lambda: depth.scores(k=True),
@@ -58,6 +63,9 @@ def calls():
         "effect_maps": lambda: cc.effect_maps(depth),
         "effect_maps view": lambda: cc.effect_maps(edits, view),
         "effect_maps number": lambda: cc.effect_maps(edits, number="loses"),
+        "coupling_effect": lambda: cc.coupling_effect(edits, depth),
+        "coupling_effect effect": lambda: cc.coupling_effect(depth, depth),
+        "coupling_effect edit": lambda: cc.coupling_effect(depth, edits, edit="replaced"),
         "score_pairs view": lambda: cc.score_pairs(depth, 4),
         "score_by_k": lambda: cc.score_by_k(between, 1, 2, view),
         "chance_floor": lambda: cc.chance_floor(paths, "paper"),
@@ -77,7 +85,9 @@ def calls():
         "Edit factor": lambda: cc.Edit("damp", (1,), "x"),
         "edited name": lambda: edit(m, "name"),
         "edited meant": lambda: edit(m, "skp(3)"),
-        "edited list": lambda: edit(m, ["skip(1)", "skip(2)"]),
+        "edited list": lambda: edit(m, ["skip(1)", 2]),
+        "edited twice": lambda: edit(m, ["interchange(1,2)", "skip(2)"]),
+        "no names of tokens": lambda: cc.measure("a b", model=m, tokenizer=nameless),
         "edited None": lambda: edit(m, None),
     }
 

@@ -1,8 +1,7 @@
 """What every stored result has, whatever was measured."""
 
-import html
 import os
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from importlib import import_module
@@ -16,6 +15,7 @@ from coupling_core.base.drawing import Drawing
 from coupling_core.base.errors import InputError
 from coupling_core.base.kinds import kind_of
 from coupling_core.base.records import DEFAULT_K, AnyView, Certificate, Request
+from coupling_core.base.showing import Drawn
 
 if TYPE_CHECKING:  # half a second each to import, and only tables need them
     import xarray
@@ -38,7 +38,7 @@ class Sizes:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class Result(ABC):
+class Result(Drawn):
     """A measurement of one prompt.
 
     NumPy arrays are stored as tensors, and every other field in the JSON header. Two results are
@@ -201,17 +201,46 @@ class Result(ABC):
         """What it says in its default view, with the names of the dimensions."""
         return self.part("views").dataset(self, self.default_view())
 
-    def plot(self, figure: str = "") -> Drawing:
+    def plot(self, figure: str = "", **options: Any) -> Drawing:
         """A figure of it in its default view.
+
+        The figures of each kind, the main one of its page first, with their options:
+
+            depth
+                scores (corrected, auto_range, selected, limit), mosaic (magnitude, auto_range),
+                spectrum (selected), k (corrected), scaling (inverse), inverse-scaling (inverse),
+                graph (corrected, threshold, layout, color, auto_range, selected),
+                locality (corrected)
+            self, fixed-input, fixed-output
+                grid (rows, columns, corrected, auto_range, selected), distance (corrected), and of
+                one pair of blocks mosaic (rows, columns, magnitude, auto_range, selected) and
+                spectrum (selected)
+            trajectory
+                paths (token, dimensions), paths-3d (token, dimensions), line-shape (token, twin),
+                line-shape-by-depth (token, twin), norms (token, twin), growth (token, twin),
+                expodistance (token, twin), steps (token, twin), equidistance (token, twin),
+                entropy (token, twin), linearised (token)
+            what-if
+                interchange (selected), replace (selected), blocks
+            spectrum
+                eigenvalues (block), maps (twin), products (twin)
+            perturbation
+                cosine (twin), depth (twin), radius (twin)
+            directions
+                readouts (twin)
 
         Args:
             figure: its name, as `--figure` of the command has it; "" is the main one of its page.
+            options: those of the figure by name, such as `threshold=0.1, layout="circle"`. What
+                they mean is told by the functions that draw, such as
+                `help(coupling_core.figures.graph)`; `twin` is the result of an untrained twin.
 
         Raises:
-            InputError: on a name that no figure of its kind has; the message lists them.
+            InputError: on a name that no figure of its kind has, or no option of the figure; the
+                message lists them.
         """
         named = (figure,) if figure else ()
-        return self.part("views").plot(self, self.default_view(), *named)
+        return self.part("views").plot(self, self.default_view(), *named, **options)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write all of it into one file, which `load` reads, and the commands and the page Runs.
@@ -278,10 +307,6 @@ class Result(ABC):
     def _what(self) -> tuple[str, ...]:
         """What of the prompt was measured, in the short form."""
         return (self.measured,)
-
-    def _repr_html_(self) -> str:
-        told = (f"<p>{html.escape(line)}</p>" for line in (repr(self), self.verdict))
-        return "".join(told) + self.plot()._repr_html_()
 
 
 def require_result(result: object, wanted: type | tuple[type, ...], *kinds: str) -> None:

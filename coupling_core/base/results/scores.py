@@ -111,17 +111,17 @@ class ScoreMap(ABC):
         arrays = {name: (self.dims, np.array(getattr(self, name))) for name in MEASURES}
         return xarray.Dataset(arrays, coords=self._coordinates(), attrs=self._attributes())
 
-    def plot(self, figure: str = "", *, corrected: bool = True) -> Drawing:
+    def plot(self, figure: str = "", **options: Any) -> Drawing:
         """The map of the scores, as the app's page draws it, or another figure of the same view.
 
         Args:
-            figure: its name, as `--figure` of the command has it; "" is the map.
-            corrected: draw the chance-corrected score, in fixed colours from 0 to 0.25; else c,
-                from 0 to 1.
+            figure: its name, as `help(Result.plot)` lists them with their options; "" is the map.
+            options: those of the figure by name. Of the map, `corrected=False` draws c, from 0 to
+                1, in place of the chance-corrected score in fixed colours from 0 to 0.25.
 
         Raises:
-            InputError: where the scores have let go of their result, or on a name that no figure
-                of its kind has; the message lists them.
+            InputError: where the scores have let go of their result, on a name that no figure of
+                its kind has, or no option of the figure; the message lists them.
         """
         if self.result is None or self.view is None:
             raise InputError(
@@ -129,7 +129,7 @@ class ScoreMap(ABC):
                 "take them from it with result.scores(...)"
             )
         named = (figure,) if figure else ()
-        return self.result.part("views").plot(self.result, self.view, *named, corrected=corrected)
+        return self.result.part("views").plot(self.result, self.view, *named, **options)
 
     def _repr_html_(self) -> str:
         told = f"<p>{html.escape(repr(self))}</p>"

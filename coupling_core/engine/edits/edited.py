@@ -2,14 +2,15 @@
 
 import inspect
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
+from weakref import WeakSet
 
 import torch
 from torch import Tensor, nn
 
-from coupling_core.base.edits import Edit, Slots, edit_of
+from coupling_core.base.edits import Edit, Slots, edits_of
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import Stack
 from coupling_core.engine.edits.replays import after
@@ -17,9 +18,14 @@ from coupling_core.engine.jacobians.captured_calls import Call, capturing, recor
 from coupling_core.engine.loading import class_name, find_blocks, measurable, measured_stack
 from coupling_core.engine.replaced_forward import overriding
 
+_under_an_edit: WeakSet[nn.Module] = WeakSet()
+"""What runs edited just now."""
+
 
 @contextmanager
-def edited(model: Any, edit: Edit | str, *, stack: Stack | None = None) -> Iterator[Any]:
+def edited(
+    model: Any, edit: Edit | str | Sequence[Edit | str], *, stack: Stack | None = None
+) -> Iterator[Any]:
     """Have a model run under an edit of its depth while a `with` block lasts.
 
         with edited(model, "interchange(12,13)"):
@@ -33,21 +39,28 @@ def edited(model: Any, edit: Edit | str, *, stack: Stack | None = None) -> Itera
     Args:
         model: of transformers, what `wrap` returns, or what wraps one of these.
         edit: an `Edit`, or its spelling: skip(12), repeat(3), replace(4,7), interchange(12,13),
-            damp(5,0.5), reverse(8-12), parallel(8-11) or none.
+            damp(5,0.5), reverse(8-12), parallel(8-11) or none; or a list of several, no two of
+            which change what runs in the same place.
         stack: which of the two stacks of an encoder-decoder model; None is the decoder there.
 
     Yields:
         the model that was handed over.
 
     Raises:
-        InputError: where the edit cannot be read, or names a block that is not there; inside the
-            `with` block where a block does not run in its new place, or a cache is handed over.
+        InputError: where the edit cannot be read, names a block that is not there, or is of a place
+            that another one changes; where the model is under an edit already; inside the `with`
+            block where a block does not run in its new place, or a cache is handed over.
     """
     inner = measurable(model)
     blocks, of = find_blocks(inner, stack), measured_stack(inner, stack)
     runs = inner.get_encoder() if of == "encoder" else inner
-    wanted = edit_of(edit)
+    wanted = edits_of(edit)
     slots = wanted.slots(len(blocks))
+    if runs in _under_an_edit:
+        raise InputError(
+            f"{class_name(inner)} runs under an edit already: give all of them at once, as in "
+            "edited(model, ['skip(3)', 'damp(5,0.5)'])"
+        )
     forward = runs.forward
     takes_cache = "use_cache" in inspect.signature(forward).parameters
     running: list[bool] = []
@@ -76,6 +89,8 @@ def edited(model: Any, edit: Edit | str, *, stack: Stack | None = None) -> Itera
         left.enter_context(_without_cache(inner))
         left.callback(blocks[0].register_forward_pre_hook(guard).remove)
         left.enter_context(overriding(runs, call))
+        _under_an_edit.add(runs)
+        left.callback(_under_an_edit.discard, runs)
         yield model
 
 

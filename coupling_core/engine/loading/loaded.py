@@ -111,9 +111,18 @@ class LoadedModel:
 
         Its number, such as "#7", where there is no tokenizer, or the id is one of those with which
         a vocabulary is padded to a round number.
+
+        Raises:
+            InputError: where the tokenizer does not say what its tokens are called.
         """
         if self.tokenizer is None:
             return tuple(f"#{i}" for i in ids)
+        if not hasattr(self.tokenizer, "convert_ids_to_tokens"):
+            raise InputError(
+                f"the tokenizer, a {type(self.tokenizer).__name__}, does not say what a token is "
+                "called: expected convert_ids_to_tokens(ids), as those of transformers have it, "
+                "with a text for each id. Give it one, or pass token ids and no tokenizer"
+            )
         pieces = self.tokenizer.convert_ids_to_tokens(ids)
         known = iter(readable([p for p in pieces if p is not None], self._is_byte_level))
         return tuple(

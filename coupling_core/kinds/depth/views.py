@@ -1,12 +1,12 @@
 """How a depth-wise result is looked at from Python: scores, their figure, a sentence."""
 
 from functools import partial
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from coupling_core.analysis.by_step import Course, StepCurve, numbers
 from coupling_core.analysis.compare import Comparison
 from coupling_core.analysis.scores import score_pairs
-from coupling_core.base.drawing import Drawing, known_figure
+from coupling_core.base.drawing import Drawing, Maker, drawn_with, known_figure, options_of
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import View
 from coupling_core.base.results import DepthResult, Scores
@@ -36,48 +36,57 @@ def dataset(result: DepthResult, view: View) -> "xarray.Dataset":
     return score_pairs(result, view).to_xarray()
 
 
-def draw(
-    result: DepthResult, view: View, figure: FigureName | GraphFigure, *, corrected: bool = True
-) -> "go.Figure":
-    """The figure of that name."""
+def maker(result: DepthResult, view: View, figure: FigureName | GraphFigure) -> Maker:
+    """What draws the figure of that name."""
     from coupling_core import figures
 
     match figure:
         case "mosaic":
-            return figures.mosaic(result, view)
+            return partial(figures.mosaic, result, view)
         case "scores":
-            return figures.scores(result, view, corrected=corrected)
+            return partial(figures.scores, result, view)
         case "spectrum":
-            return figures.spectrum(result, view)
+            return partial(figures.spectrum, result, view)
         case "k":
-            return figures.mean_by_k(result, view, corrected=corrected)
+            return partial(figures.mean_by_k, result, view, corrected=True)
         case "scaling" | "inverse-scaling":
-            return figures.scaling(result, inverse=figure == "inverse-scaling")
+            return partial(figures.scaling, result, inverse=figure == "inverse-scaling")
         case "graph":
-            return figures.graph(result, view, corrected=corrected)
+            return partial(figures.graph, result, view)
         case "locality":
-            return figures.locality(result, view, corrected=corrected)
+            return partial(figures.locality, result, view)
 
 
-def plot(
-    result: DepthResult, view: View, figure: str = "scores", *, corrected: bool = True
-) -> Drawing:
+def draw(
+    result: DepthResult, view: View, figure: FigureName | GraphFigure, *, corrected: bool = True
+) -> "go.Figure":
+    """The figure of that name, of the raw score where it is of scores and that is wanted."""
+    make = maker(result, view, figure)
+    return make(corrected=corrected) if "corrected" in options_of(make) else make()
+
+
+def plot(result: DepthResult, view: View, figure: str = "scores", **options: Any) -> Drawing:
     """The figure of that name; the map of scores of the page Depth where none is named.
+
+    Raises:
+        InputError: where there is no such figure, or it has no such option.
+    """
+    from coupling_core.figures import render
+
+    drawn = drawn_with(maker(result, view, known_figure(figure, FIGURES)), figure, options)
+    return Drawing(drawn, partial(render, drawn, result=result, view=view))
+
+
+def compared(found: Comparison, figure: str = "comparison") -> Drawing:
+    """The maps of two results side by side with their difference, or that alone.
 
     Raises:
         InputError: where there is no such figure.
     """
-    from coupling_core.figures import render
-
-    drawn = draw(result, view, known_figure(figure, FIGURES), corrected=corrected)
-    return Drawing(drawn, partial(render, drawn, result=result, view=view))
-
-
-def compared(found: Comparison) -> Drawing:
-    """The maps of two results side by side, with their difference."""
     from coupling_core import figures
 
-    drawn = figures.comparison(found)
+    makers = {"comparison": figures.comparison, "difference": figures.difference}
+    drawn = makers[known_figure(figure, tuple(makers))](found)
     return Drawing(drawn, partial(figures.render, drawn, result=found.a, view=found.view))
 
 

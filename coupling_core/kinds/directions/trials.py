@@ -68,6 +68,7 @@ def ablated(asked: Resolved, loaded: LoadedModel, trial: Ablate) -> Ablation:
     return Ablation(
         blocks=tuple(frames),
         k=k,
+        width=replays.states.shape[-1],
         measured_of=outcomes.measured,
         divergence=float(divergence[0]),
         by_chance=divergence[1:],

@@ -1,12 +1,13 @@
 """How directions are looked at from Python: their numbers by name, their figure, a sentence."""
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from coupling_core.analysis.directions import counts, tied, viewed
-from coupling_core.base.drawing import Drawing, known_figure
+from coupling_core.analysis.crossing import Crossing
+from coupling_core.analysis.directions import Shared, counts, tied, viewed
+from coupling_core.base.drawing import Drawing, drawn_with, known_figure
 from coupling_core.base.records import DirectionsView
 from coupling_core.base.results import DirectionsResult
 from coupling_core.base.results.directions import READOUTS
@@ -40,17 +41,46 @@ def dataset(result: DirectionsResult, view: DirectionsView) -> "xarray.Dataset":
     return xarray.Dataset(found, coords=along, attrs=result.attributes())
 
 
-def plot(result: DirectionsResult, view: DirectionsView, figure: str = "readouts") -> Drawing:
+def plot(
+    result: DirectionsResult, view: DirectionsView, figure: str = "readouts", **options: Any
+) -> Drawing:
     """How many readouts of each block are beyond chance.
+
+    Raises:
+        InputError: where another figure is named, or an option that it has not.
+    """
+    from coupling_core import figures
+
+    known_figure(figure, ("readouts",))
+    drawn = drawn_with(partial(figures.readouts, result, view), figure, options)
+    return Drawing(drawn, partial(figures.render, drawn, result=result, view=view))
+
+
+def shared(found: Shared, figure: str) -> Drawing:
+    """How much several blocks share each direction.
 
     Raises:
         InputError: where another figure is named.
     """
     from coupling_core import figures
 
-    known_figure(figure, ("readouts",))
-    drawn = figures.readouts(result, view)
-    return Drawing(drawn, partial(figures.render, drawn, result=result, view=view))
+    known_figure(figure, ("shared",))
+    drawn = figures.shared_directions(found)
+    view = DirectionsView(found.blocks, len(found.share))
+    return Drawing(drawn, partial(figures.render, drawn, result=found.result, view=view))
+
+
+def crossed(found: Crossing, figure: str) -> Drawing:
+    """The angles between the directions of two models' blocks.
+
+    Raises:
+        InputError: where another figure is named.
+    """
+    from coupling_core import figures
+
+    known_figure(figure, ("angles",))
+    drawn, view = figures.crossing_angles(found), DirectionsView(None, found.k)
+    return Drawing(drawn, partial(figures.render, drawn, result=found.b, view=view))
 
 
 def verdict(result: DirectionsResult, view: DirectionsView) -> str:

@@ -1,12 +1,12 @@
 """How noise is looked at from Python: its numbers by name, its figures, a sentence."""
 
 from functools import partial
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
 from coupling_core.analysis.perturbation import nearest_size, perturbation_radius, spread
-from coupling_core.base.drawing import Drawing, known_figure
+from coupling_core.base.drawing import Drawing, Maker, drawn_with, known_figure
 from coupling_core.base.records import AnyView
 from coupling_core.base.results import PerturbationResult
 from coupling_core.base.results.perturbation import WAYS
@@ -40,28 +40,36 @@ def dataset(result: PerturbationResult, view: AnyView) -> "xarray.Dataset":
     return xarray.Dataset(found, coords=along, attrs=result.attributes())
 
 
-def draw(result: PerturbationResult, figure: FigureName, size: float = TENTH) -> "go.Figure":
-    """The figure of that name; over depth at the size that is nearest."""
+def maker(result: PerturbationResult, figure: FigureName, size: float = TENTH) -> Maker:
+    """What draws the figure of that name; over depth at the size that is nearest."""
     from coupling_core import figures
 
     match figure:
         case "cosine":
-            return figures.noise_by_size(result)
+            return partial(figures.noise_by_size, result)
         case "depth":
-            return figures.noise_by_depth(result, nearest_size(result, size))
+            return partial(figures.noise_by_depth, result, nearest_size(result, size))
         case "radius":
-            return figures.noise_radius(result)
+            return partial(figures.noise_radius, result)
 
 
-def plot(result: PerturbationResult, view: AnyView, figure: str = "cosine") -> Drawing:
+def draw(result: PerturbationResult, figure: FigureName, size: float = TENTH) -> "go.Figure":
+    """The figure of that name; over depth at the size that is nearest."""
+    return maker(result, figure, size)()
+
+
+def plot(
+    result: PerturbationResult, view: AnyView, figure: str = "cosine", **options: Any
+) -> Drawing:
     """The figure of that name; cosines by size, the preprint's Figure 34, where none is named.
 
     Raises:
-        InputError: where there is no such figure.
+        InputError: where there is no such figure, or it has no such option.
     """
     from coupling_core.figures import render
 
-    drawn = draw(result, known_figure(figure, get_args(FigureName)))
+    make = maker(result, known_figure(figure, get_args(FigureName)))
+    drawn = drawn_with(make, figure, options)
     return Drawing(drawn, partial(render, drawn, result=result, view=view))
 
 

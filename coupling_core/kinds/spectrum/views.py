@@ -1,12 +1,12 @@
 """How spectra are looked at from Python: their numbers by name, their figure, a sentence."""
 
 from functools import partial
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
 from coupling_core.analysis.spectra import effective_rank, spectrum_numbers
-from coupling_core.base.drawing import Drawing, known_figure
+from coupling_core.base.drawing import Drawing, Maker, drawn_with, known_figure
 from coupling_core.base.records import AnyView
 from coupling_core.base.results import SpectrumResult
 from coupling_core.kinds.spectrum.export import arrays, axes
@@ -39,28 +39,36 @@ def dataset(result: SpectrumResult, view: AnyView) -> "xarray.Dataset":
     return xarray.Dataset(found, coords=along, attrs=result.attributes())
 
 
-def draw(result: SpectrumResult, figure: FigureName) -> "go.Figure":
-    """The figure of that name."""
+def maker(result: SpectrumResult, figure: FigureName) -> Maker:
+    """What draws the figure of that name."""
     from coupling_core import figures
 
     match figure:
         case "eigenvalues":
-            return figures.eigenvalues(result)
+            return partial(figures.eigenvalues, result)
         case "maps":
-            return figures.linear_maps(result)
+            return partial(figures.linear_maps, result)
         case "products":
-            return figures.products_over_depth(result)
+            return partial(figures.products_over_depth, result)
 
 
-def plot(result: SpectrumResult, view: AnyView, figure: str = "eigenvalues") -> Drawing:
+def draw(result: SpectrumResult, figure: FigureName) -> "go.Figure":
+    """The figure of that name."""
+    return maker(result, figure)()
+
+
+def plot(
+    result: SpectrumResult, view: AnyView, figure: str = "eigenvalues", **options: Any
+) -> Drawing:
     """The figure of that name; the eigenvalues of all blocks in the plane where none is named.
 
     Raises:
-        InputError: where there is no such figure.
+        InputError: where there is no such figure, or it has no such option.
     """
     from coupling_core.figures import render
 
-    drawn = draw(result, known_figure(figure, get_args(FigureName)))
+    make = maker(result, known_figure(figure, get_args(FigureName)))
+    drawn = drawn_with(make, figure, options)
     return Drawing(drawn, partial(render, drawn, result=result, view=view))
 
 

@@ -1,10 +1,10 @@
 """How a comparison of tokens is looked at from Python: scores, their figure, a sentence."""
 
 from functools import partial
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from coupling_core.analysis.token_scores import score_positions
-from coupling_core.base.drawing import Drawing, known_figure
+from coupling_core.base.drawing import Drawing, Maker, drawn_with, known_figure, options_of
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import View
 from coupling_core.base.results import PositionScores, TokenMeansResult, TokensResult
@@ -33,10 +33,8 @@ def dataset(result: Compared, view: View) -> "xarray.Dataset":
     return score_positions(result, view).to_xarray()
 
 
-def draw(
-    result: Compared, view: View, figure: FigureName, *, corrected: bool = True
-) -> "go.Figure":
-    """The figure of that name.
+def maker(result: Compared, view: View, figure: FigureName) -> Maker:
+    """What draws the figure of that name.
 
     Raises:
         InputError: where it is of a pair of blocks, and the result of all pairs.
@@ -45,14 +43,26 @@ def draw(
 
     match figure:
         case "grid":
-            return tokens.grid(result, view, corrected=corrected)
+            return partial(tokens.grid, result, view)
         case "distance":
-            return tokens.distance(result, view, corrected=corrected)
+            return partial(tokens.distance, result, view)
         case "mosaic" | "spectrum":
             if isinstance(result, TokensResult):
                 draw_pair = tokens.mosaic if figure == "mosaic" else tokens.spectrum
-                return draw_pair(result, view)
+                return partial(draw_pair, result, view)
             raise of_a_pair(figure)
+
+
+def draw(
+    result: Compared, view: View, figure: FigureName, *, corrected: bool = True
+) -> "go.Figure":
+    """The figure of that name, of the raw score where it is of scores and that is wanted.
+
+    Raises:
+        InputError: where it is of a pair of blocks, and the result of all pairs.
+    """
+    make = maker(result, view, figure)
+    return make(corrected=corrected) if "corrected" in options_of(make) else make()
 
 
 def of_a_pair(figure: str) -> InputError:
@@ -63,16 +73,16 @@ def of_a_pair(figure: str) -> InputError:
     )
 
 
-def plot(result: Compared, view: View, figure: str = "grid", *, corrected: bool = True) -> Drawing:
+def plot(result: Compared, view: View, figure: str = "grid", **options: Any) -> Drawing:
     """The figure of that name; the map of scores of the page Tokens where none is named.
 
     Raises:
-        InputError: where there is no such figure.
+        InputError: where there is no such figure, or it has no such option.
     """
     from coupling_core.figures import render
 
-    named = known_figure(figure, get_args(FigureName))
-    drawn = draw(result, view, named, corrected=corrected)
+    make = maker(result, view, known_figure(figure, get_args(FigureName)))
+    drawn = drawn_with(make, figure, options)
     return Drawing(drawn, partial(render, drawn, result=result, view=view))
 
 

@@ -1,13 +1,15 @@
 """How a trajectory is looked at from Python: its numbers by name, its figure, a sentence."""
 
+from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
 from coupling_core.analysis import trajectory
-from coupling_core.base.drawing import Drawing, known_figure
-from coupling_core.base.records import PathView
+from coupling_core.analysis.projection import ProjectedPaths
+from coupling_core.base.drawing import Drawing, Maker, drawn_with, known_figure
+from coupling_core.base.records import PathView, resolve_token
 from coupling_core.base.results import TrajectoryResult
 from coupling_core.kinds.trajectory.export import arrays
 
@@ -62,33 +64,59 @@ def dataset(result: TrajectoryResult, view: PathView) -> "xarray.Dataset":
     return xarray.Dataset(found, coords=along, attrs=result.attributes())
 
 
-def draw(result: TrajectoryResult, view: PathView, figure: FigureName, token: int) -> "go.Figure":
-    """The figure of that name, with one token in ink."""
+def maker(result: TrajectoryResult, view: PathView, figure: FigureName, token: int) -> Maker:
+    """What draws the figure of that name, with one token in ink."""
     from coupling_core import figures
 
     match figure:
         case "paths":
-            return figures.paths(result, view, token=token)
+            return partial(figures.paths, result, view, token=token)
         case "paths-3d":
-            return figures.paths(result, view, token=token, dimensions=3)
+            return partial(figures.paths, result, view, token=token, dimensions=3)
         case "line-shape" | "expodistance" | "equidistance":
-            return figures.per_token(result, figure, token=token)
+            return partial(figures.per_token, result, figure, token=token)
         case "linearised":
-            return figures.linearised(result, token=token)
-    return figures.by_depth(result, figure, token=token)
+            return partial(figures.linearised, result, token=token)
+    return partial(figures.by_depth, result, figure, token=token)
 
 
-def plot(result: TrajectoryResult, view: PathView, figure: str = "paths") -> Drawing:
+def draw(result: TrajectoryResult, view: PathView, figure: FigureName, token: int) -> "go.Figure":
+    """The figure of that name, with one token in ink."""
+    return maker(result, view, figure, token)()
+
+
+def plot(
+    result: TrajectoryResult, view: PathView, figure: str = "paths", **options: Any
+) -> Drawing:
     """The figure of that name; the paths of the page Trajectories where none is named.
 
-    The last token is drawn on top.
+    The last token is drawn on top where no other is named.
+
+    Raises:
+        InputError: where there is no such figure, or it has no such option.
+    """
+    from coupling_core.figures import render
+
+    name: FigureName = known_figure(figure, get_args(FigureName))
+    token = resolve_token(options.pop("token", -1), len(result.tokens))
+    drawn = drawn_with(maker(result, view, name, token), figure, options)
+    return Drawing(drawn, partial(render, drawn, result=result, view=view))
+
+
+def projected(found: ProjectedPaths, figure: str) -> Drawing:
+    """Paths that are projected already.
 
     Raises:
         InputError: where there is no such figure.
     """
     from coupling_core.figures import render
+    from coupling_core.figures.paths import Dimensions
+    from coupling_core.figures.paths import draw as draw_projected
 
-    drawn = draw(result, view, known_figure(figure, get_args(FigureName)), len(result.tokens))
+    result, view = found.result, found.view
+    dimensions: Mapping[str, Dimensions] = {"paths": 2, "paths-3d": 3}
+    shown = dimensions[known_figure(figure, tuple(dimensions))]
+    drawn = draw_projected(result, view, found, token=len(result.tokens), dimensions=shown)
     return Drawing(drawn, partial(render, drawn, result=result, view=view))
 
 

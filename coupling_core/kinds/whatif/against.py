@@ -3,9 +3,15 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, cast
+from typing import Any, cast, get_args
 
-from coupling_core.analysis.coupling_effect import INNER, LEAST_BLOCKS, CouplingEffect
+from coupling_core.analysis.coupling_effect import (
+    INNER,
+    LEAST_BLOCKS,
+    CouplingEffect,
+    Estimate,
+    PairEdit,
+)
 from coupling_core.analysis.effect_study import EffectStudy, study_of
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import EffectView, Request
@@ -17,6 +23,8 @@ from coupling_core.measuring.measure import measure
 from coupling_core.sources.prompts import Prompt
 from coupling_core.store.disk import Store
 
+_OF_PAIRS = ("edit", "whose", "block", "other", "coupling", "smallness")
+"""What is not printed of a correlation: the points that it is over."""
 DEPTH = "depth"
 """In place of a key: the coupling of the same prompts, measured where it is not stored."""
 
@@ -99,9 +107,10 @@ def correlations(study: EffectStudy) -> dict[str, CouplingEffect]:
             f"{LEAST_BLOCKS} are expected"
         )
     counts = ((False, study.n_blocks), (True, study.n_blocks - 2 * INNER))
+    edits: tuple[PairEdit, ...] = get_args(PairEdit)
     return {
         f"{edit}, inner blocks" if inner else edit: study.correlated(edit, inner=inner)
-        for edit in ("interchange", "replace")
+        for edit in edits
         for inner, count in counts
         if count >= LEAST_BLOCKS
     }
@@ -121,16 +130,17 @@ def tell(study: EffectStudy, *, as_json: bool) -> None:
     if as_json:
         print_json({"prompts": study.prompts, "k": study.k, **_plain(found)})
         return
-    lines = (f"{name}: {one.told}" for name, one in found.items())
+    lines = (f"{name}: {one.verdict}" for name, one in found.items())
     print_lines("", f"coupling at K = {study.k} against effect", *lines)
 
 
 def _plain(found: dict[str, CouplingEffect]) -> dict[str, Any]:
     return {
         name: {
-            field: vars(value) if hasattr(value, "rho") else value
+            field: vars(value) if isinstance(value, Estimate) else value
             for field, value in vars(one).items()
+            if field not in _OF_PAIRS
         }
-        | {"told": one.told}
+        | {"told": one.verdict}
         for name, one in found.items()
     }

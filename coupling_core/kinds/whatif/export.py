@@ -33,7 +33,7 @@ def arrays(
         `exchange_cosine` (neighbour token); `edits`, `blocks`, `factors`, `tokens`, `token_ids`.
     """
     return {
-        **vars(effect_maps(result, view)),
+        **effect_maps(result, view).arrays,
         **{name: getattr(result, name) for name in _STORED + _EXCHANGES},
         "edits": np.array(result.edits),
         "blocks": np.arange(1, result.n_blocks + 1),

@@ -1,12 +1,13 @@
 """How edits are looked at from Python: their numbers by name, their figure, a sentence."""
 
 from functools import partial
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from coupling_core.analysis.effects import effect_maps, positions
-from coupling_core.base.drawing import Drawing, known_figure
+from coupling_core.analysis.coupling_effect import CouplingEffect
+from coupling_core.analysis.effects import Number, effect_maps, positions
+from coupling_core.base.drawing import Drawing, Maker, drawn_with, known_figure
 from coupling_core.base.records import EffectView
 from coupling_core.base.results import WhatIfResult
 from coupling_core.kinds.whatif.export import arrays, axes
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
     import xarray
 
-FigureName = Literal["interchange", "replace"]
+FigureName = Literal["interchange", "replace", "blocks"]
 _ALONG = {"edits": "edit", "blocks": "block", "factors": "factor"}
 """Arrays that name what stands along an axis."""
 
@@ -42,41 +43,70 @@ def dataset(result: WhatIfResult, view: EffectView) -> "xarray.Dataset":
     return xarray.Dataset(found, coords=along, attrs=result.attributes())
 
 
-def draw(result: WhatIfResult, view: EffectView, figure: FigureName) -> "go.Figure":
-    """The map of that edit."""
+def maker(result: WhatIfResult, view: EffectView, figure: FigureName) -> Maker:
+    """What draws the map of that edit, or the curves of all edits of one block."""
     from coupling_core import figures
 
-    return figures.effects(result, view, figure)
+    if figure == "blocks":
+        return partial(figures.effects_by_block, result, view)
+    return partial(figures.effects, result, view, figure)
 
 
-def plot(result: WhatIfResult, view: EffectView, figure: str = "interchange") -> Drawing:
-    """The map of that edit; of interchanges where none is named.
+def draw(result: WhatIfResult, view: EffectView, figure: FigureName) -> "go.Figure":
+    """The figure of that name."""
+    return maker(result, view, figure)()
+
+
+def plot(
+    result: WhatIfResult, view: EffectView, figure: str = "interchange", **options: Any
+) -> Drawing:
+    """The figure of that name; the map of interchanges where none is named.
 
     Raises:
-        InputError: where there is no such figure.
+        InputError: where there is no such figure, or it has no such option.
     """
     from coupling_core.figures import render
 
-    drawn = draw(result, view, known_figure(figure, get_args(FigureName)))
+    make = maker(result, view, known_figure(figure, get_args(FigureName)))
+    drawn = drawn_with(make, figure, options)
     return Drawing(drawn, partial(render, drawn, result=result, view=view))
 
 
-def verdict(result: WhatIfResult, view: EffectView) -> str:
+def against(found: CouplingEffect, figure: str) -> Drawing:
+    """Coupling against effect, a point a pair of blocks.
+
+    Raises:
+        InputError: where another figure is named.
+    """
+    from coupling_core import figures
+
+    known_figure(figure, ("pairs",))
+    drawn = figures.pairs_against_effect(found)
+    return Drawing(drawn, partial(figures.render, drawn))
+
+
+def verdict(result: WhatIfResult, view: EffectView, number: Number = "divergence") -> str:
     """Which block is missed least, and what it costs to exchange two."""
     from coupling_core.figures import words
 
-    found = effect_maps(result, view)
+    found = effect_maps(result, view, number)
     known = np.flatnonzero(np.isfinite(found.skip))
     if not known.size:
         return f"No edit could be run. {words.provenance(result, view)}"
-    least, most = (known[pick(found.skip[known])] for pick in (np.argmin, np.argmax))
+    ends = (np.argmin, np.argmax) if number != "stays" else (np.argmax, np.argmin)
+    least, most = (known[pick(found.skip[known])] for pick in ends)
+    unit, cost = {
+        "divergence": (result.unit, "cost"),
+        "loss": ("nats of loss", "cost"),
+        "stays": ("of the likeliest next tokens stay", "leave"),
+    }[number]
     beside = np.diagonal(found.interchange, 1)
     exchanged = (
-        f"; neighbours interchanged cost {np.nanmedian(beside):.3g} in the median"
+        f"; neighbours interchanged {cost} {np.nanmedian(beside):.3g} in the median"
         if np.isfinite(beside).any()
         else ""
     )
-    missed = f"{found.skip[least]:.3g} {result.unit} when it is skipped"
+    missed = f"{found.skip[least]:.3g} {unit} when it is skipped"
     over = len(positions(result, view))
     averaged = f"on average over {over} tokens" if over > 1 else "at one token"
     return (

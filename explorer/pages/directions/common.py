@@ -52,13 +52,9 @@ def show(result: DirectionsResult, first: int, last: int, side: str, shown: Show
     """
     blocks = tuple(range(first, last + 1))
     found = kept(shared_of, result, DirectionsView(blocks), side)
-    told = "write" if side == "u" else "read"
-    st.markdown(
-        f"**Blocks {first} to {last} {told} {_directions(found.count)} in common beyond chance**, "
-        f"of the leading {result.count} of each."
-    )
-    figure = made(figures.shared_directions, result, blocks, side, found, of=(result, blocks, side))
-    draw(figure, "shared", shown, partial(_table, found))
+    st.markdown(found.verdict)
+    figure = made(figures.shared_directions, found, of=(result, blocks, side))
+    draw(figure, "shared", shown, found.to_pandas)
     if not found.count:
         return
     asked = (result.request, blocks, side)
@@ -116,25 +112,7 @@ def _tell(found: Tried, shared: Shared) -> None:
         st.metric("Random frames, median", f"{np.median(chance):.3g}")
         st.metric("Random, largest of 20", f"{chance.max():.3g}")
         st.metric("Of the states they hold", f"{removed.part:.1%}")
-    larger = int((chance >= removed.divergence).sum())
-    by_size = removed.k / len(shared.directions)
-    held = (
-        f"They hold {removed.part:.1%} of the squared length of these blocks' states, where a "
-        f"random frame holds {by_size:.1%}."
-    )
-    if larger:
-        st.markdown(
-            f"**{larger} of {len(chance)} random frames of {removed.k} directions do as much or "
-            f"more when they are taken away.** {held}"
-        )
-    elif removed.part > 3 * by_size:
-        st.markdown(
-            f"None of {len(chance)} random frames does as much. **But the comparison is not "
-            f"fair:** {held[0].lower()}{held[1:]} Taking away so much of a state changes what the "
-            "model says, whatever the directions mean."
-        )
-    else:
-        st.markdown(f"None of {len(chance)} random frames does as much. {held}")
+    st.markdown(removed.verdict)
     if found.read is None:
         return
     beyond = found.read.beyond_chance
@@ -178,17 +156,3 @@ def _texts(ends: tuple[tuple[str, ...], ...], beyond: np.ndarray) -> list[str]:
         " ".join(map(repr, texts)) if told else CHANCE
         for texts, told in zip(ends, beyond, strict=True)
     ]
-
-
-def _table(found: Shared) -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            "shared_direction": np.arange(1, len(found.share) + 1),
-            "share": found.share,
-            "share_by_chance": found.chance,
-        }
-    )
-
-
-def _directions(count: int) -> str:
-    return {0: "no direction", 1: "one direction"}.get(count, f"{count} directions")

@@ -8,10 +8,10 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from coupling_core import figures
+from coupling_core.analysis.coupling_effect import PairEdit
 from coupling_core.analysis.exports import frame
 from coupling_core.base.records import EffectView, Request
 from coupling_core.base.results import DepthResult, WhatIfResult
-from coupling_core.figures.effects import PairEdit
 from explorer.asking.compute import answer
 from explorer.pages.what_if import pair, study
 from explorer.panels.chart import Shown, draw, draw_partial, made

@@ -4,13 +4,14 @@ from dataclasses import replace
 
 import streamlit as st
 
+from coupling_core.analysis.coupling_effect import PairEdit
 from coupling_core.analysis.effects import mean_effects
 from coupling_core.analysis.scores import score_pairs
 from coupling_core.base.records import EffectView, Request, View
 from coupling_core.base.results import DepthResult, WhatIfResult
 from coupling_core.base.settings import settings
 from coupling_core.experiments.effects import stored_continuations
-from coupling_core.figures.effects import PairEdit, edit_name
+from coupling_core.figures.effects import edit_name
 from coupling_core.measuring.one_edit import TOKENS, Said, continuations
 from coupling_core.sources.tokens import visible
 from explorer.panels.kept import kept

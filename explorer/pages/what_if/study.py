@@ -6,11 +6,10 @@ import pandas as pd
 import streamlit as st
 
 from coupling_core import figures
-from coupling_core.analysis.coupling_effect import INNER, LEAST_BLOCKS, CouplingEffect
+from coupling_core.analysis.coupling_effect import INNER, LEAST_BLOCKS, CouplingEffect, PairEdit
 from coupling_core.analysis.effect_study import EffectStudy, study_of
 from coupling_core.base.results import DepthResult, WhatIfResult
 from coupling_core.experiments.effects import MINI, shipped, steps_of, subject_of, twin_of
-from coupling_core.figures.effects import PairEdit
 from explorer.panels.chart import draw, made
 from explorer.panels.kept import kept
 from explorer.session.plain_text import plain
@@ -61,7 +60,7 @@ def _told(found: EffectStudy, edit: PairEdit, of: object) -> None:
         return
     st.table(pd.DataFrame({name: _row(one) for name, one in correlated.items()}))
     for name, one in correlated.items():
-        st.markdown(f"**{name}.** {plain(one.told)}")
+        st.markdown(f"**{name}.** {plain(one.verdict)}")
 
 
 def _correlated(found: EffectStudy, edit: PairEdit) -> dict[str, CouplingEffect]:

@@ -8,7 +8,7 @@ import torch
 from transformers import ViTConfig, ViTForImageClassification
 
 from coupling_core import InputError
-from coupling_core.base.edits import parse_edit
+from coupling_core.base.edits import Edit, parse_edit
 from coupling_core.engine import reference
 from coupling_core.engine.edits.edited import edited
 from coupling_core.engine.loading import find_blocks
@@ -68,12 +68,34 @@ def test_whatever_happens_inside_the_model_is_as_it_was(family):
     with suppress(KeyError), edited(model, "interchange(1,2)"):
         assert not torch.equal(logits(model), own)
         raise KeyError
-    with edited(model, "interchange(1,2)"), edited(model, "interchange(1,2)"):
+    with edited(model, "interchange(1,2)"):
         pass
     assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
     assert torch.equal(logits(model), own)
     assert "forward" not in vars(model)
     assert not any(block._forward_pre_hooks for block in find_blocks(model))
+
+
+def test_several_edits_are_made_at_once():
+    model = tiny.model("llama")
+    with edited(model, ["skip(1)", Edit("damp", (3,), 0.5)]):
+        both = logits(model)
+    built = reference.edited_model(model, parse_edit("skip(1)"))
+    with edited(built, "damp(2,0.5)"):  # of the three blocks that are left
+        torch.testing.assert_close(both, logits(built))
+    with edited(model, "damp(3,0.5)"):
+        assert not torch.allclose(both, logits(model))
+
+
+def test_an_edit_within_another_is_refused_and_leaves_the_first():
+    model = tiny.model("llama")
+    with edited(model, "skip(1)"):
+        skipped = logits(model)
+        with pytest.raises(InputError, match="give all of them at once"), edited(model, "skip(2)"):
+            pass
+        assert torch.equal(logits(model), skipped)
+    with edited(model, "skip(1)"):
+        assert torch.equal(logits(model), skipped)
 
 
 def test_states_on_the_way_are_those_of_the_edited_model():

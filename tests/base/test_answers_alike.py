@@ -1,0 +1,218 @@
+"""What is made of results answers as results do: by a sentence, a table, and mostly a figure."""
+
+import html
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from cases import directions_result, random_result, trajectory_result, what_if_result
+
+import coupling_core as cc
+from coupling_core.base.results import Result
+from coupling_core.base.showing import Drawn, Told
+from coupling_core.base.trials import Ablation, Steering
+
+CHANCE = np.linspace(0.01, 0.2, 20)
+
+
+def pair_of_kinds():
+    """Coupling and effects of one model over one prompt."""
+    effects = what_if_result(n_blocks=6)
+    depth = random_result(n_blocks=6)
+    return replace(depth, identity=effects.identity, tokens=effects.tokens), effects
+
+
+def ablation(**changes):
+    made = Ablation((2, 3), 4, 64, "tokens", 0.5, CHANCE, 0.1)
+    return replace(made, **changes)
+
+
+def steering():
+    none = ((), ())
+    return Steering(
+        ("u_1", "u_2"),
+        (0.1, 1.0),
+        "tokens",
+        np.array([[0.01, 0.9], [0.0, 0.2]]),
+        np.stack([CHANCE, CHANCE], 1),
+        (none, none),
+        (none, none),
+        np.zeros((2, 2, 0)),
+        np.zeros((2, 2, 0)),
+    )
+
+
+def compared_models():
+    rows = [
+        {"model": model, "prompt": text, "kind": "depth", "k": 8, "corrected": score}
+        for text, scores in {"a": (0.3, 0.1), "b": (0.5, 0.2)}.items()
+        for model, score in zip(("one", "other"), scores, strict=True)
+    ]
+    return cc.compare_models(pd.DataFrame(rows), "one", "other")
+
+
+DRAWN = {
+    "Comparison": lambda: cc.compare(random_result(), random_result(seed=1), k=3),
+    "Crossing": lambda: cc.cross(directions_result(), directions_result(), k=2),
+    "Shared": lambda: cc.shared_of(directions_result(), cc.DirectionsView((2, 3, 4))),
+    "EffectMaps": lambda: cc.effect_maps(what_if_result()),
+    "ProjectedPaths": lambda: cc.project_paths(trajectory_result()),
+    "CouplingEffect": lambda: cc.coupling_effect(*pair_of_kinds(), k=3),
+}
+"""What has a figure."""
+TOLD = {"ModelComparison": compared_models, "Ablation": ablation, "Steering": steering}
+"""What has none."""
+
+
+def test_results_show_themselves_by_the_same_means():
+    assert issubclass(Result, Drawn)
+    assert "_repr_html_" not in vars(Result)
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_a_figure_is_drawn_saved_and_shown_under_the_verdict(name, tmp_path):
+    found = DRAWN[name]()
+    assert isinstance(found, getattr(cc, name))
+    drawing = found.plot()
+    saved = drawing.save(tmp_path / "figure.html").read_text()
+    assert html.escape(drawing.figure.layout.meta["alt"]) in saved
+    shown = found._repr_html_()
+    assert f"<p>{html.escape(found.verdict)}</p>" in shown
+    assert "plotly" in shown
+    assert len(found.to_pandas())
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_another_figure_is_refused_with_those_that_help_lists(name):
+    found = DRAWN[name]()
+    with pytest.raises(cc.InputError, match="figure must be one of") as refused:
+        found.plot("mapp")
+    named = str(refused.value).removeprefix("figure must be one of ").split(", and 'mapp'")[0]
+    told = type(found).plot.__doc__
+    drawn = [repr(found.plot(figure)) for figure in named.split(", ")]
+    assert all(f'"{figure}"' in told for figure in named.split(", "))
+    assert drawn[0] == repr(found.plot())
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_what_has_no_figure_shows_its_table(name):
+    found = TOLD[name]()
+    assert isinstance(found, Told)
+    shown = found._repr_html_()
+    assert f"<p>{html.escape(found.verdict)}</p>" in shown
+    assert "<table" in shown
+    assert len(found.to_pandas())
+
+
+def test_a_comparison_says_its_means():
+    found, of = DRAWN["Comparison"](), cc.summarise(DRAWN["Comparison"]())
+    assert f"Over {of.pairs} pairs" in found.verdict
+    assert f"{of.a:.3f} in A and {of.b:.3f} in B" in found.verdict
+    (apart,) = [t for t in found.plot("difference").figure.data if t.name == "difference"]
+    off = ~np.eye(5, dtype=bool)
+    np.testing.assert_allclose(apart.z[off], found.difference[off], rtol=1e-5)
+
+
+def test_two_models_in_one_row():
+    found = compared_models()
+    assert str(found) == found.verdict
+    (row,) = found.to_pandas().to_dict("records")
+    assert (row["a"], row["b"], row["n"]) == ("one", "other", 2)
+    assert row["difference"] == pytest.approx(0.25)
+
+
+def test_shared_directions_name_their_blocks():
+    found = cc.shared_of(directions_result(), cc.DirectionsView((1, 2, 4)), "v")
+    assert found.verdict.startswith("Blocks 1 to 2, 4 read ")
+    table = found.to_pandas()
+    np.testing.assert_array_equal(table.share, found.share)
+    trace = found.plot().figure.data[0]
+    np.testing.assert_allclose(trace.y, found.share)
+
+
+def test_maps_of_other_numbers_are_told_and_not_drawn():
+    result = what_if_result()
+    for number, unit in (("loss", "nats of loss"), ("stays", "likeliest next tokens stay")):
+        found = cc.effect_maps(result, number=number)
+        assert unit in found.verdict
+        assert "<table" in found._repr_html_()
+        table = found.to_pandas().set_index("edit")
+        assert table.loc["skip(2)", number] == pytest.approx(found.skip[1])
+        with pytest.raises(cc.InputError, match="drawn of the divergence"):
+            found.plot()
+    stays = cc.effect_maps(result, number="stays")
+    assert f"without block {np.nanargmax(stays.skip) + 1} most easily" in stays.verdict
+    assert cc.effect_maps(result).verdict == result.verdict
+
+
+def test_paths_have_the_table_and_figure_of_their_result():
+    result = trajectory_result()
+    found = cc.project_paths(result, cc.PathView(fit="all"))
+    table = found.to_pandas()
+    assert list(table.columns) == ["token", "text", "state", "pc_1", "pc_2", "pc_3"]
+    at = table[(table.token == found.tokens[1]) & (table.state == 3)]
+    np.testing.assert_array_equal(
+        at[["pc_1", "pc_2", "pc_3"]].to_numpy()[0], found.coordinates[3, 1]
+    )
+    assert f"{found.explained[:2].sum():.1%}" in found.verdict
+    assert found.plot("paths-3d").figure.data[0].type == "scatter3d"
+
+
+def test_coupling_and_effect_of_two_results():
+    depth, effects = pair_of_kinds()
+    for edit in ("interchange", "replace"):
+        found = cc.coupling_effect(depth, effects, k=3, edit=edit)
+        scores = cc.score_pairs(depth, cc.View(3)).corrected
+        cost = getattr(cc.effect_maps(effects), edit)
+        expected = cc.coupling_effect(scores[None], cost[None], edit=edit)
+        assert found.verdict == expected.verdict
+        table = found.to_pandas()
+        row = table[(table.l == 2) & (table["l'"] == 5)].iloc[0]
+        assert row.coupling == pytest.approx((scores[1, 4] + scores[4, 1]) / 2)
+        assert row.minus_log_kl == pytest.approx(-(np.log(cost[1, 4]) + np.log(cost[4, 1])) / 2)
+        (points,) = found.plot().figure.data
+        assert sorted(points.x) == pytest.approx(sorted(found.coupling))
+        assert effects.model_name in repr(found.plot())
+    assert cc.coupling_effect(depth, effects).coupling.tolist() != found.coupling.tolist()
+    assert repr(found) == f"CouplingEffect({found.verdict})"
+
+
+def test_inner_blocks_keep_their_numbers():
+    depth, effects = random_result(n_blocks=9), what_if_result(n_blocks=9)
+    depth = replace(depth, identity=effects.identity, tokens=effects.tokens)
+    found = cc.coupling_effect(depth, effects, inner=True)
+    assert (found.block.min(), found.other.max()) == found.blocks == (3, 7)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (lambda d, e: ((replace(d, tokens=("x",)), e), {}), "expected those of one model and one"),
+        (lambda d, e: ((d, e), {"k": 99}), "K must lie in"),
+        (lambda d, e: ((np.ones((6, 5, 5)),) * 2, {"k": 3}), "chooses the coupling of a result"),
+    ],
+)
+def test_what_does_not_belong_together_is_refused(change, told):
+    given, options = change(*pair_of_kinds())
+    with pytest.raises(cc.InputError, match=told):
+        cc.coupling_effect(*given, **options)
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"divergence": 0.1}, "10 of 20 random frames of 4 directions do as much or more"),
+        ({"part": 0.1}, "None of 20 random frames does as much. They hold 10.0%"),
+        ({"part": 0.5}, "the comparison is not fair: they hold 50.0%"),
+    ],
+)
+def test_an_ablation_is_told_beside_chance(changes, told):
+    found = ablation(**changes)
+    assert told in found.verdict
+    assert "frame holds 6.2%" in found.verdict
+    assert found.to_pandas().part_by_chance[0] == 4 / 64
+
+
+def test_steering_is_told_by_direction_and_size():
+    assert "each of 20 random ones (KL, nats): u_1 at 1; u_2 at none." in steering().verdict

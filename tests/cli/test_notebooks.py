@@ -1,0 +1,56 @@
+"""The notebooks run as they stand, say what they said, and leave the user's store alone."""
+
+import importlib.util
+import re
+from pathlib import Path
+
+import nbformat
+import pytest
+
+ROOT = Path(__file__).parents[2]
+NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
+MOST = 300_000
+"""Bytes of a notebook with its outputs."""
+TRAINS = "own_model"
+"""The one that trains a model, whose numbers differ from machine to machine."""
+
+
+def cells(notebook, kind):
+    return [cell for cell in notebook.cells if cell.cell_type == kind]
+
+
+def printed(notebook):
+    outs = [out for cell in cells(notebook, "code") for out in cell.outputs]
+    return [out.text for out in outs if out.output_type == "stream"]
+
+
+def test_there_are_four_and_the_readme_names_them():
+    assert [path.stem for path in NOTEBOOKS] == ["first_look", "many_models", TRAINS, "what_if"]
+    readme = (ROOT / "README.md").read_text()
+    assert all(f"(docs/notebooks/{path.name})" in readme for path in NOTEBOOKS)
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_is_small_complete_and_of_no_machine(path):
+    text, notebook = path.read_text(), nbformat.read(path, as_version=4)
+    assert len(text.encode()) < MOST
+    code = cells(notebook, "code")
+    assert [cell.execution_count for cell in code] == list(range(1, len(code) + 1))
+    assert not re.search(r"/home/|/work/|/tmp/|site-packages", text)
+    for cell in cells(notebook, "markdown"):
+        links = re.findall(r"\]\(([^)#\s]+)", cell.source)
+        assert [link for link in links if not (path.parent / link).exists()] == []
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_runs_and_says_what_it_said(path, tmp_path, monkeypatch):
+    spec = importlib.util.spec_from_file_location("notebooks", ROOT / "docs" / "notebooks.py")
+    notebooks = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(notebooks)
+    theirs = tmp_path / "store"
+    monkeypatch.setenv("COUPLING_STORE", str(theirs))
+    again = notebooks.ran(path)
+    assert not theirs.exists() or not list(theirs.rglob("*.safetensors"))
+    if path.stem != TRAINS:
+        assert printed(again) == printed(nbformat.read(path, as_version=4))
