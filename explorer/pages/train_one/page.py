@@ -103,11 +103,11 @@ def _found_out() -> str | None:
     return (
         f"{len(LANGUAGE.arms) * len(SEEDS)} runs of {len(SEEDS)} seeds were planned to find out, "
         "before the first of them was made: models like these, whose coupling a penalty raised, or "
-        f"lowered, beside a control. {findings.meaning(runs, tests)} Held-out loss against the control: "
-        f"raised {told['raise']}, lowered {told['lower']}. The models are small and learn for "
-        "minutes, the penalty is one way of coupling blocks, and it takes part in the optimiser's "
-        "steps: it shows nothing about large models. All runs are in docs/pushing.md of the "
-        "program."
+        f"lowered, beside a control. {findings.meaning(runs, tests)} Held-out loss against the "
+        f"control: raised {told['raise']}, lowered {told['lower']}. The models are small and learn "
+        "for minutes, the penalty is one way of coupling blocks, and it takes part in the "
+        "optimiser's steps: it shows nothing about large models. All runs are in docs/pushing.md "
+        "of the program, and those of vision transformers in docs/pushing-vision.md."
     )
 
 
