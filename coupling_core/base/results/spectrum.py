@@ -34,7 +34,9 @@ class SpectrumResult(AtToken):
         u_dot_v: u_k . v_k, of the k-th singular vectors of J; 0 past the rank.
         participation: participation ratio of the product M^b ... M^a; NaN where b < a.
         product_values: singular values of M^b ... M^1, scaled to a sum of squares of 1.
-        exponents: Lyapunov exponents of all blocks, in natural logarithms a block.
+        exponents: Lyapunov exponents of all blocks, in natural logarithms a block. The last of them
+            are of directions that a Jacobian in float32 loses in its rounding, and differ from
+            device to device.
         shuffled_values: as product_values, of all blocks in random orders.
     """
 
