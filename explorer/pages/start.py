@@ -12,7 +12,7 @@ from coupling_core.base.results import DepthResult
 from coupling_core.experiments.gallery import EXAMPLES
 from explorer.asking.compute import tell_gone
 from explorer.asking.several import offer, together, untrained_twin
-from explorer.pages import depth
+from explorer.pages import depth, ten_findings
 from explorer.pages.tour import page as tour
 from explorer.pages.training import page as training
 from explorer.panels.chart import Shown, draw, made, third
@@ -79,6 +79,7 @@ def show(state: State) -> None:
     if found:
         st.caption(plain(found.reason))
     _own_sentence()
+    ten_findings.show()
     for page, label in _AND_THEN.items():
         st.page_link(
             page.file, label=label, icon=":material/arrow_forward:", query_params=address()
