@@ -29,6 +29,7 @@ from explorer.pages.what_if import page as what_if
 from explorer.panels.page import Page
 from explorer.panels.way import way
 from explorer.session.plain_text import plain, rounded
+from explorer.session.session import change
 
 _HERE = {"model": DEFAULT_MODEL, "prompt": EXAMPLES[0], "untrained": None, "blocks": ""}
 
@@ -50,7 +51,8 @@ class Finding:
 
 def show() -> None:
     """Draw the list, folded; the sentences are made where it is opened."""
-    fold = st.expander("Ten findings, each with its figure", key="findings@start", type="compact")
+    title, key = "Ten findings, each with its figure", "findings@start"
+    fold = st.expander(title, key=key, on_change=change, type="compact")
     if not fold.open:
         return
     with fold:

@@ -81,3 +81,12 @@ def test_a_link_opens_at_its_stop_and_back_leads_to_the_one_before(visit: Visit)
     wait_for_chart(page, "trained")
     page.get_by_role("button", name="Try other prompts").click()
     wait_for_chart(page, "mosaic")
+
+
+def test_the_findings_on_start_open_and_lead_to_their_figures(visit: Visit) -> None:
+    page = visit("/")
+    wait_for_chart(page, "matrix-untrained")
+    page.get_by_text("Ten findings").click()
+    expect(page.get_by_text("79 of 435 pairs")).to_be_visible()
+    page.get_by_role("button", name="On Layer graph").click()
+    wait_for_chart(page, "graph")
