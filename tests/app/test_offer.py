@@ -16,7 +16,7 @@ def test_tokens_and_cost_are_shown(open_page: Open) -> None:
     assert "9 tokens; token 9 is measured." in text
     assert "of computing after" in text
     assert "where the gallery was made; this machine may differ" in text
-    assert [b.label for b in app.button] == ["Compute"]
+    assert [b.label for b in app.main.button] == ["Compute"]
     assert not app.get("plotly_chart")
 
 
@@ -24,7 +24,7 @@ def test_a_token_past_the_prompt_is_told_and_the_last_is_offered(open_page: Open
     app = open_page("Depth", prompt=PROMPT, token="10")
     assert "token 10 does not exist: this prompt has tokens 1..9" in app.warning[0].value
     assert "token 9 is measured" in words(app)
-    assert [b.label for b in app.button] == ["Compute"]
+    assert [b.label for b in app.main.button] == ["Compute"]
 
 
 def seconds(app: AppTest) -> float:

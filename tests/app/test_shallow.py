@@ -21,7 +21,7 @@ def test_what_would_be_measured_is_the_separator(open_page: Open) -> None:
     assert "9 tokens, of which the tokenizer added 2; token 9 is measured." in words(app)
     chosen = next(box for box in app.selectbox if box.label == "Token")
     assert chosen.options[0] == "9 · [SEP] (special) (last)"
-    assert [button.label for button in app.button] == ["Compute"]
+    assert [button.label for button in app.main.button] == ["Compute"]
 
 
 def test_it_is_offered(open_page: Open) -> None:

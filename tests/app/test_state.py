@@ -112,6 +112,7 @@ VALUES = {
     "first_block": st.integers(1, 99),
     "last_block": st.integers(1, 99),
     "present": st.booleans(),
+    "reacts": st.integers(1, 10**9 - 1),
     "stop": st.integers(1, STOPS),
     "guesses": st.text("-s012", max_size=STOPS),
     "turn": st.integers(-90, 90),

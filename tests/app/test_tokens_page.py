@@ -57,7 +57,7 @@ def test_another_mode_is_offered_with_its_cost(open_page: Open) -> None:
     app = open_page("Tokens", kind="fixed-input", fixed="3")
     assert "Not measured yet" in words(app)
     assert app.number_input(key="fixed@tokens-fixed-input").value == 3
-    assert [button.label for button in app.button][-1] == "Compute"
+    assert [button.label for button in app.main.button][-1] == "Compute"
 
 
 def test_the_selection_opens_its_matrix(open_page: Open, stored) -> None:

@@ -212,7 +212,7 @@ def test_what_the_page_says_makes_the_same_comparison(run, keys, capsys, trained
     found = compare(trained, Store().get(keys[1]), state.view(trained), corrected=False)
     assert np.array(said["difference"]) == pytest.approx(found.difference)
     exec(program, {})
-    assert f"difference={said['summary']['difference']}" in capsys.readouterr().out
+    assert f"A - B is {said['summary']['difference']:.3f}" in capsys.readouterr().out
 
 
 def test_files_of_a_comparison(run, keys, tmp_path, trained):

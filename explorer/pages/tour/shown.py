@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -21,7 +22,6 @@ from coupling_core.base.records import EffectView, Request, View
 from coupling_core.base.results import DepthResult, Result, Scores, WhatIfResult
 from coupling_core.experiments.effects import shipped, subject_of
 from coupling_core.experiments.gallery import EXAMPLES
-from coupling_core.experiments.pushing import findings
 from coupling_core.experiments.pushing.plans import LANGUAGE
 from coupling_core.figures.random_bases import random_bases
 from coupling_core.figures.reaction import reaction, reactions
@@ -36,6 +36,9 @@ from explorer.panels.drawer import within
 from explorer.panels.kept import kept
 from explorer.server import backend
 from explorer.session.session import bound, change, value
+
+if TYPE_CHECKING:  # which brings scipy, half a second, and is asked for at the last stop alone
+    from coupling_core.experiments.pushing import findings
 
 REQUEST = Request(EXAMPLES[0])
 """The tour is about one prompt of the default model, whatever is chosen on other pages."""
@@ -121,8 +124,11 @@ def strongest(block: int) -> float:
 def draw_reaction(state: TourState) -> None:
     """The reactions of the chosen block, and what chooses it."""
     result = trained()
-    block, _ = within(state, result.n_blocks)
-    bound(st.slider, "Block", "block", 1, result.n_blocks, place="tour", width=320)
+    block = min(state.reacts, result.n_blocks)
+    bound(
+        st.slider, "Block", "reacts", 1, result.n_blocks, place="tour", width=320,
+        write=lambda _: block,
+    )  # fmt: skip
     with st.container(width=wide(FIGURE_WIDTH)):
         draw(
             made(reaction, result, block),
@@ -301,8 +307,10 @@ def correlated() -> CouplingEffect | None:
 
 
 @st.cache_resource(show_spinner=False)
-def pushed() -> findings.Difference:
+def pushed() -> "findings.Difference":
     """What raising coupling did to the loss of small models."""
+    from coupling_core.experiments.pushing import findings
+
     return findings.difference(findings.read_runs(LANGUAGE), "raise", "loss")
 
 

@@ -21,6 +21,7 @@ class TourState(State):
         stop: 1 to 8.
         guesses: a letter a stop: the number of the answer that was chosen, from 0; "s" where the
             answer was asked for without a guess; "-" where there is none yet.
+        reacts: the block whose reactions the first stop draws.
         turn: degrees by which the basis of the second stop is turned.
         draws: random bases that were drawn.
         at: the training step that is looked at.
@@ -30,6 +31,7 @@ class TourState(State):
     guesses: Annotated[
         str, expect(lambda text: re.fullmatch("[-s0-2]{0,8}", text), "at most eight of -, s, 0..2")
     ] = ""
+    reacts: Annotated[int, expect(lambda n: 1 <= n < 10**9, "a block's number")] = 12
     turn: Annotated[int, expect(lambda a: -90 <= a <= 90, "-90 to 90 degrees")] = -20
     draws: Annotated[int, expect(lambda n: 0 <= n <= MOST_DRAWN, f"0 to {MOST_DRAWN}")] = 0
     at: Annotated[int, expect(lambda n: 0 <= n < 10**9, "a training step")] = 0

@@ -15,6 +15,8 @@ from explorer.session.plain_text import plain
 
 Words = Callable[[TourState], str]
 PAIR = f"blocks {BLOCK} and {BASIS}"
+HARDLY = 0.05
+"""Scores below this are called hardly coupled."""
 
 
 @dataclass(frozen=True)
@@ -119,7 +121,8 @@ def _trained(_: TourState) -> str:
         f"{_number(shown.mean(shown.twin()))}. So **training made the blocks work partly in one "
         "basis**, those in the middle of the model most. Partly: these numbers are far from 1. "
         "The bright last row is of another kind, and left out of these means: behind the last "
-        "block the model rescales the state once more, and that is counted as part of the block."
+        "block the model rescales the state once more, which is counted as part of that block. Nor "
+        "is the map's own grey diagonal the one that the two bases had: it is a block with itself."
     )
 
 
@@ -137,13 +140,18 @@ def _matrix(state: TourState) -> str:
         shown.found(result).corrected[pair[0] - 1, pair[1] - 1]
         for result in (shown.trained(), shown.twin())
     )
+    if of_trained < HARDLY:
+        return (
+            f"But this pair, blocks {pair[0]} and {pair[1]}, is hardly coupled in the trained "
+            f"model either ({_number(of_trained)}, and {_number(of_twin)} untrained). Try {PAIR}."
+        )
     row, column, most = shown.highest(shown.trained())
     return (
         "In the untrained twin there is noise where the trained model has a diagonal. For blocks "
         f"{pair[0]} and {pair[1]} the map has {_number(of_trained)} trained and "
-        f"{_number(of_twin)} untrained. The last row aside, no cell has more than {_number(most)}: "
-        f"block {row} in the basis of block {column}. Two coupled blocks do not have the same "
-        "weights. They share directions."
+        f"{_number(of_twin)} untrained. The last row and the last column aside, no cell has more "
+        f"than {_number(most)}: block {row} in the basis of block {column}. Two coupled blocks do "
+        "not have the same weights. They share directions."
     )
 
 
@@ -151,10 +159,10 @@ def _raw(_: TourState) -> str:
     score = shown.found(shown.trained())
     raw = score.coupling[BLOCK - 1, BASIS - 1]
     return (
-        "The research papers on coupling define a score that is 1 for a perfect diagonal and less "
-        "the further the matrix is from it. For the pair of "
-        f"{PAIR} it is not {_number(score.corrected[BLOCK - 1, BASIS - 1])}. It is {_number(raw)}, "
-        "which sounds like a lot. But is it more than chance?"
+        f"On the map {PAIR} have {_number(score.corrected[BLOCK - 1, BASIS - 1])}. The research "
+        "papers on coupling begin with another number, the raw score: 1 for a perfect diagonal, "
+        f"and less the further the matrix is from it. It is {_number(raw)} for this pair, which "
+        "sounds like a lot. But is it more than chance?"
     )
 
 
@@ -164,11 +172,13 @@ def _chance(state: TourState) -> str:
     drawn = f" You have drawn {state.draws}: the grey points." * bool(state.draws)
     return (
         f"A random basis gets {_number(floor)} on average, the **chance floor**.{drawn} In such a "
-        "basis the matrix has no diagonal at all, and is nearly empty; and because of how the "
-        "score measures distance, even an empty matrix gets that much. So the maps show how far a "
-        f"pair is above the floor: ({raw:.4f} - {floor:.4f}) / (1 - {floor:.4f}) = "
-        f"{_number((raw - floor) / (1 - floor))}. That is why 0 is chance. Without it even an "
-        "untrained model would seem strongly coupled."
+        "basis the matrix has no diagonal, and is nearly empty. Its distance from the perfect "
+        "diagonal is the root of the sum of the squares of the block's strengths. The raw score "
+        f"divides that by their plain sum, which is {1 / (1 - floor):.0f} times as much, and so "
+        "looks high for nothing. The maps show how far a pair is above the floor: "
+        f"({raw:.4f} - {floor:.4f}) / (1 - {floor:.4f}) = "
+        f"{_number((raw - floor) / (1 - floor))}. That is why 0 is chance on them. Without that "
+        "correction even an untrained model would seem strongly coupled."
     )
 
 
@@ -197,16 +207,17 @@ def _exchanging(_: TourState) -> str:
     return (
         "If two blocks work in one basis, perhaps each could do the other's work. Take the large "
         "model again, let two of its blocks change places, and see how far its predictions of the "
-        "next token are from what they were. That is measured in nats: 0 is no change, and 1 is "
-        "much."
+        "next token are from what they were. That is measured in nats: 0 is no change, 1 is "
+        "much, and 10 is ruin."
     )
 
 
-def _exchanged(_: TourState) -> str:
+def _exchanged(state: TourState) -> str:
     cost, (a, b) = shown.cost(), EXCHANGED
+    own, other = shown.pair(state)
     told = (
-        f"Exchanging {PAIR} costs {cost[BLOCK - 1, BASIS - 1]:.2f} nats, exchanging {a} and {b}, "
-        f"which are neighbours too, {cost[a - 1, b - 1]:.1f}. "
+        f"Exchanging blocks {own} and {other} (the orange square; click on others) costs "
+        f"{cost[own - 1, other - 1]:.2f} nats, exchanging {a} and {b} {cost[a - 1, b - 1]:.1f}. "
     )
     if over := shown.correlated():
         told += (
@@ -222,12 +233,12 @@ def _exchanged(_: TourState) -> str:
 def _end() -> str:
     pushed = shown.pushed().interval
     return (
-        "- A block reacts most to a few directions. They are the basis in which it works.\n"
+        "- A block reacts to some directions more than to others. Its directions, in order of "
+        "strength, are the basis in which it works.\n"
         "- Two blocks are **coupled** where one's Jacobian, written in the other's basis, has a "
         "bright diagonal on a dark ground.\n"
         "- **0 is chance, 1 is a basis shared perfectly.** Raw scores are high by chance alone.\n"
-        "- An untrained network is not coupled. Training makes blocks coupled, in part, near ones "
-        "most.\n"
+        "- An untrained network is not coupled. Training makes blocks coupled, in part.\n"
         "- The papers find that better models are more coupled. **That does not prove that "
         "coupling makes them good.** In training it rises and falls while the model only gets "
         f"better; and {pushed.n} small models whose coupling was pushed up as they learned were "

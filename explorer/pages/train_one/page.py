@@ -11,7 +11,6 @@ from coupling_core.analysis.over_prompts import mean_scores
 from coupling_core.base.errors import InputError
 from coupling_core.base.units import about, duration
 from coupling_core.experiments.own.plans import BLOCKS, WIDTHS
-from coupling_core.experiments.pushing import findings
 from coupling_core.experiments.pushing.plans import LANGUAGE, SEEDS
 from coupling_core.sources.suites import revision, suites
 from explorer.pages import depth
@@ -91,6 +90,8 @@ def show(state: TrainOneState) -> None:
 @st.cache_resource(show_spinner=False)
 def _found_out() -> str | None:
     """What runs that were pushed came to; None where they did not come with the program."""
+    from coupling_core.experiments.pushing import findings  # brings scipy, half a second
+
     runs = findings.read_runs(LANGUAGE)
     if not all(len(runs[arm.name]) == len(SEEDS) for arm in LANGUAGE.arms):
         return None
