@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from coupling_core.figures import rise_and_fall
 from explorer.pages import depth
 from explorer.pages.tour import shown
 from explorer.pages.tour.shown import BASIS, BLOCK, EXCHANGED, FAR, REQUEST
@@ -11,7 +12,7 @@ from explorer.pages.tour.state import TourState
 from explorer.pages.training import page as training
 from explorer.pages.what_if import page as what_if
 from explorer.panels.page import Page
-from explorer.session.plain_text import plain
+from explorer.session.plain_text import plain, rounded
 
 Words = Callable[[TourState], str]
 PAIR = f"blocks {BLOCK} and {BASIS}"
@@ -98,7 +99,7 @@ def _before(_: TourState) -> str:
 
 def _untrained(_: TourState) -> str:
     return (
-        f"The mean over all pairs of different blocks is {_number(shown.mean(shown.twin()))}. "
+        f"The mean over all pairs of different blocks is {rounded(shown.mean(shown.twin()))}. "
         "Random weights give every block a basis of its own, which has nothing to do with that of "
         "any other. Only the diagonal is grey: there a block is compared with itself, which is 1 "
         "whatever the model, and says nothing."
@@ -115,10 +116,10 @@ def _after(_: TourState) -> str:
 def _trained(_: TourState) -> str:
     result = shown.trained()
     return (
-        f"The mean is now {_number(shown.mean(result))}: of neighbours "
-        f"{_number(shown.mean(result, 1, 1))}, and of blocks more than {FAR} apart still "
-        f"{_number(shown.mean(result, FAR + 1))}, where the twin has "
-        f"{_number(shown.mean(shown.twin()))}. So **training made the blocks work partly in one "
+        f"The mean is now {rounded(shown.mean(result))}: of neighbours "
+        f"{rounded(shown.mean(result, 1, 1))}, and of blocks more than {FAR} apart still "
+        f"{rounded(shown.mean(result, FAR + 1))}, where the twin has "
+        f"{rounded(shown.mean(shown.twin()))}. So **training made the blocks work partly in one "
         "basis**, those in the middle of the model most. Partly: these numbers are far from 1. "
         "The bright last row is of another kind, and left out of these means: behind the last "
         "block the model rescales the state once more, which is counted as part of that block. Nor "
@@ -143,14 +144,14 @@ def _matrix(state: TourState) -> str:
     if of_trained < HARDLY:
         return (
             f"But this pair, blocks {pair[0]} and {pair[1]}, is hardly coupled in the trained "
-            f"model either ({_number(of_trained)}, and {_number(of_twin)} untrained). Try {PAIR}."
+            f"model either ({rounded(of_trained)}, and {rounded(of_twin)} untrained). Try {PAIR}."
         )
     row, column, most = shown.highest(shown.trained())
     return (
         "In the untrained twin there is noise where the trained model has a diagonal. For blocks "
-        f"{pair[0]} and {pair[1]} the map has {_number(of_trained)} trained and "
-        f"{_number(of_twin)} untrained. The last row and the last column aside, no cell has more "
-        f"than {_number(most)}: block {row} in the basis of block {column}. Two coupled blocks do "
+        f"{pair[0]} and {pair[1]} the map has {rounded(of_trained)} trained and "
+        f"{rounded(of_twin)} untrained. The last row and the last column aside, no cell has more "
+        f"than {rounded(most)}: block {row} in the basis of block {column}. Two coupled blocks do "
         "not have the same weights. They share directions."
     )
 
@@ -159,9 +160,9 @@ def _raw(_: TourState) -> str:
     score = shown.found(shown.trained())
     raw = score.coupling[BLOCK - 1, BASIS - 1]
     return (
-        f"On the map {PAIR} have {_number(score.corrected[BLOCK - 1, BASIS - 1])}. The research "
+        f"On the map {PAIR} have {rounded(score.corrected[BLOCK - 1, BASIS - 1])}. The research "
         "papers on coupling begin with another number, the raw score: 1 for a perfect diagonal, "
-        f"and less the further the matrix is from it. It is {_number(raw)} for this pair, which "
+        f"and less the further the matrix is from it. It is {rounded(raw)} for this pair, which "
         "sounds like a lot. But is it more than chance?"
     )
 
@@ -171,13 +172,13 @@ def _chance(state: TourState) -> str:
     raw, floor = (of[BLOCK - 1, BASIS - 1] for of in (score.coupling, score.chance))
     drawn = f" You have drawn {state.draws}: the grey points." * bool(state.draws)
     return (
-        f"A random basis gets {_number(floor)} on average, the **chance floor**.{drawn} In such a "
+        f"A random basis gets {rounded(floor)} on average, the **chance floor**.{drawn} In such a "
         "basis the matrix has no diagonal, and is nearly empty. Its distance from the perfect "
         "diagonal is the root of the sum of the squares of the block's strengths. The raw score "
         f"divides that by their plain sum, which is {1 / (1 - floor):.0f} times as much, and so "
         "looks high for nothing. The maps show how far a pair is above the floor: "
         f"({raw:.4f} - {floor:.4f}) / (1 - {floor:.4f}) = "
-        f"{_number((raw - floor) / (1 - floor))}. That is why 0 is chance on them. Without that "
+        f"{rounded((raw - floor) / (1 - floor))}. That is why 0 is chance on them. Without that "
         "correction even an untrained model would seem strongly coupled."
     )
 
@@ -191,15 +192,10 @@ def _learning(_: TourState) -> str:
 
 
 def _learned(_: TourState) -> str:
-    numbers = shown.by_step()
-    first, last = numbers[0], numbers[-1]
-    top = max(numbers, key=lambda one: one.corrected)
     return (
-        f"It rises from {_number(first.corrected)} to {_number(top.corrected)} at step "
-        f"{top.step:,}, then falls to {_number(last.corrected)}. Meanwhile the loss falls all the "
-        f"way, from {first.loss:.2f} to {last.loss:.2f}: the model gets better to the end. So "
-        "coupling comes about in training, but **more training is not more coupling**, and within "
-        "this run more coupling is not a better model. Drag the step, and see where it comes up."
+        f"{rise_and_fall(shown.by_step())} The model gets better to the end. So coupling comes "
+        "about in training, but **more training is not more coupling**, and within this run more "
+        "coupling is not a better model. Drag the step, and see where it comes up."
     )
 
 
@@ -245,11 +241,6 @@ def _end() -> str:
         f"slightly worse for it (held-out loss {pushed.mean:+.3f} nats).\n"
         "- Coupled blocks are not the same, and cannot simply be exchanged."
     )
-
-
-def _number(value: float) -> str:
-    """Three digits, and never minus zero."""
-    return f"{round(float(value), 3) + 0.0:.3f}"
 
 
 ALL = (
