@@ -22,7 +22,9 @@ def ran(path: Path) -> Any:
     """
     notebook = nbformat.read(path, as_version=4)
     where = {"metadata": {"path": str(FOLDER)}}
-    NotebookClient(notebook, timeout=LONGEST, resources=where, record_timing=False).execute()
+    NotebookClient(
+        notebook, timeout=LONGEST, resources=where, record_timing=False, coalesce_streams=True
+    ).execute()
     for cell in notebook.cells:
         if cell.cell_type == "code":
             cell.outputs = [out for out in cell.outputs if out.get("name") != "stderr"]

@@ -20,8 +20,12 @@ def cells(notebook, kind):
 
 
 def printed(notebook):
-    outs = [out for cell in cells(notebook, "code") for out in cell.outputs]
-    return [out.text for out in outs if out.output_type == "stream"]
+    """What each cell prints, in one piece: a kernel may send a line's end on its own."""
+    streams = [
+        [out.text for out in cell.outputs if out.output_type == "stream"]
+        for cell in cells(notebook, "code")
+    ]
+    return ["".join(texts) for texts in streams]
 
 
 def test_there_are_four_and_the_readme_names_them():
