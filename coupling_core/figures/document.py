@@ -37,6 +37,11 @@ def paragraph(text: str) -> str:
     return f"<p>{html.escape(text)}</p>"
 
 
+def ruled(lines: int) -> str:
+    """Lines to write on by hand."""
+    return '<div class="ruled">' + "<div></div>" * lines + "</div>"
+
+
 def bullets(title: str, items: Sequence[str]) -> str:
     """A list under its title; nothing where it has no items."""
     lines = "".join(f"<li>{html.escape(item)}</li>" for item in items if item)
@@ -76,7 +81,10 @@ body {{ max-width: 800px; margin: 2em auto; padding: 0 1em; background: white; c
 details {{ overflow-x: auto; margin: 0.5em 0 }}
 table {{ border-collapse: collapse; font-size: 13px }}
 td, th {{ padding: 2px 10px 2px 0; text-align: right; white-space: nowrap }}
-[role=img] {{ overflow-x: auto }}
+[role=img] {{ overflow-x: auto; break-inside: avoid }}
+h2, h3 {{ break-after: avoid }}
+.ruled div {{ height: 2.2em; border-bottom: 1px solid #8c959f }}
+@media print {{ body {{ margin: 0; max-width: none }} .modebar {{ display: none }} }}
 </style>
 <script>{plotly}</script></head>
 <body><h1>{title}</h1>

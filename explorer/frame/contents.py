@@ -1,6 +1,7 @@
 """Which pages there are; what the frame knows of one, it knows from its record."""
 
 from explorer.pages import compare, depth, layer_graph, perturbation, spectrum, start, trajectories
+from explorer.pages.classroom import page as classroom
 from explorer.pages.directions import page as directions
 from explorer.pages.generalization import page as generalization
 from explorer.pages.runs import page as runs
@@ -16,6 +17,7 @@ from explorer.session.link import Links
 _PAGES = (
     start.PAGE,
     tour.PAGE,
+    classroom.PAGE,
     depth.PAGE,
     tokens.PAGE,
     trajectories.PAGE,

@@ -12,6 +12,7 @@ from explorer.asking.picker import picker
 from explorer.frame.contents import LINKS, PAGES
 from explorer.frame.present import offer, present
 from explorer.frame.sidebar import sidebar
+from explorer.pages.classroom.at_hand import at_hand, shown_of
 from explorer.panels.chart import UNSEEN
 from explorer.panels.page import GROUPS
 from explorer.panels.whole import begin
@@ -123,6 +124,7 @@ def page(title: str) -> Iterator[State]:
             state = fitted(state)
         if found := problems():
             st.warning(f"Part of the request was left out: {plain('; '.join(found))}.")
+        at_hand(title)
         with plain_errors():
             yield state
         settle()  # not where a click interrupts the page
@@ -156,9 +158,10 @@ def _navigation(here: str) -> None:
 
 
 def _links() -> None:
-    query = address()
+    query, shown = address(), shown_of(PAGES)
     for group in GROUPS:
-        st.caption(group)
-        for page in PAGES.values():
-            if page.group == group:
-                st.page_link(page.file, label=page.title, query_params=query)
+        of_group = [PAGES[title] for title in shown if PAGES[title].group == group]
+        if of_group:
+            st.caption(group)
+        for page in of_group:
+            st.page_link(page.file, label=page.title, query_params=query)

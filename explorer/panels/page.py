@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import PurePath
 
 from explorer.asking.picker import picker
 from explorer.session.state import State
@@ -39,3 +40,9 @@ class Page:
     asks_k: bool = True
     asks_twin: bool = True
     takes_lists: bool = False
+
+    @property
+    def address(self) -> str:
+        """Its part of the app's address."""
+        number, _, name = PurePath(self.file).stem.partition("_")
+        return name if number.isdigit() else ""

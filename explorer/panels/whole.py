@@ -1,6 +1,8 @@
 """All that a page draws, for the one file that has it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import plotly.graph_objects as go
 import streamlit as st
@@ -49,3 +51,8 @@ def begin(title: str) -> None:
 def whole() -> Whole:
     """What this run has drawn, and will have: it is filled as the page goes on."""
     return st.session_state.setdefault(_WHOLE, Whole())
+
+
+def drawn_in(state: Mapping[str, Any]) -> Whole:
+    """What the page of a session has drawn; nothing where it did not begin."""
+    return state[_WHOLE] if _WHOLE in state else Whole()

@@ -21,6 +21,8 @@ from coupling_core.base.errors import InputError
 _TYPED = {"typed": True}
 _MOST = 10**100
 """What no number of a link reaches: with some hundred digits it is no float, with more no text."""
+MOST_REPEATED = 80
+"""Characters of a value that a message repeats."""
 _EXPECTED = {"int": "an integer is expected", "float": "a number is expected"}
 
 
@@ -69,12 +71,14 @@ class Parameter:
         former: the name that older links have for it; empty where they have the same.
         of_prompt: whether it numbers tokens, and so means nothing in another prompt.
         offered: whether a value may be asked for here; None is any.
+        page: the title of the one page whose links carry it; empty is every page.
     """
 
     name: str = ""
     former: str = ""
     of_prompt: bool = False
     offered: Callable[[Any], bool] | None = None
+    page: str = ""
 
 
 class Field(NamedTuple):
@@ -144,7 +148,7 @@ class Links:
                 found[field] = reads.validate_python(text)
             except (InputError, ValidationError) as error:
                 became = _text(default) or "empty"
-                problems.append(f"{name}={text!r} became {became}: {_why(error)}")
+                problems.append(f"{name}={_short(text)} became {became}: {_why(error)}")
         return found, tuple(problems)
 
     def check(self, chosen: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
@@ -166,19 +170,20 @@ class Links:
                     value if value == default else reads.validate_python(value, context=_TYPED)
                 )
             except (InputError, ValidationError) as error:
-                problems.append(f"{name}={_text(value)!r} was not taken: {_why(error)}")
+                problems.append(f"{name}={_short(_text(value))} was not taken: {_why(error)}")
         return found, tuple(problems)
 
-    def write(self, chosen: Mapping[str, Any]) -> dict[str, str]:
+    def write(self, chosen: Mapping[str, Any], page: str = "") -> dict[str, str]:
         """Write a link.
 
         Args:
             chosen: the values of fields, by their names; those that are left out are the defaults.
+            page: the title of the page to which it leads.
         """
         return {
             name: _text(chosen[field])
-            for name, (field, default, *_) in self.fields.items()
-            if chosen.get(field, default) != default
+            for name, (field, default, _, parameter) in self.fields.items()
+            if chosen.get(field, default) != default and parameter.page in ("", page)
         }
 
 
@@ -191,6 +196,11 @@ def _why(error: InputError | ValidationError) -> str:
         choices = found["ctx"]["expected"].replace("'", "").replace(" or ", ", ")
         return f"one of {choices} is expected"
     return _EXPECTED.get(kind, found["msg"])
+
+
+def _short(text: str) -> str:
+    """What a link gave, as a message repeats it."""
+    return repr(text if len(text) <= MOST_REPEATED else f"{text[:MOST_REPEATED]}…")
 
 
 def _text(value: Any) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields as fields_of
 from itertools import chain
 from typing import Any, TypeVar
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl, urlencode
 
 import streamlit as st
 
@@ -171,6 +171,20 @@ def link(page_url: str) -> str:
     return f"{page_url}?{query}" if query else page_url
 
 
+def said_by(query: str) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """What the part of a link behind its question mark chooses.
+
+    Returns:
+        every field's value, by its name, and what could not be read.
+    """
+    return st.session_state[_LINKS].read(dict(parse_qsl(query)))  # type: ignore[no-any-return]
+
+
+def query_of(**fields: Any) -> dict[str, str]:
+    """What a link says that chooses these fields, and nothing of what is chosen now."""
+    return st.session_state[_LINKS].write(fields)  # type: ignore[no-any-return]
+
+
 def bound(
     widget: Callable[..., Any],
     label: str,
@@ -232,7 +246,7 @@ def _take(key: str, field: str, read: Callable[[Any], Any]) -> None:
 
 
 def _query() -> dict[str, str]:
-    return st.session_state[_LINKS].write(st.session_state[_CHOSEN])
+    return st.session_state[_LINKS].write(st.session_state[_CHOSEN], st.session_state[_PAGE])
 
 
 def _offered(chosen: dict[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:

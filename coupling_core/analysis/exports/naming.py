@@ -32,7 +32,12 @@ def file_name(result: Result, view: AnyView, what: str, ending: str) -> str:
         f"K {view.k}" if isinstance(view, View) else "",
         what,
     )
-    return "_".join(filter(None, map(_words, parts))) + ending
+    return "_".join(filter(None, map(file_part, parts))) + ending
+
+
+def file_part(text: str) -> str:
+    """A text as part of a file's name: its Latin letters, digits and dots; the rest are dashes."""
+    return _NO_WORD.sub("-", text).strip("-.")
 
 
 def signed(table: "DataFrame", result: Result, view: AnyView) -> "DataFrame":
@@ -47,12 +52,8 @@ def signed(table: "DataFrame", result: Result, view: AnyView) -> "DataFrame":
     return table.assign(**{name: value for name, value in told.items() if name not in table})
 
 
-def _words(text: str) -> str:
-    return _NO_WORD.sub("-", text).strip("-.")
-
-
 def _shortened(prompt: str) -> str:
     """The beginning of a prompt, up to a whole word."""
-    words = _words(prompt)
+    words = file_part(prompt)
     cut = words[:LONGEST]
     return cut if len(words) <= LONGEST else (cut.rpartition("-")[0] or cut)

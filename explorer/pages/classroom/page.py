@@ -1,0 +1,22 @@
+"""The page Classroom: the lesson that is held, or what makes one."""
+
+from collections.abc import Mapping
+
+from explorer.pages.classroom import making, tasks
+from explorer.pages.classroom.state import TITLE, ClassroomState
+from explorer.panels.page import Page
+
+PAGE = Page(TITLE, "pages/17_Classroom.py", "Learn", state=ClassroomState, picker=None)
+
+
+def show(state: ClassroomState, pages: Mapping[str, Page]) -> None:
+    """Draw it.
+
+    Args:
+        state: what is chosen.
+        pages: all of the app, by their titles.
+    """
+    if state.lesson:
+        tasks.show(state, pages)
+    else:
+        making.show(state, pages)

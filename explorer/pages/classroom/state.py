@@ -1,0 +1,46 @@
+"""Which lesson is shown, in the state."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import AfterValidator
+
+from explorer.session.lesson import MOST_TASKS, Lesson, packed, unpacked
+from explorer.session.link import Parameter, expect
+from explorer.session.state import State
+
+TITLE = "Classroom"
+
+
+def _readable(text: str) -> str:
+    if text:
+        unpacked(text)
+    return text
+
+
+_Packed = Annotated[str, AfterValidator(_readable)]
+
+
+@dataclass(frozen=True)
+class ClassroomState(State):
+    """What is chosen on this page.
+
+    Args:
+        lesson: that is held, as `packed`, without answers; empty is none.
+        task: the one at hand, from 1; 0 is none.
+        draft: the lesson that is being made, with its answers, which no other page's link carries.
+    """
+
+    lesson: _Packed = ""
+    task: Annotated[int, expect(lambda n: 0 <= n <= MOST_TASKS, "a task's number")] = 0
+    draft: Annotated[_Packed, Parameter(page=TITLE)] = ""
+
+
+def read(text: str) -> Lesson:
+    """The lesson of a field; one without anything where it is empty."""
+    return unpacked(text) if text else Lesson()
+
+
+def write(lesson: Lesson) -> str:
+    """The lesson as a field has it; raises `InputError` where it is too long."""
+    return "" if lesson == Lesson() else packed(lesson)
