@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import plotly.graph_objects as go
 
+from coupling_core.base.extras import needed
 from coupling_core.base.records import AnyView
 from coupling_core.base.results import Result
 from coupling_core.figures.export import on_paper
@@ -37,6 +38,24 @@ def paragraph(text: str) -> str:
     return f"<p>{html.escape(text)}</p>"
 
 
+def prose(text: str) -> str:
+    """Text in Markdown; what it has of HTML is shown as it stands.
+
+    Raises:
+        InputError: where what the app needs is not installed.
+    """
+    with needed("app"):
+        from markdown_it import MarkdownIt
+
+    return str(MarkdownIt("commonmark", {"html": False}).render(text))
+
+
+def folded(title: str, parts: Iterable[str]) -> str:
+    """Parts that a click on their title opens, and printing too."""
+    body = "\n".join(parts)
+    return f"<details><summary>{html.escape(title)}</summary>{body}</details>"
+
+
 def ruled(lines: int) -> str:
     """Lines to write on by hand."""
     return '<div class="ruled">' + "<div></div>" * lines + "</div>"
@@ -51,7 +70,7 @@ def bullets(title: str, items: Sequence[str]) -> str:
 def folded_table(frame: "DataFrame") -> str:
     """A table, folded away."""
     body = frame.to_html(border=0, float_format=_short, na_rep="")
-    return f"<details><summary>Table</summary>{body}</details>"
+    return folded("Table", [body])
 
 
 def drawing(figure: go.Figure, result: Result | None = None, view: AnyView | None = None) -> str:
@@ -86,7 +105,10 @@ h2, h3 {{ break-after: avoid }}
 .ruled div {{ height: 2.2em; border-bottom: 1px solid #8c959f }}
 @media print {{ body {{ margin: 0; max-width: none }} .modebar {{ display: none }} }}
 </style>
-<script>{plotly}</script></head>
+<script>{plotly}</script>
+<script>addEventListener("beforeprint", () => {{
+  for (const one of document.querySelectorAll("details")) one.open = true;
+}});</script></head>
 <body><h1>{title}</h1>
 {body}
 </body>

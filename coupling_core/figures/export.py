@@ -20,7 +20,8 @@ _log = logging.getLogger(__name__)
 
 _LINE = 16  # pixels
 _LETTERS = 112  # that fit into the width at the size of the notes
-_AXIS = 64  # pixels that tick labels and the title of the x axis take
+AXIS = 64
+"""Pixels that tick labels and the title of the x axis take."""
 _TOP = 16
 _LEGEND_BELOW = 44
 _LEGEND_ROW = 19
@@ -75,12 +76,12 @@ def on_paper(
     page = style.reink(go.Figure(figure), style.BLACK)
     square = page.layout.yaxis.scaleanchor is not None and figure.layout.width is None
     legend = _legend_below(page, square)
-    below = page.layout.meta.get("below", _AXIS) + legend
+    below = page.layout.meta.get("below", AXIS) + legend
     bottom = below + _LINE * len(notes) + 16
     page.update_layout(
         title=None,  # of the page's own pictures
         width=width,
-        height=(_of_maps(page) if square else page.layout.height) - _AXIS + bottom,
+        height=(_of_maps(page) if square else page.layout.height) - AXIS + bottom,
         paper_bgcolor="white",
         font_color=INK,
         margin={"l": 60, "r": 16, "t": _TOP, "b": bottom, "autoexpand": True},
@@ -113,7 +114,7 @@ def _of_maps(page: go.Figure) -> int:
         return WIDTH
     margin = page.layout.margin
     side = (WIDTH - margin.l - margin.r) * (right - left)
-    return round(side + margin.t + margin.b) + _AXIS
+    return round(side + margin.t + margin.b) + AXIS
 
 
 def _legend_below(page: go.Figure, square: bool) -> int:
@@ -128,7 +129,7 @@ def _legend_below(page: go.Figure, square: bool) -> int:
         return 0
     rows = (len(named) - 1) // 3 + bool(legend.title.text)
     # Its place is told in parts of the plot, and may lie further down than the axis ends.
-    gap = 0 if square else max(0, round(-legend.y * (page.layout.height - _AXIS - _TOP)) - _AXIS)
+    gap = 0 if square else max(0, round(-legend.y * (page.layout.height - AXIS - _TOP)) - AXIS)
     return gap + _LEGEND_BELOW + _LEGEND_ROW * rows
 
 

@@ -13,6 +13,9 @@ from coupling_core.figures.document import document, drawing, paragraph
 
 _WHOLE = "_whole"
 
+Drawn = tuple[go.Figure, tuple[Result, AnyView] | tuple[()]]
+"""A figure, and what it is of: nothing where it names that itself."""
+
 
 @dataclass
 class Whole:
@@ -28,9 +31,7 @@ class Whole:
     title: str = ""
     of: tuple[Result, AnyView] | None = None
     sentences: list[str] = field(default_factory=list)
-    figures: dict[str, tuple[go.Figure, tuple[Result, AnyView] | tuple[()]]] = field(
-        default_factory=dict
-    )
+    figures: dict[str, Drawn] = field(default_factory=dict)
 
     def file(self) -> bytes:
         """All of it as one HTML file, which needs no network: each figure says where it is from."""

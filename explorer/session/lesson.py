@@ -115,7 +115,10 @@ def unpacked(text: str) -> Lesson:
         raise InputError(f"a lesson of at most {LONGEST} characters is expected")
     try:
         bare = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
-        said = zlib.decompressobj().decompress(bare, _LARGEST)
+        stream = zlib.decompressobj()
+        said = stream.decompress(bare, _LARGEST)
+        if not stream.eof:
+            raise ValueError("cut off, or larger than any lesson")
         found = json.loads(said)
     except (binascii.Error, zlib.error, UnicodeError, ValueError, RecursionError):
         raise InputError(

@@ -21,7 +21,7 @@ from coupling_core.base.errors import InputError
 _TYPED = {"typed": True}
 _MOST = 10**100
 """What no number of a link reaches: with some hundred digits it is no float, with more no text."""
-MOST_REPEATED = 80
+MOST_REPEATED = 100
 """Characters of a value that a message repeats."""
 _EXPECTED = {"int": "an integer is expected", "float": "a number is expected"}
 

@@ -33,6 +33,7 @@ TITLES = {
     "Perturbation": "How far does noise get?",
     "Train one": "Train one yourself",
     "Tour": "Transformer block coupling in ten minutes",
+    "Classroom": "A lesson of your own",
 }
 
 

@@ -33,16 +33,19 @@ from coupling_core.base.records import (
 from coupling_core.experiments.own.plans import BLOCKS, WIDTHS
 from coupling_core.sources.suites import suites
 from explorer.frame.contents import LINKS, PAGES
+from explorer.pages.classroom.state import TITLE as CLASSROOM
 from explorer.pages.depth import DepthState
 from explorer.pages.directions.effect import SIZES
 from explorer.pages.directions.page import Readout
 from explorer.pages.tour.state import MOST_DRAWN, STOPS
 from explorer.pages.train_one.state import PUSHES
+from explorer.session.lesson import MOST_TASKS, Lesson, packed
 from explorer.session.link import Flag, Links, Parameter
 from explorer.session.state import State
 
 TEXT = st.text(min_size=1).filter(str.strip)
 KEYS = st.just("") | st.from_regex(r"[0-9a-f]{32}-k[1-9]\d?-v[1-9]\d?", fullmatch=True)
+LESSONS = st.just("") | st.text("abc", max_size=9).map(lambda title: packed(Lesson(title=title)))
 VALUES = {
     "model": TEXT,
     "revision": TEXT | st.just(""),
@@ -128,6 +131,9 @@ VALUES = {
     "own_shown": st.sampled_from(("", "my-run-1", "my-run-1,b.2")),
     "compared": st.sampled_from(("scores", "directions")),
     "leading": st.integers(0, 99),
+    "lesson": LESSONS,
+    "task": st.integers(0, MOST_TASKS),
+    "draft": LESSONS,
     "noise": st.sampled_from((0.001, 0.3, 3.0)),
 }
 """Every field of every page, with what it may be."""
@@ -136,7 +142,8 @@ VALUES = {
 @given(st.fixed_dictionaries(VALUES))
 def test_a_link_carries_the_states_of_all_pages(chosen: dict[str, object]) -> None:
     assert set(chosen) == set(LINKS.defaults)
-    assert LINKS.read(LINKS.write(chosen)) == (chosen, ())
+    assert LINKS.read(LINKS.write(chosen, CLASSROOM)) == (chosen, ())
+    assert "draft" not in LINKS.write(chosen, "Depth")
 
 
 def test_a_link_names_only_what_is_not_the_default() -> None:

@@ -26,6 +26,7 @@ PAGES = {
     "Perturbation": "pages/12_Perturbation.py",
     "Train one": "pages/15_Train_one.py",
     "Tour": "pages/16_Tour.py",
+    "Classroom": "pages/17_Classroom.py",
 }
 Open = Callable[..., AppTest]
 

@@ -1,12 +1,15 @@
 """A stop of the tour: a guess first, then the figure and the answer."""
 
+from functools import partial
 from pathlib import Path
 
 import streamlit as st
 
+from explorer.pages.tour.handout import handout, once, pdf
 from explorer.pages.tour.state import NONE, SKIPPED, STOPS, TourState, guess_at, with_guess
 from explorer.pages.tour.stops import ALL, AT_THE_END, Stop
 from explorer.panels.chart import wide
+from explorer.panels.off_screen import OffScreen
 from explorer.panels.page import Page
 from explorer.panels.way import way
 from explorer.panels.whole import whole
@@ -100,6 +103,26 @@ def _onwards(stop: int) -> None:
             st.button("Next", type="primary", on_click=_go, args=(stop + 1,), key="tour-next")
         else:
             st.button("From the beginning", on_click=_anew, key="tour-anew")
+    _take_home()
+
+
+def _take_home() -> None:
+    """The whole tour as files."""
+    screen = OffScreen.here()
+    with st.popover("Take the tour with you", type="tertiary", icon=":material/download:"):
+        st.caption("All eight stops with their answers. Making a file takes up to a minute.")
+        for label, make, name, kind in (
+            ("To read (.html)", handout, "coupling-tour.html", "text/html"),
+            ("Slides (.pdf)", pdf, "coupling-tour.pdf", "application/pdf"),
+        ):
+            st.download_button(
+                label,
+                partial(once, make, PAGE, screen),
+                name,
+                kind,
+                on_click="ignore",
+                width="stretch",
+            )
 
 
 def _go(stop: int) -> None:

@@ -1,0 +1,151 @@
+"""The page Classroom: the lesson that a teacher makes is the one that students see."""
+
+import pytest
+from screen import Open, words
+from streamlit.testing.v1 import AppTest
+
+from explorer.pages.classroom.making import link_of
+from explorer.session.lesson import Lesson, Task, packed, unpacked
+
+LESSON = Lesson(
+    title="Coupling *in* one hour",
+    text="Look at <b>every</b> map.",
+    prompts=["The cat sat on the mat", "What is the capital of France? The capital is"],
+    pages=["Depth", "Tokens"],
+    tasks=[
+        Task(question="Which blocks are coupled?", page="Depth", view="block=9&basis=14&k=10"),
+        Task(question="Which [tokens](http://a.b) are?", page="Tokens"),
+        Task(question="Why?"),
+    ],
+)
+
+
+def texts(app: AppTest, label: str) -> list:
+    return [one for one in (*app.text_input, *app.text_area) if one.label.startswith(label)]
+
+
+def button(app: AppTest, label: str):
+    (found,) = [one for one in app.button if one.label.startswith(label)]
+    return found
+
+
+def field(app: AppTest, name: str):
+    return app.session_state["_chosen"][name]
+
+
+def links(app: AppTest) -> list[str]:
+    return [one.proto.label for one in app.get("page_link")]
+
+
+def test_what_is_typed_becomes_the_students_link(open_page: Open) -> None:
+    app = open_page("Classroom")
+    assert not app.get("code")
+    texts(app, "Title")[0].set_value("A lesson").run()
+    texts(app, "Prompts")[0].set_value("one two\n\n three \none two").run()
+    button(app, "Add a task").click().run()
+    texts(app, "Question")[0].set_value("Why?").run()
+    texts(app, "Answer")[0].set_value("A secret").run()
+    texts(app, "Link")[0].set_value("http://x.y/app/Depth?block=3&raw=1").run()
+    assert not app.exception
+    made = unpacked(field(app, "draft"))
+    task = Task(question="Why?", answer="A secret", page="Depth", view="block=3&raw=1")
+    assert made == Lesson(title="A lesson", prompts=["one two", "three"], tasks=[task])
+    (link,) = app.get("code")
+    given = dict(part.split("=", 1) for part in link.value.partition("?")[2].split("&"))
+    assert unpacked(given["lesson"]) == made.for_students()
+    assert set(given) == {"lesson", "prompt"}
+    button(app, "See it as they do").click().run()
+    assert "Why?" in words(app)
+    assert "secret" not in words(app)
+
+
+def test_an_answer_is_in_no_link_to_another_page(open_page: Open) -> None:
+    draft = packed(Lesson(tasks=[Task(question="q", answer="a secret")]))
+    app = open_page("Classroom", draft=draft)
+    assert app.query_params["draft"] == draft
+    app.switch_page("pages/1_Depth.py").run()
+    assert "draft" not in app.query_params
+    app.switch_page("pages/17_Classroom.py").run()
+    assert texts(app, "Answer")[0].value == "a secret"
+
+
+def test_a_link_to_no_page_is_told_and_not_taken(open_page: Open) -> None:
+    app = open_page("Classroom", draft=packed(Lesson(tasks=[Task(question="q")])))
+    texts(app, "Link")[0].set_value("https://elsewhere.org/Login?x=1").run()
+    assert "no page of this app" in app.warning[0].value
+    assert unpacked(field(app, "draft")).tasks[0].page == ""
+    texts(app, "Link")[0].set_value("http://[").run()
+    assert "copy it anew" in app.warning[0].value
+
+
+def test_students_see_its_pages_alone_and_the_question_on_them(open_page: Open) -> None:
+    app = open_page("Classroom", lesson=packed(LESSON))
+    assert app.title[0].value == r"Coupling \*in\* one hour"
+    assert r"\<b\>every" in words(app)
+    assert r"\[tokens\]" in words(app)
+    assert set(links(app)) == {"Classroom", "Depth", "Tokens"}
+    button(app, "Open its figure, on Depth").click().run()
+    app.switch_page("pages/1_Depth.py").run()
+    assert "Task 1 of 3" in words(app)
+    assert "Which blocks are coupled?" in words(app)
+    chosen = {name: field(app, name) for name in ("block", "basis", "k", "prompt")}
+    prompt = "What is the capital of France? The capital is"
+    assert chosen == {"block": 9, "basis": 14, "k": 10, "prompt": prompt}
+    assert set(links(app)) == {"Classroom", "Depth", "Tokens"}
+    app.switch_page("pages/17_Classroom.py").run()
+    button(app, "Open its figure, on Tokens").click().run()
+    assert field(app, "prompt") == LESSON.prompts[0]
+    app.switch_page("pages/17_Classroom.py").run()
+    button(app, "Leave the lesson").click().run()
+    assert len(links(app)) > 20
+    assert app.title[0].value == "A lesson of your own"
+
+
+def test_a_prompt_of_the_lesson_is_chosen(open_page: Open) -> None:
+    app = open_page("Classroom", lesson=packed(LESSON))
+    app.radio[0].set_value(LESSON.prompts[0]).run()
+    assert field(app, "prompt") == LESSON.prompts[0]
+
+
+@pytest.mark.parametrize(
+    "lesson",
+    [
+        Lesson(pages=["<script>alert(1)</script>"], tasks=[Task(question="q", page="Nowhere")]),
+        Lesson(title="<img src=x onerror=alert(1)>", tasks=[Task(question="$x$ :red[a] # b")]),
+        Lesson(tasks=[Task(question="q", page="Depth", view="block=x&nonsense=1&lesson=AAAA")]),
+        Lesson(tasks=[Task(question="q", page="Depth", view="draft=AAAA&task=99&present=1")]),
+        Lesson(model="../../etc/passwd", tasks=[Task(question="q", page="Depth")]),
+    ],
+    ids=["unknown pages", "markup", "nonsense in a view", "a lesson in a view", "a model"],
+)
+def test_a_hostile_lesson_is_met_in_words(open_page: Open, lesson: Lesson) -> None:
+    app = open_page("Classroom", lesson=packed(lesson))
+    assert not app.exception
+    assert "<script" not in words(app)
+    if any(task.page == "Nowhere" for task in lesson.tasks):
+        assert "no page here" in app.warning[0].value
+        return
+    ways = [one for one in app.button if one.label.startswith("Open its figure")]
+    if ways:
+        ways[0].click().run()
+        app.switch_page("pages/1_Depth.py").run()
+        assert not app.exception
+        assert field(app, "lesson") == packed(lesson)
+        assert field(app, "present") is False
+
+
+@pytest.mark.parametrize("field_name", ["lesson", "draft"])
+def test_a_damaged_link_is_told_and_the_page_goes_on(open_page: Open, field_name: str) -> None:
+    app = open_page("Classroom", **{field_name: "eNpNj7EO" * 500})
+    assert not app.exception
+    assert "damaged" in app.warning[0].value
+    assert len(app.warning[0].value) < 400
+    assert app.title[0].value == "A lesson of your own"
+
+
+def test_a_link_comes_back_as_it_was_given():
+    from explorer.frame.contents import PAGES
+
+    assert link_of(Task(page="Depth", view="k=3"), PAGES) == "/Depth?k=3"
+    assert link_of(Task(page="Start"), PAGES) == "/"
+    assert link_of(Task(page="Nowhere"), PAGES) == ""
