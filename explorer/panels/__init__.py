@@ -6,9 +6,11 @@ square          how high a map is
 origin          whose numbers a figure has, on its picture and in its files
 first_paint     what waits until the first figures are painted
 whole           all that a page draws, for one file
+off_screen      a page drawn where nobody looks, for such files
 hand            what takes clicks and taps on a figure
 narrowed        which blocks are shown, and the way back to all
 drawer          what opens for one pair of blocks
+to_lesson       a button that makes a task of what is shown
 way             a button to another page, with what is chosen there
 strip           the line above the figures
 switches        the controls above the figures

@@ -14,6 +14,7 @@ from coupling_core.store import archive
 from explorer.asking.queue import queue
 from explorer.panels.chart import IMAGE_FORMAT
 from explorer.panels.recipes import Recipes
+from explorer.panels.to_lesson import to_lesson
 from explorer.panels.whole import whole
 from explorer.session import chips
 from explorer.session.plain_text import plain, weights_form
@@ -115,6 +116,7 @@ def take_along(files: Iterable[Download], recipes: Recipes, guide: str, quiet: Q
                 + "."
             )
             st.code(link(st.context.url or ""), language=None, wrap_lines=True)
+            to_lesson(whole().title)
         with st.popover("Export", type="tertiary", icon=":material/download:"):
             for label, data, name in files:
                 st.download_button(label, data, name, _BYTES, on_click="ignore", width="stretch")

@@ -2,6 +2,7 @@
 
 state           what a reader has chosen that several pages share
 link            the form of all states in a link
+lesson          what a teacher hands out, as text
 session         what was chosen, kept across pages and bound to widgets
 fitting         what a link asks for and this prompt or model does not have, left out
 widget_values   what a client says that widgets hold, checked

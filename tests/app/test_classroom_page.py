@@ -69,6 +69,16 @@ def test_an_answer_is_in_no_link_to_another_page(open_page: Open) -> None:
     assert texts(app, "Answer")[0].value == "a secret"
 
 
+def test_what_a_page_shows_becomes_a_task(open_page: Open) -> None:
+    app = open_page("Depth", block="9", basis="14", draft=packed(Lesson(title="Mine")))
+    button(app, "Make it a task").click().run()
+    task = Task(page="Depth", view="block=9&basis=14")
+    assert unpacked(field(app, "draft")) == Lesson(title="Mine", tasks=[task])
+    assert app.title[0].value == "A lesson of your own"
+    app = open_page("Depth", lesson=packed(LESSON))
+    assert not [one for one in app.button if one.label.startswith("Make it a task")]
+
+
 def test_a_link_to_no_page_is_told_and_not_taken(open_page: Open) -> None:
     app = open_page("Classroom", draft=packed(Lesson(tasks=[Task(question="q")])))
     texts(app, "Link")[0].set_value("https://elsewhere.org/Login?x=1").run()

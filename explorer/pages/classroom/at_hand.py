@@ -5,10 +5,9 @@ from collections.abc import Collection, Iterable
 import streamlit as st
 
 from explorer.pages.classroom.state import TITLE, read
+from explorer.panels.to_lesson import CLASSROOM
 from explorer.session.plain_text import plain
 from explorer.session.session import value
-
-PAGE_FILE = "pages/17_Classroom.py"
 
 
 def shown_of(titles: Iterable[str]) -> Collection[str]:
@@ -33,4 +32,4 @@ def at_hand(here: str) -> None:
             st.markdown(f"**Task {task} of {len(lesson.tasks)}.** {question}")
         label = f"All tasks of “{plain(lesson.title)}”"
         if st.button(label, type="tertiary", icon=":material/arrow_back:", key="lesson-back"):
-            st.switch_page(PAGE_FILE)
+            st.switch_page(CLASSROOM)

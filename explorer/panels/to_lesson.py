@@ -1,0 +1,28 @@
+"""What a page shows, made a task of one's own lesson."""
+
+import streamlit as st
+
+from coupling_core.base.errors import InputError
+from explorer.session.lesson import MOST_TASKS, Lesson, packed, unpacked
+from explorer.session.session import change, link, tell, value
+
+CLASSROOM = "pages/17_Classroom.py"
+
+
+def to_lesson(title: str) -> None:
+    """Draw the button that does; students, who hold a lesson, have none.
+
+    Args:
+        title: of the page.
+    """
+    if value("lesson"):
+        return
+    label, icon = "Make it a task of a lesson", ":material/school:"
+    if st.button(label, type="tertiary", icon=icon, key="to-lesson"):
+        draft = unpacked(value("draft")) if value("draft") else Lesson()
+        task = {"page": title, "view": link("").removeprefix("?")}
+        try:
+            change(draft=packed(draft.with_task(MOST_TASKS, **task)))
+        except InputError as error:
+            tell(str(error))
+        st.switch_page(CLASSROOM)
