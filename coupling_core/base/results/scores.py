@@ -1,7 +1,6 @@
 """The scores of one view of a result: numbers, their means, and the same as tables and a figure."""
 
-import html
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from operator import index
@@ -15,6 +14,7 @@ from coupling_core.base.drawing import Drawing
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import View, resolve_token
 from coupling_core.base.results.base import Result
+from coupling_core.base.showing import Drawn
 
 if TYPE_CHECKING:  # half a second each to import, and only tables need them
     import xarray
@@ -61,7 +61,7 @@ class PairScores(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class ScoreMap(ABC):
+class ScoreMap(Drawn):
     """What scores have, of blocks or of tokens.
 
     Two are equal where they have the same numbers of the same pairs, to the last bit.
@@ -131,9 +131,8 @@ class ScoreMap(ABC):
         named = (figure,) if figure else ()
         return self.result.part("views").plot(self.result, self.view, *named, **options)
 
-    def _repr_html_(self) -> str:
-        told = f"<p>{html.escape(repr(self))}</p>"
-        return told if self.result is None else told + self.plot()._repr_html_()
+    def _shown(self) -> Any:
+        return self.to_pandas() if self.result is None else self.plot()
 
     def _pair(self, row: int, column: int) -> PairScores:
         """The scores of a cell, from 0."""
@@ -179,6 +178,17 @@ class Scores(ScoreMap):
         """Means over l != l'; a Jacobian against itself is 1 by construction."""
         floor = np.where(np.isnan(self.coupling), np.nan, self.chance)
         return Means(*map(mean_off_diagonal, (self.corrected, self.coupling, floor)))
+
+    @property
+    def verdict(self) -> str:
+        """Their means over l != l', beside chance."""
+        mean = self.mean()
+        if np.isnan(mean.corrected):
+            return "No pair of different blocks is computed yet."
+        return (
+            f"The mean over l ≠ l' is c = {mean.coupling:.3f} where chance gives "
+            f"{mean.chance:.3f}, chance-corrected {mean.corrected:.3f}."
+        )
 
     def to_pandas(self) -> "DataFrame":
         """The scores as a table.
@@ -273,6 +283,15 @@ class PositionScores(ScoreMap):
     def mean(self) -> Means:
         """Means over all pairs of tokens, without any Jacobian against itself."""
         return self.means
+
+    @property
+    def verdict(self) -> str:
+        """Their mean over all pairs of tokens, chance-corrected."""
+        if np.isnan(self.means.corrected):
+            return "No pair has a score yet."
+        of = " without any Jacobian against itself" if self.itself.any() else ""
+        mean = self.means.corrected
+        return f"The mean chance-corrected score over all pairs{of} is {mean:.3f}."
 
     def to_pandas(self) -> "DataFrame":
         """The scores as a table, a pair without a score too.
