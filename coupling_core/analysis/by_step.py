@@ -22,6 +22,7 @@ from coupling_core.analysis.scores import means, score_pairs
 from coupling_core.analysis.spectra import spectrum_numbers
 from coupling_core.base.drawing import Drawing
 from coupling_core.base.errors import InputError
+from coupling_core.base.keywords import known_keywords
 from coupling_core.base.kinds import kind_of
 from coupling_core.base.records import Request, View, require_view, viewed
 from coupling_core.base.results import DepthResult, SpectrumResult, TrajectoryResult
@@ -228,6 +229,7 @@ def steps_told(steps: Sequence[int]) -> str:
     return f"step{'s' * (len(steps) > 1)} {', '.join(map(str, steps))}"
 
 
+@known_keywords
 def numbers(course: Course, view: View) -> tuple[StepNumbers, ...]:
     """The numbers of every step that is looked at, in the order of the steps.
 

@@ -19,6 +19,7 @@ from jaxtyping import Bool, Float
 from coupling_core.analysis.scores import Scores, definition_name, score_pairs
 from coupling_core.base.drawing import Drawing
 from coupling_core.base.errors import InputError
+from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import View, resolve_block, resolve_blocks, viewed
 from coupling_core.base.results import DepthResult, Result
 from coupling_core.base.results.at_token import AtToken
@@ -145,6 +146,7 @@ class Summary:
     pairs: int
 
 
+@known_keywords
 def compare(
     a: Result,
     b: Result,
@@ -213,6 +215,7 @@ def match_blocks(a: int, b: int) -> list[tuple[int, int]]:
     return [(i + 1, 1 + int(np.ceil(i * step - 0.5 - 1e-9))) for i in range(a)]
 
 
+@known_keywords
 def summarise(found: Comparison) -> Summary:
     """Means over the pairs counted, and the correlation of the two maps.
 
@@ -310,12 +313,13 @@ def _require_k(a: DepthResult, b: DepthResult, k: int) -> None:
     for name, result in (("A", a), ("B", b)):
         if k > result.k_max:
             most = min(a.k_max, b.k_max)
+            narrow = min((a.width, "A"), (b.width, "B"))
             more = (
-                f"{name} has width {result.width}, which no K can pass"
-                if result.k_max == result.width
-                else f"measure {name} again with a K of {k}"
+                f", or measure {name} again with a K of {k}"
+                if k <= narrow[0]
+                else f"; {narrow[1]} has width {narrow[0]}, which no K can pass"
             )
             raise InputError(
                 f"K = {k} cannot be compared: {name} ({result.model_name}) holds 1..{result.k_max} "
-                f"triplets. Take K = {most} or less, or {more}"
+                f"triplets. Take K = {most} or less{more}"
             )

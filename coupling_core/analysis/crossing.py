@@ -14,6 +14,7 @@ from coupling_core.analysis.directions import orthonormal
 from coupling_core.analysis.subspaces import chance_angles
 from coupling_core.base.drawing import Drawing
 from coupling_core.base.errors import InputError
+from coupling_core.base.keywords import known_keywords
 from coupling_core.base.results import DirectionsResult
 from coupling_core.base.results.base import require_result
 from coupling_core.base.results.directions import READOUTS, SIDES
@@ -129,6 +130,7 @@ class Crossing(Drawn):
         )
 
 
+@known_keywords
 def cross(a: DirectionsResult, b: DirectionsResult, k: int | None = None) -> Crossing:
     """Hold the directions of B against those of A, block by block.
 

@@ -12,6 +12,7 @@ from coupling_core.analysis.subspaces import chance_angles
 from coupling_core.base.choosing import none_of
 from coupling_core.base.drawing import Drawing
 from coupling_core.base.errors import InputError
+from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import DirectionsView, require_view, resolve_block, resolve_blocks
 from coupling_core.base.results import DirectionsResult, Result
 from coupling_core.base.results.base import require_result
@@ -283,6 +284,7 @@ def shared_subspace(bases: Sequence[Float[np.ndarray, "d _"]], seed: int = 0) ->
     return InCommon(directions[:, :k], share[:k], chance, int((share > chance).sum()))
 
 
+@known_keywords
 def shared_of(result: DirectionsResult, view: DirectionsView, side: str = "u") -> Shared:
     """The directions that the viewed blocks share.
 
@@ -359,6 +361,7 @@ class BetweenPrompts(Told):
         )
 
 
+@known_keywords
 def between_prompts(
     results: Sequence[DirectionsResult], view: DirectionsView, side: str = "u"
 ) -> BetweenPrompts:

@@ -26,6 +26,7 @@ from coupling_core.analysis.statistics import (
 )
 from coupling_core.base.drawing import Drawing
 from coupling_core.base.errors import InputError
+from coupling_core.base.keywords import known_keywords
 from coupling_core.base.kinds import kind_of
 from coupling_core.base.records import (
     METHODS,
@@ -269,6 +270,7 @@ class Findings(Drawn):
         return [(str(run), of_run) for run, of_run in rows.groupby("run") if len(of_run) > 1]
 
 
+@known_keywords
 def find(table: pd.DataFrame, question: Question) -> Findings:
     """Ask a table.
 

@@ -6,6 +6,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from coupling_core.base.errors import ComputeError, InputError
+from coupling_core.base.keywords import known_keywords
 from coupling_core.base.kinds import kind_of
 from coupling_core.base.records import DEFAULT_MODEL, PERFORMANCES, FinalNorm, Role
 from coupling_core.experiments.many_answers import answers
@@ -28,6 +29,7 @@ if TYPE_CHECKING:  # half a second to import
     from pandas import DataFrame
 
 
+@known_keywords
 def measure_many(
     prompts: Prompts,
     models: Models = (DEFAULT_MODEL,),
@@ -140,7 +142,7 @@ def _table(rows: list[Row], own: Iterable[str], left_out: Mapping[str, Exception
         first = next(iter(left_out.values()))
         raise type(first)(f"every prompt failed, the first with: {first}")
     for which, why in left_out.items():
-        warnings.warn(f"left out: {which}: {why}", stacklevel=3)
+        warnings.warn(f"left out: {which}: {why}", stacklevel=4)
     found = set().union(*rows)
     of_kind = [name for name in COLUMNS if name in found or name not in MEASURED]
     table = DataFrame(rows, columns=[*of_kind, *own])

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, Unpack, overload
 
 from coupling_core.base.errors import InputError
+from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import FinalNorm, Quantisation, Request, Stack, TokenKind
 from coupling_core.base.results import (
     DepthResult,
@@ -129,6 +130,7 @@ def measure(
     other_block: int | None = None,
     **options: Unpack[Options],
 ) -> Result: ...
+@known_keywords
 def measure(
     prompt: Any,
     store: Any = UNSAID,

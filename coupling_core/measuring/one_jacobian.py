@@ -1,14 +1,19 @@
 """jacobian(...): one block's Jacobian itself, made and checked as in a measurement."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from coupling_core.base.errors import InputError
 from coupling_core.base.jacobian import BlockJacobian
+from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import DEFAULT_K, FinalNorm, Quantisation, Stack
 from coupling_core.measuring.asked import Prompt, is_named, request_for
 from coupling_core.measuring.measure import Report, asked_of, jacobian_of
+from coupling_core.sources.identity import names_a_model
 
 
+@known_keywords
 def jacobian(
     model: Any,
     prompt: Prompt,
@@ -58,6 +63,7 @@ def jacobian(
         InputError: where the model has no such block or token, or K exceeds its width.
         ComputeError: where the computing fails, or J is not what the block computes.
     """
+    _require_order(model, prompt)
     said = {
         "token": token,
         "k": k,
@@ -75,3 +81,29 @@ def jacobian(
     most = DEFAULT_K if k is None else k
     u, s, v = found.u[:, :most], found.s[:most], found.v[:, :most]
     return replace(found, u=u, s=s, v=v, rank=min(found.rank, most))
+
+
+def _require_order(model: object, prompt: object) -> None:
+    """Refuse a prompt in the model's place: `measure` has it first.
+
+    Raises:
+        InputError: says in which order the two come.
+    """
+    is_module = callable(getattr(prompt, "forward", None))
+    is_ids = isinstance(model, Sequence) and not isinstance(model, str)
+    texts = isinstance(model, str) and isinstance(prompt, str)
+    if (
+        is_module
+        or is_ids
+        or hasattr(model, "tolist")
+        or (texts and names_a_model(str(prompt)) and not names_a_model(str(model)))
+    ):
+        raise InputError(
+            f"the model and the prompt seem to be exchanged: {_told(model)} came as the model and "
+            f"{_told(prompt)} as the prompt. jacobian takes the model first, as in "
+            'jacobian("smollm2-135m", "The cat sat", block=12)'
+        )
+
+
+def _told(given: object) -> str:
+    return repr(given[:40]) if isinstance(given, str) else f"a {type(given).__name__}"

@@ -12,6 +12,7 @@ from coupling_core.analysis.scores import corrected, floor_by_k, score
 from coupling_core.base.blocks import Blocks, blocks_of
 from coupling_core.base.choosing import none_of
 from coupling_core.base.errors import InputError
+from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import (
     OWN,
     DirectionsView,
@@ -31,6 +32,7 @@ SIZES = (0.1, 0.3, 1.0)
 """In units of the state's norm."""
 
 
+@known_keywords
 def steer(
     result: DirectionsResult,
     *,
@@ -80,6 +82,7 @@ def steer(
         return result.part("trials").steered(asked, ready.loaded, trial, names)
 
 
+@known_keywords
 def ablate(
     result: DirectionsResult,
     *,
@@ -120,6 +123,7 @@ def ablate(
         return result.part("trials").ablated(asked, ready.loaded, trial)
 
 
+@known_keywords
 def read_out(
     result: DirectionsResult,
     directions: Float[np.ndarray, "d m"],
@@ -161,6 +165,7 @@ def read_out(
         return result.part("trials").readings(asked, ready.loaded, units, readout)
 
 
+@known_keywords
 def cross_scores(
     a: DirectionsResult,
     b: DirectionsResult,

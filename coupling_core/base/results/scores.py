@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, SupportsIndex, over
 import numpy as np
 from jaxtyping import Bool, Float
 
+from coupling_core.base.arrays import require_array
 from coupling_core.base.blocks import Blocks, blocks_of
 from coupling_core.base.drawing import Drawing
 from coupling_core.base.errors import InputError
+from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import View, resolve_token
 from coupling_core.base.results.base import Result
 from coupling_core.base.showing import Drawn
@@ -342,12 +344,18 @@ class PositionScores(ScoreMap):
         return named | {"text": (row, texts.astype(str)), "other_text": (column, texts.astype(str))}
 
 
+@known_keywords
 def mean_off_diagonal(values: Float[np.ndarray, "block block"]) -> float:
     """Mean over l != l', NaN where none is left; a Jacobian against itself is 1 by construction.
 
     Args:
         values: a score for each pair of blocks, without a unit.
+
+    Raises:
+        InputError: where scores came in place of their numbers.
     """
+    require_array(values, "scores.corrected or scores.coupling; scores.mean() has both means")
+    values = np.asarray(values, np.float64)
     others = values[~np.eye(len(values), dtype=bool)]
     others = others[~np.isnan(others)]
     return float(others.mean()) if others.size else float("nan")

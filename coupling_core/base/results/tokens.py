@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from coupling_core.base.definitions import UNNAMED_SAMPLED
+from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import ROLES, Certificate, Role, View, resolve_token
 from coupling_core.base.results.base import Result, Sizes, default_k_of, within
 from coupling_core.base.results.scores import PositionScores
@@ -117,6 +118,7 @@ class TokenResult(Result):
         """What it could contradict itself in."""
         return {"its token is none of the prompt": 0 <= self.token <= len(self.tokens)}
 
+    @known_keywords
     def scores(
         self,
         k: int | None = None,

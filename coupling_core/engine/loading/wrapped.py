@@ -16,6 +16,7 @@ from jaxtyping import Int
 from torch import Tensor, nn
 
 from coupling_core.base.errors import InputError
+from coupling_core.base.keywords import known_keywords
 from coupling_core.engine.loading.unwrapping import unwrapped
 
 Blocks = nn.ModuleList | nn.Sequential | nn.ModuleDict | Sequence[nn.Module]
@@ -90,6 +91,7 @@ class Wrapped(nn.Module):
                 handle.remove()
 
 
+@known_keywords
 def wrap(
     module: Any,
     *,
