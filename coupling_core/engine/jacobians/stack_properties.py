@@ -183,7 +183,10 @@ def _apart(a: Run, b: Run) -> float:
 def _norms_of(runner: Runner) -> Iterator[list[tuple[nn.Module, Tensor, Tensor]]]:
     """Collect what modules outside the blocks are given and give, in their order."""
     seen: list[tuple[nn.Module, Tensor, Tensor]] = []
-    inside = {module for block in runner.blocks for module in block.modules()}
+    blocks = [*runner.blocks]
+    if isinstance(runner.model, Wrapped):  # the first norm of a later block is no final norm
+        blocks += runner.model.left_out
+    inside = {module for block in blocks for module in block.modules()}
 
     def note(module: nn.Module, args: tuple[object, ...], output: object) -> None:
         if args and isinstance(args[0], Tensor) and isinstance(output, Tensor):
@@ -216,6 +219,7 @@ def _final_norm(
         norm = next((m for m, x, y in given if m is named and _forgets_scale(m, x, y)), None)
     if named is not None and norm is None:
         came = any(m is named for m, _, _ in given)
+        _require_the_last_block(model)
         raise InputError(
             f"final_norm is a {type(named).__name__} that "
             + ("norms nothing" if came else "is not given the last block's output of all tokens")
@@ -225,6 +229,18 @@ def _final_norm(
     if norm is not None and isinstance(model, Wrapped):
         _require_by_token(norm, next((x, y) for m, x, y in given if m is norm))
     return norm
+
+
+def _require_the_last_block(model: nn.Module) -> None:
+    """Say that a norm which is named belongs to a block that was not handed over."""
+    if isinstance(model, Wrapped) and (others := model.left_out):
+        n, whole = len(model.blocks), len(model.blocks) + len(others)
+        raise InputError(
+            f"{n} of the {whole} blocks of {class_name(model)} were handed over, and final_norm is "
+            "not given what the last of them gives, for others run in between: leave final_norm "
+            f"out, or hand over all {whole} and choose among them afterwards, as in "
+            f'result.scores(blocks="1-{n}")'
+        )
 
 
 def _named_norm(model: nn.Module) -> nn.Module | None:
