@@ -69,7 +69,10 @@ class Crossing(Drawn):
             columns[f"{name}_median_angle"] = np.median(self.angles[side], 1)
             columns[f"{name}_largest_angle"] = self.angles[side][:, -1]
             columns[f"{name}_new"] = self.new[side].sum(1)
-        return DataFrame(columns | {"median_angle_by_chance": float(np.median(self.chance))})
+        table = DataFrame(columns | {"median_angle_by_chance": float(np.median(self.chance))})
+        for whose, result in (("a", self.a), ("b", self.b)):
+            table.attrs |= {f"{whose}_{name}": it for name, it in result.attributes().items()}
+        return table
 
     def new_directions(self) -> "DataFrame":
         """A row a new direction of B, those that lie least in A first, with their readouts.

@@ -343,3 +343,12 @@ def test_readings_are_told_beside_chance():
     assert told.startswith("2 of 3 directions have a readout (reads by the embedding) that is more")
     assert told.endswith("They begin with: 1 ' Paris' ' France'; 3 ' Rome'.")
     assert "begin with" not in readings(peakedness=np.zeros(3)).verdict
+
+
+@pytest.mark.parametrize("name", ["Comparison", "Crossing"])
+def test_a_table_of_two_results_says_whose_they_are(name, tmp_path):
+    found = DRAWN[name]()
+    found.to_pandas().to_parquet(tmp_path / "t.parquet")
+    told = pd.read_parquet(tmp_path / "t.parquet").attrs
+    assert (told["a_model"], told["b_model"]) == (found.a.model_name, found.b.model_name)
+    assert told["a_certificate"] == found.a.certificate_words

@@ -111,7 +111,7 @@ class ScoreMap(Drawn):
         import xarray
 
         arrays = {name: (self.dims, np.array(getattr(self, name))) for name in MEASURES}
-        return xarray.Dataset(arrays, coords=self._coordinates(), attrs=self._attributes())
+        return xarray.Dataset(arrays, coords=self._coordinates(), attrs=self.attributes())
 
     def plot(self, figure: str = "", **options: Any) -> Drawing:
         """The map of the scores, as the app's page draws it, or another figure of the same view.
@@ -141,7 +141,11 @@ class ScoreMap(Drawn):
         cell = {name: float(getattr(self, name)[row, column]) for name in MEASURES}
         return PairScores(**cell)
 
-    def _attributes(self) -> dict[str, str | float]:
+    def attributes(self) -> dict[str, str | float]:
+        """Whose they are and how it is looked at, for tables and arrays that leave the program.
+
+        Empty where they have let go of their result.
+        """
         if self.result is None or self.view is None:
             return {}
         seen = self.view
@@ -203,7 +207,7 @@ class Scores(ScoreMap):
         numbers, n = np.array(self.blocks), len(self.blocks)
         pairs = {"block": np.repeat(numbers, n), "basis": np.tile(numbers, n)}
         frame = DataFrame(pairs | {name: getattr(self, name).ravel() for name in MEASURES})
-        frame.attrs.update(self._attributes())
+        frame.attrs.update(self.attributes())
         return frame
 
     @overload
@@ -312,7 +316,7 @@ class PositionScores(ScoreMap):
         chance = np.where(np.isnan(self.coupling), np.nan, self.chance)
         found = {"coupling": self.coupling, "chance": chance, "corrected": self.corrected}
         frame = DataFrame(named | {name: values.ravel() for name, values in found.items()})
-        frame.attrs.update(self._attributes())
+        frame.attrs.update(self.attributes())
         return frame
 
     def __getitem__(self, tokens: tuple[SupportsIndex, SupportsIndex]) -> PairScores:
