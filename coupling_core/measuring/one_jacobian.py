@@ -9,7 +9,8 @@ from coupling_core.base.jacobian import BlockJacobian
 from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import DEFAULT_K, FinalNorm, Quantisation, Stack
 from coupling_core.measuring.asked import Prompt, is_named, request_for
-from coupling_core.measuring.measure import Report, asked_of, jacobian_of
+from coupling_core.measuring.measure import asked_of, jacobian_of
+from coupling_core.measuring.watched import Watching, watched
 from coupling_core.sources.identity import names_a_model
 
 
@@ -30,7 +31,7 @@ def jacobian(
     stack: Stack | None = None,
     device: Any = None,
     fast: bool = True,
-    progress: Report | None = None,
+    progress: Watching = None,
 ) -> BlockJacobian:
     """The Jacobian of one block at one token, with its singular triplets and their certificate.
 
@@ -53,7 +54,8 @@ def jacobian(
         stack: which of the two stacks of an encoder-decoder model; None is the decoder.
         device: where to compute; None takes CUDA where there is one.
         fast: differentiate by the fast ways where they give what the definition gives.
-        progress: told at each step; an exception it raises stops the measurement.
+        progress: told at each step; an exception it raises stops the measurement. None shows a bar
+            in a terminal or a notebook, and False shows none.
 
     Returns:
         `J` (d d), `u` (d k), `s` (k) and `v` (d k) as NumPy arrays in float32, without a unit;
@@ -77,7 +79,8 @@ def jacobian(
     request = request_for(prompt, model, said)
     asked, own = asked_of(request, None if is_named(model) else model, tokenizer)
     place = None if device is None else str(device)
-    found = jacobian_of(asked, block, own=own, device=place, fast=fast, progress=progress)
+    with watched(progress) as report:
+        found = jacobian_of(asked, block, own=own, device=place, fast=fast, progress=report)
     most = DEFAULT_K if k is None else k
     u, s, v = found.u[:, :most], found.s[:most], found.v[:, :most]
     return replace(found, u=u, s=s, v=v, rank=min(found.rank, most))
