@@ -114,6 +114,7 @@ if TYPE_CHECKING:
     from coupling_core.experiments.steps import collect, measure_steps
     from coupling_core.experiments.watching.callback import CouplingCallback
     from coupling_core.measuring.front import measure
+    from coupling_core.measuring.model_copy import load_model
     from coupling_core.measuring.one_jacobian import jacobian
     from coupling_core.measuring.recheck import Recheck, recheck
     from coupling_core.measuring.trying import ablate, cross_scores, read_out, steer
@@ -134,7 +135,8 @@ __all__ = [  # noqa: RUF022 - by stage, not by name
     "measure",
     "jacobian",
     "BlockJacobian",
-    # a module of one's own that is no model of transformers
+    # a model as a module of one's own, and a module that is no model of transformers
+    "load_model",
     "wrap",
     # where it is kept, and whether it can be believed later
     "Store",
@@ -322,6 +324,7 @@ _HOMES = {
     "experiments.steps": ("collect", "measure_steps"),
     "experiments.watching.callback": ("CouplingCallback",),
     "measuring.front": ("measure",),
+    "measuring.model_copy": ("load_model",),
     "measuring.one_jacobian": ("jacobian",),
     "measuring.recheck": ("Recheck", "recheck"),
     "measuring.trying": ("ablate", "cross_scores", "read_out", "steer"),

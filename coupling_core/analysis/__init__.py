@@ -21,7 +21,7 @@ coupling_effect    whether coupled blocks are the ones that can be interchanged
 pruning         which blocks to leave out, and what that costs
 trajectory      how straight and evenly spaced the paths of tokens are
 projection      principal components of the paths
-by_step         a measurement over the steps of a training run
+by_step, at_steps    a measurement over the steps of a training run, and its results by step
 statistics      coupling against performance over many models
 findings        what the table of a sweep says
 exports         a result's numbers for other programs: NumPy archives and CSV

@@ -11,19 +11,22 @@ Locality is one number for how much of the coupling is between neighbours:
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from coupling_core.analysis import trajectory
+from coupling_core.analysis.at_steps import AtSteps
 from coupling_core.analysis.locality import locality
 from coupling_core.analysis.scores import means, score_pairs
 from coupling_core.analysis.spectra import spectrum_numbers
 from coupling_core.base.drawing import Drawing
 from coupling_core.base.errors import InputError
+from coupling_core.base.keywords import known_keywords
 from coupling_core.base.kinds import kind_of
 from coupling_core.base.records import Request, View, require_view, viewed
 from coupling_core.base.results import DepthResult, SpectrumResult, TrajectoryResult
+from coupling_core.base.showing import Drawn
 from coupling_core.sources.suites import DEFAULT_K, Suite
 
 if TYPE_CHECKING:  # half a second to import
@@ -49,7 +52,7 @@ NAMED = 8
 
 
 @dataclass(frozen=True, repr=False)
-class Course:
+class Course(Drawn):
     """What is measured of one prompt over the steps of a training run.
 
     Args:
@@ -68,6 +71,12 @@ class Course:
     depth: Mapping[int, DepthResult]
     paths: Mapping[int, TrajectoryResult]
     spectra: Mapping[int, SpectrumResult] | None = None
+
+    def __post_init__(self) -> None:
+        """Let each mapping say which steps it has, where another is asked for."""
+        for name in ("depth", "paths", "spectra"):
+            if (found := getattr(self, name)) is not None:
+                object.__setattr__(self, name, AtSteps(found))
 
     @property
     def missing(self) -> tuple[int, ...]:
@@ -130,7 +139,9 @@ class Course:
         """One of its numbers by step, as the page Training draws it.
 
         Args:
-            figure: which, as `--figure` of `coupling training` has it.
+            figure: "corrected", "coupling", "alignment", "locality", "loss", "line-shape" or
+                "expodistance"; where spectra were asked for, "departure", "u-dot-v" or
+                "effective-rank".
             view: K, definition, role and blocks.
             k: the K alone, of the paper's score; None is `default_k`.
 
@@ -141,6 +152,15 @@ class Course:
         seen = viewed(view, k, self.default_k)
         drawn: Drawing = kind_of("depth").part("views").course(self, seen, figure)
         return drawn
+
+    @property
+    def verdict(self) -> str:
+        """How coupling goes through the training, and what is missing or in doubt of that."""
+        seen = View(self.default_k)
+        return str(kind_of("depth").part("views").course_verdict(self, seen))
+
+    def _shown(self) -> Any:
+        return self.plot() if self.depth else self.to_pandas()
 
     def __repr__(self) -> str:
         span = f"from {self.steps[0]} to {self.steps[-1]}, " if self.steps else ""
@@ -209,6 +229,7 @@ def steps_told(steps: Sequence[int]) -> str:
     return f"step{'s' * (len(steps) > 1)} {', '.join(map(str, steps))}"
 
 
+@known_keywords
 def numbers(course: Course, view: View) -> tuple[StepNumbers, ...]:
     """The numbers of every step that is looked at, in the order of the steps.
 

@@ -19,7 +19,8 @@ from jaxtyping import Bool, Float
 from coupling_core.analysis.scores import Scores, definition_name, score_pairs
 from coupling_core.base.drawing import Drawing
 from coupling_core.base.errors import InputError
-from coupling_core.base.records import View, resolve_block, resolve_blocks, viewed
+from coupling_core.base.keywords import known_keywords
+from coupling_core.base.records import TOKEN_KINDS, View, resolve_block, resolve_blocks, viewed
 from coupling_core.base.results import DepthResult, Result
 from coupling_core.base.results.at_token import AtToken
 from coupling_core.base.showing import Drawn
@@ -89,11 +90,15 @@ class Comparison(Drawn):
 
         Returns:
             columns `block` and `basis` in A's numbers, `b_block` and `b_basis` in B's, `a` and `b`
-            (the score compared, without a unit), and `difference`, A - B.
+            (the score compared, without a unit), and `difference`, A - B. Its `attrs` say whose
+            A and B are.
         """
         from pandas import DataFrame
 
-        return DataFrame(difference_rows(self), columns=list(DIFFERENCE_COLUMNS))
+        table = DataFrame(difference_rows(self), columns=list(DIFFERENCE_COLUMNS))
+        for side, scores in (("a", self.a_scores), ("b", self.b_scores)):
+            table.attrs |= {f"{side}_{name}": it for name, it in scores.attributes().items()}
+        return table
 
     def plot(self, figure: str = "comparison") -> Drawing:
         """The maps of A, of B and of A - B, as `coupling compare` draws them.
@@ -145,6 +150,7 @@ class Summary:
     pairs: int
 
 
+@known_keywords
 def compare(
     a: Result,
     b: Result,
@@ -213,6 +219,7 @@ def match_blocks(a: int, b: int) -> list[tuple[int, int]]:
     return [(i + 1, 1 + int(np.ceil(i * step - 0.5 - 1e-9))) for i in range(a)]
 
 
+@known_keywords
 def summarise(found: Comparison) -> Summary:
     """Means over the pairs counted, and the correlation of the two maps.
 
@@ -300,9 +307,14 @@ def _depth_wise(name: str, result: Result) -> DepthResult:
             f"{name} is a {type(result).__name__}: expected a result, as measure(...) or "
             "Store().get(key) gives it"
         )
+    kind = result.request.kind
+    between = (
+        "; two of one prompt's tokens are compared by their scores, as in "
+        "a.scores(k=10).corrected - b.scores(k=10).corrected"
+    )
     raise InputError(
-        f"{name} is a result of kind {result.request.kind!r}, and only depth-wise results can be "
-        "compared: choose another, or measure its prompt with `coupling depth`"
+        f"{name} is a result of kind {kind!r}, and only depth-wise results can be compared: choose "
+        "another, or measure its prompt with `coupling depth`" + between * (kind in TOKEN_KINDS)
     )
 
 
@@ -310,12 +322,13 @@ def _require_k(a: DepthResult, b: DepthResult, k: int) -> None:
     for name, result in (("A", a), ("B", b)):
         if k > result.k_max:
             most = min(a.k_max, b.k_max)
+            narrow = min((a.width, "A"), (b.width, "B"))
             more = (
-                f"{name} has width {result.width}, which no K can pass"
-                if result.k_max == result.width
-                else f"measure {name} again with a K of {k}"
+                f", or measure {name} again with a K of {k}"
+                if k <= narrow[0]
+                else f"; {narrow[1]} has width {narrow[0]}, which no K can pass"
             )
             raise InputError(
                 f"K = {k} cannot be compared: {name} ({result.model_name}) holds 1..{result.k_max} "
-                f"triplets. Take K = {most} or less, or {more}"
+                f"triplets. Take K = {most} or less{more}"
             )

@@ -23,6 +23,7 @@ from coupling_core.analysis.scores import score_pairs
 from coupling_core.base.choosing import none_of
 from coupling_core.base.drawing import Drawing
 from coupling_core.base.errors import InputError
+from coupling_core.base.keywords import known_keywords
 from coupling_core.base.kinds import kind_of
 from coupling_core.base.records import View
 from coupling_core.base.results import DepthResult, Result, WhatIfResult
@@ -186,6 +187,7 @@ class CouplingEffect(Drawn):
         return f"CouplingEffect({self.verdict})"
 
 
+@known_keywords
 def coupling_effect(
     coupling: DepthResult | Float[np.ndarray, "prompt block block"],
     effect: WhatIfResult | Float[np.ndarray, "prompt_of_effect l m"],

@@ -14,6 +14,7 @@ from coupling_core.analysis.directions import orthonormal
 from coupling_core.analysis.subspaces import chance_angles
 from coupling_core.base.drawing import Drawing
 from coupling_core.base.errors import InputError
+from coupling_core.base.keywords import known_keywords
 from coupling_core.base.results import DirectionsResult
 from coupling_core.base.results.base import require_result
 from coupling_core.base.results.directions import READOUTS, SIDES
@@ -68,7 +69,10 @@ class Crossing(Drawn):
             columns[f"{name}_median_angle"] = np.median(self.angles[side], 1)
             columns[f"{name}_largest_angle"] = self.angles[side][:, -1]
             columns[f"{name}_new"] = self.new[side].sum(1)
-        return DataFrame(columns | {"median_angle_by_chance": float(np.median(self.chance))})
+        table = DataFrame(columns | {"median_angle_by_chance": float(np.median(self.chance))})
+        for whose, result in (("a", self.a), ("b", self.b)):
+            table.attrs |= {f"{whose}_{name}": it for name, it in result.attributes().items()}
+        return table
 
     def new_directions(self) -> "DataFrame":
         """A row a new direction of B, those that lie least in A first, with their readouts.
@@ -129,6 +133,7 @@ class Crossing(Drawn):
         )
 
 
+@known_keywords
 def cross(a: DirectionsResult, b: DirectionsResult, k: int | None = None) -> Crossing:
     """Hold the directions of B against those of A, block by block.
 

@@ -12,11 +12,12 @@ from coupling_core.analysis.subspaces import chance_angles
 from coupling_core.base.choosing import none_of
 from coupling_core.base.drawing import Drawing
 from coupling_core.base.errors import InputError
+from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import DirectionsView, require_view, resolve_block, resolve_blocks
 from coupling_core.base.results import DirectionsResult, Result
 from coupling_core.base.results.base import require_result
 from coupling_core.base.results.directions import SIDES
-from coupling_core.base.showing import Drawn, in_short
+from coupling_core.base.showing import Drawn, Told, in_short
 from coupling_core.base.units import ranges
 
 if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need it
@@ -283,6 +284,7 @@ def shared_subspace(bases: Sequence[Float[np.ndarray, "d _"]], seed: int = 0) ->
     return InCommon(directions[:, :k], share[:k], chance, int((share > chance).sum()))
 
 
+@known_keywords
 def shared_of(result: DirectionsResult, view: DirectionsView, side: str = "u") -> Shared:
     """The directions that the viewed blocks share.
 
@@ -302,7 +304,7 @@ def shared_of(result: DirectionsResult, view: DirectionsView, side: str = "u") -
 
 
 @dataclass(frozen=True, repr=False)
-class BetweenPrompts:
+class BetweenPrompts(Told):
     """How far the directions of a block are those of other prompts too.
 
     Args:
@@ -324,6 +326,22 @@ class BetweenPrompts:
 
     __repr__ = in_short
 
+    @property
+    def verdict(self) -> str:
+        """How far the subspaces are apart beside chance, and how many blocks share a direction."""
+        known = np.isfinite(self.angles).all(1)
+        if not known.any():
+            return f"No block has {self.leading} directions in every prompt."
+        chance = float(np.median(self.chance))
+        sharing, at = int((self.shared > 0).sum()), int(np.argmax(self.shared))
+        most = f"; most in block {self.blocks[at]}, {self.shared[at]}" if sharing else ""
+        return (
+            f"Between two of {self.n} prompts, the leading {self.leading} directions of a block "
+            f"stand at {np.median(self.angles[known]):.1f} degrees in the median; independent ones "
+            f"would at {chance:.1f}. In {sharing} of {len(self.blocks)} blocks all prompts share "
+            f"directions beyond chance{most}."
+        )
+
     def to_pandas(self) -> "DataFrame":
         """A row a block.
 
@@ -343,6 +361,7 @@ class BetweenPrompts:
         )
 
 
+@known_keywords
 def between_prompts(
     results: Sequence[DirectionsResult], view: DirectionsView, side: str = "u"
 ) -> BetweenPrompts:

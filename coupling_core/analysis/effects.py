@@ -11,6 +11,7 @@ from coupling_core.base.choosing import none_of
 from coupling_core.base.drawing import Drawing
 from coupling_core.base.edits import DAMPED, Edit, parse_edit
 from coupling_core.base.errors import InputError
+from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import EffectView, require_view, resolve_token
 from coupling_core.base.results import WhatIfResult
 from coupling_core.base.results.base import require_result
@@ -91,6 +92,7 @@ class EffectMaps(Drawn):
         return self.plot() if self.number == "divergence" else self.to_pandas()
 
 
+@known_keywords
 def effect_maps(
     result: WhatIfResult, view: EffectView | None = None, number: Number = "divergence"
 ) -> EffectMaps:

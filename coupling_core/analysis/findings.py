@@ -24,7 +24,10 @@ from coupling_core.analysis.statistics import (
     Points,
     PromptTrends,
 )
+from coupling_core.base.drawing import Drawing
 from coupling_core.base.errors import InputError
+from coupling_core.base.keywords import known_keywords
+from coupling_core.base.kinds import kind_of
 from coupling_core.base.records import (
     METHODS,
     PERFORMANCES,
@@ -34,7 +37,7 @@ from coupling_core.base.records import (
     Performance,
     PromptNumber,
 )
-from coupling_core.base.showing import in_short
+from coupling_core.base.showing import Drawn, in_short
 
 _MEASURES: dict[Measure, str] = {
     "corrected": "mean chance-corrected score",
@@ -63,7 +66,7 @@ class Question:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Findings:
+class Findings(Drawn):
     """The answer.
 
     Args:
@@ -178,6 +181,38 @@ class Findings:
         )
 
     @property
+    def verdict(self) -> str:
+        """How strongly coupling and performance go together, and whether that bears a claim out.
+
+        The first two sentences of `shows`; what must not be concluded is in `does_not_show`.
+        """
+        return " ".join(self.shows[:2])
+
+    def to_pandas(self) -> pd.DataFrame:
+        """A row a model of the subset, at the K that was asked for.
+
+        Returns:
+            columns model, id, family, run, step, trained, parameters, layers, width,
+            training_tokens, loss, score, k, coupling (the mean over prompts of the measure asked
+            for), low and high (its 95 % interval), chance, prompts, without.
+        """
+        return self.means.rows.reset_index(drop=True)
+
+    def plot(self, figure: str = "models") -> Drawing:
+        """A figure of it, as the page Generalization draws it.
+
+        Args:
+            figure: "models" for performance against coupling, "families" for the correlation
+                without each family, "k" for coupling against K, or "correlation" for the
+                correlation against K.
+
+        Raises:
+            InputError: on another name.
+        """
+        drawn: Drawing = kind_of("depth").part("views").found_in_sweep(self, figure)
+        return drawn
+
+    @property
     def does_not_show(self) -> tuple[str, ...]:
         """What must not be concluded."""
         if self.correlations[self.question.method].reason:
@@ -204,6 +239,13 @@ class Findings:
         return tuple(told)
 
     @property
+    def source(self) -> str:
+        """Of how many models and prompts the numbers are, and at which K, in one line."""
+        models, prompts = len(self.means.rows), self.table["prompt"].nunique()
+        subset = SUBSETS[self.question.subset].title
+        return f"{models} models ({subset}) · {prompts} prompts · {self.measure}"
+
+    @property
     def performance(self) -> str:
         """The performance in words."""
         return sentences.PERFORMANCES[self.question.against]
@@ -228,6 +270,7 @@ class Findings:
         return [(str(run), of_run) for run, of_run in rows.groupby("run") if len(of_run) > 1]
 
 
+@known_keywords
 def find(table: pd.DataFrame, question: Question) -> Findings:
     """Ask a table.
 
@@ -282,7 +325,7 @@ def every_k(table: pd.DataFrame, asked: Iterable[float] = ()) -> tuple[float, ..
 
 def performances(table: pd.DataFrame) -> tuple[Performance, ...]:
     """Those that at least one model of a table has."""
-    return tuple(name for name in PERFORMANCES if table[name].notna().any())
+    return tuple(name for name in PERFORMANCES if name in table and table[name].notna().any())
 
 
 def _k(k: float) -> int | float:

@@ -16,6 +16,7 @@ from jaxtyping import Float, Int
 
 from coupling_core.analysis.scores import Scores, definition_name, score_pairs
 from coupling_core.base.errors import InputError
+from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import DEFAULT_THRESHOLD, View, viewed
 from coupling_core.base.results import DepthResult
 from coupling_core.base.results.base import require_result
@@ -43,6 +44,7 @@ def weights(found: Scores, *, corrected: bool = True) -> Float[np.ndarray, "bloc
     return np.where(np.eye(len(both), dtype=bool), np.nan, both)
 
 
+@known_keywords
 def layer_graph(
     result: DepthResult,
     view: View | None = None,

@@ -9,6 +9,7 @@ from jaxtyping import Float, Int
 
 from coupling_core.analysis.graph import weights
 from coupling_core.analysis.scores import score_pairs
+from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import View
 from coupling_core.base.results import DepthResult
 from coupling_core.base.showing import in_short
@@ -35,6 +36,7 @@ class Locality:
     __repr__ = in_short
 
 
+@known_keywords
 def locality(result: DepthResult, view: View, *, corrected: bool = True) -> Locality:
     """Mean weight against |l - l'| over all pairs that have one, whatever the threshold.
 

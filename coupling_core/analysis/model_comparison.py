@@ -13,6 +13,7 @@ from jaxtyping import Float
 from coupling_core.analysis.scores import MIN_PROMPTS
 from coupling_core.base.choosing import nearest
 from coupling_core.base.errors import InputError
+from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import Measure
 from coupling_core.base.showing import Told
 from coupling_core.base.units import rounded
@@ -97,6 +98,7 @@ class ModelComparison(Told):
         return self.verdict
 
 
+@known_keywords
 def compare_models(
     table: "DataFrame",
     a: str,

@@ -6,6 +6,7 @@ import numpy as np
 from jaxtyping import Float
 
 from coupling_core.base.errors import InputError
+from coupling_core.base.keywords import known_keywords
 from coupling_core.base.results import PerturbationResult
 from coupling_core.base.results.base import require_result
 
@@ -52,6 +53,7 @@ def blurred(result: PerturbationResult) -> np.ndarray:
     return part > BLURRED
 
 
+@known_keywords
 def perturbation_radius(result: PerturbationResult) -> Float[np.ndarray, "way state"]:
     """The size of noise at which first order is off by 10 % in half of the draws.
 

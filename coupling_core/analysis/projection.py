@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from coupling_core.base.drawing import Drawing
+from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import Fit, Part, PathView, require_view
 from coupling_core.base.results import TrajectoryResult
 from coupling_core.base.results.base import require_result
@@ -93,6 +94,7 @@ class ProjectedPaths(Projection, Drawn):
         return drawn
 
 
+@known_keywords
 def project_paths(result: TrajectoryResult, view: PathView | None = None) -> ProjectedPaths:
     """The kept paths of a result through one part of its depth, in principal components.
 

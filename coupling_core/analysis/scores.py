@@ -9,9 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Int
 
+from coupling_core.base.arrays import require_array
 from coupling_core.base.choosing import none_of
 from coupling_core.base.definitions import DEFINITIONS
 from coupling_core.base.errors import InputError
+from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import (
     ROLES,
     TOKEN_KINDS,
@@ -25,9 +27,12 @@ from coupling_core.base.results.base import require_result
 from coupling_core.base.results.scores import MEASURES
 from coupling_core.base.results.scores import mean_off_diagonal as mean_off_diagonal
 from coupling_core.base.token_ids import Array
+from coupling_core.base.units import rounded
 
 MIN_PROMPTS = 40
 """Fewer prompts than this overstate coupling: no claim about a model rests on them."""
+MIN_NUMBERS = 5
+"""Of fewer numbers the interval of a mean rests on what they are assumed to be drawn from."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +57,26 @@ class Interval:
     def enough(self) -> bool:
         """Whether there are enough prompts for a claim."""
         return self.n >= MIN_PROMPTS
+
+    @property
+    def verdict(self) -> str:
+        """The mean, how sure it is, and what so many numbers can bear out."""
+        if not self.n or np.isnan(self.mean):
+            return "There is no mean: no number is known, or one of them is NaN."
+        if self.n == 1:
+            return f"{rounded(self.mean)}, one number: how far others are from it cannot be said."
+        told = (
+            f"{rounded(self.mean)}, the mean of n = {self.n} (95 %: {rounded(self.low)} to "
+            f"{rounded(self.high)})"
+        )
+        if self.n < MIN_NUMBERS:
+            return (
+                f"{told}. Of so few the interval is wide, and holds only if the numbers are "
+                f"independent and normally distributed, which {self.n} cannot show: nothing is "
+                f"claimed of fewer than {MIN_NUMBERS}."
+            )
+        few = "" if self.enough else f"; fewer than {MIN_PROMPTS} prompts can overstate coupling"
+        return f"{told}{few}."
 
 
 def definition_name(view: View) -> str:
@@ -81,6 +106,7 @@ def score(
     return DEFINITIONS[definition].by_k(diagonal, off_diagonal, s, p)
 
 
+@known_keywords
 def chance_floor(
     result: DepthResult | PositionCoupling, definition: str, p: float = 1.0
 ) -> Float[np.ndarray, "row k"]:
@@ -164,6 +190,7 @@ def _ranks(result: DepthResult | PositionCoupling) -> Int[np.ndarray, "2 row"]:
     return np.broadcast_to(result.rank, (2, result.rank.shape[-1]))
 
 
+@known_keywords
 def score_pairs(result: DepthResult, view: View) -> Scores:
     """All pairs of the viewed blocks at one K.
 
@@ -187,6 +214,7 @@ def score_pairs(result: DepthResult, view: View) -> Scores:
     return Scores(coupling, floor, above, blocks, result=result, view=view)
 
 
+@known_keywords
 def score_by_k(
     result: DepthResult, block: int, basis: int, view: View
 ) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:
@@ -234,6 +262,7 @@ def mean_by_k(
     return raw, floor, above
 
 
+@known_keywords
 def corrected(
     coupling: Float[np.ndarray, "*any"], floor: Float[np.ndarray, "*any"]
 ) -> Float[np.ndarray, "*any"]:
@@ -244,7 +273,13 @@ def corrected(
     Args:
         coupling: raw scores c, without a unit, of any shape.
         floor: their chance floors, of the same shape.
+
+    Raises:
+        InputError: where scores came in place of their numbers.
     """
+    has = "scores.coupling and scores.chance; scores.corrected is what comes of them"
+    for values in (coupling, floor):
+        require_array(values, has)
     room = 1 - floor
     return (coupling - floor) / np.where(room > 0, room, np.nan)
 
@@ -263,20 +298,24 @@ def block_means(
     return nan_mean(others, 1), nan_mean(others, 0)
 
 
+@known_keywords
 def mean_interval(values: Float[np.ndarray, " n"] | Sequence[float] | Array) -> Interval:
     """Mean over prompts, or seeds, with its 95 % interval by Student's t.
 
-    Resampling would do for many; of few it makes intervals that are too short.
+    Resampling would do for many; of few it makes intervals that are too short. The interval's
+    `verdict` says what so many numbers can bear out.
 
     Args:
         values: a number a prompt, such as a column of a table of `measure_many` for one model. With
             one that is NaN, all that is found is.
 
     Raises:
-        InputError: where there is none at all.
+        InputError: where there is none at all, or no list of numbers came.
     """
     from scipy.special import stdtrit  # not before somebody asks for an interval
 
+    numbers = "one number a prompt, such as the column table.corrected of one model"
+    require_array(values, numbers, dimensions=1)
     every = np.asarray(values, np.float64)
     n = every.size
     if not n:
@@ -314,11 +353,11 @@ def k_of(k: int | float, width: float) -> int:
 def require_k(result: Result | PositionCoupling, k: int) -> None:
     """Refuse a K that the result does not hold."""
     if not 1 <= k <= result.k_max:
-        why = (
-            "the model's width"
-            if result.k_max == result.width
-            else "what was measured; ask for it when computing"
-        )
+        why = "what was measured; ask for it when computing"
+        if result.k_max == result.width:
+            why = "the model's width"
+        elif k > result.width:
+            why = f"what was measured; at most the model's width, {result.width}, can be"
         raise InputError(f"K must lie in 1..{result.k_max} ({why}), and {k} was asked for")
 
 

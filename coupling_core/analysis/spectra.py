@@ -5,28 +5,40 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
+from coupling_core.base.arrays import require_array
+from coupling_core.base.keywords import known_keywords
 from coupling_core.base.results import SpectrumResult
 from coupling_core.base.results.base import require_result
 from coupling_core.base.showing import in_short
 
 
+@known_keywords
 def participation_ratio(s: Float[np.ndarray, "product d"]) -> Float[np.ndarray, " product"]:
     """How many directions carry a product: (sum s^2)^2 / sum s^4, from 1 to d.
 
     Args:
         s: singular values of each product, in any scale.
+
+    Raises:
+        InputError: where a result came in place of its singular values.
     """
-    squares = s.astype(np.float64) ** 2
+    require_array(s, "result.product_values of a spectrum")
+    squares = np.asarray(s, np.float64) ** 2
     return squares.sum(-1) ** 2 / (squares**2).sum(-1)
 
 
+@known_keywords
 def effective_rank(s: Float[np.ndarray, "product d"]) -> Float[np.ndarray, " product"]:
     """The same, less governed by the largest: exp(entropy of s^2 / sum s^2), from 1 to d.
 
     Args:
         s: singular values of each product, in any scale.
+
+    Raises:
+        InputError: where a result came in place of its singular values.
     """
-    share = s.astype(np.float64) ** 2
+    require_array(s, "result.product_values of a spectrum")
+    share = np.asarray(s, np.float64) ** 2
     share = share / share.sum(-1, keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore"):
         terms = np.where(share == 0, 0.0, share * np.log(share))
@@ -61,6 +73,7 @@ class SpectrumNumbers:
     __repr__ = in_short
 
 
+@known_keywords
 def spectrum_numbers(result: SpectrumResult) -> SpectrumNumbers:
     """The curves over depth of one measurement.
 

@@ -9,6 +9,7 @@ from jaxtyping import Bool, Float, Int
 from coupling_core.analysis.scores import corrected, nan_mean, require_k, score_cell, score_square
 from coupling_core.base.definitions import DEFINITIONS
 from coupling_core.base.errors import InputError
+from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import ROLES, TOKEN_KINDS, View, require_view, resolve_token
 from coupling_core.base.results import (
     Means,
@@ -44,6 +45,7 @@ class ByDistance:
     __repr__ = in_short
 
 
+@known_keywords
 def score_positions(result: PositionCoupling | TokenMeansResult, view: View) -> PositionScores:
     """Score all pairs of positions at one K.
 
@@ -144,6 +146,7 @@ def score_positions_by_k(
     return score_cell(result, row, column, view)
 
 
+@known_keywords
 def by_distance(found: PositionScores, *, above_chance: bool = True) -> ByDistance:
     """Gather the scores of a view by the distance of their tokens.
 

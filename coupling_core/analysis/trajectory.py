@@ -7,6 +7,9 @@ rotated or scaled together. What a path leaves undefined is NaN, never a number.
 import numpy as np
 from jaxtyping import Float
 
+from coupling_core.base.arrays import require_array
+from coupling_core.base.keywords import known_keywords
+
 WINDOW = 11
 """States in a window of the line-shape score by depth (preprint, Figure 25)."""
 CLOSED = 1e-9
@@ -15,6 +18,8 @@ RESOLVED_GROWTH = 1e-6
 """Smallest mean growth rate, a block, that float32 states tell from none."""
 
 States = Float[np.ndarray, "state token d"]
+
+_KEPT = "what a trajectory has found of its own is result."
 
 
 def norms(states: States) -> Float[np.ndarray, "state token"]:
@@ -27,6 +32,7 @@ def step_lengths(states: States) -> Float[np.ndarray, "block token"]:
     return np.linalg.norm(_steps(states), axis=-1)
 
 
+@known_keywords
 def line_shape(states: States) -> Float[np.ndarray, " token"]:
     """Line-shape score L / norm(sum_l (x^l - x^{l-1}) / norm(x^l - x^{l-1})) (Eq. 10 and 11).
 
@@ -35,11 +41,16 @@ def line_shape(states: States) -> Float[np.ndarray, " token"]:
 
     Args:
         states: x^0 .. x^L of every token, two states at least.
+
+    Raises:
+        InputError: where a result came, which keeps its scores and not all states.
     """
+    require_array(states, f"states (state token d); {_KEPT}line_shape")
     directions = _directions(states)
     return _straightness(directions.sum(0), len(directions))
 
 
+@known_keywords
 def windowed_line_shape(states: States) -> Float[np.ndarray, "state token"]:
     """Line-shape score of the `WINDOW` states centred at each state (preprint, Figure 25).
 
@@ -48,7 +59,11 @@ def windowed_line_shape(states: States) -> Float[np.ndarray, "state token"]:
 
     Returns:
         NaN where the window does not fit.
+
+    Raises:
+        InputError: where a result came, which keeps its scores and not all states.
     """
+    require_array(states, f"states (state token d); {_KEPT}windowed_line_shape")
     half = WINDOW // 2
     directions = _directions(states)
     found = np.full(states.shape[:2], np.nan)
@@ -58,6 +73,7 @@ def windowed_line_shape(states: States) -> Float[np.ndarray, "state token"]:
     return found
 
 
+@known_keywords
 def growth_rates(norms: Float[np.ndarray, "state token"]) -> Float[np.ndarray, "block token"]:
     """alpha^l = ln(norm(x^l) / norm(x^{l-1})) (Eq. 12); NaN next to a state of norm 0.
 
@@ -66,12 +82,17 @@ def growth_rates(norms: Float[np.ndarray, "state token"]) -> Float[np.ndarray, "
 
     Returns:
         a rate a block (block token), in units of one a block.
+
+    Raises:
+        InputError: where a result came in place of its norms.
     """
+    require_array(norms, "result.norms of a trajectory")
     with np.errstate(divide="ignore", invalid="ignore"):
         rates = np.diff(np.log(np.asarray(norms, np.float64)), axis=0)
     return np.where(np.isfinite(rates), rates, np.nan)
 
 
+@known_keywords
 def expodistance(norms: Float[np.ndarray, "state token"]) -> Float[np.ndarray, " token"]:
     """Expodistance Var_l(alpha^l) / Avg_l(alpha^l)^2 (Eq. 13), the variance that of a population.
 
@@ -83,7 +104,11 @@ def expodistance(norms: Float[np.ndarray, "state token"]) -> Float[np.ndarray, "
 
     Returns:
         a number a token, without a unit.
+
+    Raises:
+        InputError: where a result came in place of its norms.
     """
+    require_array(norms, "result.norms of a trajectory")
     rates = growth_rates(norms)
     mean = rates.mean(0)
     known = np.abs(mean) > RESOLVED_GROWTH
@@ -104,6 +129,7 @@ def why_no_expodistance(norms: Float[np.ndarray, "state token"]) -> tuple[str, .
     )
 
 
+@known_keywords
 def equidistance(
     step_lengths: Float[np.ndarray, "block token"],
 ) -> Float[np.ndarray, " token"]:
@@ -116,7 +142,11 @@ def equidistance(
 
     Returns:
         a number a token, without a unit.
+
+    Raises:
+        InputError: where a result came in place of its steps.
     """
+    require_array(step_lengths, "result.step_lengths of a trajectory")
     mean = step_lengths.mean(0)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(mean > 0, step_lengths.std(0) / mean, np.nan)

@@ -3,10 +3,12 @@
 errors          what can go wrong, in three kinds
 definitions     every score: its name, formula, function and chance floor
 choosing        what is said of a name that is none of a closed list
+keywords        what is said of a keyword that a function has not
 kinds           which kinds of results there are, and what is known of each
 blocks          block numbers in the forms in which people name them
 edits           edits of a model's depth: their spelling, and which blocks run where
 removal         blocks that are left out, or run with their neighbours' weights
+arrays          what is said of a result where an array is needed
 records         what is asked for and how it is looked at, frozen
 token_ids       token ids in whatever form they are handed over
 results         what is stored of a measurement, one class a file

@@ -19,6 +19,7 @@ from coupling_core.base.choosing import none_of
 from coupling_core.base.definitions import DEFINITIONS
 from coupling_core.base.errors import InputError
 from coupling_core.base.images import shown
+from coupling_core.base.keywords import known_fields, known_keywords
 from coupling_core.base.kinds import kind_of, kinds
 from coupling_core.base.token_ids import TokenIds, TorchDtype, token_ids
 
@@ -79,6 +80,7 @@ PROMPT_NUMBERS: tuple[PromptNumber, ...] = get_args(PromptNumber)
 MODEL_SUBSETS: tuple[ModelSubset, ...] = get_args(ModelSubset)
 
 
+@known_fields
 @dataclass(frozen=True, init=False)
 class Request:
     """What determines a result.
@@ -298,6 +300,7 @@ class AnyView:
     """
 
 
+@known_fields
 @dataclass(frozen=True)
 class View(AnyView):
     """How scores are looked at.
@@ -370,6 +373,7 @@ def viewed(view: View | None, k: int | None, default_k: int) -> View:
     return view
 
 
+@known_fields
 @dataclass(frozen=True)
 class PathView(AnyView):
     """How the paths of a trajectory are looked at in principal components.
@@ -399,6 +403,7 @@ class PathView(AnyView):
         return not self.first and n > 1
 
 
+@known_fields
 @dataclass(frozen=True)
 class EffectView(AnyView):
     """Over which tokens the effects of edits are averaged.
@@ -423,6 +428,7 @@ class EffectView(AnyView):
             raise InputError("a token is named twice among those averaged over: name it once")
 
 
+@known_fields
 @dataclass(frozen=True)
 class DirectionsView(AnyView):
     """Which directions are looked at.
@@ -506,6 +512,7 @@ def _require_text(name: str, value: object) -> None:
         ) from error
 
 
+@known_keywords
 def parse_blocks(text: str | None, n_blocks: int) -> tuple[int, ...]:
     """Read a block range: `1-30`, `3,7`, `1-30:2`, `-1` (the last), `5--2`, or a mix.
 

@@ -201,7 +201,7 @@ class Ablation(Told):
 
 
 @dataclass(frozen=True, repr=False)
-class Readings:
+class Readings(Told):
     """What directions are read as, and whether that is more than chance.
 
     Args:
@@ -224,6 +224,18 @@ class Readings:
     def beyond_chance(self) -> Bool[np.ndarray, " m"]:
         """Whether each readout is more peaked than those of 99 in 100 random directions."""
         return self.peakedness > self.floor
+
+    @property
+    def verdict(self) -> str:
+        """How many readouts are more than chance, and what these name first."""
+        beyond = np.flatnonzero(self.beyond_chance)
+        first = "; ".join(f"{i + 1} {' '.join(map(repr, self.towards[i][:3]))}" for i in beyond[:3])
+        named = f" They begin with: {first}." if beyond.size else ""
+        return (
+            f"{beyond.size} of {len(self.peakedness)} directions have a readout "
+            f"({self.readout.replace('_', ' by the ')}) that is more peaked than those of 99 of "
+            f"100 random directions; the tokens of the others mean nothing.{named}"
+        )
 
     def to_pandas(self) -> "DataFrame":
         """A row a direction.

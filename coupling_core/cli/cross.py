@@ -76,7 +76,10 @@ def _maps(
 ) -> dict[str, Scores]:
     """One model after the other, so that they need not fit into memory together."""
     pairs = {"a_in_b": (first, second), "b_in_a": (second, first)}
-    return {name: cross_scores(one, other, device=device) for name, (one, other) in pairs.items()}
+    return {
+        name: cross_scores(one, other, device=device, progress=False)
+        for name, (one, other) in pairs.items()
+    }
 
 
 def _content(ending: str, found: Crossing, maps: dict[str, Scores]) -> bytes:

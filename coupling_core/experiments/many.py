@@ -6,8 +6,9 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from coupling_core.base.errors import ComputeError, InputError
+from coupling_core.base.keywords import known_keywords
 from coupling_core.base.kinds import kind_of
-from coupling_core.base.records import DEFAULT_MODEL, FinalNorm, Role
+from coupling_core.base.records import DEFAULT_MODEL, PERFORMANCES, FinalNorm, Role
 from coupling_core.experiments.many_answers import answers
 from coupling_core.experiments.many_asked import Models, Prompts, models_of, prompts_of
 from coupling_core.experiments.many_progress import telling
@@ -28,6 +29,7 @@ if TYPE_CHECKING:  # half a second to import
     from pandas import DataFrame
 
 
+@known_keywords
 def measure_many(
     prompts: Prompts,
     models: Models = (DEFAULT_MODEL,),
@@ -84,10 +86,11 @@ def measure_many(
     Returns:
         a table with the columns of a sweep's table. `coupling`, `chance`, `corrected` and
         `alignment` are means over all pairs, without a unit; numbers that only other kinds have are
-        left out. What is said of the models stays, so that tables can be joined: `step` and `loss`
-        are known of steps of a training run, `parameters`, `training_tokens` and `score` of models
-        that are in the catalogue or were counted, and are NaN of others. Columns of the prompts'
-        own follow; one named like a column of the table has `prompt_` before its name.
+        left out, and so are `loss` and `score` where they are known of no model. What else is said
+        of the models stays, and is NaN where it is not known: `step`, as `loss`, is known of steps
+        of a training run, `parameters`, `training_tokens` and `score` of models that are in the
+        catalogue or were counted. Columns of the prompts' own follow; one named like a column of
+        the table has `prompt_` before its name.
 
     Raises:
         InputError: where prompts or models are not what they should be, or every prompt fails.
@@ -139,9 +142,10 @@ def _table(rows: list[Row], own: Iterable[str], left_out: Mapping[str, Exception
         first = next(iter(left_out.values()))
         raise type(first)(f"every prompt failed, the first with: {first}")
     for which, why in left_out.items():
-        warnings.warn(f"left out: {which}: {why}", stacklevel=3)
+        warnings.warn(f"left out: {which}: {why}", stacklevel=4)
     found = set().union(*rows)
     of_kind = [name for name in COLUMNS if name in found or name not in MEASURED]
     table = DataFrame(rows, columns=[*of_kind, *own])
+    table = table.drop(columns=[name for name in PERFORMANCES if table[name].isna().all()])
     table.attrs["left_out"] = {which: str(why) for which, why in left_out.items()}
     return table

@@ -62,7 +62,9 @@ def _of_module(
 ) -> Come:
     def of(prompt: Asked) -> Result:
         request = Request(prompt.text, **said)
-        return measure(request, store, model=module, tokenizer=tokenizer, device=device)
+        return measure(
+            request, store, model=module, tokenizer=tokenizer, device=device, progress=False
+        )
 
     for number, prompt in enumerate(prompts):
         yield number, partial(of, prompt)

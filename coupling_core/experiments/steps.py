@@ -10,6 +10,7 @@ from typing import Any
 
 from coupling_core.analysis.by_step import Course, doubt, steps_told
 from coupling_core.base.errors import InputError
+from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import FinalNorm, Request
 from coupling_core.experiments.many_progress import telling
 from coupling_core.measuring import stored_steps
@@ -22,6 +23,7 @@ from coupling_core.sources.suites import DEFAULT_SUITE, Suite, find_suite, requi
 from coupling_core.store.disk import Store
 
 
+@known_keywords
 def measure_steps(
     prompt: Prompt,
     suite: str | Suite = DEFAULT_SUITE,
@@ -79,7 +81,7 @@ def measure_steps(
     if kept is None:
         raise InputError("the steps of a training run are read from a store: give one, or leave it")
     if run.caution:
-        warnings.warn(f"{run.name}: {run.caution}", stacklevel=2)
+        warnings.warn(f"{run.name}: {run.caution}", stacklevel=3)
     course = stored_steps.collect(run, request, kept, wanted, spectra=spectra)
     with telling(len(course.missing), shown=progress) as advance, Borrower() as borrower:
 
@@ -95,13 +97,14 @@ def measure_steps(
             measure if keep else borrower,
             None if device is None else str(device),
             watching=watching,
-            warn=lambda why: warnings.warn(why, stacklevel=4),
+            warn=lambda why: warnings.warn(why, stacklevel=5),
         )
     if why := doubt(course):
-        warnings.warn(f"{run.name}: {why}", stacklevel=2)
+        warnings.warn(f"{run.name}: {why}", stacklevel=3)
     return course
 
 
+@known_keywords
 def collect(
     suite: str | Suite,
     request: Request,
@@ -131,6 +134,6 @@ def collect(
         warnings.warn(
             f"of the {len(course.steps)} steps of {run.name} asked for, {len(missing)} are not "
             f"stored in full ({steps_told(missing)}): measure_steps(...) measures them",
-            stacklevel=2,
+            stacklevel=3,
         )
     return course

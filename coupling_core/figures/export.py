@@ -27,6 +27,19 @@ _LEGEND_BELOW = 44
 _LEGEND_ROW = 19
 
 
+class NotByChromium(ComputeError):
+    """A picture that Chromium did not draw.
+
+    Args:
+        why: in short.
+        message: the same with what can be done.
+    """
+
+    def __init__(self, why: str, message: str) -> None:
+        super().__init__(message)
+        self.why = why
+
+
 def render(
     figure: go.Figure, ending: str, result: Result | None = None, view: AnyView | None = None
 ) -> bytes:
@@ -41,7 +54,7 @@ def render(
 
     Raises:
         InputError: on another ending.
-        ComputeError: where PDF, SVG or PNG is asked for, no Chromium starts, and matplotlib is
+        ComputeError: where PDF, SVG or PNG is asked for, no Chromium draws it, and matplotlib is
             missing or cannot draw this figure.
     """
     require_format(ending)
@@ -134,7 +147,7 @@ def _legend_below(page: go.Figure, square: bool) -> int:
 
 
 def drawn(page: go.Figure, ending: str) -> bytes:
-    """Draw a figure as .pdf, .svg or .png: by Chromium, or by matplotlib where there is none.
+    """Draw a figure as .pdf, .svg or .png: by Chromium, or by matplotlib where that fails.
 
     Raises:
         ComputeError: where neither can draw it.
@@ -143,19 +156,19 @@ def drawn(page: go.Figure, ending: str) -> bytes:
 
     try:
         return through_chromium(page, ending)
-    except ComputeError as none:
+    except NotByChromium as none:
         try:
             picture = drawing.draw(page, ending)
         except ModuleNotFoundError as error:
             raise ComputeError(f"{none}; or {remedy('draw')}, with which it is drawn") from error
         except ComputeError as error:
-            raise ComputeError(f"no Chromium could be started, and {error}") from error
-        _log.warning("no Chromium could be started: matplotlib draws this %s instead", ending)
+            raise ComputeError(f"{none.why}, and {error}") from error
+        _log.warning("%s: matplotlib draws this %s instead", none.why, ending)
         return picture
 
 
 def through_chromium(page: go.Figure, ending: str) -> bytes:
-    """The same by Chromium alone; raises `ComputeError` where there is none."""
+    """The same by Chromium alone; raises `NotByChromium` where there is none, or it fails."""
     import kaleido
     from kaleido.errors import BrowserClosedError, BrowserFailedError, ChromeNotFoundError
 
@@ -169,9 +182,17 @@ def through_chromium(page: go.Figure, ending: str) -> bytes:
         # Without this MathJax would be fetched from the internet.
         return kaleido.calc_fig_sync(page.to_dict(), opts=options, kopts={"mathjax": False})
     except (ChromeNotFoundError, BrowserFailedError, BrowserClosedError) as error:
-        raise ComputeError(
+        raise NotByChromium(
+            "no Chromium could be started",
             f"{ending} is drawn by Chromium, and none could be started: install Chrome or "
-            "Chromium (or set BROWSER_PATH to it), or ask for .html, which needs none"
+            "Chromium (or set BROWSER_PATH to it), or ask for .html, which needs none",
+        ) from error
+    except Exception as error:  # one that started fails in its own ways, and those of its driver
+        told = f"{type(error).__name__}: {textwrap.shorten(str(error), 120, placeholder=' ...')}"
+        raise NotByChromium(
+            f"Chromium failed ({told})",
+            f"{ending} is drawn by Chromium, which failed ({told}): try again, or ask for .html, "
+            "which needs none",
         ) from error
 
 

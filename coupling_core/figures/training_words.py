@@ -94,6 +94,12 @@ def rise_and_fall(run: Sequence[StepNumbers]) -> str:
     return told + _loss_words(known, top) + "."
 
 
+def scores_told(run: Sequence[StepNumbers]) -> str:
+    """The mean chance-corrected score of each step that has one, where these are few."""
+    known = [f"{_score(one)} at step {one.step:,}" for one in run if not np.isnan(one.corrected)]
+    return f"Coupling is {', '.join(known)}." if known else "No step has a score."
+
+
 def compared(runs: Runs) -> str:
     """How the coupling of two runs differs, step by step, and where their losses end.
 

@@ -8,7 +8,6 @@ from jaxtyping import Float
 from coupling_core.analysis.scores import (
     Scores,
     definition_name,
-    mean_off_diagonal,
     score_pairs,
 )
 from coupling_core.base.records import AnyView, View
@@ -58,7 +57,7 @@ def scores_alt(whose: str, view: View, found: Scores, is_corrected: bool) -> str
     text = (
         f"Heatmap of the {style.score_name(is_corrected).lower()} ({style.score_terms(view)}) for "
         f"{n} by {n} blocks of {whose}: row l is the Jacobian, column l' the basis. "
-        f"{mean_words(found)}"
+        f"{found.verdict}"
     )
     if not np.isnan(off).all():
         row, column = np.unravel_index(np.nanargmax(off), off.shape)
@@ -118,18 +117,7 @@ def mosaic_alt(result: DepthResult, view: View, found: Scores, side: int, magnit
     return (
         f"Mosaic of {n} by {n} matrices, {style.matrix_name(view, magnitude)}, "
         f"{leading(view.k, side)}, of {subject(result)}: row l is the Jacobian, column l' the "
-        f"basis. {mean_words(found)}"
-    )
-
-
-def mean_words(found: Scores) -> str:
-    """The means over pairs as a sentence."""
-    mean = mean_off_diagonal(found.corrected)
-    if np.isnan(mean):
-        return "No pair of different blocks is computed yet."
-    return (
-        f"The mean over l ≠ l' is c = {mean_off_diagonal(found.coupling):.3f} where chance gives "
-        f"{mean_off_diagonal(found.chance):.3f}, chance-corrected {mean:.3f}."
+        f"basis. {found.verdict}"
     )
 
 
@@ -168,7 +156,7 @@ def mean_by_k_alt(result: DepthResult, view: View) -> str:
     """What the mean score does as K grows."""
     return (
         f"Mean score over l ≠ l' against K from 1 to {result.k_max} with its chance floor, "
-        f"{subject(result)}. At K = {view.k}: {mean_words(score_pairs(result, view))}"
+        f"{subject(result)}. At K = {view.k}: {score_pairs(result, view).verdict}"
     )
 
 

@@ -5,6 +5,7 @@ asked           a request in parts: a text and what is asked of it
 measure         from the store, or by the composition of the request's kind
 alone           one measurement at a time, whichever threads ask
 one_jacobian    one block's Jacobian itself, made and checked as in a measurement
+model_copy      a model that is named, as a module of one's own
 one_edit        one edit of a prompt's depth, and how the model then goes on
 trying          directions added to a model's states, or taken out of them
 composing       what the composition of any kind begins with
@@ -20,6 +21,7 @@ deaths          models that ended such a process, remembered
 borrowing       weights that are on this disk only while they are measured
 stored_steps    what the store has of a training run
 filling         what it lacks, measured step by step
+watched         how far a call is, shown where somebody watches
 startup         what a fresh process spares before its first measurement
 compat          the two functions that the papers' authors released
 """

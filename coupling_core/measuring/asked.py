@@ -1,7 +1,7 @@
 """A request as people write one: a text or token ids, with what else is asked for by name."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, TypedDict
 from coupling_core.base.errors import InputError
 from coupling_core.base.images import read_image
 from coupling_core.base.records import Dtype, FinalNorm, Quantisation, Request, Stack
-from coupling_core.base.results import Progress
 from coupling_core.base.token_ids import token_ids
+from coupling_core.measuring.watched import Watching
 
 if TYPE_CHECKING:  # slow to import, and only types need it
     import torch
@@ -42,7 +42,7 @@ class Options(TypedDict, total=False):
     variant: str
     device: "str | torch.device | None"
     fast: bool
-    progress: Callable[[Progress], None] | None
+    progress: Watching
 
 
 def is_named(model: Any) -> bool:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, Unpack, overload
 
 from coupling_core.base.errors import InputError
+from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import FinalNorm, Quantisation, Request, Stack, TokenKind
 from coupling_core.base.results import (
     DepthResult,
@@ -23,7 +24,7 @@ from coupling_core.base.results import (
 )
 from coupling_core.measuring import measure as requests
 from coupling_core.measuring.asked import Options, Prompt, is_named, request_for, require_unsaid
-from coupling_core.measuring.measure import Report
+from coupling_core.measuring.watched import Watching, watched
 from coupling_core.store.disk import Store
 
 
@@ -50,7 +51,7 @@ def measure(
     variant: str = "",
     device: Any = None,
     fast: bool = True,
-    progress: Report | None = None,
+    progress: Watching = None,
 ) -> Result: ...
 @overload
 def measure(
@@ -129,6 +130,7 @@ def measure(
     other_block: int | None = None,
     **options: Unpack[Options],
 ) -> Result: ...
+@known_keywords
 def measure(
     prompt: Any,
     store: Any = UNSAID,
@@ -150,7 +152,7 @@ def measure(
     variant: str = "",
     device: Any = None,
     fast: bool = True,
-    progress: Report | None = None,
+    progress: Watching = None,
 ) -> Result:
     """Measure a prompt: from the store where it was measured before, else now.
 
@@ -195,7 +197,8 @@ def measure(
         device: where to compute, such as "cuda:0"; None takes CUDA where there is one.
         fast: differentiate by the fast ways where they give what the definition gives; else by the
             definition alone, over the whole sequence. The numbers are the same to rounding.
-        progress: told at each step; an exception it raises stops the measurement.
+        progress: told at each step; an exception it raises stops the measurement. None shows a bar
+            in a terminal or a notebook, and False shows none.
 
     Returns:
         the result of the kind: a `DepthResult`; between tokens a `TokensResult` of a block, or a
@@ -228,16 +231,17 @@ def measure(
     else:
         request = request_for(prompt, model, said)
         unsaid = Store() if store is UNSAID and is_named(model) else None
-    return requests.measure(
-        request,
-        unsaid if store is UNSAID else shelf(store),
-        model=None if is_named(model) else model,
-        tokenizer=tokenizer,
-        variant=variant,
-        device=None if device is None else str(device),
-        fast=fast,
-        progress=progress,
-    )
+    with watched(progress) as report:
+        return requests.measure(
+            request,
+            unsaid if store is UNSAID else shelf(store),
+            model=None if is_named(model) else model,
+            tokenizer=tokenizer,
+            variant=variant,
+            device=None if device is None else str(device),
+            fast=fast,
+            progress=report,
+        )
 
 
 def _require_folder(store: object) -> None:

@@ -1,14 +1,20 @@
 """jacobian(...): one block's Jacobian itself, made and checked as in a measurement."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from coupling_core.base.errors import InputError
 from coupling_core.base.jacobian import BlockJacobian
+from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import DEFAULT_K, FinalNorm, Quantisation, Stack
 from coupling_core.measuring.asked import Prompt, is_named, request_for
-from coupling_core.measuring.measure import Report, asked_of, jacobian_of
+from coupling_core.measuring.measure import asked_of, jacobian_of
+from coupling_core.measuring.watched import Watching, watched
+from coupling_core.sources.identity import names_a_model
 
 
+@known_keywords
 def jacobian(
     model: Any,
     prompt: Prompt,
@@ -25,7 +31,7 @@ def jacobian(
     stack: Stack | None = None,
     device: Any = None,
     fast: bool = True,
-    progress: Report | None = None,
+    progress: Watching = None,
 ) -> BlockJacobian:
     """The Jacobian of one block at one token, with its singular triplets and their certificate.
 
@@ -48,7 +54,8 @@ def jacobian(
         stack: which of the two stacks of an encoder-decoder model; None is the decoder.
         device: where to compute; None takes CUDA where there is one.
         fast: differentiate by the fast ways where they give what the definition gives.
-        progress: told at each step; an exception it raises stops the measurement.
+        progress: told at each step; an exception it raises stops the measurement. None shows a bar
+            in a terminal or a notebook, and False shows none.
 
     Returns:
         `J` (d d), `u` (d k), `s` (k) and `v` (d k) as NumPy arrays in float32, without a unit;
@@ -58,6 +65,7 @@ def jacobian(
         InputError: where the model has no such block or token, or K exceeds its width.
         ComputeError: where the computing fails, or J is not what the block computes.
     """
+    _require_order(model, prompt)
     said = {
         "token": token,
         "k": k,
@@ -71,7 +79,34 @@ def jacobian(
     request = request_for(prompt, model, said)
     asked, own = asked_of(request, None if is_named(model) else model, tokenizer)
     place = None if device is None else str(device)
-    found = jacobian_of(asked, block, own=own, device=place, fast=fast, progress=progress)
+    with watched(progress) as report:
+        found = jacobian_of(asked, block, own=own, device=place, fast=fast, progress=report)
     most = DEFAULT_K if k is None else k
     u, s, v = found.u[:, :most], found.s[:most], found.v[:, :most]
     return replace(found, u=u, s=s, v=v, rank=min(found.rank, most))
+
+
+def _require_order(model: object, prompt: object) -> None:
+    """Refuse a prompt in the model's place: `measure` has it first.
+
+    Raises:
+        InputError: says in which order the two come.
+    """
+    is_module = callable(getattr(prompt, "forward", None))
+    is_ids = isinstance(model, Sequence) and not isinstance(model, str)
+    texts = isinstance(model, str) and isinstance(prompt, str)
+    if (
+        is_module
+        or is_ids
+        or hasattr(model, "tolist")
+        or (texts and names_a_model(str(prompt)) and not names_a_model(str(model)))
+    ):
+        raise InputError(
+            f"the model and the prompt seem to be exchanged: {_told(model)} came as the model and "
+            f"{_told(prompt)} as the prompt. jacobian takes the model first, as in "
+            'jacobian("smollm2-135m", "The cat sat", block=12)'
+        )
+
+
+def _told(given: object) -> str:
+    return repr(given[:40]) if isinstance(given, str) else f"a {type(given).__name__}"

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from coupling_core.base.errors import ComputeError, CouplingError, InputError
+from coupling_core.base.keywords import known_keywords
 from coupling_core.base.memory import is_out_of_memory
 from coupling_core.base.records import Request
 from coupling_core.base.results import Result
@@ -68,6 +69,7 @@ class Recheck:
         return f"unchanged to {how}" + f", although {others}" * bool(others)
 
 
+@known_keywords
 def recheck(
     result: Result,
     *,

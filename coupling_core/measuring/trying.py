@@ -12,6 +12,7 @@ from coupling_core.analysis.scores import corrected, floor_by_k, score
 from coupling_core.base.blocks import Blocks, blocks_of
 from coupling_core.base.choosing import none_of
 from coupling_core.base.errors import InputError
+from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import (
     OWN,
     DirectionsView,
@@ -23,7 +24,8 @@ from coupling_core.base.results import DirectionsResult, Scores
 from coupling_core.base.results.base import require_result
 from coupling_core.base.results.directions import READOUTS, SIDES
 from coupling_core.base.trials import Ablate, Ablation, Readings, Steer, Steering
-from coupling_core.measuring.measure import Report, aside, asked_of
+from coupling_core.measuring.measure import aside, asked_of
+from coupling_core.measuring.watched import Watching, watched
 from coupling_core.sources.resolved import Resolved
 from coupling_core.store.request_key import make_key
 
@@ -31,6 +33,7 @@ SIZES = (0.1, 0.3, 1.0)
 """In units of the state's norm."""
 
 
+@known_keywords
 def steer(
     result: DirectionsResult,
     *,
@@ -43,7 +46,7 @@ def steer(
     model: Any = None,
     tokenizer: Any = None,
     device: str | None = None,
-    progress: Report | None = None,
+    progress: Watching = None,
 ) -> Steering:
     """Add directions to the state and see what the model then says: x_t + e norm(x_t) u.
 
@@ -62,7 +65,8 @@ def steer(
         model: the module of your own that was measured; None loads the model that the result names.
         tokenizer: that of a module of your own; not needed where the prompt is token ids.
         device: where to compute.
-        progress: told as the model is loaded.
+        progress: told as the model is loaded. None shows a bar in a terminal or a notebook, and
+            False shows none.
 
     Raises:
         InputError: where the result lacks the block or a direction, or the model is another one.
@@ -76,10 +80,14 @@ def steer(
     steps = [sizes] if isinstance(sizes, int | float) else sizes
     trial = Steer(number if side == "u" else number - 1, at, found, tuple(map(float, steps)))
     asked, own = _model_of(result, model, tokenizer)
-    with aside(asked, own=own, device=device, progress=progress) as ready:
+    with (
+        watched(progress) as report,
+        aside(asked, own=own, device=device, progress=report) as ready,
+    ):
         return result.part("trials").steered(asked, ready.loaded, trial, names)
 
 
+@known_keywords
 def ablate(
     result: DirectionsResult,
     *,
@@ -89,7 +97,7 @@ def ablate(
     model: Any = None,
     tokenizer: Any = None,
     device: str | None = None,
-    progress: Report | None = None,
+    progress: Watching = None,
 ) -> Ablation:
     """Take what blocks read out of their input: x^{l-1}_t - V V^T x^{l-1}_t, in all at once.
 
@@ -102,7 +110,8 @@ def ablate(
         model: as in `steer`, and so are the others.
         tokenizer: that of a module of your own.
         device: where to compute.
-        progress: told as the model is loaded.
+        progress: told as the model is loaded. None shows a bar in a terminal or a notebook, and
+            False shows none.
 
     Raises:
         InputError: where the result lacks a block or has fewer directions, or the model is another.
@@ -116,10 +125,14 @@ def ablate(
     }
     trial = Ablate(result.token, frames)
     asked, own = _model_of(result, model, tokenizer)
-    with aside(asked, own=own, device=device, progress=progress) as ready:
+    with (
+        watched(progress) as report,
+        aside(asked, own=own, device=device, progress=report) as ready,
+    ):
         return result.part("trials").ablated(asked, ready.loaded, trial)
 
 
+@known_keywords
 def read_out(
     result: DirectionsResult,
     directions: Float[np.ndarray, "d m"],
@@ -128,7 +141,7 @@ def read_out(
     model: Any = None,
     tokenizer: Any = None,
     device: str | None = None,
-    progress: Report | None = None,
+    progress: Watching = None,
 ) -> Readings:
     """Read directions of any origin as the result's own are read: by the tokens at either end.
 
@@ -140,7 +153,8 @@ def read_out(
         model: as in `steer`, and so are the others.
         tokenizer: that of a module of your own.
         device: where to compute.
-        progress: told as the model is loaded.
+        progress: told as the model is loaded. None shows a bar in a terminal or a notebook, and
+            False shows none.
 
     Raises:
         InputError: where the model has no such readout, or is another one, or a column is 0.
@@ -156,11 +170,15 @@ def read_out(
             f"none of them all 0, and an array of shape {columns.shape} came"
         )
     asked, own = _model_of(result, model, tokenizer)
-    with aside(asked, own=own, device=device, progress=progress) as ready:
+    with (
+        watched(progress) as report,
+        aside(asked, own=own, device=device, progress=report) as ready,
+    ):
         units = (columns / lengths).T
         return result.part("trials").readings(asked, ready.loaded, units, readout)
 
 
+@known_keywords
 def cross_scores(
     a: DirectionsResult,
     b: DirectionsResult,
@@ -169,7 +187,7 @@ def cross_scores(
     model: Any = None,
     tokenizer: Any = None,
     device: str | None = None,
-    progress: Report | None = None,
+    progress: Watching = None,
 ) -> Scores:
     """The Jacobians of A in the bases of B: how much A acts along the directions of B's blocks.
 
@@ -184,7 +202,8 @@ def cross_scores(
         model: the module of your own of which A was measured, as in `steer`, and so are the others.
         tokenizer: that of a module of your own.
         device: where to compute.
-        progress: told as the model is loaded.
+        progress: told as the model is loaded. None shows a bar in a terminal or a notebook, and
+            False shows none.
 
     Returns:
         `coupling`, `chance` and `corrected` (block of A, basis block of B).
@@ -203,7 +222,10 @@ def cross_scores(
         side: np.stack([b.basis(block, side) for block in range(1, b.n_blocks + 1)])[..., :leading]
         for side in SIDES
     }
-    with aside(asked, own=own, device=device, progress=progress) as ready:
+    with (
+        watched(progress) as report,
+        aside(asked, own=own, device=device, progress=report) as ready,
+    ):
         diagonals, off = a.part("trials").crossed(asked, ready.loaded, bases)
     s, view = a.singular_values[:, :leading], View(leading)
     coupling = score(diagonals, off, s[:, None], view.definition, view.p)[..., -1]

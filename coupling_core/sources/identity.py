@@ -179,6 +179,11 @@ def is_hub_id(model: str) -> bool:
     return bool(_HUB_ID.fullmatch(model)) and not (model.endswith(".gguf") or _on_disk(model))
 
 
+def names_a_model(text: str) -> bool:
+    """Whether a text is the form of a model's name: an alias, a hub id, a file or a folder."""
+    return text in ALIASES or is_hub_id(text) or _on_disk(text) is not None
+
+
 def _on_disk(model: str) -> Path | None:
     """The file or folder of this name; None where there is none."""
     try:

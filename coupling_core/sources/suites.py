@@ -14,6 +14,7 @@ from functools import cache
 
 from coupling_core.base.choosing import unknown
 from coupling_core.base.errors import InputError
+from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import Request
 from coupling_core.base.showing import in_short
 from coupling_core.sources import hub
@@ -168,6 +169,7 @@ def _known() -> Mapping[str, Suite]:
     return {suite.name: suite for suite in (*own, *pythia)}
 
 
+@known_keywords
 def find_suite(name: str) -> Suite:
     """A suite by its name.
 

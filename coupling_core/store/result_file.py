@@ -8,6 +8,7 @@ import os
 from pathlib import Path
 
 from coupling_core.base.errors import InputError
+from coupling_core.base.keywords import known_keywords
 from coupling_core.base.results import Result
 from coupling_core.store import archive
 
@@ -40,6 +41,7 @@ def save(result: Result, path: str | os.PathLike[str]) -> Path:
     return path
 
 
+@known_keywords
 def load(path: str | os.PathLike[str]) -> Result:
     """Read a result from a file: one that `save` wrote, or the page Runs, or `--out` of a command.
 

@@ -182,7 +182,7 @@ def _maps(a: DirectionsResult, b: DirectionsResult) -> None:
 
 def _crossed(a: DirectionsResult, b: DirectionsResult) -> Scores:
     admission.require(backend.resolved(a.request))
-    return ask(partial(cross_scores, a, b), about=a.request)  # type: ignore[no-any-return]
+    return ask(partial(cross_scores, a, b, progress=False), about=a.request)  # type: ignore[no-any-return]
 
 
 def _tell(a: DirectionsResult, b: DirectionsResult, there: Scores, back: Scores) -> None:

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import tiny
 from cases import SCORES, VIEW, planted, random_result
 
-from coupling_core import InputError, View, mean_off_diagonal, score_pairs
+from coupling_core import InputError, View, mean_off_diagonal, measure, score_pairs
 from coupling_core.analysis.compare import (
     DIFFERENCE_COLUMNS,
     biggest,
@@ -136,6 +137,15 @@ def test_the_biggest_differences_come_first():
 
 
 # ---- what cannot be compared, and what is said
+
+
+@pytest.mark.parametrize(
+    "name", ["depth-wise results", r"a\.scores\(k=10\)\.corrected - b\.scores"]
+)
+def test_tokens_are_compared_by_their_scores(name):
+    tokens = measure((3, 1, 4), model=tiny.model("llama"), kind="self", block=1, k=4)
+    with pytest.raises(InputError, match=f"A is a result of kind 'self', .*{name}"):
+        compare(tokens, tokens)
 
 
 def test_a_k_that_one_side_lacks_is_refused_with_a_remedy():

@@ -31,6 +31,14 @@ OF_CHECKPOINTS = (
 )
 
 
+def test_a_table_may_lack_a_performance_that_no_model_has():
+    known = TABLE.drop(columns="score")
+    assert performances(known) == ("loss",)
+    expected = find(TABLE.assign(score=np.nan), Question(8))
+    assert find(known, Question(8)).shows == expected.shows
+    assert find(known, Question(8, against="score")).shows[0].startswith("Nothing on coupling")
+
+
 def ask(models, **question) -> Findings:
     """What a sweep of these models says at K = 8."""
     return find(sweep_of(models), Question(8, **question))

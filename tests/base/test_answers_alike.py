@@ -2,16 +2,19 @@
 
 import html
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pandas as pd
 import pytest
-from cases import directions_result, random_result, trajectory_result, what_if_result
+from cases import directions_result, planted, random_result, trajectory_result, what_if_result
+from sweep_table import sweep_of, zoo
+from training import REQUEST, SUITE
 
 import coupling_core as cc
 from coupling_core.base.results import Result
 from coupling_core.base.showing import Drawn, Told
-from coupling_core.base.trials import Ablation, Steering
+from coupling_core.base.trials import Ablation, Readings, Steering
 
 CHANCE = np.linspace(0.01, 0.2, 20)
 
@@ -52,6 +55,29 @@ def compared_models():
     return cc.compare_models(pd.DataFrame(rows), "one", "other")
 
 
+def course(depth=None, steps=(0, 1, 4)):
+    """A training run of which some steps are measured, in the depth-wise comparison alone."""
+    measured = {0: planted(), 4: random_result(n_blocks=3)} if depth is None else depth
+    return cc.Course(SUITE, REQUEST, steps, measured, {})
+
+
+def readings(**changes):
+    made = Readings(
+        "reads_embedding",
+        np.array([9.0, 2.0, 6.0]),
+        5.0,
+        ((" Paris", " France"), (" x",), (" Rome",)),
+        ((" a",),) * 3,
+    )
+    return replace(made, **changes)
+
+
+@cache
+def swept():
+    """What a table says whose intervals take a while to resample."""
+    return cc.find(sweep_of(zoo(), prompts=4), cc.Question(k=8))
+
+
 DRAWN = {
     "Comparison": lambda: cc.compare(random_result(), random_result(seed=1), k=3),
     "Crossing": lambda: cc.cross(directions_result(), directions_result(), k=2),
@@ -59,9 +85,20 @@ DRAWN = {
     "EffectMaps": lambda: cc.effect_maps(what_if_result()),
     "ProjectedPaths": lambda: cc.project_paths(trajectory_result()),
     "CouplingEffect": lambda: cc.coupling_effect(*pair_of_kinds(), k=3),
+    "Course": course,
+    "Findings": swept,
+    "Scores": lambda: random_result().scores(k=3),
 }
 """What has a figure."""
-TOLD = {"ModelComparison": compared_models, "Ablation": ablation, "Steering": steering}
+TOLD = {
+    "ModelComparison": compared_models,
+    "Ablation": ablation,
+    "Steering": steering,
+    "Readings": readings,
+    "BetweenPrompts": lambda: cc.between_prompts(
+        [directions_result(), directions_result(seed=1)], cc.DirectionsView((2, 3), 4)
+    ),
+}
 """What has none."""
 
 
@@ -83,7 +120,7 @@ def test_a_figure_is_drawn_saved_and_shown_under_the_verdict(name, tmp_path):
     assert len(found.to_pandas())
 
 
-@pytest.mark.parametrize("name", DRAWN)
+@pytest.mark.parametrize("name", [name for name in DRAWN if name != "Scores"])
 def test_another_figure_is_refused_with_those_that_help_lists(name):
     found = DRAWN[name]()
     with pytest.raises(cc.InputError, match="figure must be one of") as refused:
@@ -216,3 +253,102 @@ def test_an_ablation_is_told_beside_chance(changes, told):
 
 def test_steering_is_told_by_direction_and_size():
     assert "each of 20 random ones (KL, nats): u_1 at 1; u_2 at none." in steering().verdict
+
+
+def test_scores_say_their_means_with_their_result_or_without():
+    scores = random_result().scores(k=3)
+    mean = scores.mean()
+    told = f"c = {mean.coupling:.3f} where chance gives {mean.chance:.3f}, chance-corrected"
+    assert told in scores.verdict
+    assert f"{mean.corrected:.3f}." in scores.verdict
+    assert replace(scores, result=None).verdict == scores.verdict
+    assert scores.verdict != scores["2-3"].verdict
+    empty = replace(scores, corrected=np.full((5, 5), np.nan))
+    assert empty.verdict == "No pair of different blocks is computed yet."
+
+
+def test_a_training_run_says_how_coupling_goes_and_what_is_missing():
+    found = course()
+    first, last = (f"{mean:.3f}" for mean in found.to_pandas().corrected.dropna())
+    assert found.verdict.startswith(f"Coupling is {first} at step 0, {last} at step 4.")
+    assert found.verdict.endswith("Not all is measured of steps 0, 1, 4.")
+    none = course(depth={})
+    assert none.verdict.startswith("No step has a score.")
+    assert "<table" in none._repr_html_()
+    alike = course(depth={0: planted(), 4: planted()})
+    assert "Steps 0, 4 hold the same weights, whatever" in alike.verdict
+
+
+def test_a_training_run_of_many_steps_says_where_it_peaks():
+    scores = {step: planted(np.full((4, 4), at)) for step, at in ((0, 0.1), (1, 0.6), (4, 0.3))}
+    peak = course(depth=scores).verdict
+    assert "step 1, then falls to" in peak
+
+
+@pytest.mark.parametrize(
+    ("step", "told"),
+    [
+        (2, "step 2 is not measured: of the 2 steps that are, 0 and 4 are nearest"),
+        (np.int64(100), "step 100 is not measured: of the 2 steps that are, 0 and 4 are nearest"),
+        ("4", "a step is a whole number, such as 0, and '4' came"),
+    ],
+)
+def test_a_step_that_is_not_there_is_answered_by_its_neighbours(step, told):
+    found = course()
+    with pytest.raises(cc.InputError) as refused:
+        found.depth[step]
+    assert str(refused.value) == told
+    assert step not in found.depth
+    assert found.depth.get(step) is None
+    with pytest.raises(cc.InputError, match="nor is any other"):
+        found.paths[step]
+
+
+def test_of_many_steps_the_nearest_two_are_named():
+    run = course(depth=dict.fromkeys((0, 1, 2, 64, 128, 512), planted()))
+    with pytest.raises(cc.InputError, match="64 and 128 are nearest"):
+        run.depth[100]
+    with pytest.raises(cc.InputError, match="of the 1 steps that are, 4 is nearest"):
+        course(depth={4: planted()}).depth[3]
+
+
+def test_findings_say_what_goes_together_and_draw_it():
+    found = DRAWN["Findings"]()
+    assert found.verdict == " ".join(found.shows[:2])
+    table = found.to_pandas()
+    assert list(table.model) == list(found.means.rows.model)
+    drawn = {name: found.plot(name).figure for name in ("models", "families", "k", "correlation")}
+    points = {str(name) for trace in drawn["models"].data for name in np.ravel(trace.customdata)}
+    assert set(found.points.model) <= points
+    assert len({figure.layout.meta["alt"] for figure in drawn.values()}) == len(drawn)
+    assert f"{len(table)} models" in found.plot().figure.layout.meta["source"]
+
+
+def test_prompts_are_told_beside_chance():
+    found = TOLD["BetweenPrompts"]()
+    apart, chance = np.median(found.angles), np.median(found.chance)
+    assert f"stand at {apart:.1f} degrees in the median" in found.verdict
+    assert f"independent ones would at {chance:.1f}." in found.verdict
+    alike = cc.between_prompts([directions_result()] * 3, cc.DirectionsView((2, 3), 4))
+    assert "Between two of 3 prompts, the leading 4 directions" in alike.verdict
+    assert "In 2 of 2 blocks all prompts share directions beyond chance; most in block 2, 4" in (
+        alike.verdict
+    )
+    none = replace(found, angles=np.full_like(found.angles, np.nan))
+    assert none.verdict == "No block has 4 directions in every prompt."
+
+
+def test_readings_are_told_beside_chance():
+    told = readings().verdict
+    assert told.startswith("2 of 3 directions have a readout (reads by the embedding) that is more")
+    assert told.endswith("They begin with: 1 ' Paris' ' France'; 3 ' Rome'.")
+    assert "begin with" not in readings(peakedness=np.zeros(3)).verdict
+
+
+@pytest.mark.parametrize("name", ["Comparison", "Crossing"])
+def test_a_table_of_two_results_says_whose_they_are(name, tmp_path):
+    found = DRAWN[name]()
+    found.to_pandas().to_parquet(tmp_path / "t.parquet")
+    told = pd.read_parquet(tmp_path / "t.parquet").attrs
+    assert (told["a_model"], told["b_model"]) == (found.a.model_name, found.b.model_name)
+    assert told["a_certificate"] == found.a.certificate_words

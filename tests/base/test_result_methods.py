@@ -136,6 +136,19 @@ def test_scores_of_tokens_are_those_of_the_function(between):
         means.scores(k=4 if 4 not in means.k_grid else 6)
 
 
+def test_tokens_are_looked_at_in_the_blocks_that_were_compared(between):
+    pair, means = between
+    assert pair.scores(k=3, blocks=1) == pair.scores(3, [1]) == pair.scores(k=3)
+    assert means.scores(k=3, blocks=f"1-{means.n_blocks}") == means.scores(k=3)
+    told = r"in blocks 1 and 1: leave blocks out, or measure others with .*kind='self', block=12"
+    with pytest.raises(InputError, match=told):
+        pair.scores(k=3, blocks="1-2")
+    with pytest.raises(InputError, match="in all pairs of blocks: leave blocks out"):
+        means.scores(k=3, blocks=[2])
+    with pytest.raises(InputError, match="block 99 is out of range"):
+        pair.scores(blocks=99)
+
+
 def test_means_are_by_name_and_without_a_jacobian_against_itself(depth, between):
     mean = depth.scores(k=3).mean()
     off = ~np.eye(5, dtype=bool)
@@ -226,7 +239,8 @@ def test_a_notebook_shows_scores_with_their_map(depth, between):
         assert repr(scores).split(",")[0] in shown
         assert "plotly" in shown
     alone = replace(depth.scores(k=3), result=None)
-    assert alone._repr_html_() == f"<p>{alone!r}</p>"
+    assert "<table" in alone._repr_html_()
+    assert "plotly" not in alone._repr_html_()
 
 
 def test_tables_have_a_row_a_pair(depth, between):
@@ -280,7 +294,12 @@ def test_tables_and_arrays_come_back_from_files(depth, between, tmp_path):
     for result in (depth, *between, *OTHERS):
         table, named = result.to_pandas(), result.to_xarray()
         table.to_parquet(tmp_path / "t.parquet")
-        pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "t.parquet"), table)
+        again = pd.read_parquet(tmp_path / "t.parquet")
+        pd.testing.assert_frame_equal(again, table)
+        assert again.attrs.items() >= result.attributes().items()
+        out = exports.to_parquet(exports.frame(result, result.default_view()))
+        (tmp_path / "out.parquet").write_bytes(out)
+        assert pd.read_parquet(tmp_path / "out.parquet").attrs == again.attrs
         named.to_netcdf(tmp_path / "t.nc", engine="scipy")
         with xarray.open_dataset(tmp_path / "t.nc", engine="scipy") as again:
             for name in named.data_vars:

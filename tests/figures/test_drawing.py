@@ -1,6 +1,7 @@
 """Figures without a browser: matplotlib's pictures have plotly's numbers, or are refused."""
 
 import io
+import sys
 from dataclasses import replace
 from xml.etree import ElementTree
 
@@ -96,6 +97,27 @@ def test_svg_keeps_its_words_as_words(no_chromium, result, caplog):
     assert root[0].tag.endswith("}title")
     assert "drawn by matplotlib" in svg
     assert "matplotlib draws this .svg" in caplog.text
+
+
+@pytest.mark.parametrize(
+    "error", [TimeoutError("90 s"), RuntimeError("the tab\ncrashed"), OSError(28)]
+)
+def test_a_chromium_that_fails_is_told_and_stood_in_for(result, monkeypatch, caplog, error):
+    import kaleido
+
+    def fail(*args, **options):
+        raise error
+
+    monkeypatch.setattr(kaleido, "calc_fig_sync", fail)
+    drawn = figures.mean_by_k(result, VIEW)
+    assert b"drawn by matplotlib" in figures.render(drawn, ".svg", result, VIEW)
+    told = f"Chromium failed ({type(error).__name__}: {' '.join(str(error).split())})"
+    assert f"{told}: matplotlib draws this .svg instead" in caplog.text
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(
+        ComputeError, match=r"try again, or ask for \.html, which needs none; or pip"
+    ):
+        figures.render(drawn, ".svg", result, VIEW)
 
 
 def test_png_is_as_large_as_chromiums(no_chromium, result):

@@ -7,6 +7,7 @@ import json
 import sys
 
 import tiny
+from cases import random_result
 
 import coupling_core as cc
 
@@ -21,6 +22,11 @@ def edit(model, edits):
 def nameless(text):
     """A tokenizer that does not say what its tokens are called."""
     return {"input_ids": list(IDS)}
+
+
+def between_k(k):
+    """A depth-wise result of width 48 that holds fewer triplets than it could."""
+    return random_result(width=48, k_max=k)
 
 
 def calls():
@@ -89,6 +95,28 @@ def calls():
         "edited twice": lambda: edit(m, ["interchange(1,2)", "skip(2)"]),
         "no names of tokens": lambda: cc.measure("a b", model=m, tokenizer=nameless),
         "edited None": lambda: edit(m, None),
+        "Request word": lambda: cc.Request("a", modle="b"),
+        "View word": lambda: cc.View(definitoin="page"),
+        "PathView word": lambda: cc.PathView(fitt="all"),
+        "EffectView word": lambda: cc.EffectView(token=1),
+        "DirectionsView word": lambda: cc.DirectionsView(leadin=1),
+        "compare k": lambda: cc.compare(between_k(8), between_k(16), k=5000),
+        "scores k absurd": lambda: between_k(8).scores(k=5000),
+        "jacobian texts": lambda: cc.jacobian("The cat sat", "smollm2-135m", block=1),
+        "jacobian module": lambda: cc.jacobian("The cat sat", m, block=1),
+        "jacobian ids": lambda: cc.jacobian(IDS, "smollm2-135m", block=1),
+        "jacobian unknown": lambda: cc.jacobian("smollm3", "The cat sat", block=1),
+        "growth_rates": lambda: cc.growth_rates(paths),
+        "expodistance": lambda: cc.expodistance(paths),
+        "equidistance": lambda: cc.equidistance(paths),
+        "line_shape": lambda: cc.line_shape(paths),
+        "windowed_line_shape": lambda: cc.windowed_line_shape(paths),
+        "effective_rank": lambda: cc.effective_rank(depth),
+        "participation_ratio": lambda: cc.participation_ratio(depth),
+        "corrected": lambda: cc.corrected(depth.scores(), 0.5),
+        "mean_off_diagonal": lambda: cc.mean_off_diagonal(depth.scores()),
+        "mean_interval": lambda: cc.mean_interval(depth),
+        "mean_interval table": lambda: cc.mean_interval(table),
     }
 
 

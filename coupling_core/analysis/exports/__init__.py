@@ -78,12 +78,14 @@ def attributes(result: Result, view: AnyView) -> dict[str, str | int | float]:
 
 
 def frame(result: Result, view: AnyView) -> "DataFrame":
-    """What a result says in one view, as a table.
+    """What a result says in one view, as a table, whose `attrs` say whose it is.
 
     Raises:
         InputError: where K or a block is not in the result.
     """
-    return kind_of(result.request.kind).part("export").table(result, view)
+    found: DataFrame = kind_of(result.request.kind).part("export").table(result, view)
+    found.attrs.update(result.attributes())
+    return found
 
 
 def table(result: Result, view: AnyView) -> bytes:

@@ -72,8 +72,10 @@ def edges_table(
 def _edges(drawn: "nx.Graph", result: DepthResult, view: View, *, corrected: bool) -> "DataFrame":
     from pandas import DataFrame
 
-    rows = edge_rows(drawn, score_pairs(result, view), corrected=corrected)
-    return DataFrame(rows, columns=list(EDGE_COLUMNS))
+    found = score_pairs(result, view)
+    table = DataFrame(edge_rows(drawn, found, corrected=corrected), columns=list(EDGE_COLUMNS))
+    table.attrs.update(found.attributes())
+    return table
 
 
 def graph_arrays(

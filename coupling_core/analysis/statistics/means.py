@@ -11,10 +11,11 @@ import pandas as pd
 
 from coupling_core.analysis.scores import k_of, known_interval
 from coupling_core.base.errors import InputError
-from coupling_core.base.records import Measure
+from coupling_core.base.records import PERFORMANCES, Measure
 
-FACTS = ("parameters", "layers", "width", "training_tokens", "loss", "score")
-"""Numbers of a model that do not depend on the prompt; NaN where unknown."""
+FACTS = ("parameters", "layers", "width", "training_tokens")
+"""Numbers of a model that do not depend on the prompt; NaN where unknown. The performances are such
+numbers too; a table lacks those that are known of none of its models."""
 COLUMNS = ("model", "id", "family", "step", "trained", *FACTS, "prompt", "k", "chance")
 """What a sweep's table must have besides the measure."""
 
@@ -127,7 +128,7 @@ def _mean(rows: pd.DataFrame, measure: Measure) -> dict[str, object]:
         "run": _run(first),
         "step": float(first["step"]),
         "trained": bool(first["trained"]),
-        **{name: float(first[name]) for name in FACTS},
+        **{name: float(first.get(name, np.nan)) for name in (*FACTS, *PERFORMANCES)},
         "training_tokens": float(first["training_tokens"]) or np.nan,
         "k": int(first["k"]),
         "coupling": found.mean,

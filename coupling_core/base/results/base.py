@@ -194,8 +194,13 @@ class Result(Drawn):
         return kind.view(k=self.default_k) if kind.has_k else kind.view()
 
     def to_pandas(self) -> "DataFrame":
-        """What it says in its default view, as a table: a row a pair, or a row a token."""
-        return self.part("export").table(self, self.default_view())
+        """What it says in its default view, as a table: a row a pair, or a row a token.
+
+        Its `attrs` say whose it is, and a Parquet file keeps them.
+        """
+        table: DataFrame = self.part("export").table(self, self.default_view())
+        table.attrs.update(self.attributes())
+        return table
 
     def to_xarray(self) -> "xarray.Dataset":
         """What it says in its default view, with the names of the dimensions."""

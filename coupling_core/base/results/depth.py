@@ -9,6 +9,7 @@ from jaxtyping import Float, Int
 
 from coupling_core.base.blocks import Blocks, blocks_of
 from coupling_core.base.definitions import UNNAMED_SAMPLED
+from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import ROLES, Role, View, resolve_block
 from coupling_core.base.results.at_token import AtToken
 from coupling_core.base.results.base import Sizes, default_k_of, within
@@ -119,6 +120,7 @@ class DepthResult(AtToken):
         stored = self.matrices[ROLES.index(role), row, column].astype(np.float32)
         return stored * np.float32(self.singular_values[row, 0])
 
+    @known_keywords
     def scores(
         self,
         k: int | None = None,

@@ -1,7 +1,6 @@
 """The scores of one view of a result: numbers, their means, and the same as tables and a figure."""
 
-import html
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from operator import index
@@ -10,11 +9,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, SupportsIndex, over
 import numpy as np
 from jaxtyping import Bool, Float
 
+from coupling_core.base.arrays import require_array
 from coupling_core.base.blocks import Blocks, blocks_of
 from coupling_core.base.drawing import Drawing
 from coupling_core.base.errors import InputError
+from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import View, resolve_token
 from coupling_core.base.results.base import Result
+from coupling_core.base.showing import Drawn
 
 if TYPE_CHECKING:  # half a second each to import, and only tables need them
     import xarray
@@ -61,7 +63,7 @@ class PairScores(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class ScoreMap(ABC):
+class ScoreMap(Drawn):
     """What scores have, of blocks or of tokens.
 
     Two are equal where they have the same numbers of the same pairs, to the last bit.
@@ -109,7 +111,7 @@ class ScoreMap(ABC):
         import xarray
 
         arrays = {name: (self.dims, np.array(getattr(self, name))) for name in MEASURES}
-        return xarray.Dataset(arrays, coords=self._coordinates(), attrs=self._attributes())
+        return xarray.Dataset(arrays, coords=self._coordinates(), attrs=self.attributes())
 
     def plot(self, figure: str = "", **options: Any) -> Drawing:
         """The map of the scores, as the app's page draws it, or another figure of the same view.
@@ -131,16 +133,19 @@ class ScoreMap(ABC):
         named = (figure,) if figure else ()
         return self.result.part("views").plot(self.result, self.view, *named, **options)
 
-    def _repr_html_(self) -> str:
-        told = f"<p>{html.escape(repr(self))}</p>"
-        return told if self.result is None else told + self.plot()._repr_html_()
+    def _shown(self) -> Any:
+        return self.to_pandas() if self.result is None else self.plot()
 
     def _pair(self, row: int, column: int) -> PairScores:
         """The scores of a cell, from 0."""
         cell = {name: float(getattr(self, name)[row, column]) for name in MEASURES}
         return PairScores(**cell)
 
-    def _attributes(self) -> dict[str, str | float]:
+    def attributes(self) -> dict[str, str | float]:
+        """Whose they are and how it is looked at, for tables and arrays that leave the program.
+
+        Empty where they have let go of their result.
+        """
         if self.result is None or self.view is None:
             return {}
         seen = self.view
@@ -180,6 +185,17 @@ class Scores(ScoreMap):
         floor = np.where(np.isnan(self.coupling), np.nan, self.chance)
         return Means(*map(mean_off_diagonal, (self.corrected, self.coupling, floor)))
 
+    @property
+    def verdict(self) -> str:
+        """Their means over l != l', beside chance."""
+        mean = self.mean()
+        if np.isnan(mean.corrected):
+            return "No pair of different blocks is computed yet."
+        return (
+            f"The mean over l ≠ l' is c = {mean.coupling:.3f} where chance gives "
+            f"{mean.chance:.3f}, chance-corrected {mean.corrected:.3f}."
+        )
+
     def to_pandas(self) -> "DataFrame":
         """The scores as a table.
 
@@ -191,7 +207,7 @@ class Scores(ScoreMap):
         numbers, n = np.array(self.blocks), len(self.blocks)
         pairs = {"block": np.repeat(numbers, n), "basis": np.tile(numbers, n)}
         frame = DataFrame(pairs | {name: getattr(self, name).ravel() for name in MEASURES})
-        frame.attrs.update(self._attributes())
+        frame.attrs.update(self.attributes())
         return frame
 
     @overload
@@ -274,6 +290,15 @@ class PositionScores(ScoreMap):
         """Means over all pairs of tokens, without any Jacobian against itself."""
         return self.means
 
+    @property
+    def verdict(self) -> str:
+        """Their mean over all pairs of tokens, chance-corrected."""
+        if np.isnan(self.means.corrected):
+            return "No pair has a score yet."
+        of = " without any Jacobian against itself" if self.itself.any() else ""
+        mean = self.means.corrected
+        return f"The mean chance-corrected score over all pairs{of} is {mean:.3f}."
+
     def to_pandas(self) -> "DataFrame":
         """The scores as a table, a pair without a score too.
 
@@ -291,7 +316,7 @@ class PositionScores(ScoreMap):
         chance = np.where(np.isnan(self.coupling), np.nan, self.chance)
         found = {"coupling": self.coupling, "chance": chance, "corrected": self.corrected}
         frame = DataFrame(named | {name: values.ravel() for name, values in found.items()})
-        frame.attrs.update(self._attributes())
+        frame.attrs.update(self.attributes())
         return frame
 
     def __getitem__(self, tokens: tuple[SupportsIndex, SupportsIndex]) -> PairScores:
@@ -323,12 +348,18 @@ class PositionScores(ScoreMap):
         return named | {"text": (row, texts.astype(str)), "other_text": (column, texts.astype(str))}
 
 
+@known_keywords
 def mean_off_diagonal(values: Float[np.ndarray, "block block"]) -> float:
     """Mean over l != l', NaN where none is left; a Jacobian against itself is 1 by construction.
 
     Args:
         values: a score for each pair of blocks, without a unit.
+
+    Raises:
+        InputError: where scores came in place of their numbers.
     """
+    require_array(values, "scores.corrected or scores.coupling; scores.mean() has both means")
+    values = np.asarray(values, np.float64)
     others = values[~np.eye(len(values), dtype=bool)]
     others = others[~np.isnan(others)]
     return float(others.mean()) if others.size else float("nan")

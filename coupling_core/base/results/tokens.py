@@ -1,13 +1,16 @@
 """Coupling between the tokens of a prompt: the Jacobians of two blocks, across positions."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from coupling_core.base.blocks import Blocks, blocks_of
 from coupling_core.base.definitions import UNNAMED_SAMPLED
+from coupling_core.base.errors import InputError
+from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import ROLES, Certificate, Role, View, resolve_token
 from coupling_core.base.results.base import Result, Sizes, default_k_of, within
 from coupling_core.base.results.scores import PositionScores
@@ -117,9 +120,11 @@ class TokenResult(Result):
         """What it could contradict itself in."""
         return {"its token is none of the prompt": 0 <= self.token <= len(self.tokens)}
 
+    @known_keywords
     def scores(
         self,
         k: int | None = None,
+        blocks: Blocks = None,
         *,
         definition: str = "paper",
         role: Role = "A",
@@ -127,11 +132,11 @@ class TokenResult(Result):
     ) -> PositionScores:
         """The scores of all pairs of tokens; nothing is computed anew.
 
-        The blocks are those of the request.
-
         Args:
             k: number of leading triplets; None is `default_k`. A mean over all pairs of
                 blocks is kept at the K of its `k_grid` alone.
+            blocks: those that were compared, which the request named; None is these. Others are
+                measured: `measure(..., block=12, other_block=11)`.
             definition: which score (see `DEFINITIONS`); `paper` is the paper's Eq. 9.
             role: "A" for U^T J V, "B" for V^T J U.
             p: order of the norm, where the definition takes one.
@@ -140,10 +145,27 @@ class TokenResult(Result):
             scores without a unit, row = token of the Jacobian, column = token of the basis.
 
         Raises:
-            InputError: where K or the definition's floor is not in the result.
+            InputError: where K or the definition's floor is not in the result, or other blocks are
+                asked for.
         """
+        self._require_blocks(blocks)
         k = self.default_k if k is None else k
         return self.part("views").scores(self, View(k, definition, p, role))
+
+    def _require_blocks(self, blocks: Blocks) -> None:
+        """Refuse blocks that were not compared."""
+        asked = blocks_of(blocks, self.n_blocks)
+        if asked is not None and set(asked) != set(self._compared()):
+            raise InputError(
+                f"blocks {blocks!r} came, and this result compares tokens in "
+                f"{self._blocks_told()}: leave blocks out, or measure others with "
+                f"measure(..., kind={self.request.kind!r}, block=12, other_block=11); all pairs of "
+                'blocks at one token are kind="depth"'
+            )
+
+    def _compared(self) -> Iterable[int]:
+        """The blocks whose Jacobians were taken."""
+        return range(1, self.n_blocks + 1)
 
     def _what(self) -> tuple[str, ...]:
         token = self.token_told(self.token) if self.token else f"{len(self.tokens)} tokens"
@@ -253,5 +275,8 @@ class TokensResult(PositionCoupling, TokenResult):
 
     def _blocks_told(self) -> str:
         return "blocks {} and {}".format(*self.blocks)
+
+    def _compared(self) -> Iterable[int]:
+        return self.blocks
 
     __repr__ = Result.__repr__

@@ -17,6 +17,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from coupling_core.base.errors import CouplingError, InputError
+from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import Stack
 from coupling_core.engine.jacobians.captured_block import Block, at_one_row, at_one_token
 from coupling_core.engine.jacobians.captured_calls import Call
@@ -185,6 +186,7 @@ class Capture:
     call: Call | None
 
 
+@known_keywords
 def read(
     model: Any,
     reads: Prompt,

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from math import inf
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import torch
@@ -99,6 +100,8 @@ def find_kind(runner: Runner, ids: Reads) -> Kind:
         )
     last = run.calls[-1].output
     norm = _final_norm(runner.model, [found for found in seen if is_same(found[1], last)])
+    if norm is not None and _named_norm(runner.model) is None and _goes_on(runner, ids, norm):
+        norm = None  # of a block that was not handed over
     return Kind(causal, norm, _why_whole(runner, ids, run, ends, causal))
 
 
@@ -183,7 +186,10 @@ def _apart(a: Run, b: Run) -> float:
 def _norms_of(runner: Runner) -> Iterator[list[tuple[nn.Module, Tensor, Tensor]]]:
     """Collect what modules outside the blocks are given and give, in their order."""
     seen: list[tuple[nn.Module, Tensor, Tensor]] = []
-    inside = {module for block in runner.blocks for module in block.modules()}
+    blocks = [*runner.blocks]
+    if isinstance(runner.model, Wrapped):  # the first norm of a later block is no final norm
+        blocks += runner.model.left_out
+    inside = {module for block in blocks for module in block.modules()}
 
     def note(module: nn.Module, args: tuple[object, ...], output: object) -> None:
         if args and isinstance(args[0], Tensor) and isinstance(output, Tensor):
@@ -216,6 +222,7 @@ def _final_norm(
         norm = next((m for m, x, y in given if m is named and _forgets_scale(m, x, y)), None)
     if named is not None and norm is None:
         came = any(m is named for m, _, _ in given)
+        _require_the_last_block(model)
         raise InputError(
             f"final_norm is a {type(named).__name__} that "
             + ("norms nothing" if came else "is not given the last block's output of all tokens")
@@ -225,6 +232,48 @@ def _final_norm(
     if norm is not None and isinstance(model, Wrapped):
         _require_by_token(norm, next((x, y) for m, x, y in given if m is norm))
     return norm
+
+
+def _goes_on(runner: Runner, ids: Reads, norm: nn.Module) -> bool:
+    """Whether the last block's output is used otherwise than through a norm.
+
+    Of a wrapped module alone, whose blocks may be some of those that it runs. The norm gives what
+    it gave, and the block twice as much: what the module gives is then the same or not.
+    """
+    model = runner.model
+    if not isinstance(model, Wrapped):
+        return False
+    gave: list[Tensor] = []
+
+    def doubled(module: nn.Module, args: object, output: Any) -> Any:
+        return (
+            type(output)((2 * output[0], *output[1:])) if isinstance(output, tuple) else 2 * output
+        )
+
+    def logits(*hooks: tuple[nn.Module, Any]) -> Tensor | None:
+        handles = [module.register_forward_hook(hook) for module, hook in hooks]
+        try:
+            with torch.no_grad():
+                return model(ids).logits  # type: ignore[no-any-return]
+        finally:
+            for handle in handles:
+                handle.remove()
+
+    before = logits((norm, lambda module, args, output: gave.append(output)))
+    after = logits((norm, lambda module, args, output: gave[0]), (model.blocks[-1], doubled))
+    return before is not None and after is not None and not torch.equal(before, after)
+
+
+def _require_the_last_block(model: nn.Module) -> None:
+    """Say that a norm which is named belongs to a block that was not handed over."""
+    if isinstance(model, Wrapped) and (others := model.left_out):
+        n, whole = len(model.blocks), len(model.blocks) + len(others)
+        raise InputError(
+            f"{n} of the {whole} blocks of {class_name(model)} were handed over, and final_norm is "
+            "not given what the last of them gives, for others run in between: leave final_norm "
+            f"out, or hand over all {whole} and choose among them afterwards, as in "
+            f'result.scores(blocks="1-{n}")'
+        )
 
 
 def _named_norm(model: nn.Module) -> nn.Module | None:

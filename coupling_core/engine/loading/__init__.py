@@ -1,6 +1,6 @@
 """Models: loading them, finding their blocks, computing in float32 whatever they are held in.
 
-    load                    a model by its name                              (loading)
+    load, load_apart        a model by its name, shared or a copy of one's own  (loading)
     as_loaded, describe     one of the user's own, in memory already         (own)
     request_of, own_code    what a request may ask of such a one, and what in it no key tells  (own)
     forget, give_way        let go of models that are kept in memory         (loading, keeping)
@@ -31,6 +31,7 @@ from coupling_core.engine.loading.loading import (
     forget,
     give_way,
     load,
+    load_apart,
     require_unwritten,
     within_reach,
 )
@@ -70,6 +71,7 @@ __all__ = [
     "in_float32",
     "is_lent",
     "load",
+    "load_apart",
     "longest_prompt",
     "measurable",
     "measured_stack",

@@ -32,15 +32,21 @@ _OF_COMPILER = ("__compiled_fn_", "__resume_at_")
 
 
 def is_installed(module: str) -> bool:
-    """Whether a module of this name comes from an installed library, or from Python itself."""
+    """Whether a module of this name comes from an installed library, or from Python itself.
+
+    `__main__` never does: where an installed program began (`python -m pytest`), it has that
+    program's file, and still anybody's code runs there.
+    """
     found = sys.modules.get(module)
-    return found is not None and _is_installed(module, getattr(found, "__file__", None))
+    if found is None or module == "__main__":
+        return False
+    return _is_installed(module, getattr(found, "__file__", None))
 
 
 @functools.cache
 def _is_installed(module: str, file: str | None) -> bool:
     if file is None:  # compiled into Python or a library; a notebook has no file either
-        return module.partition(".")[0] in {*sys.stdlib_module_names, "torch"} - {"__main__"}
+        return module.partition(".")[0] in {*sys.stdlib_module_names, "torch"}
     path = Path(file).resolve()
     return any(path.is_relative_to(place) for place in _PLACES)
 

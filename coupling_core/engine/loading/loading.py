@@ -94,6 +94,32 @@ def load(
         return loaded
 
 
+def load_apart(
+    asked: Resolved, device: str | None = None, report: Report | None = None
+) -> LoadedModel:
+    """Load a request's model as a copy that nobody else has: whoever asks may change it.
+
+    Its weights lie in memory in any case, for those of a mapped file are not to be written to.
+
+    Args:
+        asked: as in `load`, and so are the others.
+        device: where it computes.
+        report: told while a hub model is downloaded.
+
+    Raises:
+        InputError, ComputeError: as `load` does.
+    """
+    report = report or (lambda _: None)
+    report(Progress("loading"))
+    source, place = asked.files, choose_device(device)
+    with _lock:
+        where = _where(source, report)
+        loaded = _load(source, where, asked.request, place, False, report)
+    if asked.request.quantize is None:
+        _unmap(loaded.model)
+    return loaded
+
+
 def forget(location: str | None = None, digest: str | None = None) -> None:
     """Let go of kept models, and of the files that they keep open; raises nothing.
 

@@ -16,10 +16,14 @@ from jaxtyping import Int
 from torch import Tensor, nn
 
 from coupling_core.base.errors import InputError
+from coupling_core.base.keywords import known_keywords
 from coupling_core.engine.loading.unwrapping import unwrapped
 
 Blocks = nn.ModuleList | nn.Sequential | nn.ModuleDict | Sequence[nn.Module]
 Forward = Callable[[Any, Int[Tensor, "1 token"]], Any]
+
+
+_LISTS = (nn.ModuleList, nn.Sequential, nn.ModuleDict)
 
 
 class _NoConfig:
@@ -64,6 +68,19 @@ class Wrapped(nn.Module):
         self.module, self.blocks, self.final_norm = module, blocks, final_norm
         self.run = run
 
+    @property
+    def left_out(self) -> list[nn.Module]:
+        """Blocks that stand in one list with those handed over, and were not.
+
+        Of the same class, for a list may hold embeddings and norms too.
+        """
+        blocks, kinds = set(self.blocks), {type(block) for block in self.blocks}
+        lists = (part for part in self.module.modules() if isinstance(part, _LISTS))
+        members = ([unwrapped(member) for member in part.children()] for part in lists)
+        shared = (each for each in members if not blocks.isdisjoint(each))
+        others = [one for each in shared for one in each if one not in blocks]
+        return [one for one in others if type(one) in kinds]
+
     def forward(self, input_ids: Int[Tensor, "sequence token"], use_cache: bool = False) -> Output:
         """Run the module; whatever it keeps of the tokens that it read is not looked at."""
         with self._watched() as seen:
@@ -90,6 +107,7 @@ class Wrapped(nn.Module):
                 handle.remove()
 
 
+@known_keywords
 def wrap(
     module: Any,
     *,
@@ -108,7 +126,9 @@ def wrap(
         module: the whole model, an `nn.Module`, with whatever comes before and after its blocks;
             what `torch.compile`, `DataParallel` or nnsight made of one too.
         blocks: the blocks of its residual stream, in the order in which they run: an
-            `nn.ModuleList`, `nn.Sequential`, `nn.ModuleDict`, or a list.
+            `nn.ModuleList`, `nn.Sequential`, `nn.ModuleDict`, or a list. They may be some of them
+            that follow one another, such as `gpt.blocks[:4]`: without the last one they are
+            measured without a final norm, and are numbered from 1.
         final_norm: the norm that it applies to the last block's output at all tokens (paper,
             Eq. 7); None finds it out, as of any model.
         forward: runs the module on token ids (1 token), int64; None calls the module with them. It

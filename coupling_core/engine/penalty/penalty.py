@@ -19,6 +19,7 @@ import torch
 from torch import Tensor, nn
 
 from coupling_core.base.errors import InputError
+from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import Goal, Stack, parse_blocks
 from coupling_core.engine.jacobians.captured_calls import Call
 from coupling_core.engine.loading import Wrapped, find_blocks, measurable
@@ -154,6 +155,7 @@ def _cost(alignment: Tensor, goal: Goal) -> Tensor:
     return (alignment - target).square().mean()
 
 
+@known_keywords
 def coupling_penalty(
     model: Any,
     *,

@@ -11,6 +11,7 @@ from coupling_core.analysis.pruning.prices import Cut
 from coupling_core.analysis.pruning.rankings import RANKINGS, Ranking, split
 from coupling_core.base.errors import InputError
 from coupling_core.base.folders import SWEEPS
+from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import DEFAULT_MODEL, Dtype, Request
 from coupling_core.base.removal import Removal
 from coupling_core.base.results import DepthResult, Progress
@@ -40,6 +41,7 @@ Told = Callable[[int, int, str], None]
 """Told how many texts are read, of how many, and what for."""
 
 
+@known_keywords
 def prune(
     model: Any = DEFAULT_MODEL,
     texts: Sequence[str] | None = None,

@@ -15,7 +15,7 @@ from coupling_core.analysis.exports.forms import as_read, inert
 from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.base.kinds import kind_of, kinds
 from coupling_core.base.reading import opened
-from coupling_core.base.records import Role, View
+from coupling_core.base.records import PERFORMANCES, Role, View
 from coupling_core.base.results import Result
 from coupling_core.base.writing import write_whole, writing
 from coupling_core.experiments.sweeps.plan import Plan, Weights, published
@@ -124,7 +124,8 @@ def read_table(path: Path) -> pd.DataFrame:
             )
     except (OSError, ValueError) as error:
         raise InputError(f"the table {path} cannot be read: {error}") from error
-    table = table.assign(**{name: np.nan for name in OF_ONE_KIND if name not in table})
+    may_lack = (*OF_ONE_KIND, *PERFORMANCES)
+    table = table.assign(**{name: np.nan for name in may_lack if name not in table})
     if lacking := [name for name in COLUMNS if name not in table]:
         raise InputError(
             f"the table {path} has no column {lacking[0]!r}: expected one as `coupling sweep run` "

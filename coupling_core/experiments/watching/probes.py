@@ -76,7 +76,8 @@ class Probes:
             ComputeError: where it has numbers that are none.
         """
         began = time.perf_counter()
-        own = {"model": model, "tokenizer": tokenizer, "device": next(model.parameters()).device}
+        own: dict[str, Any] = {"model": model, "tokenizer": tokenizer, "progress": False}
+        own["device"] = next(model.parameters()).device
         found: list[StepNumbers] = []
         parts: list[OfPrompt] = []
         gpus = [own["device"]] if own["device"].type == "cuda" else []

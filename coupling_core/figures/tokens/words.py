@@ -38,7 +38,7 @@ def grid_alt(
     return (
         f"Heatmap of the {style.score_name(is_corrected).lower()} ({style.score_terms(view)}) for "
         f"{len(result.tokens)} by {len(result.tokens)} tokens of {subject(result)}: row t is the "
-        f"Jacobian, column t' the basis.{part} {mean_words(found)}{_without(result, found)}"
+        f"Jacobian, column t' the basis.{part} {found.verdict}{_without(result, found)}"
     )
 
 
@@ -50,15 +50,6 @@ def _without(result: Compared, found: PositionScores) -> str:
     return f" {forbidden} cells are hatched: causality forbids them." * (forbidden > 0) + (
         f" {other} cells are grey: they have no value." * (other > 0)
     )
-
-
-def mean_words(found: PositionScores) -> str:
-    """The mean over pairs as a sentence."""
-    mean = found.mean().corrected
-    if np.isnan(mean):
-        return "No pair has a score yet."
-    of = " without any Jacobian against itself" if found.itself.any() else ""
-    return f"The mean chance-corrected score over all pairs{of} is {mean:.3f}."
 
 
 def grid_caption(result: Compared, view: View, is_corrected: bool) -> str:
@@ -87,7 +78,7 @@ def mosaic_alt(
     return (
         f"Mosaic of the matrices {style.matrix_name(view, magnitude)}, {leading(view.k, side)}, "
         f"between the tokens of {subject(result)}: row t is the Jacobian, column t' the basis. "
-        f"{mean_words(found)}{_without(result, found)}"
+        f"{found.verdict}{_without(result, found)}"
     )
 
 

@@ -3,7 +3,7 @@
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from coupling_core.analysis.by_step import Course, StepCurve, numbers
+from coupling_core.analysis.by_step import Course, StepCurve, doubt, numbers, steps_told
 from coupling_core.analysis.compare import Comparison
 from coupling_core.analysis.scores import score_pairs
 from coupling_core.base.drawing import Drawing, Maker, drawn_with, known_figure, options_of
@@ -14,6 +14,8 @@ from coupling_core.base.results import DepthResult, Scores
 if TYPE_CHECKING:
     import plotly.graph_objects as go
     import xarray
+
+    from coupling_core.analysis.findings import Findings  # which imports pandas and scipy
 
 FigureName = Literal["mosaic", "scores", "spectrum", "k", "scaling", "inverse-scaling"]
 """The figures of `coupling depth`."""
@@ -109,8 +111,41 @@ def course(run: Course, view: View, figure: str = "corrected") -> Drawing:
     return Drawing(drawn, partial(figures.render, drawn, result=measured[-1], view=view))
 
 
+def course_verdict(run: Course, view: View) -> str:
+    """How the coupling of one prompt goes through a training run, and what speaks against it."""
+    from coupling_core.figures import training_words
+
+    found = numbers(run, view)
+    told = [training_words.rise_and_fall(found) or training_words.scores_told(found)]
+    if missing := run.missing:
+        told.append(f"Not all is measured of {steps_told(missing)}.")
+    if why := doubt(run):
+        told.append(f"{why[0].upper()}{why[1:]}.")
+    return " ".join(told)
+
+
+def found_in_sweep(found: "Findings", figure: str = "models") -> Drawing:
+    """What a sweep's table says of coupling and performance.
+
+    Raises:
+        InputError: where there is no such figure.
+    """
+    from coupling_core import figures
+
+    against = found.question.against
+    makers = {
+        "models": lambda: figures.over_models(found.means, "coupling", against, found.fits),
+        "families": lambda: figures.without_families(found.families),
+        "k": lambda: figures.coupling_by_k(found.by_k),
+        "correlation": lambda: figures.correlation_by_k(found.correlations_by_k, against),
+    }
+    drawn = makers[known_figure(figure, tuple(makers))]()
+    drawn.layout.meta = drawn.layout.meta | {"source": found.source}
+    return Drawing(drawn, partial(figures.render, drawn))
+
+
 def verdict(result: DepthResult, view: View) -> str:
     """The means over pairs of blocks, and how far they were checked."""
     from coupling_core.figures import words
 
-    return f"{words.mean_words(score_pairs(result, view))} {words.provenance(result, view)}"
+    return f"{score_pairs(result, view).verdict} {words.provenance(result, view)}"

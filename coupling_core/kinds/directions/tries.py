@@ -100,7 +100,9 @@ class Tries:
             blocks = parse_blocks(self.shared, result.n_blocks)
             told |= self._shared(result, blocks, device)
         elif self.takes_out:
-            removed = ablate(result, blocks=self.view.blocks, k=self.view.leading, device=device)
+            removed = ablate(
+                result, blocks=self.view.blocks, k=self.view.leading, device=device, progress=False
+            )
             show = partial(trial_report.show_ablation, removed)
             told["ablated"] = (trial_report.ablation_summary(removed), show)
         return told
@@ -119,14 +121,14 @@ class Tries:
         readout = "writes" if self.side == "u" else "reads"
         read = None
         if found.count and readout not in result.missing:
-            read = read_out(result, frame, readout=readout, device=device)
+            read = read_out(result, frame, readout=readout, device=device, progress=False)
         show = partial(trial_report.show_shared, found, blocks, self.side, read)
         told: dict[str, Told] = {}
         told["shared"] = (trial_report.shared_summary(found, blocks, read), show)
         if self.takes_out:
             if not found.count:
                 raise InputError("these blocks share no direction beyond chance: nothing to ablate")
-            removed = ablate(result, blocks=blocks, frame=frame, device=device)
+            removed = ablate(result, blocks=blocks, frame=frame, device=device, progress=False)
             show_removed = partial(trial_report.show_ablation, removed)
             told["ablated"] = (trial_report.ablation_summary(removed), show_removed)
         return told
@@ -148,6 +150,7 @@ class Tries:
             sizes=self.sizes,
             direction=vector,
             device=device,
+            progress=False,
         )
         show = partial(trial_report.show_steering, found)
         return trial_report.steering_summary(found), show

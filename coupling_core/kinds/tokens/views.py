@@ -88,7 +88,6 @@ def plot(result: Compared, view: View, figure: str = "grid", **options: Any) -> 
 
 def verdict(result: Compared, view: View) -> str:
     """The mean over pairs of tokens, and how far it was checked."""
-    from coupling_core.figures.tokens import words
     from coupling_core.figures.words import provenance
 
-    return f"{words.mean_words(score_positions(result, view))} {provenance(result, view)}"
+    return f"{score_positions(result, view).verdict} {provenance(result, view)}"

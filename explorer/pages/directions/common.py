@@ -100,8 +100,12 @@ def _try(result: DirectionsResult, blocks: tuple[int, ...], side: str) -> Tried:
     found = shared_of(result, DirectionsView(blocks), side)
     frame = found.directions[:, : found.count]
     readout = "writes" if side == "u" else "reads"
-    read = None if readout in result.missing else read_out(result, frame, readout=readout)
-    return Tried(read, ablate(result, blocks=blocks, frame=frame))
+    read = (
+        None
+        if readout in result.missing
+        else read_out(result, frame, readout=readout, progress=False)
+    )
+    return Tried(read, ablate(result, blocks=blocks, frame=frame, progress=False))
 
 
 def _tell(found: Tried, shared: Shared) -> None:

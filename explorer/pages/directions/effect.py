@@ -65,7 +65,9 @@ def show(
 
 def _steered(result: DirectionsResult, block: int, component: int, side: str) -> Steering:
     admission.require(backend.resolved(result.request))
-    run = partial(steer, result, block=block, components=(component,), sizes=SIZES, side=side)
+    run = partial(
+        steer, result, block=block, components=(component,), sizes=SIZES, side=side, progress=False
+    )
     return ask(run, about=result.request)  # type: ignore[no-any-return]
 
 

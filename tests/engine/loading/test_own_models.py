@@ -2,6 +2,7 @@
 
 import itertools
 import logging
+import sys
 from contextlib import nullcontext
 from dataclasses import replace
 
@@ -275,9 +276,11 @@ def test_modules_that_were_not_stored_are_not_taken_for_the_same():
     assert differences(a, b)[0].startswith("perhaps the weights")
 
 
-def test_code_that_is_installed_is_told_from_ones_own():
+@pytest.mark.parametrize("begun_as", [pytest.__file__, None])
+def test_code_that_is_installed_is_told_from_ones_own(monkeypatch, begun_as):
     from coupling_core.engine.loading import code
 
+    monkeypatch.setattr(sys.modules["__main__"], "__file__", begun_as, raising=False)
     assert code.is_installed("transformers.models.llama.modeling_llama")
     assert code.is_installed("torch._C")
     assert not code.is_installed("__main__")

@@ -143,6 +143,45 @@ def test_a_final_norm_is_found_where_none_is_named():
     assert not np.allclose(other.singular_values[-1], named.singular_values[-1], rtol=1e-2)
 
 
+@pytest.mark.parametrize("of", [by_hand.in_list, by_hand.in_sequence, by_hand.in_dict])
+def test_the_first_blocks_alone_are_measured_without_a_later_block_s_norm(of):
+    gpt = GPT(held=of).eval()
+    whole = cc.measure(Request(IDS, k=4), model=wrapped(gpt))
+    first = wrapped(gpt, blocks=list(gpt.listed[:2]), final_norm=None)
+    found = cc.measure(Request(IDS, k=4), model=first)
+    assert found.n_blocks == 2
+    assert not found.provenance["final_norm"]
+    same = (found.diagonal, whole.diagonal[:, :2, :2])
+    np.testing.assert_allclose(*same, atol=1e-6)
+    assert set(first.left_out) == set(gpt.listed[2:])
+
+
+def test_the_last_blocks_alone_have_the_final_norm():
+    gpt = GPT().eval()
+    whole = cc.measure(Request(IDS, k=4), model=wrapped(gpt))
+    for norm in (gpt.ln_f, None):
+        last = wrapped(gpt, blocks=gpt.blocks[1:], final_norm=norm)
+        found = cc.measure(Request(IDS, k=4), model=last)
+        np.testing.assert_allclose(found.diagonal, whole.diagonal[:, 1:, 1:], atol=1e-6)
+
+
+def test_a_final_norm_behind_blocks_that_were_left_out_is_refused_with_the_reason():
+    gpt = GPT().eval()
+    few = wrapped(gpt, blocks=gpt.blocks[:2])
+    told = r"2 of the 3 blocks of GPT were handed over, .* result.scores\(blocks=\"1-2\"\)"
+    with pytest.raises(InputError, match=told):
+        cc.measure(Request(IDS, k=4), model=few)
+
+
+def test_a_list_of_embeddings_blocks_and_norms_has_its_norm():
+    """Of a sequence that holds more than blocks, what is no block is not left out."""
+    blocks = [by_hand.Block() for _ in range(3)]
+    whole = nn.Sequential(nn.Embedding(50, by_hand.WIDTH), *blocks, nn.LayerNorm(by_hand.WIDTH))
+    model = cc.wrap(whole.eval(), blocks=blocks)
+    assert model.left_out == []
+    assert cc.measure(Request(IDS, k=4), model=model).provenance["final_norm"]
+
+
 def test_a_norm_in_several_parts_is_named():
     """What is made of several modules is found out in parts, and named as a whole."""
     norm = nn.Sequential(nn.LayerNorm(by_hand.WIDTH), nn.Hardtanh(-1.5, 1.5))

@@ -1,0 +1,28 @@
+"""Arrays as arguments: what is said of a result that came in the place of one."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from coupling_core.base.errors import InputError
+
+
+def require_array(given: object, needed: str, dimensions: int | None = None) -> None:
+    """Refuse what is no array of numbers, and say what of it is meant.
+
+    Args:
+        given: what somebody handed over.
+        needed: which array is, and what of a result has it.
+        dimensions: how many the array must have; None takes any.
+
+    Raises:
+        InputError: says what came.
+    """
+    is_array = isinstance(given, Sequence) and not isinstance(given, str)
+    is_array = is_array or np.isscalar(given) or hasattr(given, "__array__")
+    found = np.ndim(given) if is_array else None  # type: ignore[arg-type]
+    if not is_array or dimensions not in (None, found):
+        shape = "" if found is None else f" of {found} dimensions"
+        raise InputError(
+            f"a {type(given).__name__}{shape} came where numbers are needed: hand over {needed}"
+        )

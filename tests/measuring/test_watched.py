@@ -1,0 +1,85 @@
+"""A call shows how far it is where somebody watches, and takes the bar away at its end."""
+
+import pytest
+import tiny
+
+from coupling_core import ablate, jacobian, measure, read_out, steer
+from coupling_core.base.results import Progress
+from coupling_core.measuring.watched import watched
+
+IDS = (3, 1, 4, 1, 5)
+
+
+@pytest.fixture
+def terminal(monkeypatch):
+    """One on stderr, in which rich would draw."""
+    monkeypatch.setenv("FORCE_COLOR", "1")
+
+
+@pytest.fixture(scope="module")
+def llama():
+    return tiny.model("llama")
+
+
+@pytest.fixture(scope="module")
+def found(llama):
+    return measure(IDS, kind="directions", model=llama)
+
+
+CALLS = {
+    "measure": lambda m, found, how: measure(IDS, kind="trajectory", model=m, **how),
+    "jacobian": lambda m, found, how: jacobian(m, IDS, block=1, **how),
+    "steer": lambda m, found, how: steer(found, block=1, model=m, **how),
+    "ablate": lambda m, found, how: ablate(found, model=m, **how),
+    "read_out": lambda m, found, how: read_out(found, found.u[0], model=m, **how),
+}
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_a_slow_call_shows_a_bar_in_a_terminal(terminal, llama, found, call, capsys):
+    CALLS[call](llama, found, {})
+    told = capsys.readouterr()
+    assert "tracing" in told.err
+    assert told.out == ""
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_nothing_is_shown_where_no_terminal_is_or_nobody_wants_it(llama, found, call, capsys):
+    CALLS[call](llama, found, {})
+    assert "".join(capsys.readouterr()) == ""
+    stages = []
+    CALLS[call](llama, found, {"progress": lambda at: stages.append(at.stage)})
+    assert "tracing" in stages
+
+
+@pytest.mark.parametrize("progress", [False, lambda at: None])
+def test_a_terminal_stays_empty_where_that_is_said(terminal, llama, found, progress, capsys):
+    measure(IDS, k=4, model=llama, progress=progress)
+    assert "".join(capsys.readouterr()) == ""
+
+
+def test_a_stored_answer_shows_none_and_a_note_stays(terminal, capsys):
+    with watched(None):
+        pass
+    assert "".join(capsys.readouterr()) == ""
+    with watched(None) as report:
+        report(Progress("blocks", 2, 8, note="this takes [long]"))
+        with watched(None) as inner:
+            assert inner is None
+    told = capsys.readouterr().err
+    assert "this takes [long]" in told
+    assert "2/8" in told
+
+
+def test_json_logs_have_no_bar_between_them(terminal, monkeypatch, capsys):
+    monkeypatch.setattr("coupling_core.base.logs.are_json", lambda: True)
+    with watched(None) as report:
+        report(Progress("blocks", 2, 8, note="this takes long"))
+    assert "".join(capsys.readouterr()) == ""
+
+
+def test_the_next_call_has_a_bar_after_one_that_failed(terminal, capsys):
+    with pytest.raises(RuntimeError), watched(None):
+        raise RuntimeError
+    with watched(None) as report:
+        assert report is not None
