@@ -156,6 +156,35 @@ def test_the_first_blocks_alone_are_measured_without_a_later_block_s_norm(of):
     assert set(first.left_out) == set(gpt.listed[2:])
 
 
+class _OfAttributes(nn.Module):
+    """Blocks that stand in no list, the last one of another class."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(50, by_hand.WIDTH)
+        self.one, self.two = by_hand.Block(), by_hand.Block()
+        self.three = type("Another", (by_hand.Block,), {})()
+        self.ln_f = nn.LayerNorm(by_hand.WIDTH)
+        self.head = nn.Linear(by_hand.WIDTH, 50)
+
+    def forward(self, ids):
+        x = self.three(self.two(self.one(self.embedding(ids))))
+        return self.head(self.ln_f(x))
+
+
+def test_a_norm_behind_which_the_state_goes_on_is_no_final_norm():
+    model = _OfAttributes().eval()
+    few = cc.wrap(model, blocks=[model.one, model.two])
+    assert few.left_out == []
+    found = cc.measure(Request(IDS, k=4), model=few)
+    assert not found.provenance["final_norm"]
+    whole = cc.measure(
+        Request(IDS, k=4), model=cc.wrap(model, blocks=[model.one, model.two, model.three])
+    )
+    assert whole.provenance["final_norm"]
+    np.testing.assert_allclose(found.diagonal, whole.diagonal[:, :2, :2], atol=1e-6)
+
+
 def test_the_last_blocks_alone_have_the_final_norm():
     gpt = GPT().eval()
     whole = cc.measure(Request(IDS, k=4), model=wrapped(gpt))
