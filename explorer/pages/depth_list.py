@@ -53,8 +53,8 @@ def show(state: DepthState, listed: PromptList) -> None:
     corrected, twin = not state.raw, over_list.twin_of(requests, found, look)
     other = "trained" if requests[0].untrained is not None else "untrained"
     numbers = over_list.means(listed, found, view, corrected=corrected, twin=twin, other=other)
-    verdict = over_list.judged(requests, found, twin)
-    over_list.tell(numbers, words_of(state), verdict if corrected else None)
+    verdict = over_list.judged(requests, found, twin, corrected=corrected)
+    over_list.tell(numbers, words_of(state), verdict)
     over_list.tell_difference(found, twin, corrected=corrected)
     if not twin:
         over_list.offer_twin(requests, found, look)

@@ -91,7 +91,7 @@ def _verdict(trained: DepthResult, twin: DepthResult | None, state: State) -> Ve
     view = state.view(trained, *([twin] if twin else []))
     examples = [backend.find(replace(trained.request, prompt=text)) for text in EXAMPLES]
     every = tuple(found for found in examples if found) if all(examples) else ()
-    return kept(verdict, trained, twin, view, every)
+    return kept(verdict, trained, twin, view, every, corrected=not state.raw)
 
 
 def _measure(state: State) -> None:

@@ -84,6 +84,22 @@ def test_the_map_is_the_mean_over_the_stored_prompts(open_page: Open, gallery) -
     assert not queue().active()
 
 
+def test_raw_scores_of_a_list_keep_verdict_and_chance_floor(open_page: Open, gallery) -> None:
+    app = open_page("Depth", list=kept(*EXAMPLES), raw="1", blocks="9-16")
+    parts = [of_prompt(gallery[n, True], View(blocks=tuple(range(9, 17)))) for n in range(3)]
+    floor = np.mean([part.scores.mean().chance for part in parts])
+    told = words(app)
+    assert "Blocks 9-16 are coupled: c = " in told
+    assert f"where chance gives {floor:.3f}; untrained " in told
+    shapes = charts(app)["prompts"]["layout"]["shapes"]
+    (chance,) = [shape for shape in shapes if shape.get("name") == "chance"]
+    assert chance["x0"] == pytest.approx(floor)
+    assert f"Dotted is chance: {floor:.3f}, the mean of the prompts' floors" in told
+    at = (3, 2)  # of blocks 12 and 11
+    of_pair = np.mean([part.scores.chance[at] for part in parts])
+    assert f"**, chance floor {of_pair:.3f}" in told
+
+
 def test_a_dot_shows_its_prompt_and_a_button_shows_it_alone(open_page: Open, gallery) -> None:
     app = open_page("Depth", list=kept(*EXAMPLES), nth="2")
     assert f"**Prompt 2**: “{EXAMPLES[1]}”" in words(app).replace("\\", "")
@@ -103,7 +119,7 @@ def test_views_of_a_list_measure_nothing(open_page: Open, gallery) -> None:
     parts = [of_prompt(gallery[n, True], view) for n in range(3)]
     mean = mean_scores([part.scores for part in parts]).coupling
     np.testing.assert_allclose(heat(charts(app)["scores"]), coloured(mean), rtol=1e-5)
-    assert "score c over all pairs of different blocks 9-16" in words(app)
+    assert "Blocks 9-16 are coupled: c = " in words(app)
     assert not queue().active()
 
 
