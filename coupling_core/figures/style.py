@@ -21,7 +21,8 @@ INK = "#7d838c"
 BLACK = "#24292f"
 """Ink on paper: of the one line that stands out from all others."""
 INKED = "inked"
-"""The `meta` of traces in that ink, which a dark page draws in white (see `reink`)."""
+"""The `meta` of traces in that ink, and the `legendgroup` of shapes, which have no `meta`: a dark
+page draws them in white (see `reink`)."""
 FAINT = "rgba(125, 131, 140, 0.28)"
 BAND = "rgba(125, 131, 140, 0.16)"
 """Between two curves; the other, behind a curve in the accent colour."""
@@ -217,6 +218,8 @@ def reink(figure: go.Figure, color: str) -> go.Figure:
     for trace in figure.select_traces({"meta": INKED}):
         trace.update({part: {"color": color} for part in ("line", "marker") if part in trace})
         trace.update(textfont={"color": color})
+    for shape in figure.select_shapes({"legendgroup": INKED}):
+        shape.line.color = color
     return figure
 
 

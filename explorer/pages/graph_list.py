@@ -12,7 +12,7 @@ from explorer.asking import listing
 from explorer.pages import depth_list
 from explorer.pages.layer_graph import CHOICES, GraphState
 from explorer.panels import over_list
-from explorer.panels.chart import draw, made
+from explorer.panels.chart import draw, ink, made
 from explorer.panels.drawer import selection, within
 from explorer.panels.switches import switches, threshold, twin_switch
 from explorer.server.prompt_lists import PromptList
@@ -75,6 +75,7 @@ def _graph(
         figures.mean_graph,
         tuple(parts),
         listed.title,
+        finish=ink(),
         corrected=not state.raw,
         threshold=state.threshold,
         layout=state.layout,

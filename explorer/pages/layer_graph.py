@@ -12,7 +12,7 @@ from coupling_core.analysis.scores import Scores, score_pairs
 from coupling_core.base.records import NodeColor, Request, View
 from coupling_core.base.results import DepthResult, Result
 from explorer.pages import depth
-from explorer.panels.chart import Shown, draw, draw_partial, made
+from explorer.panels.chart import Shown, draw, draw_partial, ink, made
 from explorer.panels.drawer import selected, selection
 from explorer.panels.narrowed import narrowed
 from explorer.panels.page import Page
@@ -105,6 +105,8 @@ def partial_graph(partial: Result, state: GraphState) -> None:
     """The graph of what is measured so far; without what only the mouse needs."""
     result = cast(DepthResult, partial)
     figure = figures.graph(result, state.view(result), **_options(state))
+    if whitened := ink():
+        figure = whitened(figure)
     draw_partial(figure, without="edges")
 
 
@@ -136,7 +138,7 @@ def _options(state: GraphState) -> dict[str, object]:
 
 def _graph(shown: Shown, state: GraphState, pair: tuple[int, int]) -> None:
     weighed = {"corrected": not state.raw, "threshold": state.threshold}
-    figure = made(figures.graph, *shown, **_options(state), selected=pair)
+    figure = made(figures.graph, *shown, finish=ink(), **_options(state), selected=pair)
     st.markdown(figure.layout.meta["summary"])
     narrowed(state, shown.result.n_blocks)
     draw(
