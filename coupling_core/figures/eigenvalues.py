@@ -69,7 +69,7 @@ def eigenvalues(result: SpectrumResult, block: int | None = None) -> go.Figure:
         figure.add_trace(_points(name, values[these], which[these], off[these], shade[these]))
     if block is None:
         figure.add_trace(style.place_bar(L, "Block l", "1 is next to the embedding"))
-    return figure
+    return style.fix_margins(figure)
 
 
 def _ends(values: np.ndarray) -> tuple[list[float], list[float]]:
@@ -95,10 +95,11 @@ def _circle() -> go.Scatter:
 
 def _points(
     name: str, values: np.ndarray, which: np.ndarray, off: np.ndarray, shade: np.ndarray
-) -> go.Scatter:
+) -> go.Scatter | go.Scattergl:
     is_sure = name == "certain"
+    trace = go.Scatter if len(values) <= style.SVG_POINTS else go.Scattergl
     color = colors.sample_colorscale(list(style.DEPTH), shade.tolist()) if is_sure else style.INK
-    return go.Scatter(
+    return trace(
         x=values.real,
         y=values.imag,
         customdata=np.stack([which, np.abs(values), off], 1),

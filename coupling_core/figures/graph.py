@@ -30,8 +30,6 @@ OPACITIES = (0.52, 0.95)
 """Of the same, in ink on paper and in white on a dark page: three times as light or as dark as that
 is the least that people see well."""
 NODE_PIXELS = 13
-SVG_POINTS = 40 * 40
-"""More points than this are drawn by WebGL, so that a page stays light."""
 MOST_LABELS = 40
 """Numbers round a circle: with more of them they would collide."""
 
@@ -212,7 +210,7 @@ def _handles(
     """Invisible points on the edges: they carry the hover text and can be selected."""
     pairs = list(drawn.edges)
     at = layouts.handles(*_ends(pairs, place), layout).astype(np.float32)
-    trace = go.Scatter if len(pairs) <= SVG_POINTS else go.Scattergl
+    trace = go.Scatter if len(pairs) <= style.SVG_POINTS else go.Scattergl
     return trace(
         x=at[:, 0],
         y=at[:, 1],

@@ -102,6 +102,9 @@ DOTTED = {"color": INK, "width": 1, "dash": "dot"}
 PICKED_PIXELS = 6
 """Size of invisible points that take clicks: of those no larger plotly takes the nearest."""
 
+SVG_POINTS = 40 * 40
+"""More points than this are drawn by WebGL, so that a page stays light."""
+
 GRID = {"showgrid": True, "gridcolor": FAINT, "gridwidth": 1}
 """Faint lines for reading a curve's values."""
 
