@@ -181,17 +181,17 @@ def _performance(answer: "Findings") -> None:
             lambda: figures.over_models_table(means, "coupling", against),
             picks=("of_model",),
         )
+        if len(set(answer.points.family)) > 1:
+            st.subheader("Without each family", anchor=False)
+            draw(
+                made(figures.without_families, answer.families, of=answer),
+                "families",
+                None,
+                lambda: figures.without_families_table(answer.families),
+            )
     with right:
         said("What this shows", answer.shows)
         said("What it does not show", answer.does_not_show)
-    if len(set(answer.points.family)) > 1:
-        st.subheader("Without each family", anchor=False)
-        draw(
-            made(figures.without_families, answer.families, of=answer),
-            "families",
-            None,
-            lambda: figures.without_families_table(answer.families),
-        )
 
 
 def _numbers(answer: "Findings") -> None:
