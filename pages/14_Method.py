@@ -4,10 +4,19 @@ import streamlit as st
 
 from coupling_core.base.definitions import DEFINITIONS
 from explorer.frame.contents import PAGES
-from explorer.frame.shell import page
+from explorer.frame.shell import SIDEBAR_WIDTH, page
 
 TEXT_WIDTH = 780
 """In pixels: a line that the eye can follow."""
+STYLE = f"""<style>
+@media (min-width: 1500px) {{
+  .st-key-contents {{
+    position: fixed; top: 5rem; left: calc({SIDEBAR_WIDTH}px + 2.5rem + {TEXT_WIDTH}px + 4rem);
+    padding-left: 1rem; width: auto !important; max-height: calc(100dvh - 6rem); overflow-y: auto;
+  }}
+}}
+</style>"""
+"""On a wide screen the contents stand beside the text, wherever one reads."""
 CITATION = """@inproceedings{aubry2025coupling,
   title     = {Transformer Block Coupling and its Correlation with Generalization in {LLMs}},
   author    = {Aubry, Murdock and Meng, Haoming and Sugolov, Anton and Papyan, Vardan},
@@ -189,7 +198,7 @@ def generalization() -> None:
         "that moves a slope, or Fisher's *z* of a correlation,"
     )
     st.latex(
-        r"\mathrm{se}^2 = \frac{G - 1}{G} \sum_g d_g^2, \qquad "
+        r"\mathrm{se}^2 = \frac{G - 1}{G} \sum_g d_g^2, \\[.6em] "
         r"\nu = \min\left(G,\; 3\, \frac{(\sum_g d_g^2)^2}{\sum_g d_g^4}\right) - 2"
     )
     st.markdown(
@@ -527,14 +536,16 @@ def _anchor(number: int) -> str:
 
 
 with page("Method"):
+    st.html(STYLE)
     with st.container(width=TEXT_WIDTH):
         st.title("Method", anchor=False)
-        st.markdown(
-            "\n".join(
-                f"{number}. [{title}](#{_anchor(number)})"
-                for number, title in enumerate(SECTIONS, start=1)
+        with st.container(key="contents"):
+            st.markdown(
+                "\n".join(
+                    f"{number}. [{title}](#{_anchor(number)})"
+                    for number, title in enumerate(SECTIONS, start=1)
+                )
             )
-        )
         for number, (title, write) in enumerate(SECTIONS.items(), start=1):
             st.header(title, anchor=_anchor(number))
             write()
