@@ -139,7 +139,7 @@ def test_views_change_the_figures_and_start_no_job(open_page: Open, course: Cour
     np.testing.assert_allclose(line(app, "coupling"), found, rtol=1e-5)
     np.testing.assert_allclose(
         heat(charts(app)["scores"]),
-        coloured(score_pairs(course.depth[0], view).coupling),
+        coloured(score_pairs(course.depth[FIRST_STEP], view).coupling),
         rtol=1e-5,
     )
     assert dict(app.query_params) == {"sk": "4", "raw": "1", "def": "page"}
