@@ -19,7 +19,7 @@ from explorer.panels.kept import kept
 from explorer.panels.origin import Origin, Shown
 from explorer.panels.square import limit
 from explorer.panels.whole import whole
-from explorer.session.plain_text import plain
+from explorer.session.plain_text import plain, with_minus
 from explorer.session.session import change, value
 
 __all__ = ["Shown", "draw", "draw_partial", "in_white", "ink", "made", "third"]
@@ -136,7 +136,7 @@ def draw(
         if picks:
             hand(name, picks)
     whole().figures[name] = figure, origin.source(of)
-    st.caption(in_tex(figure.layout.meta["caption"], plain))
+    st.caption(in_tex(with_minus(figure.layout.meta["caption"]), plain))
     fold = st.expander("Table and files", key=f"{name}@fold", on_change=change, type="compact")
     if fold.open:
         with fold:

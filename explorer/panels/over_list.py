@@ -37,7 +37,7 @@ from explorer.panels.switches import switch
 from explorer.server import prompt_lists
 from explorer.server.prompt_lists import SHIPPED, PromptList
 from explorer.session.fitting import narrow
-from explorer.session.plain_text import plain
+from explorer.session.plain_text import plain, with_minus
 from explorer.session.session import change, value
 from explorer.session.state import State
 
@@ -138,12 +138,12 @@ def tell(numbers: Numbers, what: str, verdict: Verdict | None = None) -> None:
         return
     spread = spread_words(numbers.values)
     if verdict:
-        st.markdown(f"**{plain(str(verdict))}**")
-        st.caption(f"{plain(verdict.reason)} {spread}")
+        st.markdown(f"**{plain(with_minus(str(verdict)))}**")
+        st.caption(with_minus(f"{plain(verdict.reason)} {spread}"))
     else:
         mean = f"Over {counted(over.n)}, the mean {plain(what)} is **{interval_words(over)}**"
         mean += f", where chance gives {rounded(numbers.chance)}." if numbers.chance else "."
-        st.markdown(f"{mean} {spread}")
+        st.markdown(with_minus(f"{mean} {spread}"))
     if few := few_words(over.n):
         st.warning(few, icon=":material/warning:")
 
@@ -202,7 +202,8 @@ def tell_difference(
 ) -> None:
     """Say how a model differs from its counterpart, prompt by prompt."""
     if twin and len(found) >= LEAST:
-        st.caption(plain(kept(_versus, tuple(found.items()), tuple(twin.items()), corrected)))
+        told = kept(_versus, tuple(found.items()), tuple(twin.items()), corrected)
+        st.caption(plain(with_minus(told)))
 
 
 def _versus(
