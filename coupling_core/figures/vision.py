@@ -13,6 +13,7 @@ from coupling_core.analysis.exports import frame as scores_table
 from coupling_core.analysis.scores import Interval, mean_off_diagonal, score_pairs
 from coupling_core.base.records import View
 from coupling_core.base.results import DepthResult
+from coupling_core.base.units import percent, rounded
 from coupling_core.figures import cells, pairs, style
 from coupling_core.figures.generalization import HEIGHT, SIZE, bars, upright
 from coupling_core.figures.training import SYMBOLS
@@ -29,7 +30,8 @@ TITLES = 44
 """Pixels above the maps for their titles."""
 COLUMN_TITLE = "Basis l'"
 """Short, for on a small screen the maps are narrow."""
-_FORMATS = {"accuracy": ".1%"}
+_PERCENT: dict[str, object] = {"ticksuffix": "\u00a0%", "hoverformat": ".1f"}
+"""Of an axis of accuracies, which are drawn in percent."""
 
 
 def patch_grid(tokens: tuple[str, ...]) -> tuple[int, int, int]:
@@ -226,7 +228,7 @@ def vision_runs(
     Args:
         rows: a row a run, with its rate, seed, accuracy, and coupling with its interval.
         x: column "rate" or "coupling".
-        y: column "coupling" or "accuracy".
+        y: column "coupling", or "accuracy", which is drawn in percent.
         names: of the axes, by column.
         by_rate: mean of y at each rate with its interval over seeds, drawn as a line.
         chosen: the rate to mark; "" for none.
@@ -238,25 +240,28 @@ def vision_runs(
     """
     parts, what = ("seed", "Seed") if x == "rate" else ("rate", "Rate")
     title = f"{names[y]} against {names[x].lower()}"
+    times = 100.0 if y == "accuracy" else 1.0
+    upwards: dict[str, object] = {"title": {"text": names[y]}}
     figure = style.new_figure(
         f"{title} of {len(rows)} runs."
         + "".join(
-            f" At rate {rate:g}: {found.mean:.3f} ({found.low:.3f} to {found.high:.3f})."
+            f" At rate {rate:g}: {_told(y, found.mean)} ({_told(y, found.low)} to "
+            f"{_told(y, found.high)})."
             for rate, found in (by_rate or {}).items()
         ),
         f"Each point is a run, each symbol a {parts}. "
         + (
-            "The line joins the means of the seeds, the band is their 95 % interval."
+            "The line joins the means of the seeds, the band is their 95\u00a0% interval."
             if by_rate
-            else "Bars are 95 % intervals over pictures."
+            else "Bars are 95\u00a0% intervals over pictures."
         ),
         {"title": title, "source": source},
         height=HEIGHT,
         xaxis={"title": {"text": style.two_lines(*names[x].split(", ", 1))}} | style.GRID,
-        yaxis=upright({"title": {"text": names[y]}, "tickformat": _FORMATS.get(y, "")}),
+        yaxis=upright(upwards | (_PERCENT if y == "accuracy" else {})),
     )
     if by_rate:
-        _means(figure, by_rate)
+        _means(figure, by_rate, times)
     if "coupling" in (x, y) and not rows["chance"].any():
         (figure.add_vline if x == "coupling" else figure.add_hline)(0, line=style.DOTTED)
     looks = cycle(zip(style.CATEGORIES, SYMBOLS, strict=False))
@@ -264,7 +269,7 @@ def vision_runs(
         error = {f"error_{'x' if x == 'coupling' else 'y'}": bars(some, color)}
         figure.add_scatter(
             x=some[x],
-            y=some[y],
+            y=times * some[y],
             **(error if "coupling" in (x, y) else {}),
             customdata=some["rate"].map("{:g}".format),
             text=[f"rate {r.rate:g}, seed {r.seed}" for r in some.itertuples()],
@@ -280,10 +285,15 @@ def vision_runs(
     return figure
 
 
-def _means(figure: go.Figure, by_rate: Mapping[float, Interval]) -> None:
+def _told(column: str, value: float) -> str:
+    return percent(value, 1) if column == "accuracy" else rounded(value)
+
+
+def _means(figure: go.Figure, by_rate: Mapping[float, Interval], times: float) -> None:
     rates = sorted(by_rate)
     low, high, mean = (
-        np.array([getattr(by_rate[rate], end) for rate in rates]) for end in ("low", "high", "mean")
+        times * np.array([getattr(by_rate[rate], end) for rate in rates])
+        for end in ("low", "high", "mean")
     )
     figure.add_trace(style.band(np.array(rates), low, high, "interval"))
     figure.add_trace(style.line(rates, mean, "Mean over seeds", hoverinfo="skip", uid="mean"))

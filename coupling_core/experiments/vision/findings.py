@@ -21,7 +21,7 @@ from coupling_core.analysis.statistics import (
 )
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import Measure, VisionKind
-from coupling_core.base.units import rounded
+from coupling_core.base.units import percent, rounded
 from coupling_core.experiments.vision.rates import RateEffect, rate_effect
 from coupling_core.experiments.vision.suite import SUITE, VisionSuite
 
@@ -153,7 +153,10 @@ class VisionFindings:
 
     def _means(self, column: str) -> str:
         means = self.by_rate(column)
-        told = ", ".join(f"{rounded(one.mean)} at {rate:g}" for rate, one in means.items())
+        told = ", ".join(
+            f"{rounded(one.mean) if column == 'coupling' else percent(one.mean, 1)} at {rate:g}"
+            for rate, one in means.items()
+        )
         return f"Mean over seeds by rate: {told}"
 
     @property
