@@ -186,10 +186,10 @@ def generalization() -> None:
     st.markdown(
         "A sweep measures every model *i* with every prompt. Its coupling $x_i$ is the mean over "
         "prompts of the mean over all pairs of different blocks, at one *K* (or one share of each "
-        "model's width, as in the paper's Figure 1a); the bar is a 95 % interval over prompts, by "
-        "Student's *t*. A prompt without a score is left out and counted. Its performance "
-        "$y_i$ is a published benchmark score, or the held-out loss that was recorded in training. "
-        "Statistics leave out a model that lacks either of the two.\n\n"
+        "model's width, as in the paper's Figure 1a); the bar is a 95\u00a0% interval over "
+        "prompts, by Student's *t*. A prompt without a score is left out and counted. Its "
+        "performance $y_i$ is a published benchmark score, or the held-out loss that was recorded "
+        "in training. Statistics leave out a model that lacks either of the two.\n\n"
         "**What n counts.** Sets of weights: models, and checkpoints of training runs. Members of "
         "one family and checkpoints of one run are alike, so that a *p* that takes all of them as "
         "independent is too small wherever there are any. What is said counts each family as one, "
@@ -202,19 +202,19 @@ def generalization() -> None:
         r"\nu = \min\left(G,\; 3\, \frac{(\sum_g d_g^2)^2}{\sum_g d_g^4}\right) - 2"
     )
     st.markdown(
-        "give *p* and the 95 % interval by Student's *t* with $\\nu$ degrees of freedom; below 5 "
-        "families there is none. Of planted tables with the catalogue's families such an interval "
-        "misses the truth in about 5 % of draws, and in up to 10 % where each family has a "
-        "relation of its own or performance is a square of coupling. For or against the papers' "
-        "claim is said only where Pearson's and Spearman's correlations both are beyond chance. "
-        "How often each sentence is false is counted among the benchmarks that come with the "
-        "program.\n\n"
+        "give *p* and the 95\u00a0% interval by Student's *t* with $\\nu$ degrees of freedom; "
+        "below 5 families there is none. Of planted tables with the catalogue's families such an "
+        "interval misses the truth in about 5\u00a0% of draws, and in up to 10\u00a0% where each "
+        "family has a relation of its own or performance is a square of coupling. For or against "
+        "the papers' claim is said only where Pearson's and Spearman's correlations both are "
+        "beyond chance. How often each sentence is false is counted among the benchmarks that come "
+        "with the program.\n\n"
         "**Fits** are ordinary least squares, a straight line and an exponential (the preprint's "
         "Figure 8, which says no more of its form; this one has no offset):"
     )
     st.latex(r"y = a + b\,x, \\[.6em] \ln y = a + b\,x \;\Leftrightarrow\; y = e^{a} e^{b x}")
     st.markdown(
-        "The band is that of the fitted mean, at 95 %, as if models were independent; *p*, of "
+        "The band is that of the fitted mean, at 95\u00a0%, as if models were independent; *p*, of "
         "*b* = 0, is not. "
         "Both forms are compared by their share of the variance in units of *y*:"
     )
@@ -298,7 +298,7 @@ def trajectories() -> None:
         r"\mathrm{ED} = \frac{\operatorname{Var}_l \alpha^l}{(\operatorname{Avg}_l \alpha^l)^2}"
     )
     st.markdown(
-        "Over 60 prompts of 64 tokens SmolLM2-135M has a mean line-shape score of 4.61 (95 % "
+        "Over 60 prompts of 64 tokens SmolLM2-135M has a mean line-shape score of 4.61 (95\u00a0% "
         "interval 4.57 to 4.64) and its untrained twin one of 6.48 (6.45 to 6.51); without the "
         "final norm 4.24 and 5.49. The papers report 4.25 and 6.54 on average over their models, "
         "which are larger, and over other prompts. What they say of even growth is not seen here: "
@@ -392,9 +392,9 @@ def vision() -> None:
 def limits() -> None:
     st.markdown(
         "- **One prompt is an example.** A handful of prompts can overstate coupling by up to "
-        "70 %: a claim about a model needs at least 40 of them and an interval "
+        "70\u00a0%: a claim about a model needs at least 40 of them and an interval "
         "(`coupling depth --prompts FILE`).\n"
-        "- **Near ties.** Neighbouring singular values often differ by less than 1 %. Single "
+        "- **Near ties.** Neighbouring singular values often differ by less than 1\u00a0%. Single "
         "vectors are then arbitrary, and a matrix may look scrambled although the subspaces "
         "agree: read the principal angles beside it.\n"
         "- **Training moves the floor.** As the spectrum sharpens, the raw score can fall while "
@@ -464,8 +464,8 @@ def pruning() -> None:
     st.markdown(
         "Blocks are ranked on every third text, and what leaving them out costs is told of the "
         "others alone: their **loss**, the cross entropy of the next token, in nats a token, with "
-        "a 95 % interval by resampling whole texts. Nothing is trained after blocks are gone. The "
-        "rankings:\n\n"
+        "a 95\u00a0% interval by resampling whole texts. Nothing is trained after blocks are gone. "
+        "The rankings:\n\n"
         "- **coupling**: the blocks most coupled with those next to them go first, by the mean of "
         "the chance-corrected scores of *l* with *l* - 1 and *l* + 1, in both directions, at the "
         "last token. The preprint's Table 2 says that coupling makes blocks redundant, and "
@@ -489,8 +489,8 @@ def pruning() -> None:
         "the next is measured in the model that is left.\n"
         "- **last**: from the end, but never the very last block, whose output the final norm "
         "and the head read.\n"
-        "- **random**: 20 orders of all blocks. A ranking that is inside of what 5 to 95 % of them "
-        "cost is no better than chance.\n\n"
+        "- **random**: 20 orders of all blocks. A ranking that is inside of what 5 to 95\u00a0% of "
+        "them cost is no better than chance.\n\n"
         "**Neighbours' weights instead**: in the place of a block that goes runs the nearest block "
         "that stays (of two equally near, the one before), which saves as much. transformers has "
         "no form for such a model, so that only models with blocks left out are saved."

@@ -243,7 +243,7 @@ def _of_prompts(over: Interval | None) -> str:
         return " with this prompt"
     told = f" over {over.n} prompts"
     if over.n > 1:
-        told += f" (95 %: {_number(over.low)} to {_number(over.high)})"
+        told += f" (95\u00a0%: {_number(over.low)} to {_number(over.high)})"
     return told
 
 

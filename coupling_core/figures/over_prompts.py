@@ -257,9 +257,9 @@ def by_depth_over_prompts(
     there = np.isfinite(low)
     figure = style.new_figure(
         f"{title} by depth, mean over {counted(len(curves))} of the median of their tokens, with "
-        "the middle 80 % of the prompts.",
+        "the middle 80\u00a0% of the prompts.",
         f"The line is the mean over {counted(len(curves))} of the median of each prompt's tokens; "
-        "the band holds the middle 80 % of the prompts.",
+        "the band holds the middle 80\u00a0% of the prompts.",
         origin,
         height=HEIGHT,
         xaxis={"title": {"text": depth}},
@@ -269,7 +269,7 @@ def by_depth_over_prompts(
         at[there],
         low[there],
         high[there],
-        "middle 80 % of the prompts",
+        "middle 80\u00a0% of the prompts",
         color=style.ACCENTED_BAND,
         listed=True,
     )
@@ -319,7 +319,7 @@ def _strip_alt(
 
 def _strip_caption(n: int, without: int, over: Interval, chance: float | None) -> str:
     told = "A dot is a prompt; a click on one shows it. The line is the mean over the prompts"
-    told += ", the band its 95 % interval." if over.n > 1 else "."
+    told += ", the band its 95\u00a0% interval." if over.n > 1 else "."
     if chance is not None:
         value = "0" if chance == 0 else f"{rounded(chance)}, the mean of the prompts' floors"
         told += f" Dotted is chance: {value}."

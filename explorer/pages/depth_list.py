@@ -27,9 +27,9 @@ GUIDE = """
 by prompt: the scores are averaged, not the matrices. It has the range of a single prompt's map.
 
 **Prompts.** Each dot is one prompt: its mean score over all pairs of different blocks. The line is
-the mean over the prompts and the band its 95 % interval, by Student's *t*: were prompts drawn anew
-from where these came from, the true mean would lie in it 19 times in 20. A click on a dot shows the
-prompt, and the button under it shows it alone.
+the mean over the prompts and the band its 95\u00a0% interval, by Student's *t*: were prompts drawn
+anew from where these came from, the true mean would lie in it 19 times in 20. A click on a dot
+shows the prompt, and the button under it shows it alone.
 
 **How many.** Few prompts can overstate coupling: with fewer than 40 the page warns.
 """

@@ -23,7 +23,7 @@ GUIDE = """
 prompt by prompt, and over both directions.
 
 **Prompts.** Each dot is one prompt: its mean score over all pairs of different blocks, with the
-mean over the prompts and its 95 % interval. A click on a dot shows the prompt.
+mean over the prompts and its 95\u00a0% interval. A click on a dot shows the prompt.
 """
 
 

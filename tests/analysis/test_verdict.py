@@ -53,7 +53,7 @@ def test_many_prompts_are_judged_by_the_means_of_their_pairs(shipped):
     assert (found.above, found.pairs, found.over.n) == (56, 56, 3)
     over = known_interval(np.array(means))
     assert str(found) == (
-        f"Blocks 9-16 are coupled: {over.mean:.3f} over 3 prompts (95 %: {over.low:.3f} to "
+        f"Blocks 9-16 are coupled: {over.mean:.3f} over 3 prompts (95\u00a0%: {over.low:.3f} to "
         f"{over.high:.3f}); untrained 0.000; chance 0."
     )
     assert "are not coupled: 0.000 over 3 prompts" in str(verdict_over(twin, twin))
@@ -85,8 +85,8 @@ def test_raw_means_over_prompts_have_an_interval_and_a_floor(shipped):
         for of, name in ((own, "chance"), (twin, "coupling"), (twin, "chance"))
     )
     assert str(found) == (
-        f"Blocks 9-16 are coupled: c = {over.mean:.3f} over 3 prompts (95 %: {over.low:.3f} to "
-        f"{over.high:.3f}), where chance gives {floor:.3f}; untrained {other:.3f} where chance "
+        f"Blocks 9-16 are coupled: c = {over.mean:.3f} over 3 prompts (95\u00a0%: {over.low:.3f} "
+        f"to {over.high:.3f}), where chance gives {floor:.3f}; untrained {other:.3f} where chance "
         f"gives {of_other:.3f}."
     )
 

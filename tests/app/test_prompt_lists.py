@@ -75,7 +75,7 @@ def test_the_map_is_the_mean_over_the_stored_prompts(open_page: Open, gallery) -
     np.testing.assert_allclose(heat(charts(app)["scores"]), coloured(mean), rtol=1e-5)
     over = known_interval(np.array([part.mean(corrected=True) for part in parts]))
     told = words(app)
-    assert f"{over.mean:.3f} over 3 prompts (95 %: {over.low:.3f} to {over.high:.3f})" in told
+    assert f"{over.mean:.3f} over 3 prompts (95\u00a0%: {over.low:.3f} to {over.high:.3f})" in told
     assert "the mean chance-corrected score" not in told  # the verdict has it
     twin = charts(app)["prompts"]["data"][0]
     assert twin["name"] == "the same prompts, untrained"
@@ -211,7 +211,7 @@ def test_one_click_measures_the_twin_too(open_page: Open, model: dict[str, str])
     app = settled(app.run())
     assert not app.error
     assert not app.info
-    assert "over 2 prompts (95 %: " in words(app)
+    assert "over 2 prompts (95\u00a0%: " in words(app)
     stored = [entry.request for entry in Store().entries() if not entry.read_only]
     assert {one.prompt for one in stored} == set(LINES[:2])
     assert len({one.untrained for one in stored}) == 2
@@ -245,7 +245,7 @@ def test_a_list_is_judged_once_the_twin_has_every_prompt(
     app = settled(press(app, "Measure the untrained twin too"))
     assert not app.info
     assert "coupled: " in words(app)
-    assert "over 2 prompts (95 %: " in words(app)
+    assert "over 2 prompts (95\u00a0%: " in words(app)
     app = settled(press(alone(pasted(app, *LINES)), "Compute the other 2 prompts"))
     assert "coupled: " not in words(app)
     assert "a difference of" not in words(app)
