@@ -10,7 +10,7 @@ from jaxtyping import UInt8
 from plotly.subplots import make_subplots
 
 from coupling_core.analysis.exports import frame as scores_table
-from coupling_core.analysis.scores import Interval, mean_off_diagonal, score_pairs
+from coupling_core.analysis.scores import Interval, Scores, score_pairs
 from coupling_core.base.records import View
 from coupling_core.base.results import DepthResult
 from coupling_core.base.units import percent, rounded
@@ -28,6 +28,8 @@ MAP = 260
 """Of each map where there is room: pages let it be lower in a narrow column."""
 TITLES = 44
 """Pixels above the maps for their titles."""
+FLOOR = 18
+"""Pixels more, for the chance floor of raw scores."""
 COLUMN_TITLE = "Basis l'"
 """Short, for on a small screen the maps are narrow."""
 _PERCENT: dict[str, object] = {"ticksuffix": "\u00a0%", "hoverformat": ".1f"}
@@ -129,8 +131,8 @@ def rate_maps(
     """
     rates = sorted(results)
     found = {rate: score_pairs(results[rate], view) for rate in rates}
-    means = {rate: float(mean_off_diagonal(found[rate].corrected)) for rate in rates}
-    told = ", ".join(f"rate {rate:g}" for rate in rates)
+    means = {rate: _mean_told(found[rate], corrected) for rate in rates}
+    told, more = ", ".join(f"rate {rate:g}" for rate in rates), FLOOR * (not corrected)
     figure = make_subplots(
         1,
         max(1, len(rates)),
@@ -139,13 +141,13 @@ def rate_maps(
     )
     look = style.new_figure(
         f"Score maps over all pairs of blocks at {told}. "
-        + ". ".join(f"Mean at rate {r:g}: {m:.3f}" for r, m in means.items()),
+        + ". ".join(f"Mean at rate {r:g}: {m.replace('<br>', ', ')}" for r, m in means.items()),
         "The same picture, token and range for each rate, with the mean of each map. Row l is "
         "the block of the Jacobian, column l' that of the basis; the diagonal is 1 by construction "
         "and enters no mean.",
         {"title": f"Score maps at {told}", "source": source},
-        height=MAP + 220,
-        margin={"l": 56, "r": 16, "t": 140, "b": 80, "autoexpand": False},
+        height=MAP + 220 + more,
+        margin={"l": 56, "r": 16, "t": 140 + more, "b": 80, "autoexpand": False},
         legend=style.BELOW,
     )
     figure.update_layout(look.layout)
@@ -190,7 +192,7 @@ def rate_maps(
     figure.update_yaxes(title=None, automargin=False)
     figure.update_yaxes(title={"text": pairs.ROW_TITLE}, col=1)
     # In pixels, so that it keeps clear of the titles of the maps however low these are.
-    bar = style.score_bar(view, corrected, False, y=1, ypad=TITLES, len=250)
+    bar = style.score_bar(view, corrected, False, y=1, ypad=TITLES + more, len=250)
     figure.update_layout(
         coloraxis={"cmin": low, "cmax": high, "colorscale": style.SEQUENTIAL, "colorbar": bar}
     )
@@ -209,8 +211,15 @@ def rate_maps_table(results: Mapping[float, DepthResult], view: View) -> "DataFr
     return concat(tables, names=["rate"]).reset_index("rate").reset_index(drop=True)
 
 
-def _title(rate: float, means: Mapping[float, float]) -> str:
-    return f"Rate {rate:g}<br>{means[rate]:.3f}"
+def _mean_told(found: Scores, corrected: bool) -> str:
+    mean = found.mean()
+    if corrected:
+        return rounded(mean.corrected)
+    return f"{rounded(mean.coupling)}<br>chance {rounded(mean.chance)}"
+
+
+def _title(rate: float, means: Mapping[float, str]) -> str:
+    return f"Rate {rate:g}<br>{means[rate]}"
 
 
 def vision_runs(
