@@ -178,7 +178,7 @@ def _goes(over_runs: Correlation, within: ResidualCorrelation, over_seeds: Range
         return over_runs.reason
     told = (
         f"r = {rounded(over_runs.estimate, 2)} over all {over_runs.n} runs, which the rate alone "
-        "could bring about, because it changes both. Among runs of one rate"
+        "could bring about if it moves both. Among runs of one rate"
     )
     if within.reason:
         return f"{told}: {within.reason}"
