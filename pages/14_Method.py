@@ -123,8 +123,8 @@ def training() -> None:
     st.markdown(
         "The runs that ship are of GPT-NeoX models with 8 blocks, trained by this program's own "
         "recipe in 4,000 steps, and looked at with *K* = 8, an eighth of their smallest width. On "
-        "the first example prompt the smallest of them scores -0.005 before training, 0.139 at "
-        "its highest, step 128, and 0.052 at the end, chance-corrected, while its held-out loss "
+        "the first example prompt the smallest of them scores \u22120.005 before training, 0.139 "
+        "at its highest, step 128, and 0.052 at the end, chance-corrected, while its held-out loss "
         "falls all the way from 7.13 to 3.12 nats a token. Coupling comes early and mostly "
         "between neighbours; it need not grow for as long as the model improves.\n\n"
         "The **paths** of each step are drawn in that step's own principal components. A component "

@@ -75,6 +75,7 @@ _STYLE = """<style>
   .stMainBlockContainer .stHorizontalBlock { row-gap: .5rem !important }
   div:has(> [class*=st-key-after-]) { order: 1 }
   .st-key-tools { gap: 0 1rem !important }
+  .st-key-tools > :first-child { flex: 1 0 100% }
   .st-key-tools > :not(:first-child) button p { font-size: .85rem }
   .st-key-tools > :not(:first-child) button :is(span, div):has(> [data-testid=stIconMaterial]),
   .st-key-tools > :not(:first-child) button div[aria-hidden=true] { display: none }
