@@ -203,14 +203,14 @@ def test_what_does_not_belong_together_is_refused(change, told):
     ("changes", "told"),
     [
         ({"divergence": 0.1}, "10 of 20 random frames of 4 directions do as much or more"),
-        ({"part": 0.1}, "None of 20 random frames does as much. They hold 10.0%"),
-        ({"part": 0.5}, "the comparison is not fair: they hold 50.0%"),
+        ({"part": 0.1}, "None of 20 random frames does as much. They hold 10.0\u00a0%"),
+        ({"part": 0.5}, "the comparison is not fair: they hold 50.0\u00a0%"),
     ],
 )
 def test_an_ablation_is_told_beside_chance(changes, told):
     found = ablation(**changes)
     assert told in found.verdict
-    assert "frame holds 6.2%" in found.verdict
+    assert "frame holds 6.2\u00a0%" in found.verdict
     assert found.to_pandas().part_by_chance[0] == 4 / 64
 
 
