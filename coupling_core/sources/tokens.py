@@ -169,8 +169,8 @@ def visible(text: str) -> str:
 
     A single space between two letters is seen.
     """
-    shown = with_bytes_named(text)
-    return " ".join(part.translate(_SIGNS) for part in _SEEN_SPACE.split(shown)) or "∅"
+    shown = " ".join(part.translate(_SIGNS) for part in _SEEN_SPACE.split(text))
+    return with_bytes_named(shown) or "∅"
 
 
 def with_bytes_named(text: str) -> str:

@@ -12,6 +12,7 @@ import coupling_core as cc
 from coupling_core.base.results import Result
 from coupling_core.base.showing import Drawn, Told
 from coupling_core.base.trials import Ablation, Steering
+from coupling_core.base.units import percent
 
 CHANCE = np.linspace(0.01, 0.2, 20)
 
@@ -155,7 +156,7 @@ def test_paths_have_the_table_and_figure_of_their_result():
     np.testing.assert_array_equal(
         at[["pc_1", "pc_2", "pc_3"]].to_numpy()[0], found.coordinates[3, 1]
     )
-    assert f"{found.explained[:2].sum():.1%}" in found.verdict
+    assert f"{percent(found.explained[:2].sum(), 1)}" in found.verdict
     assert found.plot("paths-3d").figure.data[0].type == "scatter3d"
 
 

@@ -183,7 +183,7 @@ def test_an_own_prompt_is_measured_at_every_step(visit: Visit, app: App) -> None
     page = visit("/Training?prompt=A+farmer+walks+home")
     page.get_by_role("button", name="Compute all 15 steps").click()
     expect(page.get_by_role("progressbar")).to_be_visible()
-    rest_at(page, 0)
+    rest_at(page, FIRST_STEP)
     expect(page.get_by_role("button", name=re.compile("^Compute"))).to_have_count(0)
     assert len(app.results) == 2 * len(STEPS)
     line = json.loads(numbers(page, "corrected"))[-2]
