@@ -4,10 +4,19 @@ import streamlit as st
 
 from coupling_core.base.definitions import DEFINITIONS
 from explorer.frame.contents import PAGES
-from explorer.frame.shell import page
+from explorer.frame.shell import SIDEBAR_WIDTH, page
 
 TEXT_WIDTH = 780
 """In pixels: a line that the eye can follow."""
+STYLE = f"""<style>
+@media (min-width: 1500px) {{
+  .st-key-contents {{
+    position: fixed; top: 5rem; left: calc({SIDEBAR_WIDTH}px + 2.5rem + {TEXT_WIDTH}px + 4rem);
+    padding-left: 1rem; width: auto !important; max-height: calc(100dvh - 6rem); overflow-y: auto;
+  }}
+}}
+</style>"""
+"""On a wide screen the contents stand beside the text, wherever one reads."""
 CITATION = """@inproceedings{aubry2025coupling,
   title     = {Transformer Block Coupling and its Correlation with Generalization in {LLMs}},
   author    = {Aubry, Murdock and Meng, Haoming and Sugolov, Anton and Papyan, Vardan},
@@ -114,8 +123,8 @@ def training() -> None:
     st.markdown(
         "The runs that ship are of GPT-NeoX models with 8 blocks, trained by this program's own "
         "recipe in 4,000 steps, and looked at with *K* = 8, an eighth of their smallest width. On "
-        "the first example prompt the smallest of them scores -0.005 before training, 0.139 at "
-        "its highest, step 128, and 0.052 at the end, chance-corrected, while its held-out loss "
+        "the first example prompt the smallest of them scores \u22120.005 before training, 0.139 "
+        "at its highest, step 128, and 0.052 at the end, chance-corrected, while its held-out loss "
         "falls all the way from 7.13 to 3.12 nats a token. Coupling comes early and mostly "
         "between neighbours; it need not grow for as long as the model improves.\n\n"
         "The **paths** of each step are drawn in that step's own principal components. A component "
@@ -177,10 +186,10 @@ def generalization() -> None:
     st.markdown(
         "A sweep measures every model *i* with every prompt. Its coupling $x_i$ is the mean over "
         "prompts of the mean over all pairs of different blocks, at one *K* (or one share of each "
-        "model's width, as in the paper's Figure 1a); the bar is a 95 % interval over prompts, by "
-        "Student's *t*. A prompt without a score is left out and counted. Its performance "
-        "$y_i$ is a published benchmark score, or the held-out loss that was recorded in training. "
-        "Statistics leave out a model that lacks either of the two.\n\n"
+        "model's width, as in the paper's Figure 1a); the bar is a 95\u00a0% interval over "
+        "prompts, by Student's *t*. A prompt without a score is left out and counted. Its "
+        "performance $y_i$ is a published benchmark score, or the held-out loss that was recorded "
+        "in training. Statistics leave out a model that lacks either of the two.\n\n"
         "**What n counts.** Sets of weights: models, and checkpoints of training runs. Members of "
         "one family and checkpoints of one run are alike, so that a *p* that takes all of them as "
         "independent is too small wherever there are any. What is said counts each family as one, "
@@ -189,23 +198,23 @@ def generalization() -> None:
         "that moves a slope, or Fisher's *z* of a correlation,"
     )
     st.latex(
-        r"\mathrm{se}^2 = \frac{G - 1}{G} \sum_g d_g^2, \qquad "
+        r"\mathrm{se}^2 = \frac{G - 1}{G} \sum_g d_g^2, \\[.6em] "
         r"\nu = \min\left(G,\; 3\, \frac{(\sum_g d_g^2)^2}{\sum_g d_g^4}\right) - 2"
     )
     st.markdown(
-        "give *p* and the 95 % interval by Student's *t* with $\\nu$ degrees of freedom; below 5 "
-        "families there is none. Of planted tables with the catalogue's families such an interval "
-        "misses the truth in about 5 % of draws, and in up to 10 % where each family has a "
-        "relation of its own or performance is a square of coupling. For or against the papers' "
-        "claim is said only where Pearson's and Spearman's correlations both are beyond chance. "
-        "How often each sentence is false is counted among the benchmarks that come with the "
-        "program.\n\n"
+        "give *p* and the 95\u00a0% interval by Student's *t* with $\\nu$ degrees of freedom; "
+        "below 5 families there is none. Of planted tables with the catalogue's families such an "
+        "interval misses the truth in about 5\u00a0% of draws, and in up to 10\u00a0% where each "
+        "family has a relation of its own or performance is a square of coupling. Something is "
+        "said for or against the papers' claim only where both correlations, Pearson's and "
+        "Spearman's, are beyond chance. How often each sentence is false is counted among the "
+        "benchmarks that come with the program.\n\n"
         "**Fits** are ordinary least squares, a straight line and an exponential (the preprint's "
         "Figure 8, which says no more of its form; this one has no offset):"
     )
     st.latex(r"y = a + b\,x, \\[.6em] \ln y = a + b\,x \;\Leftrightarrow\; y = e^{a} e^{b x}")
     st.markdown(
-        "The band is that of the fitted mean, at 95 %, as if models were independent; *p*, of "
+        "The band is that of the fitted mean, at 95\u00a0%, as if models were independent; *p*, of "
         "*b* = 0, is not. "
         "Both forms are compared by their share of the variance in units of *y*:"
     )
@@ -214,8 +223,8 @@ def generalization() -> None:
         "**Correlations** are Pearson's *r*, of straight lines, and Spearman's *rho*, which is "
         "*r* of the ranks.\n\n"
         "**Within training runs** coupling is said to fall where the checkpoints after its highest "
-        "one fall so steadily as chance does not order them (Kendall's *tau*, exact) and the "
-        "same prompts score lower at the last one; no straight line describes a run where "
+        "one fall more steadily than chance orders them (Kendall's *tau*, exact) and the same "
+        "prompts score lower at the last one; no straight line describes a run where "
         "coupling against performance is curved beyond its checkpoints' scatter. A highest "
         "checkpoint before the last is not enough for either.\n\n"
         "**Without each family** the correlation is taken again. **Within families** each family's "
@@ -261,9 +270,9 @@ def rechecks() -> None:
     st.markdown(
         "Libraries change, and with them what a model gives. Each result therefore keeps a hash "
         "and a sketch (32 random sums) of its model's final states and logits. *Recheck*, on the "
-        "page Runs, runs the prompt through the model once more and compares: nothing has changed "
-        "to the last bit, or to rounding (2e-5 of the norm), or this much has, since this or that "
-        "is not as it was."
+        "page Runs, runs the prompt through the model once more and compares. It says whether all "
+        "is the same to the last bit, or but for rounding (2e-5 of the norm), or by how much it is "
+        "not, and which library or file is no longer what it was."
     )
 
 
@@ -289,7 +298,7 @@ def trajectories() -> None:
         r"\mathrm{ED} = \frac{\operatorname{Var}_l \alpha^l}{(\operatorname{Avg}_l \alpha^l)^2}"
     )
     st.markdown(
-        "Over 60 prompts of 64 tokens SmolLM2-135M has a mean line-shape score of 4.61 (95 % "
+        "Over 60 prompts of 64 tokens SmolLM2-135M has a mean line-shape score of 4.61 (95\u00a0% "
         "interval 4.57 to 4.64) and its untrained twin one of 6.48 (6.45 to 6.51); without the "
         "final norm 4.24 and 5.49. The papers report 4.25 and 6.54 on average over their models, "
         "which are larger, and over other prompts. What they say of even growth is not seen here: "
@@ -383,9 +392,9 @@ def vision() -> None:
 def limits() -> None:
     st.markdown(
         "- **One prompt is an example.** A handful of prompts can overstate coupling by up to "
-        "70 %: a claim about a model needs at least 40 of them and an interval "
+        "70\u00a0%: a claim about a model needs at least 40 of them and an interval "
         "(`coupling depth --prompts FILE`).\n"
-        "- **Near ties.** Neighbouring singular values often differ by less than 1 %. Single "
+        "- **Near ties.** Neighbouring singular values often differ by less than 1\u00a0%. Single "
         "vectors are then arbitrary, and a matrix may look scrambled although the subspaces "
         "agree: read the principal angles beside it.\n"
         "- **Training moves the floor.** As the spectrum sharpens, the raw score can fall while "
@@ -455,8 +464,8 @@ def pruning() -> None:
     st.markdown(
         "Blocks are ranked on every third text, and what leaving them out costs is told of the "
         "others alone: their **loss**, the cross entropy of the next token, in nats a token, with "
-        "a 95 % interval by resampling whole texts. Nothing is trained after blocks are gone. The "
-        "rankings:\n\n"
+        "a 95\u00a0% interval by resampling whole texts. Nothing is trained after blocks are gone. "
+        "The rankings:\n\n"
         "- **coupling**: the blocks most coupled with those next to them go first, by the mean of "
         "the chance-corrected scores of *l* with *l* - 1 and *l* + 1, in both directions, at the "
         "last token. The preprint's Table 2 says that coupling makes blocks redundant, and "
@@ -480,8 +489,8 @@ def pruning() -> None:
         "the next is measured in the model that is left.\n"
         "- **last**: from the end, but never the very last block, whose output the final norm "
         "and the head read.\n"
-        "- **random**: 20 orders of all blocks. A ranking that is inside of what 5 to 95 % of them "
-        "cost is no better than chance.\n\n"
+        "- **random**: 20 orders of all blocks. A ranking that costs as much as the middle "
+        "90\u00a0% of them is no better than chance.\n\n"
         "**Neighbours' weights instead**: in the place of a block that goes runs the nearest block "
         "that stays (of two equally near, the one before), which saves as much. transformers has "
         "no form for such a model, so that only models with blocks left out are saved."
@@ -527,14 +536,16 @@ def _anchor(number: int) -> str:
 
 
 with page("Method"):
+    st.html(STYLE)
     with st.container(width=TEXT_WIDTH):
         st.title("Method", anchor=False)
-        st.markdown(
-            "\n".join(
-                f"{number}. [{title}](#{_anchor(number)})"
-                for number, title in enumerate(SECTIONS, start=1)
+        with st.container(key="contents"):
+            st.markdown(
+                "\n".join(
+                    f"{number}. [{title}](#{_anchor(number)})"
+                    for number, title in enumerate(SECTIONS, start=1)
+                )
             )
-        )
         for number, (title, write) in enumerate(SECTIONS.items(), start=1):
             st.header(title, anchor=_anchor(number))
             write()

@@ -118,9 +118,17 @@ class Comparison(Drawn):
         of, score = summarise(self), "chance-corrected score" if self.corrected else "c"
         return (
             f"Over {of.pairs} pairs l ≠ l', the mean {score} is {rounded(of.a)} in A and "
-            f"{rounded(of.b)} in B; A - B is {rounded(of.difference)}. The two maps correlate with "
-            f"r = {rounded(of.correlation, 2)}."
+            f"{rounded(of.b)} in B; A - B is {rounded(of.difference)}.{self._floors} The two maps "
+            f"correlate with r = {rounded(of.correlation, 2)}."
         )
+
+    @property
+    def _floors(self) -> str:
+        """What chance gives of raw scores, which mean nothing without it."""
+        if self.corrected:
+            return ""
+        a, b = (float(of.chance[self.counted].mean()) for of in (self.a_scores, self.b_scores))
+        return f" Chance gives {rounded(a)} in A and {rounded(b)} in B."
 
     def __repr__(self) -> str:
         of, score = summarise(self), "corrected" if self.corrected else "coupling"

@@ -29,6 +29,7 @@ from coupling_core.base.records import View
 from coupling_core.base.results import DepthResult, Result, WhatIfResult
 from coupling_core.base.results.base import require_result
 from coupling_core.base.showing import Drawn
+from coupling_core.base.units import rounded
 
 if TYPE_CHECKING:  # half a second to import, and only tables need it
     from pandas import DataFrame
@@ -68,8 +69,17 @@ class Estimate:
     def told(self) -> str:
         """In words."""
         if np.isnan(self.low):
-            return f"{self.rho:.2f}"
-        return f"{self.rho:.2f} (95 %: {self.low:.2f} to {self.high:.2f})"
+            return rounded(self.rho, 2)
+        return f"{rounded(self.rho, 2)} ({self._interval})"
+
+    @property
+    def _interval(self) -> str:
+        return f"95\u00a0%: {rounded(self.low, 2)} to {rounded(self.high, 2)}"
+
+    def with_p(self, p: str) -> str:
+        """In words, with a p beside the interval."""
+        sure = p if np.isnan(self.low) else f"{self._interval}; {p}"
+        return f"{rounded(self.rho, 2)} ({sure})"
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
@@ -126,21 +136,26 @@ class CouplingEffect(Drawn):
         if self.partial.holds_zero or self.partial_mantel_p < _resampling().LEVEL:
             return ""
         return (
-            "The interval says that other prompts would give much the same, and p that the blocks "
-            "in random order often give as much. "
+            "By the interval, other prompts would give much the same; but by p, blocks in a random "
+            "order often give as much. "
         )
+
+    @property
+    def p_told(self) -> tuple[str, str]:
+        """Both p by Mantel's test in words: of the correlation, and of the one given distance."""
+        p_words = _resampling().p_words
+        return p_words(self.mantel_p), p_words(self.partial_mantel_p)
 
     @property
     def verdict(self) -> str:
         """What it shows, and what it does not."""
         first, last = self.blocks
-        p_words = _resampling().p_words
-        whole, partial = p_words(self.mantel_p), p_words(self.partial_mantel_p)
+        whole, partial = self.p_told
         lead = (
             f"Over {self.pairs} pairs of blocks {first}..{last}, coupling and the smallness of the "
-            f"effect correlate with rho = {self.raw.told} (Mantel {whole}); the "
+            f"effect correlate with rho = {self.raw.with_p(f'Mantel {whole}')}; the "
             f"nearness of the two alone with {self.distance.told}. With distance held fixed it is "
-            f"{self.partial.told} (partial Mantel {partial}). "
+            f"{self.partial.with_p(f'partial Mantel {partial}')}. "
         )
         if self.no_interval:
             return lead + f"Nothing is claimed: {self.no_interval}."

@@ -74,7 +74,7 @@ class ModelComparison(Told):
         """The difference and how sure it is."""
         from coupling_core.analysis.statistics.resampling import p_words
 
-        sure = self.reason or f"95 %: {self.low:.3f} to {self.high:.3f}, {p_words(self.p)}"
+        sure = self.reason or f"95\u00a0%: {self.low:.3f} to {self.high:.3f}, {p_words(self.p)}"
         return f"a difference of {rounded(self.difference)} ({sure})"
 
     @property

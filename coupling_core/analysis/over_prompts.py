@@ -105,7 +105,9 @@ def interval_words(over: Interval, *, digits: int = 3) -> str:
     mean = rounded(over.mean, digits)
     if over.n < 2:
         return f"{mean} (no interval: there is one prompt)"
-    return f"{mean} (95 % interval {rounded(over.low, digits)} to {rounded(over.high, digits)})"
+    return (
+        f"{mean} (95\u00a0% interval {rounded(over.low, digits)} to {rounded(over.high, digits)})"
+    )
 
 
 def spread_words(numbers: Mapping[int, float], *, digits: int = 3) -> str:

@@ -13,6 +13,7 @@ from coupling_core.base.records import Fit, Part, PathView, require_view
 from coupling_core.base.results import TrajectoryResult
 from coupling_core.base.results.base import require_result
 from coupling_core.base.showing import Drawn, in_short
+from coupling_core.base.units import percent
 
 if TYPE_CHECKING:  # half a second to import, and only tables need it
     from pandas import DataFrame
@@ -61,8 +62,8 @@ class ProjectedPaths(Projection, Drawn):
         fitted = f"x^{self.states[-1]}" if self.view.fit == "last" else "all states"
         return (
             f"Two components, fitted on {fitted} of {len(self.tokens)} tokens, explain "
-            f"{np.nansum(self.explained[:2]):.1%} of its variance, and "
-            f"{np.nansum(self.drawn[:2]):.1%} of that of all states that are drawn."
+            f"{percent(np.nansum(self.explained[:2]), 1)} of its variance, and "
+            f"{percent(np.nansum(self.drawn[:2]), 1)} of that of all states that are drawn."
         )
 
     def to_pandas(self) -> "DataFrame":

@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from coupling_core.analysis.over_prompts import OfPrompt, mean_scores
 from coupling_core.analysis.scores import Interval, known_interval, score_pairs
 from coupling_core.base.records import View
-from coupling_core.base.results import DepthResult
+from coupling_core.base.results import DepthResult, Scores
 from coupling_core.base.units import percent
 
 MIDDLE = tuple(range(9, 17))
@@ -16,6 +17,38 @@ MIDDLE = tuple(range(9, 17))
 MOST, SOME = 0.9, 0.1
 """Shares of the pairs that score above every pair of the untrained twin: from the one on blocks are
 called coupled, from the other on partly so."""
+
+
+class RawMean(NamedTuple):
+    """A mean of the raw score c over pairs l != l', which means nothing without its floor.
+
+    Args:
+        coupling: of c, without a unit.
+        chance: of its chance floor, over the same pairs.
+    """
+
+    coupling: float
+    chance: float
+
+    def __str__(self) -> str:
+        return f"{_number(self.coupling)} where chance gives {_number(self.chance)}"
+
+
+@dataclass(frozen=True)
+class RawMeans:
+    """The raw scores that a verdict tells in place of the chance-corrected ones.
+
+    Args:
+        trained: of the trained model.
+        untrained: of its untrained twin; None where that is not measured.
+        prompts: of the trained model with several prompts.
+        over: how sure c of the trained model is, where it is a mean over many prompts.
+    """
+
+    trained: RawMean
+    untrained: RawMean | None
+    prompts: tuple[RawMean, ...] = ()
+    over: Interval | None = None
 
 
 @dataclass(frozen=True)
@@ -30,6 +63,8 @@ class Verdict:
         pairs: how many there are.
         prompts: means of the trained model over the same pairs, a number a prompt.
         over: where each pair's score is a mean over many prompts, how sure `trained` is.
+        raw: the raw scores, where they are told; whether blocks are coupled is judged without
+            them, for two models differ in their floors.
     """
 
     blocks: tuple[int, ...]
@@ -39,20 +74,27 @@ class Verdict:
     pairs: int
     prompts: tuple[float, ...] = ()
     over: Interval | None = None
+    raw: RawMeans | None = None
 
     def __str__(self) -> str:
         is_range = "-" in self.range_text
         which = f"Blocks {self.range_text}" if is_range else f"{len(self.blocks)} blocks"
-        told = f"{which}{self._words()}: {_number(self.trained)}"
-        if self.over:
-            told += f" over {self.over.n} prompts"
-            if self.over.n > 1:
-                told += f" (95 %: {_number(self.over.low)} to {_number(self.over.high)})"
-        else:
-            told += " with this prompt"
+        return f"{which}{self._words()}: {self._raw(self.raw) if self.raw else self._corrected()}"
+
+    def _corrected(self) -> str:
+        """The means of the chance-corrected score."""
+        told = _number(self.trained) + _of_prompts(self.over)
         if not np.isnan(self.untrained):
             told += f"; untrained {_number(self.untrained)}"
-        return told + "; chance 0." + self._examples()
+        return told + "; chance 0." + _examples([_number(one) for one in self.prompts])
+
+    def _raw(self, of: RawMeans) -> str:
+        """The means of the raw score, each with its floor."""
+        told = f"c = {_number(of.trained.coupling)}{_of_prompts(of.over)}, where chance gives "
+        told += _number(of.trained.chance)
+        if of.untrained:
+            told += f"; untrained {of.untrained}"
+        return told + "." + _examples([str(one) for one in of.prompts])
 
     @property
     def range_text(self) -> str:
@@ -66,20 +108,15 @@ class Verdict:
         """Why they are called coupled, or not; "" without a twin."""
         if np.isnan(self.untrained):
             return ""
-        mean = ", in the mean over the prompts," if self.over else ""
+        how = ["corrected for chance"] * bool(self.raw)
+        how += ["in the mean over the prompts"] * bool(self.over)
+        said = f", {' and '.join(how)}," if how else ""
         told = (
-            f"{self.above} of these {self.pairs} pairs score{mean} above every pair of the "
+            f"{self.above} of these {self.pairs} pairs score{said} above every pair of the "
             f"untrained twin. Blocks are called coupled where at least {percent(MOST)} of their "
             f"pairs do, and partly coupled where at least {percent(SOME)} do."
         )
         return told if self.over else told + " One prompt is an example, and no evidence."
-
-    def _examples(self) -> str:
-        """What each prompt gives: a lowest and a highest number would look like an interval."""
-        if len(self.prompts) < 2:
-            return ""
-        *most, last = map(_number, self.prompts)
-        return f" Each example prompt by itself gives {', '.join(most)} and {last}."
 
     def _words(self) -> str:
         if np.isnan(self.untrained):
@@ -95,6 +132,8 @@ def verdict(
     untrained: DepthResult | None,
     view: View,
     examples: Sequence[DepthResult] = (),
+    *,
+    corrected: bool = True,
 ) -> Verdict | None:
     """Compare a model's coupling with its untrained twin's.
 
@@ -104,6 +143,7 @@ def verdict(
         view: K and definition; without blocks, those of the paper's Figure 3 are looked at, or all
             of a model that has fewer.
         examples: the trained model with several prompts.
+        corrected: whether chance-corrected scores are told; else raw ones with their floors.
 
     Returns:
         None where there is no pair of different blocks, or some are not measured.
@@ -123,22 +163,25 @@ def verdict(
         above=int((of_trained > of_twin.max()).sum()),
         pairs=of_trained.size,
         prompts=tuple(float(_pairs(one, view, blocks).mean()) for one in examples),
+        raw=None if corrected else _raw_means(trained, untrained, examples, view, blocks),
     )
 
 
-def verdict_over(trained: Sequence[OfPrompt], untrained: Sequence[OfPrompt]) -> Verdict | None:
+def verdict_over(
+    trained: Sequence[OfPrompt], untrained: Sequence[OfPrompt], *, corrected: bool = True
+) -> Verdict | None:
     """The same of the means over many prompts, in the view in which they were kept.
 
     Args:
         trained: of each prompt, of one model.
         untrained: of its untrained twin, of the same prompts.
+        corrected: as of `verdict`.
 
     Returns:
         None where there is no pair of different blocks, or some are not measured.
     """
-    of_trained, of_twin = (
-        _different(mean_scores([one.scores for one in of]).corrected) for of in (trained, untrained)
-    )
+    own, other = (mean_scores([one.scores for one in of]) for of in (trained, untrained))
+    of_trained, of_twin = _different(own.corrected), _different(other.corrected)
     if not of_trained.size or np.isnan(of_trained).any():
         return None
     return Verdict(
@@ -147,19 +190,69 @@ def verdict_over(trained: Sequence[OfPrompt], untrained: Sequence[OfPrompt]) -> 
         untrained=float(of_twin.mean()),
         above=int((of_trained > of_twin.max()).sum()),
         pairs=of_trained.size,
-        over=known_interval(np.array([one.mean(corrected=True) for one in trained])),
+        over=_interval(trained, corrected=True),
+        raw=None
+        if corrected
+        else RawMeans(_raw_mean(own), _raw_mean(other), over=_interval(trained, corrected=False)),
     )
+
+
+def _raw_means(
+    trained: DepthResult,
+    untrained: DepthResult | None,
+    examples: Sequence[DepthResult],
+    view: View,
+    blocks: tuple[int, ...] | None,
+) -> RawMeans:
+    """The raw scores and their floors, over the same pairs."""
+    own, twin, *prompts = (
+        _raw_mean(_scores(one, view, blocks)) if one else None
+        for one in (trained, untrained, *examples)
+    )
+    assert own is not None
+    return RawMeans(own, twin, tuple(one for one in prompts if one))
+
+
+def _raw_mean(found: Scores) -> RawMean:
+    mean = found.mean()
+    return RawMean(mean.coupling, mean.chance)
+
+
+def _interval(of: Sequence[OfPrompt], *, corrected: bool) -> Interval:
+    """How sure the mean over the prompts is."""
+    return known_interval(np.array([one.mean(corrected=corrected) for one in of]))
+
+
+def _scores(result: DepthResult, view: View, blocks: tuple[int, ...] | None) -> Scores:
+    return score_pairs(result, View(view.k, view.definition, view.p, view.role, blocks))
 
 
 def _pairs(result: DepthResult, view: View, blocks: tuple[int, ...] | None) -> np.ndarray:
     """The chance-corrected scores of all pairs l != l'."""
-    looked = View(view.k, view.definition, view.p, view.role, blocks)
-    return _different(score_pairs(result, looked).corrected)
+    return _different(_scores(result, view, blocks).corrected)
 
 
 def _different(scores: np.ndarray) -> np.ndarray:
     """Those of pairs l != l'."""
     return scores[~np.eye(len(scores), dtype=bool)]
+
+
+def _of_prompts(over: Interval | None) -> str:
+    """Over how many prompts a mean is, and how sure it is; None is the one that is looked at."""
+    if over is None:
+        return " with this prompt"
+    told = f" over {over.n} prompts"
+    if over.n > 1:
+        told += f" (95\u00a0%: {_number(over.low)} to {_number(over.high)})"
+    return told
+
+
+def _examples(told: list[str]) -> str:
+    """What each prompt gives: a lowest and a highest number would look like an interval."""
+    if len(told) < 2:
+        return ""
+    *most, last = told
+    return f" Each example prompt by itself gives {', '.join(most)} and {last}."
 
 
 def _number(value: float) -> str:

@@ -9,6 +9,7 @@ from jaxtyping import Bool, Float
 
 from coupling_core.base.errors import InputError
 from coupling_core.base.showing import Told, in_short
+from coupling_core.base.units import percent
 
 if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need it
     from pandas import DataFrame
@@ -162,8 +163,8 @@ class Ablation(Told):
         """Whether random frames do as much, and whether that comparison is fair."""
         larger, n = int((self.by_chance >= self.divergence).sum()), len(self.by_chance)
         held = (
-            f"hold {self.part:.1%} of the squared length of these blocks' states, where a random "
-            f"frame holds {self.k / self.width:.1%}."
+            f"hold {percent(self.part, 1)} of the squared length of these blocks' states, where a "
+            f"random frame holds {percent(self.k / self.width, 1)}."
         )
         if larger:
             return (

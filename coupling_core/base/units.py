@@ -54,6 +54,6 @@ def ranges(numbers: Iterable[int]) -> str:
     return ", ".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)
 
 
-def percent(share: float) -> str:
-    """A share in whole percent, which no line breaks inside."""
-    return f"{100 * share:.0f}\u00a0%"
+def percent(share: float, digits: int = 0) -> str:
+    """A share in percent with so many decimals, which no line breaks inside."""
+    return f"{100 * share:.{digits}f}\u00a0%"

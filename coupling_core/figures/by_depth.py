@@ -142,7 +142,7 @@ def _range(depth: np.ndarray, values: np.ndarray) -> list[go.Scatter]:
             x=depth,
             y=high,
             uid="high",
-            name="80 % of the tokens",
+            name="80\u00a0% of the tokens",
             fill="tonexty",
             fillcolor=style.FAINT,
             showlegend=True,

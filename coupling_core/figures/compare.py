@@ -123,18 +123,20 @@ def spectra(found: Comparison, block: int, basis: int) -> go.Figure:
         InputError: where a block is none of those compared.
     """
     block, basis = (resolve_block(each, found.a.n_blocks) for each in (block, basis))
+    lines = [
+        _spectrum(found, side, number, part).update(line={"color": color, "dash": dash})
+        for side, color in zip(SIDES, (style.ACCENT, style.SECOND), strict=True)
+        for number, dash, part in ((block, "solid", "Jacobian"), (basis, "dot", "basis"))
+    ]
     figure = plot(
         spectra_alt(found, block, basis),
         "Singular values of the Jacobians of the pair on a log axis. The steeper a line, the "
         "fewer directions its block acts on; coupling does not depend on their scale.",
         found.view,
+        np.concatenate([line.y for line in lines]),
         height=480,
-        yaxis_dtick="D2",
     )
-    for side, color in zip(SIDES, (style.ACCENT, style.SECOND), strict=True):
-        for number, dash, part in ((block, "solid", "Jacobian"), (basis, "dot", "basis")):
-            figure.add_trace(_spectrum(found, side, number, part).update(line_color=color))
-            figure.data[-1].line.dash = dash
+    figure.add_traces(lines)
     return _told(figure, found)
 
 

@@ -103,8 +103,8 @@ def effect_by_step(studies: Mapping[int, EffectStudy], edit: PairEdit, title: st
         f"Rank correlation of coupling with the smallness of the effect of {edit} by training "
         f"step, {title}",
         f"Over the pairs of blocks of {title}, mean over {len(studies[steps[0]].prompts)} prompts. "
-        "Bars: 95 % intervals over prompts. A model of few blocks has few pairs, and one training "
-        "run is no sample of training runs.",
+        "Bars: 95\u00a0% intervals over prompts. A model of few blocks has few pairs, and one "
+        "training run is no sample of training runs.",
         {"source": title},
         height=HEIGHT,
         xaxis=step_axis(steps),

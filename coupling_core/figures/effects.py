@@ -13,6 +13,8 @@ from coupling_core.figures.words import subject
 
 LEAST = 1e-6
 """Smaller effects are drawn as this: rounding alone makes some of 1e-10."""
+UNEDITED = "a block in its own place: nothing is edited"
+"""Why the diagonal has no colour."""
 SIDE_TITLES: dict[PairEdit, tuple[str, str]] = {
     "interchange": ("Block l", "Block m"),
     "replace": ("Slot l", "Block m that runs there"),
@@ -36,7 +38,7 @@ def effects(
 
     Returns:
         a figure whose first trace is the map and whose trace "pairs" takes clicks, with
-        customdata [l, m]. The diagonal, where nothing is edited, is left out.
+        customdata [l, m]. The diagonal, where nothing is edited, is grey as on maps of scores.
     """
     values = getattr(effect_maps(result, view), edit).copy()
     np.fill_diagonal(values, np.nan)
@@ -49,9 +51,9 @@ def effects(
         _alt(result, values, edit), _caption(result, edit), height=600, **layout
     )
     figure.add_trace(_map(at, values, result, edit))
-    missing = np.isnan(values) & ~np.eye(len(blocks), dtype=bool)
-    if missing.any():
-        figure.add_trace(cells.grey(at, at, missing, _why_grey(result)))
+    empty = np.isnan(values)
+    why = [UNEDITED] + [_why_grey(result)] * bool((empty & ~np.eye(len(blocks), dtype=bool)).any())
+    figure.add_trace(cells.grey(at, at, empty, ", or ".join(why)))
     texts = [_text(result, edit, values, pair) for pair in np.ndindex(values.shape)]
     figure.add_trace(cells.squares(at, at, blocks, blocks, texts))
     if selected and set(selected) <= set(blocks):

@@ -10,7 +10,7 @@ from jaxtyping import Float
 from coupling_core.analysis.spectra import effective_rank, spectrum_numbers
 from coupling_core.base.records import resolve_block
 from coupling_core.base.results import SpectrumResult
-from coupling_core.base.units import rounded
+from coupling_core.base.units import percent, rounded
 from coupling_core.figures import style
 from coupling_core.figures.words import subject
 
@@ -69,7 +69,7 @@ def eigenvalues(result: SpectrumResult, block: int | None = None) -> go.Figure:
         figure.add_trace(_points(name, values[these], which[these], off[these], shade[these]))
     if block is None:
         figure.add_trace(style.place_bar(L, "Block l", "1 is next to the embedding"))
-    return figure
+    return style.fix_margins(figure)
 
 
 def _ends(values: np.ndarray) -> tuple[list[float], list[float]]:
@@ -95,14 +95,15 @@ def _circle() -> go.Scatter:
 
 def _points(
     name: str, values: np.ndarray, which: np.ndarray, off: np.ndarray, shade: np.ndarray
-) -> go.Scatter:
+) -> go.Scatter | go.Scattergl:
     is_sure = name == "certain"
+    trace = go.Scatter if len(values) <= style.SVG_POINTS else go.Scattergl
     color = colors.sample_colorscale(list(style.DEPTH), shade.tolist()) if is_sure else style.INK
-    return go.Scatter(
+    return trace(
         x=values.real,
         y=values.imag,
         customdata=np.stack([which, np.abs(values), off], 1),
-        name=name if is_sure else "may be off by more than 1 %",
+        name=name if is_sure else "may be off by more than 1\u00a0%",
         mode="markers",
         showlegend=bool(len(values)),
         marker={
@@ -124,8 +125,9 @@ def _alt(
         return f"Eigenvalues of the linear maps of {shown} of {subject(result)}: none yet."
     return (
         f"Eigenvalues of the linear maps I + J of {shown} of {subject(result)} in the plane: "
-        f"{len(values)} of them, {np.mean(np.abs(values) > 1):.0%} outside the unit circle, the "
-        f"largest of modulus {np.abs(values).max():.3g}; {np.mean(sure):.1%} are certain to 1 %."
+        f"{len(values)} of them, {percent(np.mean(np.abs(values) > 1))} outside the unit circle, "
+        f"the largest of modulus {np.abs(values).max():.3g}; {percent(np.mean(sure), 1)} are "
+        "certain to 1\u00a0%."
     )
 
 

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from coupling_core.base.units import rounded
+
 if TYPE_CHECKING:  # statistics import scipy and pandas, which pages do without until they need them
     from pandas import DataFrame
 
@@ -51,7 +53,7 @@ SYMBOLS = (
 )
 NO_INTERVAL = re.compile(r"an interval and a p need at least \d+ \w+; here the number is \d+")
 """As statistics of too few units say it of each of their numbers."""
-UNITS = "thick: 95 % interval over models, as if they were independent; thin: over whole {of}"
+UNITS = "thick: 95\u00a0% interval over models, as if they were independent; thin: over whole {of}"
 
 
 def coupling_axis(means: "ModelMeans") -> str:
@@ -63,13 +65,13 @@ def over_models_caption(means: "ModelMeans", x: str, y: str, fits: Sequence["Fit
     """How the scatter of models is read, and who is not in it."""
     text = SYMBOLS
     if "coupling" in (x, y):
-        text += "Bars are 95 % intervals of a model's mean over its prompts. "
+        text += "Bars are 95\u00a0% intervals of a model's mean over its prompts. "
         if means.measure == "coupling":
             text += "Ticks are each model's chance floor: only what is beyond it is coupling. "
         else:
             text += "The dotted line is chance. "
     if any(not found.reason for found in fits):
-        text += "The bands (95 %) take the models as independent, which p does not. "
+        text += "The bands (95\u00a0%) take the models as independent, which p does not. "
     text += " ".join(once([f"{_slope(found)}." for found in fits]))
     return f"{text.strip()} {_left_out(means, x, y)}".strip()
 
@@ -97,9 +99,9 @@ def by_k_caption(means: Mapping[int, "ModelMeans"]) -> str:
     raw = any(found.measure == "coupling" for found in means.values())
     floor = "Dashed lines are the chance floors" if raw else "The dotted line is chance"
     return (
-        "Each line is a model: its mean over prompts with its 95 % interval. Colour and symbol are "
-        f"the family; an open symbol is a model that is not trained. {floor}. A gap is a K at "
-        "which a model was not measured."
+        "Each line is a model: its mean over prompts with its 95\u00a0% interval. Colour and "
+        f"symbol are the family; an open symbol is a model that is not trained. {floor}. A gap is "
+        "a K at which a model was not measured."
     )
 
 
@@ -154,10 +156,10 @@ def by_prompt_alt(trends: "PromptTrends", model: "PromptTrend") -> str:
 def trends_caption(trends: "PromptTrends") -> str:
     """How the correlations within models are read."""
     return (
-        "Rank correlation over prompts within each model, with its 95 % interval over prompts; of "
-        "a training run its last checkpoint. The mean is over these models; its interval leaves "
-        "out the same prompt of all of them, which share them. Prompts are taken for independent, "
-        "which those of one source may not be."
+        "Rank correlation over prompts within each model, with its 95\u00a0% interval over "
+        "prompts; of a training run its last checkpoint. The mean is over these models; its "
+        "interval leaves out the same prompt of all of them, which share them. Prompts are taken "
+        "for independent, which those of one source may not be."
     )
 
 
@@ -232,7 +234,7 @@ def _slope(found: "Fit") -> str:
         return f"No {found.form} fit: {found.reason}"
     whole = found.over_clusters
     told = whole.reason or (
-        f"95 % from {whole.low:.3g} to {whole.high:.3g}, {whole.p_told}, over whole {whole.of}"
+        f"95\u00a0% from {whole.low:.3g} to {whole.high:.3g}, {whole.p_told}, over whole {whole.of}"
     )
     return f"Slope of the {found.form} fit: {found.slope:.3g} ({told})"
 
@@ -240,11 +242,11 @@ def _slope(found: "Fit") -> str:
 def _correlation(found: "Correlation") -> str:
     if found.reason:
         return found.reason
-    return f"{found.estimate:.2f}, n = {found.n} ({found.over_clusters.told})"
+    return f"{rounded(found.estimate, 2)}, n = {found.n} ({found.over_clusters.told})"
 
 
 def _trend(model: "PromptTrend") -> str:
-    return f"Spearman's correlation {model.spearman:.2f} ({model.interval.told})"
+    return f"Spearman's correlation {rounded(model.spearman, 2)} ({model.interval.told})"
 
 
 def _mean_told(trends: "PromptTrends") -> str:
@@ -252,6 +254,6 @@ def _mean_told(trends: "PromptTrends") -> str:
         return f"No mean over models: {trends.interval.reason}."
     told = sum(not model.reason for model in trends.models)
     return (
-        f"Spearman's correlation is {trends.mean:.2f} on average over {told} models, each "
+        f"Spearman's correlation is {rounded(trends.mean, 2)} on average over {told} models, each "
         f"checkpoint counted ({trends.interval.told})."
     )

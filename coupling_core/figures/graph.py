@@ -26,10 +26,10 @@ CORRECTED_STEPS = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3)
 RAW_STEPS = (0.0, 0.2, 0.4, 0.6, 0.7, 0.8, 0.9)
 WIDTHS = (0.6, 6.0)
 """Pixels of the faintest and of the strongest step."""
-OPACITIES = (0.18, 0.95)
+OPACITIES = (0.52, 0.95)
+"""Of the same, in ink on paper and in white on a dark page: three times as light or as dark as that
+is the least that people see well."""
 NODE_PIXELS = 13
-SVG_POINTS = 40 * 40
-"""More points than this are drawn by WebGL, so that a page stays light."""
 MOST_LABELS = 40
 """Numbers round a circle: with more of them they would collide."""
 
@@ -159,18 +159,41 @@ def _add_edges(
             figure,
             layouts.path(start[at], end[at], layout),
             f"{low:.2g} or more" if last else f"{low:.2g} to {steps[number + 1]:.2g}",
-            {"color": style.INK, "width": float(np.interp(strength, (0, 1), WIDTHS))},
+            {"color": style.BLACK, "width": float(np.interp(strength, (0, 1), WIDTHS))},
             float(np.interp(strength, (0, 1), OPACITIES)),
+            inked=True,
         )
 
 
 def _add_lines(
-    figure: go.Figure, path: str, name: str, line: dict[str, object], opacity: float = 1.0
+    figure: go.Figure,
+    path: str,
+    name: str,
+    line: dict[str, object],
+    opacity: float = 1.0,
+    *,
+    inked: bool = False,
 ) -> None:
     """Lines of one look, and their name in the legend."""
-    figure.add_shape(type="path", path=path, line=line, opacity=opacity, layer="below", name=name)
+    ink = style.INKED if inked else None
+    figure.add_shape(
+        type="path",
+        path=path,
+        line=line,
+        opacity=opacity,
+        layer="below",
+        name=name,
+        legendgroup=ink,
+    )
     figure.add_scatter(
-        x=[None], y=[None], mode="lines", line=line, opacity=opacity, name=name, hoverinfo="skip"
+        x=[None],
+        y=[None],
+        mode="lines",
+        line=line,
+        opacity=opacity,
+        name=name,
+        hoverinfo="skip",
+        meta=ink,
     )
 
 
@@ -187,7 +210,7 @@ def _handles(
     """Invisible points on the edges: they carry the hover text and can be selected."""
     pairs = list(drawn.edges)
     at = layouts.handles(*_ends(pairs, place), layout).astype(np.float32)
-    trace = go.Scatter if len(pairs) <= SVG_POINTS else go.Scattergl
+    trace = go.Scatter if len(pairs) <= style.SVG_POINTS else go.Scattergl
     return trace(
         x=at[:, 0],
         y=at[:, 1],
@@ -251,7 +274,7 @@ def _nodes(
 
 def _colors(drawn: "nx.Graph") -> dict[int, str]:
     """The colour of each block's community; a block alone is grey."""
-    colors = dict.fromkeys(drawn, style.NOT_COMPUTED)
+    colors = dict.fromkeys(drawn, style.INK)
     for number, members in enumerate(groups(drawn)):
         colors |= dict.fromkeys(members, style.CATEGORIES[number % len(style.CATEGORIES)])
     return colors

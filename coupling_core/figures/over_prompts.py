@@ -54,7 +54,8 @@ def mean_map(
     caption = (
         f"Each cell is the mean over {counted(len(parts))} of the {name} of that pair: the scores "
         "are averaged, not the matrices. Rows are the Jacobian's block, columns the basis; "
-        f"{words.zero_words(corrected)}. The diagonal is 1 by construction, and grey."
+        f"{words.zero_words(corrected, found.mean().chance)}. The diagonal is 1 by construction, "
+        "and grey."
         f"{words.last_row(parts[0].final_norm, parts[0].n_blocks, found, corrected)}"
     )
     alt = words.scores_alt(whose(parts, listed), view, found, corrected)
@@ -149,7 +150,7 @@ def prompt_strip(
     drawn = np.concatenate([values, also[np.isfinite(also)]])
     figure = style.new_figure(
         _strip_alt(order, values, over, title) + f" Beside them: {other}." * bool(beside),
-        _strip_caption(len(order), len(numbers) - len(order), over),
+        _strip_caption(len(order), len(numbers) - len(order), over, chance),
         origin,
         height=HEIGHT,
         xaxis=style.axis(
@@ -256,9 +257,9 @@ def by_depth_over_prompts(
     there = np.isfinite(low)
     figure = style.new_figure(
         f"{title} by depth, mean over {counted(len(curves))} of the median of their tokens, with "
-        "the middle 80 % of the prompts.",
+        "the middle 80\u00a0% of the prompts.",
         f"The line is the mean over {counted(len(curves))} of the median of each prompt's tokens; "
-        "the band holds the middle 80 % of the prompts.",
+        "the band holds the middle 80\u00a0% of the prompts.",
         origin,
         height=HEIGHT,
         xaxis={"title": {"text": depth}},
@@ -268,7 +269,7 @@ def by_depth_over_prompts(
         at[there],
         low[there],
         high[there],
-        "middle 80 % of the prompts",
+        "middle 80\u00a0% of the prompts",
         color=style.ACCENTED_BAND,
         listed=True,
     )
@@ -316,7 +317,10 @@ def _strip_alt(
     )
 
 
-def _strip_caption(n: int, without: int, over: Interval) -> str:
+def _strip_caption(n: int, without: int, over: Interval, chance: float | None) -> str:
     told = "A dot is a prompt; a click on one shows it. The line is the mean over the prompts"
-    told += ", the band its 95 % interval." if over.n > 1 else "."
+    told += ", the band its 95\u00a0% interval." if over.n > 1 else "."
+    if chance is not None:
+        value = "0" if chance == 0 else f"{rounded(chance)}, the mean of the prompts' floors"
+        told += f" Dotted is chance: {value}."
     return told + f" {counted(without)} without a number." * bool(without)

@@ -16,6 +16,7 @@ from coupling_core.analysis.scores import score_by_k as by_blocks
 from coupling_core.analysis.token_scores import score_positions_by_k as by_tokens
 from coupling_core.base.records import ROLES, View, resolve_block, resolve_token
 from coupling_core.base.results import DepthResult, TokensResult
+from coupling_core.base.units import rounded
 from coupling_core.figures import by_k, cells, style
 from coupling_core.figures.words import leading, subject
 from coupling_core.sources.tokens import visible
@@ -99,7 +100,7 @@ class _Pair:
             return f"The pair {told}."
         return (
             f"Score c = {raw[at]:.3f} with chance floor {floor[at]:.3f}, chance-corrected "
-            f"{above_chance(raw, floor)[at]:.3f} ({style.score_terms(self.view)})."
+            f"{rounded(above_chance(raw, floor)[at])} ({style.score_terms(self.view)})."
         )
 
     @property

@@ -10,6 +10,7 @@ from coupling_core.analysis.projection import ProjectedPaths
 from coupling_core.analysis.scaling import Line
 from coupling_core.base.records import Part, PathView
 from coupling_core.base.results import DepthResult, TrajectoryResult
+from coupling_core.base.units import percent
 from coupling_core.figures.words import subject
 
 PARTS: dict[Part, str] = {
@@ -45,7 +46,7 @@ def component(found: ProjectedPaths, view: PathView, index: int) -> str:
     share = found.explained[index]
     if np.isnan(share):
         return f"PC {index + 1} (there is none)"
-    return f"PC {index + 1} ({share:.1%} of {_fitted(found, view)})"
+    return f"PC {index + 1} ({percent(share, 1)} of {_fitted(found, view)})"
 
 
 def _fitted(found: ProjectedPaths, view: PathView) -> str:
@@ -59,7 +60,7 @@ def paths_alt(result: TrajectoryResult, view: PathView, found: ProjectedPaths, t
         f"{subject(result)}; token {token}, {result.tokens[token - 1]!r}, in ink."
     )
     share = np.nansum(found.explained[:2])
-    return text + f" Two components explain {share:.1%} of what they are fitted on."
+    return text + f" Two components explain {percent(share, 1)} of what they are fitted on."
 
 
 def paths_caption(
@@ -69,8 +70,8 @@ def paths_caption(
     first, last = found.states[[0, -1]]
     end = walked(result, found).states[-1]
     where = f"the last of these states, x^{last}" if view.fit == "last" else "all of these states"
-    shares = ", ".join(f"{share:.1%}" for share in found.explained if np.isfinite(share))
-    drawn = ", ".join(f"{share:.1%}" for share in found.drawn if np.isfinite(share))
+    shares = ", ".join(percent(share, 1) for share in found.explained if np.isfinite(share))
+    drawn = ", ".join(percent(share, 1) for share in found.drawn if np.isfinite(share))
     text = (
         f"Each line is a token's path from x^{first} to x^{end} (dot). The components are fitted "
         f"on {where}, of whose variance they explain {shares or 'nothing'}"
@@ -197,8 +198,8 @@ def scaling_caption(inverse: bool, lines: tuple[Line, ...]) -> str:
     if not shares:
         return text
     return text + (
-        f" Lines of least squares explain {min(shares):.0%} to {max(shares):.0%} of the variance "
-        f"(k = 1..{len(lines)}; each fit is in the table)."
+        f" Lines of least squares explain {percent(min(shares))} to {percent(max(shares))} of the "
+        f"variance (k = 1..{len(lines)}; each fit is in the table)."
     )
 
 

@@ -40,8 +40,8 @@ def noise_by_size(
         f"Cosine of the disturbed state with the model's own by the size of isotropic noise, "
         f"{subject(result)}, {told}.",
         "Noise is added to the embedding of the measured token, in units of its norm. 1 is the "
-        "undisturbed state. In the bands lie 95 % of the draws; dashed is what the product of the "
-        f"linear blocks says.{_twin_told(twin)}",
+        "undisturbed state. In the bands lie 95\u00a0% of the draws; dashed is what the product of "
+        f"the linear blocks says.{_twin_told(twin)}",
         height=420,
         xaxis={"title": {"text": "Size of the noise"}} | style.log_axis(result.noise_sizes),
         yaxis=style.axis("Cosine with the undisturbed state"),
@@ -76,8 +76,8 @@ def noise_by_depth(
         f"Distance of the disturbed states from the model's own by block, for noise of "
         f"{result.noise_sizes[size]:g} of the embedding, {subject(result)}.",
         "The norm of the change, in units of the state's own norm; state 0 is the embedding. In "
-        "the bands lie 95 % of the draws; dashed is what the product of the linear blocks says. "
-        "Random directions are drawn four times, as many as there are leading ones each time."
+        "the bands lie 95\u00a0% of the draws; dashed is what the product of the linear blocks "
+        "says. Random directions are drawn four times, as many as there are leading ones each time."
         f"{_twin_told(twin)}",
         height=420,
         xaxis={"title": {"text": "Behind block l"}},
@@ -161,7 +161,7 @@ def _ground(x: np.ndarray, low: np.ndarray, high: np.ndarray, name: str, color: 
         np.asarray(x, np.float64)[known],
         low[known].astype(np.float64),
         high[known].astype(np.float64),
-        f"{name}, 95 % of the draws",
+        f"{name}, 95\u00a0% of the draws",
         color=color,
     )
 

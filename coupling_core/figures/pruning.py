@@ -74,7 +74,7 @@ def _traces(study: Study, by: Ranking, points: list[Point]) -> list[go.Scatter]:
         hovertemplate="%{text}<extra></extra>",
     )
     if by == "random":
-        return [style.band(x, low, high, "5 to 95 % of random sets", listed=True), line]
+        return [style.band(x, low, high, "5 to 95\u00a0% of random sets", listed=True), line]
     line.error_y = {
         "type": "data",
         "array": high - loss,
@@ -112,8 +112,8 @@ def _alt(study: Study) -> str:
 def _caption(study: Study) -> str:
     return (
         f"The first blocks of each ranking left out, and the loss of {len(study.judged_on)} texts "
-        f"that took no part in it, with 95 % intervals over texts; dotted across, the whole model. "
-        "A line inside of the grey band is no better than blocks drawn at random."
+        f"that took no part in it, with 95\u00a0% intervals over texts; dotted across, the whole "
+        "model. A line inside of the grey band is no better than blocks drawn at random."
     )
 
 

@@ -37,9 +37,9 @@ def spectrum(
         words.spectrum_alt(result, view, blocks),
         words.spectrum_caption(),
         view,
+        result.singular_values[np.array(blocks) - 1],
         height=480,
         xaxis_range=[0, result.k_max + 1],
-        yaxis_dtick="D2",
     )
     names = {block: f"block {block}" for block in range(1, result.n_blocks + 1)}
     for block in blocks:
@@ -53,19 +53,16 @@ def spectrum(
     return figure
 
 
-def plot(alt: str, caption: str, view: View, **layout: object) -> go.Figure:
-    """Axes for singular values by index, with a line at the viewed K."""
+def plot(
+    alt: str, caption: str, view: View, values: Float[np.ndarray, "*any"], **layout: object
+) -> go.Figure:
+    """Axes for these singular values by index, with a line at the viewed K."""
     figure = style.new_figure(
         alt,
         caption,
         legend={"orientation": "h", "x": 0, "y": -0.2, "yanchor": "top"},
         xaxis={"title": {"text": "Index k of the singular value"}},
-        yaxis=style.axis(
-            "Singular value s<sub>k</sub> (no unit)",
-            type="log",
-            minorloglabels="complete",
-            exponentformat="none",
-        ),
+        yaxis=style.axis("Singular value s<sub>k</sub> (no unit)") | style.log_axis(values),
     )
     figure.add_vline(x=view.k, line=style.DOTTED)
     return figure.update_layout(**layout)

@@ -21,7 +21,8 @@ INK = "#7d838c"
 BLACK = "#24292f"
 """Ink on paper: of the one line that stands out from all others."""
 INKED = "inked"
-"""The `meta` of traces in that ink, which a dark page draws in white (see `reink`)."""
+"""The `meta` of traces in that ink, and the `legendgroup` of shapes, which have no `meta`: a dark
+page draws them in white (see `reink`)."""
 FAINT = "rgba(125, 131, 140, 0.28)"
 BAND = "rgba(125, 131, 140, 0.16)"
 """Between two curves; the other, behind a curve in the accent colour."""
@@ -100,6 +101,9 @@ DOTTED = {"color": INK, "width": 1, "dash": "dot"}
 
 PICKED_PIXELS = 6
 """Size of invisible points that take clicks: of those no larger plotly takes the nearest."""
+
+SVG_POINTS = 40 * 40
+"""More points than this are drawn by WebGL, so that a page stays light."""
 
 GRID = {"showgrid": True, "gridcolor": FAINT, "gridwidth": 1}
 """Faint lines for reading a curve's values."""
@@ -217,6 +221,8 @@ def reink(figure: go.Figure, color: str) -> go.Figure:
     for trace in figure.select_traces({"meta": INKED}):
         trace.update({part: {"color": color} for part in ("line", "marker") if part in trace})
         trace.update(textfont={"color": color})
+    for shape in figure.select_shapes({"legendgroup": INKED}):
+        shape.line.color = color
     return figure
 
 

@@ -10,9 +10,10 @@ from jaxtyping import UInt8
 from plotly.subplots import make_subplots
 
 from coupling_core.analysis.exports import frame as scores_table
-from coupling_core.analysis.scores import Interval, mean_off_diagonal, score_pairs
+from coupling_core.analysis.scores import Interval, Scores, score_pairs
 from coupling_core.base.records import View
 from coupling_core.base.results import DepthResult
+from coupling_core.base.units import percent, rounded
 from coupling_core.figures import cells, pairs, style
 from coupling_core.figures.generalization import HEIGHT, SIZE, bars, upright
 from coupling_core.figures.training import SYMBOLS
@@ -27,9 +28,12 @@ MAP = 260
 """Of each map where there is room: pages let it be lower in a narrow column."""
 TITLES = 44
 """Pixels above the maps for their titles."""
+FLOOR = 18
+"""Pixels more, for the chance floor of raw scores."""
 COLUMN_TITLE = "Basis l'"
 """Short, for on a small screen the maps are narrow."""
-_FORMATS = {"accuracy": ".1%"}
+_PERCENT: dict[str, object] = {"ticksuffix": "\u00a0%", "hoverformat": ".1f"}
+"""Of an axis of accuracies, which are drawn in percent."""
 
 
 def patch_grid(tokens: tuple[str, ...]) -> tuple[int, int, int]:
@@ -127,8 +131,8 @@ def rate_maps(
     """
     rates = sorted(results)
     found = {rate: score_pairs(results[rate], view) for rate in rates}
-    means = {rate: float(mean_off_diagonal(found[rate].corrected)) for rate in rates}
-    told = ", ".join(f"rate {rate:g}" for rate in rates)
+    means = {rate: _mean_told(found[rate], corrected) for rate in rates}
+    told, more = ", ".join(f"rate {rate:g}" for rate in rates), FLOOR * (not corrected)
     figure = make_subplots(
         1,
         max(1, len(rates)),
@@ -137,13 +141,13 @@ def rate_maps(
     )
     look = style.new_figure(
         f"Score maps over all pairs of blocks at {told}. "
-        + ". ".join(f"Mean at rate {r:g}: {m:.3f}" for r, m in means.items()),
+        + ". ".join(f"Mean at rate {r:g}: {m.replace('<br>', ', ')}" for r, m in means.items()),
         "The same picture, token and range for each rate, with the mean of each map. Row l is "
         "the block of the Jacobian, column l' that of the basis; the diagonal is 1 by construction "
         "and enters no mean.",
         {"title": f"Score maps at {told}", "source": source},
-        height=MAP + 220,
-        margin={"l": 56, "r": 16, "t": 140, "b": 80, "autoexpand": False},
+        height=MAP + 220 + more,
+        margin={"l": 56, "r": 16, "t": 140 + more, "b": 80, "autoexpand": False},
         legend=style.BELOW,
     )
     figure.update_layout(look.layout)
@@ -188,7 +192,7 @@ def rate_maps(
     figure.update_yaxes(title=None, automargin=False)
     figure.update_yaxes(title={"text": pairs.ROW_TITLE}, col=1)
     # In pixels, so that it keeps clear of the titles of the maps however low these are.
-    bar = style.score_bar(view, corrected, False, y=1, ypad=TITLES, len=250)
+    bar = style.score_bar(view, corrected, False, y=1, ypad=TITLES + more, len=250)
     figure.update_layout(
         coloraxis={"cmin": low, "cmax": high, "colorscale": style.SEQUENTIAL, "colorbar": bar}
     )
@@ -207,8 +211,15 @@ def rate_maps_table(results: Mapping[float, DepthResult], view: View) -> "DataFr
     return concat(tables, names=["rate"]).reset_index("rate").reset_index(drop=True)
 
 
-def _title(rate: float, means: Mapping[float, float]) -> str:
-    return f"Rate {rate:g}<br>{means[rate]:.3f}"
+def _mean_told(found: Scores, corrected: bool) -> str:
+    mean = found.mean()
+    if corrected:
+        return rounded(mean.corrected)
+    return f"{rounded(mean.coupling)}<br>chance {rounded(mean.chance)}"
+
+
+def _title(rate: float, means: Mapping[float, str]) -> str:
+    return f"Rate {rate:g}<br>{means[rate]}"
 
 
 def vision_runs(
@@ -226,7 +237,7 @@ def vision_runs(
     Args:
         rows: a row a run, with its rate, seed, accuracy, and coupling with its interval.
         x: column "rate" or "coupling".
-        y: column "coupling" or "accuracy".
+        y: column "coupling", or "accuracy", which is drawn in percent.
         names: of the axes, by column.
         by_rate: mean of y at each rate with its interval over seeds, drawn as a line.
         chosen: the rate to mark; "" for none.
@@ -238,25 +249,28 @@ def vision_runs(
     """
     parts, what = ("seed", "Seed") if x == "rate" else ("rate", "Rate")
     title = f"{names[y]} against {names[x].lower()}"
+    times = 100.0 if y == "accuracy" else 1.0
+    upwards: dict[str, object] = {"title": {"text": names[y]}}
     figure = style.new_figure(
         f"{title} of {len(rows)} runs."
         + "".join(
-            f" At rate {rate:g}: {found.mean:.3f} ({found.low:.3f} to {found.high:.3f})."
+            f" At rate {rate:g}: {_told(y, found.mean)} ({_told(y, found.low)} to "
+            f"{_told(y, found.high)})."
             for rate, found in (by_rate or {}).items()
         ),
         f"Each point is a run, each symbol a {parts}. "
         + (
-            "The line joins the means of the seeds, the band is their 95 % interval."
+            "The line joins the means of the seeds, the band is their 95\u00a0% interval."
             if by_rate
-            else "Bars are 95 % intervals over pictures."
+            else "Bars are 95\u00a0% intervals over pictures."
         ),
         {"title": title, "source": source},
         height=HEIGHT,
         xaxis={"title": {"text": style.two_lines(*names[x].split(", ", 1))}} | style.GRID,
-        yaxis=upright({"title": {"text": names[y]}, "tickformat": _FORMATS.get(y, "")}),
+        yaxis=upright(upwards | (_PERCENT if y == "accuracy" else {})),
     )
     if by_rate:
-        _means(figure, by_rate)
+        _means(figure, by_rate, times)
     if "coupling" in (x, y) and not rows["chance"].any():
         (figure.add_vline if x == "coupling" else figure.add_hline)(0, line=style.DOTTED)
     looks = cycle(zip(style.CATEGORIES, SYMBOLS, strict=False))
@@ -264,7 +278,7 @@ def vision_runs(
         error = {f"error_{'x' if x == 'coupling' else 'y'}": bars(some, color)}
         figure.add_scatter(
             x=some[x],
-            y=some[y],
+            y=times * some[y],
             **(error if "coupling" in (x, y) else {}),
             customdata=some["rate"].map("{:g}".format),
             text=[f"rate {r.rate:g}, seed {r.seed}" for r in some.itertuples()],
@@ -280,10 +294,15 @@ def vision_runs(
     return figure
 
 
-def _means(figure: go.Figure, by_rate: Mapping[float, Interval]) -> None:
+def _told(column: str, value: float) -> str:
+    return percent(value, 1) if column == "accuracy" else rounded(value)
+
+
+def _means(figure: go.Figure, by_rate: Mapping[float, Interval], times: float) -> None:
     rates = sorted(by_rate)
     low, high, mean = (
-        np.array([getattr(by_rate[rate], end) for rate in rates]) for end in ("low", "high", "mean")
+        times * np.array([getattr(by_rate[rate], end) for rate in rates])
+        for end in ("low", "high", "mean")
     )
     figure.add_trace(style.band(np.array(rates), low, high, "interval"))
     figure.add_trace(style.line(rates, mean, "Mean over seeds", hoverinfo="skip", uid="mean"))

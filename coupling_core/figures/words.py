@@ -68,11 +68,17 @@ def scores_alt(whose: str, view: View, found: Scores, is_corrected: bool) -> str
     return text + f" {waiting} cells are grey: they have no value." * (waiting > 0)
 
 
-def zero_words(is_corrected: bool) -> str:
-    """What an unrelated basis scores."""
+def zero_words(is_corrected: bool, floor: float) -> str:
+    """What an unrelated basis scores.
+
+    Args:
+        is_corrected: whether the score is chance-corrected.
+        floor: mean chance floor of the pairs that are drawn; NaN where none is measured yet.
+    """
     if is_corrected:
         return "0 is what an unrelated basis gives"
-    return "an unrelated basis gives the chance floor, not 0"
+    value = "" if np.isnan(floor) else f", {rounded(floor)} in the mean"
+    return f"an unrelated basis gives the chance floor{value}, and not 0"
 
 
 def spectrum_words(s: Float[np.ndarray, "line k"], k: int) -> str:
@@ -84,10 +90,11 @@ def spectrum_words(s: Float[np.ndarray, "line k"], k: int) -> str:
 def scores_caption(result: DepthResult, view: View, found: Scores, corrected: bool) -> str:
     """How the map is read, and why its last row stands out."""
     last = last_row(result.final_norm_words, result.n_blocks, found, corrected)
+    floor = found.mean().chance
     return (
         f"How well the top {view.k} singular vectors of block l' (column) diagonalise the Jacobian "
-        f"of block l (row): 1 is coupled, {zero_words(corrected)}. The diagonal is 1 by "
-        f"construction, and grey.{last}"
+        f"of block l (row): 1 is coupled, {zero_words(corrected, floor)}. The diagonal is 1 "
+        f"by construction, and grey.{last}"
     )
 
 

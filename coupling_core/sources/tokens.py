@@ -169,7 +169,13 @@ def visible(text: str) -> str:
 
     A single space between two letters is seen.
     """
-    return " ".join(part.translate(_SIGNS) for part in _SEEN_SPACE.split(text)) or "∅"
+    shown = " ".join(part.translate(_SIGNS) for part in _SEEN_SPACE.split(text))
+    return with_bytes_named(shown) or "∅"
+
+
+def with_bytes_named(text: str) -> str:
+    """A token's text as `readable` writes it, its bytes of no whole character as ⟨byte FC⟩."""
+    return _BYTE.sub(lambda found: f"⟨byte\u00a0{found[1].upper()}⟩", text)
 
 
 def is_byte_level(tokenizer: Any) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 import streamlit as st
 
 from coupling_core.base.results import Progress, Result
-from coupling_core.base.units import about, duration, ordinal_place, size
+from coupling_core.base.units import duration, ordinal_place, size
 from coupling_core.serving.jobs import JobStatus
 from coupling_core.serving.lists import Prompts
 from explorer.asking.queue import is_active, queue
@@ -90,7 +90,7 @@ def _time_of(ahead: Sequence[JobStatus]) -> str:
         return ""
     verb = "takes" if len(ahead) == 1 else "take"
     least = "at least " if len(known) < len(left) else ""
-    return f" ({verb} {least}{about(sum(known))} more)"
+    return f" ({verb} {least}about {duration(sum(known))} more)"
 
 
 def _left(status: JobStatus) -> float | None:
@@ -119,9 +119,8 @@ def _of_list(prompts: Prompts, progress: Progress | None) -> tuple[float, str]:
     """Of a list of prompts, how long the rest takes."""
     within = progress.done / progress.total if progress and progress.total else 0.0
     done = min(prompts.done + within, prompts.total) / prompts.total
-    return done, f"Prompt {min(prompts.done + 1, prompts.total)} of {prompts.total}, " + about(
-        prompts.left or 0.0
-    )
+    at = f"Prompt {min(prompts.done + 1, prompts.total)} of {prompts.total}"
+    return done, f"{at}, about {duration(prompts.left or 0.0)} left"
 
 
 def _of_one(status: JobStatus) -> tuple[float, str]:

@@ -76,8 +76,11 @@ _STYLE = """<style>
   .stMainBlockContainer .stHorizontalBlock { row-gap: .5rem !important }
   div:has(> [class*=st-key-after-]) { order: 1 }
   .st-key-tools { gap: 0 1rem !important }
+  .st-key-tools > :first-child { flex: 1 0 100% }
   .st-key-tools > :not(:first-child) button p { font-size: .85rem }
-  .st-key-tools > :not(:first-child) button [data-testid=stIconMaterial] { display: none }
+  .st-key-tools > :not(:first-child) button :is(span, div):has(> [data-testid=stIconMaterial]),
+  .st-key-tools > :not(:first-child) button div[aria-hidden=true] { display: none }
+  .stButtonGroup [role=radiogroup] { flex-wrap: wrap; row-gap: .25rem }
 }
 </style>"""
 """On a phone the tools are their names, and what changes figures stands below them, so that the

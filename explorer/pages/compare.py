@@ -29,7 +29,7 @@ from explorer.panels.strip import Quiet, facts, page_file, take_along
 from explorer.panels.switches import ENTRIES, MATRIX, SCORE, switches
 from explorer.server import backend
 from explorer.session.link import Natural, Parameter, expect
-from explorer.session.plain_text import plain, sentence, weights_form
+from explorer.session.plain_text import plain, sentence, weights_form, with_minus
 from explorer.session.session import bound, change
 from explorer.session.state import State
 from explorer.session.widget_values import picked_row
@@ -251,7 +251,7 @@ def _switches() -> None:
 
 def _sums(found: Comparison) -> None:
     """The means, and how much the two maps have in common."""
-    st.markdown(plain(found.verdict))
+    st.markdown(plain(with_minus(found.verdict)))
     fold = st.expander("The biggest differences", key="biggest", on_change=change, type="compact")
     if fold.open:
         with fold:

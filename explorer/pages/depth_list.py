@@ -27,9 +27,9 @@ GUIDE = """
 by prompt: the scores are averaged, not the matrices. It has the range of a single prompt's map.
 
 **Prompts.** Each dot is one prompt: its mean score over all pairs of different blocks. The line is
-the mean over the prompts and the band its 95 % interval, by Student's *t*: were prompts drawn anew
-from where these came from, the true mean would lie in it 19 times in 20. A click on a dot shows the
-prompt, and the button under it shows it alone.
+the mean over the prompts and the band its 95\u00a0% interval, by Student's *t*: were prompts drawn
+anew from where these came from, the true mean would lie in it 19 times in 20. A click on a dot
+shows the prompt, and the button under it shows it alone.
 
 **How many.** Few prompts can overstate coupling: with fewer than 40 the page warns.
 """
@@ -53,8 +53,8 @@ def show(state: DepthState, listed: PromptList) -> None:
     corrected, twin = not state.raw, over_list.twin_of(requests, found, look)
     other = "trained" if requests[0].untrained is not None else "untrained"
     numbers = over_list.means(listed, found, view, corrected=corrected, twin=twin, other=other)
-    verdict = over_list.judged(requests, found, twin)
-    over_list.tell(numbers, words_of(state), verdict if corrected else None)
+    verdict = over_list.judged(requests, found, twin, corrected=corrected)
+    over_list.tell(numbers, words_of(state), verdict)
     over_list.tell_difference(found, twin, corrected=corrected)
     if not twin:
         over_list.offer_twin(requests, found, look)

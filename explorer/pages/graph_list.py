@@ -12,7 +12,7 @@ from explorer.asking import listing
 from explorer.pages import depth_list
 from explorer.pages.layer_graph import CHOICES, GraphState
 from explorer.panels import over_list
-from explorer.panels.chart import draw, made
+from explorer.panels.chart import draw, ink, made
 from explorer.panels.drawer import selection, within
 from explorer.panels.switches import switches, threshold, twin_switch
 from explorer.server.prompt_lists import PromptList
@@ -23,7 +23,7 @@ GUIDE = """
 prompt by prompt, and over both directions.
 
 **Prompts.** Each dot is one prompt: its mean score over all pairs of different blocks, with the
-mean over the prompts and its 95 % interval. A click on a dot shows the prompt.
+mean over the prompts and its 95\u00a0% interval. A click on a dot shows the prompt.
 """
 
 
@@ -75,6 +75,7 @@ def _graph(
         figures.mean_graph,
         tuple(parts),
         listed.title,
+        finish=ink(),
         corrected=not state.raw,
         threshold=state.threshold,
         layout=state.layout,

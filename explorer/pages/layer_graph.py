@@ -11,8 +11,9 @@ from coupling_core.analysis.exports.graph import ENDINGS, graph_file
 from coupling_core.analysis.scores import Scores, score_pairs
 from coupling_core.base.records import NodeColor, Request, View
 from coupling_core.base.results import DepthResult, Result
+from coupling_core.base.units import rounded
 from explorer.pages import depth
-from explorer.panels.chart import Shown, draw, draw_partial, made
+from explorer.panels.chart import Shown, draw, draw_partial, ink, made
 from explorer.panels.drawer import selected, selection
 from explorer.panels.narrowed import narrowed
 from explorer.panels.page import Page
@@ -20,6 +21,7 @@ from explorer.panels.recipes import Recipes, measuring, program, raw, viewed
 from explorer.panels.strip import strip
 from explorer.panels.switches import SCORE, Choice, switches, threshold, twin_switch
 from explorer.session.link import Parameter
+from explorer.session.plain_text import with_minus
 from explorer.session.session import address
 from explorer.session.state import State
 
@@ -105,6 +107,8 @@ def partial_graph(partial: Result, state: GraphState) -> None:
     """The graph of what is measured so far; without what only the mouse needs."""
     result = cast(DepthResult, partial)
     figure = figures.graph(result, state.view(result), **_options(state))
+    if whitened := ink():
+        figure = whitened(figure)
     draw_partial(figure, without="edges")
 
 
@@ -136,7 +140,7 @@ def _options(state: GraphState) -> dict[str, object]:
 
 def _graph(shown: Shown, state: GraphState, pair: tuple[int, int]) -> None:
     weighed = {"corrected": not state.raw, "threshold": state.threshold}
-    figure = made(figures.graph, *shown, **_options(state), selected=pair)
+    figure = made(figures.graph, *shown, finish=ink(), **_options(state), selected=pair)
     st.markdown(figure.layout.meta["summary"])
     narrowed(state, shown.result.n_blocks)
     draw(
@@ -172,7 +176,7 @@ def _pair(result: DepthResult, state: State, pair: tuple[int, int]) -> None:
     selection(result.n_blocks, block, basis)
     found = score_pairs(result, state.view(result, blocks=False))
     st.markdown(
-        f"{_direction(found, block, basis)}  \n{_direction(found, basis, block)}"
+        with_minus(f"{_direction(found, block, basis)}  \n{_direction(found, basis, block)}")
         if block != basis
         else "A block in its own basis is coupled by construction, and is no edge."
     )
@@ -188,5 +192,5 @@ def _direction(found: Scores, block: int, basis: int) -> str:
     cell = block - 1, basis - 1
     return (
         f"Jacobian of {block} in the basis of {basis}: c = {found.coupling[cell]:.3f}, chance "
-        f"floor {found.chance[cell]:.3f}, chance-corrected **{found.corrected[cell]:.3f}**"
+        f"floor {found.chance[cell]:.3f}, chance-corrected **{rounded(found.corrected[cell])}**"
     )

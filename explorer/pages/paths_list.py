@@ -27,7 +27,7 @@ from explorer.session.plain_text import plain
 
 GUIDE = """
 **Prompts.** Each dot is one prompt: the mean of a number over its tokens. The line is the mean over
-the prompts, and the band its 95 % interval. A click on a dot shows the prompt.
+the prompts, and the band its 95\u00a0% interval. A click on a dot shows the prompt.
 
 **By depth.** Of each prompt the median of its tokens; the line is the mean over the prompts.
 """

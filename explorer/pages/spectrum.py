@@ -84,19 +84,18 @@ def show(result: SpectrumResult, state: SpectrumState) -> None:
     st.markdown(result.verdict.removesuffix(figures.provenance(result, VIEW)))
     shown, table = Shown(result, VIEW), partial(frame, result, VIEW)
     twin = cast(SpectrumResult | None, stored_twin(result.request))
-    st.header("Eigenvalues", anchor=False)
-    bound(st.slider, "Block (0 shows all)", "only", 0, result.n_blocks, width=320)
-    block = min(state.only, result.n_blocks) or None
-    draw(made(figures.eigenvalues, result, block), "eigenvalues", shown, table, picks=("only",))
-    if block:
-        way(
-            directions.PAGE, f"What the directions of block {block} read, write and do", block=block
-        )
     left, right = st.columns(2, gap="large")
     with left:
+        st.header("Eigenvalues", anchor=False)
+        bound(st.slider, "Block (0 shows all)", "only", 0, result.n_blocks, width=320)
+        block = min(state.only, result.n_blocks) or None
+        draw(made(figures.eigenvalues, result, block), "eigenvalues", shown, table, picks=("only",))
+        if block:
+            told = f"What the directions of block {block} read, write and do"
+            way(directions.PAGE, told, block=block)
+    with right:
         st.header("How far from normal", anchor=False)
         draw(made(figures.linear_maps, result, twin=twin), "linear-maps", shown, table)
-    with right:
         st.header("What products leave over", anchor=False)
         draw(made(figures.products_over_depth, result, twin=twin), "products", shown, table)
     offer_twin(result.request)

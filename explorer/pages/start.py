@@ -28,7 +28,7 @@ from explorer.panels.whole import whole
 from explorer.server import backend, prompt_lists
 from explorer.server.prompt_lists import SHIPPED
 from explorer.session.plain_errors import plain_errors
-from explorer.session.plain_text import plain
+from explorer.session.plain_text import plain, with_minus
 from explorer.session.session import address, bound, change
 from explorer.session.state import State
 
@@ -64,7 +64,7 @@ def show(state: State) -> None:
     found = _verdict(trained, twin, state) if trained else None
     if found:
         with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-            st.markdown(f"**{plain(str(found))}**", width="content")
+            st.markdown(f"**{plain(with_minus(str(found)))}**", width="content")
             _over_many(state, found)
             if mapped:
                 narrowed(state, mapped.n_blocks)
@@ -91,7 +91,7 @@ def _verdict(trained: DepthResult, twin: DepthResult | None, state: State) -> Ve
     view = state.view(trained, *([twin] if twin else []))
     examples = [backend.find(replace(trained.request, prompt=text)) for text in EXAMPLES]
     every = tuple(found for found in examples if found) if all(examples) else ()
-    return kept(verdict, trained, twin, view, every)
+    return kept(verdict, trained, twin, view, every, corrected=not state.raw)
 
 
 def _measure(state: State) -> None:

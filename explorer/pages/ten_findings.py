@@ -28,7 +28,7 @@ from explorer.pages.training import page as training
 from explorer.pages.what_if import page as what_if
 from explorer.panels.page import Page
 from explorer.panels.way import way
-from explorer.session.plain_text import plain, rounded
+from explorer.session.plain_text import plain, rounded, with_minus
 from explorer.session.session import change
 
 _HERE = {"model": DEFAULT_MODEL, "prompt": EXAMPLES[0], "untrained": None, "blocks": ""}
@@ -57,7 +57,7 @@ def show() -> None:
         return
     with fold:
         for number, one in enumerate(ALL, 1):
-            st.markdown(f"{number}. {plain(one.told())}")
+            st.markdown(f"{number}. {plain(with_minus(one.told()))}")
             way(one.page, f"On {one.page.title}", place=f"-finding-{number}", **one.chosen)
 
 
@@ -159,8 +159,8 @@ def _pushed() -> str:
     one = shown.pushed().interval
     return (
         "Coupling that is pushed up in training made small language models no better, but slightly "
-        f"worse: {one.mean:+.3f} nats of held-out loss (95 %: {one.low:+.3f} to {one.high:+.3f}, "
-        f"{one.n} seeds)."
+        f"worse: {one.mean:+.3f} nats of held-out loss (95\u00a0%: {one.low:+.3f} to "
+        f"{one.high:+.3f}, {one.n} seeds)."
     )
 
 

@@ -16,10 +16,9 @@ from coupling_core.base.results import DepthResult, TrajectoryResult
 from coupling_core.figures.by_depth import CURVES, CurveName
 from coupling_core.figures.path_words import by_depth_caption
 from coupling_core.figures.per_token import PathNumber
-from coupling_core.figures.style import reink
 from explorer.asking.compute import answer
 from explorer.asking.several import counterpart, offer
-from explorer.panels.chart import Shown, draw, draw_partial, made
+from explorer.panels.chart import Shown, draw, draw_partial, ink, made
 from explorer.panels.page import Page
 from explorer.panels.recipes import Options, Recipes, measuring, program
 from explorer.panels.strip import strip
@@ -162,7 +161,7 @@ def _paths(drawn: Drawn, dimensions: int) -> None:
                 figures.paths,
                 result,
                 drawn.view,
-                finish=_ink(),
+                finish=ink(),
                 token=drawn.token,
                 dimensions=3 if dimensions == 3 else 2,
             )
@@ -273,13 +272,4 @@ _GROUPS: dict[Along, tuple[str, _Draw]] = {
 
 
 def _of_drawn(build: Callable[..., go.Figure], drawn: Drawn, name: str) -> go.Figure:
-    return made(build, drawn.result, name, finish=_ink(), token=drawn.token, twin=drawn.twin)
-
-
-def _ink() -> Callable[[go.Figure], go.Figure] | None:
-    """What makes white what is in ink, on a dark page."""
-    return _whitened if st.context.theme.type == "dark" else None
-
-
-def _whitened(figure: go.Figure) -> go.Figure:
-    return reink(figure, "white")
+    return made(build, drawn.result, name, finish=ink(), token=drawn.token, twin=drawn.twin)

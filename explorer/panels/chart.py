@@ -11,6 +11,7 @@ import streamlit as st
 from coupling_core.analysis.exports import to_csv
 from coupling_core.figures import render
 from coupling_core.figures.enlarged import enlarged
+from coupling_core.figures.style import reink
 from coupling_core.figures.typeset import in_tex
 from explorer.panels import origin
 from explorer.panels.hand import hand
@@ -18,10 +19,10 @@ from explorer.panels.kept import kept
 from explorer.panels.origin import Origin, Shown
 from explorer.panels.square import limit
 from explorer.panels.whole import whole
-from explorer.session.plain_text import plain
+from explorer.session.plain_text import plain, with_minus
 from explorer.session.session import change, value
 
-__all__ = ["Shown", "draw", "draw_partial", "made", "third"]
+__all__ = ["Shown", "draw", "draw_partial", "in_white", "ink", "made", "third"]
 
 IMAGE_FORMAT = "_image_format"
 """Where the session keeps the format of the camera button: "svg" or "png"."""
@@ -92,6 +93,16 @@ def _still(figure: go.Figure) -> go.Figure:
     return figure
 
 
+def ink() -> Callable[[go.Figure], go.Figure] | None:
+    """What makes white what is in ink, on a dark page; to be given to `made` as `finish`."""
+    return in_white if st.context.theme.type == "dark" else None
+
+
+def in_white(figure: go.Figure) -> go.Figure:
+    """What is in ink, as a dark page has it."""
+    return reink(figure, "white")
+
+
 def draw(
     figure: go.Figure,
     name: str,
@@ -125,7 +136,7 @@ def draw(
         if picks:
             hand(name, picks)
     whole().figures[name] = figure, origin.source(of)
-    st.caption(in_tex(figure.layout.meta["caption"], plain))
+    st.caption(in_tex(with_minus(figure.layout.meta["caption"]), plain))
     fold = st.expander("Table and files", key=f"{name}@fold", on_change=change, type="compact")
     if fold.open:
         with fold:

@@ -37,7 +37,7 @@ from explorer.panels.switches import switch
 from explorer.server import prompt_lists
 from explorer.server.prompt_lists import SHIPPED, PromptList
 from explorer.session.fitting import narrow
-from explorer.session.plain_text import plain
+from explorer.session.plain_text import plain, with_minus
 from explorer.session.session import change, value
 from explorer.session.state import State
 
@@ -138,11 +138,12 @@ def tell(numbers: Numbers, what: str, verdict: Verdict | None = None) -> None:
         return
     spread = spread_words(numbers.values)
     if verdict:
-        st.markdown(f"**{plain(str(verdict))}**")
-        st.caption(f"{plain(verdict.reason)} {spread}")
+        st.markdown(f"**{plain(with_minus(str(verdict)))}**")
+        st.caption(with_minus(f"{plain(verdict.reason)} {spread}"))
     else:
-        mean = f"Over {counted(over.n)}, the mean {plain(what)} is **{interval_words(over)}**."
-        st.markdown(f"{mean} {spread}")
+        mean = f"Over {counted(over.n)}, the mean {plain(what)} is **{interval_words(over)}**"
+        mean += f", where chance gives {rounded(numbers.chance)}." if numbers.chance else "."
+        st.markdown(with_minus(f"{mean} {spread}"))
     if few := few_words(over.n):
         st.warning(few, icon=":material/warning:")
 
@@ -176,14 +177,24 @@ def offer_twin(
 
 
 def judged(
-    requests: Sequence[Request], found: Mapping[int, OfPrompt], twin: Mapping[int, OfPrompt]
+    requests: Sequence[Request],
+    found: Mapping[int, OfPrompt],
+    twin: Mapping[int, OfPrompt],
+    *,
+    corrected: bool,
 ) -> Verdict | None:
-    """Whether the blocks are coupled; None where that cannot be said."""
+    """Whether the blocks are coupled, in scores that are chance-corrected or raw.
+
+    Returns:
+        None where that cannot be said.
+    """
     if not twin:
         return None
     is_twin = requests[0].untrained is not None
     trained, untrained = (twin, found) if is_twin else (found, twin)
-    return kept(verdict_over, tuple(trained.values()), tuple(untrained.values()))
+    return kept(
+        verdict_over, tuple(trained.values()), tuple(untrained.values()), corrected=corrected
+    )
 
 
 def tell_difference(
@@ -191,7 +202,8 @@ def tell_difference(
 ) -> None:
     """Say how a model differs from its counterpart, prompt by prompt."""
     if twin and len(found) >= LEAST:
-        st.caption(plain(kept(_versus, tuple(found.items()), tuple(twin.items()), corrected)))
+        told = kept(_versus, tuple(found.items()), tuple(twin.items()), corrected)
+        st.caption(plain(with_minus(told)))
 
 
 def _versus(
@@ -341,10 +353,16 @@ def means(
         "corrected" if corrected else "coupling",
         {"title": whose(parts, listed.title), "source": source(parts, listed.title, view)},
         score_terms(view),
-        0.0 if corrected else None,
+        0.0 if corrected else _floor(parts),
         beside,
         other,
     )
+
+
+def _floor(parts: Sequence[OfPrompt]) -> float | None:
+    """Mean over the prompts of their chance floors; None where no pair has a score."""
+    over = known_interval(np.array([one.scores.mean().chance for one in parts]))
+    return over.mean if over.n else None
 
 
 def pair_words(found: Mapping[int, OfPrompt], pair: tuple[int, int], *, corrected: bool) -> str:
@@ -359,7 +377,8 @@ def pair_words(found: Mapping[int, OfPrompt], pair: tuple[int, int], *, correcte
         (one.scores.corrected if corrected else one.scores.coupling)[at] for one in found.values()
     ]
     over = known_interval(np.array(values, np.float64))
+    floor = known_interval(np.array([one.scores.chance[at] for one in found.values()])).mean
     return (
         f"Jacobian of block {block} in the basis of block {basis}: mean {name} "
-        f"**{interval_words(over)}**"
+        f"**{interval_words(over)}**" + f", chance floor {rounded(floor)}" * (not corrected)
     )

@@ -49,7 +49,7 @@ def _plan(study: Study) -> str:
     ]
     return "\n".join(
         [
-            f"| blocks fewer ({words.NAMES[by]}) | which | held-out loss, nats a token | "
+            f"| blocks left out ({words.NAMES[by]}) | which | held-out loss, nats a token | "
             "neighbours' weights instead | MB saved (float32) |",
             "|---|---|---|---|---|",
             f"| 0 | none | {words.told(study.whole)} | | |",

@@ -1,22 +1,30 @@
-"""How high a map is: it keeps its shape, so that in a narrow column it needs less height.
+"""How large a map is: it keeps its shape, and takes what room its column and the window have.
 
-Without that, plotly would leave an empty band below it.
+Without that, plotly would leave an empty band below it in a narrow column, and beside it in a wide
+one.
 """
 
 import re
 
 import plotly.graph_objects as go
 
+ROUND_MAP = 234
+"""Pixels above and below the map that has most of them: its colour bar, axis, legend and source.
+Each is counted with as many, so that two maps side by side are of one size."""
+ROUND_FIGURE = "16rem"
+"""Room that the window keeps beside a figure, for what leads to it."""
+
 
 def limit(figure: go.Figure, name: str) -> str:
-    """A rule of CSS that lets a figure be no higher than its map fills.
+    """A rule of CSS that gives a figure the height which its map fills.
 
     Args:
-        figure: its axes say what shape the map has, and how much of the width.
+        figure: its axes say what shape the map has, and how much of the width; its layout, how
+            high it may be in a low window.
         name: the key of the figure, and with "@frame" that of what holds it.
 
     Returns:
-        the rule; "" where the figure is no map, and takes any shape.
+        the rule, which any other one outweighs; "" where the figure is no map, and takes any shape.
     """
     x, y, margin = figure.layout.xaxis, figure.layout.yaxis, figure.layout.margin
     if y.scaleanchor is None or x.range is None or y.range is None or margin.l is None:
@@ -24,8 +32,12 @@ def limit(figure: go.Figure, name: str) -> str:
     left, right = x.domain or (0, 1)
     shape = abs((y.range[1] - y.range[0]) / (x.range[1] - x.range[0])) * (right - left)
     key = re.sub(r"[^\w-]", "-", name, flags=re.ASCII)  # as Streamlit does
+    beside, around = margin.l + margin.r, margin.t + margin.b
+    most = f"max({figure.layout.height or 0}px, 100dvh - {ROUND_FIGURE})"
+    map_height = f"min((100cqi - {beside}px) * {shape:.4f}, {most} - {max(ROUND_MAP, around)}px)"
+    parts = f".st-key-{key}, .st-key-{key} :is(.stFullScreenFrame, .stPlotlyChart)"
     return (
         f".st-key-{key}-frame {{ container-type: inline-size }}"
-        f".st-key-{key}, .st-key-{key} :is(.stFullScreenFrame, .stPlotlyChart) {{ max-height: calc("
-        f"(100cqi - {margin.l + margin.r}px) * {shape:.4f} + {margin.t + margin.b}px) !important }}"
+        f":where({parts}) {{ flex: none !important; "
+        f"height: calc({map_height} + {around}px) !important }}"
     )

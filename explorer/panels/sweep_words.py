@@ -6,7 +6,7 @@ import streamlit as st
 
 from coupling_core.base.records import Measure
 from coupling_core.figures.generalization_words import once
-from explorer.session.plain_text import plain
+from explorer.session.plain_text import plain, with_minus
 
 MEASURES: Mapping[Measure, str] = {
     "corrected": "Chance-corrected score",
@@ -20,4 +20,4 @@ def said(title: str, told: tuple[str, ...]) -> None:
     """Sentences under a title; nothing where there is none."""
     if told:
         st.markdown(f"**{title}**")
-        st.markdown("\n".join(f"- {plain(line)}" for line in once(told) if line))
+        st.markdown("\n".join(f"- {plain(with_minus(line))}" for line in once(told) if line))

@@ -9,7 +9,8 @@ import streamlit as st
 from coupling_core.base.images import is_image
 from coupling_core.base.kinds import kind_of
 from coupling_core.base.results import Result
-from coupling_core.sources.tokens import Group, grouped, visible
+from coupling_core.base.units import percent
+from coupling_core.sources.tokens import Group, grouped, visible, with_bytes_named
 from explorer.server import backend
 from explorer.session.plain_text import plain
 from explorer.session.session import bound
@@ -61,7 +62,7 @@ def tokens(
         text, probability = next_tokens[0]
         shown.append(
             f'<span class="aside"> {lead} <b>{escape(_visible(text))}</b>'
-            f" ({probability:.0%})</span>"
+            f" ({percent(probability)})</span>"
         )
     st.html(_STYLE + f'<div class="tokens">{"".join(shown)}</div>')
 
@@ -80,7 +81,9 @@ def of_result(result: Any, *, clicks: bool = True) -> None:
     elif is_of_one and clicks:
         pick(result, result.token, _special(result))
         for text, probability in likely[:1]:
-            st.caption(f"Then most likely **{plain(_visible(text).strip())}** ({probability:.0%}).")
+            st.caption(
+                f"Then most likely **{plain(_visible(text).strip())}** ({percent(probability)})."
+            )
     else:
         tokens(result.tokens, result.token if is_of_one else 0, _special(result), likely)
 
@@ -167,4 +170,4 @@ def _token(number: int, text: str, special: Sequence[bool], measured: int) -> st
 
 def _visible(text: str) -> str:
     """Line breaks and tabs as signs, and a sign for what would be invisible."""
-    return text.replace("\n", "⏎").replace("\t", "⇥") or "∅"
+    return with_bytes_named(text).replace("\n", "⏎").replace("\t", "⇥") or "∅"

@@ -83,6 +83,9 @@ def test_a_minus_b_of_the_scores_asked_for():
     x, y = score_pairs(a, view), score_pairs(b, view)
     assert compare(a, b, view).difference == pytest.approx(x.corrected - y.corrected)
     raw = compare(a, b, view, corrected=False)
+    floors = [of.chance[raw.counted].mean() for of in (raw.a_scores, raw.b_scores)]
+    assert f"Chance gives {floors[0]:.3f} in A and {floors[1]:.3f} in B." in raw.verdict
+    assert "Chance" not in compare(a, b, view).verdict
     assert raw.difference == pytest.approx(x.coupling - y.coupling)
     assert raw.same_depth
 

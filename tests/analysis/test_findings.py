@@ -91,7 +91,7 @@ def test_the_first_sentence_has_the_numbers_of_the_statistics(method, against):
     words = {"loss": "held-out loss", "score": "leaderboard score"}[against]
     whole = one.over_clusters
     sure = {
-        "loss": f" (95 %: {whole.low:.2f} to {whole.high:.2f}, {whole.p_told} over whole "
+        "loss": f" (95\u00a0%: {whole.low:.2f} to {whole.high:.2f}, {whole.p_told} over whole "
         "families).",
         "score": "; an interval and a p need at least 5 families; here the number is 4.",
     }[against]
@@ -123,7 +123,7 @@ def test_without_an_interval_no_p_is_told():
     assert found.shows[0].endswith(
         "; an interval and a p need at least 5 training runs; here the number is 3."
     )
-    assert not any("95 %" in told or "p =" in told for told in found.shows)
+    assert not any("95\u00a0%" in told or "p =" in told for told in found.shows)
 
 
 def test_the_fits_have_their_own_p_and_r_squared_in_units_of_the_performance():

@@ -60,7 +60,7 @@ def test_few_prompts_are_no_evidence(n: int, told: str) -> None:
 
 def test_a_mean_is_told_with_its_interval() -> None:
     over = mean_interval(np.array([0.05, 0.06, 0.07]))
-    assert interval_words(over) == "0.060 (95 % interval 0.035 to 0.085)"
+    assert interval_words(over) == "0.060 (95\u00a0% interval 0.035 to 0.085)"
     assert "no interval" in interval_words(mean_interval(np.array([0.05])))
 
 

@@ -53,11 +53,42 @@ def test_many_prompts_are_judged_by_the_means_of_their_pairs(shipped):
     assert (found.above, found.pairs, found.over.n) == (56, 56, 3)
     over = known_interval(np.array(means))
     assert str(found) == (
-        f"Blocks 9-16 are coupled: {over.mean:.3f} over 3 prompts (95 %: {over.low:.3f} to "
+        f"Blocks 9-16 are coupled: {over.mean:.3f} over 3 prompts (95\u00a0%: {over.low:.3f} to "
         f"{over.high:.3f}); untrained 0.000; chance 0."
     )
     assert "are not coupled: 0.000 over 3 prompts" in str(verdict_over(twin, twin))
     assert "no evidence" not in found.reason
+
+
+def test_raw_scores_are_told_with_their_floors_and_judged_as_before(shipped):
+    found = verdict(shipped[0], shipped[1], VIEW, shipped[::2], corrected=False)
+    view = replace(VIEW, blocks=tuple(range(9, 17)))
+    own, twin, second, third = (score_pairs(shipped[n], view).mean() for n in (0, 1, 2, 4))
+    assert str(found) == (
+        f"Blocks 9-16 are coupled: c = {own.coupling:.3f} with this prompt, where chance gives "
+        f"{own.chance:.3f}; untrained {twin.coupling:.3f} where chance gives {twin.chance:.3f}. "
+        f"Each example prompt by itself gives {own.coupling:.3f} where chance gives "
+        f"{own.chance:.3f}, {second.coupling:.3f} where chance gives {second.chance:.3f} and "
+        f"{third.coupling:.3f} where chance gives {third.chance:.3f}."
+    )
+    assert found.reason.startswith("56 of these 56 pairs score, corrected for chance, above")
+    assert "untrained" not in str(verdict(shipped[0], None, VIEW, corrected=False))
+
+
+def test_raw_means_over_prompts_have_an_interval_and_a_floor(shipped):
+    view = replace(VIEW, blocks=tuple(range(9, 17)))
+    own, twin = ([of_prompt(one, view) for one in shipped[n::2]] for n in range(2))
+    found = verdict_over(own, twin, corrected=False)
+    over = known_interval(np.array([one.mean(corrected=False) for one in own]))
+    floor, other, of_other = (
+        np.mean([getattr(one.scores.mean(), name) for one in of])
+        for of, name in ((own, "chance"), (twin, "coupling"), (twin, "chance"))
+    )
+    assert str(found) == (
+        f"Blocks 9-16 are coupled: c = {over.mean:.3f} over 3 prompts (95\u00a0%: {over.low:.3f} "
+        f"to {over.high:.3f}), where chance gives {floor:.3f}; untrained {other:.3f} where chance "
+        f"gives {of_other:.3f}."
+    )
 
 
 def test_a_pair_counts_by_its_mean_and_not_by_its_best_prompt(shipped):

@@ -6,6 +6,7 @@ import pytest
 from screen import PAGES, Open, charts, words
 from streamlit.testing.v1 import AppTest
 
+from coupling_core.analysis.scores import score_pairs
 from coupling_core.analysis.verdict import verdict
 from coupling_core.base.records import View
 from coupling_core.experiments.gallery import EXAMPLES
@@ -24,6 +25,15 @@ def test_start_says_in_numbers_whether_blocks_are_coupled(open_page: Open, galle
     told = str(verdict(trained, twin, View(), examples))
     assert "Blocks 9-16 are coupled" in told
     assert told in plain_words(app)
+
+
+def test_raw_scores_keep_verdict_and_chance_floor(open_page: Open, gallery: Any) -> None:
+    told = plain_words(open_page("Start", raw="1"))
+    trained, twin = gallery[0, True], gallery[0, False]
+    examples = [gallery[number, True] for number in range(len(EXAMPLES))]
+    assert str(verdict(trained, twin, View(), examples, corrected=False)) in told
+    floor = score_pairs(trained, View()).mean().chance
+    assert f"the chance floor, {floor:.3f} in the mean" in told
 
 
 def test_the_verdict_is_of_the_trained_model_whichever_map_is_shown(open_page: Open) -> None:

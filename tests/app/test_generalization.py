@@ -26,6 +26,7 @@ from coupling_core.store.disk import Store
 from explorer.frame.contents import LINKS
 from explorer.panels.sweep_tables import tables
 from explorer.server import backend
+from explorer.session.plain_text import with_minus
 
 MODELS = [*zoo()[:6], *zoo()[12:]]
 TABLE = sweep_of(MODELS, prompts=5)
@@ -122,13 +123,13 @@ def test_figures_and_sentences_have_the_numbers_of_the_table(
     r, rho = (answer.correlations[name].estimate for name in ("pearson", "spearman"))
     assert (
         f"**13** models · R² of the line **{answer.fits[0].r_squared:.2f}** · Pearson's *r* "
-        f"**{r:.2f}** · Spearman's *ρ* **{rho:.2f}**"  # noqa: RUF001
+        f"**{with_minus(f'{r:.2f}')}** · Spearman's *ρ* **{with_minus(f'{rho:.2f}')}**"  # noqa: RUF001
     ) in words(app)
     assert "No p over whole families: " in words(app)  # of three
     assert not app.metric
     told = words(app).replace("\\", "")
     for line in (*once(answer.shows), *once(answer.does_not_show)):
-        assert line in told
+        assert with_minus(line) in told
     assert "**The sweep planted** · 13 models and checkpoints of 3 families · 5 prompts" in told
     (prompts,) = [t for t in figures["prompt"]["data"] if t["name"] == "prompts"]
     last = "coupling-explorer/mini-64@step4000"

@@ -12,6 +12,7 @@ from coupling_core import View, compare, layer_graph, locality, score_pairs, sum
 from coupling_core.experiments.gallery import requests, training_requests, vision_requests
 from coupling_core.store.disk import Store
 from explorer.asking.queue import queue
+from explorer.session.plain_text import with_minus
 
 
 def trace(figure: dict[str, Any], name: str) -> dict[str, Any]:
@@ -81,7 +82,7 @@ def test_the_selected_pair_is_told_in_both_directions(open_page: Open, gallery) 
     app = open_page("Layer graph", block="30", basis="11")
     found = score_pairs(gallery[0, True], View()).corrected
     for cell in ((29, 10), (10, 29)):
-        assert f"chance-corrected **{found[cell]:.3f}**" in words(app)
+        assert with_minus(f"chance-corrected **{found[cell]:.3f}**") in words(app)
     assert trace(charts(app)["graph"], "selected: 30 and 11")
     app.number_input(key="basis@pair").set_value(30).run()
     assert "coupled by construction, and is no edge" in words(app)

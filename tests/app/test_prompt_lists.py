@@ -75,13 +75,29 @@ def test_the_map_is_the_mean_over_the_stored_prompts(open_page: Open, gallery) -
     np.testing.assert_allclose(heat(charts(app)["scores"]), coloured(mean), rtol=1e-5)
     over = known_interval(np.array([part.mean(corrected=True) for part in parts]))
     told = words(app)
-    assert f"{over.mean:.3f} over 3 prompts (95 %: {over.low:.3f} to {over.high:.3f})" in told
+    assert f"{over.mean:.3f} over 3 prompts (95\u00a0%: {over.low:.3f} to {over.high:.3f})" in told
     assert "the mean chance-corrected score" not in told  # the verdict has it
     twin = charts(app)["prompts"]["data"][0]
     assert twin["name"] == "the same prompts, untrained"
     assert app.warning[0].value.startswith("The mean of fewer than 40 prompts")
     assert "a difference of" in told  # from the untrained twin, which is stored too
     assert not queue().active()
+
+
+def test_raw_scores_of_a_list_keep_verdict_and_chance_floor(open_page: Open, gallery) -> None:
+    app = open_page("Depth", list=kept(*EXAMPLES), raw="1", blocks="9-16")
+    parts = [of_prompt(gallery[n, True], View(blocks=tuple(range(9, 17)))) for n in range(3)]
+    floor = np.mean([part.scores.mean().chance for part in parts])
+    told = words(app)
+    assert "Blocks 9-16 are coupled: c = " in told
+    assert f"where chance gives {floor:.3f}; untrained " in told
+    shapes = charts(app)["prompts"]["layout"]["shapes"]
+    (chance,) = [shape for shape in shapes if shape.get("name") == "chance"]
+    assert chance["x0"] == pytest.approx(floor)
+    assert f"Dotted is chance: {floor:.3f}, the mean of the prompts' floors" in told
+    at = (3, 2)  # of blocks 12 and 11
+    of_pair = np.mean([part.scores.chance[at] for part in parts])
+    assert f"**, chance floor {of_pair:.3f}" in told
 
 
 def test_a_dot_shows_its_prompt_and_a_button_shows_it_alone(open_page: Open, gallery) -> None:
@@ -103,7 +119,7 @@ def test_views_of_a_list_measure_nothing(open_page: Open, gallery) -> None:
     parts = [of_prompt(gallery[n, True], view) for n in range(3)]
     mean = mean_scores([part.scores for part in parts]).coupling
     np.testing.assert_allclose(heat(charts(app)["scores"]), coloured(mean), rtol=1e-5)
-    assert "score c over all pairs of different blocks 9-16" in words(app)
+    assert "Blocks 9-16 are coupled: c = " in words(app)
     assert not queue().active()
 
 
@@ -195,7 +211,7 @@ def test_one_click_measures_the_twin_too(open_page: Open, model: dict[str, str])
     app = settled(app.run())
     assert not app.error
     assert not app.info
-    assert "over 2 prompts (95 %: " in words(app)
+    assert "over 2 prompts (95\u00a0%: " in words(app)
     stored = [entry.request for entry in Store().entries() if not entry.read_only]
     assert {one.prompt for one in stored} == set(LINES[:2])
     assert len({one.untrained for one in stored}) == 2
@@ -229,7 +245,7 @@ def test_a_list_is_judged_once_the_twin_has_every_prompt(
     app = settled(press(app, "Measure the untrained twin too"))
     assert not app.info
     assert "coupled: " in words(app)
-    assert "over 2 prompts (95 %: " in words(app)
+    assert "over 2 prompts (95\u00a0%: " in words(app)
     app = settled(press(alone(pasted(app, *LINES)), "Compute the other 2 prompts"))
     assert "coupled: " not in words(app)
     assert "a difference of" not in words(app)

@@ -28,7 +28,7 @@ from explorer.pages.runs.page import table
 from explorer.server import needs
 from explorer.server.estimate import Estimate, earlier, estimate
 from explorer.session.chips import MOST, _positions
-from explorer.session.plain_text import plain, sentence
+from explorer.session.plain_text import plain, sentence, with_minus
 from explorer.session.state import State
 
 STATE = State(
@@ -201,6 +201,17 @@ def test_a_text_of_others_is_no_markdown() -> None:
         assert seen.replace("\u2060", "") == text
     for text in ("prompt: a text", "at 15:31", "https://huggingface.co/owner/name"):
         assert plain(text) == text
+
+
+@pytest.mark.parametrize(
+    ("told", "shown"),
+    [
+        ("from -0.005 (-.5 to 2), **-3**", "from \u22120.005 (\u2212.5 to 2), **\u22123**"),
+        ("blocks 9-16, 1e-05, mini-64, x^-1, x^{-1}, A - B", None),
+    ],
+)
+def test_a_negative_number_has_a_minus_and_nothing_else_has(told: str, shown: str | None) -> None:
+    assert with_minus(told) == (shown or told)
 
 
 def test_every_stage_of_every_kind_has_its_words() -> None:

@@ -20,8 +20,9 @@ from coupling_core.engine.loading import loading
 from coupling_core.experiments.gallery import EXAMPLES
 from coupling_core.figures import map_limit
 from explorer.asking.queue import queue
-from explorer.pages.training.state import TrainingState
+from explorer.pages.training.state import FIRST_STEP, TrainingState
 from explorer.pages.training.strip import recipes
+from explorer.session.plain_text import with_minus
 
 VIEW = View(8)
 OWN = "The cat sat on the mat"
@@ -87,7 +88,8 @@ def test_the_maps_are_those_of_the_step(open_page: Open, course: Course, step: i
     for key in ("scores", "graph", "paths"):
         assert f"mini-64@step{step} " in figures[key]["layout"]["meta"]["alt"]
     found = next(n for n in numbers(course, VIEW) if n.step == step)
-    assert f"mean chance-corrected score **{found.corrected + 0.0:.3f}**" in words(app)
+    score = with_minus(f"{found.corrected + 0.0:.3f}")
+    assert f"mean chance-corrected score **{score}**" in words(app)
     assert f"held-out loss **{found.loss:.2f}**" in words(app)
 
 
@@ -97,7 +99,8 @@ def test_the_numbers_of_the_method_page_are_those_of_the_run(
     found = numbers(course, VIEW)
     best = max(found, key=lambda one: one.corrected)
     told = words(open_page("Method"))
-    assert f"scores {found[0].corrected:.3f} before training, {best.corrected:.3f} at" in told
+    before = with_minus(f"{found[0].corrected:.3f}")
+    assert f"scores {before} before training, {best.corrected:.3f} at" in told
     assert f"step {best.step}, and {found[-1].corrected:.3f} at the end" in told
     assert f"from {found[0].loss:.2f} to {found[-1].loss:.2f} nats a token" in told
 
@@ -139,7 +142,7 @@ def test_views_change_the_figures_and_start_no_job(open_page: Open, course: Cour
     np.testing.assert_allclose(line(app, "coupling"), found, rtol=1e-5)
     np.testing.assert_allclose(
         heat(charts(app)["scores"]),
-        coloured(score_pairs(course.depth[0], view).coupling),
+        coloured(score_pairs(course.depth[FIRST_STEP], view).coupling),
         rtol=1e-5,
     )
     assert dict(app.query_params) == {"sk": "4", "raw": "1", "def": "page"}

@@ -9,6 +9,7 @@ from screen import PAGES, Open, charts, words
 
 from coupling_core import PathView, project_paths
 from coupling_core.base.results import TrajectoryResult
+from coupling_core.base.units import percent
 from coupling_core.experiments.gallery import EXAMPLES, path_requests
 from coupling_core.figures.by_depth import CURVES
 from coupling_core.sources.resolved import resolve
@@ -49,7 +50,10 @@ def test_the_stored_paths_show_at_once_beside_those_of_the_twin(open_page: Open,
         assert "1" not in own
         path = line(charts(app)[name], "10")
         np.testing.assert_allclose(numbers(path["x"]), found.coordinates[:-1, -1, 0], rtol=1e-4)
-        assert f"{found.explained[0]:.1%}" in charts(app)[name]["layout"]["xaxis"]["title"]["text"]
+        assert (
+            f"{percent(found.explained[0], 1)}"
+            in charts(app)[name]["layout"]["xaxis"]["title"]["text"]
+        )
     scores = charts(app)["line-shape"]
     np.testing.assert_allclose(numbers(line(scores, "trained")["y"]), stored[0].line_shape)
     np.testing.assert_allclose(numbers(line(scores, "untrained")["y"]), stored[1].line_shape)

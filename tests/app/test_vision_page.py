@@ -17,6 +17,7 @@ from coupling_core.experiments.vision.findings import VisionFindings
 from coupling_core.sources.resolved import resolve
 from explorer.asking.queue import queue
 from explorer.pages.vision.page import pictures
+from explorer.session.plain_text import with_minus
 
 WITHIN = 60  # seconds
 
@@ -47,7 +48,7 @@ def test_figures_and_sentences_are_of_the_table(open_page: Open, planted: pd.Dat
     ]
     told = words(app).replace("\\", "")
     for line in (*expected.shows, *expected.does_not_show):
-        assert line in told
+        assert with_minus(line) in told
     assert "falls with the rate" in told
     assert f"{len(SUITE.runs)} runs, {len(SUITE.rates)} rates" in told
 

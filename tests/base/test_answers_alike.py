@@ -15,6 +15,7 @@ import coupling_core as cc
 from coupling_core.base.results import Result
 from coupling_core.base.showing import Drawn, Told
 from coupling_core.base.trials import Ablation, Readings, Steering
+from coupling_core.base.units import percent
 
 CHANCE = np.linspace(0.01, 0.2, 20)
 
@@ -192,7 +193,7 @@ def test_paths_have_the_table_and_figure_of_their_result():
     np.testing.assert_array_equal(
         at[["pc_1", "pc_2", "pc_3"]].to_numpy()[0], found.coordinates[3, 1]
     )
-    assert f"{found.explained[:2].sum():.1%}" in found.verdict
+    assert f"{percent(found.explained[:2].sum(), 1)}" in found.verdict
     assert found.plot("paths-3d").figure.data[0].type == "scatter3d"
 
 
@@ -240,14 +241,14 @@ def test_what_does_not_belong_together_is_refused(change, told):
     ("changes", "told"),
     [
         ({"divergence": 0.1}, "10 of 20 random frames of 4 directions do as much or more"),
-        ({"part": 0.1}, "None of 20 random frames does as much. They hold 10.0%"),
-        ({"part": 0.5}, "the comparison is not fair: they hold 50.0%"),
+        ({"part": 0.1}, "None of 20 random frames does as much. They hold 10.0\u00a0%"),
+        ({"part": 0.5}, "the comparison is not fair: they hold 50.0\u00a0%"),
     ],
 )
 def test_an_ablation_is_told_beside_chance(changes, told):
     found = ablation(**changes)
     assert told in found.verdict
-    assert "frame holds 6.2%" in found.verdict
+    assert "frame holds 6.2\u00a0%" in found.verdict
     assert found.to_pandas().part_by_chance[0] == 4 / 64
 
 

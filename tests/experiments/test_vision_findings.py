@@ -9,7 +9,7 @@ from sweep_table import model_row, sweep_of
 from vision_models import picture
 
 from coupling_core import Certificate, InputError, View, figures
-from coupling_core.analysis.scores import known_interval
+from coupling_core.analysis.scores import known_interval, score_pairs
 from coupling_core.base.images import to_pixels
 from coupling_core.experiments.vision import SUITE, VisionRun
 from coupling_core.experiments.vision.findings import VisionFindings, every_k
@@ -216,6 +216,26 @@ def test_a_click_on_a_patch_gives_its_token():
     assert (chosen.x0, chosen.y0, chosen.x1, chosen.y1) == (-0.5, 6.5, 6.5, 13.5)
     assert figures.patch_grid(TOKENS) == (4, 4, 1)
     assert figures.patch_grid(("a", "b")) == (0, 0, 2)
+
+
+def test_accuracies_are_drawn_and_told_in_percent(monkeypatch):
+    found = findings(monkeypatch, lambda run: 0.1 + run.rate, lambda run: 0.7 + run.seed / 100)
+    names = {"rate": "Rate", "coupling": "Score", "accuracy": "Accuracy"}
+    by_rate = found.by_rate("accuracy")
+    drawn = figures.vision_runs(found.runs, "rate", "accuracy", names, by_rate)
+    (seed,) = (t for t in drawn.data if t.name == "Seed 1")
+    assert list(seed.y) == pytest.approx([71.0] * len(SUITE.rates))
+    assert drawn.layout.yaxis.ticksuffix == "\u00a0%"
+    assert "At rate 0.4: 71.0\u00a0%" in drawn.layout.meta["alt"]
+    assert "71.0\u00a0% at 0.4" in found.shows[1]
+    assert "images of Fashion-MNIST" in found.does_not_show[0]
+
+
+def test_maps_of_raw_scores_tell_their_floors(gallery_of_vision):
+    drawn = figures.rate_maps(gallery_of_vision, View(10), corrected=False)
+    mean = score_pairs(gallery_of_vision[SUITE.rates[0]], View(10)).mean()
+    told = f"{mean.coupling:.3f}<br>chance {mean.chance:.3f}"
+    assert drawn.layout.annotations[0].text == f"Rate {SUITE.rates[0]:g}<br>{told}"
 
 
 def test_maps_of_all_rates_share_one_range(gallery_of_vision):

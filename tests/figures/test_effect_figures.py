@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from cases import what_if_result
+from cases import random_result, what_if_result
 
-from coupling_core import EffectView, figures
+from coupling_core import EffectView, View, figures
 from coupling_core.analysis.coupling_effect import coupling_effect
 from coupling_core.analysis.effect_study import EffectStudy
 
@@ -70,6 +70,15 @@ def test_the_selected_pair_is_outlined_on_the_map():
     figure = figures.effects(what_if_result(), EffectView(), "replace", selected=(2, 4))
     (square,) = figure.layout.shapes
     assert (square.x0, square.y0) == (2.5, 0.5)
+
+
+def test_the_diagonal_is_grey_and_the_map_as_large_as_that_of_the_scores():
+    figure = figures.effects(what_if_result(), EffectView())
+    scores = figures.scores(random_result(n_blocks=5), View(4))
+    own, other = ([t for t in each.data if t.showlegend] for each in (figure, scores))
+    np.testing.assert_array_equal(np.isfinite(own[0].z), np.eye(len(own[0].z), dtype=bool))
+    assert own[0].colorscale == other[0].colorscale
+    assert figure.layout.margin == scores.layout.margin
 
 
 def test_several_reasons_are_left_to_the_cells():

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import plotly.colors as colors
 import pytest
 from cases import SCORES, VIEW, planted, random_result
 from checks import trace
@@ -11,6 +12,7 @@ from coupling_core import View, figures
 from coupling_core.analysis.graph import layer_graph, ranges
 from coupling_core.analysis.locality import locality
 from coupling_core.base.records import LAYOUTS
+from coupling_core.figures import style
 from coupling_core.figures.export import WIDTH, on_paper
 from coupling_core.figures.graph import CORRECTED_STEPS
 
@@ -68,6 +70,29 @@ def test_wider_and_more_opaque_where_coupling_is_stronger(result):
     assert steps[0].line.width < steps[1].line.width
     assert steps[0].opacity < steps[1].opacity
     assert CORRECTED_STEPS[-1] == 0.3
+
+
+@pytest.mark.parametrize("page", ["#ffffff", "#14171a"], ids=["light", "dark"])
+def test_lines_and_nodes_stand_out_from_a_light_page_and_from_a_dark_one(result, page):
+    figure = figures.graph(result, VIEW, threshold=0.0, color="community", auto_range=True)
+    style.reink(figure, "#ffffff" if page == "#14171a" else style.BLACK)
+    drawn = [(line.line.color, line.opacity) for line in lines(figure)]
+    named = {t.line.color for t in figure.data if t.mode == "lines"}
+    assert {color for color, _ in drawn} == named
+    alone = figures.graph(result, VIEW, threshold=1.0)
+    drawn += [(color, 1.0) for color in trace(alone, "blocks").marker.color]
+    assert min(contrast(color, opacity, page) for color, opacity in drawn) >= 3
+
+
+def contrast(color: str, opacity: float, page: str) -> float:
+    """How much lighter, or darker, than the page a colour over it is, as WCAG counts it."""
+    over, ground = (np.array(colors.hex_to_rgb(each)) / 255 for each in (color, page))
+    of = [
+        np.where(each <= 0.04045, each / 12.92, ((each + 0.055) / 1.055) ** 2.4)
+        @ (0.2126, 0.7152, 0.0722)
+        for each in (opacity * over + (1 - opacity) * ground, ground)
+    ]
+    return (max(of) + 0.05) / (min(of) + 0.05)
 
 
 def test_the_scale_is_fixed_unless_told_and_then_says_so(result):

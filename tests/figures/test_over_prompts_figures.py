@@ -32,6 +32,7 @@ def test_the_raw_score_is_averaged_where_it_is_asked_for() -> None:
     off = ~np.eye(5, dtype=bool)
     np.testing.assert_allclose(figure.data[0].z[off], MEAN.coupling[off], rtol=1e-6)
     assert (figure.data[0].zmin, figure.data[0].zmax) == style.RAW_RANGE
+    assert f"floor, {MEAN.mean().chance:.3f} in the mean" in figure.layout.meta["caption"]
 
 
 def test_the_graph_has_the_edges_of_the_means() -> None:
@@ -60,6 +61,7 @@ def test_a_dot_is_a_prompt_the_lowest_first() -> None:
     assert (shapes["interval"].x0, shapes["interval"].x1) == (over.low, over.high)
     assert shapes["mean"].x0 == pytest.approx(0.2)
     assert "1 prompt without a number" in figure.layout.meta["caption"]
+    assert "Dotted is chance: 0." in figure.layout.meta["caption"]
 
 
 def test_a_single_prompt_has_no_interval() -> None:

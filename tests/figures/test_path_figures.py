@@ -8,6 +8,7 @@ from cases import depth_result, planted_jacobians, trajectory_result
 
 from coupling_core import PathView, figures, project_paths
 from coupling_core.analysis.scaling import fit_line, inverse_fits
+from coupling_core.base.units import percent
 from coupling_core.figures import style
 from coupling_core.figures.by_depth import CURVES
 from coupling_core.figures.export import on_paper
@@ -120,13 +121,13 @@ def test_a_long_prompt_has_a_bounded_number_of_paths_and_points():
 def test_what_components_explain_is_on_the_axes_and_in_the_caption(result):
     found = project_paths(result, VIEW)
     figure = figures.paths(result, VIEW, token=2)
-    assert f"{found.explained[0]:.1%} of x<sup>12</sup>" in figure.layout.xaxis.title.text
-    assert f"{found.explained[1]:.1%}" in figure.layout.yaxis.title.text
+    assert f"{percent(found.explained[0], 1)} of x<sup>12</sup>" in figure.layout.xaxis.title.text
+    assert f"{percent(found.explained[1], 1)}" in figure.layout.yaxis.title.text
     caption = figure.layout.meta["caption"]
-    assert f"of all that is drawn: {found.drawn[0]:.1%}" in caption
+    assert f"of all that is drawn: {percent(found.drawn[0], 1)}" in caption
     assert "The first token is left out." in caption
     three = figures.paths(result, VIEW, token=2, dimensions=3)
-    assert f"{found.explained[2]:.1%}" in three.layout.meta["caption"]
+    assert f"{percent(found.explained[2], 1)}" in three.layout.meta["caption"]
 
 
 def test_states_that_are_not_kept_are_told(result):

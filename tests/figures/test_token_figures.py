@@ -77,7 +77,7 @@ def test_the_texts_of_the_tokens_are_on_the_axes(itself):
     ]
     assert labels[1].startswith("␣cat")
     assert "⏎" in "".join(labels)
-    assert r"\xf0" in "".join(labels)
+    assert "⟨byte\u00a0F0⟩" in "".join(labels)
     assert not any("<" in text for text in labels)
     assert figure.layout.yaxis.range[0] > figure.layout.yaxis.range[1]  # the first token is on top
     assert "block 1" in figure.layout.yaxis.title.text

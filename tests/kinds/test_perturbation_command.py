@@ -24,7 +24,7 @@ def test_a_line_a_size_and_the_radii_are_printed(run, folder, result):
     assert status == 0
     sizes = [line.split()[0] for line in out.splitlines() if "(" in line and ".." in line]
     assert sizes == [f"{size:g}" for size in result.noise_sizes]
-    assert "first order is off by 10 % at the last block" in out
+    assert "first order is off by 10\u00a0% at the last block" in out
     assert out.count("of the embedding") >= len(WAYS)
     status, out, _ = run(*asked, "--json")
     said = json.loads(out)

@@ -94,7 +94,7 @@ def test_eigenvalues_of_a_defective_map_are_never_called_certain():
     figure = doubtful.plot().figure
     named = {trace.name: len(trace.x) for trace in figure.data if trace.name}
     assert named["certain"] == 3 * clear.width
-    assert named["may be off by more than 1 %"] == 2 * clear.width
+    assert named["may be off by more than 1\u00a0%"] == 2 * clear.width
 
 
 def test_it_is_stored_and_read_again_with_infinite_conditions(result):

@@ -13,6 +13,7 @@ from jaxtyping import Float, Int
 from scipy import stats
 
 from coupling_core.base.records import Method
+from coupling_core.base.units import rounded
 
 MIN_UNITS = 5
 """Fewer units than this leave at most two degrees of freedom, and nothing worth saying."""
@@ -55,7 +56,7 @@ class Range:
         if self.reason:
             return self.reason
         whole = "" if self.of in ("models", "prompts") else f" over whole {self.of}"
-        return f"95 %: {self.low:.2f} to {self.high:.2f}, {self.p_told}{whole}"
+        return f"95\u00a0%: {rounded(self.low, 2)} to {rounded(self.high, 2)}, {self.p_told}{whole}"
 
 
 def p_words(p: float) -> str:

@@ -21,7 +21,7 @@ from coupling_core.analysis.statistics import (
 )
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import Measure, VisionKind
-from coupling_core.base.units import rounded
+from coupling_core.base.units import percent, rounded
 from coupling_core.experiments.vision.rates import RateEffect, rate_effect
 from coupling_core.experiments.vision.suite import SUITE, VisionSuite
 
@@ -153,7 +153,10 @@ class VisionFindings:
 
     def _means(self, column: str) -> str:
         means = self.by_rate(column)
-        told = ", ".join(f"{rounded(one.mean)} at {rate:g}" for rate, one in means.items())
+        told = ", ".join(
+            f"{rounded(one.mean) if column == 'coupling' else percent(one.mean, 1)} at {rate:g}"
+            for rate, one in means.items()
+        )
         return f"Mean over seeds by rate: {told}"
 
     @property
@@ -175,7 +178,7 @@ def _goes(over_runs: Correlation, within: ResidualCorrelation, over_seeds: Range
         return over_runs.reason
     told = (
         f"r = {rounded(over_runs.estimate, 2)} over all {over_runs.n} runs, which the rate alone "
-        "could bring about, because it changes both. Among runs of one rate"
+        "could bring about if it moves both. Among runs of one rate"
     )
     if within.reason:
         return f"{told}: {within.reason}"

@@ -132,6 +132,8 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
 DEFAULT_PRESET = "digits"
 DATA = ("digits", "fashion-mnist", "cifar10", "cifar100")
 """What has a name; all else is a folder."""
+TITLES = {"fashion-mnist": "Fashion-MNIST", "cifar10": "CIFAR-10", "cifar100": "CIFAR-100"}
+"""How those are called in sentences."""
 
 
 def plan_runs(

@@ -3,7 +3,7 @@
 import csv
 from dataclasses import dataclass
 
-from coupling_core.experiments.vision.plans import PRESETS, repo_name
+from coupling_core.experiments.vision.plans import PRESETS, TITLES, repo_name
 from coupling_core.sources import hub
 
 ACCURACY = "accuracy.csv"
@@ -76,7 +76,8 @@ class VisionSuite:
     def learned_words(self) -> str:
         """What was learned, in words."""
         count = PRESETS[self.preset].plan.learned
-        return f"{count:,} images of {self.data}" if count else self.data
+        called = TITLES.get(self.data, self.data)
+        return f"{count:,} images of {called}" if count else called
 
     @property
     def runs(self) -> tuple[VisionRun, ...]:

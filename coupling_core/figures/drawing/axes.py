@@ -203,7 +203,12 @@ def _ticks(
 
 
 def _told(value: float, axis: Mapping[str, Any], every: Sequence[float] = ()) -> str:
-    """A tick's number: as its axis asks, else with as many decimals as its neighbours need."""
+    """A tick's number as its axis asks, and what stands behind it."""
+    return _number(value, axis, every) + (axis.get("ticksuffix") or "")
+
+
+def _number(value: float, axis: Mapping[str, Any], every: Sequence[float]) -> str:
+    """With as many decimals as its neighbours need, unless the axis asks for others."""
     form = axis.get("tickformat") or ""
     if form:
         found = _FORMAT.fullmatch(form)

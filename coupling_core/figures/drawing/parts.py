@@ -58,6 +58,8 @@ _AXIS = {
         "dtick",
         "tick0",
         "tickformat",
+        "ticksuffix",
+        "hoverformat",
         "ticks",
         "visible",
     ),

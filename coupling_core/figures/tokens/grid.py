@@ -43,7 +43,7 @@ def grid(
     z = axes.values(found, corrected, rows, columns)
     figure = style.new_figure(
         words.grid_alt(result, view, found, corrected, (rows, columns)),
-        words.grid_caption(result, view, corrected),
+        words.grid_caption(result, view, found, corrected),
         height=640,
         **axes.axes(result.tokens, rows, columns, axes.titles(result)),
     )

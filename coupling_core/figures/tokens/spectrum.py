@@ -39,9 +39,9 @@ def spectrum(
         words.spectrum_alt(result, view),
         words.spectrum_caption(result, len(drawn(result))),
         view,
+        result.singular_values.reshape(-1, result.k_max),
         height=440,
         xaxis_range=[0, result.k_max + 1],
-        yaxis_exponentformat="power",
     )
     for token in drawn(result):
         figure.add_trace(_line(result, 0, token, token / n))

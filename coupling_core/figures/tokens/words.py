@@ -52,9 +52,9 @@ def _without(result: Compared, found: PositionScores) -> str:
     )
 
 
-def grid_caption(result: Compared, view: View, is_corrected: bool) -> str:
+def grid_caption(result: Compared, view: View, found: PositionScores, is_corrected: bool) -> str:
     """How the map is read."""
-    zero = zero_words(is_corrected)
+    zero = zero_words(is_corrected, found.mean().chance)
     mean = (
         " Each cell is the mean over all pairs of blocks."
         if isinstance(result, TokenMeansResult)

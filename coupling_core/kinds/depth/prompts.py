@@ -105,7 +105,7 @@ def report(done: list[Measured], failed: Failed, *, as_json: bool) -> None:
         f"prompts     {len(done)} measured, {sum(m.row.stored for m in done)} of them from the "
         "store" + f", {len(failed)} left out" * bool(failed),
         f"score       {definition_name(view)}, K = {view.k}, mean over l != l'",
-        f"{'':18}{'mean':>8}{'median':>9}   95% interval",
+        f"{'':18}{'mean':>8}{'median':>9}   95\u00a0% interval",
         *(_row(name, over[name]) for name in MEASURES),
     )
 

@@ -8,6 +8,7 @@ import numpy as np
 from coupling_core.analysis.directions import Shared, held
 from coupling_core.base.results import DirectionsResult
 from coupling_core.base.trials import UNITS, Ablation, Readings, Steering
+from coupling_core.base.units import percent
 from coupling_core.cli.terminal import print_lines, print_table
 from coupling_core.store.direction_file import Direction
 
@@ -55,8 +56,8 @@ def show_ablation(found: Ablation) -> None:
         f"taken out   {found.k} directions of what {where}: {UNITS[found.measured_of]} "
         f"{found.divergence:.4g}; {len(found.by_chance)} random frames: median "
         f"{np.median(found.by_chance):.4g}, largest {found.by_chance.max():.4g}",
-        f"            they hold {found.part:.1%} of the squared length of these states: where that "
-        "is much, much is gone, whatever it says",
+        f"            they hold {percent(found.part, 1)} of the squared length of these states: "
+        "where that is much, much is gone, whatever it says",
     )
 
 

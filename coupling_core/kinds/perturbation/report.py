@@ -46,7 +46,8 @@ def show(
         f"noise       on its embedding, {result.distance.shape[2]} draws of each size and way; "
         f"K = {result.directions}",
         "",
-        "isotropic noise: median cosine with the undisturbed state, 95 % of the draws in brackets",
+        "isotropic noise: median cosine with the undisturbed state, 95\u00a0% of the draws in "
+        "brackets",
         "",
     )
     print_table(
@@ -68,7 +69,7 @@ def show(
     radii = perturbation_radius(result)
     print_lines(
         "",
-        "first order is off by 10 % at the last block",
+        "first order is off by 10\u00a0% at the last block",
         *(
             f"  {way_words(result, way)}: {radius_words(result, found[-1])}"
             for way, found in enumerate(radii)

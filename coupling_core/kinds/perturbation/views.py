@@ -96,7 +96,7 @@ def _told(result: PerturbationResult, found: float) -> str:
     size, how = (least, "more") if found == 0 else (min(found, most), "less")
     return (
         f"{'Even at' if found == 0 else 'Up to'} {_percent(size)} the product of the linear blocks "
-        f"is off by {how} than 10 % of the change at the last block."
+        f"is off by {how} than 10\u00a0% of the change at the last block."
     )
 
 
@@ -112,7 +112,7 @@ def radius_words(result: PerturbationResult, found: float) -> str:
 
 
 def _percent(size: float) -> str:
-    return f"{100 * size:.3g} %"
+    return f"{100 * size:.3g}\u00a0%"
 
 
 def way_words(result: PerturbationResult, way: int) -> str:

@@ -7,6 +7,7 @@ import numpy as np
 from coupling_core.base.edits import parse_edit
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import EffectView, Request, resolve_token
+from coupling_core.base.units import percent
 from coupling_core.cli.terminal import print_json, print_lines, print_table
 from coupling_core.measuring.one_edit import EditEffect, Said, continuations, edit_effect
 
@@ -67,7 +68,7 @@ def _show(effect: EditEffect, means: dict[str, float], said: tuple[Said, ...]) -
             else []
         ),
         *(
-            [f"stays       {means['stays']:.0%} of next tokens"]
+            [f"stays       {percent(means['stays'])} of next tokens"]
             if means["stays"] == means["stays"]
             else []
         ),
@@ -80,4 +81,4 @@ def _show(effect: EditEffect, means: dict[str, float], said: tuple[Said, ...]) -
 
 def _row(said: Said) -> tuple[str, str]:
     text, share = said.likeliest[0]
-    return f"{text!r} {share:.0%}", repr(said.continuation)
+    return f"{text!r} {percent(share)}", repr(said.continuation)

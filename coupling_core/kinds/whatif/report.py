@@ -8,6 +8,7 @@ import numpy as np
 from coupling_core.analysis.effects import effect_maps, mean_effects, positions
 from coupling_core.base.records import EffectView
 from coupling_core.base.results import WhatIfResult
+from coupling_core.base.units import percent
 from coupling_core.cli import reports
 from coupling_core.cli.terminal import print_lines, print_table
 from coupling_core.kinds.whatif.export import arrays, row
@@ -100,4 +101,4 @@ def _number(value: float) -> str:
 
 
 def _share(value: float) -> str:
-    return f"{value:.0%}" if np.isfinite(value) else ""
+    return percent(value) if np.isfinite(value) else ""

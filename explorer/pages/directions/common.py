@@ -14,6 +14,7 @@ from coupling_core.base.records import DirectionsView
 from coupling_core.base.results import DirectionsResult
 from coupling_core.base.settings import settings
 from coupling_core.base.trials import UNITS, Ablation, Readings
+from coupling_core.base.units import percent
 from coupling_core.measuring.trying import ablate, read_out
 from explorer.panels.chart import Shown, draw, made
 from explorer.panels.kept import kept
@@ -115,7 +116,7 @@ def _tell(found: Tried, shared: Shared) -> None:
         st.metric(f"Effect of taking them away, {unit}", f"{removed.divergence:.3g}")
         st.metric("Random frames, median", f"{np.median(chance):.3g}")
         st.metric("Random, largest of 20", f"{chance.max():.3g}")
-        st.metric("Of the states they hold", f"{removed.part:.1%}")
+        st.metric("Of the states they hold", percent(removed.part, 1))
     st.markdown(removed.verdict)
     if found.read is None:
         return

@@ -19,7 +19,7 @@ from explorer.panels.page import Page
 from explorer.panels.sweep_words import said
 from explorer.panels.switches import switch
 from explorer.session.plain_errors import plain_errors
-from explorer.session.plain_text import plain, rounded, sentence
+from explorer.session.plain_text import plain, rounded, sentence, with_minus
 from explorer.session.session import bound
 
 if TYPE_CHECKING:  # statistics import scipy, which the page does without until there is a table
@@ -181,17 +181,17 @@ def _performance(answer: "Findings") -> None:
             lambda: figures.over_models_table(means, "coupling", against),
             picks=("of_model",),
         )
+        if len(set(answer.points.family)) > 1:
+            st.subheader("Without each family", anchor=False)
+            draw(
+                made(figures.without_families, answer.families, of=answer),
+                "families",
+                None,
+                lambda: figures.without_families_table(answer.families),
+            )
     with right:
         said("What this shows", answer.shows)
         said("What it does not show", answer.does_not_show)
-    if len(set(answer.points.family)) > 1:
-        st.subheader("Without each family", anchor=False)
-        draw(
-            made(figures.without_families, answer.families, of=answer),
-            "families",
-            None,
-            lambda: figures.without_families_table(answer.families),
-        )
 
 
 def _numbers(answer: "Findings") -> None:
@@ -199,7 +199,8 @@ def _numbers(answer: "Findings") -> None:
     linear = answer.fits[0]
     over = linear.over_clusters
     pearson, spearman = (
-        rounded(answer.correlations[name].estimate, 2) for name in ("pearson", "spearman")
+        with_minus(rounded(answer.correlations[name].estimate, 2))
+        for name in ("pearson", "spearman")
     )
     st.markdown(
         f"**{len(answer.points)}** models · R² of the line **{rounded(linear.r_squared, 2)}** · "

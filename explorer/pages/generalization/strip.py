@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # statistics import scipy, which the page does without until 
 
 GUIDE = """
 Each point is a set of weights: a model, or a checkpoint of a training run. Its coupling is the mean
-over all prompts of the sweep; the bar is a 95 % interval over prompts. An open symbol is not
+over all prompts of the sweep; the bar is a 95\u00a0% interval over prompts. An open symbol is not
 trained; a thin line joins the checkpoints of one run in the order of training.
 
 **n, R², p.** The lines are least squares. Models of one family, and checkpoints of one run, are

@@ -43,7 +43,8 @@ def show(page_of: Mapping[str, Page]) -> None:
     """
     if told := st.session_state.pop(_TOLD, ""):
         st.success(told)
-    entries = backend.listed(backend.store().entries())
+    stored = backend.listed(backend.store().entries())
+    entries = sorted(stored, key=lambda one: one.provenance.get("date", ""), reverse=True)
     if not entries:
         st.info("Nothing is stored yet: compute something on Depth.")
         return
@@ -63,6 +64,7 @@ def show(page_of: Mapping[str, Page]) -> None:
         key=f"list@{'-'.join(entry.key[:4] for entry in found)}",
         on_select="rerun",
         selection_mode="multi-row",
+        placeholder="",
         column_config={"Prompt": st.column_config.TextColumn(width=PROMPT_WIDTH)},
         alt="Table of the stored results",
     )
@@ -109,17 +111,17 @@ def _row(entry: Entry) -> dict[str, object]:
     return {
         "Prompt": request.prompt_words,
         "Model": entry.identity.get("name", request.model),
-        "Weights": _weights(request),
         "Kind": request.kind_words,
+        "Weights": _weights(request),
         "Token": f"{entry.token or 'all'} of {len(entry.tokens)}",
-        "Final norm": request.final_norm,
-        "Blocks": entry.n_blocks,
         "K": entry.k_max or None,
-        "Certified": entry.certified,
-        "Computing": duration(entry.provenance["seconds"]),
-        "Size": size(entry.size),
         "Measured": entry.provenance["date"][:16].replace("T", " "),
         "From": entry.path.parent.name if entry.read_only else "here",
+        "Certified": entry.certified,
+        "Blocks": entry.n_blocks,
+        "Final norm": {"include": "included", "exclude": "left out"}[request.final_norm],
+        "Computing": duration(entry.provenance["seconds"]),
+        "Size": size(entry.size),
         "Key": entry.key,
     } | ({"Note": entry.outdated} if entry.outdated else {})
 

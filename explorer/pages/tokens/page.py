@@ -21,6 +21,7 @@ from explorer.panels.switches import (
     MATRIX,
     SCORE,
     Choice,
+    above_figures,
     switch,
     switches,
 )
@@ -142,13 +143,15 @@ def show(result: Result, state: TokensState, row: DeltaGenerator) -> None:
     token, other = selected(result, state)
     with row:
         switches((SCORE, *(_GRID_OF,) * isinstance(result, TokensResult)), "tokens", _ADVANCED)
-    _windows(result, state, token, other)
-    left, right = st.columns([3, 2], gap="large")
-    with left:
-        _grid(shown, state, (token, other))
-    with right:
-        _beside(shown, state, (token, other))
-    strip(*shown, recipes(result.request, shown.view, state), GUIDE, selected=token)
+    with st.container():
+        with above_figures("tokens"):
+            strip(*shown, recipes(result.request, shown.view, state), GUIDE, selected=token)
+        _windows(result, state, token, other)
+        left, right = st.columns([3, 2], gap="large")
+        with left:
+            _grid(shown, state, (token, other))
+        with right:
+            _beside(shown, state, (token, other))
     if isinstance(result, TokensResult):
         _below(result, shown, state, (token, other))
 

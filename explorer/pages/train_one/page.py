@@ -9,7 +9,7 @@ from coupling_core import figures
 from coupling_core.analysis.by_step import StepCurve
 from coupling_core.analysis.over_prompts import mean_scores
 from coupling_core.base.errors import InputError
-from coupling_core.base.units import about, duration
+from coupling_core.base.units import duration
 from coupling_core.experiments.own.plans import BLOCKS, WIDTHS
 from coupling_core.experiments.pushing.plans import LANGUAGE, SEEDS
 from coupling_core.sources.suites import revision, suites
@@ -98,7 +98,7 @@ def _found_out() -> str | None:
     tests = findings.planned(runs, LANGUAGE)
     loss = {one.arm: one.interval for one in tests if one.outcome == "loss"}
     told = {
-        arm: f"{one.mean:+.3f} nats (95 %: {one.low:+.3f} to {one.high:+.3f})"
+        arm: f"{one.mean:+.3f} nats (95\u00a0%: {one.low:+.3f} to {one.high:+.3f})"
         for arm, one in loss.items()
     }
     return (
@@ -163,7 +163,7 @@ def _controls(state: TrainOneState) -> None:
         st.button("Train", type="primary", icon=":material/school:", on_click=_train, args=(free,))
     with contextlib.suppress(InputError):  # of a name that cannot be one, the button tells
         plan = current(TrainOneState).plan(free)
-        st.caption(f"{plan.steps[-1]} steps, {about(plan.seconds)} of computing.")
+        st.caption(f"{plan.steps[-1]} steps, about {duration(plan.seconds)} of computing.")
     if told := st.session_state.pop(_SAID, ""):
         st.error(told, icon=":material/error:")
 
@@ -243,7 +243,9 @@ def _progress(one: Learned) -> None:
         at = turn.progress
         if at and at.stage == "training":
             done = at.done / at.total
-            left = f", {duration(turn.seconds * (1 - done) / done)} left" if done > 0.05 else ""
+            left = (
+                f", about {duration(turn.seconds * (1 - done) / done)} left" if done > 0.05 else ""
+            )
             told = f"{one.name}: step {at.done} of {at.total}{left}"
         elif one.kept:
             done, told = 1.0, f"{one.name} is measured step by step"

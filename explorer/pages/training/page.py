@@ -21,7 +21,7 @@ from explorer.panels.page import Page
 from explorer.panels.switches import SCORE, switches, threshold
 from explorer.panels.whole import begin, whole
 from explorer.session.plain_errors import plain_errors
-from explorer.session.plain_text import plain, rounded, sentence
+from explorer.session.plain_text import plain, rounded, sentence, with_minus
 from explorer.session.session import bound, change, current, keep_link
 
 K_MAX = 50
@@ -153,7 +153,7 @@ def _sentences(runs: Mapping[str, Sequence[StepNumbers]]) -> None:
 
 def _say(sentence: str) -> None:
     """A sentence on the page, and in the file of the whole page."""
-    st.markdown(plain(sentence))
+    st.markdown(plain(with_minus(sentence)))
     whole().sentences.append(sentence)
 
 
@@ -188,7 +188,7 @@ def _maps(one: _Step, state: TrainingState) -> None:
             st.caption(
                 f"This model has blocks 1..{n} and not {plain(state.blocks)}: all are shown."
             )
-        st.markdown(_sentence(one, one.depth, state))
+        st.markdown(with_minus(_sentence(one, one.depth, state)))
     if one.depth or one.paths:
         left, middle, right = st.columns(3, gap="medium")
         if one.depth:

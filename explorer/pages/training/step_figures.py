@@ -14,8 +14,7 @@ from coupling_core.analysis.by_step import Runs, StepCurve
 from coupling_core.analysis.projection import ProjectedPaths
 from coupling_core.base.records import Layout, PathView, View
 from coupling_core.base.results import DepthResult, TrajectoryResult
-from coupling_core.figures.style import reink
-from explorer.panels.chart import made
+from explorer.panels.chart import in_white, made
 
 PANEL = 480
 """Height of a panel in pixels: all three of a run fit on a laptop's screen."""
@@ -44,7 +43,9 @@ def graph(
     pair: tuple[int, int],
 ) -> go.Figure:
     """The layer graph, its nodes coloured by depth: communities would change their colours."""
-    return _graph(result.key, view, corrected, threshold, layout, pair, result)
+    return _graph(
+        result.key, view, corrected, threshold, layout, pair, st.context.theme.type, result
+    )
 
 
 def paths(
@@ -92,6 +93,7 @@ def _graph(
     threshold: float,
     layout: Layout,
     pair: tuple[int, int],
+    theme: str | None,
     _result: DepthResult,
 ) -> go.Figure:
     figure = figures.graph(
@@ -106,7 +108,7 @@ def _graph(
     # The map beside it has the scale; a legend of the widths would take half of a narrow panel.
     figure.update_layout(height=PANEL, showlegend=False, xaxis_title_standoff=26)
     figure.data = [trace for trace in figure.data if trace.showlegend is False]
-    return _unmoved(figure, above=48, below=64)
+    return _inked(_unmoved(figure, above=48, below=64), theme)
 
 
 @st.cache_resource(max_entries=KEPT, show_spinner=False)
@@ -132,4 +134,4 @@ def _unmoved(figure: go.Figure, *, left: int = 70, above: int = 80, below: int =
 
 def _inked(figure: go.Figure, theme: str | None) -> go.Figure:
     """On a dark page, what is in ink is white."""
-    return reink(figure, "white") if theme == "dark" else figure
+    return in_white(figure) if theme == "dark" else figure

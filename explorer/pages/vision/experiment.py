@@ -35,10 +35,10 @@ stochastic depth and the seed differ. Stochastic depth leaves out each block at 
 model learns, the last one at the given rate and earlier ones less often.
 
 **Coupling** is the mean score over all pairs of blocks and over many pictures: at the class token,
-from which the classes are read, or between all tokens of a picture. Bars are 95 % intervals over
-pictures; the band is that of the mean over seeds, by Student's *t*. Runs of one seed begin with the
-same weights and see the images in the same order at every rate, so that the bands of two rates move
-together: what is said of rates compares them within seeds.
+from which the classes are read, or between all tokens of a picture. Bars are 95\u00a0% intervals
+over pictures; the band is that of the mean over seeds, by Student's *t*. Runs of one seed begin
+with the same weights and see the images in the same order at every rate, so that the bands of two
+rates move together: what is said of rates compares them within seeds.
 
 **The picture.** Each patch is a token of its own. Click one, or the class token above, and the maps
 beside it are of that token: one a rate, in one range. 0 is what a basis that has nothing to do with

@@ -12,6 +12,7 @@ from coupling_core.base.errors import InputError
 from coupling_core.base.images import in_words, read_image, to_pixels
 from coupling_core.base.records import Request, View
 from coupling_core.base.results import DepthResult, Result
+from coupling_core.base.units import percent
 from coupling_core.experiments.gallery import PICTURE, PICTURES
 from coupling_core.experiments.vision import SUITE
 from coupling_core.sources.prompts.files import IMAGES, files_of
@@ -26,7 +27,7 @@ from explorer.panels.switches import SCORE, switch, switches
 from explorer.panels.uploader import taken, uploader
 from explorer.server import backend
 from explorer.session.plain_errors import plain_errors
-from explorer.session.plain_text import plain, rounded
+from explorer.session.plain_text import plain
 from explorer.session.session import bound, change
 
 CLASS_TOKEN = 1
@@ -178,7 +179,7 @@ def _maps(found: dict[str, DepthResult], state: VisionState) -> None:
         picks=("block", "basis"),
     )
     said = [
-        f"rate {rate:g}: {plain(name)} ({rounded(share, 2)})"
+        f"rate {rate:g}: {plain(name)} ({percent(share)})"
         for rate, result in results.items()
         for name, share in result.next_tokens[:1]
     ]

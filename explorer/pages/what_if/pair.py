@@ -10,6 +10,7 @@ from coupling_core.analysis.scores import score_pairs
 from coupling_core.base.records import EffectView, Request, View
 from coupling_core.base.results import DepthResult, WhatIfResult
 from coupling_core.base.settings import settings
+from coupling_core.base.units import percent
 from coupling_core.experiments.effects import stored_continuations
 from coupling_core.figures.effects import edit_name
 from coupling_core.measuring.one_edit import TOKENS, Said, continuations
@@ -71,7 +72,7 @@ def _numbers(
     )
     told = {"Effect": f"{effect:.3g} {result.unit}"}
     if stays == stays:  # not NaN, which a model without a head has
-        told["Same next token"] = f"{stays:.0%} of tokens"
+        told["Same next token"] = f"{percent(stays)} of tokens"
     if depth is not None:
         found = score_pairs(depth, view).corrected
         for block, basis in (chosen, chosen[::-1]):
@@ -108,10 +109,10 @@ def _tell(found: tuple[Said, ...]) -> None:
     for label, said in (("As it is", before), ("Edited", after)):
         text, probability = said.likeliest[0]
         others = ", ".join(
-            f"{plain(visible(other))} {share:.0%}" for other, share in said.likeliest[1:4]
+            f"{plain(visible(other))} {percent(share)}" for other, share in said.likeliest[1:4]
         )
         st.markdown(
-            f"**{label}:** next **{plain(visible(text))}** ({probability:.0%}), then {others}"
+            f"**{label}:** next **{plain(visible(text))}** ({percent(probability)}), then {others}"
         )
         st.code(said.continuation, language=None, wrap_lines=True)
     if before.likeliest[0][0] == after.likeliest[0][0]:

@@ -12,7 +12,7 @@ from coupling_core.base.results import DepthResult, WhatIfResult
 from coupling_core.experiments.effects import MINI, shipped, steps_of, subject_of, twin_of
 from explorer.panels.chart import draw, made
 from explorer.panels.kept import kept
-from explorer.session.plain_text import plain
+from explorer.session.plain_text import plain, with_minus
 
 
 def show(result: WhatIfResult, depth: DepthResult | None, k: int, edit: PairEdit) -> None:
@@ -60,7 +60,7 @@ def _told(found: EffectStudy, edit: PairEdit, of: object) -> None:
         return
     st.table(pd.DataFrame({name: _row(one) for name, one in correlated.items()}))
     for name, one in correlated.items():
-        st.markdown(f"**{name}.** {plain(one.verdict)}")
+        st.markdown(f"**{name}.** {plain(with_minus(one.verdict))}")
 
 
 def _correlated(found: EffectStudy, edit: PairEdit) -> dict[str, CouplingEffect]:
@@ -74,13 +74,14 @@ def _correlated(found: EffectStudy, edit: PairEdit) -> dict[str, CouplingEffect]
 
 
 def _row(one: CouplingEffect) -> dict[str, str]:
+    whole, given_distance = (p.removeprefix("p = ") for p in one.p_told)
     return {
         "pairs": f"{one.pairs}",
         "rho": one.raw.told,
         "rho of distance alone": one.distance.told,
         "rho given distance": one.partial.told,
-        "Mantel p": f"{one.mantel_p:.3f}",
-        "Mantel p given distance": f"{one.partial_mantel_p:.3f}",
+        "Mantel p": whole,
+        "Mantel p given distance": given_distance,
     }
 
 
