@@ -72,12 +72,12 @@ def test_a_patch_that_is_not_measured_keeps_the_maps(open_page: Open) -> None:
     )
 
 
-def test_training_starts_at_the_peak_with_a_sentence_on_rise_and_fall(
+def test_training_starts_before_training_with_a_sentence_on_rise_and_fall(
     open_page: Open,
 ) -> None:
     app = open_page("Training")
     told = words(app).replace("\\", "")
-    assert "Step 128: mean" in told
+    assert "Step 0: mean" in told
     assert (
         "Coupling rises from \u22120.005 before training to 0.139 at step 128, then falls" in told
     )

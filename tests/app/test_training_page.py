@@ -20,7 +20,7 @@ from coupling_core.engine.loading import loading
 from coupling_core.experiments.gallery import EXAMPLES
 from coupling_core.figures import map_limit
 from explorer.asking.queue import queue
-from explorer.pages.training.state import FIRST_STEP, TrainingState
+from explorer.pages.training.state import TrainingState
 from explorer.pages.training.strip import recipes
 from explorer.session.plain_text import with_minus
 
@@ -142,7 +142,7 @@ def test_views_change_the_figures_and_start_no_job(open_page: Open, course: Cour
     np.testing.assert_allclose(line(app, "coupling"), found, rtol=1e-5)
     np.testing.assert_allclose(
         heat(charts(app)["scores"]),
-        coloured(score_pairs(course.depth[FIRST_STEP], view).coupling),
+        coloured(score_pairs(course.depth[0], view).coupling),
         rtol=1e-5,
     )
     assert dict(app.query_params) == {"sk": "4", "raw": "1", "def": "page"}

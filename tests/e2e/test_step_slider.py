@@ -8,7 +8,6 @@ from driving import App, Visit, click_point, wait_for_chart
 from playwright.sync_api import Locator, Page, expect
 
 from coupling_core.sources.suites import find_suite
-from explorer.pages.training.state import FIRST_STEP
 
 STEPS = find_suite("mini-64").steps
 FIGURES = ("corrected", "loss", "scores", "graph", "paths")
@@ -67,8 +66,7 @@ def test_every_step_is_shown_in_the_same_frame(visit: Visit, steps: tuple[int, .
         rest_at(page, step)
         frames.add(frame(page))
         drawn.add(numbers(page, "scores"))
-        is_first = step == FIRST_STEP
-        expect(page).to_have_url(re.compile("Training$" if is_first else rf"step={step}\b"))
+        expect(page).to_have_url(re.compile(rf"step={step}\b") if step else re.compile("Training$"))
         slider(page).press("ArrowRight")
     assert len(frames) == 1
     assert len(drawn) == len(steps)
@@ -82,7 +80,7 @@ def test_a_link_shows_the_same_numbers(visit: Visit) -> None:
     rest_at(page, 128)
     page.get_by_role("radio", name="Paths").click()
     wait_for_chart(page, "line-shape")
-    expect(page).to_have_url(re.compile(r"Training\?by=paths"))
+    expect(page).to_have_url(re.compile("step=128&by=paths"))
     fresh = visit(page.url.split("/", 3)[-1].join(("/", "")))
     rest_at(fresh, 128)
     wait_for_chart(fresh, "line-shape")
@@ -92,7 +90,7 @@ def test_a_link_shows_the_same_numbers(visit: Visit) -> None:
 
 @pytest.mark.slow
 def test_figures_follow_while_the_mouse_is_down(visit: Visit) -> None:
-    page = visit("/Training?step=0")
+    page = visit("/Training")
     rest_at(page, 0)
     box = slider(page).bounding_box()
     assert box is not None
@@ -107,7 +105,7 @@ def test_figures_follow_while_the_mouse_is_down(visit: Visit) -> None:
     rest_at(page, 16)
     page.mouse.move(*at(7), steps=5)
     rest_at(page, 64)
-    expect(page).to_have_url(re.compile("step=0$"))  # one entry of the history a drag
+    expect(page).to_have_url(re.compile("Training$"))  # one entry of the history a drag
     page.mouse.up()
     expect(page).to_have_url(re.compile("step=64$"))
 
@@ -125,7 +123,7 @@ def test_it_plays_to_the_end_and_stops(visit: Visit) -> None:
 
 @pytest.mark.slow
 def test_it_pauses(visit: Visit) -> None:
-    page = visit("/Training?step=0")
+    page = visit("/Training")
     rest_at(page, 0)
     page.get_by_role("button", name="Play").click()
     expect(page.get_by_text(re.compile("^Step 0: mean"))).to_have_count(0)
@@ -183,7 +181,7 @@ def test_an_own_prompt_is_measured_at_every_step(visit: Visit, app: App) -> None
     page = visit("/Training?prompt=A+farmer+walks+home")
     page.get_by_role("button", name="Compute all 15 steps").click()
     expect(page.get_by_role("progressbar")).to_be_visible()
-    rest_at(page, FIRST_STEP)
+    rest_at(page, 0)
     expect(page.get_by_role("button", name=re.compile("^Compute"))).to_have_count(0)
     assert len(app.results) == 2 * len(STEPS)
     line = json.loads(numbers(page, "corrected"))[-2]

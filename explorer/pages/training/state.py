@@ -14,9 +14,8 @@ from explorer.server.admission import offered
 from explorer.session.link import Count, Natural, Parameter, Text
 from explorer.session.state import State
 
-FIRST_STEP = 128
-"""The training step shown first: the one at which the smallest run that ships is most coupled.
-Before it learns, maps and graph have nothing to show."""
+FIRST_STEP = 0
+"""The training step shown first: the model before it learns, whose coupling is chance."""
 MOST_SUITES = 3
 """Training runs side by side: with more of them a step change would not be seen at once."""
 ByStep = Literal["coupling", "locality", "paths", "spectra"]
