@@ -66,7 +66,7 @@ class Interval:
         if self.n == 1:
             return f"{rounded(self.mean)}, one number: how far others are from it cannot be said."
         told = (
-            f"{rounded(self.mean)}, the mean of n = {self.n} (95 %: {rounded(self.low)} to "
+            f"{rounded(self.mean)}, the mean of n = {self.n} (95\u00a0%: {rounded(self.low)} to "
             f"{rounded(self.high)})"
         )
         if self.n < MIN_NUMBERS:

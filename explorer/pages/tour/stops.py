@@ -54,17 +54,18 @@ def _block(_: TourState) -> str:
     return (
         f"A transformer is a stack of blocks. Each block reads the state of a token, a list of {d} "
         "numbers, and adds a small change to it. If the state is moved a little, that change moves "
-        f"too. The block's **Jacobian**, a table of {d} times {d} numbers, says how. To moves in "
-        "some directions a block reacts strongly, to moves in most others much less."
+        f"too. The block's **Jacobian**, a table of {d} times {d} numbers, says how. A block "
+        "reacts to moves in some directions more strongly than to moves in others."
     )
 
 
 def _reacts(_: TourState) -> str:
     return (
         f"The reaction is {shown.strongest(BLOCK):.1f} times that to a random direction. The "
-        "Jacobian's **singular vectors** are these directions in order of strength: for each that "
-        "the block reads there is one that it writes. Together they are the **basis** in which the "
-        "block works."
+        "Jacobian's **singular vectors** are these directions in order of strength. They come in "
+        "pairs: where the state is moved along a direction v that the block reads, its change "
+        "moves along the direction u that it writes. Both lists together are the **basis** in "
+        "which the block works."
     )
 
 
@@ -72,7 +73,7 @@ def _plane(_: TourState) -> str:
     return (
         "Do two blocks work in one basis? Write what block 1 does in the basis of block 2, and "
         "look at the matrix. Here is how that looks in a plane, where a basis is two arrows and a "
-        "matrix has four numbers. This is a drawing, and no real model."
+        "matrix has four numbers. This is a drawing, and no real model: in it u and v are the same."
     )
 
 
@@ -102,7 +103,8 @@ def _untrained(_: TourState) -> str:
         f"The mean over all pairs of different blocks is {rounded(shown.mean(shown.twin()))}. "
         "Random weights give every block a basis of its own, which has nothing to do with that of "
         "any other. Only the diagonal is grey: there a block is compared with itself, which is 1 "
-        "whatever the model, and says nothing."
+        "whatever the model, and says nothing. It is not the bright diagonal of the drawing "
+        "before, which was inside the matrix of one pair."
     )
 
 
@@ -121,9 +123,9 @@ def _trained(_: TourState) -> str:
         f"{rounded(shown.mean(result, FAR + 1))}, where the twin has "
         f"{rounded(shown.mean(shown.twin()))}. So **training made the blocks work partly in one "
         "basis**, those in the middle of the model most. Partly: these numbers are far from 1. "
-        "The bright last row is of another kind, and left out of these means: behind the last "
-        "block the model rescales the state once more, which is counted as part of that block. Nor "
-        "is the map's own grey diagonal the one that the two bases had: it is a block with itself."
+        "The last row is of another kind, and left out of these means: behind the last block the "
+        "model rescales the state once more. That is counted as part of the block, which so cannot "
+        "be compared with the rest."
     )
 
 
@@ -150,9 +152,9 @@ def _matrix(state: TourState) -> str:
     return (
         "In the untrained twin there is noise where the trained model has a diagonal. For blocks "
         f"{pair[0]} and {pair[1]} the map has {rounded(of_trained)} trained and "
-        f"{rounded(of_twin)} untrained. The last row and the last column aside, no cell has more "
-        f"than {rounded(most)}: block {row} in the basis of block {column}. Two coupled blocks do "
-        "not have the same weights. They share directions."
+        f"{rounded(of_twin)} untrained. For comparison: the highest cell of the map, its last "
+        f"row and its last column aside, is {rounded(most)}, block {row} in the basis of block "
+        f"{column}. Two coupled blocks do not have the same weights. They share directions."
     )
 
 
@@ -173,11 +175,12 @@ def _chance(state: TourState) -> str:
     drawn = f" You have drawn {state.draws}: the grey points." * bool(state.draws)
     return (
         f"A random basis gets {rounded(floor)} on average, the **chance floor**.{drawn} In such a "
-        "basis the matrix has no diagonal, and is nearly empty. Its distance from the perfect "
-        "diagonal is the root of the sum of the squares of the block's strengths. The raw score "
-        f"divides that by their plain sum, which is {1 / (1 - floor):.0f} times as much, and so "
-        "looks high for nothing. The maps show how far a pair is above the floor: "
-        f"({raw:.4f} - {floor:.4f}) / (1 - {floor:.4f}) = "
+        "basis the matrix has no diagonal, and is nearly empty. The raw score is 1 less its "
+        "distance from the perfect diagonal, divided by the plain sum of the block's strengths "
+        "(the curve of the first stop). That sum is large: here "
+        f"{1 / (1 - floor):.0f} times the distance, so that the score is 1 - 1 / "
+        f"{1 / (1 - floor):.1f} without any diagonal. The maps show how far a pair is "
+        f"above the floor: ({raw:.4f} - {floor:.4f}) / (1 - {floor:.4f}) = "
         f"{rounded((raw - floor) / (1 - floor))}. That is why 0 is chance on them. Without that "
         "correction even an untrained model would seem strongly coupled."
     )
@@ -195,14 +198,14 @@ def _learned(_: TourState) -> str:
     return (
         f"{rise_and_fall(shown.by_step())} The model gets better to the end. So coupling comes "
         "about in training, but **more training is not more coupling**, and within this run more "
-        "coupling is not a better model. Drag the step, and see where it comes up."
+        "coupling is not a better model. Drag the step, and see which pairs light up."
     )
 
 
 def _exchanging(_: TourState) -> str:
     return (
-        "If two blocks work in one basis, perhaps each could do the other's work. Take the large "
-        "model again, let two of its blocks change places, and see how far its predictions of the "
+        "If two blocks work in one basis, perhaps each could do the other's work. Take SmolLM2 "
+        "again, let two of its blocks change places, and see how far its predictions of the "
         "next token are from what they were. That is measured in nats: 0 is no change, 1 is "
         "much, and 10 is ruin."
     )
@@ -212,16 +215,20 @@ def _exchanged(state: TourState) -> str:
     cost, (a, b) = shown.cost(), EXCHANGED
     own, other = shown.pair(state)
     told = (
-        f"Exchanging blocks {own} and {other} (the orange square; click on others) costs "
-        f"{cost[own - 1, other - 1]:.2f} nats, exchanging {a} and {b} {cost[a - 1, b - 1]:.1f}. "
+        f"Exchanging {PAIR} costs {cost[BLOCK - 1, BASIS - 1]:.2f} nats. Near is no guarantee: "
+        f"blocks {a} and {b} are neighbours too, and exchanging them costs "
+        f"{cost[a - 1, b - 1]:.1f}. "
     )
+    if {own, other} != {BLOCK, BASIS} and own != other:
+        told += f"You have chosen {own} and {other}: {cost[own - 1, other - 1]:.2f} nats. "
     if over := shown.correlated():
         told += (
             "Over many prompts and all pairs, a cheap exchange goes with blocks that are near "
             f"(correlation {over.distance.rho:.2f}) more than with blocks that are coupled "
-            f"({over.raw.rho:.2f}). Among pairs equally far apart hardly anything is left of the "
-            f"latter ({over.partial.rho:.2f}, which may be chance). So **coupling does not tell "
-            "which blocks may be exchanged**. In the second map bright is cheap."
+            f"({over.raw.rho:.2f}). If one compares only pairs that are equally far apart, "
+            f"coupling says almost nothing more ({over.partial.rho:.2f}, which may be chance). So "
+            "**coupling does not tell which blocks may be exchanged**. In the second map bright is "
+            "cheap; click on a cell for another pair."
         )
     return told
 
@@ -234,12 +241,14 @@ def _end() -> str:
         "- Two blocks are **coupled** where one's Jacobian, written in the other's basis, has a "
         "bright diagonal on a dark ground.\n"
         "- **0 is chance, 1 is a basis shared perfectly.** Raw scores are high by chance alone.\n"
-        "- An untrained network is not coupled. Training makes blocks coupled, in part.\n"
-        "- The papers find that better models are more coupled. **That does not prove that "
-        "coupling makes them good.** In training it rises and falls while the model only gets "
-        f"better; and {pushed.n} small models whose coupling was pushed up as they learned were "
-        f"slightly worse for it (held-out loss {pushed.mean:+.3f} nats).\n"
-        "- Coupled blocks are not the same, and cannot simply be exchanged."
+        "- An untrained network is not coupled. Training couples blocks in part, and coupling may "
+        "fall again as it goes on.\n"
+        "- Of finished models, the papers find, the better ones are more coupled. **That does not "
+        "prove that coupling makes them good.** Within one training run it rises and falls while "
+        f"the model only gets better; and {pushed.n} small models whose coupling was pushed up as "
+        "they learned were slightly worse than the same without the push (held-out loss "
+        f"{pushed.mean:+.3f} nats).\n"
+        "- Some blocks can change places at little cost, but coupling does not tell which."
     )
 
 
