@@ -18,7 +18,7 @@ from explorer.panels.hand import hand
 from explorer.panels.kept import kept
 from explorer.panels.origin import Origin, Shown
 from explorer.panels.square import limit
-from explorer.panels.whole import whole
+from explorer.panels.whole import place_of, whole
 from explorer.session.plain_text import plain, with_minus
 from explorer.session.session import change, value
 
@@ -126,7 +126,8 @@ def draw(
         signed = _for_the_room(signed)
     if rule := limit(signed, name):
         st.html(f"<style>{rule}</style>")
-    with st.container(key=f"{name}@frame", gap=None):
+    frame = st.container(key=f"{name}@frame", gap=None)
+    with frame:
         st.plotly_chart(
             signed,
             key=name,
@@ -136,6 +137,7 @@ def draw(
         if picks:
             hand(name, picks)
     whole().figures[name] = figure, origin.source(of)
+    whole().places[name] = place_of(frame)
     st.caption(in_tex(with_minus(figure.layout.meta["caption"]), plain))
     fold = st.expander("Table and files", key=f"{name}@fold", on_change=change, type="compact")
     if fold.open:

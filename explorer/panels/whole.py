@@ -6,6 +6,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from coupling_core.base.records import AnyView
 from coupling_core.base.results import Result
@@ -26,12 +27,20 @@ class Whole:
         of: the one result that it is about, and how that is looked at, where there is one.
         sentences: what it says of its figures, as text.
         figures: by their names, each with what it is of; nothing where it names that itself.
+        places: of them on the page, as Streamlit counts the parts within parts.
     """
 
     title: str = ""
     of: tuple[Result, AnyView] | None = None
     sentences: list[str] = field(default_factory=list)
     figures: dict[str, Drawn] = field(default_factory=dict)
+    places: dict[str, tuple[int, ...]] = field(default_factory=dict)
+
+    @property
+    def from_the_top(self) -> dict[str, Drawn]:
+        """The figures as they stand on the page, which may be drawn in another order."""
+        names = sorted(self.figures, key=lambda name: self.places.get(name, ()))
+        return {name: self.figures[name] for name in names}
 
     def file(self) -> bytes:
         """All of it as one HTML file, which needs no network: each figure says where it is from."""
@@ -39,9 +48,15 @@ class Whole:
         if self.of:
             result, view = self.of
             parts.append(paragraph(result.part("views").verdict(result, view)))
-        for figure, shown in tuple(self.figures.values()):
+        for figure, shown in self.from_the_top.values():
             parts += [paragraph(figure.layout.meta["alt"]), drawing(figure, *shown)]
         return document(self.title, parts)
+
+
+def place_of(container: DeltaGenerator) -> tuple[int, ...]:
+    """Where a container stands on the page: what is above it comes before it, compared so."""
+    cursor = container._cursor
+    return cursor.parent_path if cursor else ()
 
 
 def begin(title: str) -> None:

@@ -185,7 +185,10 @@ def test_an_interval_is_taken_of_a_column_of_a_table():
     ("values", "told"),
     [
         ([0.3], "0.300, one number: how far others are from it cannot be said."),
-        ([0.2, 0.4], "0.300, the mean of n = 2 (95\u00a0%: -0.971 to 1.571). Of so few the interval is"),
+        (
+            [0.2, 0.4],
+            "0.300, the mean of n = 2 (95\u00a0%: -0.971 to 1.571). Of so few the interval is",
+        ),
         ([0.3] * 4, "which 4 cannot show: nothing is claimed of fewer than 5."),
         ([0.3] * 5, "(95\u00a0%: 0.300 to 0.300); fewer than 40 prompts can overstate coupling."),
         ([0.3] * 40, "0.300, the mean of n = 40 (95\u00a0%: 0.300 to 0.300)."),

@@ -44,5 +44,5 @@ def _figures(task: Task, lesson: Lesson, page: Page, screen: OffScreen) -> list[
                 "it measured, and make this sheet again."
             )
         ]
-    some = list(drawn.figures.values())[: task.figures]
+    some = list(drawn.from_the_top.values())[: task.figures]
     return [drawing(figure, *shown) for figure, shown in some]
