@@ -7,6 +7,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from coupling_core.base.drawing import Drawing
+from coupling_core.base.read_only import ReadOnlyArrays
 
 if TYPE_CHECKING:  # half a second to import, and only tables need it
     from pandas import DataFrame
@@ -15,7 +16,7 @@ _LONG = 60
 """Letters from which on it is only told how many there are of what is in a list."""
 
 
-class Told(ABC):
+class Told(ReadOnlyArrays, ABC):
     """What says in a sentence or two what it comes to, and has its numbers as a table."""
 
     @property

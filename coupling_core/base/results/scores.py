@@ -13,6 +13,7 @@ from jaxtyping import Bool, Float
 from coupling_core.base.blocks import Blocks, blocks_of
 from coupling_core.base.drawing import Drawing
 from coupling_core.base.errors import InputError
+from coupling_core.base.read_only import ReadOnlyArrays
 from coupling_core.base.records import View, resolve_token
 from coupling_core.base.results.base import Result
 
@@ -61,7 +62,7 @@ class PairScores(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class ScoreMap(ABC):
+class ScoreMap(ReadOnlyArrays, ABC):
     """What scores have, of blocks or of tokens.
 
     Two are equal where they have the same numbers of the same pairs, to the last bit.

@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from coupling_core.base.definitions import UNNAMED_SAMPLED
+from coupling_core.base.read_only import ReadOnlyArrays
 from coupling_core.base.records import ROLES, Certificate, Role, View, resolve_token
 from coupling_core.base.results.base import Result, Sizes, default_k_of, within
 from coupling_core.base.results.scores import PositionScores
@@ -17,7 +18,7 @@ FAINT = 1e-4
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class PositionCoupling:
+class PositionCoupling(ReadOnlyArrays):
     """The numerators of every score between all positions of a prompt, NaN where causality forbids.
 
     Args:
