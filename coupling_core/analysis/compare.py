@@ -23,7 +23,7 @@ from coupling_core.base.records import View, resolve_block, resolve_blocks, view
 from coupling_core.base.results import DepthResult, Result
 from coupling_core.base.results.at_token import AtToken
 from coupling_core.base.showing import Drawn
-from coupling_core.base.units import rounded
+from coupling_core.base.units import rounded, with_difference
 
 if TYPE_CHECKING:  # half a second to import
     from pandas import DataFrame
@@ -111,18 +111,20 @@ class Comparison(Drawn):
     def verdict(self) -> str:
         """The means of both, their difference, and how alike the two maps are."""
         of, score = summarise(self), "chance-corrected score" if self.corrected else "c"
+        a, b, apart = with_difference(of.a, of.b, of.difference)
         return (
-            f"Over {of.pairs} pairs l ≠ l', the mean {score} is {rounded(of.a)} in A and "
-            f"{rounded(of.b)} in B; A - B is {rounded(of.difference)}. The two maps correlate with "
+            f"Over {of.pairs} pairs l ≠ l', the mean {score} is {a} in A and {b} in B; A - B is "
+            f"{apart}. The two maps correlate with "
             f"r = {rounded(of.correlation, 2)}."
         )
 
     def __repr__(self) -> str:
         of, score = summarise(self), "corrected" if self.corrected else "coupling"
+        a, b, apart = with_difference(of.a, of.b, of.difference)
         return (
             f"Comparison(A: {self.a.model_name}, B: {self.b.model_name}, K = {self.view.k}, "
-            f"{self.view.definition}, mean {score} A {of.a:.3f}, B {of.b:.3f}, A - B "
-            f"{of.difference:.3f}, correlation {of.correlation:.2f} over {of.pairs} pairs)"
+            f"{self.view.definition}, mean {score} A {a}, B {b}, A - B {apart}, "
+            f"correlation {rounded(of.correlation, 2)} over {of.pairs} pairs)"
         )
 
 

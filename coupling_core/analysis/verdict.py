@@ -9,7 +9,7 @@ from coupling_core.analysis.over_prompts import OfPrompt, mean_scores
 from coupling_core.analysis.scores import Interval, known_interval, score_pairs
 from coupling_core.base.records import View
 from coupling_core.base.results import DepthResult
-from coupling_core.base.units import percent
+from coupling_core.base.units import percent, rounded
 
 MIDDLE = tuple(range(9, 17))
 """The blocks of the paper's Figure 3, of which something is said where none are chosen."""
@@ -43,15 +43,15 @@ class Verdict:
     def __str__(self) -> str:
         is_range = "-" in self.range_text
         which = f"Blocks {self.range_text}" if is_range else f"{len(self.blocks)} blocks"
-        told = f"{which}{self._words()}: {_number(self.trained)}"
+        told = f"{which}{self._words()}: {rounded(self.trained)}"
         if self.over:
             told += f" over {self.over.n} prompts"
             if self.over.n > 1:
-                told += f" (95 %: {_number(self.over.low)} to {_number(self.over.high)})"
+                told += f" (95 %: {rounded(self.over.low)} to {rounded(self.over.high)})"
         else:
             told += " with this prompt"
         if not np.isnan(self.untrained):
-            told += f"; untrained {_number(self.untrained)}"
+            told += f"; untrained {rounded(self.untrained)}"
         return told + "; chance 0." + self._examples()
 
     @property
@@ -78,7 +78,7 @@ class Verdict:
         """What each prompt gives: a lowest and a highest number would look like an interval."""
         if len(self.prompts) < 2:
             return ""
-        *most, last = map(_number, self.prompts)
+        *most, last = map(rounded, self.prompts)
         return f" Each example prompt by itself gives {', '.join(most)} and {last}."
 
     def _words(self) -> str:
@@ -160,7 +160,3 @@ def _pairs(result: DepthResult, view: View, blocks: tuple[int, ...] | None) -> n
 def _different(scores: np.ndarray) -> np.ndarray:
     """Those of pairs l != l'."""
     return scores[~np.eye(len(scores), dtype=bool)]
-
-
-def _number(value: float) -> str:
-    return f"{value + 0.0:.3f}".replace("-0.000", "0.000")

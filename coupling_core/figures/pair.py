@@ -16,6 +16,7 @@ from coupling_core.analysis.scores import score_by_k as by_blocks
 from coupling_core.analysis.token_scores import score_positions_by_k as by_tokens
 from coupling_core.base.records import ROLES, View, resolve_block, resolve_token
 from coupling_core.base.results import DepthResult, TokensResult
+from coupling_core.base.units import rounded
 from coupling_core.figures import by_k, cells, style
 from coupling_core.figures.words import leading, subject
 from coupling_core.sources.tokens import visible
@@ -98,8 +99,8 @@ class _Pair:
             told = "has no score yet" if self.noun == "block" else f"has no score: {self.why}"
             return f"The pair {told}."
         return (
-            f"Score c = {raw[at]:.3f} with chance floor {floor[at]:.3f}, chance-corrected "
-            f"{above_chance(raw, floor)[at]:.3f} ({style.score_terms(self.view)})."
+            f"Score c = {rounded(raw[at])} with chance floor {rounded(floor[at])}, "
+            f"chance-corrected {rounded(above_chance(raw, floor)[at])} ({style.score_terms(self.view)})."
         )
 
     @property

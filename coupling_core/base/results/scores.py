@@ -16,6 +16,7 @@ from coupling_core.base.errors import InputError
 from coupling_core.base.read_only import ReadOnlyArrays
 from coupling_core.base.records import View, resolve_token
 from coupling_core.base.results.base import Result
+from coupling_core.base.units import rounded
 
 if TYPE_CHECKING:  # half a second each to import, and only tables need them
     import xarray
@@ -351,11 +352,11 @@ def _two(given: Any, what: str) -> tuple[int, int]:
 
 
 def _by_name(numbers: Means | PairScores) -> str:
-    told = ", ".join(f"{name}={value:.4f}" for name, value in numbers._asdict().items())
+    told = ", ".join(f"{name}={rounded(value, 4)}" for name, value in numbers._asdict().items())
     return f"{type(numbers).__name__}({told})"
 
 
 def _told(scores: ScoreMap) -> str:
     seen, mean = scores.view, scores.mean()
     how = f"K = {seen.k}, {seen.definition}, {seen.role}, " if seen else ""
-    return f"{how}mean corrected {mean.corrected:.3f}, coupling {mean.coupling:.3f}"
+    return f"{how}mean corrected {rounded(mean.corrected)}, coupling {rounded(mean.coupling)}"
