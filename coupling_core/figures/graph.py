@@ -112,7 +112,11 @@ def graph_of(
     figure = style.new_figure(
         graph_words.graph_alt(whose, view, drawn),
         graph_words.graph_caption(layout, corrected, auto_range),
-        {"summary": graph_words.graph_summary(drawn), **(told or {})},
+        {
+            "summary": graph_words.graph_summary(drawn),
+            "on_page": graph_words.graph_on_page(layout),
+            **(told or {}),
+        },
         **_axes(at, layout),
     )
     place = dict(zip(drawn.nodes, at, strict=True))

@@ -150,7 +150,7 @@ def prompt_strip(
     figure = style.new_figure(
         _strip_alt(order, values, over, title) + f" Beside them: {other}." * bool(beside),
         _strip_caption(len(order), len(numbers) - len(order), over),
-        origin,
+        {**origin, "on_page": "A click on a dot shows its prompt."},
         height=HEIGHT,
         xaxis=style.axis(
             style.two_lines(title, terms),
@@ -317,6 +317,6 @@ def _strip_alt(
 
 
 def _strip_caption(n: int, without: int, over: Interval) -> str:
-    told = "A dot is a prompt; a click on one shows it. The line is the mean over the prompts"
+    told = "A dot is a prompt. The line is the mean over the prompts"
     told += ", the band its 95 % interval." if over.n > 1 else "."
     return told + f" {counted(without)} without a number." * bool(without)

@@ -125,7 +125,8 @@ def draw(
         if picks:
             hand(name, picks)
     whole().figures[name] = figure, origin.source(of)
-    st.caption(in_tex(figure.layout.meta["caption"], plain))
+    told = figure.layout.meta
+    st.caption(in_tex(" ".join(filter(None, (told["caption"], told.get("on_page")))), plain))
     fold = st.expander("Table and files", key=f"{name}@fold", on_change=change, type="compact")
     if fold.open:
         with fold:
