@@ -82,7 +82,9 @@ def _run() -> int:
         status = app(standalone_mode=False, prog_name="coupling") or 0
         sys.stdout.flush()
     except typer.TyperException as error:
-        return _say(error.format_message() or "a command is missing", 2)
+        # What pydantic puts before the words of a choice that is none.
+        told = error.format_message().replace("Value error, ", "")
+        return _say(told or "a command is missing", 2)
     except InputError as error:
         return _say(str(error), 2)
     except ComputeError as error:

@@ -119,3 +119,9 @@ def test_shells_are_given_completions(monkeypatch, shell):
     assert done.returncode == 0
     assert "_COUPLING_COMPLETE=complete_" in done.stdout
     assert "python" not in done.stdout.lower()
+
+
+def test_a_choice_that_is_none_is_refused_in_plain_words(run):
+    status, _, told = run("depth", "--figure", "foo")
+    assert status == 2
+    assert "Invalid value for '--figure': 'foo' is not one of 'mosaic', 'scores'" in told
