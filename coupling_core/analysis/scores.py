@@ -25,6 +25,7 @@ from coupling_core.base.results.base import require_result
 from coupling_core.base.results.scores import MEASURES
 from coupling_core.base.results.scores import mean_off_diagonal as mean_off_diagonal
 from coupling_core.base.token_ids import Array
+from coupling_core.base.units import rounded
 
 MIN_PROMPTS = 40
 """Fewer prompts than this overstate coupling: no claim about a model rests on them."""
@@ -47,6 +48,11 @@ class Interval:
     low: float
     high: float
     n: int
+
+    def __repr__(self) -> str:
+        numbers = ((name, getattr(self, name)) for name in ("mean", "median", "low", "high"))
+        told = ", ".join(f"{name}={rounded(value, 4)}" for name, value in numbers)
+        return f"Interval({told}, n={self.n})"
 
     @property
     def enough(self) -> bool:

@@ -179,3 +179,9 @@ def test_an_interval_is_taken_of_a_column_of_a_table():
     expected = mean_interval(values)
     assert mean_interval(pd.Series(values, index=[7, 5, 3, 1])) == expected
     assert mean_interval(list(values)) == expected
+
+
+def test_an_interval_is_told_in_four_decimals():
+    assert repr(mean_interval([0.1, 0.2])) == (
+        "Interval(mean=0.1500, median=0.1500, low=-0.4853, high=0.7853, n=2)"
+    )
