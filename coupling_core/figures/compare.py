@@ -218,7 +218,9 @@ def _hover_texts(found: Comparison) -> list[str]:
     texts = []
     for i, j in np.ndindex(apart.shape):
         other = "" if found.same_depth else f" (blocks {theirs[i]} and {theirs[j]})"
-        ours_is, theirs_is, less = with_difference(a[i, j], b[i, j], apart[i, j])
+        ours_is, theirs_is, less = with_difference(
+            float(a[i, j]), float(b[i, j]), float(apart[i, j])
+        )
         texts.append(
             f"Jacobian of block {ours[i]} in the basis of block {ours[j]}<br>"
             f"A {ours_is}, B{other} {theirs_is}<br>A - B {'+' * bool(apart[i, j] > 0)}{less}"

@@ -115,7 +115,7 @@ class TokenResult(Result):
         return bool(((norms > 0) & (norms < FAINT * largest)).any())
 
     def consistency(self) -> Mapping[str, bool]:
-        """What it could contradict itself in."""
+        """Contradictions that a forged file could have, and whether this result is free of each."""
         return {"its token is none of the prompt": 0 <= self.token <= len(self.tokens)}
 
     def scores(
@@ -155,9 +155,10 @@ class TokenResult(Result):
 
     @property
     def is_doubtful(self) -> bool:
-        """Whether it is faint, and of a version that did not hold such Jacobians against float64.
+        """Whether it is measured again, since a Jacobian of it may be wrong.
 
-        Those that do tell the ways by block.
+        A faint Jacobian is soon rounded away in float32, so that today it is compared with one in
+        float64. Earlier versions did not: their results do not tell the ways by block.
         """
         ways = self.provenance.get("ways")
         by_block = isinstance(ways, dict) and all(isinstance(of, dict) for of in ways.values())
@@ -232,7 +233,7 @@ class TokensResult(PositionCoupling, TokenResult):
         return default_k_of(self.rank, self.k_max)
 
     def consistency(self) -> Mapping[str, bool]:
-        """What it could contradict itself in."""
+        """Contradictions that a forged file could have, and whether this result is free of each."""
         n = len(self.tokens)
         return dict(super().consistency()) | {
             "its blocks are none of the model": within(np.array(self.blocks), 1, self.n_blocks),

@@ -319,7 +319,7 @@ def _told(error: ValidationError) -> str:
     """
     found = error.errors(include_url=False)
     first, *others = sorted(found, key=lambda one: one["type"] != _UNKNOWN)
-    parts = first["loc"]
+    parts = list(first["loc"])
     what = first["msg"].removeprefix("Value error, ")
     if first["type"] == _UNKNOWN:
         *parts, key = parts
