@@ -24,11 +24,13 @@ from coupling_core.base.records import TOKEN_KINDS, View, resolve_block, resolve
 from coupling_core.base.results import DepthResult, Result
 from coupling_core.base.results.at_token import AtToken
 from coupling_core.base.showing import Drawn
-from coupling_core.base.units import rounded
+from coupling_core.base.units import percent, rounded, with_difference
 
 if TYPE_CHECKING:  # half a second to import
     from pandas import DataFrame
 
+MOST_OF_WIDTH = 0.5
+"""Share of the narrower width above which the verdict warns of K."""
 DIFFERENCE_COLUMNS = ("block", "basis", "b_block", "b_basis", "a", "b", "difference")
 """Of a table of pairs: numbers of A, of their partners in B, the score compared, and A - B."""
 
@@ -116,10 +118,25 @@ class Comparison(Drawn):
     def verdict(self) -> str:
         """The means of both, their difference, and how alike the two maps are."""
         of, score = summarise(self), "chance-corrected score" if self.corrected else "c"
+        a, b, apart = with_difference(of.a, of.b, of.difference)
         return (
-            f"Over {of.pairs} pairs l ≠ l', the mean {score} is {rounded(of.a)} in A and "
-            f"{rounded(of.b)} in B; A - B is {rounded(of.difference)}.{self._floors} The two maps "
-            f"correlate with r = {rounded(of.correlation, 2)}."
+            f"Over {of.pairs} pairs l ≠ l', the mean {score} is {a} in A and {b} in B; A - B is "
+            f"{apart}.{self._floors} The two maps correlate with r = {rounded(of.correlation, 2)}."
+            f"{self._nearly_whole()}"
+        )
+
+    def _nearly_whole(self) -> str:
+        """What is to be said of a K that is most of a width; nothing where it is not."""
+        name, narrow = min((("A", self.a), ("B", self.b)), key=lambda one: one[1].width)
+        k, width = self.view.k, narrow.width
+        if k <= MOST_OF_WIDTH * width:
+            return ""
+        wide = self.b if narrow is self.a else self.a
+        beside = f" and {percent(k / wide.width)} of the other's" * (wide.width != width)
+        return (
+            f" K = {k} is {percent(k / width)} of the width of {name} ({width}){beside}: so many "
+            "directions are nearly all that there are, and tell little. The paper compares models "
+            f"at a tenth of the width: k={max(1, width // 10)}."
         )
 
     @property
@@ -132,10 +149,11 @@ class Comparison(Drawn):
 
     def __repr__(self) -> str:
         of, score = summarise(self), "corrected" if self.corrected else "coupling"
+        a, b, apart = with_difference(of.a, of.b, of.difference)
         return (
             f"Comparison(A: {self.a.model_name}, B: {self.b.model_name}, K = {self.view.k}, "
-            f"{self.view.definition}, mean {score} A {of.a:.3f}, B {of.b:.3f}, A - B "
-            f"{of.difference:.3f}, correlation {of.correlation:.2f} over {of.pairs} pairs)"
+            f"{self.view.definition}, mean {score} A {a}, B {b}, A - B {apart}, "
+            f"correlation {rounded(of.correlation, 2)} over {of.pairs} pairs)"
         )
 
 
@@ -322,7 +340,8 @@ def _depth_wise(name: str, result: Result) -> DepthResult:
     )
     raise InputError(
         f"{name} is a result of kind {kind!r}, and only depth-wise results can be compared: choose "
-        "another, or measure its prompt with `coupling depth`" + between * (kind in TOKEN_KINDS)
+        "another, or measure its prompt depth-wise, with measure(...) in Python or `coupling "
+        "depth` on the command line" + between * (kind in TOKEN_KINDS)
     )
 
 

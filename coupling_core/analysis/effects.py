@@ -116,28 +116,27 @@ def effect_maps(
     shapes = {"skip": (L,), "repeat": (L,), "damp": (len(DAMPED), L)}
     shapes |= {"replace": (L, L), "interchange": (L, L)}
     arrays = {name: np.full(shape, np.nan) for name, shape in shapes.items()}
-    found = EffectMaps(**arrays, result=result, view=view, number=number)
     own = 1.0 if number == "stays" else 0.0
-    np.fill_diagonal(found.replace, own)
-    np.fill_diagonal(found.interchange, own)
+    np.fill_diagonal(arrays["replace"], own)
+    np.fill_diagonal(arrays["interchange"], own)
     for text, mean in zip(result.edits, means, strict=True):
-        _place(found, parse_edit(text), mean)
-    return found
+        _place(arrays, parse_edit(text), mean)
+    return EffectMaps(**arrays, result=result, view=view, number=number)
 
 
-def _place(found: EffectMaps, edit: Edit, mean: float) -> None:
+def _place(arrays: dict[str, np.ndarray], edit: Edit, mean: float) -> None:
     at = tuple(block - 1 for block in edit.blocks)
     match edit.verb:
         case "skip":
-            found.skip[at] = mean
+            arrays["skip"][at] = mean
         case "repeat":
-            found.repeat[at] = mean
+            arrays["repeat"][at] = mean
         case "damp":
-            found.damp[DAMPED.index(edit.factor), at[0]] = mean
+            arrays["damp"][DAMPED.index(edit.factor), at[0]] = mean
         case "replace":
-            found.replace[at] = mean
+            arrays["replace"][at] = mean
         case "interchange":
-            found.interchange[at] = found.interchange[at[::-1]] = mean
+            arrays["interchange"][at] = arrays["interchange"][at[::-1]] = mean
 
 
 def mean_effects(

@@ -9,6 +9,7 @@ of a rank below K, a block that is not measured yet) is no edge, and is counted 
 
 import re
 from collections.abc import Mapping
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -122,10 +123,11 @@ def scores_graph(
 
 def require_threshold(threshold: float) -> None:
     """Refuse a threshold that no score is measured against."""
-    if not 0 <= threshold <= 1:
+    is_number = isinstance(threshold, Real)
+    if not is_number or not 0 <= threshold <= 1:
         raise InputError(
-            f"the threshold must lie in 0..1, and {threshold} came: 0 is chance (or no coupling, "
-            "of the raw score), and 1 is full coupling"
+            f"the threshold must lie in 0..1, and {threshold!r} came: 0 is chance (or no "
+            "coupling, of the raw score), and 1 is full coupling"
         )
 
 

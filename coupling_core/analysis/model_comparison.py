@@ -16,7 +16,7 @@ from coupling_core.base.errors import InputError
 from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import Measure
 from coupling_core.base.showing import Told
-from coupling_core.base.units import rounded
+from coupling_core.base.units import rounded, with_difference
 
 if TYPE_CHECKING:  # half a second to import
     from pandas import DataFrame
@@ -69,21 +69,26 @@ class ModelComparison(Told):
         """Whether there are enough prompts for a claim: 40."""
         return self.n >= MIN_PROMPTS
 
+    def _told(self) -> tuple[str, str, str]:
+        return with_difference(self.a_mean, self.b_mean, self.difference)
+
     @property
     def difference_words(self) -> str:
         """The difference and how sure it is."""
         from coupling_core.analysis.statistics.resampling import p_words
 
-        sure = self.reason or f"95\u00a0%: {self.low:.3f} to {self.high:.3f}, {p_words(self.p)}"
-        return f"a difference of {rounded(self.difference)} ({sure})"
+        low, high = rounded(self.low), rounded(self.high)
+        sure = self.reason or f"95\u00a0%: {low} to {high}, {p_words(self.p)}"
+        return f"a difference of {self._told()[2]} ({sure})"
 
     @property
     def verdict(self) -> str:
         """The means of both, their difference, and how sure it is."""
         at = "" if np.isnan(self.k) else f" at K = {self.k:g}"
         few = "" if self.enough else f"; fewer than {MIN_PROMPTS} prompts can overstate coupling"
+        a, b, _ = self._told()
         return (
-            f"{self.a} {rounded(self.a_mean)}, {self.b} {rounded(self.b_mean)}: "
+            f"{self.a} {a}, {self.b} {b}: "
             f"{self.difference_words} in the mean {self.measure} score{at}, over n = {self.n} "
             f"prompts that both have{few}."
         )

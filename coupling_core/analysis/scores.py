@@ -53,6 +53,11 @@ class Interval:
     high: float
     n: int
 
+    def __repr__(self) -> str:
+        numbers = ((name, getattr(self, name)) for name in ("mean", "median", "low", "high"))
+        told = ", ".join(f"{name}={rounded(value, 4)}" for name, value in numbers)
+        return f"Interval({told}, n={self.n})"
+
     @property
     def enough(self) -> bool:
         """Whether there are enough prompts for a claim."""

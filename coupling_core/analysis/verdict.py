@@ -10,7 +10,7 @@ from coupling_core.analysis.over_prompts import OfPrompt, mean_scores
 from coupling_core.analysis.scores import Interval, known_interval, score_pairs
 from coupling_core.base.records import View
 from coupling_core.base.results import DepthResult, Scores
-from coupling_core.base.units import percent
+from coupling_core.base.units import percent, rounded
 
 MIDDLE = tuple(range(9, 17))
 """The blocks of the paper's Figure 3, of which something is said where none are chosen."""
@@ -31,7 +31,7 @@ class RawMean(NamedTuple):
     chance: float
 
     def __str__(self) -> str:
-        return f"{_number(self.coupling)} where chance gives {_number(self.chance)}"
+        return f"{rounded(self.coupling)} where chance gives {rounded(self.chance)}"
 
 
 @dataclass(frozen=True)
@@ -83,15 +83,15 @@ class Verdict:
 
     def _corrected(self) -> str:
         """The means of the chance-corrected score."""
-        told = _number(self.trained) + _of_prompts(self.over)
+        told = rounded(self.trained) + _of_prompts(self.over)
         if not np.isnan(self.untrained):
-            told += f"; untrained {_number(self.untrained)}"
-        return told + "; chance 0." + _examples([_number(one) for one in self.prompts])
+            told += f"; untrained {rounded(self.untrained)}"
+        return told + "; chance 0." + _examples([rounded(one) for one in self.prompts])
 
     def _raw(self, of: RawMeans) -> str:
         """The means of the raw score, each with its floor."""
-        told = f"c = {_number(of.trained.coupling)}{_of_prompts(of.over)}, where chance gives "
-        told += _number(of.trained.chance)
+        told = f"c = {rounded(of.trained.coupling)}{_of_prompts(of.over)}, where chance gives "
+        told += rounded(of.trained.chance)
         if of.untrained:
             told += f"; untrained {of.untrained}"
         return told + "." + _examples([str(one) for one in of.prompts])
@@ -243,7 +243,7 @@ def _of_prompts(over: Interval | None) -> str:
         return " with this prompt"
     told = f" over {over.n} prompts"
     if over.n > 1:
-        told += f" (95\u00a0%: {_number(over.low)} to {_number(over.high)})"
+        told += f" (95\u00a0%: {rounded(over.low)} to {rounded(over.high)})"
     return told
 
 
@@ -253,7 +253,3 @@ def _examples(told: list[str]) -> str:
         return ""
     *most, last = told
     return f" Each example prompt by itself gives {', '.join(most)} and {last}."
-
-
-def _number(value: float) -> str:
-    return f"{value + 0.0:.3f}".replace("-0.000", "0.000")

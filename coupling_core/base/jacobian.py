@@ -5,11 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
+from coupling_core.base.read_only import ReadOnlyArrays
 from coupling_core.base.records import Certificate
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class BlockJacobian:
+class BlockJacobian(ReadOnlyArrays):
     """J^l_tt = d f^l(X^{l-1})_t / d x^{l-1}_t, where f^l(X) = F^l(X) - X, in float32.
 
     It has no unit. The coupling matrix of two blocks is A = U_{l'}^T J^l V_{l'} (paper, Eq. 8).

@@ -7,15 +7,18 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from coupling_core.base.drawing import Drawing
+from coupling_core.base.read_only import ReadOnlyArrays
 
 if TYPE_CHECKING:  # half a second to import, and only tables need it
     from pandas import DataFrame
 
+_FEW = 4
+"""Numbers of an array that are shown one by one."""
 _LONG = 60
 """Letters from which on it is only told how many there are of what is in a list."""
 
 
-class Told(ABC):
+class Told(ReadOnlyArrays, ABC):
     """What says in a sentence or two what it comes to, and has its numbers as a table."""
 
     @property
@@ -48,7 +51,7 @@ class Drawn(Told):
 
 
 def in_short(record: Any) -> str:
-    """A dataclass in one line, for its `__repr__`: of arrays and tables, the shape alone."""
+    """A dataclass in one line, for its `__repr__`: of long arrays and tables, the shape alone."""
     shown = [item.name for item in fields(record) if item.repr]
     told = (f"{name}: {_short(getattr(record, name))}" for name in shown)
     return f"{type(record).__name__}({', '.join(told)})"
@@ -58,7 +61,10 @@ def _short(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.4g}"
     if shape := getattr(value, "shape", ()):
-        return " x ".join(map(str, shape))
+        if len(shape) == 1 and shape[0] <= _FEW:
+            return "[" + ", ".join(map(_short, value.tolist())) + "]"
+        what = "table" if hasattr(value, "columns") else "array"
+        return f"{what} of {' x '.join(map(str, shape))}"
     told = repr(value)
     is_list = isinstance(value, Collection) and not isinstance(value, str)
     return f"{len(value)} of them" if is_list and len(told) > _LONG else told

@@ -98,12 +98,12 @@ class Steering(Told):
         """Which directions do more than random ones, and at which sizes."""
         beyond = self.divergence > self.by_chance.max(0)
         at = (", ".join(f"{e:g}" for e in np.array(self.sizes)[row]) for row in beyond)
-        told = (f"{name} at {each or 'none'}" for name, each in zip(self.names, at, strict=True))
-        return (
-            f"Sizes at which a direction does more than each of {len(self.by_chance)} random ones "
-            f"({UNITS[self.measured_of]}): {'; '.join(told)}. They are in units of the state's "
-            "norm."
-        )
+        does = [f"{name} at {each}" for name, each in zip(self.names, at, strict=True) if each]
+        random = f"each of {len(self.by_chance)} random directions ({UNITS[self.measured_of]})"
+        if not does:
+            return f"No direction does more than {random} at any size that was tried."
+        rest = "; no other does at any size that was tried" * (len(does) < len(self.names))
+        return f"More than {random} is done by {', by '.join(does)} of the state's norm{rest}."
 
     def to_pandas(self) -> "DataFrame":
         """A row a direction and size.

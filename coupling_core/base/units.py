@@ -2,6 +2,9 @@
 
 from collections.abc import Iterable
 
+_MORE_DIGITS = 4
+"""Each decimal more is enough in three of four cases."""
+
 
 def size(n_bytes: float) -> str:
     """Bytes in words: 640 kB, 3.1 MB, 1.2 GB."""
@@ -32,7 +35,24 @@ def about(seconds: float) -> str:
 
 def rounded(value: float, digits: int = 3) -> str:
     """A number with so many decimals; a zero has no sign."""
-    return f"{round(value, digits) + 0.0:.{digits}f}"
+    return f"{value:z.{digits}f}"
+
+
+def with_difference(a: float, b: float, difference: float, digits: int = 3) -> tuple[str, str, str]:
+    """Two numbers and a - b, rounded so that the three agree with each other.
+
+    Args:
+        a: the first.
+        b: the second.
+        difference: a - b.
+        digits: the decimals that all three have, or more where with these the difference of the
+            rounded numbers is not the rounded difference.
+    """
+    for more in range(digits, digits + _MORE_DIGITS):
+        told = rounded(a, more), rounded(b, more), rounded(difference, more)
+        if rounded(float(told[0]) - float(told[1]), more) == told[2]:
+            return told
+    return rounded(a, digits), rounded(b, digits), rounded(difference, digits)
 
 
 def ordinal_place(place: int) -> str:

@@ -78,10 +78,13 @@ def _run() -> int:
         if "COUPLING_LOG" in os.environ:  # to read all settings takes long, for a stored answer
             with suppress(InputError):  # `doctor` tells of those that cannot be used
                 logs.set_up()
-        status = app(standalone_mode=False) or 0
+        # The name that shells complete: of `python -m coupling_core` they can make none.
+        status = app(standalone_mode=False, prog_name="coupling") or 0
         sys.stdout.flush()
     except typer.TyperException as error:
-        return _say(error.format_message() or "a command is missing", 2)
+        # What pydantic puts before the words of a choice that is none.
+        told = error.format_message().replace("Value error, ", "")
+        return _say(told or "a command is missing", 2)
     except InputError as error:
         return _say(str(error), 2)
     except ComputeError as error:

@@ -23,6 +23,7 @@ from coupling_core.analysis.exports.compare import (
 )
 from coupling_core.analysis.scores import definition_name
 from coupling_core.base.records import DEFAULT_K, View, parse_blocks
+from coupling_core.base.units import with_difference
 from coupling_core.cli import files, options
 from coupling_core.cli.stored import open_result
 from coupling_core.cli.terminal import print_json, print_lines, print_table
@@ -112,17 +113,17 @@ def _side(key: str, model: str, blocks: tuple[int, ...]) -> dict[str, Any]:
 def _show(found: Comparison, out: Path | None) -> None:
     of = summarise(found)
     score = "chance-corrected" if found.corrected else "c"
+    a, b, apart = with_difference(of.a, of.b, of.difference, digits=4)
     print_lines(
         f"A           {found.a.model_name} {found.a.measured}",
         f"B           {found.b.model_name} {found.b.measured}",
         *(f"differ in   {difference}" for difference in differences(found.a, found.b)),
         f"score       {score}, {definition_name(found.view)}, K = {found.view.k}",
-        f"mean        A {of.a:.4f}, B {of.b:.4f}, A - B {of.difference:+.4f}, over "
-        f"{of.pairs} pairs l != l'",
-        f"correlation {of.correlation:.3f} of the two maps (Pearson)",
+        f"mean        A {a}, B {b}, A - B {apart}, over {of.pairs} pairs l != l'",
+        f"correlation {of.correlation:z.3f} of the two maps (Pearson)",
         "",
     )
     rows = difference_rows(found)[:SHOWN]
-    texts = [(*map(str, row[:4]), *(f"{number:.3f}" for number in row[4:])) for row in rows]
+    texts = [(*map(str, row[:4]), *(f"{number:z.3f}" for number in row[4:])) for row in rows]
     print_table(DIFFERENCE_COLUMNS, texts, right=True)
     print_lines(*(["", f"written     {out}"] if out else []))

@@ -155,6 +155,6 @@ def _show(found: Crossing, maps: dict[str, Scores], out: Path | None) -> None:
         print_lines(
             "",
             f"Jacobians of {one} in the bases of {other}: corrected score "
-            f"{np.nanmean(np.diag(scores.corrected)):.3f} in the same block, "
-            f"{scores.mean().corrected:.3f} in others",
+            f"{np.nanmean(np.diag(scores.corrected)):z.3f} in the same block, "
+            f"{scores.mean().corrected:z.3f} in others",
         )

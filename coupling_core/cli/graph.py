@@ -210,7 +210,7 @@ def _show(drawn: "nx.Graph", result: DepthResult, view: View, corrected: bool) -
         "",
     )
     rows = edge_rows(drawn, score_pairs(result, view), corrected=corrected)[:SHOWN]
-    texts = [(*map(str, row[:3]), *(f"{number:.3f}" for number in row[3:])) for row in rows]
+    texts = [(*map(str, row[:3]), *(f"{number:z.3f}" for number in row[3:])) for row in rows]
     print_table(EDGE_COLUMNS, texts, right=True)
 
 
@@ -218,4 +218,4 @@ def _locality(near: Locality) -> str:
     """A few points of the curve."""
     points = list(zip(near.distance, near.mean, strict=True))
     shown = points[:: max(1, -(-len(points) // POINTS))]
-    return ", ".join(f"{mean:.3f} at |l - l'| = {distance}" for distance, mean in shown)
+    return ", ".join(f"{mean:z.3f} at |l - l'| = {distance}" for distance, mean in shown)

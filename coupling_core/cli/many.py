@@ -210,9 +210,9 @@ def _report(
         [
             (
                 name,
-                f"{one.mean:.4f}",
-                f"{one.median:.4f}",
-                "none of one prompt" if one.n < 2 else f"{one.low:.4f} to {one.high:.4f}",
+                f"{one.mean:z.4f}",
+                f"{one.median:z.4f}",
+                "none of one prompt" if one.n < 2 else f"{one.low:z.4f} to {one.high:z.4f}",
             )
             for name, one in over.items()
         ],

@@ -63,7 +63,8 @@ def measure_many(
             `difficulty` are columns of the table, and so is whatever else stands beside a prompt.
         models: a model as `measure` takes it, or a list of them: names, paths, or modules of your
             own; or mappings with any of `model`, `revision`, `untrained`, `dtype`, `quantize`,
-            `stack`. A mapping from names to models gives the models those names in the table.
+            `stack`; or of a module, with `model` and `variant`, what you did to it, as `measure`
+            has it. A mapping from names to models gives the models those names in the table.
         kind: what is measured, as `measure` has it: `depth`, `self`, `fixed-input`, `fixed-output`,
             `trajectory`, `what-if`, `spectrum`, `perturbation` or `directions`.
         k: at how many singular triplets the scores are taken, one number or several, each at most

@@ -1,5 +1,6 @@
 """Where the results of `measure_many` come from: this process, others here, or dask's workers."""
 
+import logging
 from collections.abc import Callable, Generator, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -12,6 +13,8 @@ from coupling_core.experiments.many_on_dask import on_client
 from coupling_core.measuring.front import measure
 from coupling_core.measuring.many import Answer, Answers
 from coupling_core.store.disk import Store
+
+_log = logging.getLogger(__name__)
 
 Come = Generator[tuple[int, Callable[[], Result]], None, None]
 """Every prompt's number, with what gives its result or raises why there is none."""
@@ -46,28 +49,57 @@ def answers(
 
     def of(model: Model) -> Come:
         if model.module is not None:
-            return _of_module(model.module, prompts, said, store, tokenizer, device)
+            return _of_module(model, prompts, said, store, tokenizer, device)
         return _of_weights(model, prompts, said, store, device)
 
     return of
 
 
 def _of_module(
-    module: Any,
+    model: Model,
     prompts: Sequence[Asked],
     said: Mapping[str, Any],
     store: Store | None,
     tokenizer: Any,
     device: str | None,
 ) -> Come:
+    keeping = None if store is not None and _told_apart_by_none(model) else store
+
     def of(prompt: Asked) -> Result:
-        request = Request(prompt.text, **said)
         return measure(
-            request, store, model=module, tokenizer=tokenizer, device=device, progress=False
+            Request(prompt.text, **said),
+            keeping,
+            model=model.module,
+            tokenizer=tokenizer,
+            variant=model.variant,
+            device=device,
+            progress=False,
         )
 
     for number, prompt in enumerate(prompts):
         yield number, partial(of, prompt)
+
+
+def _told_apart_by_none(model: Model) -> bool:
+    """Whether no key tells the module from others, which is said once for all its prompts."""
+    from coupling_core.engine import loading  # torch
+
+    if model.variant:
+        return False
+    try:
+        where = loading.own_code(loading.as_loaded(model.module, None).model)
+    except InputError:  # which is told of each prompt
+        return False
+    if not where:
+        return False
+    _log.warning(
+        "the results of %s are not stored: code of your own runs in the module, which no key tells "
+        'from other code: %s. To store them, name what you did: {"model": module, "variant": '
+        '"..."} in place of the module',
+        model.weights.title,
+        where,
+    )
+    return True
 
 
 def _of_weights(

@@ -3,7 +3,7 @@
 import math
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,6 +31,7 @@ else:
     Prompts = Models = Any
 
 _OF_MODELS = ("model", "revision", "untrained", "dtype", "quantize", "stack")
+_OF_MODULES = ("model", "variant")
 
 
 @dataclass(frozen=True)
@@ -43,11 +44,15 @@ class Asked:
 
 @dataclass(frozen=True)
 class Model:
-    """A model of the table: its name there, what is known of it, and the module of one's own."""
+    """A model of the table: its name there, what is known of it, and the module of one's own.
+
+    What was done to the module, in the user's words, is its `variant`.
+    """
 
     name: str
     weights: Weights
     module: Any = None
+    variant: str = ""
 
 
 def prompts_of(prompts: Any) -> Iterator[Asked]:
@@ -88,7 +93,7 @@ def models_of(models: Any) -> list[Model]:
     Raises:
         InputError, ComputeError: where one is out of reach.
     """
-    if isinstance(models, Mapping) and not models.keys() <= {*_OF_MODELS}:
+    if isinstance(models, Mapping) and not models.keys() <= {*_OF_MODELS, *_OF_MODULES}:
         named = [(str(name), model) for name, model in models.items()]
     else:
         one = is_named(models) or isinstance(models, Mapping) or hasattr(models, "parameters")
@@ -100,13 +105,12 @@ def models_of(models: Any) -> list[Model]:
 
 
 def _found(name: str, model: Any, seen: Counter[str]) -> Model:
+    if isinstance(model, Mapping) and not is_named(model.get("model")):
+        return _module(name, model["model"], seen, said=model)
     if isinstance(model, Mapping) or is_named(model):
         said = dict(model) if isinstance(model, Mapping) else {"model": model}
         if unknown := said.keys() - {*_OF_MODELS}:
-            raise InputError(
-                f"a model says {', '.join(sorted(unknown))}, which is none of "
-                f"{', '.join(_OF_MODELS)}"
-            )
+            raise _none_of(unknown, _OF_MODELS, "of a name")
         said["model"] = os.fspath(said.get("model") or DEFAULT_MODEL)
         request = Request("-", **said)
         found = resolve(request)
@@ -114,10 +118,24 @@ def _found(name: str, model: Any, seen: Counter[str]) -> Model:
         suite, step = checkpoint_of(found.files.location, None if is_twin else request.revision)
         family = family_of(request.model)
         return Model(name, Weights(request, found.identity, "", family, suite, step))
+    return _module(name, model, seen, said={"model": model})
+
+
+def _module(name: str, module: Any, seen: Counter[str], said: Mapping[str, Any]) -> Model:
+    """A module of one's own, with what was done to it where that is told."""
     from coupling_core.engine.loading import class_name  # torch
 
-    title = class_name(model)
+    if unknown := said.keys() - {*_OF_MODULES}:
+        raise _none_of(unknown, _OF_MODULES, "that is a module of your own")
+    variant = str(said.get("variant", ""))
+    title = class_name(module) + f" ({variant})" * bool(variant)
     seen[title] += 1
     title += f" {seen[title]}" * (seen[title] > 1)  # modules of one class are numbered
     request = Request("-", model=OWN + title)
-    return Model(name, Weights(request, {"name": title}, family=name or title), model)
+    return Model(name, Weights(request, {"name": title}, family=name or title), module, variant)
+
+
+def _none_of(unknown: Collection[str], known: Sequence[str], of: str) -> InputError:
+    return InputError(
+        f"a model {of} says {', '.join(sorted(unknown))}, which is none of {', '.join(known)}"
+    )

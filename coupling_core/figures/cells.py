@@ -108,7 +108,8 @@ def squares(
 
 def score_lines(coupling: float, chance: float, corrected: float) -> str:
     """The numbers of a cell, as hovering tells them."""
-    return f"c = {coupling:.3f}, chance floor {chance:.3f}<br>chance-corrected {rounded(corrected)}"
+    c, floor, above = map(rounded, (coupling, chance, corrected))
+    return f"c = {c}, chance floor {floor}<br>chance-corrected {above}"
 
 
 def outline(x: float, y: float, side: float) -> dict[str, object]:

@@ -9,6 +9,7 @@ from plotly.subplots import make_subplots
 from coupling_core.analysis.compare import Comparison, differences, summarise
 from coupling_core.base.records import View, resolve_block
 from coupling_core.base.results import DepthResult
+from coupling_core.base.units import rounded, with_difference
 from coupling_core.figures import cells, pairs, style, words
 from coupling_core.figures.scores import scores
 from coupling_core.figures.spectrum import line, plot
@@ -143,13 +144,14 @@ def spectra(found: Comparison, block: int, basis: int) -> go.Figure:
 def difference_alt(found: Comparison) -> str:
     """What the difference comes to, in numbers."""
     of = summarise(found)
+    a, b, apart = with_difference(of.a, of.b, of.difference)
     return (
         f"Map of A - B, the {style.score_name(found.corrected).lower()} "
         f"({style.score_terms(found.view)}) of {words.subject(found.a)} less that of "
         f"{words.subject(found.b)}, for {len(found.a_scores.blocks)} by "
         f"{len(found.a_scores.blocks)} blocks. Over {of.pairs} pairs l ≠ l' the means are "
-        f"{of.a:.3f} and {of.b:.3f}, their difference {of.difference:+.3f}; the two maps "
-        f"correlate with r = {of.correlation:.2f}."
+        f"{a} and {b}, their difference {apart}; the two maps "
+        f"correlate with r = {rounded(of.correlation, 2)}."
     )
 
 
@@ -218,9 +220,12 @@ def _hover_texts(found: Comparison) -> list[str]:
     texts = []
     for i, j in np.ndindex(apart.shape):
         other = "" if found.same_depth else f" (blocks {theirs[i]} and {theirs[j]})"
+        ours_is, theirs_is, less = with_difference(
+            float(a[i, j]), float(b[i, j]), float(apart[i, j])
+        )
         texts.append(
             f"Jacobian of block {ours[i]} in the basis of block {ours[j]}<br>"
-            f"A {a[i, j]:.3f}, B{other} {b[i, j]:.3f}<br>A - B {apart[i, j]:+.3f}"
+            f"A {ours_is}, B{other} {theirs_is}<br>A - B {'+' * bool(apart[i, j] > 0)}{less}"
         )
     return texts
 

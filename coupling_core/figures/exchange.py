@@ -30,9 +30,12 @@ def exchange(result: WhatIfResult) -> go.Figure:
         + (f"median cosine {np.median(cosine):.2f}." if cosine.size else "no pair can be run."),
         "A point for each pair of neighbours: how much interchanging the two changes the state "
         "behind them, relative to its norm, median over the tokens. On the dotted line the first "
-        "order, which vanishes where two blocks commute, predicts the size of the change. The "
-        "cosine in the hover text says whether it predicts its direction too. Coupled blocks need "
-        "not commute.",
+        "order, which vanishes where two blocks commute, predicts the size of the change. Coupled "
+        "blocks need not commute.",
+        {
+            "on_page": "The cosine that the mouse shows says whether it predicts the direction of "
+            "the change too."
+        },
         height=400,
         xaxis=style.axis("Predicted to first order") | style.log_axis(predicted),
         yaxis=style.axis("True relative change") | style.log_axis(true),

@@ -15,7 +15,7 @@ from coupling_core.analysis.graph import groups, layer_graph, strongest_partners
 from coupling_core.analysis.scores import score_pairs
 from coupling_core.base.records import DEFAULT_THRESHOLD, Layout, NodeColor, View
 from coupling_core.base.results import DepthResult, Scores
-from coupling_core.base.units import ranges
+from coupling_core.base.units import ranges, rounded
 from coupling_core.figures import graph_words, layouts, style, words
 
 if TYPE_CHECKING:  # a tenth of a second to import, for graphs only
@@ -112,7 +112,11 @@ def graph_of(
     figure = style.new_figure(
         graph_words.graph_alt(whose, view, drawn),
         graph_words.graph_caption(layout, corrected, auto_range),
-        {"summary": graph_words.graph_summary(drawn), **(told or {})},
+        {
+            "summary": graph_words.graph_summary(drawn),
+            "on_page": graph_words.graph_on_page(layout),
+            **(told or {}),
+        },
         **_axes(at, layout),
     )
     place = dict(zip(drawn.nodes, at, strict=True))
@@ -228,8 +232,8 @@ def _edge_text(block: int, basis: int, scores: dict[str, float]) -> str:
     corrected = scores.get("corrected", float("nan"))
     return (
         f"blocks {block} and {basis}, mean of both directions<br>"
-        f"c = {scores['coupling']:.3f}, chance floor {scores['chance']:.3f}<br>"
-        f"chance-corrected {corrected:.3f}"
+        f"c = {rounded(scores['coupling'])}, chance floor {rounded(scores['chance'])}<br>"
+        f"chance-corrected {rounded(corrected)}"
     )
 
 

@@ -44,16 +44,21 @@ def graph_summary(drawn: "nx.Graph") -> str:
 def graph_caption(layout: str, corrected: bool, auto_range: bool) -> str:
     """How the layer graph is read."""
     where = {
-        "line": "Blocks lie in order, and an arc is as high as its blocks are apart. Its top",
-        "circle": "Blocks run clockwise from the top. The middle of an edge",
-        "spring": "Blocks that are coupled pull each other close. The middle of an edge",
+        "line": "Blocks lie in order, and an arc is as high as its blocks are apart.",
+        "circle": "Blocks run clockwise from the top.",
+        "spring": "Blocks that are coupled pull each other close.",
     }[layout]
     scale = "over what is drawn (auto range)" if auto_range else "on a fixed scale"
     return (
-        f"{where} is where the mouse shows the numbers, and where a click selects the pair. "
-        f"Width and opacity show the {style.score_name(corrected).lower()}, the mean of both "
-        f"directions, {scale}."
+        f"{where} Width and opacity show the {style.score_name(corrected).lower()}, the mean of "
+        f"both directions, {scale}."
     )
+
+
+def graph_on_page(layout: str) -> str:
+    """What the mouse does with the graph on a page."""
+    where = "top of an arc" if layout == "line" else "middle of an edge"
+    return f"The {where} is where the mouse shows the numbers, and where a click selects the pair."
 
 
 def locality_alt(result: DepthResult, view: View, found: Locality) -> str:

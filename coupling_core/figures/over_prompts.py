@@ -151,7 +151,7 @@ def prompt_strip(
     figure = style.new_figure(
         _strip_alt(order, values, over, title) + f" Beside them: {other}." * bool(beside),
         _strip_caption(len(order), len(numbers) - len(order), over, chance),
-        origin,
+        {**origin, "on_page": "A click on a dot shows its prompt."},
         height=HEIGHT,
         xaxis=style.axis(
             style.two_lines(title, terms),
@@ -318,7 +318,7 @@ def _strip_alt(
 
 
 def _strip_caption(n: int, without: int, over: Interval, chance: float | None) -> str:
-    told = "A dot is a prompt; a click on one shows it. The line is the mean over the prompts"
+    told = "A dot is a prompt. The line is the mean over the prompts"
     told += ", the band its 95\u00a0% interval." if over.n > 1 else "."
     if chance is not None:
         value = "0" if chance == 0 else f"{rounded(chance)}, the mean of the prompts' floors"

@@ -98,9 +98,10 @@ class _Pair:
         if np.isnan(raw[at]):
             told = "has no score yet" if self.noun == "block" else f"has no score: {self.why}"
             return f"The pair {told}."
+        above = rounded(above_chance(raw, floor)[at])
         return (
-            f"Score c = {raw[at]:.3f} with chance floor {floor[at]:.3f}, chance-corrected "
-            f"{rounded(above_chance(raw, floor)[at])} ({style.score_terms(self.view)})."
+            f"Score c = {rounded(raw[at])} with chance floor {rounded(floor[at])}, "
+            f"chance-corrected {above} ({style.score_terms(self.view)})."
         )
 
     @property

@@ -132,7 +132,8 @@ def new_figure(
     Args:
         alt: what the figure shows, in words, for someone who cannot see it.
         caption: how it is read; one or two sentences.
-        told: what else is known of it, such as the "title" and the "source" of its file.
+        told: what else is known of it, such as the "title" and the "source" of its file, and
+            "on_page", what the mouse does with it, which only a page adds to the caption.
         layout: further layout of plotly.
     """
     meta = {"alt": alt, "caption": caption, **(told or {})}

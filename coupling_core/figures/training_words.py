@@ -6,6 +6,7 @@ import numpy as np
 
 from coupling_core.analysis.by_step import Course, Runs, StepNumbers
 from coupling_core.base.records import AnyView
+from coupling_core.base.units import rounded
 from coupling_core.figures import words
 
 _AXIS = (
@@ -144,7 +145,7 @@ def _loss_words(known: Sequence[StepNumbers], top: StepNumbers) -> str:
 
 
 def _score(one: StepNumbers) -> str:
-    return f"{round(one.corrected, 3) + 0.0:.3f}"
+    return rounded(one.corrected)
 
 
 def training_source(courses: Sequence[Course], view: AnyView) -> str:

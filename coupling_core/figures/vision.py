@@ -69,9 +69,12 @@ def picture(
     figure = style.new_figure(
         f"A picture of {columns} by {rows} patches and {before} other tokens; chosen is token "
         f"{token} of {len(tokens)}, {tokens[token - 1]}.",
-        "Each square is a patch, and so a token; the squares above are the tokens before them. A "
-        "click chooses one.",
-        {"title": f"A picture and its {len(tokens)} tokens", "source": source},
+        "Each square is a patch, and so a token; the squares above are the tokens before them.",
+        {
+            "title": f"A picture and its {len(tokens)} tokens",
+            "source": source,
+            "on_page": "A click chooses a token.",
+        },
         height=SIDE + 70,
         hoverdistance=-1,  # every pixel belongs to the square whose middle is nearest
         xaxis={"visible": False, "range": [-0.5, width - 0.5], "constrain": "domain"},

@@ -38,11 +38,21 @@ def provenance(result: Result, view: AnyView, whose: str = "") -> str:
         f"prompt of {n} tokens: “{prompt}”",
         *([f"K = {view.k}", definition_name(view)] if isinstance(view, View) else []),
         result.final_norm_words,
-        *([made["dtype"]] if "dtype" in made else []),
+        _precision(result),
         *([_certified(result)] if result.svds else []),
         ", ".join(f"{name} {version}" for name, version in versions.items()),
     ]
     return " · ".join(part for part in parts if part)
+
+
+def _precision(result: Result) -> str:
+    """What the weights are held in and what is computed in; "" where that was not recorded."""
+    made, quantised = result.provenance, result.request.quantize
+    arithmetic = made.get("dtype", "")
+    weights = f"quantised to {quantised}" if quantised else f"in {made.get('weights', arithmetic)}"
+    if weights == f"in {arithmetic}":
+        return str(arithmetic)
+    return f"weights {weights}, arithmetic in {arithmetic}"
 
 
 def _certified(result: Result) -> str:
@@ -62,8 +72,8 @@ def scores_alt(whose: str, view: View, found: Scores, is_corrected: bool) -> str
     if not np.isnan(off).all():
         row, column = np.unravel_index(np.nanargmax(off), off.shape)
         text += (
-            f" The highest is {off[row, column]:.3f}, of block {found.blocks[row]} in the basis "
-            f"of block {found.blocks[column]}."
+            f" The highest is {rounded(off[row, column])}, of block {found.blocks[row]} in the "
+            f"basis of block {found.blocks[column]}."
         )
     return text + f" {waiting} cells are grey: they have no value." * (waiting > 0)
 

@@ -95,6 +95,13 @@ def prompt_of(prompt: Prompt) -> str | tuple[int, ...]:
             f"the prompt is a {type(prompt).__name__}, all that a tokenizer gives: expected its "
             'token ids, prompt["input_ids"]'
         )
+    dtype = str(getattr(prompt, "dtype", ""))
+    if "float" in dtype or "complex" in dtype:
+        raise InputError(
+            f"the prompt is {_shown(prompt)} in {dtype.removeprefix('torch.')}, and token ids are "
+            "whole numbers: if these are ids, pass them as integers; states and pictures are no "
+            "prompts, and an image is given by its Path"
+        )
     try:
         return token_ids(prompt)
     except InputError as error:

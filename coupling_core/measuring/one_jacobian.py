@@ -19,7 +19,7 @@ def jacobian(
     model: Any,
     prompt: Prompt,
     *,
-    block: int,
+    block: int | None = None,
     token: int = -1,
     k: int | None = None,
     tokenizer: Any = None,
@@ -42,7 +42,7 @@ def jacobian(
         model: an alias, a hub id, a folder or a .gguf file; or a module of your own; None is the
             default model.
         prompt: a text; token ids as a list or a tensor (token); the path of an image.
-        block: l, 1..L; -1 is the last.
+        block: l, 1..L; -1 is the last. It has to be said.
         token: t, 1..n; -1 is the last.
         k: how many singular triplets are given, 1..d; None is 50, or d where that is less.
         tokenizer: that of a module of your own; not needed where the prompt is token ids.
@@ -62,9 +62,15 @@ def jacobian(
         `certificate`.
 
     Raises:
-        InputError: where the model has no such block or token, or K exceeds its width.
+        InputError: where no block is said, the model has no such block or token, or K exceeds its
+            width.
         ComputeError: where the computing fails, or J is not what the block computes.
     """
+    if block is None:
+        raise InputError(
+            "jacobian(...) is of one block: say which, such as block=1, or block=-1 for the last; "
+            "measure(...) takes those of all blocks"
+        )
     _require_order(model, prompt)
     said = {
         "token": token,

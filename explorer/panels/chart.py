@@ -138,7 +138,9 @@ def draw(
             hand(name, picks)
     whole().figures[name] = figure, origin.source(of)
     whole().places[name] = place_of(frame)
-    st.caption(in_tex(with_minus(figure.layout.meta["caption"]), plain))
+    told = figure.layout.meta
+    caption = " ".join(filter(None, (told["caption"], told.get("on_page"))))
+    st.caption(in_tex(with_minus(caption), plain))
     fold = st.expander("Table and files", key=f"{name}@fold", on_change=change, type="compact")
     if fold.open:
         with fold:

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tiny
-from cases import SCORES, VIEW, planted, random_result
+from cases import SCORES, VIEW, planted, random_result, trajectory_result
 
 from coupling_core import InputError, View, mean_off_diagonal, measure, score_pairs
 from coupling_core.analysis.compare import (
@@ -240,3 +240,16 @@ def test_k_is_said_as_for_scores():
     assert found.b_scores == b.scores(k=3)
     with pytest.raises(InputError, match="k=3 came beside a view"):
         compare(a, b, View(k=3), k=3)
+
+
+def test_a_k_that_is_most_of_a_width_is_told():
+    wide, narrow = random_result(width=64, k_max=8), random_result(width=10, k_max=8)
+    told = compare(wide, narrow, k=8).verdict
+    assert "K = 8 is 80\u00a0% of the width of B (10) and 12\u00a0% of the other's" in told
+    assert told.endswith("at a tenth of the width: k=1.")
+    assert "of the width" not in compare(wide, narrow, k=5).verdict
+
+
+def test_another_kind_is_told_what_to_call():
+    with pytest.raises(InputError, match=r"depth-wise, with measure\(\.\.\.\) in Python or `coup"):
+        compare(random_result(), trajectory_result())

@@ -1,5 +1,6 @@
 """The layer graph: planted weights come back as edges, communities and a locality curve."""
 
+import inspect
 import io
 from dataclasses import replace
 
@@ -15,6 +16,7 @@ from coupling_core.analysis.graph import (
     groups,
     layer_graph,
     modularity,
+    require_threshold,
     strongest_partners,
     to_graphml,
 )
@@ -231,3 +233,10 @@ def test_k_is_said_as_for_scores():
     assert dict(by_k.edges) != dict(layer_graph(result, k=2, threshold=0).edges)
     with pytest.raises(InputError, match="k=3 came beside a view"):
         layer_graph(result, View(k=3), k=3)
+
+
+@pytest.mark.parametrize("threshold", ["x", None])
+def test_a_threshold_that_is_no_number_is_refused(threshold):
+    unchecked = inspect.unwrap(require_threshold)  # without the types that tests check
+    with pytest.raises(InputError, match=r"threshold must lie in 0\.\.1, and ('x'|None) came"):
+        unchecked(threshold)

@@ -199,3 +199,9 @@ def test_an_interval_says_what_so_many_numbers_bear_out(values, told):
     verdict = mean_interval(np.array(values)).verdict
     assert told in verdict
     assert ("overstate" in verdict) == (len(values) == 5)
+
+
+def test_an_interval_is_told_in_four_decimals():
+    assert repr(mean_interval([0.1, 0.2])) == (
+        "Interval(mean=0.1500, median=0.1500, low=-0.4853, high=0.7853, n=2)"
+    )

@@ -124,3 +124,13 @@ def test_a_shallow_model_is_taken_whole_and_one_block_has_no_pair():
     result = random_result()
     assert verdict(result, None, View(2)).blocks == tuple(range(1, result.n_blocks + 1))
     assert verdict(result, None, View(2, blocks=(1,))) is None
+
+
+def test_a_result_s_verdict_does_not_make_its_means_seem_to_contradict_each_other():
+    result = random_result()
+    mean = result.scores(k=result.default_k).mean()
+    assert result.verdict.startswith(
+        f"In the mean over the pairs l ≠ l', c is {mean.coupling:.3f}, its chance floor "
+        f"{mean.chance:.3f}, and the score of each pair, corrected by its own floor, "
+        f"{mean.corrected:.3f}. "
+    )

@@ -42,6 +42,7 @@ def test_the_graph_has_the_edges_of_the_result(open_page: Open, gallery) -> None
     graph = layer_graph(gallery[0, True], View())
     assert edges(app) == set(graph.edges)
     assert f"{graph.number_of_edges()} of 435 pairs are edges, at 0.1" in words(app)
+    assert "where a click selects the pair" in words(app)
     curve = charts(app)["locality"]["data"][-1]
     np.testing.assert_allclose(numbers(curve["y"]), locality(gallery[0, True], View()).mean)
 

@@ -253,13 +253,18 @@ def test_an_ablation_is_told_beside_chance(changes, told):
 
 
 def test_steering_is_told_by_direction_and_size():
-    assert "each of 20 random ones (KL, nats): u_1 at 1; u_2 at none." in steering().verdict
+    assert steering().verdict == (
+        "More than each of 20 random directions (KL, nats) is done by u_1 at 1 of the state's "
+        "norm; no other does at any size that was tried."
+    )
+    none = replace(steering(), divergence=np.zeros_like(steering().divergence))
+    assert none.verdict.startswith("No direction does more than each of 20 random directions")
 
 
 def test_scores_say_their_means_with_their_result_or_without():
     scores = random_result().scores(k=3)
     mean = scores.mean()
-    told = f"c = {mean.coupling:.3f} where chance gives {mean.chance:.3f}, chance-corrected"
+    told = f"c is {mean.coupling:.3f}, its chance floor {mean.chance:.3f}, and the score of each"
     assert told in scores.verdict
     assert f"{mean.corrected:.3f}." in scores.verdict
     assert replace(scores, result=None).verdict == scores.verdict

@@ -77,3 +77,8 @@ def test_what_is_new_is_public():
 
 def test_the_package_says_that_it_has_types():
     assert resources.files("coupling_core").joinpath("py.typed").is_file()
+
+
+def test_what_is_listed_is_public():
+    shown = [name for name in dir(coupling_core) if not name.startswith("__")]
+    assert shown == sorted(coupling_core.__all__)

@@ -492,3 +492,43 @@ def test_every_kind_of_result_is_short_and_equal_by_key():
                 Result.__eq__,
                 Result.__hash__,
             )
+
+
+@pytest.mark.parametrize(
+    ("ask", "told"),
+    [
+        (lambda scores: scores[0], "block 0 is out of range"),
+        (lambda scores: scores[1], r"scores\[1, 2\] is one with block 2"),
+        (lambda scores: scores[2], r"scores\[2, 1\] is one with block 1"),
+        (
+            lambda scores: scores[2:4],
+            r"scores\['2-4'\] has block 4, and scores\[range\(2, 4\)\]",
+        ),
+        (list, r"scores\.blocks, or pair by pair, scores\.to_pandas\(\)\.itertuples"),
+        (lambda scores: scores.strongest(0), "a whole number from 1 on, and 0 came"),
+    ],
+)
+def test_scores_that_are_asked_otherwise_say_how_to_ask(depth, ask, told):
+    with pytest.raises(InputError, match=told):
+        ask(depth.scores(k=3))
+
+
+def test_the_strongest_pairs_are_a_table(depth, between):
+    scores = depth.scores(k=3)
+    found = scores.strongest(4)
+    assert list(found.columns) == ["block", "basis", "coupling", "chance", "corrected"]
+    off = scores.corrected[~np.eye(5, dtype=bool)]
+    assert found.corrected.to_list() == sorted(off, reverse=True)[:4]
+    first = found.iloc[0]
+    assert scores[int(first.block), int(first.basis)].corrected == first.corrected
+    assert found.attrs["K"] == 3
+    assert len(scores.strongest(1000)) == 20
+    of_tokens = between[0].scores(k=4)
+    pairs = of_tokens.strongest(3)
+    assert (pairs.token != pairs.other_token).all()
+    assert pairs.corrected[0] == np.nanmax(np.where(of_tokens.itself, np.nan, of_tokens.corrected))
+
+
+def test_blocks_that_are_no_range_do_not_read_as_one(depth):
+    assert repr(depth.scores(k=3)[[2, 4]]).startswith("Scores(2 blocks: 2, 4, K = 3")
+    assert repr(depth.scores(k=3)).startswith("Scores(5 blocks: 1-5, K = 3")

@@ -101,3 +101,8 @@ def test_a_precision_is_named_or_torchs_own(tmp_path):
 
 def test_the_folder_of_a_store_may_be_a_text(tmp_path):
     assert Store(str(tmp_path / "results")).root == tmp_path / "results"
+
+
+def test_what_has_the_wrong_precision_is_not_refused_for_its_shape():
+    with pytest.raises(InputError, match=r"shape \(1, 5\) in float32, and token ids are whole"):
+        cc.measure(torch.zeros(1, 5), model="minilm-l6")

@@ -265,7 +265,8 @@ def test_only_depth_wise_results_are_compared(run, keys, tmp_path):
     path = printed(run("trajectory", "--model", folder, "--prompt", "The cat sat", "--json"))
     said = complaint(run("compare", keys[0], path["key"]))
     assert "B is a result of kind 'trajectory', and only depth-wise results" in said
-    assert "measure its prompt with `coupling depth`" in said
+    assert "measure its prompt depth-wise" in said
+    assert "`coupling depth`" in said
 
 
 @pytest.mark.parametrize("other", ["ffff", "no.safetensors"])

@@ -110,10 +110,18 @@ def test_the_version_is_the_packages(run):
     assert run("--version")[:2] == (0, f"coupling {version('coupling-explorer')}\n")
 
 
-def test_shells_are_given_completions(monkeypatch):
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_shells_are_given_completions(monkeypatch, shell):
     # The shell that asks is found among the processes above, where CI has none.
     monkeypatch.setenv("_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION", "1")
-    asked = [sys.executable, "-m", "coupling_core", "--show-completion", "bash"]
+    asked = [sys.executable, "-m", "coupling_core", "--show-completion", shell]
     done = subprocess.run(asked, capture_output=True, text=True)
     assert done.returncode == 0
-    assert "complete" in done.stdout
+    assert "_COUPLING_COMPLETE=complete_" in done.stdout
+    assert "python" not in done.stdout.lower()
+
+
+def test_a_choice_that_is_none_is_refused_in_plain_words(run):
+    status, _, told = run("depth", "--figure", "foo")
+    assert status == 2
+    assert "Invalid value for '--figure': 'foo' is not one of 'mosaic', 'scores'" in told

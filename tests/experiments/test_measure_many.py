@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 import tiny
 from scipy import stats
+from torch import nn
 
 from coupling_core import (
     InputError,
@@ -163,6 +164,32 @@ def test_a_wrapped_module_has_its_own_name():
     assert (j.s == result.singular_values[1, :5]).all()
 
 
+def hooked():
+    model = tiny.model("llama")
+    model.model.layers[1].register_forward_hook(lambda module, given, out: out)
+    return model
+
+
+def test_what_is_not_stored_is_said_once_with_how_it_would_be(tmp_path, caplog):
+    model, store = hooked(), Store(tmp_path / "store")
+    measure_many([[1, 2, 3], [4, 5, 6]], model, k=4, store=store)
+    (told,) = [one.message for one in caplog.records if "not stored" in one.message]
+    assert told.startswith("the results of LlamaForCausalLM are not stored: code of your own runs")
+    assert '{"model": module, "variant": "..."}' in told
+    assert not store.root.exists()
+
+
+def test_a_module_is_stored_by_what_was_done_to_it(tmp_path, caplog):
+    said, store = {"model": hooked(), "variant": "hooked"}, Store(tmp_path / "store")
+    table = measure_many([[1, 2, 3]], {"mine": said, "plain": tiny.model("llama")}, store=store)
+    assert table["model"].tolist() == ["mine", "plain"]
+    assert not [one for one in caplog.records if "not stored" in one.message]
+    keys = {one.key for one in store.entries() if not one.read_only}
+    mine = measure([1, 2, 3], store, model=said["model"], variant="hooked")
+    assert mine.key in keys
+    assert len(keys) == 2
+
+
 def test_a_prompt_that_fails_is_left_out_and_told(own):
     with pytest.warns(UserWarning, match="is out of range"):
         table = asked([[3, 1, 4], [10_000]], own, k=4)
@@ -181,7 +208,9 @@ def test_a_prompt_that_fails_is_left_out_and_told(own):
         ([{"text": "a"}], ["minilm-l6"], "prompt 1: prompt is empty"),
         (["a", "  "], ["minilm-l6"], "prompt 2: prompt is empty"),
         (["a"], ["no-such-model"], "is unknown: expected an alias"),
-        (["a"], [{"model": "minilm-l6", "k": 4}], "a model says k"),
+        (["a"], [{"model": "minilm-l6", "k": 4}], "a model of a name says k"),
+        (["a"], [{"model": "minilm-l6", "variant": "x"}], "a model of a name says variant"),
+        (["a"], [{"model": nn.Linear(2, 2), "dtype": "float16"}], "of your own says dtype"),
         (["a"], [], "nothing is to be measured"),
     ],
 )

@@ -72,7 +72,7 @@ def test_a_sweep_is_written_in_python_as_in_its_file(lay_out, tmp_path, monkeypa
     found = make(read(asked))
     assert (found.weights, found.prompts) == (expected.weights, expected.prompts)
     assert found.sweep.k == expected.sweep.k
-    with pytest.raises(InputError, match="the sweep few: modles: Extra inputs"):
+    with pytest.raises(InputError, match=r"few: key .modles. is unknown \(did you mean .models"):
         read(asked | {"modles": []})
     with pytest.raises(InputError, match="the sweep without a name: name"):
         read({})
@@ -139,7 +139,7 @@ def test_a_model_that_is_out_of_reach_leaves_the_others(lay_out):
         ("k = [4, 8]", "k = []", "k"),
         ("k = [4, 8]", "k = [4, 7]\nkinds = ['self']", "K = 4 is not kept of 'self'"),
         ("k = [4, 8]", "kinds = ['sideways']", "kinds 1: expected one of depth, self"),
-        ("k = [4, 8]", "kind = ['depth']", "kind: Extra inputs are not permitted"),
+        ("k = [4, 8]", "kind = ['depth']", "key 'kind' is unknown (did you mean 'kinds'?)"),
         ("k = [4, 8]", "definition = 'mine'", "definition: expected one of paper, released"),
         ("k = [4, 8]", "timeout = 0", "timeout"),
         ("steps = [512, 0]", "steps = [513]", "nearest are 256 and 512"),
@@ -151,7 +151,13 @@ def test_a_model_that_is_out_of_reach_leaves_the_others(lay_out):
         ('suite = "mini-64"', 'suite = "mini-63"', "mini-63"),
         ('file = "own.txt"', 'file = "none.txt"', "none.txt"),
         ('file = "own.txt"', 'fil = "own.txt"', "fil"),
-        ("[[prompts]]", "[[prompt]]", "prompts: Field required"),
+        (
+            "[[prompts]]",
+            "[[prompt]]",
+            "few.toml: key 'prompt' is unknown (did you mean 'prompts'?)",
+        ),
+        ("steps = ", "stepps = ", "models 2: key 'stepps' is unknown (did you mean 'steps'?)"),
+        ("k = [4, 8]", "k = 8\n[slurm]\njob = 2", "slurm: key 'job' is unknown (did you"),
         ("[[models]]", "[models]", "few.toml"),
         ("k = [4, 8]", "k = [4, 8", "is no TOML"),
     ],
@@ -201,3 +207,8 @@ def test_a_sweep_is_no_more_than_a_megabyte(tmp_path: Path) -> None:
     (tmp_path / "s.toml").write_text("#" * 2**20 + "#")
     with pytest.raises(InputError, match=r"s.toml cannot be read: .*it has 1.0 MB"):
         read(tmp_path / "s.toml")
+
+
+def test_a_module_of_one_s_own_is_sent_to_where_it_can_be_measured():
+    with pytest.raises(InputError, match=r"a LlamaForCausalLM came as a model.*measure_many"):
+        read({"name": "few", "models": [{"model": tiny.model("llama")}], "prompts": []})

@@ -224,7 +224,7 @@ def test_cells_above_the_rank_are_grey_and_named(result):
 def test_the_alternative_text_has_the_main_numbers(result):
     found = score_pairs(result, VIEW)
     alt = figures.scores(result, VIEW).layout.meta["alt"]
-    assert f"chance-corrected {mean_off_diagonal(found.corrected):.3f}" in alt
+    assert f"corrected by its own floor, {mean_off_diagonal(found.corrected):.3f}" in alt
     off = found.corrected - 9 * np.eye(5)
     row, column = np.unravel_index(off.argmax(), off.shape)
     assert (

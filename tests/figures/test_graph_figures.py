@@ -52,6 +52,22 @@ def test_every_edge_is_drawn_once_and_can_be_taken_hold_of(result, layout):
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
+def test_only_a_page_speaks_of_the_mouse(result, layout):
+    figure = figures.graph(result, VIEW, layout=layout)
+    assert "a click selects the pair" in figure.layout.meta["on_page"]
+    notes = notes_of(on_paper(figure, result, VIEW))
+    assert "Width and opacity show" in notes
+    assert "mouse" not in notes
+    assert "click" not in notes
+
+
+def notes_of(page):
+    """The caption and the source below a figure in a file."""
+    (notes,) = page.select_annotations({"name": "provenance"})
+    return notes.text
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("threshold", [0.0, 0.9])
 def test_a_deep_model_is_a_few_traces(deep, layout, threshold):
     figure = figures.graph(deep, VIEW, layout=layout, threshold=threshold, selected=(3, 70))

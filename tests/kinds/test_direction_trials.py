@@ -93,7 +93,7 @@ def test_what_frames_hold_of_the_states_is_told(result, folder):
 
     model = AutoModelForCausalLM.from_pretrained(folder).eval()
     with torch.no_grad():
-        run = model(torch.from_numpy(result.token_ids)[None], output_hidden_states=True)
+        run = model(torch.tensor(result.token_ids)[None], output_hidden_states=True)
     x = [run.hidden_states[state][0, -1].double().numpy() for state in (1, 2)]
     frame = np.column_stack([x[0], np.eye(32)[0]])
     found = ablate(result, blocks=[2, 3], frame=frame)

@@ -38,7 +38,7 @@ class AtToken(Result):
         yield from fields["certificates"]
 
     def consistency(self) -> Mapping[str, bool]:
-        """What it could contradict itself in."""
+        """Contradictions that a forged file could have, and whether this result is free of each."""
         return {
             "its token is none of the prompt": 1 <= self.token <= len(self.tokens),
             "its certificates are not one a block": len(self.certificates) == self.n_blocks,

@@ -103,11 +103,15 @@ class Result(Drawn):
 
     @property
     def is_doubtful(self) -> bool:
-        """Whether a number of it may be wrong, as we know today, so that it is measured again."""
+        """Whether a number of it is known today to be unreliable; it is then measured again."""
         return False
 
     def consistency(self) -> Mapping[str, bool]:
-        """What a result of its kind can contradict itself in, as sentences; whether it does not."""
+        """Contradictions that a forged file could have, and whether this result is free of each.
+
+        Returns:
+            by a sentence that names the contradiction, True where the result does not have it.
+        """
         return {}
 
     @property

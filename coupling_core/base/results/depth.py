@@ -89,9 +89,10 @@ class DepthResult(AtToken):
 
     @property
     def is_doubtful(self) -> bool:
-        """Whether a Jacobian is small, and of a version that held none against float64.
+        """Whether it is measured again, since a Jacobian of it may be wrong.
 
-        Those that do name float64 among the ways, also where a block does not run in it.
+        A small Jacobian is soon rounded away in float32, so that today it is compared with one in
+        float64. Earlier versions did not: their results do not name float64 among the ways.
         """
         has_small = bool((self.jacobian_norm < SMALL * self.width**0.5).any())
         return has_small and not any("float64" in way for way in self.provenance.get("ways", {}))
@@ -102,7 +103,7 @@ class DepthResult(AtToken):
         return default_k_of(self.rank, self.k_max)
 
     def consistency(self) -> Mapping[str, bool]:
-        """What it could contradict itself in."""
+        """Contradictions that a forged file could have, and whether this result is free of each."""
         return {
             **super().consistency(),
             "its ranks lie outside 0..K": within(self.rank, 0, self.k_max),

@@ -105,7 +105,7 @@ class DirectionsResult(AtToken):
         return np.divide(found, length, out=np.zeros_like(found), where=length > 0)
 
     def consistency(self) -> Mapping[str, bool]:
-        """What it could contradict itself in."""
+        """Contradictions that a forged file could have, and whether this result is free of each."""
         named = {str(i) for i in np.unique(self.top) if i >= 0}
         return {
             **super().consistency(),

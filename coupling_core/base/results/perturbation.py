@@ -59,7 +59,7 @@ class PerturbationResult(AtToken):
         return not np.isnan(self.distance).any()
 
     def consistency(self) -> Mapping[str, bool]:
-        """What it could contradict itself in."""
+        """Contradictions that a forged file could have, and whether this result is free of each."""
         sizes = self.noise_sizes
         return {
             **super().consistency(),

@@ -4,7 +4,7 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from operator import index
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, SupportsIndex, overload
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, NoReturn, SupportsIndex, overload
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -17,6 +17,7 @@ from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import View, resolve_token
 from coupling_core.base.results.base import Result
 from coupling_core.base.showing import Drawn
+from coupling_core.base.units import ranges, rounded
 
 if TYPE_CHECKING:  # half a second each to import, and only tables need them
     import xarray
@@ -95,6 +96,29 @@ class ScoreMap(Drawn):
     @abstractmethod
     def to_pandas(self) -> "DataFrame":
         """A row a pair, with its scores in the columns coupling, chance and corrected."""
+
+    def strongest(self, n: int = 10) -> "DataFrame":
+        """The pairs with the highest chance-corrected scores.
+
+        Args:
+            n: how many, from 1 on; fewer come where fewer have a score.
+
+        Returns:
+            rows of `to_pandas`, the highest `corrected` first, without any Jacobian against itself
+            and without pairs that have no score.
+
+        Raises:
+            InputError: where n is no whole number from 1 on.
+        """
+        if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
+            raise InputError(f"n is how many pairs, a whole number from 1 on, and {n!r} came")
+        table = self.to_pandas()[~self._against_itself().ravel()].dropna(subset=["corrected"])
+        table = table.sort_values("corrected", ascending=False, kind="stable", ignore_index=True)
+        return table.head(n)
+
+    @abstractmethod
+    def _against_itself(self) -> Bool[np.ndarray, "row column"]:
+        """Where a Jacobian meets itself, which is 1 by construction."""
 
     @abstractmethod
     def _coordinates(self) -> Mapping[str, Any]:
@@ -191,9 +215,12 @@ class Scores(ScoreMap):
         mean = self.mean()
         if np.isnan(mean.corrected):
             return "No pair of different blocks is computed yet."
+        # Each pair is corrected by the floor of its own: what is made of the two means is another
+        # number, which may even have the other sign.
         return (
-            f"The mean over l ≠ l' is c = {mean.coupling:.3f} where chance gives "
-            f"{mean.chance:.3f}, chance-corrected {mean.corrected:.3f}."
+            f"In the mean over the pairs l ≠ l', c is {rounded(mean.coupling)}, its chance floor "
+            f"{rounded(mean.chance)}, and the score of each pair, corrected by its own floor, "
+            f"{rounded(mean.corrected)}."
         )
 
     def to_pandas(self) -> "DataFrame":
@@ -229,15 +256,30 @@ class Scores(ScoreMap):
             row, column = _two(blocks, "blocks, that of the Jacobian and that of the basis")
             return self._pair(self._at([row])[0], self._at([column])[0])
         if isinstance(blocks, int | np.integer):
+            (block,) = (self.blocks[at] for at in self._at([int(blocks)]))
+            other = next((one for one in self.blocks if one != block), block)
             raise InputError(
-                f"block {blocks} alone makes no pair: scores[{blocks}, 1] is one with block 1, and "
-                f"scores[[{blocks}, 1]] the map of two blocks"
+                f"block {block} alone makes no pair: scores[{block}, {other}] is one with block "
+                f"{other}, and scores[[{block}, {other}]] the map of two blocks"
+            )
+        if isinstance(blocks, slice):
+            first = self.blocks[0] if blocks.start is None else blocks.start
+            last = self.blocks[-1] if blocks.stop is None else blocks.stop
+            raise InputError(
+                f"a slice does not say whether its last block is one of them: scores['{first}-"
+                f"{last}'] has block {last}, and scores[range({first}, {last})] has not"
             )
         chosen = self._numbers(blocks)
         at = np.array(self._at(chosen))
         some = {name: getattr(self, name)[np.ix_(at, at)] for name in MEASURES}
         seen = self.view and replace(self.view, blocks=chosen)
         return replace(self, **some, blocks=chosen, view=seen)
+
+    def __iter__(self) -> NoReturn:
+        raise InputError(
+            "scores are gone through by the numbers of their blocks, scores.blocks, or pair by "
+            "pair, scores.to_pandas().itertuples()"
+        )
 
     def _numbers(self, blocks: Blocks) -> tuple[int, ...]:
         """The numbers of blocks, 1..L; raises `InputError` where there is none like it."""
@@ -255,12 +297,14 @@ class Scores(ScoreMap):
         return [self.blocks.index(block) for block in chosen]
 
     def __repr__(self) -> str:
-        shown = f"{len(self.blocks)} blocks, {self.blocks[0]} to {self.blocks[-1]}"
-        return f"Scores({shown}, {_told(self)})"
+        return f"Scores({len(self.blocks)} blocks: {ranges(self.blocks)}, {_told(self)})"
 
     def _coordinates(self) -> Mapping[str, Any]:
         row, column = self.dims
         return {row: list(self.blocks), column: list(self.blocks)}
+
+    def _against_itself(self) -> Bool[np.ndarray, "block block"]:
+        return np.eye(len(self.blocks), dtype=bool)
 
 
 @dataclass(frozen=True, eq=False)
@@ -297,7 +341,7 @@ class PositionScores(ScoreMap):
             return "No pair has a score yet."
         of = " without any Jacobian against itself" if self.itself.any() else ""
         mean = self.means.corrected
-        return f"The mean chance-corrected score over all pairs{of} is {mean:.3f}."
+        return f"The mean chance-corrected score over all pairs{of} is {rounded(mean)}."
 
     def to_pandas(self) -> "DataFrame":
         """The scores as a table, a pair without a score too.
@@ -334,6 +378,9 @@ class PositionScores(ScoreMap):
 
     def __repr__(self) -> str:
         return f"PositionScores({len(self.coupling)} tokens, {_told(self)})"
+
+    def _against_itself(self) -> Bool[np.ndarray, "position position"]:
+        return self.itself
 
     def _texts(self) -> np.ndarray | None:
         return None if self.result is None else np.array(self.result.tokens, object)
@@ -381,11 +428,11 @@ def _two(given: Any, what: str) -> tuple[int, int]:
 
 
 def _by_name(numbers: Means | PairScores) -> str:
-    told = ", ".join(f"{name}={value:.4f}" for name, value in numbers._asdict().items())
+    told = ", ".join(f"{name}={rounded(value, 4)}" for name, value in numbers._asdict().items())
     return f"{type(numbers).__name__}({told})"
 
 
 def _told(scores: ScoreMap) -> str:
     seen, mean = scores.view, scores.mean()
     how = f"K = {seen.k}, {seen.definition}, {seen.role}, " if seen else ""
-    return f"{how}mean corrected {mean.corrected:.3f}, coupling {mean.coupling:.3f}"
+    return f"{how}mean corrected {rounded(mean.corrected)}, coupling {rounded(mean.coupling)}"

@@ -87,7 +87,7 @@ class SpectrumResult(AtToken):
             return self.uncertainty <= SURE * np.abs(self.values)
 
     def consistency(self) -> Mapping[str, bool]:
-        """What it could contradict itself in."""
+        """Contradictions that a forged file could have, and whether this result is free of each."""
         L = self.n_blocks
         return {
             **super().consistency(),

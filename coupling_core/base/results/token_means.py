@@ -86,7 +86,7 @@ class TokenMeansResult(TokenResult):
         return {"definition": self.definitions}
 
     def consistency(self) -> Mapping[str, bool]:
-        """What it could contradict itself in."""
+        """Contradictions that a forged file could have, and whether this result is free of each."""
         n = len(self.tokens)
         return dict(super().consistency()) | {
             "its means are of another K": within(self.k_grid, 1, self.k_max),

@@ -11,6 +11,7 @@ from coupling_core.base.blocks import Blocks, blocks_of
 from coupling_core.base.definitions import UNNAMED_SAMPLED
 from coupling_core.base.errors import InputError
 from coupling_core.base.keywords import known_keywords
+from coupling_core.base.read_only import ReadOnlyArrays
 from coupling_core.base.records import ROLES, Certificate, Role, View, resolve_token
 from coupling_core.base.results.base import Result, Sizes, default_k_of, within
 from coupling_core.base.results.scores import PositionScores
@@ -20,7 +21,7 @@ FAINT = 1e-4
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class PositionCoupling:
+class PositionCoupling(ReadOnlyArrays):
     """The numerators of every score between all positions of a prompt, NaN where causality forbids.
 
     Args:
@@ -117,7 +118,7 @@ class TokenResult(Result):
         return bool(((norms > 0) & (norms < FAINT * largest)).any())
 
     def consistency(self) -> Mapping[str, bool]:
-        """What it could contradict itself in."""
+        """Contradictions that a forged file could have, and whether this result is free of each."""
         return {"its token is none of the prompt": 0 <= self.token <= len(self.tokens)}
 
     @known_keywords
@@ -176,9 +177,10 @@ class TokenResult(Result):
 
     @property
     def is_doubtful(self) -> bool:
-        """Whether it is faint, and of a version that did not hold such Jacobians against float64.
+        """Whether it is measured again, since a Jacobian of it may be wrong.
 
-        Those that do tell the ways by block.
+        A faint Jacobian is soon rounded away in float32, so that today it is compared with one in
+        float64. Earlier versions did not: their results do not tell the ways by block.
         """
         ways = self.provenance.get("ways")
         by_block = isinstance(ways, dict) and all(isinstance(of, dict) for of in ways.values())
@@ -253,7 +255,7 @@ class TokensResult(PositionCoupling, TokenResult):
         return default_k_of(self.rank, self.k_max)
 
     def consistency(self) -> Mapping[str, bool]:
-        """What it could contradict itself in."""
+        """Contradictions that a forged file could have, and whether this result is free of each."""
         n = len(self.tokens)
         return dict(super().consistency()) | {
             "its blocks are none of the model": within(np.array(self.blocks), 1, self.n_blocks),

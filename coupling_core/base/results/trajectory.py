@@ -62,7 +62,7 @@ class TrajectoryResult(Result):
         return f"along the paths of {len(self.tokens)} tokens"
 
     def consistency(self) -> Mapping[str, bool]:
-        """What it could contradict itself in."""
+        """Contradictions that a forged file could have, and whether this result is free of each."""
         return {
             "it has not one state more than blocks": len(self.norms) == self.n_blocks + 1,
             "it keeps states of tokens that it has not": within(self.kept, 1, len(self.tokens)),

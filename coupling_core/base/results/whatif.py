@@ -81,7 +81,7 @@ class WhatIfResult(Result):
         return tuple(dict.fromkeys(self.refused.values()))
 
     def consistency(self) -> Mapping[str, bool]:
-        """What it could contradict itself in."""
+        """Contradictions that a forged file could have, and whether this result is free of each."""
         n, outcomes = len(self.tokens), self.divergence.shape[1]
         return {
             "it has not one row for each edit": len(self.edits) == len(self.divergence),

@@ -2,9 +2,39 @@
 
 import warnings
 from collections.abc import Sequence
+from threading import Lock
 
 import torch
 from torch import Tensor
+
+
+class _WithoutWarning:
+    """Leaves out that attention's kernels have no batch of gradients; only checks go through them.
+
+    `warnings.catch_warnings` is of the whole process: of two threads, the first that leaves it
+    would give the other its warnings back. So all that are inside share one.
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._inside = Lock(), 0
+        self._held = warnings.catch_warnings()
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if not self._inside:
+                self._held = warnings.catch_warnings()
+                self._held.__enter__()
+                warnings.filterwarnings("ignore", "There is a performance drop", UserWarning)
+            self._inside += 1
+
+    def __exit__(self, *error: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if not self._inside:
+                self._held.__exit__(None, None, None)
+
+
+_without_warning = _WithoutWarning()
 
 
 def batched_gradients(
@@ -30,9 +60,7 @@ def batched_gradients(
         reached[:] = [part is not None for part in found]
         return tuple(part for part in found if part is not None)
 
-    with warnings.catch_warnings():
-        # Of attention's kernels, which have no batch either; only checks go through them.
-        warnings.filterwarnings("ignore", "There is a performance drop", UserWarning)
+    with _without_warning:
         found = iter(torch.vmap(back)(cotangents))
     return [next(found) if there else None for there in reached]
 

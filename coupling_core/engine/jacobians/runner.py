@@ -18,6 +18,7 @@ from coupling_core.base.token_ids import TokenIds, token_ids
 from coupling_core.engine.jacobians.captured_calls import Call, capturing, frozen
 from coupling_core.engine.loading import (
     READS,
+    Wrapped,
     class_name,
     find_blocks,
     measurable,
@@ -221,6 +222,12 @@ def check_run(model: nn.Module, blocks: nn.ModuleList, calls: list[Call]) -> Non
     """
     kind = class_name(model)
     if not calls:
+        inside = set((model.module if isinstance(model, Wrapped) else model).modules())
+        if inside.isdisjoint(blocks):
+            raise InputError(
+                f"{kind} runs none of its {len(blocks)} blocks, and none of them is a part of it: "
+                "if they were taken from another model, give wrap the blocks of this one"
+            )
         raise InputError(
             f"{kind} runs none of its {len(blocks)} blocks as a module: where its code calls their "
             "`forward` itself, no call can be captured, and none be replayed"
@@ -282,6 +289,12 @@ def _require_rows(model: nn.Module, calls: list[Call], ids: Int[Tensor, "1 token
         )
 
 
+_OUT_OF_RANGE = (
+    ": probably a token id is past the last row of its embedding, or the prompt has more tokens "
+    "than it has positions"
+)
+
+
 @contextmanager
 def plain_failures(model: nn.Module, what: str) -> Iterator[None]:
     """Say in plain words that a model's own code failed.
@@ -305,4 +318,5 @@ def plain_failures(model: nn.Module, what: str) -> Iterator[None]:
         raise ComputeError(
             f"{class_name(model)} {what}: its own code fails with {type(error).__name__}"
             + f" ({told})" * bool(told)
+            + _OUT_OF_RANGE * isinstance(error, IndexError)
         ) from error

@@ -103,7 +103,7 @@ def _told(foreign: tuple[str, ...]) -> str:
     return "; ".join(foreign[:_TOLD]) + f"; and {more} more" * (more > 0)
 
 
-def _name(model: nn.Module, variant: str) -> str:
+def _name(model: Any, variant: str) -> str:
     return class_name(model) + f" ({variant})" * bool(variant)
 
 

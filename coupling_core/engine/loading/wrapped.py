@@ -111,8 +111,8 @@ class Wrapped(nn.Module):
 def wrap(
     module: Any,
     *,
-    blocks: Blocks,
-    final_norm: nn.Module | None = None,
+    blocks: Blocks | Any,
+    final_norm: nn.Module | Any = None,
     forward: Forward | None = None,
 ) -> Wrapped:
     """Say of a module of your own, which is no model of transformers, how it is measured.
@@ -126,9 +126,9 @@ def wrap(
         module: the whole model, an `nn.Module`, with whatever comes before and after its blocks;
             what `torch.compile`, `DataParallel` or nnsight made of one too.
         blocks: the blocks of its residual stream, in the order in which they run: an
-            `nn.ModuleList`, `nn.Sequential`, `nn.ModuleDict`, or a list. They may be some of them
-            that follow one another, such as `gpt.blocks[:4]`: without the last one they are
-            measured without a final norm, and are numbered from 1.
+            `nn.ModuleList`, `nn.Sequential`, `nn.ModuleDict`, or a list; nnsight's envoys of them
+            too. They may be some of them that follow one another, such as `gpt.blocks[:4]`: without
+            the last one they are measured without a final norm, and are numbered from 1.
         final_norm: the norm that it applies to the last block's output at all tokens (paper,
             Eq. 7); None finds it out, as of any model.
         forward: runs the module on token ids (1 token), int64; None calls the module with them. It
@@ -138,17 +138,17 @@ def wrap(
     Raises:
         InputError: where a part is no module, there is no block, or one is named twice.
     """
-    module = unwrapped(module)
+    module, final_norm = unwrapped(module), unwrapped(final_norm)
     if not isinstance(module, nn.Module):
-        raise InputError(f"wrap takes a torch.nn.Module first, and a {_kind(module)} came")
+        raise InputError(f"wrap takes a torch.nn.Module first, and {_kind(module)} came")
     if final_norm is not None and not isinstance(final_norm, nn.Module):
         raise InputError(
-            f"final_norm is a {_kind(final_norm)}: expected the module that norms the last "
+            f"final_norm is {_kind(final_norm)}: expected the module that norms the last "
             "block's output, or nothing, and it is found out"
         )
     if forward is not None and not callable(forward):
         raise InputError(
-            f"forward is a {_kind(forward)}: expected a function of the module and its token ids, "
+            f"forward is {_kind(forward)}: expected a function of the module and its token ids, "
             "such as forward=lambda g, ids: g(ids)"
         )
     return Wrapped(module, _listed(blocks), final_norm, forward or _call)
@@ -162,7 +162,10 @@ def measurable(model: Any) -> Any:
     """
     model = unwrapped(model)
     if not isinstance(model, nn.Module):
-        raise InputError(f"the model is a {_kind(model)}: expected a torch.nn.Module")
+        raise InputError(
+            f"the model is {_kind(model)}: expected its name, folder or file as a text, a model of "
+            "transformers, or a torch.nn.Module that was given to wrap"
+        )
     if not has_config(model) and "input_ids" not in inspect.signature(model.forward).parameters:
         raise not_told(model)
     return model
@@ -208,25 +211,26 @@ def _call(module: Any, ids: Int[Tensor, "1 token"]) -> Any:
 
 
 def _listed(blocks: Any) -> nn.ModuleList:
+    blocks = unwrapped(blocks)
     if isinstance(blocks, Mapping | nn.ModuleDict):
         blocks = blocks.values()
     elif isinstance(blocks, nn.Module) and not isinstance(blocks, nn.ModuleList | nn.Sequential):
         raise InputError(
-            f"blocks is a {_kind(blocks)}: expected an nn.ModuleList, nn.Sequential or "
+            f"blocks is {_kind(blocks)}: expected an nn.ModuleList, nn.Sequential or "
             "nn.ModuleDict of blocks, or a list of them"
         )
     try:
         found = [unwrapped(block) for block in blocks]
     except TypeError as error:
-        raise InputError(f"blocks is a {_kind(blocks)}: expected a list of modules") from error
+        raise InputError(f"blocks is {_kind(blocks)}: expected a list of modules") from error
     if not found:
         raise InputError("blocks is empty: expected the blocks of the residual stream, in order")
     for number, block in enumerate(found, 1):
         if not isinstance(block, nn.Module):
-            raise InputError(f"block {number} is a {_kind(block)}: expected an nn.Module")
+            raise InputError(f"block {number} is {_kind(block)}: expected an nn.Module")
         if isinstance(block, nn.ModuleList | nn.ModuleDict):
             raise InputError(
-                f"block {number} is a {_kind(block)}, which cannot be called: expected the blocks "
+                f"block {number} is {_kind(block)}, which cannot be called: expected the blocks "
                 "themselves, in one list"
             )
         if any(block is other for other in found[: number - 1]):
@@ -261,4 +265,6 @@ def _has_matrix(module: nn.Module) -> bool:
 
 
 def _kind(value: Any) -> str:
-    return type(value).__name__
+    """What a value is, with its article."""
+    name = type(value).__name__
+    return f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}"

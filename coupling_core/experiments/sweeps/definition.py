@@ -39,6 +39,7 @@ from pydantic import (
 )
 
 from coupling_core.analysis.scores import k_of
+from coupling_core.base.choosing import unknown
 from coupling_core.base.definitions import DEFINITIONS
 from coupling_core.base.errors import InputError
 from coupling_core.base.kinds import kind_of, kinds
@@ -228,6 +229,12 @@ class Sweep(_Table):
         return any(k < 1 for k in self.k)
 
 
+_TABLES: Mapping[str, type[_Table]] = {"": Sweep, "models": Models, "slurm": Slurm}
+"""By their names in a sweep's file; the file itself has none."""
+_UNKNOWN = "extra_forbidden"
+"""What pydantic calls the complaint about a key that no table has."""
+
+
 def read(what: str | os.PathLike[str] | Mapping[str, Any]) -> Sweep:
     """Read a sweep.
 
@@ -289,6 +296,12 @@ def _as_toml(value: Any) -> Any:
         return {str(name): _as_toml(part) for name, part in value.items()}
     if isinstance(value, os.PathLike):
         return os.fspath(value)
+    if hasattr(value, "parameters"):
+        raise InputError(
+            f"a {type(value).__name__} came as a model, and a sweep is measured by processes that "
+            "load their models by name, folder or file: a module of your own is measured by "
+            "measure_many(prompts, models)"
+        )
     return list(map(_as_toml, value)) if isinstance(value, list | tuple | range) else value
 
 
@@ -300,9 +313,18 @@ def _tuples(value: Any) -> Any:
 
 
 def _told(error: ValidationError) -> str:
-    """The first complaint, with the place it is about."""
-    first, *others = error.errors(include_url=False)
-    place = " ".join(str(part + 1) if isinstance(part, int) else part for part in first["loc"])
+    """The first complaint, with the place it is about.
+
+    A key that is unknown comes before all others: it is often why another is missing.
+    """
+    found = error.errors(include_url=False)
+    first, *others = sorted(found, key=lambda one: one["type"] != _UNKNOWN)
+    parts = list(first["loc"])
     what = first["msg"].removeprefix("Value error, ")
+    if first["type"] == _UNKNOWN:
+        *parts, key = parts
+        what = unknown("key", str(key), _TABLES[str(parts[0]) if parts else ""].model_fields)
+    place = " ".join(str(part + 1) if isinstance(part, int) else part for part in parts)
     more = f"; and {len(others)} more" * bool(others)
-    return f"{place or 'as a whole'}: {what}{more}"
+    where = place or ("" if first["type"] == _UNKNOWN else "as a whole")
+    return f"{where}: {what}{more}" if where else what + more

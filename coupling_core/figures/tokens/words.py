@@ -9,6 +9,8 @@ from coupling_core.analysis.token_scores import (
 )
 from coupling_core.base.records import View
 from coupling_core.base.results import TokenMeansResult, TokensResult
+from coupling_core.base.results.scores import MEASURES
+from coupling_core.base.units import rounded
 from coupling_core.figures import style
 from coupling_core.figures.words import leading, spectrum_words, subject, zero_words
 
@@ -98,9 +100,10 @@ def cell_words(result: TokenMeansResult, token: int, other: int, view: View) -> 
     if np.isnan(found.coupling[at]):
         return f"Tokens {token} and {other} have no score."
     count = int(result.pairs[at][list(result.k_grid).index(view.k)])
+    c, floor, above = (rounded(getattr(found, name)[at]) for name in MEASURES)
     return (
-        f"Tokens {token} and {other}, over {count} pairs of blocks: c = {found.coupling[at]:.3f}, "
-        f"chance floor {found.chance[at]:.3f}, chance-corrected {found.corrected[at]:.3f}."
+        f"Tokens {token} and {other}, over {count} pairs of blocks: c = {c}, chance floor {floor}, "
+        f"chance-corrected {above}."
     )
 
 
@@ -137,10 +140,9 @@ def distance_alt(result: Compared, view: View, found: ByDistance, is_corrected: 
     )
     if not found.distance.size:
         return text + " No pair has a score yet."
-    return text + (
-        f" It is {found.mean[0]:.3f} at distance {found.distance[0]} and {found.mean[-1]:.3f} at "
-        f"distance {found.distance[-1]}."
-    )
+    first, last = rounded(found.mean[0]), rounded(found.mean[-1])
+    near, far = found.distance[0], found.distance[-1]
+    return f"{text} It is {first} at distance {near} and {last} at distance {far}."
 
 
 def distance_caption(is_corrected: bool) -> str:

@@ -112,8 +112,8 @@ def report(done: list[Measured], failed: Failed, *, as_json: bool) -> None:
 
 def _row(name: str, over: Interval) -> str:
     title = {"coupling": "c", "chance": "chance floor", "corrected": "chance-corrected"}[name]
-    sure = "none of one prompt" if over.n < 2 else f"{over.low:.4f} to {over.high:.4f}"
-    return f"{title:18}{over.mean:8.4f}{over.median:9.4f}   {sure}"
+    sure = "none of one prompt" if over.n < 2 else f"{over.low:z.4f} to {over.high:z.4f}"
+    return f"{title:18}{over.mean:z8.4f}{over.median:z9.4f}   {sure}"
 
 
 def _summary(

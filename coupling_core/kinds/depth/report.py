@@ -52,8 +52,8 @@ def show(result: DepthResult, view: View, *, stored: bool, out: Path | None = No
         *reports.head(result),
         f"token       {result.token_words(result.token)}" + f"; {lead} {likely}" * bool(likely),
         f"score       {definition_name(view)}, K = {view.k}, {result.final_norm_words}",
-        f"mean        chance-corrected {mean['corrected']:.4f}, c {mean['coupling']:.4f}, "
-        f"chance floor {mean['chance']:.4f}, over l != l'",
+        f"mean        chance-corrected {mean['corrected']:z.4f}, c {mean['coupling']:z.4f}, "
+        f"chance floor {mean['chance']:z.4f}, over l != l'",
         "",
     )
     _show_blocks(result, view, found)
@@ -70,6 +70,6 @@ def _show_blocks(result: DepthResult, view: View, found: Scores) -> None:
     for i, block in enumerate(found.blocks):
         s = result.singular_values[block - 1]
         numbers = (raw[i], found.chance[i, 0], as_jacobian[i], as_basis[i])
-        spectrum = (f"{s[0]:.3g}", f"{s[view.k - 1]:.3g}", f"{gap[block - 1]:.4f}")
-        rows.append((str(block), *spectrum, *(f"{number:.3f}" for number in numbers)))
+        spectrum = (f"{s[0]:.3g}", f"{s[view.k - 1]:.3g}", f"{gap[block - 1]:z.4f}")
+        rows.append((str(block), *spectrum, *(f"{number:z.3f}" for number in numbers)))
     print_table((*titles, "corrected", "corrected as basis"), rows, right=True)

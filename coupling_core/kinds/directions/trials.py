@@ -36,7 +36,7 @@ def steered(asked: Resolved, loaded: LoadedModel, trial: Steer, names: tuple[str
     drawn = random_units(RANDOM, d, torch.Generator().manual_seed(SEED))
     found, chance = (
         steer(replays, outcomes, trial.state, trial.tokens, directions.to(device), trial.sizes)
-        for directions in (torch.from_numpy(np.asarray(trial.directions, np.float32)), drawn)
+        for directions in (torch.tensor(trial.directions, dtype=torch.float32), drawn)
     )
     texts = names_of(loaded, replays.reader, sorted(set(found.ids.flatten().tolist())))
     shape = (len(trial.directions), len(trial.sizes))

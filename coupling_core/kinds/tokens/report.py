@@ -58,8 +58,8 @@ def show(result: Compared, view: View, *, stored: bool, out: Path | None = None)
         *reports.head(result),
         f"compared    {result.request.kind}, {result.measured}",
         f"score       {definition_name(view)}, K = {view.k}, {result.final_norm_words}",
-        f"mean        chance-corrected {mean.corrected:.4f}, c {mean.coupling:.4f}, "
-        f"chance floor {mean.chance:.4f}{without}",
+        f"mean        chance-corrected {mean.corrected:z.4f}, c {mean.coupling:z.4f}, "
+        f"chance floor {mean.chance:z.4f}{without}",
         *_reasons(result, view),
         "",
     )
@@ -104,7 +104,7 @@ def _show_distances(found: PositionScores) -> None:
     by = by_distance(found)
     numbers = (by.mean, by.deviation, by.low, by.high)
     rows = [
-        (str(d), *(f"{values[i]:.3f}" for values in numbers), str(by.count[i]))
+        (str(d), *(f"{values[i]:z.3f}" for values in numbers), str(by.count[i]))
         for i, d in enumerate(by.distance)
     ]
     print_table(("distance", "mean", "deviation", "lowest", "highest", "pairs"), rows, right=True)
@@ -116,7 +116,7 @@ def _short(text: str) -> str:
 
 
 def _number(value: float) -> str:
-    return "-" if np.isnan(value) else f"{value:.3f}"
+    return "-" if np.isnan(value) else f"{value:z.3f}"
 
 
 def _failed(result: Compared) -> list[str]:

@@ -1,11 +1,13 @@
 """Cotangents pulled back together: the same as one by one, and in no more operations."""
 
 import warnings
+from threading import Event, Thread
 
 import torch
 from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from coupling_core.engine.jacobians import gradients
 from coupling_core.engine.jacobians.gradients import batched_gradients, gradients_by
 
 
@@ -64,3 +66,34 @@ def test_a_kernel_without_a_batch_goes_through_without_a_warning():
         warnings.simplefilter("error")
         (found,) = batched_gradients(y, [q], torch.randn(3, *y.shape))
     assert found.shape == (3, *q.shape)
+
+
+def test_threads_that_come_and_go_leave_no_warning_to_the_user(recwarn):
+    before = list(warnings.filters)
+    inside = gradients._without_warning
+    with inside:
+        with inside:
+            warnings.warn("There is a performance drop", UserWarning, stacklevel=1)
+        warnings.warn("There is a performance drop", UserWarning, stacklevel=1)
+    assert not recwarn.list
+    assert warnings.filters == before
+
+
+def test_the_first_thread_that_leaves_does_not_give_the_other_its_warnings_back(recwarn):
+    first_is_in, second_is_in, left = Event(), Event(), Event()
+
+    def first():
+        with gradients._without_warning:
+            first_is_in.set()
+            second_is_in.wait(5)
+        left.set()
+
+    thread = Thread(target=first)
+    thread.start()
+    assert first_is_in.wait(5)
+    with gradients._without_warning:
+        second_is_in.set()
+        assert left.wait(5)
+        warnings.warn("There is a performance drop", UserWarning, stacklevel=1)
+    thread.join()
+    assert not recwarn.list

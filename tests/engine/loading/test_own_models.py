@@ -345,3 +345,15 @@ def test_modules_are_measured_as_people_hand_them_over(family, kind):
         with within():
             assert bits(model, kind) == expected
         assert [parameter.requires_grad for parameter in model.parameters()] == trained
+
+
+@pytest.mark.parametrize(
+    ("dtype", "told"),
+    [
+        (torch.float32, " · float32 · "),
+        (torch.bfloat16, " · weights in bfloat16, arithmetic in float32 · "),
+    ],
+)
+def test_a_verdict_says_what_the_weights_are_held_in(dtype, told):
+    result = measure(REQUEST, model=tiny.model("llama").to(dtype))
+    assert told in result.verdict

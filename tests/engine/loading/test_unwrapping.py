@@ -263,3 +263,18 @@ def every_kind(model: Any) -> None:
         found = cc.measure(Request(IDS, **asked), model=model)
         assert 0 < found.provenance["derivative_error"] < 2e-3
     assert cc.read(model, IDS).kind.causal
+
+
+def test_parts_of_a_module_are_unwrapped_too():
+    class Envoy:
+        """Stands for that of nnsight, which has one round every part of a model."""
+
+        def __init__(self, module: nn.Module) -> None:
+            self._module = module
+
+    Envoy.__module__ = "nnsight.intervention.envoy"
+    gpt = by_hand.GPT().eval()
+    plain = cc.measure(REQUEST, model=cc.wrap(gpt, blocks=gpt.blocks, final_norm=gpt.ln_f))
+    parts = {"blocks": Envoy(gpt.blocks), "final_norm": Envoy(gpt.ln_f)}
+    found = cc.measure(REQUEST, model=cc.wrap(Envoy(gpt), **parts))
+    assert np.array_equal(found.diagonal, plain.diagonal)

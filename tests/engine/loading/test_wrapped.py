@@ -471,7 +471,7 @@ def test_what_is_no_residual_stream_is_refused(world):
         ({"blocks": []}, "blocks is empty"),
         ({"blocks": [nn.ModuleList([nn.Linear(2, 2)])]}, "block 1 is a ModuleList"),
         ({"blocks": [len]}, "block 1 is a builtin_function_or_method"),
-        ({"blocks": 3}, "blocks is a int"),
+        ({"blocks": 3}, "blocks is an int"),
         ({"blocks": nn.Linear(2, 2)}, "blocks is a Linear: expected an nn.ModuleList"),
         ({"blocks": [*[nn.GELU()] * 2]}, "block 2 is one of those before it"),
         ({"final_norm": torch.nn.functional.layer_norm}, "final_norm is a function"),
@@ -502,3 +502,21 @@ def test_wrap_takes_modules_alone():
 def test_code_that_fails_is_told_plainly():
     with pytest.raises(ComputeError, match=r"GPT does not run.*IndexError \(index out of range"):
         cc.measure(Request((3, 50), k=4), model=wrapped(GPT()))
+
+
+def test_blocks_of_another_model_are_told():
+    gpt, other = by_hand.GPT(), by_hand.GPT()
+    with pytest.raises(InputError, match="none of them is a part of it: if they were taken from"):
+        cc.measure([1, 2, 3], model=cc.wrap(gpt, blocks=other.blocks))
+
+
+def test_an_id_past_the_vocabulary_is_told_with_its_likely_cause():
+    gpt = by_hand.GPT()
+    with pytest.raises(ComputeError, match=r"IndexError .*probably a token id is past the last"):
+        cc.measure([1, 2, 99_999], model=cc.wrap(gpt, blocks=gpt.blocks))
+
+
+@pytest.mark.parametrize(("model", "told"), [(3, "an int"), (["gpt2"], "a list")])
+def test_what_is_no_model_is_told_what_would_be_one(model, told):
+    with pytest.raises(InputError, match=f"the model is {told}: expected its name, folder or file"):
+        cc.measure([1, 2, 3], model=model)

@@ -1,0 +1,25 @@
+"""Numbers as people read them."""
+
+import pytest
+
+from coupling_core.base.units import rounded, with_difference
+
+
+@pytest.mark.parametrize(
+    ("value", "told"), [(-0.0004, "0.000"), (-0.0, "0.000"), (-0.0006, "-0.001"), (0.0625, "0.062")]
+)
+def test_a_zero_has_no_sign(value, told):
+    assert rounded(value) == told
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "told"),
+    [
+        (0.25, 0.125, ("0.250", "0.125", "0.125")),
+        (0.0504, -0.0004, ("0.0504", "-0.0004", "0.0508")),
+        (-0.0003, -0.0002, ("0.000", "0.000", "0.000")),
+        (0.06, float("nan"), ("0.060", "nan", "nan")),
+    ],
+)
+def test_a_difference_is_that_of_the_numbers_beside_it(a, b, told):
+    assert with_difference(a, b, a - b) == told
