@@ -61,6 +61,12 @@ def ruled(lines: int) -> str:
     return '<div class="ruled">' + "<div></div>" * lines + "</div>"
 
 
+def together(parts: Iterable[str]) -> str:
+    """Parts that stay on one sheet of paper, where they fit."""
+    body = "\n".join(parts)
+    return f"<section>{body}</section>"
+
+
 def bullets(title: str, items: Sequence[str]) -> str:
     """A list under its title; nothing where it has no items."""
     lines = "".join(f"<li>{html.escape(item)}</li>" for item in items if item)
@@ -101,6 +107,8 @@ details {{ overflow-x: auto; margin: 0.5em 0 }}
 table {{ border-collapse: collapse; font-size: 13px }}
 td, th {{ padding: 2px 10px 2px 0; text-align: right; white-space: nowrap }}
 [role=img] {{ overflow-x: auto; break-inside: avoid }}
+section {{ break-inside: avoid }}
+p {{ white-space: pre-line }}
 h2, h3 {{ break-after: avoid }}
 .ruled div {{ height: 2.2em; border-bottom: 1px solid #8c959f }}
 @media print {{ body {{ margin: 0; max-width: none }} .modebar {{ display: none }} }}

@@ -127,7 +127,7 @@ def page(title: str) -> Iterator[State]:
             state = fitted(state)
         if found := problems():
             st.warning(f"Part of the request was left out: {plain('; '.join(found))}.")
-        at_hand(title)
+        at_hand(title, PAGES)
         with plain_errors():
             yield state
         settle()  # not where a click interrupts the page
@@ -163,7 +163,7 @@ def _navigation(here: str) -> None:
 def _links() -> None:
     query, shown = address(), shown_of(PAGES)
     for group in GROUPS:
-        of_group = [PAGES[title] for title in shown if PAGES[title].group == group]
+        of_group = [page for page in shown if page.group == group]
         if of_group:
             st.caption(group)
         for page in of_group:

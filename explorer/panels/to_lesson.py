@@ -1,12 +1,13 @@
-"""What a page shows, made a task of one's own lesson."""
+"""What a page shows, made a task of a lesson of one's own."""
 
 import streamlit as st
 
 from coupling_core.base.errors import InputError
 from explorer.session.lesson import MOST_TASKS, Lesson, packed, unpacked
-from explorer.session.session import change, link, tell, value
+from explorer.session.session import address, change, link, tell, value
 
 CLASSROOM = "pages/17_Classroom.py"
+TITLE = "Classroom"
 
 
 def to_lesson(title: str) -> None:
@@ -17,7 +18,7 @@ def to_lesson(title: str) -> None:
     """
     if value("lesson"):
         return
-    label, icon = "Make it a task of a lesson", ":material/school:"
+    label, icon = "Add this to a lesson as a task", ":material/school:"
     if st.button(label, type="tertiary", icon=icon, key="to-lesson"):
         draft = unpacked(value("draft")) if value("draft") else Lesson()
         task = {"page": title, "view": link("").removeprefix("?")}
@@ -25,4 +26,4 @@ def to_lesson(title: str) -> None:
             change(draft=packed(draft.with_task(MOST_TASKS, **task)))
         except InputError as error:
             tell(str(error))
-        st.switch_page(CLASSROOM)
+        st.switch_page(CLASSROOM, query_params=address(TITLE))

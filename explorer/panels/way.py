@@ -5,7 +5,7 @@ from typing import Any
 import streamlit as st
 
 from explorer.panels.page import Page
-from explorer.session.session import change
+from explorer.session.session import address, change
 
 
 def way(to: Page, label: str, *, place: str = "", **fields: Any) -> None:
@@ -20,4 +20,5 @@ def way(to: Page, label: str, *, place: str = "", **fields: Any) -> None:
     icon = ":material/arrow_forward:"
     if st.button(label, type="tertiary", icon=icon, key=f"way-{to.title}{place}"):
         change(**fields)
-        st.switch_page(to.file)
+        # With its address at once: without, the browser's Back would lead to the bare page first.
+        st.switch_page(to.file, query_params=address(to.title))

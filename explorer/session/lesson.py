@@ -111,6 +111,7 @@ def unpacked(text: str) -> Lesson:
     Raises:
         InputError: where it is none.
     """
+    text = "".join(text.split())  # mail programs break long addresses
     if len(text) > LONGEST:
         raise InputError(f"a lesson of at most {LONGEST} characters is expected")
     try:
@@ -135,6 +136,8 @@ def from_file(content: bytes) -> Lesson:
     """
     if len(content) > _LARGEST:
         raise InputError(f"a lesson's file has at most {_LARGEST // 1000} kB")
+    if not content.strip():
+        raise InputError("the file is empty")
     try:
         found = tomllib.loads(content.decode())
     except (UnicodeError, tomllib.TOMLDecodeError, RecursionError) as error:

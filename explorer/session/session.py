@@ -155,9 +155,13 @@ def _is_private(prompt: str) -> bool:
     return is_demo() and prompt not in known
 
 
-def address() -> dict[str, str]:
-    """The state as the browser's address has it."""
-    query = _query()
+def address(page: str = "") -> dict[str, str]:
+    """The state as the browser's address has it.
+
+    Args:
+        page: the title of the page to which it leads; empty is the one that is drawn.
+    """
+    query = _query(page)
     if keeps_prompt():
         del query["prompt"]
     if _is_private(query.get("over-prompt", EXAMPLES[0])):
@@ -245,8 +249,9 @@ def _take(key: str, field: str, read: Callable[[Any], Any]) -> None:
         change(**{field: read(st.session_state[key])})
 
 
-def _query() -> dict[str, str]:
-    return st.session_state[_LINKS].write(st.session_state[_CHOSEN], st.session_state[_PAGE])
+def _query(page: str = "") -> dict[str, str]:
+    memory = st.session_state
+    return memory[_LINKS].write(memory[_CHOSEN], page or memory[_PAGE])
 
 
 def _offered(chosen: dict[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:

@@ -71,25 +71,27 @@ def test_an_answer_is_in_no_link_to_another_page(open_page: Open) -> None:
 
 def test_what_a_page_shows_becomes_a_task(open_page: Open) -> None:
     app = open_page("Depth", block="9", basis="14", draft=packed(Lesson(title="Mine")))
-    button(app, "Make it a task").click().run()
+    button(app, "Add this to a lesson").click().run()
     task = Task(page="Depth", view="block=9&basis=14")
     assert unpacked(field(app, "draft")) == Lesson(title="Mine", tasks=[task])
     assert app.title[0].value == "A lesson of your own"
     app = open_page("Depth", lesson=packed(LESSON))
-    assert not [one for one in app.button if one.label.startswith("Make it a task")]
+    assert not [one for one in app.button if one.label.startswith("Add this to a lesson")]
 
 
 def test_a_link_to_no_page_is_told_and_not_taken(open_page: Open) -> None:
     app = open_page("Classroom", draft=packed(Lesson(tasks=[Task(question="q")])))
     texts(app, "Link")[0].set_value("https://elsewhere.org/Login?x=1").run()
-    assert "no page of this app" in app.warning[0].value
+    assert "no page of this app" in app.toast[0].value
     assert unpacked(field(app, "draft")).tasks[0].page == ""
+    texts(app, "Link")[0].set_value("/Depth?block=3").run()
     texts(app, "Link")[0].set_value("http://[").run()
-    assert "copy it anew" in app.warning[0].value
+    assert "copy it anew" in app.toast[0].value
+    assert unpacked(field(app, "draft")).tasks[0].view == "block=3"
 
 
 def test_students_see_its_pages_alone_and_the_question_on_them(open_page: Open) -> None:
-    app = open_page("Classroom", lesson=packed(LESSON))
+    app = open_page("Classroom", lesson=packed(LESSON), prompt=LESSON.prompts[0])
     assert app.title[0].value == r"Coupling \*in\* one hour"
     assert r"\<b\>every" in words(app)
     assert r"\[tokens\]" in words(app)
@@ -97,24 +99,36 @@ def test_students_see_its_pages_alone_and_the_question_on_them(open_page: Open) 
     button(app, "Open its figure, on Depth").click().run()
     app.switch_page("pages/1_Depth.py").run()
     assert "Task 1 of 3" in words(app)
+    assert button(app, "Task 2")
     assert "Which blocks are coupled?" in words(app)
-    chosen = {name: field(app, name) for name in ("block", "basis", "k", "prompt")}
-    prompt = "What is the capital of France? The capital is"
-    assert chosen == {"block": 9, "basis": 14, "k": 10, "prompt": prompt}
+    chosen = {name: field(app, name) for name in ("block", "basis", "k")}
+    assert chosen == {"block": 9, "basis": 14, "k": 10}
     assert set(links(app)) == {"Classroom", "Depth", "Tokens"}
     app.switch_page("pages/17_Classroom.py").run()
     button(app, "Open its figure, on Tokens").click().run()
     assert field(app, "prompt") == LESSON.prompts[0]
     app.switch_page("pages/17_Classroom.py").run()
     button(app, "Leave the lesson").click().run()
-    assert len(links(app)) > 20
-    assert app.title[0].value == "A lesson of your own"
+    assert len(links(app)) > 10
+    assert field(app, "lesson") == ""
 
 
 def test_a_prompt_of_the_lesson_is_chosen(open_page: Open) -> None:
     app = open_page("Classroom", lesson=packed(LESSON))
-    app.radio[0].set_value(LESSON.prompts[0]).run()
+    app.radio[0].set_value(LESSON.prompts[1]).run()
+    button(app, "Open its figure, on Tokens").click().run()
+    assert field(app, "prompt") == LESSON.prompts[1]
+    app = open_page("Classroom", lesson=packed(LESSON), prompt=LESSON.prompts[0])
+    button(app, "Open its figure, on Depth").click().run()
     assert field(app, "prompt") == LESSON.prompts[0]
+
+
+def test_a_prompt_that_a_task_names_stays(open_page: Open) -> None:
+    task = Task(question="q", page="Depth", view="prompt=Another")
+    lesson = LESSON.model_copy(update={"tasks": [task]})
+    app = open_page("Classroom", lesson=packed(lesson), prompt=LESSON.prompts[0])
+    button(app, "Open its figure").click().run()
+    assert field(app, "prompt") == "Another"
 
 
 @pytest.mark.parametrize(
@@ -144,13 +158,25 @@ def test_a_hostile_lesson_is_met_in_words(open_page: Open, lesson: Lesson) -> No
         assert field(app, "present") is False
 
 
-@pytest.mark.parametrize("field_name", ["lesson", "draft"])
-def test_a_damaged_link_is_told_and_the_page_goes_on(open_page: Open, field_name: str) -> None:
-    app = open_page("Classroom", **{field_name: "eNpNj7EO" * 500})
+def test_a_damaged_draft_is_told_and_the_page_goes_on(open_page: Open) -> None:
+    app = open_page("Classroom", draft="eNpNj7EO" * 500)
     assert not app.exception
     assert "damaged" in app.warning[0].value
     assert len(app.warning[0].value) < 400
     assert app.title[0].value == "A lesson of your own"
+
+
+def test_a_damaged_lesson_shows_no_form(open_page: Open) -> None:
+    app = open_page("Classroom", lesson="eNpNj7EO" * 500)
+    assert not app.exception
+    assert "not complete" in app.error[0].value
+    assert not app.text_input
+    app.switch_page("pages/1_Depth.py").run()
+    assert not app.exception
+    assert len(links(app)) > 20
+    broken = packed(LESSON)
+    app = open_page("Classroom", lesson=f"{broken[:20]} {broken[20:]}")
+    assert app.title[0].value == r"Coupling \*in\* one hour"
 
 
 def test_a_link_comes_back_as_it_was_given():

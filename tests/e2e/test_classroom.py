@@ -69,7 +69,7 @@ def test_a_lesson_goes_round(visit: Visit, offline: Page, tmp_path: Path) -> Non
     fill(page, "Title", "One hour")
     page.get_by_role("button", name="Add a task").click()
     fill(page, "Question", "Which blocks are coupled?")
-    fill(page, "Answer, for you alone", "Those in the middle.")
+    fill(page, "Answer (only you see it)", "Those in the middle.")
     link = page.locator("[data-testid=stCode] code")
     expect(link).to_be_visible()
     address = re.match(r"https?://[^/]+", page.url)
@@ -93,9 +93,14 @@ def test_a_lesson_goes_round(visit: Visit, offline: Page, tmp_path: Path) -> Non
     assert drawn(offline, sheet) == 1
     assert offline.evaluate(NUMBERS) == students.evaluate(NUMBERS)
     assert "draft" not in students.url
+    students.go_back()
+    expect(students.get_by_text("they are not collected here")).to_be_visible()
+    students.go_forward()
+    expect(students.get_by_text("Task 1 of 1.")).to_be_visible()
+    wait_for_chart(students, "matrix")
     anew = visit("/Classroom")
     anew.locator("input[type=file]").set_input_files(lesson)
-    expect(anew.get_by_role("textbox", name="Answer, for you alone")).to_have_value(
+    expect(anew.get_by_role("textbox", name="Answer (only you see it)")).to_have_value(
         "Those in the middle."
     )
 

@@ -1,35 +1,43 @@
-"""The lesson that is held, on every page: the question at hand, and the way back to the tasks."""
+"""The lesson that is held, on every page: the question at hand, and the ways to the others."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Mapping
 
 import streamlit as st
 
-from explorer.pages.classroom.state import TITLE, read
-from explorer.panels.to_lesson import CLASSROOM
+from explorer.pages.classroom.opened import chosen_by
+from explorer.pages.classroom.state import TITLE, held
+from explorer.panels.page import Page
+from explorer.panels.way import way
 from explorer.session.plain_text import plain
 from explorer.session.session import value
 
 
-def shown_of(titles: Iterable[str]) -> Collection[str]:
+def shown_of(pages: Mapping[str, Page]) -> Collection[Page]:
     """Which pages a student sees: those of the lesson that is held, all where it names none."""
-    known = list(titles)
-    named = read(value("lesson")).pages
-    return [title for title in known if title == TITLE or not named or title in named]
+    lesson = held(value("lesson"))
+    named = lesson.pages if lesson else []
+    return [page for title, page in pages.items() if title in (TITLE, *named) or not named]
 
 
-def at_hand(here: str) -> None:
+def at_hand(here: str, pages: Mapping[str, Page]) -> None:
     """Draw it; nothing where no lesson is held.
 
     Args:
         here: the title of the page.
+        pages: all of them, by their titles.
     """
-    if not value("lesson") or here == TITLE:
+    lesson, number = held(value("lesson")), value("task")
+    if lesson is None or here == TITLE:
         return
-    lesson, task = read(value("lesson")), value("task")
+    tasks = lesson.tasks
     with st.container(border=True, key="lesson", gap="xxsmall"):
-        if 1 <= task <= len(lesson.tasks):
-            question = plain(lesson.tasks[task - 1].question)
-            st.markdown(f"**Task {task} of {len(lesson.tasks)}.** {question}")
-        label = f"All tasks of “{plain(lesson.title)}”"
-        if st.button(label, type="tertiary", icon=":material/arrow_back:", key="lesson-back"):
-            st.switch_page(CLASSROOM)
+        if 1 <= number <= len(tasks) and tasks[number - 1].page == here:
+            question = plain(tasks[number - 1].question)
+            st.markdown(f"**Task {number} of {len(tasks)}.** {question}")
+        with st.container(horizontal=True, gap="small"):
+            way(pages[TITLE], f"All tasks of “{plain(lesson.title)}”", place="-lesson")
+            for at, task in enumerate(tasks[number:], number + 1):
+                if number and task.page in pages:
+                    chosen = chosen_by(task, lesson) | {"task": at}
+                    way(pages[task.page], f"Task {at}", place="-next-task", **chosen)
+                    break

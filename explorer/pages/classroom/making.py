@@ -7,27 +7,43 @@ from urllib.parse import urlencode, urlsplit
 import streamlit as st
 
 from coupling_core.analysis.exports.naming import file_part
-from coupling_core.base.errors import InputError
-from explorer.pages.classroom.sheets import sheet
+from coupling_core.base.errors import CouplingError, InputError
+from explorer.pages.classroom.opened import chosen_by
+from explorer.pages.classroom.sheets import figures_of, sheet
 from explorer.pages.classroom.state import TITLE, ClassroomState, read, write
+from explorer.pages.classroom.tasks import unknown_pages
 from explorer.panels.off_screen import OffScreen
 from explorer.panels.page import Page
 from explorer.panels.uploader import taken, uploader
-from explorer.session.lesson import MOST_FIGURES, MOST_TASKS, Lesson, Task, from_file, to_file
-from explorer.session.plain_text import plain
-from explorer.session.session import bound, change, query_of, tell, value
+from explorer.panels.way import way
+from explorer.session.lesson import (
+    MOST_FIGURES,
+    MOST_PROMPTS,
+    MOST_TASKS,
+    Lesson,
+    Task,
+    from_file,
+    to_file,
+)
+from explorer.session.plain_text import plain, sentence
+from explorer.session.session import bound, change, query_of, value
 
-_FILE = "file@classroom"
-_PROMPTS_HELP = "One a line. Students choose among them; without any, pages keep their own."
+_FILE, _REFUSED = "file@classroom", "_refused_in_lesson"
+_PROMPTS_HELP = (
+    f"One a line, {MOST_PROMPTS} at most. Students choose one of them for the figures. A task "
+    "whose link names another prompt keeps that. Leave it empty, and each page uses its own."
+)
 
 
 def show(state: ClassroomState, pages: Mapping[str, Page]) -> None:
     """Draw what makes a lesson, and what comes of it."""
     lesson = read(state.draft)
+    if why := st.session_state.pop(_REFUSED, ""):
+        st.toast(why, icon=":material/error:", duration="long")
     st.title("A lesson of your own", anchor=False)
     st.markdown(
-        "Write what your students shall find out, and give them one link. It opens your tasks, "
-        "each with the way to its figure. Nothing that a student does is kept here.",
+        "Write what your students should find out, and give them one link. It opens your tasks, "
+        "each with a link to its figure. Nothing a student does is stored.",
         width=780,
     )
     left, right = st.columns([3, 2], gap="large")
@@ -59,8 +75,13 @@ def _written(lesson: Lesson) -> str:
     try:
         return write(lesson)
     except InputError as error:
-        tell(str(error))
+        _refuse(sentence(error))
         return str(value("draft"))
+
+
+def _refuse(why: str) -> None:
+    """Say, wherever on the page somebody is, why something was not taken; for callbacks."""
+    st.session_state[_REFUSED] = why
 
 
 def _entry(
@@ -91,7 +112,7 @@ def _texts(pages: Mapping[str, Page]) -> None:
 
     _entry(st.text_input, "Title", "title", lambda one: one.title, replaced("title"), max_chars=100)
     _entry(
-        st.text_area, "What to say first", "text", lambda one: one.text, replaced("text"),
+        st.text_area, "Introduction", "text", lambda one: one.text, replaced("text"),
         max_chars=1500, height=100,
     )  # fmt: skip
     _entry(
@@ -102,7 +123,7 @@ def _texts(pages: Mapping[str, Page]) -> None:
     _entry(
         st.text_input, "Model", "model", lambda one: one.model,
         lambda one, given: one.model_copy(update={"model": given or Lesson().model}),
-        max_chars=200, help="As the sidebar of the other pages names it.",
+        max_chars=200, help="The model's name, as in the sidebar of the other pages.",
     )  # fmt: skip
     _entry(
         st.multiselect, "Pages that students see", "pages",
@@ -131,7 +152,7 @@ def _task(number: int, task: Task, pages: Mapping[str, Page]) -> None:
         st.markdown(f"**Task {number}**")
         entry(st.text_area, "Question", "question", max_chars=600, height=80)
         entry(
-            st.text_area, "Answer, for you alone", "answer", max_chars=1200, height=80,
+            st.text_area, "Answer (only you see it)", "answer", max_chars=1200, height=80,
             help="In your file and on your sheet; the students' link has it not.",
         )  # fmt: skip
         _entry(
@@ -142,8 +163,12 @@ def _task(number: int, task: Task, pages: Mapping[str, Page]) -> None:
         )  # fmt: skip
         if task.page in pages:
             entry(
-                st.number_input, "Figures on the sheet, from the page's top on", "figures",
+                st.number_input, "Figures on the sheet, from the top of the page", "figures",
                 min_value=0, max_value=MOST_FIGURES, width=320,
+            )  # fmt: skip
+            way(
+                pages[task.page], "Open its figure",
+                place=f"-edit-{number}", **chosen_by(task, read(value("draft"))),
             )  # fmt: skip
         st.button(
             "Remove this task",
@@ -162,28 +187,30 @@ def link_of(task: Task, pages: Mapping[str, Page]) -> str:
 
 
 def _read_link(text: str, pages: Mapping[str, Page]) -> dict[str, str]:
-    """The page and the view of a link; what leads to no page of the app is told."""
+    """The page and the view of a link; what leads to no page is told, and the last one stays."""
     text = text.strip()
     if not text:
         return {"page": "", "view": ""}
     try:
         parts = urlsplit(text)
     except ValueError:
-        tell("the link to a figure cannot be read: copy it anew")
-        return {"page": "", "view": ""}
+        _refuse("The link to a figure cannot be read: copy it anew.")
+        return {}
     last = parts.path.rstrip("/").rpartition("/")[2]
     for title, page in pages.items():
         if page.address == last and title != TITLE:
             return {"page": title, "view": parts.query}
-    tell(f"the link to a figure leads to no page of this app: {last!r}; copy it with “Copy link”")
-    return {"page": "", "view": ""}
+    _refuse(f"{last!r} is no page of this app: copy the link with “Copy link” on a page.")
+    return {}
 
 
 def _outcome(lesson: Lesson, pages: Mapping[str, Page]) -> None:
     """The students' link, the sheets and the file."""
+    if unknown := unknown_pages(lesson, pages):
+        st.warning(f"The lesson names what is no page here: {plain(', '.join(unknown))}.")
     st.subheader("For your students", anchor=False)
     if not any(task.question for task in lesson.tasks):
-        st.caption("Write a question, and their link stands here.")
+        st.caption("Write a question, and the link for your students appears here.")
     else:
         st.code(_link(lesson), language=None, wrap_lines=True)
         screen, name = OffScreen.here(), file_part(lesson.title) or "lesson"
@@ -196,6 +223,8 @@ def _outcome(lesson: Lesson, pages: Mapping[str, Page]) -> None:
                 "text/html",
                 on_click="ignore",
             )
+        if st.button("Look for the figures", help="Whether each sheet has its figures."):
+            _look(lesson, pages, screen)
         st.subheader("For you", anchor=False)
         with st.container(horizontal=True):
             st.download_button(
@@ -209,16 +238,38 @@ def _outcome(lesson: Lesson, pages: Mapping[str, Page]) -> None:
                 "Lesson (.toml)", to_file(lesson), f"{name}.toml", "text/plain", on_click="ignore"
             )
         st.caption(
-            "Keep the file: it has the answers too, and brings the lesson back here. Figures on "
-            "the sheets are those of the pages, as your links open them."
+            "Keep the file: it has the answers too, and brings the lesson back here. The draft "
+            "itself is in the address of this page alone."
         )
     uploader(
         "Open a lesson's file",
         _FILE,
         [".toml"],
         on_change=_open,
-        help="As the button “Lesson (.toml)” writes it. It takes the place of what is here.",
+        help="A file saved with “Lesson (.toml)”. It replaces the lesson on this page.",
     )
+
+
+def _look(lesson: Lesson, pages: Mapping[str, Page], screen: OffScreen) -> None:
+    """Say which figures the sheets have, and which tasks have none that is measured."""
+    with st.spinner("Drawing the pages of all tasks"):
+        for number, task in enumerate(lesson.tasks, 1):
+            if task.page not in pages or not task.figures:
+                st.caption(f"Task {number} has no figure.")
+                continue
+            try:
+                found = figures_of(task, lesson, pages[task.page], screen)
+            except CouplingError as error:
+                st.warning(f"Task {number}: {sentence(error)}")
+                continue
+            if found:
+                alts = (plain(figure.layout.meta["alt"]) for figure, _ in found.values())
+                st.caption("  \n".join([f"Task {number} has:", *alts]))
+            else:
+                st.warning(
+                    f"Task {number}: nothing is measured for its link. Open its figure, have it "
+                    "measured, and look again."
+                )
 
 
 def _handed_out(lesson: Lesson) -> str:
@@ -242,4 +293,4 @@ def _open() -> None:
     try:
         _take(from_file(file.getvalue()))
     except InputError as error:
-        tell(f"the file {plain(file.name)} was refused: {error}")
+        _refuse(f"{plain(file.name)} was not taken: {sentence(error)}")

@@ -1,14 +1,25 @@
 """The lesson on paper: its tasks with their figures, and room to write or the answers."""
 
 from collections.abc import Mapping
+from itertools import islice
 
 from coupling_core.base.errors import CouplingError
-from coupling_core.figures.document import bullets, document, drawing, heading, paragraph, ruled
+from coupling_core.figures.document import (
+    bullets,
+    document,
+    drawing,
+    heading,
+    paragraph,
+    ruled,
+    together,
+)
 from explorer.pages.classroom.opened import query_for
 from explorer.panels.off_screen import OffScreen
 from explorer.panels.page import Page
+from explorer.panels.whole import Drawn
 from explorer.session.lesson import Lesson, Task
 
+NAME = "Name: ______________________________   Date: ________________"
 ROOM = 4
 """Lines to write an answer on."""
 
@@ -22,27 +33,34 @@ def sheet(lesson: Lesson, pages: Mapping[str, Page], screen: OffScreen, *, answe
         screen: draws their figures.
         answers: whether the answers stand below the questions; else there is room to write.
     """
-    parts = [paragraph(lesson.text), bullets("Prompts", lesson.prompts)]
+    parts = [] if answers else [paragraph(NAME)]
+    parts += [paragraph(lesson.text), bullets("Prompts", lesson.prompts)]
     for number, task in enumerate(lesson.tasks, 1):
-        parts += [heading(f"Task {number}"), paragraph(task.question)]
+        asked = [heading(f"Task {number}"), paragraph(task.question)]
         if task.figures and task.page in pages:
-            parts += _figures(task, lesson, pages[task.page], screen)
-        parts.append(paragraph(f"Answer: {task.answer}") if answers else ruled(ROOM))
-    return document(f"{lesson.title}: answers" if answers else lesson.title, parts)
+            asked += _figures(task, lesson, pages[task.page], screen)
+        asked.append(paragraph(f"Answer: {task.answer}") if answers else ruled(ROOM))
+        parts.append(together(asked))
+    title = lesson.title or "A lesson"
+    return document(f"Answers: {title}" if answers else title, parts)
+
+
+def figures_of(task: Task, lesson: Lesson, page: Page, screen: OffScreen) -> dict[str, Drawn]:
+    """The first figures of a task's page, by what they show; none where it is not measured.
+
+    Raises:
+        CouplingError: where the page cannot be drawn.
+    """
+    drawn = screen.draw(page, query_for(task, lesson)).from_the_top
+    return dict(islice(drawn.items(), task.figures))
 
 
 def _figures(task: Task, lesson: Lesson, page: Page, screen: OffScreen) -> list[str]:
-    """The first figures of a task's page, or why there are none."""
+    """The same in the document; else where they are to be found."""
     try:
-        drawn = screen.draw(page, query_for(task, lesson))
-    except CouplingError as error:
-        return [paragraph(f"The figure of {page.title} could not be drawn: {error}.")]
-    if not drawn.figures:
-        return [
-            paragraph(
-                f"The figure of {page.title} is not measured yet: open the task in the app, have "
-                "it measured, and make this sheet again."
-            )
-        ]
-    some = list(drawn.from_the_top.values())[: task.figures]
-    return [drawing(figure, *shown) for figure, shown in some]
+        some = figures_of(task, lesson, page, screen).values()
+    except CouplingError:
+        some = ()
+    if not some:
+        return [paragraph(f"The figure is on the page {page.title} of the app.")]
+    return [drawing(figure, *of) for figure, of in some]

@@ -7,33 +7,36 @@ import streamlit as st
 from coupling_core.analysis.exports.naming import file_part
 from explorer.pages.classroom.opened import chosen_by
 from explorer.pages.classroom.sheets import sheet
-from explorer.pages.classroom.state import ClassroomState, read
+from explorer.pages.classroom.state import ClassroomState, held
 from explorer.panels.off_screen import OffScreen
 from explorer.panels.page import Page
 from explorer.panels.way import way
 from explorer.session.lesson import Lesson
 from explorer.session.plain_text import plain
-from explorer.session.session import change
+from explorer.session.session import address, change
 
+START = "app.py"
 TEXT_WIDTH = 780
 
 
 def show(state: ClassroomState, pages: Mapping[str, Page]) -> None:
-    """Draw the lesson that is held."""
-    lesson = read(state.lesson)
-    st.title(plain(lesson.title), anchor=False)
-    if unknown := _unknown(lesson, pages):
-        st.warning(
-            f"This lesson names what is no page here: {plain(', '.join(unknown))}. It was made "
-            "with another version, or by hand."
-        )
+    """Draw the lesson that is held, or say that its link is damaged."""
+    lesson = held(state.lesson)
+    if lesson is None:
+        st.title("A lesson", anchor=False)
+        st.error("This link is not complete: ask whoever gave it to you for the whole of it.")
+        _leave()
+        return
+    st.title(lines(lesson.title) or "A lesson", anchor=False)
+    if unknown := unknown_pages(lesson, pages):
+        st.warning(f"This lesson names what is no page here: {plain(', '.join(unknown))}.")
     if lesson.text:
-        st.markdown(plain(lesson.text), width=TEXT_WIDTH)
+        st.markdown(lines(lesson.text), width=TEXT_WIDTH)
     if lesson.prompts:
         _prompts(lesson, state)
     for number, task in enumerate(lesson.tasks, 1):
         with st.container(border=True, width=TEXT_WIDTH):
-            st.markdown(f"**Task {number}.** {plain(task.question)}")
+            st.markdown(f"**Task {number}.** {lines(task.question)}")
             if task.page in pages:
                 way(
                     pages[task.page],
@@ -41,25 +44,34 @@ def show(state: ClassroomState, pages: Mapping[str, Page]) -> None:
                     place=f"-task-{number}",
                     **chosen_by(task, lesson) | {"task": number},
                 )
-    st.caption(
-        "Write your answers on paper, or where you like: this program asks for none and keeps none."
-    )
+    st.caption("Write your answers on paper, or wherever you like: they are not collected here.")
     with st.container(horizontal=True):
         screen = OffScreen.here()
         st.download_button(
-            "The tasks to print (.html)",
+            "Tasks to print (.html)",
             lambda: sheet(lesson, pages, screen, answers=False),
             f"{file_part(lesson.title) or 'lesson'}-tasks.html",
             "text/html",
             on_click="ignore",
         )
-        st.button("Leave the lesson", on_click=lambda: change(lesson="", task=0), key="leave")
+        _leave()
+
+
+def _leave() -> None:
+    if st.button("Leave the lesson", key="leave"):
+        change(lesson="", task=0)
+        st.switch_page(START, query_params=address("Start"))
+
+
+def lines(text: str) -> str:
+    """A text of somebody's as Markdown that keeps its lines, and nothing else of it."""
+    return "  \n".join(map(plain, text.splitlines()))
 
 
 def _prompts(lesson: Lesson, state: ClassroomState) -> None:
     chosen = state.prompt if state.prompt in lesson.prompts else None
     st.radio(
-        "The prompt that pages show",
+        "Prompt for the figures",
         lesson.prompts,
         index=lesson.prompts.index(chosen) if chosen else None,
         key="lesson-prompt",
@@ -74,6 +86,7 @@ def _choose(lesson: Lesson) -> None:
         change(model=lesson.model, prompt=prompt)
 
 
-def _unknown(lesson: Lesson, pages: Mapping[str, Page]) -> list[str]:
+def unknown_pages(lesson: Lesson, pages: Mapping[str, Page]) -> list[str]:
+    """What a lesson names that is no page."""
     named = [*lesson.pages, *(task.page for task in lesson.tasks if task.page)]
     return [title for title in dict.fromkeys(named) if title not in pages]

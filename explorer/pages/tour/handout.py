@@ -131,7 +131,7 @@ def pdf(page: Page, screen: OffScreen) -> bytes:
         title = f"{number} of {STOPS}. {taken.stop.title}"
         before, after = (
             [
-                Slide(f"{title}: {name}" if name else title, figure=figure, of=of)
+                Slide(title + f" ({name.lower()})" * bool(name), figure=figure, of=of)
                 for name, (figure, of) in taken.figures(guessed=guessed)
             ]
             for guessed in (False, True)
