@@ -117,6 +117,7 @@ def graph(
             listed,
             lambda result: _row(cast(DepthResult, result), look(result), corrected, threshold),
             Store(store),
+            view_of=look,
             blocks=blocks,
             device=device,
             fast=not plain,

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from coupling_core.analysis.exports import ENDINGS, written
+from coupling_core.analysis.exports.naming import facts
 from coupling_core.analysis.scores import MIN_PROMPTS, mean_interval
 from coupling_core.base.errors import ComputeError, InputError
-from coupling_core.base.records import Request
+from coupling_core.base.records import AnyView, Request
 from coupling_core.base.results import Progress, Result
 from coupling_core.cli import files
 from coupling_core.cli.course import Course
@@ -40,6 +41,7 @@ class Row:
         seconds: of computing; 0 where it was stored.
         load_seconds: of loading the model; 0 where it was in memory already.
         mean: its numbers, by name.
+        whose: which model, what was measured, and how that is looked at.
     """
 
     prompt: Prompt
@@ -48,15 +50,26 @@ class Row:
     seconds: float
     load_seconds: float
     mean: dict[str, float]
+    whose: dict[str, str | int]
 
     @classmethod
-    def of(cls, prompt: Prompt, result: Result, mean: dict[str, float], *, stored: bool) -> "Row":
-        """What a result says of its prompt."""
+    def of(
+        cls,
+        prompt: Prompt,
+        result: Result,
+        mean: dict[str, float],
+        view: AnyView | None,
+        *,
+        stored: bool,
+    ) -> "Row":
+        """What a result says of its prompt, where it has been looked at so."""
         seconds, load_seconds = (
             0.0 if stored else float(result.provenance[name])
             for name in ("seconds", "load_seconds")
         )
-        return cls(prompt, result.key, stored, seconds, load_seconds, mean)
+        whose = facts(result, view)
+        del whose["prompt"]
+        return cls(prompt, result.key, stored, seconds, load_seconds, mean, whose)
 
 
 Failed = dict[int, InputError | ComputeError]
@@ -132,6 +145,7 @@ def table_of_means(
     row_of: Callable[[Result], dict[str, float]],
     store: Store,
     *,
+    view_of: Callable[[Result], AnyView | None] = lambda _: None,
     blocks: str | None = None,
     device: str | None,
     fast: bool,
@@ -146,6 +160,7 @@ def table_of_means(
         prompts: of a file.
         row_of: the numbers of a result, by name; of every result the same ones.
         store: answers what it holds, and keeps the rest.
+        view_of: how a result is looked at, where there is something to choose.
         blocks: the blocks shown, as they were typed.
         device: where to compute.
         fast: as `measure` has it.
@@ -160,7 +175,7 @@ def table_of_means(
     rows, failed = [], Failed()
 
     def take(prompt: Prompt, result: Result, stored: bool) -> None:
-        rows.append(Row.of(prompt, result, row_of(result), stored=stored))
+        rows.append(Row.of(prompt, result, row_of(result), view_of(result), stored=stored))
 
     each(ask, prompts, store, failed, device=device, fast=fast, blocks=blocks, take=take)
     rows.sort(key=lambda row: row.prompt.row)
@@ -243,19 +258,20 @@ def summary(rows: Sequence[Row], failed: Failed) -> dict[str, Any]:
 
 
 def frame(rows: Sequence[Row]) -> "DataFrame":
-    """A row a prompt: its line and text, the columns of its file, its means, its result's key.
+    """A row a prompt: its line and text, the columns of its file, its means, whose they are.
 
     A column of the file that is named as one of ours has `prompt_` before it.
     """
     from pandas import DataFrame
 
-    ours = ("line", "prompt", *rows[0].mean, "key")
+    ours = ("line", "prompt", *rows[0].mean, *rows[0].whose, "key")
     own = own_columns([_fields(row.prompt) for row in rows], ours)
     return DataFrame(
         [
             {"line": row.prompt.row, "prompt": row.prompt.words}
             | {name: _cell(value) for name, value in own_cells(_fields(row.prompt), own).items()}
             | row.mean
+            | row.whose
             | {"key": row.key}
             for row in rows
         ]

@@ -59,6 +59,7 @@ def answer(
             listed,
             lambda result: row(result, view),
             shelf,
+            view_of=lambda _: view,
             device=device,
             fast=fast,
             out=out,

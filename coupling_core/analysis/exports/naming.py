@@ -42,6 +42,17 @@ def file_part(text: str) -> str:
 
 def signed(table: "DataFrame", result: Result, view: AnyView) -> "DataFrame":
     """A table with columns that say whose it is, after its own: model, prompt, measured, K."""
+    told = facts(result, view)
+    return table.assign(**{name: value for name, value in told.items() if name not in table})
+
+
+def facts(result: Result, view: AnyView | None) -> dict[str, str | int]:
+    """Whose the numbers of a result are: model, prompt, measured, and K and definition of scores.
+
+    Args:
+        result: whose numbers they are.
+        view: how it is looked at; None where there is nothing to choose.
+    """
     told: dict[str, str | int] = {
         "model": result.model_name,
         "prompt": result.prompt_text,
@@ -49,7 +60,7 @@ def signed(table: "DataFrame", result: Result, view: AnyView) -> "DataFrame":
     }
     if isinstance(view, View):
         told |= {"K": view.k, "definition": view.definition}
-    return table.assign(**{name: value for name, value in told.items() if name not in table})
+    return told
 
 
 def _shortened(prompt: str) -> str:

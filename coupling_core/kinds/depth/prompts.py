@@ -82,7 +82,7 @@ def measure_all(
     def take(prompt: Prompt, result: Result, stored: bool) -> None:
         shown = replace(look(result), blocks=parse_blocks(blocks, result.n_blocks))
         found = score_pairs(cast(DepthResult, result), shown)
-        row = Row.of(prompt, result, dict(means(found)), stored=stored)
+        row = Row.of(prompt, result, dict(means(found)), shown, stored=stored)
         done.append(Measured(row, replace(found, result=None)))  # of many, results fill the memory
 
     many.each(ask, prompts, store, failed, device=device, fast=fast, blocks=blocks, take=take)

@@ -101,6 +101,7 @@ def command(
             listed,
             partial(_row, view, k),
             shelf,
+            view_of=lambda result: options.at_its_k(view, k, result),
             device=device,
             fast=not plain,
             out=out,
