@@ -120,7 +120,8 @@ class Course(Drawn):
 
         Returns:
             a row a step, the fields of `StepNumbers` as columns, those of the spectra only where
-            they were asked for. What is not measured is NaN.
+            they were asked for. What is not measured is NaN. Its `attrs` say suite, prompt, K and
+            definition.
 
         Raises:
             InputError: where K or a block is not in the results.
@@ -130,8 +131,11 @@ class Course(Drawn):
         columns = [item.name for item in fields(StepNumbers)]
         if self.spectra is None:
             columns = [name for name in columns if name not in OF_SPECTRA]
-        rows = [asdict(one) for one in numbers(self, viewed(view, k, self.default_k))]
-        return DataFrame(rows, columns=columns)
+        seen = viewed(view, k, self.default_k)
+        table = DataFrame([asdict(one) for one in numbers(self, seen)], columns=columns)
+        table.attrs |= {"suite": self.suite.name, "prompt": self.request.prompt_words}
+        table.attrs |= {"K": seen.k, "definition": seen.definition}
+        return table
 
     def plot(
         self, figure: str = "corrected", view: View | None = None, *, k: int | None = None
@@ -165,7 +169,9 @@ class Course(Drawn):
     def __repr__(self) -> str:
         span = f"from {self.steps[0]} to {self.steps[-1]}, " if self.steps else ""
         done = f"{len(self.steps) - len(self.missing)} of {len(self.steps)} measured"
-        return f"Course({self.suite.name}, {self.request.prompt_words[:60]!r}, steps {span}{done})"
+        at = f"at K = {self.default_k}, " if self.depth else ""
+        prompt = repr(self.request.prompt_words[:60])
+        return f"Course({self.suite.name}, {prompt}, {at}steps {span}{done})"
 
 
 @dataclass(frozen=True)

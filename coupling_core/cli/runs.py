@@ -132,6 +132,11 @@ def export(
     store: options.StoreFolder = None,
 ) -> None:
     """Pack stored results into one file."""
+    if out.suffix != ".zip":
+        raise InputError(
+            f"the file comes first and ends in .zip, and {str(out)!r} came: coupling runs export "
+            "results.zip, and then the keys"
+        )
     files.require_writable(out, (".zip",))
     shelf = Store(store)
     wanted = [shelf.full_key(key) for key in keys or []] or [

@@ -60,7 +60,7 @@ def press(app: AppTest, label: str) -> AppTest:
 def buttons(app: AppTest) -> list[str]:
     """What can be measured, and how a job is ended."""
     labels = [button.label for button in app.main.button]
-    return [label for label in labels if not label.startswith("Make it a task")]
+    return [label for label in labels if not label.startswith("Add this to a lesson")]
 
 
 def settled(app: AppTest) -> AppTest:

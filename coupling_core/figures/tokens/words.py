@@ -58,7 +58,9 @@ def grid_caption(result: Compared, view: View, found: PositionScores, is_correct
     """How the map is read."""
     zero = zero_words(is_corrected, found.mean().chance)
     mean = (
-        " Each cell is the mean over all pairs of blocks."
+        " Each cell is the mean over all pairs of blocks; between different tokens a block with "
+        "itself counts too, whose weights are the same at each, so that even an untrained network "
+        "is above chance there."
         if isinstance(result, TokenMeansResult)
         else ""
     )
