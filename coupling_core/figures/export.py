@@ -3,6 +3,8 @@
 import html
 import logging
 import textwrap
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 import plotly.graph_objects as go
 
@@ -152,35 +154,61 @@ def drawn(page: go.Figure, ending: str) -> bytes:
     Raises:
         ComputeError: where neither can draw it.
     """
+    (picture,) = or_by_matplotlib(lambda: [through_chromium(page, ending)], [page], ending)
+    return picture
+
+
+def or_by_matplotlib(
+    by_chromium: Callable[[], list[bytes]], pages: Sequence[go.Figure], ending: str
+) -> list[bytes]:
+    """What Chromium draws, or where it fails matplotlib.
+
+    Args:
+        by_chromium: draws the pages; raises `NotByChromium`.
+        pages: the figures.
+        ending: .pdf, .svg or .png.
+
+    Raises:
+        ComputeError: where neither can draw them.
+    """
     from coupling_core.figures import drawing
 
     try:
-        return through_chromium(page, ending)
+        return by_chromium()
     except NotByChromium as none:
         try:
-            picture = drawing.draw(page, ending)
+            pictures = [drawing.draw(page, ending) for page in pages]
         except ModuleNotFoundError as error:
             raise ComputeError(f"{none}; or {remedy('draw')}, with which it is drawn") from error
         except ComputeError as error:
             raise ComputeError(f"{none.why}, and {error}") from error
         _log.warning("%s: matplotlib draws this %s instead", none.why, ending)
-        return picture
+        return pictures
 
 
 def through_chromium(page: go.Figure, ending: str) -> bytes:
     """The same by Chromium alone; raises `NotByChromium` where there is none, or it fails."""
     import kaleido
+
+    with chromium(ending):
+        # Without this MathJax would be fetched from the internet.
+        kopts = {"mathjax": False}
+        return kaleido.calc_fig_sync(page.to_dict(), opts=options(page, ending), kopts=kopts)
+
+
+def options(page: go.Figure, ending: str) -> dict[str, str | int]:
+    """How Chromium is to draw a figure, as kaleido has it."""
+    size = {"width": page.layout.width, "height": page.layout.height}
+    return size | {"format": ending[1:], "scale": 2 if ending == ".png" else 1}
+
+
+@contextmanager
+def chromium(ending: str) -> Iterator[None]:
+    """Have what goes wrong with Chromium inside raised as `NotByChromium`."""
     from kaleido.errors import BrowserClosedError, BrowserFailedError, ChromeNotFoundError
 
-    options = {
-        "format": ending[1:],
-        "width": page.layout.width,
-        "height": page.layout.height,
-        "scale": 2 if ending == ".png" else 1,
-    }
     try:
-        # Without this MathJax would be fetched from the internet.
-        return kaleido.calc_fig_sync(page.to_dict(), opts=options, kopts={"mathjax": False})
+        yield
     except (ChromeNotFoundError, BrowserFailedError, BrowserClosedError) as error:
         raise NotByChromium(
             "no Chromium could be started",

@@ -3,7 +3,6 @@
 import asyncio
 import html
 import io
-import logging
 import re
 import textwrap
 from collections.abc import Sequence
@@ -12,13 +11,12 @@ from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
-from coupling_core.base.errors import ComputeError
 from coupling_core.base.extras import needed
 from coupling_core.base.records import AnyView
 from coupling_core.base.results import Result
-from coupling_core.figures import drawing, style, words
+from coupling_core.figures import style, words
 from coupling_core.figures.enlarged import enlarged
-from coupling_core.figures.export import AXIS, INK
+from coupling_core.figures.export import AXIS, INK, chromium, options, or_by_matplotlib
 from coupling_core.figures.typeset import in_html
 
 WIDTH, HEIGHT = 1280, 720
@@ -39,7 +37,6 @@ _AT_THE_LEFT = {
     "showarrow": False, "xref": "paper", "yref": "paper", "x": 0, "y": 1,
     "xanchor": "left", "yanchor": "top", "align": "left",
 }  # fmt: skip
-_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -70,11 +67,10 @@ def slides(pages: Sequence[Slide]) -> bytes:
     with needed("app"):
         from pypdf import PdfWriter
 
+    drawn = [_words(one) if one.figure is None else _page(one, one.figure) for one in pages]
     whole = PdfWriter()
-    for drawn in _all_drawn(
-        [_words(one) if one.figure is None else _page(one, one.figure) for one in pages]
-    ):
-        whole.append(io.BytesIO(drawn))
+    for page in or_by_matplotlib(lambda: _by_one_chromium(drawn), drawn, ".pdf"):
+        whole.append(io.BytesIO(page))
     content = io.BytesIO()
     whole.write(content)
     return content.getvalue()
@@ -160,32 +156,14 @@ def _lines(text: str) -> str:
     return bold.replace("\n", "<br>")
 
 
-def _all_drawn(pages: Sequence[go.Figure]) -> list[bytes]:
-    """Each as a PDF of one page; one Chromium draws them all."""
-    with ThreadPoolExecutor(1) as thread:  # where the caller's has an event loop of its own
-        try:
-            return thread.submit(asyncio.run, _by_one_chromium(pages)).result()
-        except ComputeError as none:
-            try:
-                drawn = [drawing.draw(page, ".pdf") for page in pages]
-            except ComputeError as error:
-                raise ComputeError(f"no Chromium could be started, and {error}") from none
-            _log.warning("no Chromium could be started: matplotlib draws the slides instead")
-            return drawn
-
-
-async def _by_one_chromium(pages: Sequence[go.Figure]) -> list[bytes]:
+def _by_one_chromium(pages: Sequence[go.Figure]) -> list[bytes]:
+    """Each as a PDF of one page; raises `NotByChromium` where one cannot be drawn."""
     import kaleido
-    from kaleido.errors import BrowserClosedError, BrowserFailedError, ChromeNotFoundError
 
-    try:
+    async def each() -> list[bytes]:
         async with kaleido.Kaleido(n=1, mathjax=False) as browser:
-            return [
-                await browser.calc_fig(
-                    page.to_dict(),
-                    {"format": "pdf", "width": page.layout.width, "height": page.layout.height},
-                )
-                for page in pages
-            ]
-    except (ChromeNotFoundError, BrowserFailedError, BrowserClosedError) as error:
-        raise ComputeError("no Chromium could be started") from error
+            return [await browser.calc_fig(page.to_dict(), options(page, ".pdf")) for page in pages]
+
+    with chromium(".pdf"), ThreadPoolExecutor(1) as thread:
+        # A thread of its own, for the caller's may have an event loop.
+        return thread.submit(asyncio.run, each()).result()

@@ -4,10 +4,10 @@ import io
 
 import pytest
 from cases import VIEW, planted
+from kaleido.errors import ChromeNotFoundError
 from pypdf import PdfReader
 
 from coupling_core import figures
-from coupling_core.base.errors import ComputeError
 from coupling_core.figures import slides as made
 from coupling_core.figures.slides import HEIGHT, WIDTH, Slide, slides
 
@@ -58,14 +58,14 @@ def test_bold_words_go_over_the_end_of_a_line():
     assert "<br>" in told[told.index("<b>") : told.index("</b>")]
 
 
-def test_matplotlib_draws_where_there_is_no_chromium(shown, monkeypatch):
-    def none(pages):
-        raise ComputeError("no Chromium could be started")
+@pytest.mark.parametrize("error", [ChromeNotFoundError(), TimeoutError("90 s")])
+def test_matplotlib_draws_where_no_chromium_does(shown, monkeypatch, error):
+    import kaleido
 
-    async def by_none(pages):
-        none(pages)
+    def fail(**options):
+        raise error
 
-    monkeypatch.setattr(made, "_by_one_chromium", by_none)
+    monkeypatch.setattr(kaleido, "Kaleido", fail)
     figure = figures.scores(*shown)
     pages = texts(slides([Slide("Words", "Some words."), Slide("A map", figure=figure, of=shown)]))
     assert "Some words." in pages[0]
