@@ -2,6 +2,7 @@
 
 import re
 
+from coupling_core.base import units
 from coupling_core.base.records import Request
 
 _MARKS = re.compile(r"([\\`*_\[\]<>$~&#|])")
@@ -46,4 +47,4 @@ def weights_form(request: Request) -> str:
 
 def rounded(number: float, digits: int = 3) -> str:
     """A number to so many digits, without the sign of a zero; a dash where there is none."""
-    return "-" if number != number else f"{round(number, digits) + 0.0:.{digits}f}"
+    return "-" if number != number else units.rounded(number, digits)

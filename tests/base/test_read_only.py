@@ -10,12 +10,10 @@ import numpy as np
 import pytest
 import torch
 from cases import (
+    EVERY_KIND,
     VIEW,
     directions_result,
-    perturbation_result,
     planted,
-    random_result,
-    spectrum_result,
     trajectory_result,
     what_if_result,
 )
@@ -50,12 +48,7 @@ def between():
 @pytest.mark.parametrize(
     "make",
     [
-        random_result,
-        trajectory_result,
-        what_if_result,
-        spectrum_result,
-        perturbation_result,
-        directions_result,
+        *EVERY_KIND,
         scores,
         lambda: scores()[[1, 3]],
         depth,

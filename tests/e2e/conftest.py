@@ -23,9 +23,11 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="module")
-def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
+def app(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
+    """The app, with what its file's `SETTINGS` say of its environment."""
     folder = tmp_path_factory.mktemp("app")
-    with serving(folder / "store", folder / "log.txt") as served:
+    some = getattr(request.module, "SETTINGS", {})
+    with serving(folder / "store", folder / "log.txt", **some) as served:
         yield served
 
 

@@ -6,23 +6,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from driving import App, Visit, serving, wait_for_chart
+from driving import IDLE_DEMO, Visit, wait_for_chart
 from playwright.sync_api import Browser, Page, expect
 from pypdf import PdfReader
 
 from explorer.pages.tour.stops import ALL
 
+SETTINGS = IDLE_DEMO
 LONGEST = 180_000
 """Milliseconds for a file."""
-
-
-@pytest.fixture(scope="module")
-def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
-    """A demo that may compute nothing."""
-    folder: Path = tmp_path_factory.mktemp("app")
-    some = {"COUPLING_DEMO": "true", "COUPLING_READ_ONLY": "true"}
-    with serving(folder / "store", folder / "log.txt", **some) as served:
-        yield served
 
 
 def fill(page: Page, label: str, text: str) -> None:

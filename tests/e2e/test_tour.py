@@ -1,14 +1,12 @@
 """The whole tour by keyboard alone, in a demo that may compute nothing; its links, and back."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
-from driving import App, Visit, serving, wait_for_chart
+from driving import IDLE_DEMO, Visit, wait_for_chart
 from playwright.sync_api import Page, expect
 
 from explorer.pages.tour.stops import ALL
 
+SETTINGS = IDLE_DEMO
 FIRST = {
     1: "reaction",
     2: "in-the-other-basis",
@@ -26,15 +24,6 @@ SCREENS = [
     for width, height in ((390, 844), (1280, 800), (1920, 1080))
     for scheme in ("light", "dark")
 ]
-
-
-@pytest.fixture(scope="module")
-def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
-    """A demo that may compute nothing."""
-    folder: Path = tmp_path_factory.mktemp("app")
-    some = {"COUPLING_DEMO": "true", "COUPLING_READ_ONLY": "true"}
-    with serving(folder / "store", folder / "log.txt", **some) as served:
-        yield served
 
 
 def tab_to(page: Page, name: str) -> None:

@@ -6,13 +6,9 @@ import numpy as np
 import pytest
 import tiny
 from cases import (
+    EVERY_KIND,
     content,
-    directions_result,
-    perturbation_result,
     random_result,
-    spectrum_result,
-    trajectory_result,
-    what_if_result,
 )
 
 from coupling_core import InputError, Store, load, measure
@@ -21,17 +17,7 @@ from coupling_core.store import archive
 IDS = (3, 1, 4, 1, 5)
 
 
-@pytest.mark.parametrize(
-    "make",
-    [
-        random_result,
-        trajectory_result,
-        what_if_result,
-        spectrum_result,
-        perturbation_result,
-        directions_result,
-    ],
-)
+@pytest.mark.parametrize("make", EVERY_KIND)
 def test_what_is_saved_is_loaded_to_the_bit(make, tmp_path):
     result = make()
     path = result.save(str(tmp_path / "of a paper.safetensors"))

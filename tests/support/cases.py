@@ -377,6 +377,17 @@ def _eigen(M: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return values[order].astype(complex), condition[order]
 
 
+EVERY_KIND = (
+    random_result,
+    trajectory_result,
+    what_if_result,
+    spectrum_result,
+    perturbation_result,
+    directions_result,
+)
+"""What makes a result of each kind that is measured without a module."""
+
+
 def _provenance() -> dict[str, Any]:
     """How results came about that nobody measured."""
     return {

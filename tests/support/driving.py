@@ -24,6 +24,8 @@ DOUBLE_CLICK = 500
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 SWITCHES = ("--no-sandbox", "--disable-quic", "--disable-background-networking", "--disable-gpu")
 
+IDLE_DEMO = {"COUPLING_DEMO": "true", "COUPLING_READ_ONLY": "true"}
+"""What makes the app a demo that may compute nothing."""
 Visit = Callable[..., Page]
 """Opens an address as another visitor."""
 

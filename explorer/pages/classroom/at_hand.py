@@ -36,8 +36,8 @@ def at_hand(here: str, pages: Mapping[str, Page]) -> None:
             st.markdown(f"**Task {number} of {len(tasks)}.** {question}")
         with st.container(horizontal=True, gap="small"):
             way(pages[TITLE], f"All tasks of “{plain(lesson.title)}”", place="-lesson")
-            for at, task in enumerate(tasks[number:], number + 1):
-                if number and task.page in pages:
-                    chosen = chosen_by(task, lesson) | {"task": at}
-                    way(pages[task.page], f"Task {at}", place="-next-task", **chosen)
-                    break
+            after = range(number + 1, len(tasks) + 1) if number else ()
+            if following := next((at for at in after if tasks[at - 1].page in pages), 0):
+                task = tasks[following - 1]
+                chosen = chosen_by(task, lesson) | {"task": following}
+                way(pages[task.page], f"Task {following}", place="-next-task", **chosen)

@@ -6,12 +6,11 @@ from urllib.parse import urlencode, urlsplit
 
 import streamlit as st
 
-from coupling_core.analysis.exports.naming import file_part
 from coupling_core.base.errors import CouplingError, InputError
 from explorer.pages.classroom.opened import chosen_by
-from explorer.pages.classroom.sheets import figures_of, sheet
+from explorer.pages.classroom.sheets import figures_of, file_stem, offer
 from explorer.pages.classroom.state import TITLE, ClassroomState, read, write
-from explorer.pages.classroom.tasks import unknown_pages
+from explorer.pages.classroom.tasks import tell_unknown
 from explorer.panels.off_screen import OffScreen
 from explorer.panels.page import Page
 from explorer.panels.uploader import taken, uploader
@@ -206,36 +205,26 @@ def _read_link(text: str, pages: Mapping[str, Page]) -> dict[str, str]:
 
 def _outcome(lesson: Lesson, pages: Mapping[str, Page]) -> None:
     """The students' link, the sheets and the file."""
-    if unknown := unknown_pages(lesson, pages):
-        st.warning(f"The lesson names what is no page here: {plain(', '.join(unknown))}.")
+    tell_unknown(lesson, pages)
     st.subheader("For your students", anchor=False)
     if not any(task.question for task in lesson.tasks):
         st.caption("Write a question, and the link for your students appears here.")
     else:
         st.code(_link(lesson), language=None, wrap_lines=True)
-        screen, name = OffScreen.here(), file_part(lesson.title) or "lesson"
         with st.container(horizontal=True):
-            st.button("See it as they do", on_click=lambda: change(lesson=_handed_out(lesson)))
-            st.download_button(
-                "Tasks to print (.html)",
-                lambda: sheet(lesson, pages, screen, answers=False),
-                f"{name}-tasks.html",
-                "text/html",
-                on_click="ignore",
+            st.button(
+                "See it as they do",
+                on_click=lambda: change(lesson=_written(lesson.for_students())),
             )
+            offer(lesson, pages, answers=False)
         if st.button("Look for the figures", help="Whether each sheet has its figures."):
-            _look(lesson, pages, screen)
+            _look(lesson, pages)
         st.subheader("For you", anchor=False)
         with st.container(horizontal=True):
+            offer(lesson, pages, answers=True)
+            name = f"{file_stem(lesson)}.toml"
             st.download_button(
-                "Answers to print (.html)",
-                lambda: sheet(lesson, pages, screen, answers=True),
-                f"{name}-answers.html",
-                "text/html",
-                on_click="ignore",
-            )
-            st.download_button(
-                "Lesson (.toml)", to_file(lesson), f"{name}.toml", "text/plain", on_click="ignore"
+                "Lesson (.toml)", to_file(lesson), name, "text/plain", on_click="ignore"
             )
         st.caption(
             "Keep the file: it has the answers too, and brings the lesson back here. The draft "
@@ -250,8 +239,9 @@ def _outcome(lesson: Lesson, pages: Mapping[str, Page]) -> None:
     )
 
 
-def _look(lesson: Lesson, pages: Mapping[str, Page], screen: OffScreen) -> None:
+def _look(lesson: Lesson, pages: Mapping[str, Page]) -> None:
     """Say which figures the sheets have, and which tasks have none that is measured."""
+    screen = OffScreen.here()
     with st.spinner("Drawing the pages of all tasks"):
         for number, task in enumerate(lesson.tasks, 1):
             if task.page not in pages or not task.figures:
@@ -270,10 +260,6 @@ def _look(lesson: Lesson, pages: Mapping[str, Page], screen: OffScreen) -> None:
                     f"Task {number}: nothing is measured for its link. Open its figure, have it "
                     "measured, and look again."
                 )
-
-
-def _handed_out(lesson: Lesson) -> str:
-    return _written(lesson.for_students())
 
 
 def _link(lesson: Lesson) -> str:

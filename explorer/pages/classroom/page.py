@@ -5,8 +5,9 @@ from collections.abc import Mapping
 from explorer.pages.classroom import making, tasks
 from explorer.pages.classroom.state import TITLE, ClassroomState
 from explorer.panels.page import Page
+from explorer.panels.to_lesson import CLASSROOM
 
-PAGE = Page(TITLE, "pages/17_Classroom.py", "Learn", state=ClassroomState, picker=None)
+PAGE = Page(TITLE, CLASSROOM, "Learn", state=ClassroomState, picker=None)
 
 
 def show(state: ClassroomState, pages: Mapping[str, Page]) -> None:

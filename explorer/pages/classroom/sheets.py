@@ -3,6 +3,9 @@
 from collections.abc import Mapping
 from itertools import islice
 
+import streamlit as st
+
+from coupling_core.analysis.exports.naming import file_part
 from coupling_core.base.errors import CouplingError
 from coupling_core.figures.document import (
     bullets,
@@ -22,6 +25,24 @@ from explorer.session.lesson import Lesson, Task
 NAME = "Name: ______________________________   Date: ________________"
 ROOM = 4
 """Lines to write an answer on."""
+
+
+def offer(lesson: Lesson, pages: Mapping[str, Page], *, answers: bool) -> None:
+    """Draw the button that makes the sheet; arguments as of `sheet`."""
+    what = "answers" if answers else "tasks"
+    screen = OffScreen.here()
+    st.download_button(
+        f"{what.capitalize()} to print (.html)",
+        lambda: sheet(lesson, pages, screen, answers=answers),
+        f"{file_stem(lesson)}-{what}.html",
+        "text/html",
+        on_click="ignore",
+    )
+
+
+def file_stem(lesson: Lesson) -> str:
+    """What a lesson's files are called, without their endings."""
+    return file_part(lesson.title) or "lesson"
 
 
 def sheet(lesson: Lesson, pages: Mapping[str, Page], screen: OffScreen, *, answers: bool) -> bytes:

@@ -4,18 +4,15 @@ from collections.abc import Mapping
 
 import streamlit as st
 
-from coupling_core.analysis.exports.naming import file_part
 from explorer.pages.classroom.opened import chosen_by
-from explorer.pages.classroom.sheets import sheet
+from explorer.pages.classroom.sheets import offer
 from explorer.pages.classroom.state import ClassroomState, held
-from explorer.panels.off_screen import OffScreen
 from explorer.panels.page import Page
 from explorer.panels.way import way
 from explorer.session.lesson import Lesson
 from explorer.session.plain_text import plain
 from explorer.session.session import address, change
 
-START = "app.py"
 TEXT_WIDTH = 780
 
 
@@ -25,11 +22,10 @@ def show(state: ClassroomState, pages: Mapping[str, Page]) -> None:
     if lesson is None:
         st.title("A lesson", anchor=False)
         st.error("This link is not complete: ask whoever gave it to you for the whole of it.")
-        _leave()
+        _leave(pages["Start"])
         return
     st.title(lines(lesson.title) or "A lesson", anchor=False)
-    if unknown := unknown_pages(lesson, pages):
-        st.warning(f"This lesson names what is no page here: {plain(', '.join(unknown))}.")
+    tell_unknown(lesson, pages)
     if lesson.text:
         st.markdown(lines(lesson.text), width=TEXT_WIDTH)
     if lesson.prompts:
@@ -46,21 +42,14 @@ def show(state: ClassroomState, pages: Mapping[str, Page]) -> None:
                 )
     st.caption("Write your answers on paper, or wherever you like: they are not collected here.")
     with st.container(horizontal=True):
-        screen = OffScreen.here()
-        st.download_button(
-            "Tasks to print (.html)",
-            lambda: sheet(lesson, pages, screen, answers=False),
-            f"{file_part(lesson.title) or 'lesson'}-tasks.html",
-            "text/html",
-            on_click="ignore",
-        )
-        _leave()
+        offer(lesson, pages, answers=False)
+        _leave(pages["Start"])
 
 
-def _leave() -> None:
+def _leave(to: Page) -> None:
     if st.button("Leave the lesson", key="leave"):
         change(lesson="", task=0)
-        st.switch_page(START, query_params=address("Start"))
+        st.switch_page(to.file, query_params=address(to.title))
 
 
 def lines(text: str) -> str:
@@ -86,7 +75,8 @@ def _choose(lesson: Lesson) -> None:
         change(model=lesson.model, prompt=prompt)
 
 
-def unknown_pages(lesson: Lesson, pages: Mapping[str, Page]) -> list[str]:
-    """What a lesson names that is no page."""
+def tell_unknown(lesson: Lesson, pages: Mapping[str, Page]) -> None:
+    """Say what a lesson names that is no page."""
     named = [*lesson.pages, *(task.page for task in lesson.tasks if task.page)]
-    return [title for title in dict.fromkeys(named) if title not in pages]
+    if unknown := [title for title in dict.fromkeys(named) if title not in pages]:
+        st.warning(f"This lesson names what is no page here: {plain(', '.join(unknown))}.")

@@ -69,7 +69,7 @@ class Taken:
 
     def figures(self, *, guessed: bool) -> Iterator[tuple[str, Drawn]]:
         """Those that come with the question, or with the answer; each by what stands above it."""
-        for name, drawn in self.after.figures.items():
+        for name, drawn in self.after.from_the_top.items():
             if guessed != (name in self.before.figures):
                 yield NAMES.get(name, ""), drawn
 
