@@ -25,6 +25,7 @@ def limit(figure: go.Figure, name: str) -> str:
 
     Returns:
         the rule, which any other one outweighs; "" where the figure is no map, and takes any shape.
+        Nothing scrolls in it: plotly draws a map anew a moment after its room has changed.
     """
     x, y, margin = figure.layout.xaxis, figure.layout.yaxis, figure.layout.margin
     if y.scaleanchor is None or x.range is None or y.range is None or margin.l is None:
@@ -38,6 +39,6 @@ def limit(figure: go.Figure, name: str) -> str:
     parts = f".st-key-{key}, .st-key-{key} :is(.stFullScreenFrame, .stPlotlyChart)"
     return (
         f".st-key-{key}-frame {{ container-type: inline-size }}"
-        f":where({parts}) {{ flex: none !important; "
+        f":where({parts}) {{ flex: none !important; overflow: hidden !important; "
         f"height: calc({map_height} + {around}px) !important }}"
     )

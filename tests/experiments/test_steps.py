@@ -151,7 +151,8 @@ def test_a_course_is_drawn(store, tmp_path):
 
 def test_a_course_is_short(store):
     course = quietly(collect, SUITE, REQUEST, store, (0, 4))
-    assert repr(course) == "Course(tiny, 'The cat sat down', steps from 0 to 4, 2 of 2 measured)"
+    words = "Course(tiny, 'The cat sat down', at K = 8, steps from 0 to 4, 2 of 2 measured)"
+    assert repr(course) == words
     none = replace(course, steps=(), depth={}, paths={})
     assert repr(none) == "Course(tiny, 'The cat sat down', steps 0 of 0 measured)"
 

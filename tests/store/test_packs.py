@@ -231,7 +231,7 @@ def test_the_commands(source, target, tmp_path, capsys):
     assert capsys.readouterr().out.count("  new\n") == 3
     run("export", tmp_path / "one.zip", RESULTS[1].key[:8], "--store", target.root)
     assert "1 result in" in capsys.readouterr().out
-    with pytest.raises(InputError, match=r"--out ends in \.zip"):
+    with pytest.raises(InputError, match=r"the file comes first and ends in \.zip"):
         run("export", tmp_path / "all.tar", "--store", source.root)
     with pytest.raises(InputError, match="no result of its own"):
         run("export", path, "--store", tmp_path / "empty")
