@@ -5,7 +5,7 @@ from urllib.parse import quote_plus
 
 import psutil
 import pytest
-from driving import App, Visit, compute, wait_for_chart
+from driving import App, Visit, choose, compute, wait_for_chart
 from playwright.sync_api import Page, expect
 
 CAT = "The cat sat on the mat because it was"
@@ -33,13 +33,7 @@ def progress(page: Page, text: str | re.Pattern[str]) -> None:
 def test_a_prompt_is_computed_with_progress_and_drawn(visit: Visit, app: App) -> None:
     page = visit("/Depth")
     wait_for_chart(page, "angles")
-    own = page.get_by_role("option", name="Your own text…")
-    for _ in range(5):  # a page that is drawn again while its list is open closes it
-        page.get_by_label("Prompt", exact=True).click()
-        page.wait_for_timeout(1000)
-        if own.is_visible():
-            break
-    own.click()
+    choose(page.get_by_label("Prompt", exact=True), "Your own text…")
     page.get_by_label("Text", exact=True).fill(CAT)
     page.keyboard.press("Control+Enter")
     expect(page.get_by_text("9 tokens; token 9 is measured.")).to_be_visible()

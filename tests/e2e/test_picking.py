@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 import tiny
-from driving import App, Visit, compute, wait_for_chart
+from driving import App, Visit, choose, compute, wait_for_chart
 from playwright.sync_api import expect
 
 pytestmark = pytest.mark.slow
@@ -20,8 +20,7 @@ def test_a_folder_is_probed_and_computed(visit: Visit, app: App, folder: Path) -
     page = visit("/")
     wait_for_chart(page, "scores")
     sidebar = page.get_by_test_id("stSidebar")
-    sidebar.get_by_label("Model").first.click()
-    page.get_by_role("option", name="Another model…").click()
+    choose(sidebar.get_by_label("Model").first, "Another model…")
     path = sidebar.get_by_label("Hub id, folder or .gguf file")
     path.fill(str(folder))
     path.press("Enter")
@@ -48,8 +47,7 @@ def test_the_form_of_the_weights_goes_into_the_link_and_the_strip(
     page = visit(f"/Depth?model={folder}&k=8")
     sidebar = page.get_by_test_id("stSidebar")
     sidebar.get_by_text("How it is loaded").click()
-    sidebar.get_by_role("combobox", name="Weights rounded to").click()
-    page.get_by_role("option", name="bfloat16").click()
+    choose(sidebar.get_by_role("combobox", name="Weights rounded to"), "bfloat16")
     expect(page).to_have_url(re.compile("dtype=bfloat16"))
     sidebar.get_by_text("How it is loaded").click()
     expect(sidebar.get_by_text("Weights rounded to bfloat16.")).to_be_visible()

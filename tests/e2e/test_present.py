@@ -4,11 +4,12 @@ import pytest
 from driving import Visit, wait_for_chart
 from playwright.sync_api import Page, expect
 
-SMALLEST = """() => Math.min(...[...document.querySelectorAll(
+SMALL = """() => [...document.querySelectorAll(
     '.stMain :is(p, li, label, h1, h2, button), .js-plotly-plot text')]
   .filter(one => one.checkVisibility({ visibilityProperty: true, opacityProperty: true })
     && one.getBoundingClientRect().width > 0 && one.textContent.trim())
-  .map(one => parseFloat(getComputedStyle(one).fontSize)))"""
+  .map(one => [parseFloat(getComputedStyle(one).fontSize), one.textContent])
+  .filter(([size]) => size < 20)"""
 LARGEST_MAP = """() => Math.max(...[...document.querySelectorAll('.js-plotly-plot .heatmaplayer')]
   .map(one => one.getBoundingClientRect()).map(box => Math.min(box.width, box.height)))"""
 TOP = "() => document.querySelector('[data-testid=stMain]').scrollTop"
@@ -38,7 +39,11 @@ def test_letters_and_maps_are_large_and_the_sidebar_is_gone(
 ) -> None:
     page = room(address)
     wait_for_chart(page, figure)
-    page.wait_for_function(f"({SMALLEST})() >= 20")
+    for _ in range(60):
+        if not (small := page.evaluate(SMALL)):
+            break
+        page.wait_for_timeout(1000)
+    assert small == []
     page.wait_for_function(f"({LARGEST_MAP})() >= 600")
     expect(page.locator("[data-testid=stSidebar]")).to_be_hidden()
     assert page.evaluate("document.body.scrollWidth") <= 1920

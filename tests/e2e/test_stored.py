@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from driving import App, Visit, click_cell, wait_for_chart
+from driving import App, Visit, choose, click_cell, wait_for_chart
 from playwright.sync_api import Page, expect
 
 from coupling_core.store.archive import load
@@ -97,8 +97,7 @@ def test_views_start_no_job(visit: Visit, app: App) -> None:
     page.get_by_label("Blocks", exact=True).fill("3-7")
     page.keyboard.press("Enter")
     expect(page.locator(".st-key-scores .ytick text")).to_have_count(5)
-    page.get_by_label("Definition of the score").click()
-    page.get_by_role("option", name="alignment").click()
+    choose(page.get_by_label("Definition of the score"), "alignment")
     expect(page).to_have_url(re.compile("def=alignment"))
     page.get_by_test_id("stMain").get_by_role("button", name="Advanced").click()
     page.get_by_role("radio", name="B = VᵀJU").click()

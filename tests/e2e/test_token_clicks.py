@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import numpy as np
 import pytest
-from driving import App, Visit, click_cell, wait_for_chart
+from driving import App, Visit, choose, click_cell, wait_for_chart
 from playwright.sync_api import Page, expect
 
 from coupling_core.base.results import TokensResult
@@ -84,8 +84,7 @@ def test_a_long_prompt_pages_its_grid_and_stays_light(visit: Visit, long: Tokens
     assert page.evaluate("document.querySelectorAll('*').length") < MOST_NODES
     click_cell(page, "tokens", 2, 3, n=32)  # the part with the last token: 225 to 256
     expect(page).to_have_url(re.compile(r"token=226&other=227"))
-    page.get_by_label("Rows of the grid").click()
-    page.get_by_role("option", name="tokens 33 to 64").click()
+    choose(page.get_by_label("Rows of the grid"), "tokens 33 to 64")
     expect(page).to_have_url(re.compile(r"rows=33"))
     expect(page.locator(".st-key-tokens .yaxislayer-above text").first).to_have_text("␣the 33")
     wait_for_chart(page, "tokens")

@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 ROOT = Path(__file__).parents[2]
 STARTS_WITHIN = 60  # seconds
@@ -145,6 +145,15 @@ def click_point(page: Page, key: str, x: float, y: float) -> None:
     plot = page.locator(f".st-key-{key} .js-plotly-plot").first
     plot.click(position={"x": at[0], "y": at[1]})
     page.wait_for_timeout(DOUBLE_CLICK)
+
+
+def choose(field: Locator, option: str) -> None:
+    """Choose an option of a list."""
+    field.scroll_into_view_if_needed()
+    # A list closes when its page is scrolled, of which the browser tells a frame later.
+    field.evaluate("() => new Promise(done => requestAnimationFrame(() => setTimeout(done)))")
+    field.click()
+    field.page.get_by_role("option", name=option).click()
 
 
 def compute(page: Page) -> None:
