@@ -90,7 +90,7 @@ def test_a_page_refreshed_in_mid_job_finds_it_again_and_can_stop_it(visit: Visit
     progress(page, BLOCK)
     page.get_by_role("link", name="Method").click()
     expect(page.get_by_role("heading", name="Scores", exact=True)).to_be_visible()
-    page.get_by_role("link", name="Depth").click()
+    page.get_by_role("link", name="Depth", exact=True).click()
     progress(page, BLOCK)
     cancel(page)
     expect(page.get_by_text(re.compile(r"Stopped after \d+ of 30 blocks\."))).to_be_visible()
@@ -122,7 +122,8 @@ def test_a_worker_that_is_killed_fails_its_job_and_the_next_one_works(
     page = visit(slow("The worker is killed"))
     compute(page)
     progress(page, BLOCK)
-    (worker,) = psutil.Process(app.pid).children()
+    children = psutil.Process(app.pid).children()
+    (worker,) = (one for one in children if "coupling_core.kinds" in " ".join(one.cmdline()))
     worker.kill()
     told = "ended by SIGKILL while it computed with smollm2-135m, as the system does where memory"
     expect(page.get_by_test_id("stAlert")).to_contain_text(told)

@@ -30,8 +30,8 @@ def test_a_folder_is_probed_and_computed(visit: Visit, app: App, folder: Path) -
     sidebar.get_by_role("link", name="Depth").click()
     expect(page.get_by_text("4 bidirectional blocks, width 32")).to_be_visible()
     expect(page.get_by_text("it fits")).to_be_visible()
-    expect(sidebar.get_by_role("spinbutton", name="K, leading")).to_have_value("50")
-    sidebar.get_by_role("spinbutton", name="K, leading").fill("8")
+    expect(sidebar.get_by_role("spinbutton", name="K: leading")).to_have_value("50")
+    sidebar.get_by_role("spinbutton", name="K: leading").fill("8")
     page.keyboard.press("Enter")
     expect(page.get_by_role("button", name="Compute")).to_be_visible()
     compute(page)
@@ -54,5 +54,5 @@ def test_the_form_of_the_weights_goes_into_the_link_and_the_strip(
     compute(page)
     wait_for_chart(page, "mosaic")
     page.locator(".st-key-tools button").first.click()  # the line that says what is drawn
-    strip = page.get_by_text("weights rounded to bfloat16")
+    strip = page.get_by_text(", weights rounded to bfloat16")
     expect(strip).to_be_visible()
