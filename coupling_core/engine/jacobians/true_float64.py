@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import nn
 from torch.overrides import TorchFunctionMode
+from torch.utils._pytree import tree_leaves, tree_map
 
 
 class TrueFloat64(TorchFunctionMode):
@@ -23,7 +24,20 @@ class TrueFloat64(TorchFunctionMode):
             args = tuple(torch.float64 if a is torch.float32 else a for a in args)
         if kwargs.get("dtype") is torch.float32:
             kwargs["dtype"] = torch.float64
-        return func(*args, **kwargs)
+        try:
+            return func(*args, **kwargs)
+        except RuntimeError:
+            # A tensor that a hook brings along is no weight of a module, and still in float32.
+            if not any(map(_is_single, tree_leaves((args, kwargs)))):
+                raise
+            args, kwargs = tree_map(
+                lambda one: one.double() if _is_single(one) else one, (args, kwargs)
+            )
+            return func(*args, **kwargs)
+
+
+def _is_single(value: Any) -> bool:
+    return isinstance(value, torch.Tensor) and value.dtype == torch.float32
 
 
 @contextmanager

@@ -18,6 +18,7 @@ from coupling_core.engine.jacobians.derivative_check import (
     check_between,
     check_derivative,
     checked_jacobian,
+    exact_error,
     gradient_error,
 )
 from coupling_core.engine.jacobians.same_token import block_jacobian
@@ -185,3 +186,12 @@ def test_weights_are_as_they_were_after_a_check_in_float64():
         relative(block_jacobian(moment.blocks[1]), block_jacobian(read(model, IDS).at(7).blocks[1]))
         == 0
     )
+
+
+def test_a_tensor_that_a_hook_brings_along_takes_part_in_float64():
+    model, u = tiny.model("llama"), drawn(32)
+    model.model.layers[1].register_forward_hook(lambda _, x, out: out + 0.1 * (out @ u)[..., None])
+    call = read(model, IDS).whole[1]
+    J = through_all(call, 5, None)[4]
+    assert exact_error(call, 5, {5: J}) < 1e-5
+    assert exact_error(call, 5, {5: 1.01 * J}) > 5e-3
