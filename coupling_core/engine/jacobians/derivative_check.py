@@ -138,8 +138,8 @@ def _require_right(
         raise ComputeError(
             f"the Jacobian of block {block.number} is not what its gradients give: along one "
             f"direction it is off by {off:.2%}, and nothing of it is kept. A hook or code of your "
-            "own that rounds, detaches or draws at random would do that; where there is none, please "
-            "report the model"
+            "own that rounds, detaches or draws at random would do that; where there is none, "
+            "please report the model"
         )
     check_derivative(block, jacobian, final_norm)
 
