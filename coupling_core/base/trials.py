@@ -1,14 +1,17 @@
 """What is tried with directions, and what comes of it: added to states, taken out, read."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Bool, Float
 
+from coupling_core.base.drawing import Drawing
 from coupling_core.base.errors import InputError
-from coupling_core.base.showing import Told, in_short
+from coupling_core.base.kinds import kind_of
+from coupling_core.base.results.directions import DirectionsResult
+from coupling_core.base.showing import Drawn, Told, in_short
 from coupling_core.base.units import percent
 
 if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need it
@@ -65,7 +68,7 @@ class Ablate:
 
 
 @dataclass(frozen=True, repr=False)
-class Steering(Told):
+class Steering(Drawn):
     """What directions do, each at each size.
 
     Args:
@@ -79,6 +82,7 @@ class Steering(Told):
         falls: of those whose log-probability falls most.
         rise: their changes, in nats.
         fall: their changes, in nats.
+        result: the directions, with their model and prompt.
     """
 
     names: tuple[str, ...]
@@ -90,6 +94,7 @@ class Steering(Told):
     falls: tuple[tuple[tuple[str, ...], ...], ...]
     rise: Float[np.ndarray, "m size top"]
     fall: Float[np.ndarray, "m size top"]
+    result: DirectionsResult | None = field(default=None, repr=False, compare=False)
 
     __repr__ = in_short
 
@@ -121,15 +126,27 @@ class Steering(Told):
                 "divergence": float(self.divergence[i, e]),
                 "chance_median": float(np.median(self.by_chance[:, e])),
                 "chance_largest": float(self.by_chance[:, e].max()),
-                "rises": " ".join(map(repr, self.rises[i][e])),
+                "rises": _changed(self.rises[i][e], self.rise[i, e]),
                 "rise": _first(self.rise[i, e]),
-                "falls": " ".join(map(repr, self.falls[i][e])),
+                "falls": _changed(self.falls[i][e], self.fall[i, e]),
                 "fall": _first(self.fall[i, e]),
             }
             for i, name in enumerate(self.names)
             for e, size in enumerate(self.sizes)
         ]
         return DataFrame(rows)
+
+    def plot(self, figure: str = "steering") -> Drawing:
+        """What each direction does by size, beside random directions.
+
+        Args:
+            figure: "steering" is the only one.
+
+        Raises:
+            InputError: on another name.
+        """
+        drawn: Drawing = kind_of("directions").part("views").steered(self, figure)
+        return drawn
 
 
 @dataclass(frozen=True, repr=False)
@@ -160,24 +177,24 @@ class Ablation(Told):
 
     @property
     def verdict(self) -> str:
-        """Whether random frames do as much, and whether that comparison is fair."""
+        """What taking them away does, and whether random frames do as much by a fair comparison."""
         larger, n = int((self.by_chance >= self.divergence).sum()), len(self.by_chance)
+        does = (
+            f"Taking {self.k} directions away changes what the model says by {self.divergence:.3g} "
+            f"({UNITS[self.measured_of]}). Random frames of as many do so by "
+            f"{np.median(self.by_chance):.3g} in the median, and {larger or 'none'} of {n} by as "
+            "much or more."
+        )
         held = (
             f"hold {percent(self.part, 1)} of the squared length of these blocks' states, where a "
             f"random frame holds {percent(self.k / self.width, 1)}."
         )
-        if larger:
+        if not larger and self.part > UNFAIR * self.k / self.width:
             return (
-                f"{larger} of {n} random frames of {self.k} directions do as much or more when "
-                f"they are taken away. They {held}"
+                f"{does} But the comparison is not fair: they {held} Taking away so much of a "
+                "state changes what the model says, whatever the directions mean."
             )
-        if self.part > UNFAIR * self.k / self.width:
-            return (
-                f"None of {n} random frames does as much. But the comparison is not fair: they "
-                f"{held} Taking away so much of a state changes what the model says, whatever the "
-                "directions mean."
-            )
-        return f"None of {n} random frames does as much. They {held}"
+        return f"{does} They {held}"
 
     def to_pandas(self) -> "DataFrame":
         """One row.
@@ -256,6 +273,11 @@ class Readings(Told):
                 "away": [" ".join(map(repr, texts)) for texts in self.away],
             }
         )
+
+
+def _changed(texts: tuple[str, ...], changes: Float[np.ndarray, " top"]) -> str:
+    """Those that did change; none does by a direction of size 0."""
+    return " ".join(repr(text) for text, by in zip(texts, changes, strict=True) if by)
 
 
 def _first(values: Float[np.ndarray, " top"]) -> float:

@@ -29,6 +29,7 @@
     perturbation           noise on the first state, and how far first order predicts it
     crossing               how far the directions of two models' blocks are apart
     shared_directions      how many directions several blocks have in common
+    steering               what directions do by how much of them is added
     reaction, two_bases, random_bases      what the tour explains coupling with
     pruning                held-out loss against blocks removed
 
@@ -117,6 +118,7 @@ from coupling_core.figures.scaling import scaling
 from coupling_core.figures.scores import scores
 from coupling_core.figures.shared_directions import shared_directions
 from coupling_core.figures.spectrum import spectrum
+from coupling_core.figures.steering import steering
 from coupling_core.figures.tables import (
     angles_table,
     locality_table,
@@ -178,6 +180,7 @@ __all__ = [  # noqa: RUF022 - by use, not by name
     "direction_elsewhere",
     "direction_table",
     "shared_directions",
+    "steering",
     "crossing_angles",
     "crossed_scores",
     "noise_by_size",

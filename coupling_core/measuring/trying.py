@@ -1,6 +1,7 @@
 """steer(...), ablate(...), read_out(...): directions, tried on the model they were measured of."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import (
     OWN,
     DirectionsView,
+    Request,
     View,
     resolve_block,
     resolve_token,
@@ -84,7 +86,8 @@ def steer(
         watched(progress) as report,
         aside(asked, own=own, device=device, progress=report) as ready,
     ):
-        return result.part("trials").steered(asked, ready.loaded, trial, names)
+        found = result.part("trials").steered(asked, ready.loaded, trial, names)
+        return replace(found, result=result)
 
 
 @known_keywords
@@ -266,17 +269,33 @@ def _model_of(result: DirectionsResult, model: Any, tokenizer: Any) -> tuple[Res
     """The model that a result was measured of, and the module of one's own where it is one.
 
     Raises:
-        InputError: where the result's model is not named, or its name leads to another by now.
+        InputError: where the result's model is not named, its name leads to another by now, or the
+            module is of another class.
     """
-    if model is None and result.request.model.startswith(OWN):
+    is_own = result.request.model.startswith(OWN)
+    if is_own and model is None:
         raise InputError(
             f"the directions are of a module of your own, {result.model_name}: pass it as model="
         )
-    asked, own = asked_of(result.request, model, tokenizer)
-    keys = [make_key(result.request, who).digest for who in (asked.identity, result.identity)]
-    if own is None and keys[0] != keys[1]:
+    if model is None:
+        asked, own = asked_of(result.request, None, tokenizer)
+        keys = [make_key(result.request, who).digest for who in (asked.identity, result.identity)]
+        if keys[0] != keys[1]:
+            raise InputError(
+                f"the directions are of another {result.model_name} than the one that is here now: "
+                "measure them again"
+            )
+        return asked, own
+    if not is_own:
         raise InputError(
-            f"the directions are of another {result.model_name} than the one that is here now: "
-            "measure them again"
+            f"the directions are of {result.model_name}, by its name: leave out model=, and it is "
+            "loaded; or measure the directions of your module, with model= there too"
+        )
+    asked, own = asked_of(replace(result.request, model=Request.model), model, tokenizer)
+    if not result.request.model.startswith(asked.request.model):
+        raise InputError(
+            f"the directions are of a module of class {result.model_name}, and a "
+            f"{asked.request.model.removeprefix(OWN)} came as model=: pass the one that was "
+            "measured"
         )
     return asked, own

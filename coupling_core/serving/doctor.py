@@ -127,7 +127,7 @@ def _store() -> _Found:
     yield (
         "ok",
         f"{store.root}: {len(own)} results, {size(sum(entry.size for entry in own))} of "
-        f"{size(settings().store_bytes)}",
+        f"{size(settings().store_bytes)}; COUPLING_STORE names another folder",
     )
     for layer in store.layers:
         count = sum(entry.path.parent == layer for entry in entries)

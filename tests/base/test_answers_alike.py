@@ -44,6 +44,7 @@ def steering():
         (none, none),
         np.zeros((2, 2, 0)),
         np.zeros((2, 2, 0)),
+        directions_result(),
     )
 
 
@@ -89,12 +90,12 @@ DRAWN = {
     "Course": course,
     "Findings": swept,
     "Scores": lambda: random_result().scores(k=3),
+    "Steering": steering,
 }
 """What has a figure."""
 TOLD = {
     "ModelComparison": compared_models,
     "Ablation": ablation,
-    "Steering": steering,
     "Readings": readings,
     "BetweenPrompts": lambda: cc.between_prompts(
         [directions_result(), directions_result(seed=1)], cc.DirectionsView((2, 3), 4)
@@ -240,9 +241,10 @@ def test_what_does_not_belong_together_is_refused(change, told):
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({"divergence": 0.1}, "10 of 20 random frames of 4 directions do as much or more"),
-        ({"part": 0.1}, "None of 20 random frames does as much. They hold 10.0\u00a0%"),
+        ({"divergence": 0.1}, "by 0.105 in the median, and 10 of 20 by as much or more."),
+        ({"part": 0.1}, "and none of 20 by as much or more. They hold 10.0\u00a0%"),
         ({"part": 0.5}, "the comparison is not fair: they hold 50.0\u00a0%"),
+        ({"divergence": 1.234e-5}, "changes what the model says by 1.23e-05 (KL, nats)."),
     ],
 )
 def test_an_ablation_is_told_beside_chance(changes, told):
@@ -358,3 +360,12 @@ def test_a_table_of_two_results_says_whose_they_are(name, tmp_path):
     told = pd.read_parquet(tmp_path / "t.parquet").attrs
     assert (told["a_model"], told["b_model"]) == (found.a.model_name, found.b.model_name)
     assert told["a_certificate"] == found.a.certificate_words
+
+
+def test_steering_is_drawn_over_rising_sizes_beside_the_range_of_random_directions():
+    found = replace(steering(), sizes=(1.0, 0.1))
+    ground, median, first, second = found.plot().figure.data
+    assert [first.name, second.name] == ["u_1", "u_2"]
+    assert (list(first.x), list(first.y)) == ([0.1, 1.0], [0.9, 0.01])
+    assert (min(ground.y), max(ground.y)) == (0.01, 0.2)
+    assert median.y[0] == pytest.approx(0.105)

@@ -77,7 +77,10 @@ class LoadedModel:
             return to_tensor(str(prompt), self.tokenizer, self.model.config)
         if isinstance(prompt, str):
             if self.tokenizer is None:
-                raise InputError("the prompt is a text and there is no tokenizer: pass one")
+                raise InputError(
+                    "the prompt is a text and there is no tokenizer: pass the one of the model as "
+                    "tokenizer=, or the token ids as the prompt"
+                )
             ids = _ids_of(self.tokenizer, prompt)
         else:
             ids = list(prompt)

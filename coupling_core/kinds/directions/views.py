@@ -11,6 +11,7 @@ from coupling_core.base.drawing import Drawing, drawn_with, known_figure
 from coupling_core.base.records import DirectionsView
 from coupling_core.base.results import DirectionsResult
 from coupling_core.base.results.directions import READOUTS
+from coupling_core.base.trials import Steering
 from coupling_core.kinds.directions.export import arrays, axes
 
 if TYPE_CHECKING:
@@ -67,6 +68,19 @@ def shared(found: Shared, figure: str) -> Drawing:
     known_figure(figure, ("shared",))
     drawn = figures.shared_directions(found)
     view = DirectionsView(found.blocks, len(found.share))
+    return Drawing(drawn, partial(figures.render, drawn, result=found.result, view=view))
+
+
+def steered(found: Steering, figure: str) -> Drawing:
+    """What directions that are added to the state do by their size.
+
+    Raises:
+        InputError: where another figure is named.
+    """
+    from coupling_core import figures
+
+    known_figure(figure, ("steering",))
+    drawn, view = figures.steering(found), DirectionsView(None, None)
     return Drawing(drawn, partial(figures.render, drawn, result=found.result, view=view))
 
 
