@@ -29,5 +29,6 @@ memory          main memory: how much is free, and that it ran out
 allocator       what is kept of memory that was freed
 cores           how many cores of the processor may be used
 units           numbers with their units
+bars            how far something is, where somebody watches
 pace            how long the rest of many alike takes
 """

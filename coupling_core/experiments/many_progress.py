@@ -1,8 +1,10 @@
 """How far measure_many is: a bar where somebody watches, and now and then a line elsewhere."""
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from coupling_core.base.bars import Bar, is_watched
 from coupling_core.base.pace import Pace
 
 
@@ -17,22 +19,23 @@ def telling(total: int, *, shown: bool) -> Iterator[Callable[..., None]]:
     Yields:
         what is called with what is being measured, and whether one more is done (1 by default).
     """
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-    from rich.progress import TimeRemainingColumn as Remaining
+    pace, ended = Pace(total), 0
+    bar = Bar(stays=True) if shown and is_watched() else None
 
-    console, pace = Console(stderr=True), Pace(total)
-    drawn = shown and (console.is_terminal or console.is_jupyter)
-    columns = BarColumn(), MofNCompleteColumn(), Remaining(), TextColumn("{task.description}")
-    with Progress(*columns, console=console, disable=not drawn) as bar:
-        task = bar.add_task("", total=total)
+    def advance(what: str, done: int = 1) -> None:
+        nonlocal ended
+        ended += done
+        if bar is not None:
+            bar.show(ended, total, what)
+        if done:
+            pace.step()
+        if shown and bar is None and (line := pace.line()):
+            sys.stderr.write(f"{line}\n")
 
-        def advance(what: str, done: int = 1) -> None:
-            bar.update(task, advance=done, description=what.replace("[", r"\["))
-            if done:
-                pace.step()
-            if shown and not drawn and (line := pace.line()):
-                console.print(line, markup=False, highlight=False, soft_wrap=True)
-
+    try:
         yield advance
-        bar.update(task, description="")
+        if bar is not None:
+            bar.show(ended, total, "")
+    finally:
+        if bar is not None:
+            bar.end()

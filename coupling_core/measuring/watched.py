@@ -3,13 +3,10 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Lock
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-from coupling_core.base import logs
+from coupling_core.base.bars import Bar, is_watched
 from coupling_core.base.results import Progress
-
-if TYPE_CHECKING:  # a stored answer has no progress to show
-    from rich.progress import Progress as Bar
 
 Report = Callable[[Progress], None]
 Watching = Report | Literal[False] | None
@@ -50,36 +47,19 @@ class _Shown:
 
     def __init__(self) -> None:
         self._bar: Bar | None = None
+        self._begun = False
 
     def __call__(self, progress: Progress) -> None:
         """Show where a call stands."""
+        if not self._begun:
+            self._bar, self._begun = Bar() if is_watched() else None, True
         if self._bar is None:
-            self._bar = _new_bar()
-        if progress.note and not self._bar.disable:
-            self._bar.console.print(progress.note, markup=False, highlight=False, soft_wrap=True)
-        self._bar.update(
-            self._bar.task_ids[0],
-            description=progress.stage,
-            completed=progress.done,
-            total=progress.total or None,
-        )
+            return
+        if progress.note:
+            self._bar.say(progress.note)
+        self._bar.show(progress.done, progress.total, progress.stage)
 
     def end(self) -> None:
         """Take the bar away."""
         if self._bar is not None:
-            self._bar.stop()
-
-
-def _new_bar() -> "Bar":
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
-    from rich.progress import Progress as Bar
-    from rich.progress import TimeRemainingColumn as Remaining
-
-    console = Console(stderr=True)
-    drawn = (console.is_terminal or console.is_jupyter) and not logs.are_json()
-    columns = BarColumn(), MofNCompleteColumn(), Remaining(), TextColumn("{task.description}")
-    bar = Bar(*columns, console=console, transient=True, disable=not drawn)
-    bar.add_task("", total=None)
-    bar.start()
-    return bar
+            self._bar.end()

@@ -17,18 +17,24 @@ from coupling_core.sources.prompts import fetching
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 CLUSTERS = "coupling_core.experiments.sweeps.clusters"
-CORPUS = "coupling_core.experiments.pretraining.corpus"
+NOVELS = "coupling_core.experiments.pretraining.novels"
 NAME = re.compile(r"[\w-]+")
 WITHOUT = """
 import pkgutil, sys
 from importlib import import_module
 
-class Nothing:
-    def find_spec(self, name, *_):
-        if name.partition(".")[0] in sys.argv[1:]:
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+class Without:
+    def __init__(self, finder):
+        self.finder = finder
 
-sys.meta_path.insert(0, Nothing())
+    def __getattr__(self, name):
+        return getattr(self.finder, name)
+
+    def find_spec(self, name, *about):
+        if name.partition(".")[0] not in sys.argv[1:]:
+            return self.finder.find_spec(name, *about)
+
+sys.meta_path[:] = map(Without, sys.meta_path)
 import coupling_core
 for module in pkgutil.walk_packages(coupling_core.__path__, "coupling_core."):
     if module.name.endswith("__main__"):
@@ -67,8 +73,8 @@ def clusters():
     import_module(CLUSTERS)
 
 
-def corpus():
-    import_module(CORPUS)
+def novels():
+    import_module(NOVELS)
 
 
 @pytest.mark.parametrize(
@@ -77,7 +83,7 @@ def corpus():
         ("dask", "sweeps", clusters),
         ("dask_jobqueue", "sweeps", clusters),
         ("datasets", "sweeps", rows),
-        ("rdata", "train", corpus),
+        ("rdata", "train", novels),
         ("gguf", "gguf", conversion),
         ("bitsandbytes", "quant", quantisation),
     ],
@@ -85,7 +91,7 @@ def corpus():
 def test_a_missing_package_is_told_with_its_extra(monkeypatch, package, extra, use):
     for name in [n for n in sys.modules if n == package or n.startswith(f"{package}.")]:
         monkeypatch.delitem(sys.modules, name)
-    for name in {CLUSTERS, CORPUS} & sys.modules.keys():
+    for name in {CLUSTERS, NOVELS} & sys.modules.keys():
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, package, None)
     told = f"{package} is missing: pip install 'coupling-explorer[{extra}]'"
@@ -118,10 +124,7 @@ def test_the_core_does_without_the_extras():
     )
     assert done.returncode == 0, done.stderr
     told = dict(line.split(": ", 1) for line in done.stdout.splitlines())
-    assert {name for name in told if "pretraining" not in name} == {
-        CLUSTERS,
-        "coupling_core.experiments.vision.grid",
-    }
+    assert set(told) == {CLUSTERS, NOVELS, "coupling_core.experiments.vision.grid"}
     assert set(told.values()) == {
         "dask is missing: pip install 'coupling-explorer[sweeps]'",
         "rdata is missing: pip install 'coupling-explorer[train]'",

@@ -43,7 +43,9 @@ def test_a_click_on_a_path_selects_its_token_on_every_page_and_in_the_link(visit
     expect(page).to_have_url(re.compile("token=6"))
     legend = page.locator(".st-key-line-shape .legendtext")
     expect(legend.filter(has_text="token 6, “France”")).to_be_visible()
-    scores = page.locator(".st-key-line-shape .scatterlayer").inner_html()
+    lines = page.locator(".st-key-line-shape .scatterlayer")
+    expect(lines).to_have_count(1)  # the figure before it has gone
+    scores = lines.inner_html()
     page.get_by_test_id("stSidebar").get_by_role("link", name="Depth").click()
     expect(page).to_have_url(re.compile("Depth.*token=6"))
     again = visit("/Trajectories?token=6")

@@ -24,7 +24,7 @@ def test_a_click_on_a_patch_is_measured_and_kept_in_the_link(visit: Visit) -> No
     click_point(page, "picture", *SECOND_ROW)
     page.wait_for_url(re.compile(rf"patch={TOKEN}\b"))
     page.get_by_role("button", name="Compute all 4").click()
-    expect(page.locator(".st-key-maps")).to_be_visible()
+    expect(page.get_by_text("Until this patch is measured")).to_have_count(0)
     of_patch = mean(page)
     assert of_patch != of_class
     again = visit("/Vision" + page.url.partition("/Vision")[2])

@@ -28,7 +28,7 @@ LIMITED = """
 import json, re, resource
 from pathlib import Path
 import torch
-from transformers import BertConfig, BertForMaskedLM
+from transformers import MambaConfig, MambaForCausalLM
 from coupling_core import Request, measure
 from coupling_core.engine import out_of_memory
 
@@ -38,10 +38,10 @@ def bytes_of(name):
 
 torch.set_num_threads(1)
 torch.manual_seed(0)
-shape = {"hidden_size": 256, "intermediate_size": 1024, "num_attention_heads": 4}
-config = BertConfig(num_hidden_layers=1, vocab_size=200, **shape)
-model = BertForMaskedLM(config).eval().requires_grad_(False)
-request, few = Request(tuple(range(1, 129)), k=4), Request((1, 2, 3), k=4)
+shape = {"hidden_size": 256, "intermediate_size": 512}
+config = MambaConfig(num_hidden_layers=1, vocab_size=200, **shape)
+model = MambaForCausalLM(config).eval().requires_grad_(False)
+request, few = Request(tuple(range(1, 33)), k=4), Request((1, 2, 3), k=4)
 measure(few, model=model)
 before = bytes_of("VmSize")
 expected = measure(request, model=model)

@@ -2,6 +2,7 @@
 
 plans        what each suite is trained with
 corpus       the text, from package registries, as token ids
+novels       those of its text that lie in an R package
 model        the architecture, and Pythia's initialisation
 batches      which windows of the text each step sees
 descent      one step of the optimiser

