@@ -88,6 +88,12 @@ class Lesson(_Record):
         tasks = [task for at, task in enumerate(self.tasks) if at != nth]
         return self.model_copy(update={"tasks": tasks})
 
+    def with_task_earlier(self, nth: int) -> "Lesson":
+        """The same with the nth task, from 1, before the one that it came after."""
+        tasks = list(self.tasks)
+        tasks[nth - 1 : nth + 1] = tasks[nth - 1 : nth + 1][::-1]
+        return self.model_copy(update={"tasks": tasks})
+
 
 def packed(lesson: Lesson) -> str:
     """The lesson as an address carries it.

@@ -59,6 +59,18 @@ def test_what_is_typed_becomes_the_students_link(open_page: Open) -> None:
     assert "secret" not in words(app)
 
 
+def test_tasks_change_places_and_leave(open_page: Open) -> None:
+    app = open_page("Classroom", draft=packed(LESSON))
+    assert [one.label for one in app.button].count("Move up") == 2
+    app.button(key="earlier-3").click().run()
+    app.button(key="earlier-2").click().run()
+    app.button(key="remove-3").click().run()
+    assert not app.exception
+    asked = [task.question for task in unpacked(field(app, "draft")).tasks]
+    assert asked == ["Why?", "Which blocks are coupled?"]
+    assert [one.value for one in texts(app, "Question")] == asked
+
+
 def test_an_answer_is_in_no_link_to_another_page(open_page: Open) -> None:
     draft = packed(Lesson(tasks=[Task(question="q", answer="a secret")]))
     app = open_page("Classroom", draft=draft)

@@ -152,7 +152,7 @@ def _task(number: int, task: Task, pages: Mapping[str, Page]) -> None:
         entry(st.text_area, "Question", "question", max_chars=600, height=80)
         entry(
             st.text_area, "Answer (only you see it)", "answer", max_chars=1200, height=80,
-            help="In your file and on your sheet; the students' link has it not.",
+            help="It is in your file and on your sheet, and not in the students' link.",
         )  # fmt: skip
         _entry(
             st.text_input, "Link to its figure", f"view-{number}",
@@ -169,13 +169,22 @@ def _task(number: int, task: Task, pages: Mapping[str, Page]) -> None:
                 pages[task.page], "Open its figure",
                 place=f"-edit-{number}", **chosen_by(task, read(value("draft"))),
             )  # fmt: skip
-        st.button(
-            "Remove this task",
-            key=f"remove-{number}",
-            type="tertiary",
-            icon=":material/delete:",
-            on_click=lambda: _take(_draft().without_task(nth)),
-        )
+        with st.container(horizontal=True):
+            st.button(
+                "Remove this task",
+                key=f"remove-{number}",
+                type="tertiary",
+                icon=":material/delete:",
+                on_click=lambda: _take(_draft().without_task(nth)),
+            )
+            if nth:
+                st.button(
+                    "Move up",
+                    key=f"earlier-{number}",
+                    type="tertiary",
+                    icon=":material/arrow_upward:",
+                    on_click=lambda: _take(_draft().with_task_earlier(nth)),
+                )
 
 
 def link_of(task: Task, pages: Mapping[str, Page]) -> str:
