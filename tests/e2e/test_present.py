@@ -39,7 +39,7 @@ def test_letters_and_maps_are_large_and_the_sidebar_is_gone(
 ) -> None:
     page = room(address)
     wait_for_chart(page, figure)
-    for _ in range(60):
+    for _ in range(180):  # seconds
         if not (small := page.evaluate(SMALL)):
             break
         page.wait_for_timeout(1000)
