@@ -129,6 +129,11 @@ def compare_models(
     """
     from coupling_core.analysis.statistics.means import require_columns
 
+    if isinstance(table, str):
+        raise InputError(
+            "a table of measure_many or of a sweep comes first, and then two of its models: "
+            f'compare_models(table, "{table}", ...)'
+        )
     if a == b:
         raise InputError(
             f"a and b are both {a!r}: expected two of the models that the table's column model has"

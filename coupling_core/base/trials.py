@@ -12,7 +12,7 @@ from coupling_core.base.errors import InputError
 from coupling_core.base.kinds import kind_of
 from coupling_core.base.results.directions import DirectionsResult
 from coupling_core.base.showing import Drawn, Told, in_short
-from coupling_core.base.units import percent
+from coupling_core.base.units import percent, ranges
 
 if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need it
     from pandas import DataFrame
@@ -32,7 +32,8 @@ class Steer:
     """Directions to be added to a state: x_t + e norm(x_t) u.
 
     Args:
-        state: l of x^l, 0..L.
+        block: l, 1..L.
+        side: "u" adds to its output x^l, "v" to its input x^{l-1}.
         tokens: at which, 1..n; what the model says is asked at the last of them.
         directions: of length 1.
         sizes: e.
@@ -41,7 +42,8 @@ class Steer:
         InputError: on no size, or one that is not finite.
     """
 
-    state: int
+    block: int
+    side: str
     tokens: tuple[int, ...]
     directions: Float[np.ndarray, "m d"]
     sizes: tuple[float, ...]
@@ -52,6 +54,11 @@ class Steer:
                 "sizes are one number at least, each finite, in units of the state's norm, such as "
                 f"0.1,0.5: {self.sizes} came"
             )
+
+    @property
+    def state(self) -> int:
+        """L of the state x^l that they are added to, 0..L."""
+        return self.block if self.side == "u" else self.block - 1
 
 
 @dataclass(frozen=True)
@@ -72,6 +79,9 @@ class Steering(Drawn):
     """What directions do, each at each size.
 
     Args:
+        block: l, of whose output or input they are directions.
+        side: "u", added to its output, or "v", to its input.
+        tokens: at which they are added, 1..n.
         names: what the directions are called.
         sizes: e, in units of the state's norm.
         measured_of: `tokens`, `classes` or `states` (a model without a head).
@@ -85,18 +95,28 @@ class Steering(Drawn):
         result: the directions, with their model and prompt.
     """
 
+    block: int
+    side: str
+    tokens: tuple[int, ...]
     names: tuple[str, ...]
     sizes: tuple[float, ...]
     measured_of: str
     divergence: Float[np.ndarray, "m size"]
     by_chance: Float[np.ndarray, "random size"]
-    rises: tuple[tuple[tuple[str, ...], ...], ...]
-    falls: tuple[tuple[tuple[str, ...], ...], ...]
-    rise: Float[np.ndarray, "m size top"]
-    fall: Float[np.ndarray, "m size top"]
+    rises: tuple[tuple[tuple[str, ...], ...], ...] = field(repr=False)
+    falls: tuple[tuple[tuple[str, ...], ...], ...] = field(repr=False)
+    rise: Float[np.ndarray, "m size top"] = field(repr=False)
+    fall: Float[np.ndarray, "m size top"] = field(repr=False)
     result: DirectionsResult | None = field(default=None, repr=False, compare=False)
 
     __repr__ = in_short
+
+    @property
+    def where(self) -> str:
+        """To what they are added, in words."""
+        n = len(self.tokens)
+        at = f"token{'s' * (n > 1)} {', '.join(map(str, self.tokens))}"
+        return f"the {'output' if self.side == 'u' else 'input'} of block {self.block} at {at}"
 
     @property
     def verdict(self) -> str:
@@ -115,7 +135,7 @@ class Steering(Drawn):
 
         Returns:
             columns direction, size, divergence, chance_median, chance_largest, rises, rise, falls,
-            fall (the first change of each end).
+            fall (the first change of each end). Its `attrs` say block, side and tokens.
         """
         from pandas import DataFrame
 
@@ -134,7 +154,9 @@ class Steering(Drawn):
             for i, name in enumerate(self.names)
             for e, size in enumerate(self.sizes)
         ]
-        return DataFrame(rows)
+        table = DataFrame(rows)
+        table.attrs |= {"block": self.block, "side": self.side, "tokens": list(self.tokens)}
+        return table
 
     def plot(self, figure: str = "steering") -> Drawing:
         """What each direction does by size, beside random directions.
@@ -155,6 +177,7 @@ class Ablation(Told):
 
     Args:
         blocks: in which.
+        token: at which, 1..n; the states of the others stay as they are.
         k: how many columns each frame has.
         width: d, width of the residual stream.
         measured_of: as in `Steering`.
@@ -166,6 +189,7 @@ class Ablation(Told):
     """
 
     blocks: tuple[int, ...]
+    token: int
     k: int
     width: int
     measured_of: str
@@ -176,14 +200,19 @@ class Ablation(Told):
     __repr__ = in_short
 
     @property
+    def _where(self) -> str:
+        many = f"each of blocks {ranges(self.blocks)}" if len(self.blocks) > 1 else ""
+        return f"{many or f'block {self.blocks[0]}'} at token {self.token}"
+
+    @property
     def verdict(self) -> str:
         """What taking them away does, and whether random frames do as much by a fair comparison."""
         larger, n = int((self.by_chance >= self.divergence).sum()), len(self.by_chance)
         does = (
-            f"Taking {self.k} directions away changes what the model says by {self.divergence:.3g} "
-            f"({UNITS[self.measured_of]}). Random frames of as many do so by "
-            f"{np.median(self.by_chance):.3g} in the median, and {larger or 'none'} of {n} by as "
-            "much or more."
+            f"Taking {self.k} directions out of the input of {self._where} changes what the model "
+            f"says by {self.divergence:.3g} ({UNITS[self.measured_of]}). Random frames of as many "
+            f"do so by {np.median(self.by_chance):.3g} in the median, and {larger or 'none'} of "
+            f"{n} by as much or more."
         )
         held = (
             f"hold {percent(self.part, 1)} of the squared length of these blocks' states, where a "
@@ -200,14 +229,15 @@ class Ablation(Told):
         """One row.
 
         Returns:
-            columns blocks (how many), k, divergence, chance_median, chance_largest, part and
-            part_by_chance.
+            columns blocks (a text such as "9-16"), token, k, divergence, chance_median,
+            chance_largest, part and part_by_chance.
         """
         from pandas import DataFrame
 
         return DataFrame(
             {
-                "blocks": [len(self.blocks)],
+                "blocks": [ranges(self.blocks)],
+                "token": self.token,
                 "k": self.k,
                 "divergence": self.divergence,
                 "chance_median": float(np.median(self.by_chance)),

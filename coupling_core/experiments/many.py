@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.base.keywords import known_keywords
 from coupling_core.base.kinds import kind_of
-from coupling_core.base.records import DEFAULT_MODEL, PERFORMANCES, FinalNorm, Role
+from coupling_core.base.records import DEFAULT_MODEL, PERFORMANCES, FinalNorm, Role, usual_token
 from coupling_core.experiments.many_answers import answers
 from coupling_core.experiments.many_asked import Models, Prompts, models_of, prompts_of
 from coupling_core.experiments.many_progress import telling
@@ -38,7 +38,7 @@ def measure_many(
     k: int | Iterable[int] | None = None,
     definition: str = "paper",
     role: Role = "A",
-    token: int = -1,
+    token: int | None = None,
     final_norm: FinalNorm = "include",
     tokenizer: Any = None,
     store: Shelf | Any = UNSAID,
@@ -72,7 +72,8 @@ def measure_many(
             model is narrower.
         definition: which score; `paper` is the paper's Eq. 9.
         role: "A" for U^T J V, "B" for V^T J U.
-        token: the token measured, or fixed, 1..n; -1 is the last.
+        token: the token measured, or fixed, 1..n; -1 is the last. None is the first for
+            `fixed-input`, else the last.
         final_norm: whether the final norm belongs to the last block (paper, Eq. 7).
         tokenizer: that of the modules of your own.
         store: where results are kept, a `Store` or its folder; None keeps nothing. By default it is
@@ -104,7 +105,7 @@ def measure_many(
     kept = Store() if store is UNSAID else shelf(store)
     has = kind_of(kind)
     said: dict[str, Any] = {"kind": kind, "final_norm": final_norm}
-    said |= {"token": token} if has.token else {}
+    said |= {"token": usual_token(kind) if token is None else token} if has.token else {}
     said |= {"k": max(ks)} if has.has_k and ks else {}
     own = own_columns([prompt.about.fields for prompt in asked], COLUMNS)
     place = None if device is None else str(device)

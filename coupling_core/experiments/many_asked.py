@@ -32,6 +32,7 @@ else:
 
 _OF_MODELS = ("model", "revision", "untrained", "dtype", "quantize", "stack")
 _OF_MODULES = ("model", "variant")
+_KNOWN = {*_OF_MODELS, *_OF_MODULES}
 
 
 @dataclass(frozen=True)
@@ -74,13 +75,27 @@ def prompts_of(prompts: Any) -> Iterator[Asked]:
     for number, record in enumerate(records, 1):
         about = dict(record) if isinstance(record, Mapping) else {"prompt": record}
         about = {name: None if _is_missing(value) else value for name, value in about.items()}
-        text = prompt_of(about.get("prompt", ""))
+        text = prompt_of(_there(about.get("prompt"), number))
         words = text if isinstance(text, str) else Request(text).prompt_words
         try:
             found = Prompt.of(about | {"prompt": words}, "own", number)
         except ValueError as error:
             raise InputError(f"prompt {number}: {error}") from error
         yield Asked(text, found)
+
+
+def _there(prompt: Any, number: int) -> Any:
+    """A prompt that is one.
+
+    Raises:
+        InputError: where a row has none.
+    """
+    if prompt is None or (isinstance(prompt, str) and not prompt.strip()):
+        raise InputError(
+            f"prompt {number} of those that came is empty or missing: leave it out, in a frame by "
+            'dropna(subset=["prompt"])'
+        )
+    return prompt
 
 
 def _is_missing(value: Any) -> bool:
@@ -93,7 +108,7 @@ def models_of(models: Any) -> list[Model]:
     Raises:
         InputError, ComputeError: where one is out of reach.
     """
-    if isinstance(models, Mapping) and not models.keys() <= {*_OF_MODELS, *_OF_MODULES}:
+    if isinstance(models, Mapping) and not (models and models.keys() <= _KNOWN):
         named = [(str(name), model) for name, model in models.items()]
     else:
         one = is_named(models) or isinstance(models, Mapping) or hasattr(models, "parameters")
@@ -112,6 +127,11 @@ def _found(name: str, model: Any, seen: Counter[str]) -> Model:
         if unknown := said.keys() - {*_OF_MODELS}:
             raise _none_of(unknown, _OF_MODELS, "of a name")
         said["model"] = os.fspath(said.get("model") or DEFAULT_MODEL)
+        if len(said["model"].split()) > 1 and not Path(said["model"]).exists():
+            raise InputError(
+                f"{said['model']!r} is a model's name to nobody, and may be a prompt: those come "
+                "first, measure_many(prompts, models)"
+            )
         request = Request("-", **said)
         found = resolve(request)
         is_twin = request.untrained is not None

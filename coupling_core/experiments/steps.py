@@ -107,8 +107,8 @@ def measure_steps(
 @known_keywords
 def collect(
     suite: str | Suite,
-    request: Request,
-    store: Store,
+    request: Request | Prompt,
+    store: Any = UNSAID,
     steps: Iterable[int] | None = None,
     *,
     spectra: bool = False,
@@ -119,8 +119,10 @@ def collect(
 
     Args:
         suite: the training run, or its name.
-        request: a depth-wise request; its model and revision are replaced by those of each step.
-        store: where results are kept.
+        request: a prompt, as `measure_steps` has it, or a depth-wise request, whose model and
+            revision are replaced by those of each step.
+        store: where results are kept, a `Store` or its folder. By default it is the store of the
+            command line.
         steps: those to look at; None is all steps of the suite.
         spectra: whether those of the blocks belong to it.
 
@@ -129,7 +131,11 @@ def collect(
     """
     run = find_suite(suite) if isinstance(suite, str) else suite
     chosen = None if steps is None else require_steps(run, steps)
-    course = stored_steps.collect(run, request, store, chosen, spectra=spectra)
+    kept = Store() if store is UNSAID else shelf(store)
+    if kept is None:
+        raise InputError("the steps of a training run are read from a store: give one, or leave it")
+    asked = request if isinstance(request, Request) else Request(prompt_of(request))
+    course = stored_steps.collect(run, asked, kept, chosen, spectra=spectra)
     if missing := course.missing:
         warnings.warn(
             f"of the {len(course.steps)} steps of {run.name} asked for, {len(missing)} are not "

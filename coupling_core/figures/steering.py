@@ -23,11 +23,11 @@ def steering(found: Steering) -> go.Figure:
     sizes, chance = np.array(found.sizes)[order], found.by_chance[:, order]
     unit, n = UNITS[found.measured_of], len(chance)
     figure = style.new_figure(
-        f"Change of what the model says ({unit}) by the size of what is added to the state: "
+        f"Change of what the model says ({unit}) by the size of what is added to {found.where}: "
         f"{found.verdict}",
-        f"How far what the model says moves when a direction is added to the state, by the size "
-        f"of what is added. The grey ground is the range of {n} random directions: a direction "
-        "does something of its own only where its curve lies above that ground.",
+        f"How far what the model says moves when a direction is added to {found.where}, by the "
+        f"size of what is added. The grey ground is the range of {n} random directions: a "
+        "direction does something of its own only where its curve lies above that ground.",
         height=380,
         xaxis={"title": {"text": "Size e (norms of the state)"}},
         yaxis=style.axis(f"Change ({unit})", rangemode="tozero"),

@@ -10,7 +10,14 @@ from typing import Any, Final, Literal, Unpack, overload
 
 from coupling_core.base.errors import InputError
 from coupling_core.base.keywords import known_keywords
-from coupling_core.base.records import FinalNorm, Quantisation, Request, Stack, TokenKind
+from coupling_core.base.records import (
+    FinalNorm,
+    Quantisation,
+    Request,
+    Stack,
+    TokenKind,
+    usual_token,
+)
 from coupling_core.base.results import (
     DepthResult,
     DirectionsResult,
@@ -138,7 +145,7 @@ def measure(
     model: Any = None,
     tokenizer: Any = None,
     kind: str = "depth",
-    token: int = -1,
+    token: int | None = None,
     block: int | None = None,
     other_block: int | None = None,
     k: int | None = None,
@@ -178,7 +185,8 @@ def measure(
             `what-if` skips, repeats, damps, replaces and interchanges blocks; `spectrum` takes
             the eigenvalues of each block's linear map at one token; `perturbation` adds noise to a
             token's embedding; `directions` reads out the leading singular vectors at one token.
-        token: the token measured, or the one that is fixed, 1..n; -1 is the last.
+        token: the token measured, or the one that is fixed, 1..n; -1 is the last. None is the first
+            for `fixed-input`, which every other can be held against, else the last.
         block: l, between tokens: the block of the Jacobian, 1..L; -1 is the last, and None the mean
             over all pairs of blocks.
         other_block: l', the block of the basis; None is l itself.
@@ -212,7 +220,7 @@ def measure(
     """
     said = {
         "kind": kind,
-        "token": token,
+        "token": usual_token(kind) if token is None else token,
         "block": block,
         "other_block": other_block,
         "k": k,

@@ -1,6 +1,7 @@
 """steer(...), ablate(...), read_out(...): directions, tried on the model they were measured of."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -26,11 +27,14 @@ from coupling_core.base.results import DirectionsResult, Scores
 from coupling_core.base.results.base import require_result
 from coupling_core.base.results.directions import READOUTS, SIDES
 from coupling_core.base.trials import Ablate, Ablation, Readings, Steer, Steering
+from coupling_core.base.units import percent
 from coupling_core.measuring.measure import aside, asked_of
 from coupling_core.measuring.watched import Watching, watched
 from coupling_core.sources.resolved import Resolved
 from coupling_core.store.request_key import make_key
 
+SAME = 1e-3
+"""Up to this part of its norm, what a module gives is what it gave, on another device too."""
 SIZES = (0.1, 0.3, 1.0)
 """In units of the state's norm."""
 
@@ -80,13 +84,9 @@ def steer(
     names, found = _chosen(result, number, listed, side, direction)
     at = tuple(resolve_token(t, len(result.tokens)) for t in tokens or (result.token,))
     steps = [sizes] if isinstance(sizes, int | float) else sizes
-    trial = Steer(number if side == "u" else number - 1, at, found, tuple(map(float, steps)))
-    asked, own = _model_of(result, model, tokenizer)
-    with (
-        watched(progress) as report,
-        aside(asked, own=own, device=device, progress=report) as ready,
-    ):
-        found = result.part("trials").steered(asked, ready.loaded, trial, names)
+    trial = Steer(number, side, at, found, tuple(map(float, steps)))
+    with _at_hand(result, model, tokenizer, device, progress) as (asked, loaded):
+        found = result.part("trials").steered(asked, loaded, trial, names)
         return replace(found, result=result)
 
 
@@ -103,6 +103,9 @@ def ablate(
     progress: Watching = None,
 ) -> Ablation:
     """Take what blocks read out of their input: x^{l-1}_t - V V^T x^{l-1}_t, in all at once.
+
+    This is done at the measured token t alone; the states of other tokens stay. What is taken out
+    is gone from the residual stream too, and so from the input of all later blocks.
 
     Args:
         result: the directions, with the model and the prompt that they were measured of.
@@ -127,12 +130,8 @@ def ablate(
         for block in numbers
     }
     trial = Ablate(result.token, frames)
-    asked, own = _model_of(result, model, tokenizer)
-    with (
-        watched(progress) as report,
-        aside(asked, own=own, device=device, progress=report) as ready,
-    ):
-        return result.part("trials").ablated(asked, ready.loaded, trial)
+    with _at_hand(result, model, tokenizer, device, progress) as (asked, loaded):
+        return result.part("trials").ablated(asked, loaded, trial)
 
 
 @known_keywords
@@ -172,13 +171,9 @@ def read_out(
             f"directions are columns of {result.width} finite numbers (the width of this model), "
             f"none of them all 0, and an array of shape {columns.shape} came"
         )
-    asked, own = _model_of(result, model, tokenizer)
-    with (
-        watched(progress) as report,
-        aside(asked, own=own, device=device, progress=report) as ready,
-    ):
+    with _at_hand(result, model, tokenizer, device, progress) as (asked, loaded):
         units = (columns / lengths).T
-        return result.part("trials").readings(asked, ready.loaded, units, readout)
+        return result.part("trials").readings(asked, loaded, units, readout)
 
 
 @known_keywords
@@ -220,16 +215,12 @@ def cross_scores(
     leading = most if k is None else k
     if not 1 <= leading <= most:
         raise InputError(f"K must lie in 1..{most} (the directions that both keep), {leading} came")
-    asked, own = _model_of(a, model, tokenizer)
     bases = {
         side: np.stack([b.basis(block, side) for block in range(1, b.n_blocks + 1)])[..., :leading]
         for side in SIDES
     }
-    with (
-        watched(progress) as report,
-        aside(asked, own=own, device=device, progress=report) as ready,
-    ):
-        diagonals, off = a.part("trials").crossed(asked, ready.loaded, bases)
+    with _at_hand(a, model, tokenizer, device, progress) as (asked, loaded):
+        diagonals, off = a.part("trials").crossed(asked, loaded, bases)
     s, view = a.singular_values[:, :leading], View(leading)
     coupling = score(diagonals, off, s[:, None], view.definition, view.p)[..., -1]
     floor = floor_by_k(s, a.jacobian_norm, a.width, {}, view.definition, view.p)[:, -1:]
@@ -263,6 +254,45 @@ def _chosen(
         )
     basis = result.basis(block, side)
     return tuple(f"{side}_{k}" for k in components), basis.T[[k - 1 for k in components]]
+
+
+@contextmanager
+def _at_hand(
+    result: DirectionsResult, model: Any, tokenizer: Any, device: str | None, progress: Watching
+) -> Iterator[tuple[Resolved, Any]]:
+    """What was asked of the model of a result, and the model, loaded, while it is used.
+
+    Raises:
+        InputError: as `_model_of` does, and where a module gives other states than it did.
+    """
+    asked, own = _model_of(result, model, tokenizer)
+    with (
+        watched(progress) as report,
+        aside(asked, own=own, device=device, progress=report) as ready,
+    ):
+        if own is not None:
+            _require_as_measured(result, asked, ready.loaded)
+        yield asked, ready.loaded
+
+
+def _require_as_measured(result: DirectionsResult, asked: Resolved, loaded: Any) -> None:
+    """Refuse a module that is not what it was when its directions were measured."""
+    from coupling_core.engine.passport import change, passport_of
+    from coupling_core.measuring.composing import forward
+
+    ids, made = forward(asked.request, loaded)
+    before, now = passport_of(result.provenance), passport_of(made)
+    if ids != result.token_ids.tolist():
+        raise InputError(
+            "the tokenizer reads the prompt as other tokens than those whose directions were "
+            "measured: pass the one of that measurement"
+        )
+    if before and now and (apart := change(before, now)) > SAME:
+        raise InputError(
+            "the module does not give what it gave when its directions were measured: its states "
+            f"for this prompt are off by {percent(apart, 1)}. A hook that came or went, other "
+            "weights or another module of the class would do that: measure the directions again"
+        )
 
 
 def _model_of(result: DirectionsResult, model: Any, tokenizer: Any) -> tuple[Resolved, Any]:

@@ -25,7 +25,7 @@ S = TypeVar("S", bound=State)
 _CHOSEN, _LINKS = "_chosen", "_links"
 """Where the session keeps the fields of all pages' states, and what knows their form in a link."""
 _PAGE, _URL, _ACTED, _PROBLEMS = "_page", "_url", "_acted", "_problems"
-_DEVICE, _SETTLED, _LENGTH = "_device", "_settled", "_length"
+_DEVICE, _CARRIED, _LENGTH = "_device", "_carried", "_length"
 _GIVEN = "_given_prompt"
 """Where the session keeps the prompt that its link came with."""
 LONGEST_ADDRESS = 4000
@@ -55,7 +55,7 @@ def open_session(page: str, of: type[S], links: Links) -> S:
             chosen["prompt"] = current().prompt
         memory[_CHOSEN] = chosen
     if memory.get(_PAGE) != page:
-        memory[_SETTLED] = False
+        memory[_CARRIED] = frozenset(str(key) for key in memory if "@" in str(key))
     memory[_PAGE] = page
     _write_url()
     return current(of)
@@ -63,7 +63,7 @@ def open_session(page: str, of: type[S], links: Links) -> S:
 
 def settle() -> None:
     """Note that a page was drawn to its end, and the browser has the values of its widgets."""
-    st.session_state[_SETTLED] = True
+    st.session_state[_CARRIED] = frozenset()
 
 
 def keep_link() -> None:
@@ -237,10 +237,10 @@ def _start(widget: Callable[..., Any], value: Any, *args: Any) -> dict[str, Any]
 def show(key: str, value: Any) -> None:
     """Have the widget with this key, drawn next, show a value."""
     memory = st.session_state
-    # Setting an unchanged value would undo what a reader is typing at this moment. But the widgets
-    # of a page that is new to the browser have no value there until the page was drawn to its end,
-    # and the value that the key still has may be the last page's.
-    if not memory[_SETTLED] or key not in memory or memory[key] != value:
+    # Setting an unchanged value would undo what a reader is typing at this moment. But of a widget
+    # that the last page had too, the browser may have another value until this page was drawn to
+    # its end.
+    if key in memory[_CARRIED] or key not in memory or memory[key] != value:
         memory[key] = value
 
 

@@ -28,13 +28,16 @@ def pair_of_kinds():
 
 
 def ablation(**changes):
-    made = Ablation((2, 3), 4, 64, "tokens", 0.5, CHANCE, 0.1)
+    made = Ablation((2, 3), 5, 4, 64, "tokens", 0.5, CHANCE, 0.1)
     return replace(made, **changes)
 
 
 def steering():
     none = ((), ())
     return Steering(
+        3,
+        "u",
+        (4, 6),
         ("u_1", "u_2"),
         (0.1, 1.0),
         "tokens",
@@ -251,7 +254,9 @@ def test_an_ablation_is_told_beside_chance(changes, told):
     found = ablation(**changes)
     assert told in found.verdict
     assert "frame holds 6.2\u00a0%" in found.verdict
+    assert "out of the input of each of blocks 2-3 at token 5 changes" in found.verdict
     assert found.to_pandas().part_by_chance[0] == 4 / 64
+    assert found.to_pandas().blocks[0] == "2-3"
 
 
 def test_steering_is_told_by_direction_and_size():
@@ -369,3 +374,5 @@ def test_steering_is_drawn_over_rising_sizes_beside_the_range_of_random_directio
     assert (list(first.x), list(first.y)) == ([0.1, 1.0], [0.9, 0.01])
     assert (min(ground.y), max(ground.y)) == (0.01, 0.2)
     assert median.y[0] == pytest.approx(0.105)
+    assert "added to the output of block 3 at tokens 4, 6" in found.plot().figure.layout.meta["alt"]
+    assert found.to_pandas().attrs == {"block": 3, "side": "u", "tokens": [4, 6]}

@@ -57,12 +57,14 @@ def wrapped():
             "Findings(table: table of 300 x 40",
         ),
         (
-            lambda: Steering(("u_1",), (0.1,), "tokens", NONE, NONE, (), (), TOP, TOP),
-            "Steering(names: ('u_1',), sizes: (0.1,), measured_of: 'tokens', divergence: array of ",
+            lambda: Steering(
+                2, "u", (5,), ("u_1",), (0.1,), "tokens", NONE, NONE, (), (), TOP, TOP
+            ),
+            "Steering(block: 2, side: 'u', tokens: (5,), names: ('u_1',), sizes: (0.1,), measured_",
         ),
         (
-            lambda: Ablation(tuple(range(1, 81)), 4, 64, "tokens", 1 / 3, NONE[0], 0.5),
-            "Ablation(blocks: 80 of them, k: 4, width: 64, measured_of: 'tokens', divergence: ",
+            lambda: Ablation(tuple(range(1, 81)), 5, 4, 64, "tokens", 1 / 3, NONE[0], 0.5),
+            "Ablation(blocks: 80 of them, token: 5, k: 4, width: 64, measured_of: 'tokens'",
         ),
     ],
 )

@@ -98,6 +98,7 @@ def test_steps_out_of_reach_are_left_out_with_a_warning(here):
     [
         ({"suite": "mini-65"}, "suite 'mini-65' is unknown"),
         ({"steps": [3]}, "mini-64 has no step 3: nearest are 2 and 4"),
+        ({"steps": []}, r"whole numbers, such as \[0, 128\], one at least: \[\] came"),
         ({"steps": 0, "store": None}, "are read from a store"),
         ({"steps": 0, "k": 33}, "K must lie in 1..32"),
     ],
@@ -147,6 +148,13 @@ def test_a_course_is_drawn(store, tmp_path):
         course.plot("map")
     with pytest.raises(InputError, match=r"nothing of tiny is measured .* measure_steps"):
         replace(course, depth={}, paths={}).plot()
+
+
+def test_a_course_is_collected_of_a_prompt_s_text(store):
+    course = quietly(collect, SUITE, str(REQUEST.prompt), store.root, (0, 4))
+    assert set(course.depth) == {0, 4}
+    with pytest.raises(InputError, match="are read from a store"):
+        collect(SUITE, REQUEST, None)
 
 
 def test_a_course_is_short(store):

@@ -166,6 +166,38 @@ def test_a_module_of_one_s_own_is_handed_over_again():
         steer(found, block=2)
 
 
+TRIED = {
+    "steer": lambda found, **of: steer(found, block=2, **of).divergence,
+    "ablate": lambda found, **of: ablate(found, **of).divergence,
+    "read_out": lambda found, **of: read_out(found, found.u[1][:, :3], **of).peakedness,
+    "cross_scores": lambda found, **of: cross_scores(found, found, **of).corrected,
+}
+
+
+@pytest.mark.parametrize("trial", TRIED.values(), ids=TRIED)
+def test_a_module_that_gives_something_else_by_now_is_refused(trial):
+    model, ids = tiny.model("gpt2"), [3, 1, 4, 1, 5]
+    found = measure(ids, model=model, kind="directions", store=None)
+    expected = trial(found, model=model)
+    with pytest.raises(InputError, match="by its name: leave out model="):
+        trial(replace(found, request=replace(found.request, model="smollm2-135m")), model=model)
+    with pytest.raises(InputError, match="of class GPT2LMHeadModel, and a LlamaForCausalLM came"):
+        trial(found, model=tiny.model("llama"))
+    hook = model.transformer.h[1].register_forward_hook(lambda _, x, out: 1.01 * out)
+    with pytest.raises(InputError, match=r"its states for this prompt are off by .* A hook that"):
+        trial(found, model=model)
+    hooked = measure(ids, model=model, kind="directions", store=None, variant="larger")
+    trial(hooked, model=model)
+    hook.remove()
+    with pytest.raises(InputError, match="off by"):
+        trial(hooked, model=model)
+    np.testing.assert_array_equal(trial(found, model=model), expected)
+    with torch.no_grad():
+        model.transformer.h[2].mlp.c_fc.weight.mul_(1.05)
+    with pytest.raises(InputError, match="off by"):
+        trial(found, model=model)
+
+
 def test_a_direction_goes_to_a_file_and_back(result, tmp_path):
     path = tmp_path / "d.safetensors"
     write_direction(direction_of(result, -2, 2, "v"), path)

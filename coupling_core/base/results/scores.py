@@ -338,7 +338,10 @@ class PositionScores(ScoreMap):
     def verdict(self) -> str:
         """Their mean over all pairs of tokens, chance-corrected."""
         if np.isnan(self.means.corrected):
-            return "No pair has a score yet."
+            return (
+                "No pair of tokens has a score: none is computed yet, or the fixed input reaches "
+                "no two of them."
+            )
         of = " without any Jacobian against itself" if self.itself.any() else ""
         mean = self.means.corrected
         return f"The mean chance-corrected score over all pairs{of} is {rounded(mean)}."

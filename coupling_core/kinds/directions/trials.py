@@ -43,6 +43,9 @@ def steered(asked: Resolved, loaded: LoadedModel, trial: Steer, names: tuple[str
     rises, falls = (_texts(found, sign, texts, shape) for sign in (0, 1))
     change = found.change.cpu().numpy().reshape(*shape, 2, -1)
     return Steering(
+        block=trial.block,
+        side=trial.side,
+        tokens=trial.tokens,
         names=names,
         sizes=trial.sizes,
         measured_of=outcomes.measured,
@@ -67,6 +70,7 @@ def ablated(asked: Resolved, loaded: LoadedModel, trial: Ablate) -> Ablation:
     divergence = ablate(replays, outcomes, trial.token, frames).divergence.cpu().numpy()
     return Ablation(
         blocks=tuple(frames),
+        token=trial.token,
         k=k,
         width=replays.states.shape[-1],
         measured_of=outcomes.measured,

@@ -308,7 +308,7 @@ def test_logits_of_the_last_token_alone_are_no_other_tokens():
 
 def test_a_text_needs_a_tokenizer():
     model = wrapped(GPT())
-    with pytest.raises(InputError, match="no tokenizer: pass one"):
+    with pytest.raises(InputError, match="no tokenizer: pass the one of the model"):
         cc.measure(Request("The cat", k=4), model=model)
 
 
