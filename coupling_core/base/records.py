@@ -576,15 +576,6 @@ def resolve_blocks(blocks: Sequence[int] | None, n_blocks: int) -> tuple[int, ..
     return resolved
 
 
-def usual_token(kind: str) -> int:
-    """The token that is measured, or fixed, where nobody says: one that others can be held against.
-
-    What comes after it never reaches an earlier one in a causal model, so that the last input has
-    no pair; everywhere else the last token is taken.
-    """
-    return 1 if kind == "fixed-input" else -1
-
-
 def resolve_token(token: int, n: int) -> int:
     """Turn a token number, perhaps counted from the end, into 1..n.
 

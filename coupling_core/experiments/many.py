@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.base.keywords import known_keywords
 from coupling_core.base.kinds import kind_of
-from coupling_core.base.records import DEFAULT_MODEL, PERFORMANCES, FinalNorm, Role, usual_token
+from coupling_core.base.records import DEFAULT_MODEL, PERFORMANCES, FinalNorm, Role
 from coupling_core.experiments.many_answers import answers
 from coupling_core.experiments.many_asked import Models, Prompts, models_of, prompts_of
 from coupling_core.experiments.many_progress import telling
@@ -23,7 +23,6 @@ from coupling_core.experiments.sweeps.table import (
 )
 from coupling_core.measuring.front import UNSAID, Shelf, shelf
 from coupling_core.sources.prompts import own_cells, own_columns
-from coupling_core.store.disk import Store
 
 if TYPE_CHECKING:  # half a second to import
     from pandas import DataFrame
@@ -38,7 +37,7 @@ def measure_many(
     k: int | Iterable[int] | None = None,
     definition: str = "paper",
     role: Role = "A",
-    token: int | None = None,
+    token: int = -1,
     final_norm: FinalNorm = "include",
     tokenizer: Any = None,
     store: Shelf | Any = UNSAID,
@@ -72,8 +71,7 @@ def measure_many(
             model is narrower.
         definition: which score; `paper` is the paper's Eq. 9.
         role: "A" for U^T J V, "B" for V^T J U.
-        token: the token measured, or fixed, 1..n; -1 is the last. None is the first for
-            `fixed-input`, else the last.
+        token: the token measured, or fixed, 1..n; -1 is the last.
         final_norm: whether the final norm belongs to the last block (paper, Eq. 7).
         tokenizer: that of the modules of your own.
         store: where results are kept, a `Store` or its folder; None keeps nothing. By default it is
@@ -102,10 +100,10 @@ def measure_many(
     ks = k if k is None else tuple(sorted({k} if isinstance(k, int) else set(k)))
     if not asked or not listed or ks == ():
         raise InputError("nothing is to be measured: give a prompt, a model and a K at least")
-    kept = Store() if store is UNSAID else shelf(store)
+    kept = shelf(store)
     has = kind_of(kind)
     said: dict[str, Any] = {"kind": kind, "final_norm": final_norm}
-    said |= {"token": usual_token(kind) if token is None else token} if has.token else {}
+    said |= {"token": token} if has.token else {}
     said |= {"k": max(ks)} if has.has_k and ks else {}
     own = own_columns([prompt.about.fields for prompt in asked], COLUMNS)
     place = None if device is None else str(device)

@@ -6,6 +6,7 @@ The command line and the pages say themselves what is missing; here it is a warn
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from numbers import Integral
 from typing import Any
 
 from coupling_core.analysis.by_step import Course, doubt, steps_told
@@ -75,11 +76,8 @@ def measure_steps(
     """
     run = find_suite(suite) if isinstance(suite, str) else suite
     request = Request(prompt_of(prompt), token=token, k=k, final_norm=final_norm, dtype=dtype)
-    chosen = [steps] if isinstance(steps, int) else steps
-    wanted = run.steps if chosen is None else require_steps(run, chosen)
-    kept = Store() if store is UNSAID else shelf(store)
-    if kept is None:
-        raise InputError("the steps of a training run are read from a store: give one, or leave it")
+    wanted = run.steps if steps is None else _listed(run, steps)
+    kept = _kept(store)
     if run.caution:
         warnings.warn(f"{run.name}: {run.caution}", stacklevel=3)
     course = stored_steps.collect(run, request, kept, wanted, spectra=spectra)
@@ -108,7 +106,7 @@ def measure_steps(
 def collect(
     suite: str | Suite,
     request: Request | Prompt,
-    store: Any = UNSAID,
+    store: Shelf | Any = UNSAID,
     steps: Iterable[int] | None = None,
     *,
     spectra: bool = False,
@@ -130,12 +128,9 @@ def collect(
         InputError: where the suite or a step is unknown, or K exceeds the width of its models.
     """
     run = find_suite(suite) if isinstance(suite, str) else suite
-    chosen = None if steps is None else require_steps(run, steps)
-    kept = Store() if store is UNSAID else shelf(store)
-    if kept is None:
-        raise InputError("the steps of a training run are read from a store: give one, or leave it")
+    chosen = None if steps is None else _listed(run, steps)
     asked = request if isinstance(request, Request) else Request(prompt_of(request))
-    course = stored_steps.collect(run, asked, kept, chosen, spectra=spectra)
+    course = stored_steps.collect(run, asked, _kept(store), chosen, spectra=spectra)
     if missing := course.missing:
         warnings.warn(
             f"of the {len(course.steps)} steps of {run.name} asked for, {len(missing)} are not "
@@ -143,3 +138,27 @@ def collect(
             stacklevel=3,
         )
     return course
+
+
+def _listed(run: Suite, steps: int | Iterable[int]) -> tuple[int, ...]:
+    """The steps that somebody names, rising.
+
+    Raises:
+        InputError: where none is named, one is no number, or the run does not have one.
+    """
+    listed = [steps] if isinstance(steps, int) else list(steps)
+    if not listed or not all(isinstance(step, Integral) for step in listed):
+        came = repr(steps if isinstance(steps, str) else listed)
+        raise InputError(f"steps are whole numbers, such as [0, 128], one at least: {came} came")
+    return require_steps(run, listed)
+
+
+def _kept(store: Any) -> Store:
+    """Where the steps of a run are kept.
+
+    Raises:
+        InputError: where that is nowhere.
+    """
+    if (kept := shelf(store)) is None:
+        raise InputError("the steps of a training run are read from a store: give one, or leave it")
+    return kept

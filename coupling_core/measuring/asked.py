@@ -29,7 +29,7 @@ class Options(TypedDict, total=False):
     """What may be said of a measurement beside its prompt and its kind; see `measure`."""
 
     model: Any
-    token: int | None
+    token: int
     k: int | None
     k_view: int | None
     final_norm: FinalNorm

@@ -10,14 +10,7 @@ from typing import Any, Final, Literal, Unpack, overload
 
 from coupling_core.base.errors import InputError
 from coupling_core.base.keywords import known_keywords
-from coupling_core.base.records import (
-    FinalNorm,
-    Quantisation,
-    Request,
-    Stack,
-    TokenKind,
-    usual_token,
-)
+from coupling_core.base.records import FinalNorm, Quantisation, Request, Stack, TokenKind
 from coupling_core.base.results import (
     DepthResult,
     DirectionsResult,
@@ -145,7 +138,7 @@ def measure(
     model: Any = None,
     tokenizer: Any = None,
     kind: str = "depth",
-    token: int | None = None,
+    token: int = -1,
     block: int | None = None,
     other_block: int | None = None,
     k: int | None = None,
@@ -185,8 +178,8 @@ def measure(
             `what-if` skips, repeats, damps, replaces and interchanges blocks; `spectrum` takes
             the eigenvalues of each block's linear map at one token; `perturbation` adds noise to a
             token's embedding; `directions` reads out the leading singular vectors at one token.
-        token: the token measured, or the one that is fixed, 1..n; -1 is the last. None is the first
-            for `fixed-input`, which every other can be held against, else the last.
+        token: the token measured, or the one that is fixed, 1..n; -1 is the last. Of `fixed-input`
+            give the first, 1, which reaches every other; the last reaches none.
         block: l, between tokens: the block of the Jacobian, 1..L; -1 is the last, and None the mean
             over all pairs of blocks.
         other_block: l', the block of the basis; None is l itself.
@@ -220,7 +213,7 @@ def measure(
     """
     said = {
         "kind": kind,
-        "token": usual_token(kind) if token is None else token,
+        "token": token,
         "block": block,
         "other_block": other_block,
         "k": k,
@@ -273,6 +266,8 @@ def _require_folder(store: object) -> None:
         )
 
 
-def shelf(store: Shelf) -> Store | None:
-    """A store, from its folder where that is what came."""
+def shelf(store: Shelf | Literal[_Unsaid.STORE]) -> Store | None:
+    """A store, from its folder where that came; the command line's where nothing is said."""
+    if store is UNSAID:
+        return Store()
     return store if store is None or isinstance(store, Store) else Store(store)
