@@ -2,7 +2,6 @@
 
 import sys
 import time
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from coupling_core.base import logs
@@ -25,7 +24,6 @@ def is_watched() -> bool:
     return (console.is_terminal or console.is_jupyter) and not logs.are_json()
 
 
-@dataclass
 class Bar:
     """A bar on stderr; it is plain text, which a notebook shows without any widgets.
 
@@ -33,9 +31,9 @@ class Bar:
         stays: whether it is left there at the end.
     """
 
-    stays: bool = False
-    _bar: "tqdm[None] | None" = None
-    _seen: float = field(default=-1.0)
+    def __init__(self, *, stays: bool = False) -> None:
+        self._stays, self._drawn_at = stays, 0.0
+        self._bar: tqdm[None] | None = None
 
     def show(self, done: int, total: int, what: str) -> None:
         """Draw where it stands.
@@ -54,9 +52,9 @@ class Bar:
             bar.reset(total or None)
             bar.bar_format = _FORM if total else _UNKNOWN
         bar.n, bar.desc = done, what
-        if is_news or done == total or now - self._seen > _OFTEN:
+        if is_news or done == total or now - self._drawn_at > _OFTEN:
             bar.refresh()
-            self._seen = now
+            self._drawn_at = now
 
     def say(self, line: str) -> None:
         """Leave a line above it."""
@@ -72,4 +70,4 @@ class Bar:
     def _new(self) -> "tqdm[None]":
         from tqdm import tqdm
 
-        return tqdm(file=sys.stderr, leave=self.stays, bar_format=_UNKNOWN, dynamic_ncols=True)
+        return tqdm(file=sys.stderr, leave=self._stays, bar_format=_UNKNOWN, dynamic_ncols=True)

@@ -57,7 +57,7 @@ class Steer:
 
     @property
     def state(self) -> int:
-        """L of the state x^l that they are added to, 0..L."""
+        """Number l of the state x^l that they are added to, 0..L."""
         return self.block if self.side == "u" else self.block - 1
 
 
@@ -107,7 +107,7 @@ class Steering(Drawn):
     falls: tuple[tuple[tuple[str, ...], ...], ...] = field(repr=False)
     rise: Float[np.ndarray, "m size top"] = field(repr=False)
     fall: Float[np.ndarray, "m size top"] = field(repr=False)
-    result: DirectionsResult | None = field(default=None, repr=False, compare=False)
+    result: DirectionsResult = field(repr=False, compare=False)
 
     __repr__ = in_short
 

@@ -27,14 +27,11 @@ from coupling_core.base.results import DirectionsResult, Scores
 from coupling_core.base.results.base import require_result
 from coupling_core.base.results.directions import READOUTS, SIDES
 from coupling_core.base.trials import Ablate, Ablation, Readings, Steer, Steering
-from coupling_core.base.units import percent
 from coupling_core.measuring.measure import aside, asked_of
 from coupling_core.measuring.watched import Watching, watched
 from coupling_core.sources.resolved import Resolved
 from coupling_core.store.request_key import make_key
 
-SAME = 1e-3
-"""Up to this part of its norm, what a module gives is what it gave, on another device too."""
 SIZES = (0.1, 0.3, 1.0)
 """In units of the state's norm."""
 
@@ -86,8 +83,7 @@ def steer(
     steps = [sizes] if isinstance(sizes, int | float) else sizes
     trial = Steer(number, side, at, found, tuple(map(float, steps)))
     with _at_hand(result, model, tokenizer, device, progress) as (asked, loaded):
-        found = result.part("trials").steered(asked, loaded, trial, names)
-        return replace(found, result=result)
+        return result.part("trials").steered(result, asked, loaded, trial, names)
 
 
 @known_keywords
@@ -131,7 +127,7 @@ def ablate(
     }
     trial = Ablate(result.token, frames)
     with _at_hand(result, model, tokenizer, device, progress) as (asked, loaded):
-        return result.part("trials").ablated(asked, loaded, trial)
+        return result.part("trials").ablated(result, asked, loaded, trial)
 
 
 @known_keywords
@@ -173,7 +169,7 @@ def read_out(
         )
     with _at_hand(result, model, tokenizer, device, progress) as (asked, loaded):
         units = (columns / lengths).T
-        return result.part("trials").readings(asked, loaded, units, readout)
+        return result.part("trials").readings(result, asked, loaded, units, readout)
 
 
 @known_keywords
@@ -220,7 +216,7 @@ def cross_scores(
         for side in SIDES
     }
     with _at_hand(a, model, tokenizer, device, progress) as (asked, loaded):
-        diagonals, off = a.part("trials").crossed(asked, loaded, bases)
+        diagonals, off = a.part("trials").crossed(a, asked, loaded, bases)
     s, view = a.singular_values[:, :leading], View(leading)
     coupling = score(diagonals, off, s[:, None], view.definition, view.p)[..., -1]
     floor = floor_by_k(s, a.jacobian_norm, a.width, {}, view.definition, view.p)[:, -1:]
@@ -260,39 +256,13 @@ def _chosen(
 def _at_hand(
     result: DirectionsResult, model: Any, tokenizer: Any, device: str | None, progress: Watching
 ) -> Iterator[tuple[Resolved, Any]]:
-    """What was asked of the model of a result, and the model, loaded, while it is used.
-
-    Raises:
-        InputError: as `_model_of` does, and where a module gives other states than it did.
-    """
+    """What was asked of a result's model, and the model, loaded; raises as `_model_of` does."""
     asked, own = _model_of(result, model, tokenizer)
     with (
         watched(progress) as report,
         aside(asked, own=own, device=device, progress=report) as ready,
     ):
-        if own is not None:
-            _require_as_measured(result, asked, ready.loaded)
         yield asked, ready.loaded
-
-
-def _require_as_measured(result: DirectionsResult, asked: Resolved, loaded: Any) -> None:
-    """Refuse a module that is not what it was when its directions were measured."""
-    from coupling_core.engine.passport import change, passport_of
-    from coupling_core.measuring.composing import forward
-
-    ids, made = forward(asked.request, loaded)
-    before, now = passport_of(result.provenance), passport_of(made)
-    if ids != result.token_ids.tolist():
-        raise InputError(
-            "the tokenizer reads the prompt as other tokens than those whose directions were "
-            "measured: pass the one of that measurement"
-        )
-    if before and now and (apart := change(before, now)) > SAME:
-        raise InputError(
-            "the module does not give what it gave when its directions were measured: its states "
-            f"for this prompt are off by {percent(apart, 1)}. A hook that came or went, other "
-            "weights or another module of the class would do that: measure the directions again"
-        )
 
 
 def _model_of(result: DirectionsResult, model: Any, tokenizer: Any) -> tuple[Resolved, Any]:

@@ -89,9 +89,9 @@ class Lesson(_Record):
         return self.model_copy(update={"tasks": tasks})
 
     def with_task_earlier(self, nth: int) -> "Lesson":
-        """The same with the nth task, from 1, before the one that it came after."""
+        """The same with the nth task, from 0, before the one that it came after."""
         tasks = list(self.tasks)
-        tasks[nth - 1 : nth + 1] = tasks[nth - 1 : nth + 1][::-1]
+        tasks[nth - 1], tasks[nth] = tasks[nth], tasks[nth - 1]
         return self.model_copy(update={"tasks": tasks})
 
 

@@ -55,7 +55,7 @@ def open_session(page: str, of: type[S], links: Links) -> S:
             chosen["prompt"] = current().prompt
         memory[_CHOSEN] = chosen
     if memory.get(_PAGE) != page:
-        memory[_CARRIED] = frozenset(str(key) for key in memory if "@" in str(key))
+        memory[_CARRIED] = frozenset(memory)
     memory[_PAGE] = page
     _write_url()
     return current(of)

@@ -5,7 +5,7 @@ import json
 import zlib
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coupling_core.base.errors import InputError
@@ -42,6 +42,7 @@ def as_address(found: object) -> str:
     return base64.urlsafe_b64encode(zlib.compress(said)).decode().rstrip("=")
 
 
+@settings(deadline=None)  # a busy machine is no fault of a lesson
 @given(LESSONS)
 def test_it_comes_back_from_an_address_and_from_a_file(lesson):
     assert unpacked(packed(lesson)) == lesson

@@ -58,7 +58,8 @@ def wrapped():
         ),
         (
             lambda: Steering(
-                2, "u", (5,), ("u_1",), (0.1,), "tokens", NONE, NONE, (), (), TOP, TOP
+                *(2, "u", (5,), ("u_1",), (0.1,), "tokens", NONE, NONE, (), (), TOP, TOP),
+                result=directions_result(),
             ),
             "Steering(block: 2, side: 'u', tokens: (5,), names: ('u_1',), sizes: (0.1,), measured_",
         ),

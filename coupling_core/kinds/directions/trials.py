@@ -8,7 +8,9 @@ from torch import Tensor
 
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import Request
+from coupling_core.base.results import DirectionsResult
 from coupling_core.base.trials import RANDOM, Ablate, Ablation, Readings, Steer, Steering
+from coupling_core.base.units import percent
 from coupling_core.engine import matrix_products
 from coupling_core.engine.directions.ablation import ablate, random_frames
 from coupling_core.engine.directions.outcome import Changes, Outcomes
@@ -21,16 +23,25 @@ from coupling_core.engine.jacobians.derivative_check import checked_jacobian
 from coupling_core.engine.jacobians.trace import trace_of
 from coupling_core.engine.loading import LoadedModel
 from coupling_core.engine.pairs.products import coupling_matrices, nested
+from coupling_core.engine.passport import change, passport_of
 from coupling_core.kinds.directions.compose import matrices, names_of
 from coupling_core.measuring.composing import begin
 from coupling_core.sources.resolved import Resolved
 
 SEED = 0
+SAME = 1e-3
+"""Up to this part of its norm, what a module gives is what it gave, on another device too."""
 
 
-def steered(asked: Resolved, loaded: LoadedModel, trial: Steer, names: tuple[str, ...]) -> Steering:
+def steered(
+    result: DirectionsResult,
+    asked: Resolved,
+    loaded: LoadedModel,
+    trial: Steer,
+    names: tuple[str, ...],
+) -> Steering:
     """What the model says with directions added, beside random ones of the same sizes."""
-    replays, outcomes = _ready(asked, loaded, max(trial.tokens), trial.directions.shape[1])
+    replays, outcomes = _ready(result, asked, loaded, max(trial.tokens), trial.directions.shape[1])
     _require_state(asked.request, trial.state, replays)
     d, device = trial.directions.shape[1], replays.states.device
     drawn = random_units(RANDOM, d, torch.Generator().manual_seed(SEED))
@@ -55,13 +66,16 @@ def steered(asked: Resolved, loaded: LoadedModel, trial: Steer, names: tuple[str
         falls=falls,
         rise=change[:, :, 0],
         fall=change[:, :, 1],
+        result=result,
     )
 
 
-def ablated(asked: Resolved, loaded: LoadedModel, trial: Ablate) -> Ablation:
+def ablated(
+    result: DirectionsResult, asked: Resolved, loaded: LoadedModel, trial: Ablate
+) -> Ablation:
     """What the model says with frames taken out, beside random ones of as many columns."""
     d, k = next(iter(trial.frames.values())).shape
-    replays, outcomes = _ready(asked, loaded, trial.token, d)
+    replays, outcomes = _ready(result, asked, loaded, trial.token, d)
     generator = torch.Generator().manual_seed(SEED)
     device = replays.states.device
     frames = {
@@ -87,10 +101,14 @@ def _part(replays: Replays, trial: Ablate, block: int) -> float:
 
 
 def readings(
-    asked: Resolved, loaded: LoadedModel, directions: np.ndarray, readout: str
+    result: DirectionsResult,
+    asked: Resolved,
+    loaded: LoadedModel,
+    directions: np.ndarray,
+    readout: str,
 ) -> Readings:
     """What directions (m d) of length 1 are read as, beside what random ones are."""
-    reader, _ = begin(asked, loaded)
+    reader = _begun(result, asked, loaded)
     _require_width(reader, directions.shape[1])
     device = algebra_device(loaded.device)
     by = matrices(reader, device)
@@ -108,19 +126,23 @@ def readings(
 
 
 def crossed(
-    asked: Resolved, loaded: LoadedModel, bases: Mapping[str, np.ndarray]
+    result: DirectionsResult,
+    asked: Resolved,
+    loaded: LoadedModel,
+    bases: Mapping[str, np.ndarray],
 ) -> tuple[np.ndarray, np.ndarray]:
     """The model's Jacobians in foreign bases: U_{l'}^T J^l V_{l'}.
 
     Args:
-        asked: what was measured of the model whose Jacobians these are.
+        result: the directions of the model whose Jacobians these are.
+        asked: what was measured of it.
         loaded: that model.
         bases: "u" and "v" of the other one (block d k).
 
     Returns:
         the diagonals, and squared off-diagonal norms of each leading corner (block basis k).
     """
-    reader, _ = begin(asked, loaded)
+    reader = _begun(result, asked, loaded)
     _require_width(reader, bases["u"].shape[1])
     traced = trace_of(reader, asked.request.token)
     device = algebra_device(loaded.device)
@@ -146,13 +168,38 @@ def _with_random(frame: np.ndarray, generator: torch.Generator) -> Tensor:
 
 
 def _ready(
-    asked: Resolved, loaded: LoadedModel, token: int, width: int
+    result: DirectionsResult, asked: Resolved, loaded: LoadedModel, token: int, width: int
 ) -> tuple[Replays, Outcomes]:
     matrix_products.choice()  # products of many sequences are large in any model
-    reader, _ = begin(asked, loaded)
+    reader = _begun(result, asked, loaded)
     _require_width(reader, width)
     replays = Replays(reader)
     return replays, Outcomes(replays, token)
+
+
+def _begun(result: DirectionsResult, asked: Resolved, loaded: LoadedModel) -> Reader:
+    """The model with the prompt that it reads.
+
+    Raises:
+        InputError: where a module of one's own is not what it was when its directions were
+            measured; of a model by its name the key says so.
+    """
+    reader, now = begin(asked, loaded)
+    if not loaded.own:
+        return reader
+    if now["token_ids"].tolist() != result.token_ids.tolist():
+        raise InputError(
+            "the tokenizer reads the prompt as other tokens than those whose directions were "
+            "measured: pass the one of that measurement"
+        )
+    before, after = passport_of(result.provenance), passport_of(now["provenance"])
+    if before and after and (apart := change(before, after)) > SAME:
+        raise InputError(
+            "the module does not give what it gave when its directions were measured: its states "
+            f"for this prompt are off by {percent(apart, 1)}. A hook that came or went, other "
+            "weights or another module of the class would do that: measure the directions again"
+        )
+    return reader
 
 
 def _require_width(reader: Reader, width: int) -> None:
