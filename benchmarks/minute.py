@@ -1,8 +1,9 @@
 """The first minute in a browser: the first figure, a click on a map, a step of training.
 
 The app is served from this checkout, and a headless Chromium opens stored results at 1280 by 720
-pixels. The first figure is timed from the address to the painted map, each time by a new visitor; a
-click until both matrices of the pair are drawn; a step of training, taken with the arrow key, until
+pixels. The first figure of Start and of What if is timed from the address to the painted map, each
+time by a new visitor; a click on Start until both matrices of the pair are drawn, and on What if
+until the pair's own part of the page is there; a step of training, taken with the arrow key, until
 map, graph and paths are those of the step. The server's first visitor is told apart.
 """
 
@@ -23,15 +24,21 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 TRIES, QUICK_TRIES = 50, 2
-WITHIN = {"first figure": 3.0, "click": 1.0, "training step": 0.4}
+WITHIN = {
+    "first figure": 3.0,
+    "click": 1.0,
+    "training step": 0.4,
+    "first figure of What if": 3.0,
+    "click on What if": 1.0,
+}
 """Seconds that each may take."""
 WINDOW = {"width": 1280, "height": 720}
 BLOCKS = 30
 """Of the model that Start shows."""
 
 _MAP = ".st-key-scores .hm image"
-_CELL = """([row, column]) => {
-  const plot = document.querySelector('.st-key-scores .js-plotly-plot');
+_CELL = """([key, row, column]) => {
+  const plot = document.querySelector(`.st-key-${key} .js-plotly-plot`);
   const {xaxis, yaxis} = plot._fullLayout;
   const area = plot.querySelector('.nsewdrag').getBoundingClientRect();
   return [area.x + xaxis.d2p(column - 1), area.y + yaxis.d2p(row - 1)];
@@ -59,19 +66,38 @@ def clicks(page: "Page", url: str, tries: int) -> Iterator[float]:
     page.goto(url)
     page.wait_for_selector(".st-key-matrix-untrained .main-svg")
     page.wait_for_function(_AT_REST)
-    draw = random.Random(0)  # nosec B311 - the same clicks in every run
-    for _ in range(tries):
-        row, column = draw.sample(range(1, BLOCKS + 1), 2)
-        x, y = page.evaluate(_CELL, [row, column])
-        page.mouse.move(x, y)
-        page.wait_for_timeout(100)  # as a hand does; plotly looks where it is once in 50 ms
-        start = time.perf_counter()
-        page.mouse.click(x, y)
+    for row, column, start in _clicked(page, "scores", tries):
         page.wait_for_function(
             _MATRICES, arg=f"block {row} in the singular basis of block {column},"
         )
         yield time.perf_counter() - start
         page.wait_for_function(_AT_REST)
+
+
+def pair_clicks(page: "Page", url: str, tries: int) -> Iterator[float]:
+    """Seconds from a click on a map of effects until the page tells of its pair."""
+    page.goto(f"{url}/What_if")
+    page.wait_for_selector(".st-key-exchange .main-svg")
+    page.wait_for_function(_AT_REST)
+    page.locator(".st-key-effects").scroll_into_view_if_needed()
+    for row, column, start in _clicked(page, "effects", tries):
+        first, second = sorted((row, column))
+        page.get_by_text(f"Blocks {first} and {second} interchanged").wait_for()
+        yield time.perf_counter() - start
+        page.wait_for_function(_AT_REST)
+
+
+def _clicked(page: "Page", key: str, tries: int) -> Iterator[tuple[int, int, float]]:
+    """Cells of a map, each clicked a moment ago: row, column and when that was."""
+    draw = random.Random(0)  # nosec B311 - the same clicks in every run
+    for _ in range(tries):
+        row, column = draw.sample(range(1, BLOCKS + 1), 2)
+        x, y = page.evaluate(_CELL, [key, row, column])
+        page.mouse.move(x, y)
+        page.wait_for_timeout(100)  # as a hand does; plotly looks where it is once in 50 ms
+        start = time.perf_counter()
+        page.mouse.click(x, y)
+        yield row, column, start
 
 
 def steps(page: "Page", url: str, tries: int) -> Iterator[float]:
@@ -93,7 +119,7 @@ def steps(page: "Page", url: str, tries: int) -> Iterator[float]:
 
 
 def collect(quick: bool) -> common.Results | None:
-    """All three; None where there is no browser."""
+    """All of them; None where there is no browser."""
     tries = QUICK_TRIES if quick else TRIES
     machine = common.this_machine()
     with common.chromium("the first minute") as browser, tempfile.TemporaryDirectory() as name:
@@ -107,10 +133,13 @@ def collect(quick: bool) -> common.Results | None:
         folder = Path(name)
         with serving(folder / "store", folder / "log.txt") as app:
             first, *figures = first_figures(visitor, app.url, tries + 1)
+            _, *what_if = first_figures(visitor, f"{app.url}/What_if", tries + 1)
             found = {
                 "first figure": figures,
                 "click": list(clicks(visitor(), app.url, tries)),
                 "training step": list(steps(visitor(), app.url, tries)),
+                "first figure of What if": what_if,
+                "click on What if": list(pair_clicks(visitor(), app.url, tries)),
             }
     return machine | {"first_visit": first, "seconds": found}
 
