@@ -21,7 +21,7 @@ def read_text(path: Path) -> str:
     try:
         content = read_bytes(path, TEXT)
     except OSError as error:
-        raise InputError(f"{path} cannot be read as text: {error}") from error
+        raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
     return decoded(content, str(path))
 
 

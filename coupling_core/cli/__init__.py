@@ -35,7 +35,10 @@ import signal
 import sys
 from contextlib import suppress
 from io import TextIOWrapper
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
+
+if TYPE_CHECKING:  # slow to import, and no command is needed to stop
+    import typer
 
 __all__ = ["main"]
 
@@ -82,9 +85,7 @@ def _run() -> int:
         status = app(standalone_mode=False, prog_name="coupling") or 0
         sys.stdout.flush()
     except typer.TyperException as error:
-        # What pydantic puts before the words of a choice that is none.
-        told = error.format_message().replace("Value error, ", "")
-        return _say(told or "a command is missing", 2)
+        return _say(_misused(error), 2)
     except InputError as error:
         return _say(str(error), 2)
     except ComputeError as error:
@@ -99,6 +100,19 @@ def _run() -> int:
         why = f"the output cannot be printed ({error.strerror})"
         return _say(f"{why}: make room where it goes, or send it to another place", 1)
     return _say("stopped", status) if status == _STOPPED else status
+
+
+def _misused(error: "typer.TyperException") -> str:
+    """What was wrong with a command, and the remedy where words came that it does not take."""
+    # What pydantic puts before the words of a choice that is none.
+    told = error.format_message().replace("Value error, ", "")
+    context = getattr(error, "ctx", None)
+    takes_text = context is not None and any(
+        "--prompt" in one.opts for one in context.command.params
+    )
+    if context is not None and takes_text and told.startswith("Got unexpected extra argument"):
+        told += f'; a text comes after --prompt: {context.command_path} --prompt "The cat sat"'
+    return told or "a command is missing"
 
 
 def _is_of_stdout(error: OSError) -> bool:

@@ -10,12 +10,13 @@ from coupling_core.cli.terminal import print_json, print_table, say
 
 def doctor(as_json: options.Json = False) -> None:
     """Say what is installed, which devices and models are here, and what does not work."""
-    from coupling_core.serving.doctor import examine  # torch
+    from coupling_core.serving.doctor import Finding, examine  # torch
 
-    found = []
+    found: list[Finding] = []
     for finding in examine():
+        if not found or finding.about != found[-1].about:
+            say(f"looked at {finding.about}")
         found.append(finding)
-        say(f"looked at {finding.about}")
     if as_json:
         print_json([asdict(finding) for finding in found])
     else:

@@ -1,6 +1,7 @@
 """`coupling runs`: the stored results."""
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -31,9 +32,21 @@ Key = Annotated[str, typer.Argument(help="A key, or its first letters.")]
 
 @app.command("ls", hidden=True)  # as it was called; scripts have it
 @app.command("list")
-def list_(as_json: options.Json = False, store: options.StoreFolder = None) -> None:
+def list_(
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(help="Only results whose line has each of these words, such as a model's."),
+    ] = None,
+    own: Annotated[bool, typer.Option("--own", help="Leave out what is only read.")] = False,
+    as_json: options.Json = False,
+    store: options.StoreFolder = None,
+) -> None:
     """List the stored results, the last used first."""
-    entries = Store(store).entries()
+    entries = [
+        entry
+        for entry in Store(store).entries()
+        if not (own and entry.read_only) and _has(entry, words or ())
+    ]
     if as_json:
         print_json([_plain(entry) for entry in entries])
         return
@@ -45,17 +58,21 @@ def show(
     key: Key,
     k: options.StoredK = None,
     definition: options.ScoreDefinition = "paper",
+    out: options.Out = None,
     as_json: options.Json = False,
     store: options.StoreFolder = None,
 ) -> None:
-    """Show one stored result."""
+    """Show one stored result, or write its numbers or the first figure of its page."""
+    files.require_writable(out, files.FORMATS, as_json=as_json)
     shelf = Store(store)
     result = shelf.get(key)
     kind = kind_of(result.request.kind)
     view: AnyView = kind.view()
     if kind.has_k:
         view = View(result.default_k if k is None else k, definition)
-    reports.tell(result, view, stored=True, as_json=as_json)
+    if out is not None:
+        files.write_result(out, result, view, lambda: kind.part("views").plot(result, view).figure)
+    reports.tell(result, view, stored=True, as_json=as_json, out=out)
 
 
 @app.command()
@@ -163,6 +180,13 @@ def import_(
         refused += found.state == "refused"
     if refused:
         raise ComputeError(f"{refused} of the pack's results were refused; the others are stored")
+
+
+def _has(entry: Entry, words: Iterable[str]) -> bool:
+    """Whether each of the words stands in the entry's line, large letters or small."""
+    request = entry.request
+    line = " ".join((*_row(entry), "".join(entry.tokens), request.kind if request else "")).lower()
+    return all(word.lower() in line for word in words)
 
 
 def _row(entry: Entry) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import tiny
 from cases import random_result
@@ -608,6 +609,45 @@ def test_runs_show_reads_by_the_first_letters(run, stored):
     _, out, _ = run("runs", "show", stored[0])
     assert "K = 8" in out
     assert "from the store, computed in 1.5 s after 0.5 s of loading" in out
+
+
+def test_runs_ls_leaves_out_what_is_not_asked_for(run, stored):
+    def keys(*words):
+        return [entry["key"] for entry in printed(run("runs", "list", *words, "--json"))]
+
+    assert sorted(keys("--own")) == sorted(stored)
+    assert set(keys("RANDOM", "depth", "the cat sat")) == set(stored)
+    assert keys("random", "no such words") == []
+    shipped = [entry.key for entry in Store().entries() if entry.read_only]
+    assert set(keys("SmolLM2")) & set(shipped)
+    assert not set(keys("SmolLM2", "--own")) & set(shipped)
+
+
+def test_runs_show_writes_what_it_shows(run, stored, tmp_path):
+    table, page = tmp_path / "scores.csv", tmp_path / "map.html"
+    status, out, _ = run("runs", "show", stored[0], "--k", 5, "--out", table)
+    assert (status, f"written     {table}" in out) == (0, True)
+    found = score_pairs(random_result(seed=1), View(k=5))
+    written = pd.read_csv(table, comment="#").set_index(["block", "basis"])
+    assert written.loc[(1, 2), "coupling"] == pytest.approx(found.coupling[0, 1], abs=1e-5)
+    assert run("runs", "show", stored[0], "--out", page)[0] == 0
+    assert "plotly" in page.read_text().lower()
+    assert "ends in" in complaint(run("runs", "show", stored[0], "--out", tmp_path / "map.doc"))
+
+
+def test_every_shipped_kind_has_a_figure_to_show(run, tmp_path):
+    kinds = {entry.request.kind: entry.key for entry in Store().entries() if entry.request}
+    assert len(kinds) > 3
+    for kind, key in kinds.items():
+        out = tmp_path / f"{kind}.html"
+        status, _, err = run("runs", "show", key, "--out", out)
+        assert (status, out.exists()) == (0, True), (kind, err)
+
+
+def test_a_text_without_its_option_is_told_of(run):
+    said = complaint(run("depth", "The cat"))
+    assert said.endswith('a text comes after --prompt: coupling depth --prompt "The cat sat"\n')
+    assert "--prompt" not in complaint(run("doctor", "The cat"))
 
 
 def test_a_key_must_be_known(run, stored):

@@ -138,7 +138,7 @@ def test_a_column_that_is_missing_is_told(tmp_path):
 
 
 def test_a_file_that_is_no_table_is_told(tmp_path):
-    with pytest.raises(InputError, match="cannot be read as text"):
+    with pytest.raises(InputError, match="cannot be read: Is a directory"):
         read_catalogue(tmp_path)
 
 
