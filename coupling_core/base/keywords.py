@@ -1,4 +1,4 @@
-"""Keywords as people misspell them: what is said of one that a function has not."""
+"""Calls as people mistake them: what is said of a keyword that a function has not, and the like."""
 
 from collections.abc import Callable, Collection, Mapping
 from functools import wraps
@@ -13,19 +13,32 @@ C = TypeVar("C", bound=type)
 
 
 def known_keywords(function: F) -> F:
-    """Let a function answer a keyword that it has not with the one that was probably meant.
+    """Let a function answer a call that it does not take in words.
+
+    A keyword that it has not is answered with the one that was probably meant, too many arguments
+    with the names of those that have to be named, and too few with the names of those missing.
 
     Args:
-        function: one without `**`, which takes every keyword.
+        function: one without `*` and `**`, which take everything.
 
     Returns:
         the same, which raises `InputError` in the place of Python's `TypeError`.
     """
-    known = _named(function)
+    parameters = [one for one in signature(function).parameters.values() if one.name != "self"]
+    known = tuple(one.name for one in parameters)
+    placed = [one.name for one in parameters if one.kind is not one.KEYWORD_ONLY]
+    needed = [one.name for one in parameters if one.default is one.empty]
+    of_self = len(signature(function).parameters) - len(parameters)
 
     @wraps(function)
     def called(*args: Any, **named: Any) -> Any:
-        _require_known(function.__name__, named, known)
+        name, came = function.__name__, len(args) - of_self
+        _require_known(name, named, known)
+        if came > len(placed):
+            raise InputError(_too_many(name, came, placed, known))
+        given = {*placed[:came], *named}
+        if missing := [one for one in needed if one not in given]:
+            raise InputError(f"{name} needs {' and '.join(missing)}: help({name}) tells what it is")
         return function(*args, **named)
 
     return cast(F, called)
@@ -34,7 +47,7 @@ def known_keywords(function: F) -> F:
 def known_fields(record: C) -> C:
     """The same of a record's fields, where one is made."""
     make = vars(record)["__init__"]
-    known = _named(make)
+    known = tuple(name for name in signature(make).parameters if name != "self")
 
     @wraps(make)
     def made(self: Any, *args: Any, **named: Any) -> None:
@@ -45,8 +58,11 @@ def known_fields(record: C) -> C:
     return record
 
 
-def _named(function: Callable[..., Any]) -> tuple[str, ...]:
-    return tuple(name for name in signature(function).parameters if name != "self")
+def _too_many(name: str, came: int, placed: Collection[str], known: Collection[str]) -> str:
+    others = ", ".join(f"{one}=" for one in known if one not in placed)
+    first = f"only {', '.join(placed)}" if placed else "nothing"
+    rest = f"name the others, of {others}" if others else f"help({name}) tells what it takes"
+    return f"{name} takes {first} without a name, and {came} came: {rest}"
 
 
 def _require_known(name: str, named: Mapping[str, object], known: Collection[str]) -> None:

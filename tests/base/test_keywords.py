@@ -24,12 +24,61 @@ def test_scores_of_a_result_say_so():
         random_result().scores(kk=3)
 
 
-def test_what_is_known_passes_and_a_missing_argument_is_python_s():
-    @known_keywords
-    def halved(value, *, by=2):
-        """Half of it."""
-        return value / by
+def halving():
+    """A function of one value that may come without its name."""
 
+    @known_keywords
+    def halved(value, *, by=2, plus=0):
+        """Half of it."""
+        return value / by + plus
+
+    return halved
+
+
+def test_what_is_known_passes():
+    halved = halving()
     assert (halved(3), halved(value=3, by=1), halved.__doc__) == (1.5, 3, "Half of it.")
-    with pytest.raises(TypeError, match="missing 1 required"):
-        halved(by=3)
+
+
+@pytest.mark.parametrize(
+    ("args", "named", "told"),
+    [
+        ((), {"by": 3}, r"^halved needs value: help\(halved\) tells what it is$"),
+        (
+            (3, 2),
+            {},
+            r"^halved takes only value without a name, and 2 came: name the others, of by=, plus=$",
+        ),
+    ],
+)
+def test_too_few_and_too_many_are_told(args, named, told):
+    with pytest.raises(cc.InputError, match=told):
+        halving()(*args, **named)
+
+
+def test_self_is_counted_by_nobody():
+    class Number:
+        """With a method."""
+
+        @known_keywords
+        def over(self, by):
+            """One over it."""
+            return 1 / by
+
+    assert Number().over(2) == 0.5
+    with pytest.raises(cc.InputError, match="over needs by"):
+        Number().over()
+    with pytest.raises(cc.InputError, match="over takes only by without a name, and 2 came: help"):
+        Number().over(1, 2)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_every_public_function_says_what_it_needs(name):
+    needed = [
+        one.name
+        for one in inspect.signature(getattr(cc, name)).parameters.values()
+        if one.default is one.empty
+    ]
+    if needed:
+        with pytest.raises(cc.InputError, match=rf"^{name} needs {' and '.join(needed)}: help"):
+            getattr(cc, name)()
