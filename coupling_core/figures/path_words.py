@@ -121,7 +121,8 @@ def by_depth_alt(
     first: int,
 ) -> str:
     """What the lines do, in numbers."""
-    text = f"{name.replace('-', ' ').capitalize()} by depth, a line a token, {subject(result)}."
+    title = name.removesuffix("-by-depth").replace("-", " ").capitalize()
+    text = f"{title} by depth, a line a token, {subject(result)}."
     own = values[:, token - 1]
     known = np.flatnonzero(np.isfinite(own))
     if not known.size:
