@@ -392,8 +392,9 @@ def vision() -> None:
 def limits() -> None:
     st.markdown(
         "- **One prompt is an example.** A handful of prompts can overstate coupling by up to "
-        "70\u00a0%: a claim about a model needs at least 40 of them and an interval "
-        "(`coupling depth --prompts FILE`).\n"
+        "70\u00a0%: a claim about a model needs at least 40 of them and an interval. Start leads to "
+        "Depth over a list of your own prompts, and `coupling depth --prompts FILE` does the same."
+        "\n"
         "- **Near ties.** Neighbouring singular values often differ by less than 1\u00a0%. Single "
         "vectors are then arbitrary, and a matrix may look scrambled although the subspaces "
         "agree: read the principal angles beside it.\n"

@@ -6,8 +6,10 @@
 A prompt counts once, however long it is.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,6 +18,22 @@ from coupling_core.base.records import View
 from coupling_core.base.results import DepthResult, Scores
 from coupling_core.base.results.scores import MEASURES
 from coupling_core.base.units import rounded
+from coupling_core.sources.tokens import visible
+
+LEAST, ALIKE = 3, 0.75
+"""From so many prompts on, and from this share of them that end alike, it is said that they do."""
+
+
+class TokenMeasured(NamedTuple):
+    """The token of a prompt at which its blocks were measured.
+
+    Args:
+        text: of the token, as it is shown.
+        place: which one it is: "the last token" or "token 3".
+    """
+
+    text: str
+    place: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +47,7 @@ class OfPrompt:
         final_norm: whether a final norm belongs to its last block, in words.
         certified: whether every SVD passed its certificate.
         key: of the result.
+        at: the token that was measured.
     """
 
     scores: Scores
@@ -37,6 +56,7 @@ class OfPrompt:
     final_norm: str
     certified: bool
     key: str
+    at: TokenMeasured
 
     def mean(self, *, corrected: bool) -> float:
         """Mean score over its pairs l != l', without a unit; NaN where it has none."""
@@ -61,6 +81,7 @@ def of_prompt(result: DepthResult, view: View) -> OfPrompt:
         result.final_norm_words,
         result.certified,
         result.key,
+        token_measured(result),
     )
 
 
@@ -120,6 +141,31 @@ def spread_words(numbers: Mapping[int, float], *, digits: int = 3) -> str:
         f"The lowest is prompt {low} with {rounded(known[low], digits)}, the highest prompt {high} "
         f"with {rounded(known[high], digits)}."
     )
+
+
+def token_measured(result: DepthResult) -> TokenMeasured:
+    """Which token of a prompt a result of one token is of."""
+    is_last = result.token == len(result.tokens)
+    place = "the last token" if is_last else f"token {result.token}"
+    return TokenMeasured(visible(result.tokens[result.token - 1]), place)
+
+
+def token_words(of: Sequence[TokenMeasured]) -> str:
+    """At which token prompts are measured, and whether that is nearly always the same one.
+
+    Coupling goes with the token: with prompts that all end alike, an interval over prompts tells
+    nothing of other endings.
+
+    Args:
+        of: a prompt each.
+    """
+    places = {one.place for one in of}
+    told = f"{places.pop() if len(places) == 1 else 'one token'} of each prompt"
+    text, n = Counter(one.text for one in of).most_common(1)[0]
+    if len(of) < LEAST or n < ALIKE * len(of):
+        return told
+    which = f"all {n}" if n == len(of) else f"{n} of the {len(of)}"
+    return f"{told}, which is “{text}” in {which}: other tokens can have other numbers"
 
 
 def few_words(n: int) -> str:

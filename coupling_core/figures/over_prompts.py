@@ -151,7 +151,7 @@ def prompt_strip(
     figure = style.new_figure(
         _strip_alt(order, values, over, title) + f" Beside them: {other}." * bool(beside),
         _strip_caption(len(order), len(numbers) - len(order), over, chance),
-        {**origin, "on_page": "A click on a dot shows its prompt."},
+        {**origin, "on_page": "A click on a dot shows its prompt below."},
         height=HEIGHT,
         xaxis=style.axis(
             style.two_lines(title, terms),
@@ -177,7 +177,9 @@ def prompt_strip(
         figure.add_vline(chance, line=style.DOTTED, name="chance")
     if beside:
         figure.add_trace(_rings(order, also, other))
-    figure.add_trace(_dots(order, values, texts, selected))
+    figure.add_trace(_dots(order, values, texts))
+    if selected in order:
+        figure.add_trace(_chosen(order.index(selected), values))
     return figure
 
 
@@ -198,25 +200,36 @@ def _dots(
     order: Sequence[int],
     values: Float[np.ndarray, " prompt"],
     texts: Mapping[int, str],
-    selected: int,
 ) -> go.Scatter:
-    chosen = [place == selected for place in order]
     return go.Scatter(
         x=values,
         y=np.arange(1, len(order) + 1),
         customdata=np.array(order).reshape(-1, 1),
         mode="markers",
-        marker={
-            "color": [style.ACCENT if on else style.CATEGORIES[0] for on in chosen],
-            "size": [DOT * 1.5 if on else DOT for on in chosen],
-            "opacity": 0.85,
-        },
+        marker={"color": style.CATEGORIES[0], "size": DOT, "opacity": 0.85},
         text=[
             f"prompt {place}: {rounded(value)}<br>{_wrapped(texts[place])}"
             for place, value in zip(order, values, strict=True)
         ],
         hovertemplate="%{text}<extra></extra>",
         name="prompts",
+    )
+
+
+def _chosen(at: int, values: Float[np.ndarray, " prompt"]) -> go.Scatter:
+    """A ring around the chosen dot, which leaves hovers and clicks to the dot itself.
+
+    It is a trace of its own: a legend shows the colour of a trace's first dot.
+    """
+    line = {"color": style.ACCENT, "width": 3}
+    return go.Scatter(
+        x=[values[at]],
+        y=[at + 1],
+        mode="markers",
+        marker={"color": style.ACCENT, "size": DOT * 1.5, "line": line},
+        hoverinfo="skip",
+        showlegend=False,
+        name="chosen",
     )
 
 

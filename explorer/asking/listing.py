@@ -86,11 +86,20 @@ def offer(
         ComputeError: where the model is missing, gated or out of reach.
     """
     keys = [backend.key(request) for request in requests]
+    is_twin = requests[0].untrained is not None
+    who = "untrained twin" if is_twin else "trained model"
     status = _under_way(requests, keys)
     if status:
         if not queue().waits(status.key):
             queue().join_list(requests[: status.prompts.total if status.prompts else None])
-        watch(status.key, lambda _: None)
+        next_one = bool(twin) and _under_way(twin, [backend.key(request) for request in twin])
+        watch(
+            status.key,
+            lambda _: None,
+            who=who.capitalize(),
+            and_then="; then the untrained twin" * bool(next_one),
+        )
+        st.caption("Other pages can be read meanwhile; what is measured is kept.")
         return
     _last(backend.last_list(keys, queue().status), requests)
     rest = [backend.resolved(requests[number - 1]) for number in lacking]
@@ -99,17 +108,17 @@ def offer(
     preview.download(longest.files)
     with st.spinner("Estimating how long it takes…"):
         cost, taken = admission.require_list(rest, device(), backend.entries())
-    who = "trained model" if requests[0].untrained is None else "untrained twin"
-    is_plain = requests[0].untrained is None and not beside
-    st.info(_cost(len(lacking), len(requests), cost, taken, "" if is_plain else f" with the {who}"))
-    tell_queue()
-    preview.memory(longest)
     which = "all" if len(lacking) == len(requests) else "the other"
+    told = st.empty()
     both = bool(twin) and st.checkbox(
-        "And the untrained twin, without which nobody can say whether it is real: twice as long",
+        "Measure the untrained twin too: only beside it can one say whether coupling is learned",
         value=True,
         key="twin@list",
     )
+    of = f" in the {who}" if is_twin or beside else ""
+    told.info(_cost(len(lacking), len(requests), cost, taken, of, both=both))
+    tell_queue()
+    preview.memory(longest)
     if st.button(
         _button(which, taken, len(lacking), f"the {who}" if beside else ""),
         type="primary",
@@ -145,18 +154,17 @@ def _button(which: str, taken: int, lacking: int, beside: str) -> str:
     return f"Compute {f'the first {taken}' if taken < lacking else f'{which} {taken}'} prompts"
 
 
-def _cost(lacking: int, of: int, cost: Estimate | None, taken: int, who: str) -> str:
-    """What a list lacks, and about how long it takes to measure it."""
+def _cost(lacking: int, of: int, cost: Estimate | None, taken: int, who: str, *, both: bool) -> str:
+    """What a list lacks, and about how long it takes to measure it, or that and its twin."""
     lead = f"{lacking} of {of} prompts are not measured yet{who}" if lacking < of else ""
     lead = lead or f"None of these {of} prompts is measured yet{who}"
     if cost is None:
         return f"{lead}. How long it takes is not known."
+    time = f"about {duration(cost.seconds * (1 + both))} of computing"
+    time += " with the untrained twin" * both
     if taken < lacking:
-        return (
-            f"{lead}. {taken} of them, about {duration(cost.seconds)} of computing, are taken on "
-            "at a time."
-        )
-    return f"{lead}: about {duration(cost.seconds)} of computing, as one job."
+        return f"{lead}. {taken} of them, {time}, are taken on at a time."
+    return f"{lead}: {time}."
 
 
 def _under_way(requests: Sequence[Request], keys: Sequence[str]) -> JobStatus | None:

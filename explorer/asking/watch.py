@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 import streamlit as st
 
 from coupling_core.base.results import Progress, Result
-from coupling_core.base.units import duration, ordinal_place, size
+from coupling_core.base.units import about, duration, ordinal_place, size
 from coupling_core.serving.jobs import JobStatus
 from coupling_core.serving.lists import Prompts
 from explorer.asking.queue import is_active, queue
@@ -14,6 +14,9 @@ from explorer.session.session import change
 
 EVERY = 0.5
 """Seconds between two looks at the job."""
+
+ANEW = 8
+"""Further prompts of a list after which the page shows what they come to."""
 
 _COUNTED = {
     "blocks": "Block",
@@ -27,24 +30,32 @@ _COUNTED = {
 """What is counted in each stage that counts."""
 
 
-def watch(key: str, draw_partial: Callable[[Result], None]) -> None:
+def watch(
+    key: str, draw_partial: Callable[[Result], None], *, who: str = "", and_then: str = ""
+) -> None:
     """Follow a job until it ends, then draw the whole page anew.
 
     The worker never touches the page: this fragment looks at the job's status time and again, so
-    that a refresh or a closed tab costs nothing.
+    that a refresh or a closed tab costs nothing. Of a list of prompts the page is drawn anew each
+    time that some more of them are there.
 
     Args:
         key: of the job.
         draw_partial: draws what the job has so far.
+        who: is measured, where a page may be about another one.
+        and_then: what comes after it.
     """
+    seen = _prompts_done(queue().status(key))
 
     @st.fragment(run_every=EVERY)
     def follow() -> None:
         status = queue().status(key)
         if not is_active(status) or not queue().waits(key):
             st.rerun()
+        if _prompts_done(status) >= seen + ANEW:
+            st.rerun()
         done, text = where(status)
-        st.progress(done, text)
+        st.progress(done, f"{who}: {text[0].lower()}{text[1:]}{and_then}" if who else text)
         name = f"cancel@{hash(key)}"  # which others' widgets have too
         st.button("Cancel", on_click=stop, args=(key,), icon=":material/stop:", key=name)
         if status.owners > 1:
@@ -54,6 +65,11 @@ def watch(key: str, draw_partial: Callable[[Result], None]) -> None:
                 draw_partial(status.progress.partial)
 
     follow()
+
+
+def _prompts_done(status: JobStatus | None) -> int:
+    """How many prompts of a list are measured; 0 where the job is none of a list."""
+    return status.prompts.done if status and status.prompts else 0
 
 
 def stop(*keys: str) -> None:
@@ -120,7 +136,7 @@ def _of_list(prompts: Prompts, progress: Progress | None) -> tuple[float, str]:
     within = progress.done / progress.total if progress and progress.total else 0.0
     done = min(prompts.done + within, prompts.total) / prompts.total
     at = f"Prompt {min(prompts.done + 1, prompts.total)} of {prompts.total}"
-    return done, f"{at}, about {duration(prompts.left or 0.0)} left"
+    return done, f"{at}, {about(prompts.left or 0.0)} left"
 
 
 def _of_one(status: JobStatus) -> tuple[float, str]:

@@ -204,7 +204,7 @@ def _files(figure: go.Figure, name: str, of: Origin, table: pd.DataFrame) -> Non
             on_click="ignore",
         )
         st.download_button(
-            "HTML that stands alone",
+            "HTML",
             lambda: render(figure, ".html", *origin.source(of)),
             origin.file(of, name, ".html"),
             "text/html",

@@ -23,7 +23,7 @@ from coupling_core.analysis.over_prompts import (
 from coupling_core.analysis.over_prompts import prompts as counted
 from coupling_core.analysis.scores import Interval, known_interval
 from coupling_core.analysis.verdict import MIDDLE, Verdict, verdict_over
-from coupling_core.base.records import Measure, Request, View, parse_blocks
+from coupling_core.base.records import Request, View, parse_blocks
 from coupling_core.base.results import DepthResult
 from coupling_core.base.units import rounded
 from coupling_core.figures.style import score_name, score_terms
@@ -82,14 +82,15 @@ class Numbers:
         rows = [
             {
                 "number": number,
-                "prompt": self.listed.prompts[number - 1].text,
-                "category": self.listed.prompts[number - 1].category,
                 self.column: value,
                 **({f"{self.column}_{self.other}": self.beside[number]} if self.beside else {}),
+                "prompt": self.listed.prompts[number - 1].text,
+                "category": self.listed.prompts[number - 1].category,
             }
             for number, value in self.values.items()
         ]
-        return pd.DataFrame(rows)
+        named = any(row["category"] for row in rows)
+        return pd.DataFrame(rows).drop(columns=[] if named or not rows else ["category"])
 
 
 def view_of(state: State) -> View:
@@ -197,34 +198,35 @@ def judged(
     )
 
 
-def tell_difference(
+def difference(
     found: Mapping[int, OfPrompt], twin: Mapping[int, OfPrompt], *, corrected: bool
-) -> None:
-    """Say how a model differs from its counterpart, prompt by prompt."""
-    if twin and len(found) >= LEAST:
-        told = kept(_versus, tuple(found.items()), tuple(twin.items()), corrected)
-        st.caption(plain(with_minus(told)))
+) -> list[str]:
+    """How a model differs from its counterpart, prompt by prompt, in a sentence.
+
+    Returns:
+        nothing of too few prompts, and of raw scores, whose floors differ too.
+    """
+    if not (twin and corrected) or len(found) < LEAST:
+        return []
+    return [plain(with_minus(kept(_versus, tuple(found.items()), tuple(twin.items()))))]
 
 
-def _versus(
-    found: Sequence[tuple[int, OfPrompt]], twin: Sequence[tuple[int, OfPrompt]], corrected: bool
-) -> str:
+def _versus(found: Sequence[tuple[int, OfPrompt]], twin: Sequence[tuple[int, OfPrompt]]) -> str:
     """How a model differs from its counterpart, prompt by prompt."""
-    measure: Measure = "corrected" if corrected else "coupling"
     rows = [
         {
             "model": one.model,
             "prompt": str(number),
             "kind": "depth",
-            measure: one.mean(corrected=corrected),
+            "corrected": one.mean(corrected=True),
         }
         for of in (found, twin)
         for number, one in of
     ]
     view = found[0][1].scores.view
     table = pd.DataFrame(rows).assign(k=view.k if view else np.nan)
-    found_by = compare_models(table, *(of[0][1].model for of in (found, twin)), measure=measure)
-    return f"Prompt by prompt, {found_by.difference_words}."
+    told = compare_models(table, *(of[0][1].model for of in (found, twin))).difference_words
+    return f"{found[0][1].model} less {twin[0][1].model}, prompt by prompt: {told}."
 
 
 def blocks_switch(n_blocks: int, place: str) -> None:

@@ -59,7 +59,7 @@ def twin_toggle() -> None:
         st.toggle,
         "Untrained twin",
         "untrained",
-        help="The same architecture with fresh random weights: what coupling looks like by chance.",
+        help="The same architecture with fresh random weights: what is more than its, was learned.",
         **_IS_TWIN,
     )
 

@@ -6,7 +6,7 @@ that a link finds it; where strangers use the app it stays with the session that
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -48,18 +48,20 @@ class PromptList:
         name: in a link.
         prompts: each once, in their order.
         repeated: how many were left out, because the same text came before.
+        file: which one it came in; "" of one that was pasted, or that a link found again.
     """
 
     name: str
     prompts: tuple[Prompt, ...]
     repeated: int = 0
+    file: str = ""
 
     @property
     def title(self) -> str:
         """What people call it."""
         if self.name == SHIPPED:
             return "the list that comes with the program"
-        return f"a list of your own ({self.name[:6]})"
+        return self.file or f"your list {self._beginning()}"
 
     @property
     def called(self) -> str:
@@ -67,9 +69,17 @@ class PromptList:
         n = len(self.prompts)
         if self.name == SHIPPED:
             return f"{n} prompts that come with this program"
-        first = self.prompts[0].words
-        short = first if len(first) <= SHORT else first[: SHORT - 1] + "…"
-        return f"Your {n} prompt{'s' * (n != 1)}: {short}" + ", …" * (n > 1)
+        return f"{self.file}: {n} prompt{'s' * (n != 1)}" if self.file else self._beginning()
+
+    def _beginning(self) -> str:
+        """Its first prompt and how many more there are."""
+        first, more = self.prompts[0].words, len(self.prompts) - 1
+        short = (
+            first
+            if len(first) <= SHORT
+            else (first[:SHORT].rpartition(" ")[0] or first[:SHORT]) + " …"
+        )
+        return f"“{short}”" + f" and {more} more" * (more > 0)
 
 
 def pasted(text: str) -> PromptList:
@@ -92,7 +102,7 @@ def uploaded(name: str, content: bytes) -> PromptList:
         InputError: where it cannot be read, has no prompt, or too many.
     """
     path = Path(Path(name).name)
-    return _keep(read_content(path, decoded(content, f"the file {path.name}")))
+    return _keep(read_content(path, decoded(content, f"the file {path.name}")), path.name)
 
 
 def get(name: str) -> PromptList | None:
@@ -131,9 +141,9 @@ def _row(prompt: Prompt) -> Mapping[str, object]:
     return {name: value for name, value in told.items() if value not in ("", None)}
 
 
-def _keep(prompts: Sequence[Prompt]) -> PromptList:
+def _keep(prompts: Sequence[Prompt], file: str = "") -> PromptList:
     """Take in a list: for this session, and at home on the disk."""
-    found = _listed(prompts)
+    found = replace(_listed(prompts), file=file)
     letters = sum(len(prompt.text) for prompt in found.prompts)
     if letters > LETTERS or len(found.prompts) > admission.MOST_PROMPTS:
         raise InputError(

@@ -5,12 +5,15 @@ import pytest
 from cases import random_result
 
 from coupling_core.analysis.over_prompts import (
+    TokenMeasured,
     few_words,
     interval_words,
     mean_scores,
     of_prompt,
     source,
     spread_words,
+    token_measured,
+    token_words,
 )
 from coupling_core.analysis.scores import corrected, mean_interval, score_pairs
 from coupling_core.base.records import View
@@ -28,6 +31,38 @@ def test_the_mean_of_a_pair_is_that_of_its_corrected_scores() -> None:
     off = ~np.eye(5, dtype=bool)
     of_means = corrected(found.coupling, found.chance)
     assert np.abs(of_means - found.corrected)[off].max() > 1e-6  # which is another thing
+
+
+STOP, WORD = TokenMeasured(".", "the last token"), TokenMeasured("mat", "the last token")
+
+
+@pytest.mark.parametrize(
+    ("of", "told"),
+    [
+        (
+            [STOP] * 4,
+            "the last token of each prompt, which is “.” in all 4: other tokens can have other "
+            "numbers",
+        ),
+        (
+            [STOP] * 3 + [WORD],
+            "the last token of each prompt, which is “.” in 3 of the 4: other tokens can have "
+            "other numbers",
+        ),
+        ([STOP] * 2 + [WORD] * 2, "the last token of each prompt"),
+        ([STOP] * 2, "the last token of each prompt"),
+        ([TokenMeasured("a", "token 3"), WORD, STOP], "one token of each prompt"),
+    ],
+)
+def test_it_is_told_at_which_token_and_whether_all_end_alike(of, told) -> None:
+    assert token_words(of) == told
+
+
+def test_the_token_of_a_result_is_the_one_that_was_measured() -> None:
+    result = random_result()
+    found = token_measured(result)
+    assert found.text.strip("·␣ ") in result.tokens[result.token - 1]
+    assert found.place == "the last token"
 
 
 def test_a_pair_without_a_score_in_one_prompt_has_no_mean() -> None:

@@ -3,6 +3,7 @@
 import io
 import time
 from contextlib import redirect_stdout
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,9 +17,11 @@ from coupling_core.analysis.over_prompts import mean_scores, of_prompt
 from coupling_core.analysis.scores import known_interval
 from coupling_core.base.records import Request, View
 from coupling_core.experiments.gallery import EXAMPLES, KINDS
+from coupling_core.serving.lists import Prompts
 from coupling_core.sources.prompts import Prompt
 from coupling_core.store.disk import Store
 from explorer.asking.queue import queue
+from explorer.asking.watch import _of_list
 from explorer.pages import depth_list
 from explorer.pages.depth import DepthState
 from explorer.panels.prompt_picker import OWN_TEXT
@@ -80,7 +83,9 @@ def test_the_map_is_the_mean_over_the_stored_prompts(open_page: Open, gallery) -
     twin = charts(app)["prompts"]["data"][0]
     assert twin["name"] == "the same prompts, untrained"
     assert app.warning[0].value.startswith("The mean of fewer than 40 prompts")
-    assert "a difference of" in told  # from the untrained twin, which is stored too
+    assert "SmolLM2-135M-Instruct less SmolLM2-135M-Instruct, untrained" in told  # stored too
+    assert "prompt by prompt: a difference of" in told
+    assert "Measured at the last token of each prompt" in told
     assert not queue().active()
 
 
@@ -195,10 +200,39 @@ def test_the_toggle_takes_the_list_that_ships(open_page: Open, model: dict[str, 
     app.toggle(key="prompts@toggle").set_value(True).run()
     assert app.query_params["list"] == "shipped"
     assert "None of these 60 prompts is measured yet" in app.info[0].value
-    assert "of computing, as one job" in app.info[0].value
+    assert "of computing with the untrained twin." in app.info[0].value
     assert "Compute all 60 prompts" in [button.label for button in app.button]
     app.toggle(key="prompts@toggle").set_value(False).run()
     assert "list" not in app.query_params
+
+
+def test_the_cost_is_that_of_what_is_chosen(open_page: Open, model: dict[str, str]) -> None:
+    def seconds(told: str) -> float:
+        return float(told.partition("about ")[2].partition(" s of")[0])
+
+    app = pasted(open_page("Depth", **model), *LINES)
+    both = app.info[0].value
+    one = alone(app).info[0].value
+    assert both.endswith("with the untrained twin.")
+    assert "twin" not in one
+    assert seconds(both) == pytest.approx(2 * seconds(one), abs=0.15)
+
+
+def test_what_is_measured_so_far_shows_while_the_rest_is(
+    open_page: Open, model: dict[str, str]
+) -> None:
+    texts = [f"Number {n} sat" for n in range(12)]
+    app = pasted(open_page("Depth", **model), *texts[:3])
+    app = settled(press(alone(app), "Compute all 3 prompts"))
+    app = alone(pasted(app, *texts))
+    assert "Over 3 prompts, the mean" in words(app)
+    assert "9 of 12 prompts are not measured yet:" in app.info[0].value
+
+
+def test_it_is_told_which_list_is_under_way() -> None:
+    listed = Prompts(done=1, total=40, left=95.0)
+    assert _of_list(listed, None) == (1 / 40, "Prompt 2 of 40, about 2 minutes left")
+    assert _of_list(replace(listed, left=9.7), None)[1] == "Prompt 2 of 40, less than a minute left"
 
 
 def alone(app: AppTest) -> AppTest:
@@ -229,7 +263,7 @@ def test_a_pasted_list_is_measured_as_one_job(open_page: Open, model: dict[str, 
     assert "Over 4 prompts, the mean chance-corrected score" in words(app)
     assert "coupled: " not in words(app)  # which nobody can say without the twin
     (told,) = [one.value for one in app.info]
-    assert "None of these 4 prompts is measured yet with the untrained twin" in told
+    assert "None of these 4 prompts is measured yet in the untrained twin" in told
     assert "1 prompt came more than once, and count" in words(app)
     stored = [entry for entry in Store().entries() if not entry.read_only]
     assert {entry.request.prompt for entry in stored} == set(LINES)
@@ -249,9 +283,9 @@ def test_a_list_is_judged_once_the_twin_has_every_prompt(
     app = settled(press(alone(pasted(app, *LINES)), "Compute the other 2 prompts"))
     assert "coupled: " not in words(app)
     assert "a difference of" not in words(app)
-    assert "2 of 4 prompts are not measured yet with the untrained twin" in app.info[0].value
+    assert "2 of 4 prompts are not measured yet in the untrained twin" in app.info[0].value
     app.toggle(key="untrained@sidebar").set_value(True).run()
-    assert "2 of 4 prompts are not measured yet with the untrained twin" in app.info[0].value
+    assert "2 of 4 prompts are not measured yet in the untrained twin" in app.info[0].value
     assert "coupled: " in words(app)  # of the two that both have, whichever is looked at
 
 

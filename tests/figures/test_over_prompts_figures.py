@@ -52,11 +52,14 @@ def test_a_dot_is_a_prompt_the_lowest_first() -> None:
     figure = figures.prompt_strip(
         numbers, texts, over, "Mean score", origin=ORIGIN, chance=0.0, selected=9
     )
-    (dots,) = figure.data
+    dots = figure.data[0]
     assert dots.customdata.ravel().tolist() == [5, 9, 1]
     assert list(dots.x) == [0.1, 0.2, 0.3]
     assert "&lt;b&gt;five" in dots.text[0]
-    assert list(dots.marker.color).index(style.ACCENT) == 1
+    assert dots.marker.color == style.CATEGORIES[0]  # which the legend shows
+    (chosen,) = [trace for trace in figure.data if trace.name == "chosen"]
+    assert (chosen.x[0], chosen.y[0]) == (dots.x[1], dots.y[1])
+    assert (chosen.marker.color, chosen.showlegend) == (style.ACCENT, False)
     shapes = {shape.name: shape for shape in figure.layout.shapes}
     assert (shapes["interval"].x0, shapes["interval"].x1) == (over.low, over.high)
     assert shapes["mean"].x0 == pytest.approx(0.2)

@@ -9,7 +9,12 @@ from typing import Any, cast
 import numpy as np
 
 from coupling_core.analysis.exports import written
-from coupling_core.analysis.over_prompts import mean_scores
+from coupling_core.analysis.over_prompts import (
+    TokenMeasured,
+    mean_scores,
+    token_measured,
+    token_words,
+)
 from coupling_core.analysis.scores import (
     MIN_PROMPTS,
     Interval,
@@ -43,10 +48,12 @@ class Measured:
     Args:
         row: the prompt, its means over l != l', and its result's key.
         found: the scores of the view.
+        at: the token that was measured.
     """
 
     row: Row
     found: Scores
+    at: TokenMeasured
 
 
 def measure_all(
@@ -79,11 +86,13 @@ def measure_all(
     failed: Failed = {}
     done = []
 
-    def take(prompt: Prompt, result: Result, stored: bool) -> None:
+    def take(prompt: Prompt, of: Result, stored: bool) -> None:
+        result = cast(DepthResult, of)
         shown = replace(look(result), blocks=parse_blocks(blocks, result.n_blocks))
-        found = score_pairs(cast(DepthResult, result), shown)
+        found = score_pairs(result, shown)
         row = Row.of(prompt, result, dict(means(found)), shown, stored=stored)
-        done.append(Measured(row, replace(found, result=None)))  # of many, results fill the memory
+        # Of many, results fill the memory.
+        done.append(Measured(row, replace(found, result=None), token_measured(result)))
 
     many.each(ask, prompts, store, failed, device=device, fast=fast, blocks=blocks, take=take)
     return sorted(done, key=lambda each: each.row.prompt.row), failed
@@ -104,6 +113,7 @@ def report(done: list[Measured], failed: Failed, *, as_json: bool) -> None:
     print_lines(
         f"prompts     {len(done)} measured, {sum(m.row.stored for m in done)} of them from the "
         "store" + f", {len(failed)} left out" * bool(failed),
+        f"token       {token_words([m.at for m in done])}",
         f"score       {definition_name(view)}, K = {view.k}, mean over l != l'",
         f"{'':18}{'mean':>8}{'median':>9}   95\u00a0% interval",
         *(_row(name, over[name]) for name in MEASURES),
