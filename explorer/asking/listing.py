@@ -92,13 +92,9 @@ def offer(
     if status:
         if not queue().waits(status.key):
             queue().join_list(requests[: status.prompts.total if status.prompts else None])
-        next_one = bool(twin) and _under_way(twin, [backend.key(request) for request in twin])
-        watch(
-            status.key,
-            lambda _: None,
-            who=who.capitalize(),
-            and_then="; then the untrained twin" * bool(next_one),
-        )
+        after = _under_way(twin, [backend.key(request) for request in twin]) if twin else None
+        and_then = after.key if after else ""
+        watch(status.key, lambda _: None, who=who.capitalize(), and_then=and_then)
         st.caption("Other pages can be read meanwhile; what is measured is kept.")
         return
     _last(backend.last_list(keys, queue().status), requests)

@@ -43,8 +43,10 @@ def watch(
         key: of the job.
         draw_partial: draws what the job has so far.
         who: is measured, where a page may be about another one.
-        and_then: what comes after it.
+        and_then: the job of the untrained twin, which comes next and is cancelled with it; "" of
+            none.
     """
+    suffix = "; then the untrained twin" * bool(and_then)
     seen = _prompts_done(queue().status(key))
 
     @st.fragment(run_every=EVERY)
@@ -55,9 +57,10 @@ def watch(
         if _prompts_done(status) >= seen + ANEW:
             st.rerun()
         done, text = where(status)
-        st.progress(done, f"{who}: {text[0].lower()}{text[1:]}{and_then}" if who else text)
+        st.progress(done, f"{who}: {text[0].lower()}{text[1:]}{suffix}" if who else text)
         name = f"cancel@{hash(key)}"  # which others' widgets have too
-        st.button("Cancel", on_click=stop, args=(key,), icon=":material/stop:", key=name)
+        jobs = (key, and_then) if and_then else (key,)
+        st.button("Cancel", on_click=stop, args=jobs, icon=":material/stop:", key=name)
         if status.owners > 1:
             st.caption(f"{status.owners} sessions wait for this; it is computed once.")
         if status.progress and status.progress.partial:

@@ -47,6 +47,24 @@ def test_a_prompt_is_computed_with_progress_and_drawn(visit: Visit, app: App) ->
     assert len(app.results) == 1
 
 
+def test_a_list_shows_what_it_comes_to_while_the_rest_is_measured(visit: Visit) -> None:
+    page = visit("/Depth?list=shipped&k=10")
+    page.get_by_text("Use your own prompts").click()
+    names = ("Ann", "Ben", "Cid", "Dan", "Eve", "Flo", "Gil", "Hal", "Ida", "Jon", "Kim", "Leo")
+    lines = "\n".join(f"In the story of {name} a cat" for name in names)
+    page.get_by_label("Paste them here, one prompt on each line").fill(lines)
+    page.get_by_role("button", name="Use these prompts").click()
+    page.get_by_role("button", name="Compute all 12 prompts").click()
+    progress(page, re.compile(r"^Trained model: .* 12.*; then the untrained twin$"))
+    expect(page.get_by_text(re.compile(r"^Over (8|9|10|11) prompts, the mean"))).to_be_visible()
+    expect(page.get_by_text(re.compile(r"which is “.*cat” in all (8|9|10|11):"))).to_be_visible()
+    cancel(page)  # the twin with it
+    expect(page.get_by_text(re.compile(r"^Stopped after \d+ of 12 prompts"))).to_be_visible()
+    page.get_by_role("link", name="Runs").click()
+    expect(page.get_by_role("heading", name="Runs")).to_be_visible()
+    expect(page.get_by_test_id("stProgress")).to_have_count(0)
+
+
 @pytest.mark.slow
 def test_two_visitors_share_one_job_and_a_third_waits(visit: Visit, app: App) -> None:
     before = len(app.results)
