@@ -36,7 +36,16 @@ WINDOW = {"width": 1280, "height": 720}
 BLOCKS = 30
 """Of the model that Start shows."""
 
-_MAP = ".st-key-scores .hm image"
+_PAINTED = """
+new MutationObserver((_, watching) => {
+  if (document.querySelector('.st-key-scores .hm image')) {
+    watching.disconnect();
+    requestAnimationFrame(() => setTimeout(() => { window.painted = performance.now(); }));
+  }
+}).observe(document, {childList: true, subtree: true});
+"""
+"""Notes when the frame with the map was there, in milliseconds since the address was opened: the
+browser is busy then with what is below, and answers no question for a second."""
 _CELL = """([key, row, column]) => {
   const plot = document.querySelector(`.st-key-${key} .js-plotly-plot`);
   const {xaxis, yaxis} = plot._fullLayout;
@@ -54,10 +63,9 @@ def first_figures(visitor: Callable[[], "Page"], url: str, tries: int) -> Iterat
     """Seconds from the address to the painted map, each of a new visitor."""
     for _ in range(tries):
         page = visitor()
-        start = time.perf_counter()
+        page.add_init_script(_PAINTED)
         page.goto(url)
-        page.wait_for_selector(_MAP, state="attached")
-        yield time.perf_counter() - start
+        yield page.wait_for_function("window.painted").json_value() / 1000
         page.context.close()
 
 

@@ -78,7 +78,8 @@ def chance() -> None:
     )
     st.markdown(
         f"holds exactly. The floor of a definition is {_floors()}. The maps colour the "
-        "chance-corrected score, on which the same two models have 0.060 and 0.000:"
+        "chance-corrected score, on which the same two models have 0.060 and 0.000, over all pairs "
+        "of blocks:"
     )
     st.latex(r"\frac{c - \mathrm{floor}}{1 - \mathrm{floor}}")
     st.markdown("No mean includes a Jacobian against itself: that is 1 by construction.")
@@ -392,9 +393,9 @@ def vision() -> None:
 def limits() -> None:
     st.markdown(
         "- **One prompt is an example.** A handful of prompts can overstate coupling by up to "
-        "70\u00a0%: a claim about a model needs at least 40 of them and an interval. Start leads to "
-        "Depth over a list of your own prompts, and `coupling depth --prompts FILE` does the same."
-        "\n"
+        "70\u00a0%: a claim about a model needs at least 40 of them and an interval. Start leads "
+        "to Depth over a list of your own prompts, and `coupling depth --prompts FILE` does the "
+        "same.\n"
         "- **Near ties.** Neighbouring singular values often differ by less than 1\u00a0%. Single "
         "vectors are then arbitrary, and a matrix may look scrambled although the subspaces "
         "agree: read the principal angles beside it.\n"

@@ -174,7 +174,7 @@ def few_words(n: int) -> str:
         return ""
     return (
         f"The mean of fewer than {MIN_PROMPTS} prompts can overstate coupling, and here there "
-        f"{'is' if n == 1 else 'are'} {n}: it is no evidence on the model."
+        f"{'is' if n == 1 else 'are'} {n}: it is no evidence about the model."
     )
 
 

@@ -19,6 +19,13 @@ MOST, SOME = 0.9, 0.1
 called coupled, from the other on partly so."""
 
 
+def range_text(blocks: Sequence[int]) -> str:
+    """Blocks as they are typed: 9-16, or 3,7,9 where some between are missing."""
+    first, last = blocks[0], blocks[-1]
+    is_range = tuple(blocks) == tuple(range(first, last + 1))
+    return f"{first}-{last}" if is_range else ",".join(map(str, blocks))
+
+
 class RawMean(NamedTuple):
     """A mean of the raw score c over pairs l != l', which means nothing without its floor.
 
@@ -98,10 +105,8 @@ class Verdict:
 
     @property
     def range_text(self) -> str:
-        """The blocks as they are typed: 9-16, or 3,7,9 where some between are missing."""
-        first, last = self.blocks[0], self.blocks[-1]
-        is_range = self.blocks == tuple(range(first, last + 1))
-        return f"{first}-{last}" if is_range else ",".join(map(str, self.blocks))
+        """The blocks as they are typed."""
+        return range_text(self.blocks)
 
     @property
     def reason(self) -> str:

@@ -331,9 +331,9 @@ def _strip_alt(
 
 
 def _strip_caption(n: int, without: int, over: Interval, chance: float | None) -> str:
-    told = "A dot is a prompt. The line is the mean over the prompts"
+    told = "A dot is a prompt. The red line is the mean over the prompts"
     told += ", the band its 95\u00a0% interval." if over.n > 1 else "."
     if chance is not None:
         value = "0" if chance == 0 else f"{rounded(chance)}, the mean of the prompts' floors"
-        told += f" Dotted is chance: {value}."
+        told += f" The dotted line is chance: {value}."
     return told + f" {counted(without)} without a number." * bool(without)

@@ -46,7 +46,7 @@ def watch(
         and_then: the job of the untrained twin, which comes next and is cancelled with it; "" of
             none.
     """
-    suffix = "; then the untrained twin" * bool(and_then)
+    suffix = "; then the untrained twin, about as long" * bool(and_then)
     seen = _prompts_done(queue().status(key))
 
     @st.fragment(run_every=EVERY)

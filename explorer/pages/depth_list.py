@@ -24,14 +24,14 @@ MAP = 560
 """Height of a map in pixels."""
 GUIDE = """
 **Mean map.** Each cell is the mean over the prompts of that pair's score, chance-corrected prompt
-by prompt: the scores are averaged, not the matrices. Its colours have the range of a single
-prompt's map.
+by prompt: the scores are averaged, not the matrices. Its colours span the same
+range as those of a single prompt's map.
 
 **Prompts.** Each dot is one prompt: its mean score over all pairs of the chosen blocks. An open
 circle is the same prompt in the untrained twin. The line is the mean over the prompts and the band
 its 95\u00a0% interval, by Student's *t*: of many such lists of prompts, 19 in 20 would have the
-true mean in their band. It is the mean at the token that is measured; another token can have
-another one. A click on a dot shows the prompt below, and the button under it shows it alone.
+true mean in their band. It is the mean at the token that is measured, and at another token
+it can differ. A click on a dot shows the prompt below, and the button under it shows it alone.
 
 **Untrained twin.** The same architecture with fresh random weights, of one seed. Trained and
 untrained are compared prompt by prompt, by a paired *t* test. *Chance* is something else: what a
@@ -61,7 +61,7 @@ def show(state: DepthState, listed: PromptList) -> None:
     numbers = over_list.means(listed, found, view, corrected=corrected, twin=twin, other=other)
     verdict = over_list.judged(requests, found, twin, corrected=corrected)
     over_list.tell(numbers, words_of(state), verdict)
-    differs = over_list.difference(found, twin, corrected=corrected)
+    differs = over_list.difference(found, twin, corrected=corrected, is_twin=not is_trained)
     at = token_words([one.at for one in found.values()])
     st.caption(" ".join([*differs, f"Measured at {plain(at)}."]))
     if not twin:

@@ -22,7 +22,7 @@ from coupling_core.analysis.over_prompts import (
 )
 from coupling_core.analysis.over_prompts import prompts as counted
 from coupling_core.analysis.scores import Interval, known_interval
-from coupling_core.analysis.verdict import MIDDLE, Verdict, verdict_over
+from coupling_core.analysis.verdict import MIDDLE, Verdict, range_text, verdict_over
 from coupling_core.base.records import Request, View, parse_blocks
 from coupling_core.base.results import DepthResult
 from coupling_core.base.units import rounded
@@ -41,6 +41,8 @@ from explorer.session.plain_text import plain, with_minus
 from explorer.session.session import change, value
 from explorer.session.state import State
 
+LONG = 20
+"""Letters of a list of blocks, beyond which an axis has how many they are."""
 LEAST = 2
 """Prompts that both models have, from which on they are compared."""
 
@@ -199,16 +201,28 @@ def judged(
 
 
 def difference(
-    found: Mapping[int, OfPrompt], twin: Mapping[int, OfPrompt], *, corrected: bool
+    found: Mapping[int, OfPrompt],
+    twin: Mapping[int, OfPrompt],
+    *,
+    corrected: bool,
+    is_twin: bool,
 ) -> list[str]:
     """How a model differs from its counterpart, prompt by prompt, in a sentence.
+
+    Args:
+        found: of the model, by the prompts' numbers.
+        twin: of its counterpart.
+        corrected: whether the scores are chance-corrected.
+        is_twin: whether the model itself is the untrained one.
 
     Returns:
         nothing of too few prompts, and of raw scores, whose floors differ too.
     """
     if not (twin and corrected) or len(found) < LEAST:
         return []
-    return [plain(with_minus(kept(_versus, tuple(found.items()), tuple(twin.items()))))]
+    told = kept(_versus, tuple(found.items()), tuple(twin.items()))
+    which = "Untrained less trained" if is_twin else "Trained less untrained"
+    return [plain(with_minus(f"{which}, prompt by prompt: {told}."))]
 
 
 def _versus(found: Sequence[tuple[int, OfPrompt]], twin: Sequence[tuple[int, OfPrompt]]) -> str:
@@ -225,8 +239,7 @@ def _versus(found: Sequence[tuple[int, OfPrompt]], twin: Sequence[tuple[int, OfP
     ]
     view = found[0][1].scores.view
     table = pd.DataFrame(rows).assign(k=view.k if view else np.nan)
-    told = compare_models(table, *(of[0][1].model for of in (found, twin))).difference_words
-    return f"{found[0][1].model} less {twin[0][1].model}, prompt by prompt: {told}."
+    return compare_models(table, *(of[0][1].model for of in (found, twin))).difference_words
 
 
 def blocks_switch(n_blocks: int, place: str) -> None:
@@ -265,7 +278,8 @@ def strip_of(numbers: Numbers, nth: int) -> None:
         beside=dict(numbers.beside),
         other=numbers.other,
     )
-    draw(figure, "prompts", None, numbers.table, picks=("nth",))
+    table = numbers.table().set_index("number")
+    draw(figure, "prompts", None, lambda: table, picks=("nth",))
     if nth in numbers.values:
         _one(numbers, nth)
 
@@ -351,7 +365,7 @@ def means(
     return Numbers(
         listed,
         of,
-        f"Mean {score_name(corrected).lower()}",
+        f"Mean {score_name(corrected).lower()}, {_which(parts)}",
         "corrected" if corrected else "coupling",
         {"title": whose(parts, listed.title), "source": source(parts, listed.title, view)},
         score_terms(view),
@@ -359,6 +373,15 @@ def means(
         beside,
         other,
     )
+
+
+def _which(parts: Sequence[OfPrompt]) -> str:
+    """The blocks that were averaged, in words."""
+    blocks = parts[0].scores.blocks
+    if len(blocks) == parts[0].n_blocks:
+        return "all blocks"
+    text = range_text(blocks)
+    return f"{len(blocks)} blocks" if len(text) > LONG else f"blocks {text}"
 
 
 def _floor(parts: Sequence[OfPrompt]) -> float | None:

@@ -83,8 +83,9 @@ def test_the_map_is_the_mean_over_the_stored_prompts(open_page: Open, gallery) -
     twin = charts(app)["prompts"]["data"][0]
     assert twin["name"] == "the same prompts, untrained"
     assert app.warning[0].value.startswith("The mean of fewer than 40 prompts")
-    assert "SmolLM2-135M-Instruct less SmolLM2-135M-Instruct, untrained" in told  # stored too
-    assert "prompt by prompt: a difference of" in told
+    assert (
+        "Trained less untrained, prompt by prompt: a difference of" in told
+    )  # which is stored too
     assert "Measured at the last token of each prompt" in told
     assert not queue().active()
 
@@ -99,7 +100,7 @@ def test_raw_scores_of_a_list_keep_verdict_and_chance_floor(open_page: Open, gal
     shapes = charts(app)["prompts"]["layout"]["shapes"]
     (chance,) = [shape for shape in shapes if shape.get("name") == "chance"]
     assert chance["x0"] == pytest.approx(floor)
-    assert f"Dotted is chance: {floor:.3f}, the mean of the prompts' floors" in told
+    assert f"The dotted line is chance: {floor:.3f}, the mean of the prompts' floors" in told
     at = (3, 2)  # of blocks 12 and 11
     of_pair = np.mean([part.scores.chance[at] for part in parts])
     assert f"**, chance floor {of_pair:.3f}" in told

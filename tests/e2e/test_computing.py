@@ -55,7 +55,7 @@ def test_a_list_shows_what_it_comes_to_while_the_rest_is_measured(visit: Visit) 
     page.get_by_label("Paste them here, one prompt on each line").fill(lines)
     page.get_by_role("button", name="Use these prompts").click()
     page.get_by_role("button", name="Compute all 12 prompts").click()
-    progress(page, re.compile(r"^Trained model: .* 12.*; then the untrained twin$"))
+    progress(page, re.compile(r"^Trained model: .* 12.*; then the untrained twin, about as long$"))
     expect(page.get_by_text(re.compile(r"^Over (8|9|10|11) prompts, the mean"))).to_be_visible()
     expect(page.get_by_text(re.compile(r"which is “.*cat” in all (8|9|10|11):"))).to_be_visible()
     cancel(page)  # the twin with it

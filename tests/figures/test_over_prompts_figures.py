@@ -64,7 +64,7 @@ def test_a_dot_is_a_prompt_the_lowest_first() -> None:
     assert (shapes["interval"].x0, shapes["interval"].x1) == (over.low, over.high)
     assert shapes["mean"].x0 == pytest.approx(0.2)
     assert "1 prompt without a number" in figure.layout.meta["caption"]
-    assert "Dotted is chance: 0." in figure.layout.meta["caption"]
+    assert "The dotted line is chance: 0." in figure.layout.meta["caption"]
 
 
 def test_a_single_prompt_has_no_interval() -> None:
