@@ -29,11 +29,13 @@ class TokenMeasured(NamedTuple):
 
     Args:
         text: of the token, as it is shown.
-        place: which one it is: "the last token" or "token 3".
+        number: which one it is, 1..n.
+        n: tokens of the prompt.
     """
 
     text: str
-    place: str
+    number: int
+    n: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,23 +133,29 @@ def interval_words(over: Interval, *, digits: int = 3) -> str:
     )
 
 
-def spread_words(numbers: Mapping[int, float], *, digits: int = 3) -> str:
-    """Which prompts are lowest and highest, by their numbers in the list."""
+def spread_words(numbers: Mapping[int, float], *, of: str = "", digits: int = 3) -> str:
+    """Which prompts are lowest and highest, by their numbers in the list.
+
+    Args:
+        numbers: by the prompts' numbers, from 1.
+        of: whose they are, where the sentence before is about another model.
+        digits: decimals.
+    """
     known = {place: one for place, one in numbers.items() if np.isfinite(one)}
     if len(known) < 2:
         return ""
     low, high = min(known, key=known.__getitem__), max(known, key=known.__getitem__)
+    whose = f" {of}" if of else ""
     return (
-        f"The lowest is prompt {low} with {rounded(known[low], digits)}, the highest prompt {high} "
-        f"with {rounded(known[high], digits)}."
+        f"The lowest{whose} is prompt {low} with {rounded(known[low], digits)}, the highest prompt "
+        f"{high} with {rounded(known[high], digits)}."
     )
 
 
 def token_measured(result: DepthResult) -> TokenMeasured:
     """Which token of a prompt a result of one token is of."""
-    is_last = result.token == len(result.tokens)
-    place = "the last token" if is_last else f"token {result.token}"
-    return TokenMeasured(visible(result.tokens[result.token - 1]), place)
+    text = visible(result.tokens[result.token - 1])
+    return TokenMeasured(text, result.token, len(result.tokens))
 
 
 def token_words(of: Sequence[TokenMeasured]) -> str:
@@ -159,13 +167,21 @@ def token_words(of: Sequence[TokenMeasured]) -> str:
     Args:
         of: a prompt each.
     """
-    places = {one.place for one in of}
-    told = f"{places.pop() if len(places) == 1 else 'one token'} of each prompt"
+    told = f"{_place(of)} of each prompt"
     text, n = Counter(one.text for one in of).most_common(1)[0]
     if len(of) < LEAST or n < ALIKE * len(of):
         return told
     which = f"all {n}" if n == len(of) else f"{n} of the {len(of)}"
     return f"{told}, which is “{text}” in {which}: other tokens can have other numbers"
+
+
+def _place(of: Sequence[TokenMeasured]) -> str:
+    """The place of the tokens, from the end where that is the same in all, else from the front."""
+    from_end, numbers = {one.n - one.number for one in of}, {one.number for one in of}
+    if len(from_end) == 1:
+        back = from_end.pop()
+        return "the last token" if not back else f"token {-1 - back}, counted from the end,"
+    return f"token {numbers.pop()}" if len(numbers) == 1 else "one token"
 
 
 def few_words(n: int) -> str:
@@ -174,7 +190,7 @@ def few_words(n: int) -> str:
         return ""
     return (
         f"The mean of fewer than {MIN_PROMPTS} prompts can overstate coupling, and here there "
-        f"{'is' if n == 1 else 'are'} {n}: it is no evidence about the model."
+        f"{'is' if n == 1 else 'are'} {n}: no claim about the model rests on so few."
     )
 
 

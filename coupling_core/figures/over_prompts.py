@@ -124,6 +124,8 @@ def prompt_strip(
     selected: int = 0,
     beside: Mapping[int, float] | None = None,
     other: str = "",
+    other_chance: float | None = None,
+    name: str = "prompts",
 ) -> go.Figure:
     """Where each prompt stands: a dot a prompt, in the order of their numbers.
 
@@ -138,10 +140,12 @@ def prompt_strip(
         selected: the prompt to mark; 0 is none.
         beside: the numbers of another model with the same prompts.
         other: what to call that one.
+        other_chance: what its number is by chance, where that is another one.
+        name: what to call the dots.
 
     Returns:
-        a figure with the shapes "interval" and "mean" and the trace "prompts", whose customdata is
-        [number of the prompt], and one like it, called `other`, where that has numbers.
+        a figure with the shapes "interval" and "mean" and a trace called `name`, whose customdata
+        is [number of the prompt], and one like it, called `other`, where that has numbers.
     """
     known = {place: one for place, one in numbers.items() if np.isfinite(one)}
     order = sorted(known, key=known.__getitem__)
@@ -150,7 +154,9 @@ def prompt_strip(
     drawn = np.concatenate([values, also[np.isfinite(also)]])
     figure = style.new_figure(
         _strip_alt(order, values, over, title) + f" Beside them: {other}." * bool(beside),
-        _strip_caption(len(order), len(numbers) - len(order), over, chance),
+        _strip_caption(len(order), len(numbers) - len(order), over, chance)
+        + f" The other dotted line is chance of the {other} model: {rounded(other_chance or 0)}."
+        * (other_chance is not None),
         {**origin, "on_page": "A click on a dot shows its prompt below."},
         height=HEIGHT,
         xaxis=style.axis(
@@ -160,7 +166,7 @@ def prompt_strip(
             ticklabeloverflow="allow",  # the last label may stand past the end of the axis
         ),
         yaxis={
-            "title": {"text": "Prompts, the lowest first"},
+            "title": {"text": "Prompts, from the lowest up"},
             "showticklabels": False,
             "showgrid": False,
             "ticks": "",
@@ -175,9 +181,11 @@ def prompt_strip(
     figure.add_vline(over.mean, line={"color": style.ACCENT, "width": 1.5}, name="mean")
     if chance is not None:
         figure.add_vline(chance, line=style.DOTTED, name="chance")
+    if other_chance is not None:
+        figure.add_vline(other_chance, line=style.DOTTED, name="other chance")
     if beside:
         figure.add_trace(_rings(order, also, other))
-    figure.add_trace(_dots(order, values, texts))
+    figure.add_trace(_dots(order, values, texts, name))
     if selected in order:
         figure.add_trace(_chosen(order.index(selected), values))
     return figure
@@ -200,6 +208,7 @@ def _dots(
     order: Sequence[int],
     values: Float[np.ndarray, " prompt"],
     texts: Mapping[int, str],
+    name: str,
 ) -> go.Scatter:
     return go.Scatter(
         x=values,
@@ -212,7 +221,7 @@ def _dots(
             for place, value in zip(order, values, strict=True)
         ],
         hovertemplate="%{text}<extra></extra>",
-        name="prompts",
+        name=name,
     )
 
 

@@ -34,7 +34,8 @@ true mean in their band. It is the mean at the token that is measured, and at an
 it can differ. A click on a dot shows the prompt below, and the button under it shows it alone.
 
 **Untrained twin.** The same architecture with fresh random weights, of one seed. Trained and
-untrained are compared prompt by prompt, by a paired *t* test. *Chance* is something else: what a
+untrained are compared prompt by prompt: the interval of their difference comes from drawing the
+prompts anew 10,000 times, *p* from a paired *t* test. *Chance* is something else: what a
 random basis gives, which is known without any twin.
 
 **How many.** Few prompts can overstate coupling: with fewer than 40 the page warns.
@@ -107,7 +108,8 @@ def _maps(
     pair = within(state, parts[0].n_blocks)
     left, right = st.columns(2, gap="large")
     with left:
-        st.subheader(f"Mean over {len(parts)} prompts", anchor=False)
+        whose = ", untrained twin" * (state.untrained is not None)
+        st.subheader(f"Mean over {len(parts)} prompts{whose}", anchor=False)
         figure = made(
             figures.mean_map,
             tuple(parts),
@@ -130,6 +132,7 @@ def _maps(
     with right:
         st.subheader("Each prompt", anchor=False)
         over_list.strip_of(numbers, state.nth)
+        over_list.by_category(numbers)
 
 
 def _tall(figure: go.Figure) -> go.Figure:

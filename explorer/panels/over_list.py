@@ -61,7 +61,8 @@ class Numbers:
         terms: definition and K; "" where it has none.
         chance: what it is by chance; None where that means nothing.
         beside: the same of another model with the same prompts, where there is one.
-        other: what to call that one.
+        other: what to call that one, "trained" or "untrained".
+        other_chance: what its number is by chance, where that is another one.
     """
 
     listed: PromptList
@@ -73,6 +74,12 @@ class Numbers:
     chance: float | None = None
     beside: Mapping[int, float] = field(default_factory=dict)
     other: str = ""
+    other_chance: float | None = None
+
+    @property
+    def is_twin(self) -> bool:
+        """Whether the numbers are the untrained twin's, beside the trained model's."""
+        return self.other == "trained"
 
     @property
     def over(self) -> Interval:
@@ -139,7 +146,7 @@ def tell(numbers: Numbers, what: str, verdict: Verdict | None = None) -> None:
     if not over.n:
         st.info("None of these prompts has such a number.")
         return
-    spread = spread_words(numbers.values)
+    spread = spread_words(numbers.values, of="of the untrained twin" if numbers.is_twin else "")
     if verdict:
         st.markdown(f"**{plain(with_minus(str(verdict)))}**")
         st.caption(with_minus(f"{plain(verdict.reason)} {spread}"))
@@ -221,7 +228,7 @@ def difference(
     if not (twin and corrected) or len(found) < LEAST:
         return []
     told = kept(_versus, tuple(found.items()), tuple(twin.items()))
-    which = "Untrained less trained" if is_twin else "Trained less untrained"
+    which = "Untrained minus trained" if is_twin else "Trained minus untrained"
     return [plain(with_minus(f"{which}, prompt by prompt: {told}."))]
 
 
@@ -277,6 +284,8 @@ def strip_of(numbers: Numbers, nth: int) -> None:
         selected=nth,
         beside=dict(numbers.beside),
         other=numbers.other,
+        other_chance=numbers.other_chance,
+        name="prompts, untrained" if numbers.is_twin else "prompts",
     )
     table = numbers.table().set_index("number")
     draw(figure, "prompts", None, lambda: table, picks=("nth",))
@@ -297,6 +306,26 @@ def _one(numbers: Numbers, nth: int) -> None:
         on_click=change,
         kwargs={"prompt": prompt.text, "prompts": State.prompts, "nth": State.nth},
         key="alone@list",
+    )
+
+
+def by_category(numbers: Numbers) -> None:
+    """Tell the mean of each category of prompts, where the list has several."""
+    groups: dict[str, list[float]] = {}
+    for number, one in numbers.values.items():
+        if category := numbers.listed.prompts[number - 1].category:
+            groups.setdefault(category, []).append(one)
+    if len(groups) < LEAST:
+        return
+    rows = [(name, known_interval(np.array(group))) for name, group in groups.items()]
+    st.table(
+        pd.DataFrame(
+            {
+                "Category": [plain(name) for name, _ in rows],
+                "Prompts": [over.n for _, over in rows],
+                "Mean": [with_minus(interval_words(over)) for _, over in rows],
+            }
+        ).set_index("Category")
     )
 
 
@@ -372,6 +401,7 @@ def means(
         0.0 if corrected else _floor(parts),
         beside,
         other,
+        _floor(list(twin.values())) if twin and not corrected else None,
     )
 
 

@@ -33,7 +33,7 @@ def test_the_mean_of_a_pair_is_that_of_its_corrected_scores() -> None:
     assert np.abs(of_means - found.corrected)[off].max() > 1e-6  # which is another thing
 
 
-STOP, WORD = TokenMeasured(".", "the last token"), TokenMeasured("mat", "the last token")
+STOP, WORD = TokenMeasured(".", 5, 5), TokenMeasured("mat", 7, 7)
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,12 @@ STOP, WORD = TokenMeasured(".", "the last token"), TokenMeasured("mat", "the las
         ),
         ([STOP] * 2 + [WORD] * 2, "the last token of each prompt"),
         ([STOP] * 2, "the last token of each prompt"),
-        ([TokenMeasured("a", "token 3"), WORD, STOP], "one token of each prompt"),
+        ([TokenMeasured("a", 3, 5), WORD, STOP], "one token of each prompt"),
+        ([TokenMeasured("a", 3, 5), TokenMeasured("b", 3, 9)], "token 3 of each prompt"),
+        (
+            [TokenMeasured("a", 3, 4), TokenMeasured("b", 8, 9)],
+            "token -2, counted from the end, of each prompt",
+        ),
     ],
 )
 def test_it_is_told_at_which_token_and_whether_all_end_alike(of, told) -> None:
@@ -62,7 +67,7 @@ def test_the_token_of_a_result_is_the_one_that_was_measured() -> None:
     result = random_result()
     found = token_measured(result)
     assert found.text.strip("·␣ ") in result.tokens[result.token - 1]
-    assert found.place == "the last token"
+    assert (found.number, found.n) == (result.token, len(result.tokens))
 
 
 def test_a_pair_without_a_score_in_one_prompt_has_no_mean() -> None:

@@ -45,9 +45,14 @@ def press(app: AppTest, label: str) -> AppTest:
     return next(button for button in app.button if button.label == label).click().run()
 
 
-def kept(*texts: str) -> str:
+def kept(*texts: str, kinds: tuple[str, ...] = ("",)) -> str:
     """The name of a list that was given here before, as a link has it."""
-    found = prompt_lists._listed([Prompt(text, "own", 1) for text in texts])
+    found = prompt_lists._listed(
+        [
+            Prompt(text, "own", 1, category=kinds[place % len(kinds)])
+            for place, text in enumerate(texts)
+        ]
+    )
     folder = Store().root / prompt_lists.FOLDER
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{found.name}.jsonl").write_text(prompt_lists.to_jsonl(found.prompts))
@@ -84,10 +89,27 @@ def test_the_map_is_the_mean_over_the_stored_prompts(open_page: Open, gallery) -
     assert twin["name"] == "the same prompts, untrained"
     assert app.warning[0].value.startswith("The mean of fewer than 40 prompts")
     assert (
-        "Trained less untrained, prompt by prompt: a difference of" in told
+        "Trained minus untrained, prompt by prompt: a difference of" in told
     )  # which is stored too
     assert "Measured at the last token of each prompt" in told
     assert not queue().active()
+
+
+def test_each_category_has_its_mean(open_page: Open, gallery) -> None:
+    app = open_page("Depth", list=kept(*EXAMPLES, kinds=("facts", "tales")))
+    (table,) = [one.value for one in app.table if "Mean" in one.value.columns]
+    scores = [of_prompt(gallery[n, True], View()).mean(corrected=True) for n in range(3)]
+    assert table["Prompts"].to_dict() == {"facts": 2, "tales": 1}
+    assert table["Mean"]["facts"].startswith(f"{np.mean([scores[0], scores[2]]):.3f} (95")
+    assert table["Mean"]["tales"] == f"{scores[1]:.3f} (no interval: there is one prompt)"
+    assert not open_page("Depth", list=kept(*EXAMPLES)).table
+
+
+def test_the_twin_is_named_where_it_is_shown(open_page: Open, gallery) -> None:
+    app = open_page("Depth", list=kept(*EXAMPLES), untrained="0")
+    assert "Mean over 3 prompts, untrained twin" in words(app)
+    assert "The lowest of the untrained twin is prompt" in words(app)
+    assert charts(app)["prompts"]["data"][1]["name"] == "prompts, untrained"
 
 
 def test_raw_scores_of_a_list_keep_verdict_and_chance_floor(open_page: Open, gallery) -> None:
@@ -100,6 +122,10 @@ def test_raw_scores_of_a_list_keep_verdict_and_chance_floor(open_page: Open, gal
     shapes = charts(app)["prompts"]["layout"]["shapes"]
     (chance,) = [shape for shape in shapes if shape.get("name") == "chance"]
     assert chance["x0"] == pytest.approx(floor)
+    (other,) = [shape for shape in shapes if shape.get("name") == "other chance"]
+    twins = [of_prompt(gallery[n, False], View(blocks=tuple(range(9, 17)))) for n in range(3)]
+    assert other["x0"] == pytest.approx(np.mean([one.scores.mean().chance for one in twins]))
+    assert "The other dotted line is chance of the untrained model" in told
     assert f"The dotted line is chance: {floor:.3f}, the mean of the prompts' floors" in told
     at = (3, 2)  # of blocks 12 and 11
     of_pair = np.mean([part.scores.chance[at] for part in parts])
