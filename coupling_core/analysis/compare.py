@@ -11,6 +11,7 @@ of the deeper model stands for at most one of the shallower.
 """
 
 from dataclasses import dataclass, replace
+from textwrap import shorten
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,6 +32,10 @@ if TYPE_CHECKING:  # half a second to import
 
 MOST_OF_WIDTH = 0.5
 """Share of the narrower width above which the verdict warns of K."""
+TWINS = ("trajectory", "spectrum", "perturbation", "directions")
+"""Kinds of which some figures have two results."""
+SHOWN = 40
+"""Letters of a prompt in a line."""
 DIFFERENCE_COLUMNS = ("block", "basis", "b_block", "b_basis", "a", "b", "difference")
 """Of a table of pairs: numbers of A, of their partners in B, the score compared, and A - B."""
 
@@ -147,11 +152,20 @@ class Comparison(Drawn):
         a, b = (float(of.chance[self.counted].mean()) for of in (self.a_scores, self.b_scores))
         return f" Chance gives {rounded(a)} in A and {rounded(b)} in B."
 
+    def _side(self, of: DepthResult) -> str:
+        """Who a side is: its model, and its prompt where the models are one."""
+        alike = self.a.model_name == self.b.model_name
+        return (
+            f"{of.model_name}, {shorten(of.prompt_text, SHOWN, placeholder=' …')!r}"
+            if alike
+            else of.model_name
+        )
+
     def __repr__(self) -> str:
         of, score = summarise(self), "corrected" if self.corrected else "coupling"
         a, b, apart = with_difference(of.a, of.b, of.difference)
         return (
-            f"Comparison(A: {self.a.model_name}, B: {self.b.model_name}, K = {self.view.k}, "
+            f"Comparison(A: {self._side(self.a)}, B: {self._side(self.b)}, K = {self.view.k}, "
             f"{self.view.definition}, mean {score} A {a}, B {b}, A - B {apart}, "
             f"correlation {rounded(of.correlation, 2)} over {of.pairs} pairs)"
         )
@@ -338,10 +352,11 @@ def _depth_wise(name: str, result: Result) -> DepthResult:
         "; two of one prompt's tokens are compared by their scores, as in "
         "a.scores(k=10).corrected - b.scores(k=10).corrected"
     )
+    beside = "; a.plot(figure, twin=b) draws two of one prompt in one figure"
     raise InputError(
         f"{name} is a result of kind {kind!r}, and only depth-wise results can be compared: choose "
         "another, or measure its prompt depth-wise, with measure(...) in Python or `coupling "
-        "depth` on the command line" + between * (kind in TOKEN_KINDS)
+        "depth` on the command line" + between * (kind in TOKEN_KINDS) + beside * (kind in TWINS)
     )
 
 

@@ -89,6 +89,10 @@ def options_of(make: Maker) -> Mapping[str, Parameter]:
     return signature(make).parameters
 
 
+_OF_SCORES = ("k", "definition", "p", "role", "blocks")
+"""What is chosen of scores before they are drawn."""
+
+
 def drawn_with(make: Maker, figure: str, options: Mapping[str, Any]) -> "go.Figure":
     """Draw a figure with options that somebody gave.
 
@@ -104,8 +108,10 @@ def drawn_with(make: Maker, figure: str, options: Mapping[str, Any]) -> "go.Figu
     for name, value in options.items():
         if name not in known:
             has = f"it has {', '.join(known)}" if known else "it has none"
+            of_scores = name in _OF_SCORES and "corrected" in known
+            other = f"; scores({name}=...) of the result has a plot() too" * of_scores
             raise InputError(
-                f"the figure {figure} has no option {name!r}{nearest(name, known)}: {has}"
+                f"the figure {figure} has no option {name!r}{nearest(name, known)}: {has}{other}"
             )
         _require_choice(name, value, known[name].annotation)
     return make(**options)

@@ -38,7 +38,9 @@ def known_keywords(function: F) -> F:
             raise InputError(_too_many(name, came, placed, known))
         given = {*placed[:came], *named}
         if missing := [one for one in needed if one not in given]:
-            raise InputError(f"{name} needs {' and '.join(missing)}: help({name}) tells what it is")
+            others = [f"{one}=..." for one in missing if one not in placed]
+            form = f"{name}({', '.join([*placed, *others, '...'])})"
+            raise InputError(f"{name} needs {' and '.join(missing)}: it is called as {form}")
         return function(*args, **named)
 
     return cast(F, called)

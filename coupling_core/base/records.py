@@ -496,7 +496,10 @@ def _whole(name: str, value: Any) -> int:
         InputError: on anything else.
     """
     if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise InputError(f"{name} must be a whole number, and {value!r} came")
+        what = (
+            "the seed of the untrained twin, such as 0" if name == "untrained" else "a whole number"
+        )
+        raise InputError(f"{name} must be {what}, and {value!r} came")
     return operator.index(value)
 
 

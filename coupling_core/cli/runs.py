@@ -14,7 +14,7 @@ from coupling_core.base.kinds import kind_of
 from coupling_core.base.records import AnyView, View
 from coupling_core.base.writing import writing
 from coupling_core.cli import files, options, reports
-from coupling_core.cli.terminal import ProgressBar, print_json, print_lines, print_table
+from coupling_core.cli.terminal import ProgressBar, print_json, print_lines, print_table, say
 from coupling_core.measuring.recheck import Recheck
 from coupling_core.measuring.recheck import recheck as recheck_result
 from coupling_core.store.disk import Entry, Store
@@ -49,6 +49,9 @@ def list_(
     ]
     if as_json:
         print_json([_plain(entry) for entry in entries])
+        return
+    if words and not entries:
+        say(f"no stored result has {' and '.join(map(repr, words))} in its line")
         return
     print_table(("key", "size", "used", "model", "kind", "token", "prompt", ""), map(_row, entries))
 

@@ -127,6 +127,7 @@ def status(file: File, as_json: options.Json = False, store: options.StoreFolder
     journal = sweeps.Journal.of(shelf, plan.id)
     state, failures = journal.state(), journal.failures()
     counted = _counted(plan, shelf)
+    missing = len(plan) - sum(row["stored"] for row in counted)
     if as_json:
         print_json(
             {
@@ -139,17 +140,21 @@ def status(file: File, as_json: options.Json = False, store: options.StoreFolder
                 "failed": [asdict(failure) for failure in failures],
             }
         )
-        return
-    _show_counted(plan, counted)
-    if state:
-        print_lines("", f"last run    {_told(state)}")
-    _show_failures(failures, traces=True)
+    else:
+        _show_counted(plan, counted)
+        if state:
+            print_lines("", f"last run    {_told(state)}")
+        _show_failures(failures, traces=True)
+    if missing:
+        raise ComputeError(
+            f"{missing} of {len(plan)} measurements are missing: `coupling sweep run {file}`"
+        )
 
 
 @app.command()
 def report(
     file: File,
-    out: Annotated[Path, options.written_as((".html", ".csv"))] = Path("sweep.html"),
+    out: Annotated[Path | None, options.written_as((".html", ".csv"))] = None,
     k: Annotated[
         float | None,
         typer.Option(help="Singular triplets counted.", show_default="the sweep's smallest"),
@@ -163,14 +168,20 @@ def report(
     as_json: options.Json = False,
     store: options.StoreFolder = None,
 ) -> None:
-    """Write what a sweep says of coupling and performance, with figures; or its scores as CSV."""
+    """Write what a sweep says of coupling and performance, with figures; or its scores as CSV.
+
+    It is NAME.html in this folder, by the sweep's name, where --out is not given.
+    """
+    from coupling_core.experiments import sweeps
+
+    sweep = sweeps.read(file)
+    out = out or Path(f"{sweep.name}.html")
     files.require_writable(out, (".html", ".csv"), as_json=as_json)
     from coupling_core.analysis.findings import Question, find
-    from coupling_core.experiments import sweeps
     from coupling_core.experiments.sweeps.report import first_question
     from coupling_core.experiments.sweeps.report import report as make_report
 
-    plan, shelf = sweeps.make(sweeps.read(file)), Store(store)
+    plan, shelf = sweeps.make(sweep), Store(store)
     table, _ = sweeps.make_table(plan, shelf)
     missing = len(plan) - table["key"].nunique()
     if missing:

@@ -75,7 +75,12 @@ def prompts_of(prompts: Any) -> Iterator[Asked]:
     for number, record in enumerate(records, 1):
         about = dict(record) if isinstance(record, Mapping) else {"prompt": record}
         about = {name: None if _is_missing(value) else value for name, value in about.items()}
-        text = prompt_of(_there(about.get("prompt"), number))
+        if "prompt" not in about:
+            raise InputError(
+                f"prompt {number} of those that came has no 'prompt', but {', '.join(about)}: its "
+                "text stands under that name"
+            )
+        text = prompt_of(_there(about["prompt"], number))
         words = text if isinstance(text, str) else Request(text).prompt_words
         try:
             found = Prompt.of(about | {"prompt": words}, "own", number)

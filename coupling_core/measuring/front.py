@@ -179,7 +179,7 @@ def measure(
             the eigenvalues of each block's linear map at one token; `perturbation` adds noise to a
             token's embedding; `directions` reads out the leading singular vectors at one token.
         token: the token measured, or the one that is fixed, 1..n; -1 is the last. Of `fixed-input`
-            give the first, 1, which reaches every other; the last reaches none.
+            say which, such as 1, which reaches every other; the last reaches none.
         block: l, between tokens: the block of the Jacobian, 1..L; -1 is the last, and None the mean
             over all pairs of blocks.
         other_block: l', the block of the basis; None is l itself.
@@ -230,6 +230,11 @@ def measure(
         require_unsaid(said, model)
         request, unsaid = prompt, None
     else:
+        if kind == "fixed-input" and token == Request.token:
+            raise InputError(
+                "fixed-input holds the input token and looks at what becomes of it at the tokens "
+                "after it, and the last token has none: say which one, such as token=1"
+            )
         request = request_for(prompt, model, said)
         unsaid = Store() if store is UNSAID and is_named(model) else None
     with watched(progress) as report:

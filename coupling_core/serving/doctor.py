@@ -196,7 +196,7 @@ def _settings() -> _Found:
     where = f"{file} and the environment" if file.is_file() else "the environment"
     changed = settings().model_dump(exclude_defaults=True)
     text = ", ".join(f"{name} = {value!r}" for name, value in changed.items())
-    yield "ok", f"from {where}: {text or 'nothing is set'}"
+    yield "ok", f"from {where}: {text or 'no setting of the app'}"
 
 
 def _room(folder: Path) -> _Found:

@@ -43,7 +43,7 @@ def test_what_is_known_passes():
 @pytest.mark.parametrize(
     ("args", "named", "told"),
     [
-        ((), {"by": 3}, r"^halved needs value: help\(halved\) tells what it is$"),
+        ((), {"by": 3}, r"^halved needs value: it is called as halved\(value, \.\.\.\)$"),
         (
             (3, 2),
             {},
@@ -80,5 +80,7 @@ def test_every_public_function_says_what_it_needs(name):
         if one.default is one.empty
     ]
     if needed:
-        with pytest.raises(cc.InputError, match=rf"^{name} needs {' and '.join(needed)}: help"):
+        with pytest.raises(
+            cc.InputError, match=rf"^{name} needs {' and '.join(needed)}: it is called"
+        ):
             getattr(cc, name)()

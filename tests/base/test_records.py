@@ -15,7 +15,10 @@ from coupling_core import InputError, Request, View, parse_blocks
         ({"model": " "}, "model is empty"),
         ({"token": 0}, "token 0"),
         ({"k": 0}, "at least 1"),
-        ({"untrained": True}, "untrained must be a whole number, and True came"),
+        (
+            {"untrained": True},
+            "untrained must be the seed of the untrained twin, such as 0, and True came",
+        ),
         ({"k": -3}, "at least 1"),
         ({"k_view": 0}, r"1\.\.50"),
         ({"k_view": 51}, r"1\.\.50"),

@@ -22,7 +22,6 @@ EXCEPTIONS = {
     ("--block", "help"): "`tokens` measures one, or the mean over all, and `directions` shows one",
     ("--seed", "help"): "`prompts` draws one sample, and `vision train` several runs",
     ("--seed", "default"): "as above",
-    ("--out", "default"): "a sweep's report is written in any case",
 }
 """What may differ between commands, and why."""
 

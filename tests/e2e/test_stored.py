@@ -161,7 +161,7 @@ def test_figures_and_results_can_be_taken_home(visit: Visit, tmp_path: Path) -> 
     assert f"“{FRANCE}”" in picture
     page.locator(".st-key-mosaic").locator(FIGURE).get_by_text("Table and files").first.click()
     with page.expect_download() as caught:
-        page.get_by_role("button", name="HTML that stands alone").click()
+        page.get_by_role("button", name="HTML", exact=True).click()
     text = Path(caught.value.path()).read_text()
     assert "SmolLM2-135M-Instruct" in text
     assert "Plotly.newPlot" in text

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from importlib import import_module
 from pathlib import Path
+from textwrap import shorten
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -20,6 +21,10 @@ from coupling_core.base.showing import Drawn
 if TYPE_CHECKING:  # half a second each to import, and only tables need them
     import xarray
     from pandas import DataFrame
+
+
+SHOWN = 60
+"""Letters of a value in a complaint."""
 
 
 @dataclass(frozen=True)
@@ -248,8 +253,34 @@ class Result(Drawn):
             InputError: on a name that no figure of its kind has, or no option of the figure; the
                 message lists them.
         """
+        if options.get("twin") is not None:
+            self._require_twin(options["twin"])
         named = (figure,) if figure else ()
         return self.part("views").plot(self, self.default_view(), *named, **options)
+
+    def _require_twin(self, twin: object) -> None:
+        """Refuse what cannot be drawn beside it.
+
+        Raises:
+            InputError: on no result of its kind, and on one of other tokens or blocks.
+        """
+        kind = self.request.kind
+        if not isinstance(twin, type(self)) or twin.request.kind != kind:
+            raise InputError(
+                f"twin is the {kind} result of another model with the same prompt, such as "
+                f"measure(prompt, kind={kind!r}, untrained=0), and {twin!r} came"
+            )
+        for name, of, beside in (
+            ("tokens", self.tokens, twin.tokens),
+            ("blocks", self.n_blocks, twin.n_blocks),
+            ("token", getattr(self, "token", None), getattr(twin, "token", None)),
+        ):
+            if of != beside:
+                raise InputError(
+                    f"twin has other {name}, {shorten(str(beside), SHOWN)} and not "
+                    f"{shorten(str(of), SHOWN)}: measure the same prompt at the same token, with "
+                    "untrained=0"
+                )
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write all of it into one file, which `load` reads, and the commands and the page Runs.

@@ -61,6 +61,12 @@ class CouplingPenalty:
         self._watched = Watched(list(blocks.values()))
         self._bases: dict[int, Bases] = {}
 
+    def __repr__(self) -> str:
+        return (
+            f"CouplingPenalty(goal {self._goal!r}, {self._pairs} pairs of {len(self._blocks)} "
+            f"blocks a step, k = {self._k}, step {self.step})"
+        )
+
     def __call__(self, valid: Tensor | None = None) -> Tensor:
         """The penalty of the last forward pass, to be added to its loss with a weight.
 

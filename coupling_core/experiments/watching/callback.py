@@ -90,6 +90,10 @@ class CouplingCallback(TrainerCallback):
         self._budget: Budget | None = None
         self._failed = False
 
+    def __repr__(self) -> str:
+        n, looks = len(self._probes.prompts), len(self.looks)
+        return f"CouplingCallback({n} prompts, every {self._every} steps, {looks} looks)"
+
     def after(self, step: int, model: Any, tokenizer: Any = None, *, last: bool = False) -> None:
         """Measure, if it is time to; for a loop of one's own, after each step of the optimiser.
 
