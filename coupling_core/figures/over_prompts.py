@@ -226,7 +226,7 @@ def _dots(
 
 
 def _chosen(at: int, values: Float[np.ndarray, " prompt"]) -> go.Scatter:
-    """A ring around the chosen dot, which leaves hovers and clicks to the dot itself.
+    """A larger dot over the chosen one, which leaves hovers and clicks to that.
 
     It is a trace of its own: a legend shows the colour of a trace's first dot.
     """

@@ -232,8 +232,9 @@ def measure(
     else:
         if kind == "fixed-input" and token == Request.token:
             raise InputError(
-                "fixed-input holds the input token and looks at what becomes of it at the tokens "
-                "after it, and the last token has none: say which one, such as token=1"
+                "fixed-input holds one input token and looks at the tokens that it reaches, which "
+                "for the last are none where a model reads from left to right: say which one by "
+                "its number, such as token=1"
             )
         request = request_for(prompt, model, said)
         unsaid = Store() if store is UNSAID and is_named(model) else None

@@ -107,7 +107,7 @@ def offer(
     which = "all" if len(lacking) == len(requests) else "the other"
     told = st.empty()
     both = bool(twin) and st.checkbox(
-        "Measure the untrained twin too: only beside it can one say whether coupling is learned",
+        "Measure the untrained twin too, which shows what is learned and what is not",
         value=True,
         key="twin@list",
     )
