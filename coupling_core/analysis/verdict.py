@@ -115,10 +115,10 @@ class Verdict:
             return ""
         how = ["corrected for chance"] * bool(self.raw)
         how += ["in the mean over the prompts"] * bool(self.over)
-        said = f", {' and '.join(how)}," if how else ""
+        said = f", {' and '.join(how)}" if how else ""
         told = (
-            f"{self.above} of these {self.pairs} pairs score{said} above every pair of the "
-            f"untrained twin. Blocks are called coupled where at least {percent(MOST)} of their "
+            f"Of the {self.pairs} pairs of these blocks, each in both orders, {self.above} score "
+            f"higher than any pair of the untrained twin{said}. Blocks are called coupled where at least {percent(MOST)} of their "
             f"pairs do, and partly coupled where at least {percent(SOME)} do."
         )
         return told if self.over else told + " One prompt is an example, and no evidence."

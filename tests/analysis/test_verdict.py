@@ -36,7 +36,9 @@ def test_it_is_of_the_blocks_of_figure_3_and_has_their_means(shipped):
     assert found.prompts == pytest.approx([mean(one, middle) for one in shipped[::2]])
     assert len(found.prompts) == len(EXAMPLES)
     told = str(found)
-    assert found.reason.startswith("56 of these 56 pairs score above")
+    assert found.reason.startswith(
+        "Of the 56 pairs of these blocks, each in both orders, 56 score higher"
+    )
     first, second, third = found.prompts
     assert told == (
         f"Blocks 9-16 are coupled: {found.trained:.3f} with this prompt; untrained 0.000; chance "
@@ -71,7 +73,9 @@ def test_raw_scores_are_told_with_their_floors_and_judged_as_before(shipped):
         f"{own.chance:.3f}, {second.coupling:.3f} where chance gives {second.chance:.3f} and "
         f"{third.coupling:.3f} where chance gives {third.chance:.3f}."
     )
-    assert found.reason.startswith("56 of these 56 pairs score, corrected for chance, above")
+    assert (
+        "56 score higher than any pair of the untrained twin, corrected for chance." in found.reason
+    )
     assert "untrained" not in str(verdict(shipped[0], None, VIEW, corrected=False))
 
 
