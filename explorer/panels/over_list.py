@@ -287,8 +287,7 @@ def strip_of(numbers: Numbers, nth: int) -> None:
         other_chance=numbers.other_chance,
         name="prompts, untrained" if numbers.is_twin else "prompts",
     )
-    table = numbers.table().set_index("number")
-    draw(figure, "prompts", None, lambda: table, picks=("nth",))
+    draw(figure, "prompts", None, lambda: numbers.table().set_index("number"), picks=("nth",))
     if nth in numbers.values:
         _one(numbers, nth)
 
