@@ -134,15 +134,11 @@ class Comparison(Drawn):
         """What is to be said of a K that is most of a width; nothing where it is not."""
         name, narrow = min((("A", self.a), ("B", self.b)), key=lambda one: one[1].width)
         k, width = self.view.k, narrow.width
-        if k <= MOST_OF_WIDTH * width:
-            return ""
         wide = self.b if narrow is self.a else self.a
         beside = f" and {percent(k / wide.width)} of the other's" * (wide.width != width)
-        return (
-            f" K = {k} is {percent(k / width)} of the width of {name} ({width}){beside}: so many "
-            "directions are nearly all that there are, and tell little. The paper compares models "
-            f"at a tenth of the width: k={max(1, width // 10)}."
-        )
+        told = nearly_whole(k, width, f"the width of {name} ({width}){beside}")
+        rest = f". The paper compares models at a tenth of the width: k={max(1, width // 10)}."
+        return f" {told}{rest}" if told else ""
 
     @property
     def _floors(self) -> str:
@@ -284,6 +280,22 @@ def summarise(found: Comparison) -> Summary:
         float((a - b).mean()),
         float("nan") if constant else float(np.corrcoef(a, b)[0, 1]),
         a.size,
+    )
+
+
+def nearly_whole(k: int, width: int, of: str) -> str:
+    """What is to be said of a K that is most of a width, as a sentence without its end; else "".
+
+    Args:
+        k: the K of a view.
+        width: of the model.
+        of: what to call that width.
+    """
+    if k <= MOST_OF_WIDTH * width:
+        return ""
+    return (
+        f"K = {k} is {percent(k / width)} of {of}: so many directions are nearly all that there "
+        "are, and tell little"
     )
 
 

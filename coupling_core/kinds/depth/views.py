@@ -4,13 +4,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from coupling_core.analysis.by_step import Course, StepCurve, doubt, numbers, steps_told
-from coupling_core.analysis.compare import MOST_OF_WIDTH, Comparison
+from coupling_core.analysis.compare import Comparison, nearly_whole
 from coupling_core.analysis.scores import score_pairs
 from coupling_core.base.drawing import Drawing, Maker, drawn_with, known_figure, options_of
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import View
 from coupling_core.base.results import DepthResult, Scores
-from coupling_core.base.units import percent
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -149,15 +148,7 @@ def verdict(result: DepthResult, view: View) -> str:
     """The means over pairs of blocks, and how far they were checked."""
     from coupling_core.figures import words
 
-    told = score_pairs(result, view).verdict + _nearly_whole(view.k, result.width)
-    return f"{told} {words.provenance(result, view)}"
-
-
-def _nearly_whole(k: int, width: int) -> str:
-    """What is to be said of a K that is most of the width; nothing where it is not."""
-    if k <= MOST_OF_WIDTH * width:
-        return ""
-    return (
-        f" K = {k} is {percent(k / width)} of the width {width}: so many directions are nearly all "
-        f"that there are, and tell little; scores(k={max(1, width // 10)}) has a tenth."
-    )
+    told, width = [score_pairs(result, view).verdict], result.width
+    if much := nearly_whole(view.k, width, f"the width {width}"):
+        told.append(f"{much}; scores(k={max(1, width // 10)}) has a tenth.")
+    return " ".join([*told, words.provenance(result, view)])
