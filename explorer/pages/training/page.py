@@ -1,8 +1,12 @@
 """The Training page: maps that a slider over checkpoints moves, and numbers by step."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import NamedTuple
 
+import pandas as pd
+import plotly.graph_objects as go
 import streamlit as st
 
 from coupling_core import figures
@@ -113,6 +117,8 @@ def _moving() -> None:
             step_slider.step_slider(steps, measured, step)
     if step_slider.pace() == "resting":
         keep_link()
+    with plain_errors():
+        _make_ahead(shown, steps, state)
 
 
 def _draw(shown: Sequence[_Step], state: TrainingState) -> None:
@@ -190,50 +196,50 @@ def _maps(one: _Step, state: TrainingState) -> None:
             )
         st.markdown(with_minus(_sentence(one, one.depth, state)))
     if one.depth or one.paths:
-        left, middle, right = st.columns(3, gap="medium")
-        if one.depth:
-            shown = Shown(one.depth, state.suite_view(one.depth.n_blocks))
-            pair = selected(one.depth, state)
-            with left:
-                _scores(one, shown, state, pair)
-            with middle:
-                _graph(one, shown, state, pair)
-        if one.paths:
-            with right:
-                _paths(one, one.paths, state)
+        columns = dict(zip(("scores", "graph", "paths"), st.columns(3, gap="medium"), strict=True))
+        for panel in _panels(one, state):
+            with columns[panel.name]:
+                draw(panel.figure(), one.key(panel.name), panel.of, panel.table, picks=panel.picks)
     measuring_runs.offer(one.run, one.step)
 
 
-def _scores(one: _Step, shown: Shown, state: TrainingState, pair: tuple[int, int]) -> None:
-    draw(
-        step_figures.scores(*shown, corrected=not state.raw, pair=pair),
-        one.key("scores"),
-        shown,
-        lambda: figures.scores_table(*shown),
-        picks=("block", "basis"),
-    )
+class _Panel(NamedTuple):
+    """One of the figures of a step; made, or found made, when it is called for."""
+
+    name: str
+    figure: Callable[[], go.Figure]
+    of: Shown
+    table: Callable[[], pd.DataFrame]
+    picks: tuple[str, ...]
 
 
-def _graph(one: _Step, shown: Shown, state: TrainingState, pair: tuple[int, int]) -> None:
-    weighed = {"corrected": not state.raw, "threshold": state.threshold}
-    draw(
-        step_figures.graph(*shown, **weighed, layout=state.layout, pair=pair),
-        one.key("graph"),
-        shown,
-        lambda: figures.edges_table(*shown, **weighed),
-        picks=("block", "basis"),
-    )
+def _panels(one: _Step, state: TrainingState) -> Iterator[_Panel]:
+    """Score map, graph and paths of what is measured of a step."""
+    if one.depth:
+        shown = Shown(one.depth, state.suite_view(one.depth.n_blocks))
+        pair = selected(one.depth, state)
+        weighed = {"corrected": not state.raw, "threshold": state.threshold}
+        score_map = partial(step_figures.scores, *shown, corrected=not state.raw, pair=pair)
+        graph = partial(step_figures.graph, *shown, **weighed, layout=state.layout, pair=pair)
+        edges = partial(figures.edges_table, *shown, **weighed)
+        picks = ("block", "basis")
+        yield _Panel("scores", score_map, shown, partial(figures.scores_table, *shown), picks)
+        yield _Panel("graph", graph, shown, edges, picks)
+    if one.paths:
+        view, token = state.path_view(), resolve_token(state.token, len(one.paths.tokens))
+        walked = one.run.projected(view)
+        paths = partial(step_figures.paths, one.paths, view, walked, one.step, token=token)
+        table = partial(figures.paths_table, one.paths, view)
+        yield _Panel("paths", paths, Shown(one.paths, view), table, ("token",))
 
 
-def _paths(one: _Step, result: TrajectoryResult, state: TrainingState) -> None:
-    view, token = state.path_view(), resolve_token(state.token, len(result.tokens))
-    draw(
-        step_figures.paths(result, view, one.run.projected(view), one.step, token=token),
-        one.key("paths"),
-        Shown(result, view),
-        lambda: figures.paths_table(result, view),
-        picks=("token",),
-    )
+def _make_ahead(shown: Sequence[_Step], steps: Sequence[int], state: TrainingState) -> None:
+    """Make the figures of the steps beside this one, while the browser draws those of this one."""
+    for one in shown:
+        at = steps.index(one.step)
+        for step in steps[max(0, at - 1) : at + 2]:
+            for panel in _panels(replace(one, step=step), state):
+                panel.figure()
 
 
 def _sentence(one: _Step, result: DepthResult, state: TrainingState) -> str:

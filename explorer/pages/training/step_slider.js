@@ -5,9 +5,11 @@
 // it is dragged, figures keep coming, and the last one is that of the step where it rests.
 //
 // Beside the step it tells its pace: "dragged" wants what changes most, at once; "resting" all that
-// belongs to the step, and "playing" all but the link.
+// belongs to the step, and "playing" all but the link. For what a resting step still lacks the next
+// step does not wait: it cuts that short, and answers to anything older are passed over.
 
 const PAUSE = 600; // milliseconds for which each step stays while it plays
+const CALM = 500; // after which a slider that was let go rests: quick steps need not wait for all
 const PATIENCE = 5000; // after which an answer is taken for lost
 
 export default function ({ parentElement, data, setStateValue }) {
@@ -24,7 +26,8 @@ class StepSlider {
     this.ticks = find(".ticks");
     this.player = find(".play");
     this.wanted = null; // what is not asked for yet: { index, pace }
-    this.lostAt = 0; // when the answer that is waited for counts as lost; 0 waits for none
+    this.asked = null; // what the last answer has to be of: { step, pace }
+    this.lostAt = 0; // when that answer counts as lost
     this.input.addEventListener("input", () => this.drag(this.index));
     this.input.addEventListener("change", () => this.rest());
     find(".back").addEventListener("click", () => this.drag(this.index - 1).rest());
@@ -36,9 +39,14 @@ class StepSlider {
     return Number(this.input.value);
   }
 
+  get waits() {
+    return this.asked !== null && Date.now() < this.lostAt;
+  }
+
   answer(data, tell) {
     this.tell = tell;
-    this.lostAt = 0;
+    if (this.waits && !(data.step === this.asked.step && data.pace === this.asked.pace)) return;
+    this.asked = null;
     if (String(data.steps) + data.measured !== this.drawn) this.drawTicks(data);
     this.data = data;
     if (this.wanted) return this.ask();
@@ -54,7 +62,7 @@ class StepSlider {
 
   rest() {
     this.stop();
-    this.want(this.index, "resting");
+    this.later(() => this.want(this.index, "resting"), CALM);
   }
 
   want(index, pace) {
@@ -66,14 +74,16 @@ class StepSlider {
 
   ask() {
     if (!this.wanted || !this.root.isConnected) return;
-    const wait = this.lostAt - Date.now();
-    if (wait > 0) return this.later(() => this.ask(), wait);
+    if (this.waits && this.asked.pace !== "resting")
+      return this.later(() => this.ask(), this.lostAt - Date.now());
     const step = this.data.steps[this.wanted.index];
     const { pace } = this.wanted;
     this.wanted = null;
-    if (step === this.data.step && pace === this.data.pace) return;
+    const last = this.asked ?? this.data;
+    if (step === last.step && pace === last.pace) return;
+    this.asked = { step, pace };
     this.lostAt = Date.now() + PATIENCE;
-    this.tell("at", { step, pace });
+    this.tell("at", this.asked);
   }
 
   play() {
