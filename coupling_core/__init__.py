@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from coupling_core.analysis.graph import layer_graph
     from coupling_core.analysis.locality import locality
     from coupling_core.analysis.model_comparison import ModelComparison, compare_models
+    from coupling_core.analysis.path_comparison import PathComparison
     from coupling_core.analysis.perturbation import perturbation_radius
     from coupling_core.analysis.projection import ProjectedPaths, project_paths
     from coupling_core.analysis.scores import (
@@ -63,6 +64,7 @@ if TYPE_CHECKING:
         participation_ratio,
         spectrum_numbers,
     )
+    from coupling_core.analysis.statistics.by_group import means_by
     from coupling_core.analysis.token_scores import by_distance, score_positions
     from coupling_core.analysis.trajectory import (
         equidistance,
@@ -163,6 +165,7 @@ __all__ = [  # noqa: RUF022 - by stage, not by name
     "locality",
     "compare",
     "Comparison",
+    "PathComparison",
     "summarise",
     # tokens: the Jacobians of two blocks, compared across the positions of a prompt
     "read",
@@ -231,6 +234,7 @@ __all__ = [  # noqa: RUF022 - by stage, not by name
     "coupling_penalty",
     # many models with many prompts: what is measured, and what its table says
     "measure_many",
+    "means_by",
     "compare_models",
     "ModelComparison",
     "sweeps",
@@ -256,6 +260,7 @@ _HOMES = {
     "analysis.graph": ("layer_graph",),
     "analysis.locality": ("locality",),
     "analysis.model_comparison": ("ModelComparison", "compare_models"),
+    "analysis.path_comparison": ("PathComparison",),
     "analysis.perturbation": ("perturbation_radius",),
     "analysis.projection": ("ProjectedPaths", "project_paths"),
     "analysis.scores": (
@@ -273,6 +278,7 @@ _HOMES = {
         "participation_ratio",
         "spectrum_numbers",
     ),
+    "analysis.statistics.by_group": ("means_by",),
     "analysis.token_scores": ("by_distance", "score_positions"),
     "analysis.trajectory": (
         "equidistance",
@@ -339,6 +345,10 @@ _WHERE = {name: home for home, names in _HOMES.items() for name in names}
 
 def __getattr__(name: str) -> Any:
     """Bring in what is asked for; each name waits for its own room, and a command for none."""
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("coupling-explorer")
     if name == "sweeps":
         return import_module(f"{__name__}.{name}")
     if name not in _WHERE:

@@ -12,17 +12,18 @@ of the deeper model stands for at most one of the shallower.
 
 from dataclasses import dataclass, replace
 from textwrap import shorten
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 import numpy as np
 from jaxtyping import Bool, Float
 
+from coupling_core.analysis.path_comparison import PathComparison
 from coupling_core.analysis.scores import Scores, definition_name, score_pairs
 from coupling_core.base.drawing import Drawing
 from coupling_core.base.errors import InputError
 from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import TOKEN_KINDS, View, resolve_block, resolve_blocks, viewed
-from coupling_core.base.results import DepthResult, Result
+from coupling_core.base.results import DepthResult, Result, TrajectoryResult
 from coupling_core.base.results.at_token import AtToken
 from coupling_core.base.showing import Drawn
 from coupling_core.base.units import percent, rounded, with_difference
@@ -186,6 +187,32 @@ class Summary:
     pairs: int
 
 
+@overload
+def compare(a: TrajectoryResult, b: TrajectoryResult) -> PathComparison: ...
+
+
+@overload
+def compare(
+    a: DepthResult,
+    b: DepthResult,
+    view: View | None = None,
+    *,
+    k: int | None = None,
+    corrected: bool = True,
+) -> Comparison: ...
+
+
+@overload
+def compare(
+    a: Result,
+    b: Result,
+    view: View | None = None,
+    *,
+    k: int | None = None,
+    corrected: bool = True,
+) -> Comparison | PathComparison: ...
+
+
 @known_keywords
 def compare(
     a: Result,
@@ -194,8 +221,10 @@ def compare(
     *,
     k: int | None = None,
     corrected: bool = True,
-) -> Comparison:
+) -> Comparison | PathComparison:
     """Bring two results together at one view; they may be of any models, prompts and tokens.
+
+    Of two trajectories the paths are compared, which have no K: the other arguments are left out.
 
     Args:
         a: A.
@@ -206,10 +235,15 @@ def compare(
         corrected: compare the chance-corrected score, else c.
 
     Raises:
-        InputError: where one of them is not depth-wise, or does not hold K, no block is left,
-            or no pair has a score in both.
+        InputError: where they are neither both depth-wise nor both trajectories, where one does
+            not hold K, no block is left, or no pair has a score in both; on a view or a K of
+            trajectories.
     """
-    a, b = _depth_wise("A", a), _depth_wise("B", b)
+    if isinstance(a, TrajectoryResult) and isinstance(b, TrajectoryResult):
+        if view is not None or k is not None or not corrected:
+            raise InputError("paths have no K, view or floor: compare(a, b) is all of a comparison")
+        return PathComparison(a, b)
+    a, b = depth_wise("A", a), depth_wise("B", b)
     view = viewed(view, k, min(a.default_k, b.default_k))
     _require_k(a, b, view.k)
     pairs = match_blocks(a.n_blocks, b.n_blocks)
@@ -351,7 +385,8 @@ def _weights(result: AtToken) -> str:
     return f"{asked.dtype}{stack}" + f", quantised to {asked.quantize}" * bool(asked.quantize)
 
 
-def _depth_wise(name: str, result: Result) -> DepthResult:
+def depth_wise(name: str, result: Result) -> DepthResult:
+    """A result whose pairs of blocks can be compared; `InputError`, in words, on another."""
     if isinstance(result, DepthResult):
         return result
     if not isinstance(result, Result):
@@ -365,6 +400,8 @@ def _depth_wise(name: str, result: Result) -> DepthResult:
         "a.scores(k=10).corrected - b.scores(k=10).corrected"
     )
     beside = "; a.plot(figure, twin=b) draws two of one prompt in one figure"
+    if kind == "trajectory":
+        beside = "; a trajectory is compared with another trajectory"
     raise InputError(
         f"{name} is a result of kind {kind!r}, and only depth-wise results can be compared: choose "
         "another, or measure its prompt depth-wise, with measure(...) in Python or `coupling "

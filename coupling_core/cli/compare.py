@@ -10,6 +10,7 @@ import typer
 from coupling_core.analysis.compare import (
     DIFFERENCE_COLUMNS,
     Comparison,
+    depth_wise,
     difference_rows,
     differences,
     summarise,
@@ -22,7 +23,7 @@ from coupling_core.analysis.exports.compare import (
     differences_table,
 )
 from coupling_core.analysis.scores import definition_name
-from coupling_core.base.records import DEFAULT_K, View, parse_blocks
+from coupling_core.base.records import View, parse_blocks
 from coupling_core.base.units import with_difference
 from coupling_core.cli import files, options
 from coupling_core.cli.stored import open_result
@@ -54,8 +55,9 @@ def compare(
     """Compare two stored results: A, B and A - B of every pair of blocks, in A's numbers."""
     files.require_writable(out, FORMATS, as_json=as_json)
     shelf = Store(store)
-    first, second = (open_result(shelf, text) for text in (a, b))
-    most = min(first.default_k, second.default_k) or DEFAULT_K
+    sides = zip("AB", (a, b), strict=True)
+    first, second = (depth_wise(name, open_result(shelf, text)) for name, text in sides)
+    most = min(first.default_k, second.default_k)
     view = View(
         most if k is None else k,
         definition,

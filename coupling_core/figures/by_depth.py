@@ -95,7 +95,7 @@ def by_depth(
     if twin is not None:
         other = style.median(curve.values(twin))
         at = np.linspace(depth[0], depth[-1], len(other))  # the same depth, were L another
-        line = _line(at, other, "twin", f"median, {path_words.which(twin)}")
+        line = _line(at, other, "twin", f"median, {path_words.which(twin, result)}")
         figure.add_trace(line.update(line={"color": style.SECOND, "dash": "dash"}))
     figure.add_trace(selected_line(result, depth, values[:, token - 1], token))
     return figure

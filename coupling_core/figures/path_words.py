@@ -20,9 +20,15 @@ PARTS: dict[Part, str] = {
 }
 
 
-def which(result: TrajectoryResult) -> str:
-    """Trained or untrained, as a word."""
-    return "trained" if result.request.untrained is None else "untrained twin"
+def which(result: TrajectoryResult, beside: TrajectoryResult | None = None) -> str:
+    """Trained or untrained, as a word; its name where what is drawn beside it is no twin of it."""
+    asked = result.request
+    if beside is not None:
+        other = beside.request
+        is_twin = (asked.untrained is None) != (other.untrained is None)
+        if asked.model != other.model or not is_twin:
+            return result.model_name
+    return "trained" if asked.untrained is None else "untrained twin"
 
 
 def mean_words(values: Float[np.ndarray, " token"]) -> str:

@@ -82,9 +82,9 @@ def per_token(
     )
     if twin is not None:
         other = number.values(twin)
-        figure.add_trace(_dots(twin, other, "twin", style.SECOND, hollow=True))
+        figure.add_trace(_dots(twin, other, "twin", style.SECOND, hollow=True, beside=result))
         _mean_line(figure, other, style.SECOND)
-    figure.add_trace(_dots(result, values, "own", style.ACCENT))
+    figure.add_trace(_dots(result, values, "own", style.ACCENT, beside=twin))
     _mean_line(figure, values, style.ACCENT)
     figure.add_trace(_selected(result, values, token))
     if number.line is not None:
@@ -105,7 +105,13 @@ def _texts(result: TrajectoryResult) -> dict[str, object]:
 
 
 def _dots(
-    result: TrajectoryResult, values: np.ndarray, name: str, color: str, *, hollow: bool = False
+    result: TrajectoryResult,
+    values: np.ndarray,
+    name: str,
+    color: str,
+    *,
+    hollow: bool = False,
+    beside: TrajectoryResult | None,
 ) -> go.Scatter:
     numbers = np.arange(1, len(values) + 1)
     mean = path_words.mean_words(values)
@@ -117,7 +123,7 @@ def _dots(
         customdata=numbers,
         text=[label(text) for text in result.tokens],
         uid=name,
-        name=f"{path_words.which(result)}, {mean}",
+        name=f"{path_words.which(result, beside)}, {mean}",
         showlegend=True,
         hovertemplate="token %{x}, “%{text}”: %{y:.4g}<extra></extra>",
     )

@@ -1,6 +1,7 @@
 """Captions, alternative texts and origins of the figures over training steps."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -90,9 +91,20 @@ def rise_and_fall(run: Sequence[StepNumbers]) -> str:
     told = f"Coupling rises from {_score(first)} {start} to {_score(top)} at step {top.step:,}"
     if top.step == first.step:
         told = f"Coupling is highest {start}, at {_score(first)}"
+    else:
+        told += _steepest(known[: known.index(top) + 1])
     if top.step != last.step:
         told += f", then falls to {_score(last)} at the end"
     return told + _loss_words(known, top) + "."
+
+
+def _steepest(rising: Sequence[StepNumbers]) -> str:
+    """Between which two of the steps of a rise it is steepest; "" where there are but two."""
+    if len(rising) < LEAST_STEPS:
+        return ""
+    low, high = max(pairwise(rising), key=lambda pair: pair[1].corrected - pair[0].corrected)
+    by = rounded(high.corrected - low.corrected)
+    return f", fastest between steps {low.step:,} and {high.step:,} (by {by})"
 
 
 def scores_told(run: Sequence[StepNumbers]) -> str:

@@ -238,8 +238,14 @@ def step_numbers(step, corrected, loss=np.nan):
             "coupling is highest).",
         ),
         (
-            [(2, 0.1), (8, 0.2), (64, 0.3)],
-            "Coupling rises from 0.100 at step 2 to 0.300 at step 64.",
+            [(2, 0.1), (8, 0.25), (64, 0.3)],
+            "Coupling rises from 0.100 at step 2 to 0.300 at step 64, fastest between steps 2 and "
+            "8 (by 0.150).",
+        ),
+        (
+            [(0, 0.0), (8, 0.1), (64, 0.3), (128, 0.2), (256, 0.29)],
+            "Coupling rises from 0.000 before training to 0.300 at step 64, fastest between steps "
+            "8 and 64 (by 0.200), then falls to 0.290 at the end.",
         ),
         (
             [(0, 0.3), (8, 0.2), (64, 0.1)],

@@ -16,7 +16,7 @@ from coupling_core.base.drawing import Drawing
 from coupling_core.base.errors import InputError
 from coupling_core.base.kinds import kind_of
 from coupling_core.base.records import DEFAULT_K, AnyView, Certificate, Request
-from coupling_core.base.showing import Drawn
+from coupling_core.base.showing import Drawn, Told
 
 if TYPE_CHECKING:  # half a second each to import, and only tables need them
     import xarray
@@ -365,6 +365,8 @@ def require_result(result: object, wanted: type | tuple[type, ...], *kinds: str)
     came = f"a {type(result).__name__}"
     if isinstance(result, Result):
         came = f"a result of kind {result.request.kind!r}"
+    elif isinstance(result, Told):
+        came += ", which is made of a result,"
     raise InputError(
         f"{came} came where one of kind {' or '.join(map(repr, kinds))} is needed: "
         f"measure(..., kind={kinds[0]!r})"

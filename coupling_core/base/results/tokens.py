@@ -44,9 +44,9 @@ class PositionCoupling(ReadOnlyArrays):
 
     blocks: tuple[int, int]
     width: int
-    singular_values: Float[np.ndarray, "2 position k"]
-    next_singular_value: Float[np.ndarray, "2 position"]
-    rank: Int[np.ndarray, "2 position"]
+    singular_values: Float[np.ndarray, "side position k"]
+    next_singular_value: Float[np.ndarray, "side position"]
+    rank: Int[np.ndarray, "side position"]
     jacobian_norm: Float[np.ndarray, " position"]
     diagonal: Float[np.ndarray, "role position position k"]
     off_diagonal: Float[np.ndarray, "role position position k"]

@@ -57,6 +57,25 @@ class TrajectoryResult(Result):
         return not np.isnan(self.rolled_out).any()
 
     @property
+    def growth(self) -> Float[np.ndarray, "block token"]:
+        """The logarithm of norm(x^l) / norm(x^{l-1}), as `growth_rates` has it."""
+        return self._regularity("growth")
+
+    @property
+    def expodistance(self) -> Float[np.ndarray, " token"]:
+        """How uneven that growth is, as `coupling_core.expodistance` has it; 0 is even growth."""
+        return self._regularity("expodistance")
+
+    @property
+    def equidistance(self) -> Float[np.ndarray, " token"]:
+        """How uneven the steps are, as `coupling_core.equidistance` has it; 0 is even steps."""
+        return self._regularity("equidistance")
+
+    def _regularity(self, name: str) -> Any:
+        """A number of the paths that follows from what is kept of them."""
+        return self.part("export").regularity(self)[name]
+
+    @property
     def measured(self) -> str:
         """That all tokens were measured."""
         return f"along the paths of {len(self.tokens)} tokens"

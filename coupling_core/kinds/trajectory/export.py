@@ -37,9 +37,7 @@ def arrays(
         "step_lengths": result.step_lengths,
         "line_shape": result.line_shape,
         "windowed_line_shape": result.windowed_line_shape,
-        "growth": trajectory.growth_rates(result.norms),
-        "expodistance": trajectory.expodistance(result.norms),
-        "equidistance": trajectory.equidistance(result.step_lengths),
+        **regularity(result),
         "entropy": result.entropy,
         "one_step": result.one_step,
         "rolled_out": result.rolled_out,
@@ -47,6 +45,15 @@ def arrays(
         "explained": found.explained,
         "tokens": np.array(result.tokens),
         "token_ids": result.token_ids,
+    }
+
+
+def regularity(result: TrajectoryResult) -> dict[str, np.ndarray]:
+    """How evenly the paths go: `growth` (block token), `expodistance`, `equidistance` (token)."""
+    return {
+        "growth": trajectory.growth_rates(result.norms),
+        "expodistance": trajectory.expodistance(result.norms),
+        "equidistance": trajectory.equidistance(result.step_lengths),
     }
 
 
@@ -72,9 +79,9 @@ def table(result: TrajectoryResult, view: PathView) -> "DataFrame":
             "token": range(1, len(result.tokens) + 1),
             "text": result.tokens,
             "line_shape": result.line_shape,
-            "growth": trajectory.growth_rates(result.norms).mean(0),
-            "expodistance": trajectory.expodistance(result.norms),
-            "equidistance": trajectory.equidistance(result.step_lengths),
+            "growth": result.growth.mean(0),
+            "expodistance": result.expodistance,
+            "equidistance": result.equidistance,
             "first_norm": result.norms[0],
             "last_norm": result.norms[-1],
             "last_entropy": result.entropy[-1],
@@ -86,7 +93,7 @@ def row(result: TrajectoryResult, view: PathView) -> dict[str, float]:
     """Means over the tokens that have the number; NaN where none has."""
     numbers = {
         "line_shape": result.line_shape,
-        "expodistance": trajectory.expodistance(result.norms),
-        "equidistance": trajectory.equidistance(result.step_lengths),
+        "expodistance": result.expodistance,
+        "equidistance": result.equidistance,
     }
     return {name: trajectory.mean(values) for name, values in numbers.items()}

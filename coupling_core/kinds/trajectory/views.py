@@ -121,11 +121,13 @@ def projected(found: ProjectedPaths, figure: str) -> Drawing:
 
 
 def verdict(result: TrajectoryResult, view: PathView) -> str:
-    """How straight the paths are, and where they come from."""
+    """How straight the paths are and how much they grow, and where they come from."""
     from coupling_core.figures import words
 
     mean, n = trajectory.mean(result.line_shape), len(result.tokens)
+    grows = np.exp(trajectory.mean(result.growth.mean(0)))
     return (
         f"The line-shape score is {mean:.2f} on average over {n} tokens; that of a straight path "
-        f"is 1. {words.provenance(result, view)}"
+        f"is 1. From block to block the norm becomes {grows:.3g} times as large on average. "
+        f"{words.provenance(result, view)}"
     )

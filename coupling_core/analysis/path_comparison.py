@@ -1,0 +1,115 @@
+"""Two results of paths side by side: how straight and how even the paths of each are."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from jaxtyping import Float
+
+from coupling_core.analysis import trajectory
+from coupling_core.base.drawing import Drawing
+from coupling_core.base.results import TrajectoryResult
+from coupling_core.base.showing import Drawn
+from coupling_core.base.units import rounded
+
+if TYPE_CHECKING:  # half a second to import, and only tables need it
+    from pandas import DataFrame
+
+
+@dataclass(frozen=True, repr=False)
+class PathComparison(Drawn):
+    """The paths of tokens in two results, by what is known of each token's.
+
+    Args:
+        a: the result A.
+        b: the result B.
+    """
+
+    a: TrajectoryResult
+    b: TrajectoryResult
+
+    @property
+    def same_tokens(self) -> bool:
+        """Whether each token of A is one of B, so that they are compared one by one."""
+        return self.a.tokens == self.b.tokens
+
+    def to_pandas(self) -> "DataFrame":
+        """A row a number.
+
+        Returns:
+            columns `number`: `line_shape` (1 is a straight path), `growth` (mean over the blocks of
+            the logarithm of the norm's growth, per block), `expodistance` (0 is even growth) and
+            `equidistance` (0 is steps of one length); `a` and `b`, the means over the tokens that
+            have it; `difference`, A - B; and `a_above`, at how many tokens A has more than B, of
+            the `tokens` at which both have it: NaN where the two have other tokens.
+        """
+        from pandas import DataFrame
+
+        rows = []
+        for name, a in _numbers(self.a).items():
+            b = _numbers(self.b)[name]
+            above, both = _above(a, b) if self.same_tokens else (np.nan, np.nan)
+            means = trajectory.mean(a), trajectory.mean(b)
+            rows.append((name, *means, means[0] - means[1], above, both))
+        columns = ["number", "a", "b", "difference", "a_above", "tokens"]
+        table = DataFrame(rows, columns=columns)
+        for side, of in (("a", self.a), ("b", self.b)):
+            table.attrs |= {f"{side}_{name}": it for name, it in of.attributes().items()}
+        return table
+
+    def plot(self, figure: str = "line-shape") -> Drawing:
+        """A number of each token of both, as the page Trajectories draws a model and its twin.
+
+        Args:
+            figure: "line-shape", "expodistance" or "equidistance" by token; "line-shape-by-depth",
+                "norms", "growth", "steps" or "entropy" by depth.
+
+        Raises:
+            InputError: on another name, and where the two have other tokens or blocks.
+        """
+        return self.a.plot(figure, twin=self.b)
+
+    @property
+    def verdict(self) -> str:
+        """The means of both, and at how many tokens they differ which way."""
+        rows = self.to_pandas().set_index("number")
+        told = {name: _words(rows.loc[name]) for name in rows.index}
+        n = f"{len(self.a.tokens)} tokens"
+        n += "" if self.same_tokens else f" of A and {len(self.b.tokens)} of B"
+        return (
+            f"On average over {n}, the line-shape score, 1 of a straight path, is "
+            f"{told['line_shape']}; the norm's growth a block, as a logarithm, {told['growth']}; "
+            f"the expodistance, 0 of even growth, {told['expodistance']}."
+        )
+
+    def _shown(self) -> Any:
+        return self.plot() if self.same_tokens else self.to_pandas()
+
+    def __repr__(self) -> str:
+        a, b = (rounded(trajectory.mean(of.line_shape)) for of in (self.a, self.b))
+        return (
+            f"PathComparison(A: {self.a.model_name}, B: {self.b.model_name}, mean line shape A "
+            f"{a}, B {b}, {len(self.a.tokens)} and {len(self.b.tokens)} tokens)"
+        )
+
+
+def _numbers(of: TrajectoryResult) -> dict[str, Float[np.ndarray, " token"]]:
+    """What is known of each token's path; NaN where it is not defined."""
+    return {
+        "line_shape": of.line_shape,
+        "growth": of.growth.mean(0),
+        "expodistance": of.expodistance,
+        "equidistance": of.equidistance,
+    }
+
+
+def _above(a: Float[np.ndarray, " token"], b: Float[np.ndarray, " token"]) -> tuple[int, int]:
+    """At how many tokens A has more, and at how many both have a number."""
+    return int((a > b).sum()), int((~np.isnan(a) & ~np.isnan(b)).sum())
+
+
+def _words(row: Any) -> str:
+    told = f"{rounded(float(row.a))} in A and {rounded(float(row.b))} in B"
+    if np.isnan(row.a_above):
+        return told
+    return f"{told} (more in A at {row.a_above:.0f} of {row.tokens:.0f} tokens)"

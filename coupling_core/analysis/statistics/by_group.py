@@ -1,0 +1,54 @@
+"""Means of a table of many prompts by what they are of, such as their category."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from coupling_core.analysis.scores import known_interval
+from coupling_core.analysis.statistics.means import require_columns
+from coupling_core.base.errors import InputError
+from coupling_core.base.keywords import known_keywords
+from coupling_core.base.records import Measure
+
+APART = ("model", "kind", "k")
+"""Columns whose values are never brought together in one mean."""
+
+
+@known_keywords
+def means_by(
+    table: pd.DataFrame, by: str | Sequence[str], *, measure: Measure = "corrected"
+) -> pd.DataFrame:
+    """Mean over the prompts of each group of a table, with its 95 % interval by Student's t.
+
+    Models, kinds and K are kept apart whether or not they are named.
+
+    Args:
+        table: of `measure_many` or of a sweep: a row for each model, prompt and K.
+        by: the columns whose values make the groups, such as `category`, or one of the prompts'
+            own.
+        measure: the column that is averaged, a score without a unit.
+
+    Returns:
+        a row a group, in the order in which the groups come: those of `model`, `kind` and `k` that
+        have several values, the columns of `by`, `n` (prompts that have a number), `without` (those
+        that have none), `mean`, `median`, `low` and `high` (ends of the interval; NaN of one
+        prompt).
+
+    Raises:
+        InputError: where no table came, or one that lacks a column or has no row.
+    """
+    named = [by] if isinstance(by, str) else list(by)
+    require_columns(table, *APART, *named, measure)
+    if table.empty:
+        raise InputError("the table has no row, so that there is nothing to average")
+    several = [name for name in APART if table[name].nunique(dropna=False) > 1]
+    columns = list(dict.fromkeys([*several, *named]))
+    rows = []
+    for group, of in table.groupby(columns, sort=False, dropna=False):
+        values = of[measure].to_numpy(np.float64)
+        found = known_interval(values)
+        counted = {"n": found.n, "without": len(values) - found.n}
+        means = {name: getattr(found, name) for name in ("mean", "median", "low", "high")}
+        rows.append(dict(zip(columns, group, strict=True)) | counted | means)
+    return pd.DataFrame(rows)

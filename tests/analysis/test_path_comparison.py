@@ -1,0 +1,73 @@
+"""Two results of paths side by side."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from cases import planted, trajectory_result
+
+from coupling_core import InputError, compare, expodistance, growth_rates
+
+
+def grown(factors, line_shape):
+    """Paths of a prompt whose norms grow by a factor a block, one a token."""
+    whole = trajectory_result(n_tokens=len(factors))
+    along = np.arange(whole.n_blocks + 1)[:, None]
+    norms = np.asarray(factors, np.float32)[None, :] ** along
+    return replace(whole, norms=norms.astype(np.float32), line_shape=np.array(line_shape))
+
+
+def test_numbers_of_each_token_are_those_of_the_functions():
+    one = trajectory_result()
+    np.testing.assert_array_equal(one.growth, growth_rates(one.norms))
+    np.testing.assert_array_equal(one.expodistance, expodistance(one.norms))
+    table = one.to_pandas()
+    np.testing.assert_array_equal(table.growth, one.growth.mean(0))
+    np.testing.assert_array_equal(table.equidistance, one.equidistance)
+
+
+def test_means_and_tokens_are_those_planted():
+    a = grown([2.0, 4.0, 8.0], [1.0, 2.0, 6.0])
+    b = grown([4.0, 2.0, 2.0], [2.0, 2.0, np.nan])
+    table = compare(a, b).to_pandas().set_index("number")
+    straight = table.loc["line_shape"]
+    assert (straight.a, straight.b, straight.difference) == (3.0, 2.0, 1.0)
+    assert (straight.a_above, straight.tokens) == (0, 2)
+    grows = table.loc["growth"]
+    np.testing.assert_allclose([grows.a, grows.b], np.log(2) * np.array([2, 4 / 3]), rtol=1e-6)
+    assert (grows.a_above, grows.tokens) == (2, 3)
+    assert "3.000 in A and 2.000 in B (more in A at 0 of 2 tokens)" in compare(a, b).verdict
+    assert compare(a, b).to_pandas().attrs["a_prompt"] == a.prompt_text
+
+
+def test_other_tokens_are_compared_by_their_means_alone():
+    a, b = grown([2.0, 2.0, 2.0], [1.0, 2.0, 3.0]), grown([2.0, 2.0], [4.0, 5.0])
+    found = compare(a, b)
+    assert found.to_pandas().a_above.isna().all()
+    assert "over 3 tokens of A and 2 of B" in found.verdict
+    assert "at 0 of" not in found.verdict
+    assert "<table" in found._repr_html_()
+    with pytest.raises(InputError, match="twin has other tokens"):
+        found.plot()
+
+
+def test_it_draws_both_under_names_that_tell_them_apart():
+    a, b = grown([2.0, 2.0], [1.0, 2.0]), grown([2.0, 3.0], [4.0, 5.0])
+    twin = replace(b, request=replace(b.request, untrained=0))
+    other = replace(b, request=replace(b.request, model="o"), identity={"name": "other"})
+    for beside, named in ((twin, ["untrained twin", "trained"]), (other, ["other", "random"])):
+        for figure in ("expodistance", "line-shape-by-depth"):
+            traces = compare(a, beside).plot(figure).figure.data
+            told = {trace.uid: trace.name for trace in traces}
+            assert named[0] in told["twin"]
+            assert figure != "expodistance" or told["own"].startswith(named[1])
+    assert "PathComparison(A: " in repr(compare(a, twin))
+
+
+def test_paths_have_no_k_and_are_compared_with_paths():
+    one = grown([2.0, 2.0], [1.0, 2.0])
+    for asked in ({"k": 3}, {"corrected": False}):
+        with pytest.raises(InputError, match="paths have no K"):
+            compare(one, one, **asked)
+    with pytest.raises(InputError, match="a trajectory is compared with another trajectory"):
+        compare(one, planted())
