@@ -6,12 +6,15 @@ from collections.abc import Collection
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
+from coupling_core.base.choosing import nearest
 from coupling_core.base.drawing import Drawing
 from coupling_core.base.read_only import ReadOnlyArrays
 
 if TYPE_CHECKING:  # half a second to import, and only tables need it
     from pandas import DataFrame
 
+OF_SCORES = ("coupling", "chance", "corrected", "mean")
+"""What scores have, and the result does not whose they are."""
 _FEW = 4
 """Numbers of an array that are shown one by one."""
 _LONG = 60
@@ -29,6 +32,19 @@ class Told(ReadOnlyArrays, ABC):
     @abstractmethod
     def to_pandas(self) -> "DataFrame":
         """Its numbers as a table."""
+
+    if not TYPE_CHECKING:  # which would then know of no name that is missing
+
+        def __getattr__(self, name: str) -> Any:
+            """Say which name was probably meant of one that is not there."""
+            told = f"a {type(self).__name__} has no {name!r}"
+            if not name.startswith("_"):  # which programs ask for, and not people
+                known = [each for each in dir(self) if not each.startswith("_")]
+                if name in OF_SCORES and "scores" in known:
+                    told += ": its scores are .scores(k=50), with .coupling, .corrected, .mean()"
+                else:
+                    told += nearest(name, known)
+            raise AttributeError(told)
 
     def _shown(self) -> Any:
         """What a notebook shows under the words."""

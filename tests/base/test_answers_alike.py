@@ -376,3 +376,19 @@ def test_steering_is_drawn_over_rising_sizes_beside_the_range_of_random_directio
     assert median.y[0] == pytest.approx(0.105)
     assert "added to the output of block 3 at tokens 4, 6" in found.plot().figure.layout.meta["alt"]
     assert found.to_pandas().attrs == {"block": 3, "side": "u", "tokens": [4, 6]}
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("score", "did you mean 'scores'?"),
+        ("verdit", "did you mean 'verdict'?"),
+        ("coupling", "its scores are .scores(k=50)"),
+        ("zzz", "has no 'zzz'"),
+    ],
+)
+def test_a_name_that_is_none_is_answered_with_the_one_that_is_meant(name, told):
+    with pytest.raises(AttributeError) as error:
+        getattr(random_result(), name)
+    assert told in str(error.value)
+    assert not hasattr(trajectory_result(), "_repr_latex_")

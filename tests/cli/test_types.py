@@ -46,6 +46,11 @@ rows: int = len(scores.to_pandas()) + len(depth.to_pandas()) + len(scores.to_xar
 assert_type(cc.jacobian("smollm2-135m", "The cat", block=12, k=50), cc.BlockJacobian)
 table = cc.measure_many(["a", {"prompt": "b"}, [1, 2]], {"a": None, "b": torch.nn.Identity()})
 assert_type(cc.compare_models(table, "a", "b", k=50), cc.ModelComparison)
+assert_type(cc.compare(depth, depth, k=50), cc.Comparison)
+paths = cc.measure("a", kind="trajectory")
+assert_type(cc.compare(paths, paths), cc.PathComparison)
+assert_type(len(cc.means_by(table, "category")), int)
+assert_type(len(paths.growth), int)
 assert_type({depth: 1}[depth], int)
 '''
 

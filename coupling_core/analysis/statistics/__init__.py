@@ -1,6 +1,7 @@
 """Coupling against performance over many models, from the table of a sweep.
 
     means           mean coupling of each model over prompts, at one K
+    by_group        mean coupling of each group of prompts, such as a category
     subsets         named subsets of the models (Table 4 of the preprint)
     points          two numbers of each model, and what n counts
     fits            straight lines and exponentials (Figures 1a and 8)

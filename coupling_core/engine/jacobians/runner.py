@@ -265,7 +265,8 @@ def _order(kind: str, ran: list[int], blocks: nn.ModuleList) -> str:
         )
     return (
         f"{kind} ran {len(ran)} blocks where it has {len(blocks)}: a model that shares, repeats or "
-        "skips blocks cannot be replayed"
+        "skips blocks cannot be replayed, and neither can one inside edited(...): measure it "
+        'outside; what edits do is measured with kind="what-if"'
     )
 
 

@@ -80,7 +80,7 @@ def _words(error: BaseException, repo: str, revision: str | None) -> str | None:
     if isinstance(error, OSError) or type(error).__module__.startswith("httpx"):
         return (
             f"{_lacking(shown, repo, revision)}, and the hub is out of reach: check the network, "
-            "or download it elsewhere and give its folder"
+            "or download it elsewhere and give its folder (there is no folder of that name here)"
         )
     return None
 

@@ -7,7 +7,7 @@ import tiny
 import torch
 from transformers import ViTConfig, ViTForImageClassification
 
-from coupling_core import InputError
+from coupling_core import InputError, measure
 from coupling_core.base.edits import Edit, parse_edit
 from coupling_core.engine import reference
 from coupling_core.engine.edits.edited import edited
@@ -171,3 +171,9 @@ def test_an_edit_of_a_block_that_is_not_there_is_refused_before_anything_is_touc
     with pytest.raises(InputError, match="block 9 is out of range"), edited(model, "skip(9)"):
         pass
     assert "forward" not in vars(model)
+
+
+def test_a_measurement_under_an_edit_is_told_what_to_do_instead():
+    model = tiny.model("llama")
+    with edited(model, "skip(2)"), pytest.raises(InputError, match='measured with kind="what-if"'):
+        measure(IDS, model=model, store=None, progress=False)
