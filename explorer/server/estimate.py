@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from statistics import median
+from statistics import median, median_low
 
 from coupling_core.base.records import Request
 from coupling_core.store.disk import Entry
@@ -56,7 +56,8 @@ def estimate(
     """What a measurement takes: by its shape, or by the runs before if that is more.
 
     A run tells by how much the shape errs: by as much it will err again, with another K or prompt.
-    Of several the fastest counts, since other programs can only make one take longer.
+    Of several the one in the middle counts: what disturbed one says nothing of the next, and a
+    machine that is always busy takes as long again.
 
     Args:
         found: earlier runs.
@@ -69,14 +70,14 @@ def estimate(
     """
     if not found:
         return Estimate(asked) if on_cpu else None
-    scaled = (
+    scaled = [
         float(entry.provenance["seconds"]) * asked / shape
         for entry, shape in zip(found, shapes, strict=True)
-    )
+    ]
     # A model that was in memory already took none.
     loads = [took for entry in found if (took := entry.provenance["load_seconds"])]
     return Estimate(
-        seconds=max(min(scaled), asked if on_cpu else 0.0),
+        seconds=max(median_low(scaled), asked if on_cpu else 0.0),
         load_seconds=median(loads or [0.0]),
         runs=len(found),
         here=not found[0].read_only,

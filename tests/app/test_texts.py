@@ -128,8 +128,10 @@ def test_a_cost_is_that_of_the_shape_or_of_what_was_measured_if_that_is_more() -
     assert estimate([], 3.0, [], on_cpu=True) == Estimate(3.0)
     assert estimate([], 3.0, [], on_cpu=False) is None
     slow, disturbed = entry(2.0), entry(50.0)
-    found = [slow, disturbed]  # four times as long as their shape says: so will this one
-    assert estimate(found, 3.0, [0.5, 0.5], on_cpu=True) == Estimate(12.0, 1.0, 2, here=True)
+    for found in ([slow, disturbed], [entry(1.0), slow, disturbed]):
+        shapes = [0.5] * len(found)  # four times as long as its shape says: so will this one be
+        expected = Estimate(12.0, 1.0, len(found), here=True)
+        assert estimate(found, 3.0, shapes, on_cpu=True) == expected
     assert estimate([slow], 3.0, [4.0], on_cpu=True) == Estimate(3.0, 1.0, 1, here=True)
     assert estimate([slow], 3.0, [4.0], on_cpu=False) == Estimate(1.5, 1.0, 1, here=True)
     assert estimate([entry(2.0, gallery=True)], 3.0, [4.0], on_cpu=True).here is False
