@@ -108,8 +108,9 @@ class Course(Drawn):
 
     @property
     def default_k(self) -> int:
-        """The K at which it is looked at where nobody says: 8, or what its models are wide."""
-        return min([DEFAULT_K, *(result.k_max for result in self.depth.values())])
+        """The K at which it is looked at where nobody says another: that of its request, or 8."""
+        most = (result.k_max for result in self.depth.values())
+        return min([self.request.k or DEFAULT_K, *most])
 
     def to_pandas(self, view: View | None = None, *, k: int | None = None) -> "DataFrame":
         """Its numbers by step, as `numbers` has them.

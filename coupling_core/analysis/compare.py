@@ -19,6 +19,7 @@ from jaxtyping import Bool, Float
 
 from coupling_core.analysis.path_comparison import PathComparison
 from coupling_core.analysis.scores import Scores, definition_name, score_pairs
+from coupling_core.base.blocks import Blocks, blocks_of
 from coupling_core.base.drawing import Drawing
 from coupling_core.base.errors import InputError
 from coupling_core.base.keywords import known_keywords
@@ -198,6 +199,7 @@ def compare(
     view: View | None = None,
     *,
     k: int | None = None,
+    blocks: Blocks = None,
     corrected: bool = True,
 ) -> Comparison: ...
 
@@ -209,6 +211,7 @@ def compare(
     view: View | None = None,
     *,
     k: int | None = None,
+    blocks: Blocks = None,
     corrected: bool = True,
 ) -> Comparison | PathComparison: ...
 
@@ -220,6 +223,7 @@ def compare(
     view: View | None = None,
     *,
     k: int | None = None,
+    blocks: Blocks = None,
     corrected: bool = True,
 ) -> Comparison | PathComparison:
     """Bring two results together at one view; they may be of any models, prompts and tokens.
@@ -232,6 +236,7 @@ def compare(
         view: K, definition and role; `blocks` are numbers of A, None takes all that have a
             partner. None is the paper's score.
         k: the K alone, in place of a view; None is the smaller `default_k` of the two.
+        blocks: numbers of A alone, in place of a view's: "9-16", a range, a list.
         corrected: compare the chance-corrected score, else c.
 
     Raises:
@@ -240,11 +245,14 @@ def compare(
             trajectories.
     """
     if isinstance(a, TrajectoryResult) and isinstance(b, TrajectoryResult):
-        if view is not None or k is not None or not corrected:
-            raise InputError("paths have no K, view or floor: compare(a, b) is all of a comparison")
+        if not (view is None and k is None and blocks is None and corrected):
+            raise InputError("paths have no K, blocks or floor: compare(a, b) is all there is")
         return PathComparison(a, b)
     a, b = depth_wise("A", a), depth_wise("B", b)
+    if view is not None and blocks is not None:
+        raise InputError(f"blocks={blocks!r} came beside a view, which has its own: leave out one")
     view = viewed(view, k, min(a.default_k, b.default_k))
+    view = view if blocks is None else replace(view, blocks=blocks_of(blocks, a.n_blocks))
     _require_k(a, b, view.k)
     pairs = match_blocks(a.n_blocks, b.n_blocks)
     wanted = resolve_blocks(view.blocks, a.n_blocks)
@@ -254,13 +262,13 @@ def compare(
             f"of the blocks chosen, {len(pairs)} has a partner in the other result, and a "
             "comparison needs two: choose more blocks, or leave the range empty"
         )
-    blocks, partners = zip(*pairs, strict=True)
+    own, partners = zip(*pairs, strict=True)
     found = Comparison(
         a,
         b,
-        replace(view, blocks=blocks),
+        replace(view, blocks=own),
         corrected,
-        score_pairs(a, replace(view, blocks=blocks)),
+        score_pairs(a, replace(view, blocks=own)),
         score_pairs(b, replace(view, blocks=partners)),
     )
     if not found.counted.any():
@@ -401,10 +409,10 @@ def depth_wise(name: str, result: Result) -> DepthResult:
     )
     beside = "; a.plot(figure, twin=b) draws two of one prompt in one figure"
     if kind == "trajectory":
-        beside = "; a trajectory is compared with another trajectory"
+        beside = "; two trajectories are compared in Python, by compare(a, b)"
     raise InputError(
-        f"{name} is a result of kind {kind!r}, and only depth-wise results can be compared: choose "
-        "another, or measure its prompt depth-wise, with measure(...) in Python or `coupling "
+        f"{name} is a result of kind {kind!r}, where a depth-wise one is expected: choose another, "
+        "or measure its prompt depth-wise, with measure(...) in Python or `coupling "
         "depth` on the command line" + between * (kind in TOKEN_KINDS) + beside * (kind in TWINS)
     )
 

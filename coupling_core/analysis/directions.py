@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from coupling_core.analysis.subspaces import chance_angles
+from coupling_core.base.blocks import Blocks, blocks_of
 from coupling_core.base.choosing import none_of
 from coupling_core.base.drawing import Drawing
 from coupling_core.base.errors import InputError
@@ -285,22 +286,35 @@ def shared_subspace(bases: Sequence[Float[np.ndarray, "d _"]], seed: int = 0) ->
 
 
 @known_keywords
-def shared_of(result: DirectionsResult, view: DirectionsView, side: str = "u") -> Shared:
-    """The directions that the viewed blocks share.
+def shared_of(
+    result: DirectionsResult,
+    view: DirectionsView | None = None,
+    side: str = "u",
+    *,
+    blocks: Blocks = None,
+) -> Shared:
+    """The directions that blocks share.
 
     Args:
         result: the directions.
-        view: which blocks, and how many of the leading directions of each.
+        view: which blocks, and how many of the leading directions of each; None is all.
         side: "u", what they write, or "v", what they read.
+        blocks: the blocks alone, in place of a view: "9-16", a range, a list of numbers.
 
     Raises:
-        InputError: where the result lacks a block or has fewer directions.
+        InputError: where the result lacks a block or has fewer directions, or blocks come beside a
+            view.
     """
-    blocks, leading = viewed(result, view)
+    if view is not None and blocks is not None:
+        raise InputError(f"blocks={blocks!r} came beside a view, which has its own: leave out one")
+    require_result(result, DirectionsResult, "directions")
+    chosen, leading = viewed(
+        result, DirectionsView(blocks_of(blocks, result.n_blocks)) if view is None else view
+    )
     require_side(side)
-    bases = [orthonormal(result.basis(b, side)[:, :leading]) for b in blocks]
+    bases = [orthonormal(result.basis(b, side)[:, :leading]) for b in chosen]
     found = shared_subspace(bases)
-    return Shared(**vars(found), result=result, blocks=blocks, side=side)
+    return Shared(**vars(found), result=result, blocks=chosen, side=side)
 
 
 @dataclass(frozen=True, repr=False)

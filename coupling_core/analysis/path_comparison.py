@@ -8,6 +8,7 @@ from jaxtyping import Float
 
 from coupling_core.analysis import trajectory
 from coupling_core.base.drawing import Drawing
+from coupling_core.base.errors import InputError
 from coupling_core.base.results import TrajectoryResult
 from coupling_core.base.showing import Drawn
 from coupling_core.base.units import rounded
@@ -67,6 +68,11 @@ class PathComparison(Drawn):
         Raises:
             InputError: on another name, and where the two have other tokens or blocks.
         """
+        if not self.same_tokens:
+            raise InputError(
+                "A and B have other tokens, and a figure has a place for each token of one prompt: "
+                "to_pandas() has the means of both"
+            )
         return self.a.plot(figure, twin=self.b)
 
     @property

@@ -27,7 +27,7 @@ from coupling_core.base.results.base import require_result
 from coupling_core.base.results.scores import MEASURES
 from coupling_core.base.results.scores import mean_off_diagonal as mean_off_diagonal
 from coupling_core.base.token_ids import Array
-from coupling_core.base.units import rounded
+from coupling_core.base.units import rounded, told_apart
 
 MIN_PROMPTS = 40
 """Fewer prompts than this overstate coupling: no claim about a model rests on them."""
@@ -70,10 +70,8 @@ class Interval:
             return "There is no mean: no number is known, or one of them is NaN."
         if self.n == 1:
             return f"{rounded(self.mean)}, one number: how far others are from it cannot be said."
-        told = (
-            f"{rounded(self.mean)}, the mean of n = {self.n} (95\u00a0%: {rounded(self.low)} to "
-            f"{rounded(self.high)})"
-        )
+        mean, low, high = told_apart(self.mean, self.low, self.high)
+        told = f"{mean}, the mean of n = {self.n} (95\u00a0%: {low} to {high})"
         if self.n < MIN_NUMBERS:
             return (
                 f"{told}. Of so few the interval is wide, and holds only if the numbers are "

@@ -104,7 +104,7 @@ class Request:
         k: how many singular triplets are wanted, 1..d. At least `DEFAULT_K` are measured, or d
             where that is less, as where it is None.
         k_view: side of the stored corner of each coupling matrix; None takes what a stored result
-            has, and min(K, 32) where one is computed (16 between tokens).
+            has, and 32 where one is computed (16 between tokens), or d where that is less.
         final_norm: whether the model's final norm belongs to its last block (paper, Eq. 7).
         revision: branch, tag or commit of a hub model.
         untrained: seed of a freshly initialised twin of the model; None is the trained model.
@@ -275,7 +275,7 @@ class Request:
     @property
     def corner(self) -> int:
         """Side of the leading corner of each coupling matrix to keep."""
-        return self.k_view or min(self.k or DEFAULT_K, kind_of(self.kind).k_view)
+        return self.k_view or min(self.k_max, kind_of(self.kind).k_view)
 
     def k_of(self, width: int) -> int:
         """How many triplets are wanted of a model.
@@ -445,8 +445,7 @@ class DirectionsView(AnyView):
     leading: int | None = None
 
     def __post_init__(self) -> None:
-        if self.blocks is not None and not self.blocks:
-            raise InputError("no block is left to be shown: give one, or None for all of them")
+        object.__setattr__(self, "blocks", _listed(self.blocks))
         if self.leading is not None and self.leading < 1:
             raise InputError(f"K must be at least 1, and {self.leading} was asked for")
 
@@ -481,7 +480,8 @@ def _listed(blocks: Any) -> tuple[int, ...] | None:
     if isinstance(blocks, str) or not isinstance(blocks, Iterable):
         raise InputError(
             f"the blocks of a view are numbers, such as range(9, 17), and {blocks!r} came: a text "
-            "such as '9-16' is read by result.scores(blocks='9-16'), which knows how many there are"
+            "such as '9-16' is read where a function takes blocks='9-16', as scores(...), "
+            "compare(...) and shared_of(...) do, which know how many there are"
         )
     found = tuple(_whole("a block", block) for block in blocks)
     if not found:

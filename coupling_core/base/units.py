@@ -55,6 +55,15 @@ def with_difference(a: float, b: float, difference: float, digits: int = 3) -> t
     return rounded(a, digits), rounded(b, digits), rounded(difference, digits)
 
 
+def told_apart(*values: float, digits: int = 3) -> tuple[str, ...]:
+    """Numbers of one kind with so many decimals, or with more where all would read alike."""
+    for more in range(digits, digits + _MORE_DIGITS):
+        told = tuple(rounded(value, more) for value in values)
+        if len(set(told)) > 1:
+            return told
+    return tuple(rounded(value, digits) for value in values)
+
+
 def ordinal_place(place: int) -> str:
     """Place in a queue: next, 2nd, 3rd, 4th, ..."""
     if place == 1:

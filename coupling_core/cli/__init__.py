@@ -22,6 +22,7 @@
     stored     stored results by what people type     signals     Ctrl-C ends a command in order
     many       many prompts of one model              course      how far they are
     one_or_many    one prompt measured and told, or many averaged
+    strict     options that would have no effect are refused
     commands   all of them together
 
 Exit status: 0 done, 2 the input is wrong, 1 the computing failed, 130 stopped by Ctrl-C; each but

@@ -22,6 +22,7 @@ from coupling_core.cli.prune import prune
 from coupling_core.cli.runs import app as runs
 from coupling_core.cli.serve import serve
 from coupling_core.cli.sources import show_prompts
+from coupling_core.cli.strict import Strict
 from coupling_core.cli.suite import app as suite
 from coupling_core.cli.sweep import app as sweep
 from coupling_core.cli.training import training
@@ -99,4 +100,4 @@ app.add_typer(vision, name="vision")
 for group in (app, runs, suite, sweep, vision):
     for command in group.registered_commands:
         if command.callback is not None:
-            command.callback = hushed(command.callback)
+            command.callback, command.cls = hushed(command.callback), Strict

@@ -45,7 +45,8 @@ def require_writable(path: Path | None, formats: tuple[str, ...], *, as_json: bo
         terminal.leave_stdout()
         return
     if path.suffix not in formats:
-        raise InputError(f"--out ends in {', '.join(formats)}, and {path.name!r} came")
+        json = "; --json prints JSON, for > to write" if path.suffix == ".json" else ""
+        raise InputError(f"--out ends in {', '.join(formats)}, and {path.name!r} came{json}")
     with writing(path):
         if path.is_dir():
             raise InputError(f"--out {path} is a folder: give a file")

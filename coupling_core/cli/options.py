@@ -110,7 +110,7 @@ def written_as(formats: tuple[str, ...]) -> Any:
 
 def corner(default: int) -> Any:
     """The option --k-view of a kind that keeps so large corners."""
-    return typer.Option("--k-view", help=_CORNER, show_default=f"min(K, {default})")
+    return typer.Option("--k-view", help=_CORNER, show_default=str(default))
 
 
 Out = Annotated[Path | None, written_as(FORMATS)]

@@ -6,6 +6,7 @@ The command line and the pages say themselves what is missing; here it is a warn
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from numbers import Integral
 from typing import Any
 
@@ -13,6 +14,7 @@ from coupling_core.analysis.by_step import Course, doubt, steps_told
 from coupling_core.base.errors import InputError
 from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import FinalNorm, Request
+from coupling_core.base.results.base import seen_at
 from coupling_core.experiments.many_progress import telling
 from coupling_core.measuring import stored_steps
 from coupling_core.measuring.asked import Prompt, prompt_of
@@ -54,8 +56,9 @@ def measure_steps(
         suite: the training run, or its name; `coupling suite list` has them.
         steps: of the optimiser, one or several; None is all that the suite has a checkpoint of.
         token: the token measured, 1..n; -1 is the last.
-        k: how many singular triplets are wanted, 1..d; at least 50 are measured, or d where that is
-            less.
+        k: how many singular triplets are wanted, 1..d, and the K at which the run is looked at
+            where nobody says another: 8 where it is None. At least 50 are measured, or d where that
+            is less.
         final_norm: whether the final norm belongs to the last block (paper, Eq. 7).
         dtype: what the weights are rounded to.
         spectra: measure the spectra of the blocks too.
@@ -99,7 +102,7 @@ def measure_steps(
         )
     if why := doubt(course):
         warnings.warn(f"{run.name}: {why}", stacklevel=3)
-    return course
+    return _seen(course)
 
 
 @known_keywords
@@ -137,7 +140,13 @@ def collect(
             f"stored in full ({steps_told(missing)}): measure_steps(...) measures them",
             stacklevel=3,
         )
-    return course
+    return _seen(course)
+
+
+def _seen(course: Course) -> Course:
+    """The same, each step looked at with the K of the whole where nobody says another."""
+    k = course.default_k
+    return replace(course, depth={step: seen_at(of, k) for step, of in course.depth.items()})
 
 
 def _listed(run: Suite, steps: int | Iterable[int]) -> tuple[int, ...]:

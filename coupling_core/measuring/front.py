@@ -22,6 +22,7 @@ from coupling_core.base.results import (
     TrajectoryResult,
     WhatIfResult,
 )
+from coupling_core.base.results.base import seen_at
 from coupling_core.measuring import measure as requests
 from coupling_core.measuring.asked import Options, Prompt, is_named, request_for, require_unsaid
 from coupling_core.measuring.watched import Watching, watched
@@ -178,15 +179,16 @@ def measure(
             `what-if` skips, repeats, damps, replaces and interchanges blocks; `spectrum` takes
             the eigenvalues of each block's linear map at one token; `perturbation` adds noise to a
             token's embedding; `directions` reads out the leading singular vectors at one token.
-        token: the token measured, or the one that is fixed, 1..n; -1 is the last. Of `fixed-input`
-            say which, such as 1, which reaches every other; the last reaches none.
+        token: the token measured, or the one that is fixed, 1..n; -1 is the last, but of
+            `fixed-input` the first: the last reaches no other.
         block: l, between tokens: the block of the Jacobian, 1..L; -1 is the last, and None the mean
             over all pairs of blocks.
         other_block: l', the block of the basis; None is l itself.
-        k: how many singular triplets are wanted, 1..d. At least 50 are measured, or d where that
-            is less, as where nobody says K.
-        k_view: side of the stored corner of each coupling matrix; None is min(K, 32), between
-            tokens 16.
+        k: how many singular triplets are wanted, 1..d, and the K at which the result is looked at
+            where nobody says another, as `scores(k=...)` does. At least 50 are measured, or d where
+            that is less, as where nobody says K.
+        k_view: side of the stored corner of each coupling matrix; None is 32, between tokens 16, or
+            d where that is less.
         final_norm: whether the final norm belongs to the last block (paper, Eq. 7).
         revision: branch, tag or commit of a hub model.
         untrained: seed of a freshly initialised twin of the model; None is the trained one.
@@ -231,15 +233,11 @@ def measure(
         request, unsaid = prompt, None
     else:
         if kind == "fixed-input" and token == Request.token:
-            raise InputError(
-                "fixed-input holds one input token and looks at the tokens that it reaches, which "
-                "for the last are none where a model reads from left to right: say which one by "
-                "its number, such as token=1"
-            )
+            said["token"] = 1  # the last reaches no other where a model reads from left to right
         request = request_for(prompt, model, said)
         unsaid = Store() if store is UNSAID and is_named(model) else None
     with watched(progress) as report:
-        return requests.measure(
+        found = requests.measure(
             request,
             unsaid if store is UNSAID else shelf(store),
             model=None if is_named(model) else model,
@@ -249,6 +247,7 @@ def measure(
             fast=fast,
             progress=report,
         )
+    return seen_at(found, request.k)
 
 
 def _require_folder(store: object) -> None:

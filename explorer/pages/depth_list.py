@@ -34,9 +34,9 @@ true mean in their band. It is the mean at the token that is measured, and at an
 it can differ. A click on a dot shows the prompt below, and the button under it shows it alone.
 
 **Untrained twin.** The same architecture with fresh random weights, of one seed. Trained and
-untrained are compared prompt by prompt: the interval of their difference comes from drawing the
-prompts anew 10,000 times, *p* from a paired *t* test. *Chance* is something else: what a
-random basis gives, which is known without any twin.
+untrained are compared prompt by prompt: the interval of their difference and *p* are those of a
+paired *t* test. *Chance* is something else: what a random basis gives, which is known without any
+twin.
 
 **How many.** Few prompts can overstate coupling: with fewer than 40 the page warns.
 """

@@ -143,7 +143,7 @@ def test_the_biggest_differences_come_first():
 
 
 @pytest.mark.parametrize(
-    "name", ["depth-wise results", r"a\.scores\(k=10\)\.corrected - b\.scores"]
+    "name", ["a depth-wise one is expected", r"a\.scores\(k=10\)\.corrected - b\.scores"]
 )
 def test_tokens_are_compared_by_their_scores(name):
     tokens = measure((3, 1, 4), model=tiny.model("llama"), kind="self", block=1, k=4)
@@ -253,3 +253,12 @@ def test_a_k_that_is_most_of_a_width_is_told():
 def test_another_kind_is_told_what_to_call():
     with pytest.raises(InputError, match=r"depth-wise, with measure\(\.\.\.\) in Python or `coup"):
         compare(random_result(), trajectory_result())
+
+
+def test_blocks_are_named_in_place_of_a_view_s():
+    one, other = planted(), random_result(n_blocks=5)
+    found = compare(one, other, blocks="2-4")
+    assert found.a_scores.blocks == (2, 3, 4)
+    assert compare(one, other, View(found.view.k, blocks=(2, 3, 4))).view == found.view
+    with pytest.raises(InputError, match="leave out one"):
+        compare(one, other, VIEW, blocks="2-4")

@@ -106,6 +106,18 @@ def test_what_prompts_share_is_counted_beside_chance(planted):
     assert (table.median_angle <= 90).all()
 
 
+def test_blocks_are_named_in_place_of_a_view():
+    result = directions_result(width=D, k=K)
+    by_view = shared_of(result, DirectionsView((2, 3)))
+    for blocks in ("2-3", range(2, 4), [2, 3]):
+        by_name = shared_of(result, blocks=blocks)
+        assert by_name.blocks == (2, 3)
+        np.testing.assert_array_equal(by_name.share, by_view.share)
+    assert shared_of(result).blocks == tuple(range(1, result.n_blocks + 1))
+    with pytest.raises(InputError, match="leave out one"):
+        shared_of(result, DirectionsView((2, 3)), blocks="2-3")
+
+
 def test_prompts_of_other_models_are_not_compared(result):
     with pytest.raises(InputError, match="two at least: results of 1 came"):
         between_prompts([result], DirectionsView())

@@ -47,7 +47,7 @@ def test_other_tokens_are_compared_by_their_means_alone():
     assert "over 3 tokens of A and 2 of B" in found.verdict
     assert "at 0 of" not in found.verdict
     assert "<table" in found._repr_html_()
-    with pytest.raises(InputError, match="twin has other tokens"):
+    with pytest.raises(InputError, match="A and B have other tokens"):
         found.plot()
 
 
@@ -66,8 +66,8 @@ def test_it_draws_both_under_names_that_tell_them_apart():
 
 def test_paths_have_no_k_and_are_compared_with_paths():
     one = grown([2.0, 2.0], [1.0, 2.0])
-    for asked in ({"k": 3}, {"corrected": False}):
-        with pytest.raises(InputError, match="paths have no K"):
+    for asked in ({"k": 3}, {"corrected": False}, {"blocks": "1-2"}):
+        with pytest.raises(InputError, match="paths have no K, blocks"):
             compare(one, one, **asked)
-    with pytest.raises(InputError, match="a trajectory is compared with another trajectory"):
+    with pytest.raises(InputError, match="two trajectories are compared in Python"):
         compare(one, planted())

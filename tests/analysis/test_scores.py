@@ -205,3 +205,8 @@ def test_an_interval_is_told_in_four_decimals():
     assert repr(mean_interval([0.1, 0.2])) == (
         "Interval(mean=0.1500, median=0.1500, low=-0.4853, high=0.7853, n=2)"
     )
+
+
+def test_small_means_are_told_apart_from_their_ends():
+    told = mean_interval([-0.0002, -0.0003, -0.0004, -0.0003, -0.0003]).verdict
+    assert told.startswith("-0.0003, the mean of n = 5 (95\u00a0%: -0.0004 to -0.0002)")

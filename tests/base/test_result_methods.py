@@ -1,5 +1,6 @@
 """What results do of themselves: scores, tables, named arrays, figures, a repr, equality by key."""
 
+import copy
 import os
 import pickle
 import re
@@ -28,6 +29,7 @@ from coupling_core import (
     Store,
     View,
     figures,
+    load,
     measure,
     score_pairs,
     score_positions,
@@ -130,7 +132,8 @@ def test_k_is_50_or_what_there_is(depth):
 def test_scores_of_tokens_are_those_of_the_function(between):
     for result in between:
         same(result.scores(k=3), score_positions(result, View(k=3)))
-        assert result.scores().view.k == max(k for k in range(1, 51) if k <= result.k_max)
+        assert result.scores().view.k == 4  # as it was asked for
+        assert "K = 4" in result.verdict
     _, means = between
     with pytest.raises(InputError, match="is kept at K"):
         means.scores(k=4 if 4 not in means.k_grid else 6)
@@ -532,3 +535,25 @@ def test_the_strongest_pairs_are_a_table(depth, between):
 def test_blocks_that_are_no_range_do_not_read_as_one(depth):
     assert repr(depth.scores(k=3)[[2, 4]]).startswith("Scores(2 blocks: 2, 4, K = 3")
     assert repr(depth.scores(k=3)).startswith("Scores(5 blocks: 1-5, K = 3")
+
+
+def test_a_k_that_was_asked_for_is_the_one_that_is_looked_at(tmp_path):
+    asked = {"model": tiny.model("llama"), "store": Store(tmp_path / "kept")}
+    first, usual = measure(IDS, **asked, k=3), measure(IDS, **asked)
+    assert (first.default_k, usual.default_k) == (3, min(50, usual.k_max))
+    assert first == usual
+    assert first.scores().view.k == first.to_xarray().attrs["K"] == 3
+    assert "K = 3 " in first.verdict
+    back = load(first.save(tmp_path / "one.safetensors"))
+    assert back.default_k == usual.default_k
+    assert copy.deepcopy(first).default_k == pickle.loads(pickle.dumps(first)).default_k == 3
+    assert measure(IDS, **asked, k=usual.k_max).default_k == usual.k_max
+    # Whatever was asked for first, what is stored serves who asks for more.
+    assert first.matrices.shape == usual.matrices.shape
+    assert first.k_view == min(32, first.width)
+
+
+def test_of_one_input_the_first_token_is_fixed_where_nobody_says(tmp_path):
+    asked = {"model": tiny.model("llama"), "kind": "fixed-input", "block": 1, "store": None}
+    assert measure(IDS, **asked).token == 1
+    assert measure(IDS, **asked, token=2).token == 2

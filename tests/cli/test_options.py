@@ -124,3 +124,29 @@ def test_a_choice_that_is_none_is_refused_in_plain_words(run):
     status, _, told = run("depth", "--figure", "foo")
     assert status == 2
     assert "Invalid value for '--figure': 'foo' is not one of 'mosaic', 'scores'" in told
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        (
+            ("whatif", "--prompt", "x", "--edit", "skip(1)", "--edit", "skip(2)"),
+            "'--edit': it came 2",
+        ),
+        (
+            ("depth", "--prompt", "x", "--out", "a.csv", "--out", "b.csv"),
+            "'--out': it came 2 times",
+        ),
+        (("graph", "--prompt", "x", "--figure", "graph"), "and no --out came"),
+        (("depth", "--prompt", "x", "--figure", "scores", "--json"), "and no --out came"),
+        (("depth", "--prompt", "x", "--out", "a.json"), "--json prints JSON"),
+    ],
+)
+def test_what_would_have_no_effect_is_refused(run, asked, told):
+    status, printed, said = run(*asked)
+    assert (status, printed) == (2, "")
+    assert told in said
+
+
+def test_what_may_come_twice_does(run):
+    assert run("depth", "--help", "-q", "-q")[0] == 0

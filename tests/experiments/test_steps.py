@@ -75,6 +75,9 @@ def test_what_is_stored_is_only_read(here, monkeypatch):
     monkeypatch.setattr("coupling_core.measuring.measure._compute", None)
     again = measure_steps(PROMPT, "pythia-70m", [16], k=4, progress=False)
     assert again.depth[16] == first.depth[16]
+    assert again.default_k == again.depth[16].default_k == 4  # as it was asked for
+    usual = measure_steps(PROMPT, "pythia-70m", [16], progress=False)
+    assert usual.default_k == usual.depth[16].default_k == 8
 
 
 def test_spectra_and_stores_of_ones_own(here, tmp_path):
@@ -123,7 +126,9 @@ def test_steps_that_are_not_stored_are_told(store):
 def test_a_course_is_a_table(store):
     course = quietly(collect, SUITE, REQUEST, store, (0, 4))
     table, found = course.to_pandas(), numbers(course, View(k=course.default_k))
-    assert course.default_k == min(8, course.depth[0].k_max)
+    assert course.default_k == REQUEST.k == 4
+    unsaid = quietly(collect, SUITE, replace(REQUEST, k=None), store, (0, 4))
+    assert unsaid.default_k == min(8, course.depth[0].k_max)
     for name in ("step", "loss", "coupling", "chance", "corrected", "locality", "line_shape"):
         assert table[name].tolist() == [getattr(one, name) for one in found]
     assert "departure" not in table  # nobody asked for spectra
@@ -159,7 +164,7 @@ def test_a_course_is_collected_of_a_prompt_s_text(store):
 
 def test_a_course_is_short(store):
     course = quietly(collect, SUITE, REQUEST, store, (0, 4))
-    words = "Course(tiny, 'The cat sat down', at K = 8, steps from 0 to 4, 2 of 2 measured)"
+    words = "Course(tiny, 'The cat sat down', at K = 4, steps from 0 to 4, 2 of 2 measured)"
     assert repr(course) == words
     none = replace(course, steps=(), depth={}, paths={})
     assert repr(none) == "Course(tiny, 'The cat sat down', steps 0 of 0 measured)"

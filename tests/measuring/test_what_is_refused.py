@@ -33,7 +33,7 @@ WORDS = {
     "scores p": "a finite number >= 1, and 'x' was given",
     "token scores k": "K must be a whole number, and True came",
     "mean scores k": "K must be a whole number, and [1] came",
-    "view blocks text": "and '9-12' came: a text such as '9-16' is read by result.scores(",
+    "view blocks text": "and '9-12' came: a text such as '9-16' is read where a function",
     "view blocks one": "the blocks of a view are numbers, such as range(9, 17), and 9 came",
     "view blocks floats": "a block must be a whole number, and 1.5 came",
     "model a suite": "(did you mean 'coupling-explorer/mini-64'?)",

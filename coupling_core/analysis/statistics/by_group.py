@@ -44,11 +44,15 @@ def means_by(
         raise InputError("the table has no row, so that there is nothing to average")
     several = [name for name in APART if table[name].nunique(dropna=False) > 1]
     columns = list(dict.fromkeys([*several, *named]))
+    places = pd.DataFrame(
+        {name: pd.factorize(table[name], use_na_sentinel=False)[0] for name in columns}
+    )
     rows = []
-    for group, of in table.groupby(columns, sort=False, dropna=False):
-        values = of[measure].to_numpy(np.float64)
+    for _, of in places.groupby(columns):  # in the order in which their values come
+        values = table[measure].to_numpy(np.float64)[of.index]
         found = known_interval(values)
+        named_as = {name: table[name].iloc[of.index[0]] for name in columns}
         counted = {"n": found.n, "without": len(values) - found.n}
         means = {name: getattr(found, name) for name in ("mean", "median", "low", "high")}
-        rows.append(dict(zip(columns, group, strict=True)) | counted | means)
+        rows.append(named_as | counted | means)
     return pd.DataFrame(rows)

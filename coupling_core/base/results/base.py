@@ -3,11 +3,12 @@
 import os
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
+from copy import copy
 from dataclasses import dataclass, field, fields
 from importlib import import_module
 from pathlib import Path
 from textwrap import shorten
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 from jaxtyping import AbstractArray, Int
@@ -64,6 +65,7 @@ class Result(Drawn):
     """Arrays whose every number is finite."""
     infinite: ClassVar[tuple[str, ...]] = ()
     """Arrays that may hold infinity; of all others, a number is at worst NaN."""
+    _asked_k: ClassVar[int | None] = None
 
     key: str
     request: Request
@@ -194,8 +196,11 @@ class Result(Drawn):
 
     @property
     def default_k(self) -> int:
-        """The K at which it is looked at where nobody says: 50, as a rule; 0 where it has none."""
-        return min(DEFAULT_K, self.k_max)
+        """The K at which it is looked at where nobody says another; 0 where it has none.
+
+        What `measure` was asked for; of a result that was loaded, 50 as a rule.
+        """
+        return self._asked_k or min(DEFAULT_K, self.k_max)
 
     def default_view(self) -> AnyView:
         """How it is looked at where nobody says: at its default K."""
@@ -347,6 +352,21 @@ class Result(Drawn):
     def _what(self) -> tuple[str, ...]:
         """What of the prompt was measured, in the short form."""
         return (self.measured,)
+
+
+AnyResult = TypeVar("AnyResult", bound=Result)
+
+
+def seen_at(result: AnyResult, k: int | None) -> AnyResult:
+    """The same result, looked at with this K where nobody says another; None changes nothing.
+
+    No file says it: to whoever asked for another K, the same numbers are stored.
+    """
+    if k is None or k > result.k_max:
+        return result
+    found = copy(result)
+    object.__setattr__(found, "_asked_k", k)
+    return found
 
 
 def require_result(result: object, wanted: type | tuple[type, ...], *kinds: str) -> None:

@@ -97,5 +97,5 @@ class TokenMeansResult(TokenResult):
     @property
     def default_k(self) -> int:
         """The largest K that is kept up to 50; of a narrower model, up to what most ranks allow."""
-        most = default_k_of(self.rank, self.k_max)
-        return max(int(k) for k in self.k_grid if k <= most)
+        most = self._asked_k or default_k_of(self.rank, self.k_max)
+        return max((int(k) for k in self.k_grid if k <= most), default=int(self.k_grid[0]))

@@ -252,7 +252,7 @@ class TokensResult(PositionCoupling, TokenResult):
     @property
     def default_k(self) -> int:
         """50; of a narrower model, what the ranks of most of its Jacobians allow."""
-        return default_k_of(self.rank, self.k_max)
+        return self._asked_k or default_k_of(self.rank, self.k_max)
 
     def consistency(self) -> Mapping[str, bool]:
         """Contradictions that a forged file could have, and whether this result is free of each."""

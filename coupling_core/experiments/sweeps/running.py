@@ -8,6 +8,7 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 
 from coupling_core.base.errors import ComputeError
+from coupling_core.base.keywords import known_keywords
 from coupling_core.experiments.sweeps.journal import Failure, Journal, State
 from coupling_core.experiments.sweeps.plan import Item, Plan
 from coupling_core.experiments.sweeps.turns import Turns
@@ -43,6 +44,7 @@ class _Sent:
     future: "Future"
 
 
+@known_keywords
 def run(
     plan: Plan, store: Store, client: "Client | None" = None, report: Report = lambda _: None
 ) -> State:

@@ -1,0 +1,27 @@
+"""Commands that refuse what others would silently pass over: an option twice, or to no end."""
+
+from collections import Counter
+from typing import Any
+
+import typer
+from typer.core import TyperCommand
+
+
+class Strict(TyperCommand):
+    """A command that refuses an option which comes twice, and a figure that nothing draws."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the arguments; a usage error where one of them would have no effect."""
+        _, _, came = self.make_parser(ctx).parse_args(list(args))
+        options: dict[Any, int] = Counter(came)
+        for option, times in options.items():
+            is_taken_once = not (option.multiple or getattr(option, "is_flag", True))
+            if times > 1 and is_taken_once:
+                told = f"it came {times} times, and one is taken"
+                raise typer.BadParameter(told, ctx=ctx, param=option)
+        rest = super().parse_args(ctx, args)
+        figure = next((option for option in options if option.name == "figure"), None)
+        if figure and "out" in ctx.params and ctx.params["out"] is None:
+            told = "it says which figure --out draws, and no --out came"
+            raise typer.BadParameter(told, ctx=ctx, param=figure)
+        return rest
