@@ -6,17 +6,20 @@ from typing import Any
 import typer
 from typer.core import TyperCommand
 
+ALONE = ("edit", "out")
+"""Options of which people give several and mean all of them; of others the last counts, so that
+an alias may have some that a call replaces."""
+
 
 class Strict(TyperCommand):
-    """A command that refuses an option which comes twice, and a figure that nothing draws."""
+    """A command that refuses a second edit or file, and a figure that nothing draws."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the arguments; a usage error where one of them would have no effect."""
         _, _, came = self.make_parser(ctx).parse_args(list(args))
         options: dict[Any, int] = Counter(came)
         for option, times in options.items():
-            is_taken_once = not (option.multiple or getattr(option, "is_flag", True))
-            if times > 1 and is_taken_once:
+            if times > 1 and option.name in ALONE and not option.multiple:
                 told = f"it came {times} times, and one is taken"
                 raise typer.BadParameter(told, ctx=ctx, param=option)
         rest = super().parse_args(ctx, args)

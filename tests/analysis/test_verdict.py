@@ -4,13 +4,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from cases import random_result
+from cases import VIEW as PLANTED
+from cases import planted, random_result
 
 from coupling_core.analysis.over_prompts import of_prompt
 from coupling_core.analysis.scores import known_interval, mean_off_diagonal, score_pairs
 from coupling_core.analysis.verdict import verdict, verdict_over
 from coupling_core.base.records import View
 from coupling_core.experiments.gallery import EXAMPLES, requests
+from coupling_core.kinds.depth import views as depth_views
 from coupling_core.sources.resolved import resolve
 from coupling_core.store.disk import Store
 
@@ -138,3 +140,18 @@ def test_a_result_s_verdict_does_not_make_its_means_seem_to_contradict_each_othe
         f"{mean.chance:.3f}, and the score of each pair, corrected by its own floor, "
         f"{mean.corrected:.3f}. "
     )
+
+
+def test_the_row_that_the_final_norm_lifts_is_told():
+    scores = np.full((4, 4), 0.1)
+    scores[-1] = 0.9
+    lifted = planted(scores)
+    found = score_pairs(lifted, PLANTED)
+    rest = (found.corrected[:3].sum() - np.trace(found.corrected[:3])) / 9
+    told = "Without the row of block 4, which has the final norm in it, the last of these is "
+    assert f"{told}{rest:.3f}." in depth_views.verdict(lifted, PLANTED)
+    even = planted(np.full((4, 4), 0.1))
+    excluded = replace(lifted, request=replace(lifted.request, final_norm="exclude"))
+    none = replace(lifted, provenance=dict(lifted.provenance) | {"final_norm": False})
+    for one in (even, excluded, none):
+        assert "Without the row" not in depth_views.verdict(one, PLANTED)

@@ -264,7 +264,7 @@ def test_only_depth_wise_results_are_compared(run, keys, tmp_path):
     folder = tiny.folder(tmp_path / "tiny-llama")
     path = printed(run("trajectory", "--model", folder, "--prompt", "The cat sat", "--json"))
     said = complaint(run("compare", keys[0], path["key"]))
-    assert "B is a result of kind 'trajectory', and only depth-wise results" in said
+    assert "B is a result of kind 'trajectory', where a depth-wise one" in said
     assert "measure its prompt depth-wise" in said
     assert "`coupling depth`" in said
 

@@ -149,4 +149,7 @@ def test_what_would_have_no_effect_is_refused(run, asked, told):
 
 
 def test_what_may_come_twice_does(run):
+    """The last counts, so that an alias may have options that a call replaces."""
     assert run("depth", "--help", "-q", "-q")[0] == 0
+    said = run("depth", "--prompt", "x", "--k", "8", "--k", "0")[2]
+    assert "K must be at least 1" in said

@@ -93,7 +93,7 @@ def test_every_step_is_measured_at_its_own_weights(pythia, folders):
         )
 
 
-def test_spectra_are_measured_where_they_are_asked_for(pythia, folders):
+def test_spectra_are_measured_where_they_are_asked_for(pythia, folders, tmp_path):
     (plain_suite,) = printed(pythia("--json"))["suites"]
     assert {one["departure"] for one in plain_suite["steps"]} == {None}
     (suite,) = printed(pythia("--spectra", "--json"))["suites"]
@@ -101,8 +101,10 @@ def test_spectra_are_measured_where_they_are_asked_for(pythia, folders):
         found = spectrum_numbers(measure(Request(PROMPT, model=str(folder), kind="spectrum")))
         assert one["departure"] == pytest.approx(np.median(found.departure), rel=1e-4)
         assert one["effective_rank"] == pytest.approx(found.effective_rank[-1], rel=1e-4)
-    status, out, _ = pythia("--figure", "effective-rank")
+    drawn = tmp_path / "run.html"
+    status, out, _ = pythia("--figure", "effective-rank", "--out", drawn)
     assert status == 0
+    assert drawn.exists()
     assert "eff. rank" in out
 
 

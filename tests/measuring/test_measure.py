@@ -86,7 +86,7 @@ def test_a_result_names_what_was_measured(folder, store):
     assert result.token == len(result.tokens) - 1
     assert result.width == 32
     assert result.k_max == 32
-    assert result.k_view == 6
+    assert result.k_view == 32
     assert result.certified
     assert result.identity["name"] == "tiny-llama"
     assert result.provenance["device"] == "cpu"

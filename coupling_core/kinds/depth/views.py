@@ -3,6 +3,8 @@
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+import numpy as np
+
 from coupling_core.analysis.by_step import Course, StepCurve, doubt, numbers, steps_told
 from coupling_core.analysis.compare import Comparison, nearly_whole
 from coupling_core.analysis.scores import score_pairs
@@ -10,6 +12,7 @@ from coupling_core.base.drawing import Drawing, Maker, drawn_with, known_figure,
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import View
 from coupling_core.base.results import DepthResult, Scores
+from coupling_core.base.units import rounded
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -21,6 +24,8 @@ FigureName = Literal["mosaic", "scores", "spectrum", "k", "scaling", "inverse-sc
 """The figures of `coupling depth`."""
 GraphFigure = Literal["graph", "locality"]
 """Those of `coupling graph`, of the same results."""
+MOVED = 0.005
+"""By how much the last block has to move the mean of all for its row to be told of."""
 FIGURES: tuple[str, ...] = (*get_args(FigureName), *get_args(GraphFigure))
 
 
@@ -148,7 +153,27 @@ def verdict(result: DepthResult, view: View) -> str:
     """The means over pairs of blocks, and how far they were checked."""
     from coupling_core.figures import words
 
-    told, width = [score_pairs(result, view).verdict], result.width
+    found, width = score_pairs(result, view), result.width
+    told = [found.verdict, *_without_last(result, found)]
     if much := nearly_whole(view.k, width, f"the width {width}"):
         told.append(f"{much}; scores(k={max(1, width // 10)}) has a tenth.")
     return " ".join([*told, words.provenance(result, view)])
+
+
+def _without_last(result: DepthResult, found: Scores) -> list[str]:
+    """What the mean is without the last block's row where that is of another kind and moves it."""
+    last, has_norm = result.n_blocks, result.provenance.get("final_norm", True)
+    if last not in found.blocks or not has_norm or result.request.final_norm != "include":
+        return []
+    others = np.array(found.blocks)[:, None] != last
+    own = np.eye(len(found.blocks), dtype=bool)
+    counted = found.corrected[others & ~own]
+    if not np.isfinite(counted).any():
+        return []
+    rest = float(np.nanmean(counted))
+    if not abs(found.mean().corrected - rest) >= MOVED:
+        return []
+    return [
+        f"Without the row of block {last}, which has the final norm in it, the last of these is "
+        f"{rounded(rest)}."
+    ]
