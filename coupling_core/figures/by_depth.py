@@ -82,20 +82,21 @@ def by_depth(
     """
     curve = CURVES[name]
     values = curve.values(result)
+    beside = np.empty(0) if twin is None else style.median(curve.values(twin))
+    every = np.concatenate([values.ravel(), beside])
     figure = style.new_figure(
         path_words.by_depth_alt(result, name, values, token, curve.first),
         path_words.by_depth_caption(result, name),
         height=HEIGHT,
         xaxis={"title": {"text": curve.depth}},
-        yaxis=style.axis(curve.title) | (style.log_axis(values) if curve.log else {}),
+        yaxis=style.axis(curve.title) | (style.log_axis(every) if curve.log else {}),
     )
     depth = np.arange(curve.first, result.n_blocks + 1)
     figure.add_traces(_tokens(depth, values) if values.shape[1] <= MOST else _range(depth, values))
     figure.add_trace(_line(depth, style.median(values), "median", "median of the tokens"))
     if twin is not None:
-        other = style.median(curve.values(twin))
-        at = np.linspace(depth[0], depth[-1], len(other))  # the same depth, were L another
-        line = _line(at, other, "twin", f"median, {path_words.which(twin, result)}")
+        at = np.linspace(depth[0], depth[-1], len(beside))  # the same depth, were L another
+        line = _line(at, beside, "twin", f"median, {path_words.which(twin, result)}")
         figure.add_trace(line.update(line={"color": style.SECOND, "dash": "dash"}))
     figure.add_trace(selected_line(result, depth, values[:, token - 1], token))
     return figure

@@ -73,17 +73,18 @@ def per_token(
     """
     number = NUMBERS[name]
     values = number.values(result)
+    beside = values[:0] if twin is None else number.values(twin)
+    every = np.concatenate([values, beside])
     figure = style.new_figure(
         path_words.per_token_alt(result, name, values, token),
         path_words.per_token_caption(result, name),
         height=HEIGHT,
         xaxis=_texts(result),
-        yaxis=style.axis(number.title) | (style.log_axis(values) if number.log else {}),
+        yaxis=style.axis(number.title) | (style.log_axis(every) if number.log else {}),
     )
     if twin is not None:
-        other = number.values(twin)
-        figure.add_trace(_dots(twin, other, "twin", style.SECOND, hollow=True, beside=result))
-        _mean_line(figure, other, style.SECOND)
+        figure.add_trace(_dots(twin, beside, "twin", style.SECOND, hollow=True, beside=result))
+        _mean_line(figure, beside, style.SECOND)
     figure.add_trace(_dots(result, values, "own", style.ACCENT, beside=twin))
     _mean_line(figure, values, style.ACCENT)
     figure.add_trace(_selected(result, values, token))

@@ -71,3 +71,13 @@ def test_paths_have_no_k_and_are_compared_with_paths():
             compare(one, one, **asked)
     with pytest.raises(InputError, match="two trajectories are compared in Python"):
         compare(one, planted())
+
+
+def test_a_scale_has_room_for_both():
+    """The numbers of the one alone would have each decade marked thirteen times."""
+    narrow, wide = (
+        replace(a, norms=np.linspace([7, 7], [high, high], a.n_blocks + 1).astype(np.float32))
+        for a, high in ((grown([2.0, 2.1], [1.0, 2.0]), 9), (grown([2.0, 2.1], [1.0, 2.0]), 300))
+    )
+    marks = compare(narrow, wide).plot("norms").figure.layout.yaxis.tickvals
+    assert sum(7 <= mark <= 300 for mark in marks) <= 6
