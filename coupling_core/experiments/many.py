@@ -62,8 +62,9 @@ def measure_many(
             `difficulty` are columns of the table, and so is whatever else stands beside a prompt.
         models: a model as `measure` takes it, or a list of them: names, paths, or modules of your
             own; or mappings with any of `model`, `revision`, `untrained`, `dtype`, `quantize`,
-            `stack`; or of a module, with `model` and `variant`, what you did to it, as `measure`
-            has it. A mapping from names to models gives the models those names in the table.
+            `stack`; or of a module, with `model`, `variant` (what you did to it, as `measure` has
+            it) and a `tokenizer` of its own. A mapping from names to models gives the models those
+            names in the table.
         kind: what is measured, as `measure` has it: `depth`, `self`, `fixed-input`, `fixed-output`,
             `trajectory`, `what-if`, `spectrum`, `perturbation` or `directions`.
         k: at how many singular triplets the scores are taken, one number or several, each at most
@@ -73,7 +74,7 @@ def measure_many(
         role: "A" for U^T J V, "B" for V^T J U.
         token: the token measured, or fixed, 1..n; -1 is the last.
         final_norm: whether the final norm belongs to the last block (paper, Eq. 7).
-        tokenizer: that of the modules of your own.
+        tokenizer: that of the modules of your own which say none.
         store: where results are kept, a `Store` or its folder; None keeps nothing. By default it is
             the store of the command line.
         device: where to compute; None takes CUDA where there is one.

@@ -70,7 +70,7 @@ def _of_module(
             Request(prompt.text, **said),
             keeping,
             model=model.module,
-            tokenizer=tokenizer,
+            tokenizer=tokenizer if model.tokenizer is None else model.tokenizer,
             variant=model.variant,
             device=device,
             progress=False,

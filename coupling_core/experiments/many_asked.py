@@ -31,7 +31,7 @@ else:
     Prompts = Models = Any
 
 _OF_MODELS = ("model", "revision", "untrained", "dtype", "quantize", "stack")
-_OF_MODULES = ("model", "variant")
+_OF_MODULES = ("model", "variant", "tokenizer")
 _KNOWN = {*_OF_MODELS, *_OF_MODULES}
 
 
@@ -47,13 +47,15 @@ class Asked:
 class Model:
     """A model of the table: its name there, what is known of it, and the module of one's own.
 
-    What was done to the module, in the user's words, is its `variant`.
+    What was done to the module, in the user's words, is its `variant`; its `tokenizer` is None
+    where it shares that of all.
     """
 
     name: str
     weights: Weights
     module: Any = None
     variant: str = ""
+    tokenizer: Any = None
 
 
 def prompts_of(prompts: Any) -> Iterator[Asked]:
@@ -157,7 +159,8 @@ def _module(name: str, module: Any, seen: Counter[str], said: Mapping[str, Any])
     seen[title] += 1
     title += f" {seen[title]}" * (seen[title] > 1)  # modules of one class are numbered
     request = Request("-", model=OWN + title)
-    return Model(name, Weights(request, {"name": title}, family=name or title), module, variant)
+    weights = Weights(request, {"name": title}, family=name or title)
+    return Model(name, weights, module, variant, said.get("tokenizer"))
 
 
 def _none_of(unknown: Collection[str], known: Sequence[str], of: str) -> InputError:

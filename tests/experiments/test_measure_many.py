@@ -67,6 +67,22 @@ def test_every_model_meets_every_prompt_with_the_numbers_of_measure(where, own):
                 assert row.certified
 
 
+def test_each_module_may_have_a_tokenizer_of_its_own(own, monkeypatch):
+    came = []
+
+    def watching(request, store, **how):
+        came.append(how["tokenizer"])
+        return measure(request, store, **how)
+
+    monkeypatch.setattr("coupling_core.experiments.many_answers.measure", watching)
+    shared, other = tiny.tokenizer(), tiny.tokenizer()
+    models = {"a": own, "b": {"model": own, "tokenizer": other}}
+    table = asked(TEXTS[:1], models, k=4, tokenizer=shared, store=None)
+    assert table["model"].tolist() == ["a", "b"]
+    assert [one is shared for one in came] == [True, False]
+    assert came[1] is other
+
+
 def test_it_goes_on_where_it_stopped(where, tmp_path, monkeypatch):
     measured = []
 

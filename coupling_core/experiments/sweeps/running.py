@@ -46,13 +46,17 @@ class _Sent:
 
 @known_keywords
 def run(
-    plan: Plan, store: Store, client: "Client | None" = None, report: Report = lambda _: None
+    plan: Plan,
+    store: Store | None = None,
+    client: "Client | None" = None,
+    report: Report = lambda _: None,
 ) -> State:
     """Measure what the store lacks of a sweep.
 
     Args:
         plan: the sweep.
-        store: where results go; on a disk that all workers share.
+        store: where results go; on a disk that all workers share. None is that of the command
+            line.
         client: of the cluster; None starts workers on this machine where there is something to
             do, one a GPU or one on the processor. They are processes of their own: a script that
             runs a sweep does so below `if __name__ == "__main__":`.
@@ -66,6 +70,7 @@ def run(
         ComputeError: where the store cannot be written, or the cluster is lost; what was measured
             until then is stored.
     """
+    store = Store() if store is None else store
     if client or nothing_to_do(plan, store):
         return _Run(plan, store, client, report).to_its_end()
     from coupling_core.experiments.sweeps import clusters
