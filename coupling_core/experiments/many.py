@@ -85,7 +85,8 @@ def measure_many(
             now and then.
 
     Returns:
-        a table with the columns of a sweep's table. `coupling`, `chance`, `corrected` and
+        a table with the columns of a sweep's table, whose `attrs` say what was asked and which
+        definition its scores have. `coupling`, `chance`, `corrected` and
         `alignment` are means over all pairs, without a unit; numbers that only other kinds have are
         left out, and so are `loss` and `score` where they are known of no model. What else is said
         of the models stays, and is NaN where it is not known: `step`, as `loss`, is known of steps
@@ -133,7 +134,10 @@ def measure_many(
             rows += [row for number in sorted(found) for row in found[number]]
             for number in sorted(failed):
                 left_out[f"{facts['model']}: {asked[number].about.words}"] = failed[number]
-    return _table(rows, own.values(), left_out)
+    table = _table(rows, own.values(), left_out)
+    scored = {"definition": definition, "role": role} if has.has_k else {}
+    table.attrs |= said | scored
+    return table
 
 
 def _table(rows: list[Row], own: Iterable[str], left_out: Mapping[str, Exception]) -> "DataFrame":

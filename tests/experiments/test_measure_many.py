@@ -67,6 +67,19 @@ def test_every_model_meets_every_prompt_with_the_numbers_of_measure(where, own):
                 assert row.certified
 
 
+def test_a_table_says_what_its_scores_are(own, tmp_path):
+    table = asked(TEXTS[:1], own, k=4, definition="alignment", final_norm="exclude", store=None)
+    said = {name: of for name, of in table.attrs.items() if name != "left_out"}
+    assert said == {
+        "kind": "depth", "final_norm": "exclude", "token": -1, "k": 4,
+        "definition": "alignment", "role": "A",
+    }  # fmt: skip
+    table.to_parquet(tmp_path / "t.parquet")
+    assert pd.read_parquet(tmp_path / "t.parquet").attrs["definition"] == "alignment"
+    paths = asked(TEXTS[:1], own, k=None, kind="trajectory", store=None)
+    assert "definition" not in paths.attrs
+
+
 def test_each_module_may_have_a_tokenizer_of_its_own(own, monkeypatch):
     came = []
 
