@@ -118,9 +118,9 @@ class Verdict:
         said = f", {' and '.join(how)}" if how else ""
         told = (
             f"Of the {self.pairs} pairs of these blocks, each in both orders, {self.above} score "
-            f"higher than any pair of the untrained twin{said}. Blocks are called coupled where at "
-            f"least {percent(MOST)} of their pairs do, and partly coupled where at least "
-            f"{percent(SOME)} do."
+            f"higher than any of these pairs does in the untrained twin{said}. Blocks are called "
+            f"coupled where at least {percent(MOST)} of their pairs do, and partly coupled where "
+            f"at least {percent(SOME)} do."
         )
         return told if self.over else told + " One prompt is an example, and no evidence."
 

@@ -9,7 +9,7 @@ from coupling_core import figures
 from coupling_core.analysis.over_prompts import OfPrompt, mean_scores, token_words
 from coupling_core.base.records import Request
 from explorer.asking import listing
-from explorer.asking.several import untrained_twin
+from explorer.asking.several import counterpart, untrained_twin
 from explorer.pages.depth import DepthState
 from explorer.panels import over_list
 from explorer.panels.chart import draw, made
@@ -56,6 +56,7 @@ def show(state: DepthState, listed: PromptList) -> None:
     twin_too = [untrained_twin(request) for request in requests] if is_trained else []
     found = over_list.measured(requests, *look, twin=twin_too)
     if not found:
+        st.caption(f"This will show the mean {plain(words_of(state))}, and each prompt's own.")
         return
     corrected, twin = not state.raw, over_list.twin_of(requests, found, look)
     other = "trained" if requests[0].untrained is not None else "untrained"
@@ -72,7 +73,7 @@ def show(state: DepthState, listed: PromptList) -> None:
         switches((SCORE,), "depth-list", (MATRIX, COLOURS))
     _maps(state, listed, found, numbers)
     line = f"**{plain(next(iter(found.values())).model)}** · {plain(listed.title)} · K = {view.k}"
-    outside = recipes("depth", requests[0], state, listed, view.k)
+    outside = recipes("depth", requests[0], state, listed, view.k, beside=bool(twin))
     over_list.tools(numbers, outside, GUIDE, (), line)
 
 
@@ -84,8 +85,25 @@ def words_of(state: State) -> str:
     return f"{score} over all pairs of different {which}{of}"
 
 
-def recipes(name: str, request: Request, state: State, listed: PromptList, k: int) -> Recipes:
-    """How to come by the numbers of a list outside the app."""
+def recipes(
+    name: str,
+    request: Request,
+    state: State,
+    listed: PromptList,
+    k: int,
+    *,
+    beside: bool = False,
+) -> Recipes:
+    """How to come by the numbers of a list outside the app.
+
+    Args:
+        name: of the command.
+        request: of its first prompt.
+        state: what is chosen.
+        listed: the list.
+        k: of the view.
+        beside: whether the counterpart, trained or untrained, stands beside the model.
+    """
     file = over_list.file_called(listed)
     told = {
         field: getattr(state, field)
@@ -93,7 +111,10 @@ def recipes(name: str, request: Request, state: State, listed: PromptList, k: in
         if getattr(state, field) != getattr(State, field)
     }
     return Recipes(
-        many(request, "depth", file, "corrected", {"k": k} | told, state.blocks),
+        many(
+            *(request, "depth", file, "corrected", {"k": k} | told, state.blocks),
+            twin=counterpart(request) if beside else None,
+        ),
         measuring(name, request, {"k": k}, viewed(state, blocks=True), raw(state), prompts=file),
     )
 

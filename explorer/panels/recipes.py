@@ -69,8 +69,9 @@ def many(
     column: str,
     asked: Mapping[str, object],
     blocks: str = "",
+    twin: Request | None = None,
 ) -> str:
-    """A Python program that measures a file of prompts, and prints a number of each.
+    """A Python program that measures a file of prompts, and prints their mean and its interval.
 
     Args:
         request: of one of them.
@@ -80,35 +81,39 @@ def many(
         asked: further arguments of `measure_many`, where they are not the defaults.
         blocks: those whose mean is told, of depth-wise results; empty is all of them, as in the
             table.
+        twin: the same of a model that stands beside it; None where none does.
     """
-    model = {
+    models = [_model(one) for one in (request, twin) if one]
+    told = "".join(f", {name}={value!r}" for name, value in asked.items())
+    of_kind = "" if kind == "depth" else f", kind={kind!r}"
+    names = ["Store"] * bool(blocks) + ["compare_models"] * bool(twin) + ["means_by"]
+    asks = f"{prompts!r}, {models[0] if len(models) == 1 else models!r}{of_kind}{told}"
+    lines = [
+        f"from coupling_core import {', '.join(names)}, measure_many",
+        "",
+        f"table = measure_many({asks})",
+    ]
+    if blocks:
+        view = {name: asked[name] for name in ("k", "definition", "role") if name in asked}
+        looked = "".join(f", {name}={value!r}" for name, value in view.items())
+        lines += [
+            "results = [Store().get(key) for key in table['key']]",
+            f"means = [one.scores(blocks={blocks!r}{looked}).mean() for one in results]",
+            f"table[{column!r}] = [one.{column} for one in means]",
+        ]
+    lines.append(f"print(means_by(table, 'model', measure={column!r}).T)")
+    if twin:
+        lines.append(f"print(compare_models(table, *table['model'].unique(), measure={column!r}))")
+    return "\n".join(lines)
+
+
+def _model(request: Request) -> dict[str, object]:
+    """A model as `measure_many` takes it."""
+    return {
         name: getattr(request, name)
         for name in ("model", "revision", "untrained", "dtype", "quantize", "stack")
         if name == "model" or getattr(request, name) != getattr(Request, name)
     }
-    told = "".join(f", {name}={value!r}" for name, value in asked.items())
-    of_kind = "" if kind == "depth" else f", kind={kind!r}"
-    if blocks:
-        view = {name: asked[name] for name in ("k", "definition", "role") if name in asked}
-        looked = "".join(f", {name}={value!r}" for name, value in view.items())
-        return "\n".join(
-            [
-                "from coupling_core import Store, measure_many",
-                "",
-                f"table = measure_many({prompts!r}, {model!r}{told})",
-                "results = [Store().get(key) for key in table['key']]",
-                f"means = [one.scores(blocks={blocks!r}{looked}).mean() for one in results]",
-                f"print(sum(one.{column} for one in means) / len(means))",
-            ]
-        )
-    return "\n".join(
-        [
-            "from coupling_core import measure_many",
-            "",
-            f"table = measure_many({prompts!r}, {model!r}{of_kind}{told})",
-            f"print(table[['prompt', {column!r}]], table[{column!r}].mean())",
-        ]
-    )
 
 
 def viewed(state: State, *, blocks: bool) -> Options:

@@ -57,9 +57,10 @@ def twin_toggle() -> None:
     """Draw the same as a toggle of the sidebar."""
     bound(
         st.toggle,
-        "Untrained twin",
+        "Show the untrained twin",
         "untrained",
-        help="The same architecture with fresh random weights: what is more than its, was learned.",
+        help="The same architecture with fresh random weights, in place of the trained model: what "
+        "the trained one has beyond it, was learned.",
         **_IS_TWIN,
     )
 

@@ -76,7 +76,8 @@ def test_raw_scores_are_told_with_their_floors_and_judged_as_before(shipped):
         f"{third.coupling:.3f} where chance gives {third.chance:.3f}."
     )
     assert (
-        "56 score higher than any pair of the untrained twin, corrected for chance." in found.reason
+        "56 score higher than any of these pairs does in the untrained twin, corrected for chance."
+        in found.reason
     )
     assert "untrained" not in str(verdict(shipped[0], None, VIEW, corrected=False))
 

@@ -197,15 +197,21 @@ def test_a_recipe_of_some_blocks_has_their_number(tmp_path) -> None:
     """That of the page, and not the mean over all pairs."""
     folder, listed = str(tiny.folder(tmp_path / "tiny")), tmp_path / "some.txt"
     listed.write_text("The cat sat\nOn the mat\n")
-    program = many(Request("-", model=folder), "depth", str(listed), "corrected", {"k": 8}, "2-3")
-    said = io.StringIO()
+    request = Request("-", model=folder)
+    told = ("depth", str(listed), "corrected", {"k": 8}, "2-3")
+    program = many(request, *told, twin=replace(request, untrained=0))
+    said, has = io.StringIO(), {}
     with redirect_stdout(said):
-        exec(program, {})
-    found = [
-        measure(Request(text, model=folder, k=8)).scores(k=8, blocks="2-3").mean().corrected
-        for text in listed.read_text().split("\n")[:2]
-    ]
-    assert float(said.getvalue()) == pytest.approx(np.mean(found), rel=1e-4)
+        exec(program, has)
+    table = has["table"]
+    for seed, name in zip((None, 0), table["model"].unique(), strict=True):
+        found = [
+            measure(Request(text, model=folder, k=8, untrained=seed)).scores(k=8, blocks="2-3")
+            for text in listed.read_text().split("\n")[:2]
+        ]
+        expected = [one.mean().corrected for one in found]
+        np.testing.assert_allclose(table[table["model"] == name].corrected, expected)
+    assert "a difference of" in said.getvalue()
 
 
 def test_recipes_measure_the_file_of_the_list() -> None:
