@@ -13,6 +13,10 @@ SMALL = """() => [...document.querySelectorAll(
 LARGEST_MAP = """() => Math.max(...[...document.querySelectorAll('.js-plotly-plot .heatmaplayer')]
   .map(one => one.getBoundingClientRect()).map(box => Math.min(box.width, box.height)))"""
 TOP = "() => document.querySelector('[data-testid=stMain]').scrollTop"
+BELOW = """() => {
+  const main = document.querySelector('[data-testid=stMain]');
+  return main.scrollHeight - main.clientHeight;
+}"""
 SPOT = "() => getComputedStyle(document.querySelector('.present-spot')).visibility"
 
 
@@ -52,6 +56,8 @@ def test_letters_and_maps_are_large_and_the_sidebar_is_gone(
 def test_arrow_keys_lead_to_figures_and_stops_and_escape_leaves(room: Visit) -> None:
     page = room("/Tour?stop=3&guesses=0000&present=1")
     wait_for_chart(page, "untrained")
+    page.wait_for_selector(".present-spot", state="attached")  # which comes with what hears keys
+    page.wait_for_function(f"({BELOW})() > 100")  # else the next figure is that of the next stop
     page.keyboard.press("ArrowRight")
     page.wait_for_function(f"({TOP})() > 100")
     for _ in range(3):  # past the last figure is the next stop

@@ -22,7 +22,7 @@ def model():
 
 
 def asked(model, kind, **changes):
-    request = Request(PROMPT, **{"kind": kind, "k": 5} | changes)
+    request = Request(PROMPT, **{"kind": kind, "k": 5, "k_view": 5} | changes)
     return measure(request, model=model, tokenizer=tiny.tokenizer())
 
 
