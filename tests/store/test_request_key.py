@@ -75,7 +75,7 @@ def test_another_schema_is_another_digest(monkeypatch: pytest.MonkeyPatch) -> No
 
 @pytest.mark.parametrize(
     ("k", "k_view", "sizes"),
-    [(50, None, (50, 32)), (8, None, (50, 8)), (80, None, (80, 32)), (80, 80, (80, 80))],
+    [(50, None, (50, 32)), (8, None, (50, 32)), (80, None, (80, 32)), (80, 80, (80, 80))],
 )
 def test_sizes_stand_beside_the_digest(k: int, k_view: int | None, sizes: tuple[int, int]) -> None:
     key = make_key(replace(REQUEST, k=k, k_view=k_view), IDENTITY)

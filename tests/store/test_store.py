@@ -91,8 +91,8 @@ def test_another_request_does_not(stored: Store) -> None:
     ("k", "k_view", "found"),
     [
         (8, 4, (50, 4)),
-        (8, None, (50, 8)),
-        (4, None, (50, 4)),
+        (8, None, (100, 16)),
+        (4, None, (100, 16)),
         (50, None, (100, 16)),
         (8, 5, (50, 8)),
         (8, 9, (100, 16)),
