@@ -12,14 +12,14 @@ of the deeper model stands for at most one of the shallower.
 
 from dataclasses import dataclass, replace
 from textwrap import shorten
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, TypedDict, Unpack, overload
 
 import numpy as np
 from jaxtyping import Bool, Float
 
 from coupling_core.analysis.path_comparison import PathComparison
 from coupling_core.analysis.scores import Scores, definition_name, score_pairs
-from coupling_core.base.blocks import Blocks, blocks_of
+from coupling_core.base.blocks import Blocks, blocks_of, require_no_blocks
 from coupling_core.base.drawing import Drawing
 from coupling_core.base.errors import InputError
 from coupling_core.base.keywords import known_keywords
@@ -188,31 +188,23 @@ class Summary:
     pairs: int
 
 
+class Options(TypedDict, total=False):
+    """What may be said of a comparison of blocks beside its view; see `compare`."""
+
+    k: int | None
+    blocks: Blocks
+    corrected: bool
+
+
 @overload
 def compare(a: TrajectoryResult, b: TrajectoryResult) -> PathComparison: ...
-
-
 @overload
 def compare(
-    a: DepthResult,
-    b: DepthResult,
-    view: View | None = None,
-    *,
-    k: int | None = None,
-    blocks: Blocks = None,
-    corrected: bool = True,
+    a: DepthResult, b: DepthResult, view: View | None = None, **options: Unpack[Options]
 ) -> Comparison: ...
-
-
 @overload
 def compare(
-    a: Result,
-    b: Result,
-    view: View | None = None,
-    *,
-    k: int | None = None,
-    blocks: Blocks = None,
-    corrected: bool = True,
+    a: Result, b: Result, view: View | None = None, **options: Unpack[Options]
 ) -> Comparison | PathComparison: ...
 
 
@@ -249,8 +241,7 @@ def compare(
             raise InputError("paths have no K, blocks or floor: compare(a, b) is all there is")
         return PathComparison(a, b)
     a, b = depth_wise("A", a), depth_wise("B", b)
-    if view is not None and blocks is not None:
-        raise InputError(f"blocks={blocks!r} came beside a view, which has its own: leave out one")
+    require_no_blocks(blocks, view)
     view = viewed(view, k, min(a.default_k, b.default_k))
     view = view if blocks is None else replace(view, blocks=blocks_of(blocks, a.n_blocks))
     _require_k(a, b, view.k)

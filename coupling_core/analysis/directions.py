@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from coupling_core.analysis.subspaces import chance_angles
-from coupling_core.base.blocks import Blocks, blocks_of
+from coupling_core.base.blocks import Blocks, blocks_of, require_no_blocks
 from coupling_core.base.choosing import none_of
 from coupling_core.base.drawing import Drawing
 from coupling_core.base.errors import InputError
@@ -305,8 +305,7 @@ def shared_of(
         InputError: where the result lacks a block or has fewer directions, or blocks come beside a
             view.
     """
-    if view is not None and blocks is not None:
-        raise InputError(f"blocks={blocks!r} came beside a view, which has its own: leave out one")
+    require_no_blocks(blocks, view)
     require_result(result, DirectionsResult, "directions")
     chosen, leading = viewed(
         result, DirectionsView(blocks_of(blocks, result.n_blocks)) if view is None else view

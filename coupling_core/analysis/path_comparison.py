@@ -46,9 +46,9 @@ class PathComparison(Drawn):
         """
         from pandas import DataFrame
 
-        rows = []
+        rows, of_b = [], _numbers(self.b)
         for name, a in _numbers(self.a).items():
-            b = _numbers(self.b)[name]
+            b = of_b[name]
             above, both = _above(a, b) if self.same_tokens else (np.nan, np.nan)
             means = trajectory.mean(a), trajectory.mean(b)
             rows.append((name, *means, means[0] - means[1], above, both))

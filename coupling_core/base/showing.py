@@ -13,7 +13,7 @@ from coupling_core.base.read_only import ReadOnlyArrays
 if TYPE_CHECKING:  # half a second to import, and only tables need it
     from pandas import DataFrame
 
-OF_SCORES = ("coupling", "chance", "corrected", "mean")
+_OF_SCORES = ("coupling", "chance", "corrected", "mean")
 """What scores have, and the result does not whose they are."""
 _FEW = 4
 """Numbers of an array that are shown one by one."""
@@ -40,7 +40,7 @@ class Told(ReadOnlyArrays, ABC):
             told = f"a {type(self).__name__} has no {name!r}"
             if not name.startswith("_"):  # which programs ask for, and not people
                 known = [each for each in dir(self) if not each.startswith("_")]
-                if name in OF_SCORES and "scores" in known:
+                if name in _OF_SCORES and "scores" in known:
                     told += ": its scores are .scores(k=50), with .coupling, .corrected, .mean()"
                 else:
                     told += nearest(name, known)

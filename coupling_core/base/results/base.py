@@ -198,9 +198,14 @@ class Result(Drawn):
     def default_k(self) -> int:
         """The K at which it is looked at where nobody says another; 0 where it has none.
 
-        What `measure` was asked for; of a result that was loaded, 50 as a rule.
+        What `measure` was asked for; of a result that was loaded, `usual_k`.
         """
-        return self._asked_k or min(DEFAULT_K, self.k_max)
+        return self._asked_k or self.usual_k
+
+    @property
+    def usual_k(self) -> int:
+        """50, or as many triplets as are stored."""
+        return min(DEFAULT_K, self.k_max)
 
     def default_view(self) -> AnyView:
         """How it is looked at where nobody says: at its default K."""
@@ -398,7 +403,7 @@ def named(model: str, seed: int | None) -> str:
     return model if seed is None else f"{model}, untrained (seed {seed})"
 
 
-def default_k_of(rank: Int[np.ndarray, "..."], k_max: int) -> int:
+def usual_k_of(rank: Int[np.ndarray, "..."], k_max: int) -> int:
     """The K of a result where nobody says one: 50, and of a narrower model what most ranks allow.
 
     No score exists past a rank, and a layer norm takes one from the rank that the width allows.

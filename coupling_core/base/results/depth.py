@@ -12,7 +12,7 @@ from coupling_core.base.definitions import UNNAMED_SAMPLED
 from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import ROLES, Role, View, resolve_block
 from coupling_core.base.results.at_token import AtToken
-from coupling_core.base.results.base import Sizes, default_k_of, within
+from coupling_core.base.results.base import Sizes, usual_k_of, within
 from coupling_core.base.results.scores import Scores
 
 SMALL = 0.02
@@ -98,9 +98,9 @@ class DepthResult(AtToken):
         return has_small and not any("float64" in way for way in self.provenance.get("ways", {}))
 
     @property
-    def default_k(self) -> int:
+    def usual_k(self) -> int:
         """50; of a narrower model, what the ranks of most of its Jacobians allow."""
-        return self._asked_k or default_k_of(self.rank, self.k_max)
+        return usual_k_of(self.rank, self.k_max)
 
     def consistency(self) -> Mapping[str, bool]:
         """Contradictions that a forged file could have, and whether this result is free of each."""

@@ -9,7 +9,7 @@ from jaxtyping import Float, Int
 
 from coupling_core.base.definitions import UNNAMED
 from coupling_core.base.records import Certificate
-from coupling_core.base.results.base import Sizes, default_k_of, within
+from coupling_core.base.results.base import Sizes, usual_k_of, within
 from coupling_core.base.results.tokens import TokenResult
 
 GRID = (1, 2, 3, 5, 7, 10, 15, 20, 25, 30, 40, 50)
@@ -96,6 +96,11 @@ class TokenMeansResult(TokenResult):
 
     @property
     def default_k(self) -> int:
-        """The largest K that is kept up to 50; of a narrower model, up to what most ranks allow."""
-        most = self._asked_k or default_k_of(self.rank, self.k_max)
+        """The largest K that is kept, up to the one that was asked for, or is usual."""
+        most = super().default_k
         return max((int(k) for k in self.k_grid if k <= most), default=int(self.k_grid[0]))
+
+    @property
+    def usual_k(self) -> int:
+        """50; of a narrower model, what the ranks of most of its Jacobians allow."""
+        return usual_k_of(self.rank, self.k_max)

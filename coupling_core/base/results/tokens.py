@@ -13,7 +13,7 @@ from coupling_core.base.errors import InputError
 from coupling_core.base.keywords import known_keywords
 from coupling_core.base.read_only import ReadOnlyArrays
 from coupling_core.base.records import ROLES, Certificate, Role, View, resolve_token
-from coupling_core.base.results.base import Result, Sizes, default_k_of, within
+from coupling_core.base.results.base import Result, Sizes, usual_k_of, within
 from coupling_core.base.results.scores import PositionScores
 
 FAINT = 1e-4
@@ -250,9 +250,9 @@ class TokensResult(PositionCoupling, TokenResult):
         return {"sampled": self.sampled}
 
     @property
-    def default_k(self) -> int:
+    def usual_k(self) -> int:
         """50; of a narrower model, what the ranks of most of its Jacobians allow."""
-        return self._asked_k or default_k_of(self.rank, self.k_max)
+        return usual_k_of(self.rank, self.k_max)
 
     def consistency(self) -> Mapping[str, bool]:
         """Contradictions that a forged file could have, and whether this result is free of each."""

@@ -73,7 +73,7 @@ class TrajectoryResult(Result):
 
     def _regularity(self, name: str) -> Any:
         """A number of the paths that follows from what is kept of them."""
-        return self.part("export").regularity(self)[name]
+        return self.part("export").REGULARITY[name](self)
 
     @property
     def measured(self) -> str:

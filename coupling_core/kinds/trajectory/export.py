@@ -1,5 +1,6 @@
 """A trajectory's numbers."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +12,13 @@ from coupling_core.base.results import TrajectoryResult
 
 if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need it
     from pandas import DataFrame
+
+REGULARITY: dict[str, Callable[[TrajectoryResult], np.ndarray]] = {
+    "growth": lambda result: trajectory.growth_rates(result.norms),
+    "expodistance": lambda result: trajectory.expodistance(result.norms),
+    "equidistance": lambda result: trajectory.equidistance(result.step_lengths),
+}
+"""How evenly the paths go: `growth` (block token), the others (token)."""
 
 
 def arrays(
@@ -37,7 +45,7 @@ def arrays(
         "step_lengths": result.step_lengths,
         "line_shape": result.line_shape,
         "windowed_line_shape": result.windowed_line_shape,
-        **regularity(result),
+        **{name: of(result) for name, of in REGULARITY.items()},
         "entropy": result.entropy,
         "one_step": result.one_step,
         "rolled_out": result.rolled_out,
@@ -45,15 +53,6 @@ def arrays(
         "explained": found.explained,
         "tokens": np.array(result.tokens),
         "token_ids": result.token_ids,
-    }
-
-
-def regularity(result: TrajectoryResult) -> dict[str, np.ndarray]:
-    """How evenly the paths go: `growth` (block token), `expodistance`, `equidistance` (token)."""
-    return {
-        "growth": trajectory.growth_rates(result.norms),
-        "expodistance": trajectory.expodistance(result.norms),
-        "equidistance": trajectory.equidistance(result.step_lengths),
     }
 
 

@@ -237,7 +237,7 @@ def _make_ahead(shown: Sequence[_Step], steps: Sequence[int], state: TrainingSta
     """Make the figures of the steps beside this one, while the browser draws those of this one."""
     for one in shown:
         at = steps.index(one.step)
-        for step in steps[max(0, at - 1) : at + 2]:
+        for step in {*steps[max(0, at - 1) : at + 2]} - {one.step}:
             for panel in _panels(replace(one, step=step), state):
                 panel.figure()
 

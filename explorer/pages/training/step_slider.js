@@ -79,7 +79,7 @@ class StepSlider {
     const step = this.data.steps[this.wanted.index];
     const { pace } = this.wanted;
     this.wanted = null;
-    const last = this.asked ?? this.data;
+    const last = this.waits ? this.asked : this.data;
     if (step === last.step && pace === last.pace) return;
     this.asked = { step, pace };
     this.lostAt = Date.now() + PATIENCE;
