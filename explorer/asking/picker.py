@@ -15,7 +15,7 @@ from explorer.server import admission, backend, needs
 from explorer.server.turns import turns
 from explorer.session.choice import choice
 from explorer.session.plain_text import sentence, weights_form
-from explorer.session.session import bound, choose_device, current, device, show
+from explorer.session.session import bound, choose_device, current, device, draw
 
 OTHER_MODEL = "Another model…"
 REMEMBERED = 300
@@ -72,16 +72,16 @@ def _other() -> None:
         place="own",
         placeholder="owner/name or a path",
     )
-    model = current().model.strip()
-    if is_hub_id(model) or current().revision:  # else there is nothing that could have revisions
+    model, revision = current().model.strip(), current().revision
+    if is_hub_id(model) or revision:  # else there is nothing that could have revisions
+        known = _revisions(model)
         bound(
             st.selectbox,
             "Revision",
             "revision",
-            _revisions(model),
+            known if revision in ("", *known) else [*known, revision],
             read=lambda name: name or "",
             write=lambda name: name or None,
-            index=None,
             accept_new_options=True,
             placeholder="main, or type one",
         )
@@ -159,11 +159,12 @@ def _device() -> None:
     if len(names) == 1:
         return
     chosen = device()
-    show(_DEVICE, chosen if chosen in names else names[0])
-    st.selectbox(
+    draw(
+        st.selectbox,
         "Device",
+        _DEVICE,
+        chosen if chosen in names else names[0],
+        lambda: _take_device(names),
         names,
-        key=_DEVICE,
-        on_change=lambda: _take_device(names),
         help="Where the next measurement computes; results of all devices are stored alike.",
     )

@@ -7,7 +7,7 @@ from coupling_core.base.settings import settings
 from coupling_core.experiments.gallery import EXAMPLES, KINDS
 from explorer.server.prompt_lists import SHIPPED
 from explorer.session.choice import choice
-from explorer.session.session import bound, change, current, show, value
+from explorer.session.session import bound, change, current, draw, value
 
 OWN_TEXT = "Your own text…"
 EXAMPLE = "Examples"
@@ -61,14 +61,14 @@ def pick_kind(key: str) -> None:
     Args:
         key: of the control.
     """
-    show(key, kind_of(value("prompt")))
 
     def take() -> None:
         if (kind := st.session_state.get(key)) in kinds():
             st.session_state[_KIND] = kind
             change(prompt=kinds()[kind][0])
 
-    st.selectbox("Kind of prompt", list(kinds()), key=key, on_change=take)
+    of = kind_of(value("prompt"))
+    draw(st.selectbox, "Kind of prompt", key, of, take, list(kinds()))
 
 
 def one_line(text: str) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from explorer.session.session import change, show, value
+from explorer.session.session import change, draw, value
 
 
 def choice(
@@ -25,7 +25,6 @@ def choice(
     if now not in options and not typed:
         options = [*options, now]
     shown = own if typed else now
-    show(key, shown)
 
     def take() -> None:
         if key not in st.session_state:  # a client may speak of what is no longer drawn
@@ -34,5 +33,5 @@ def choice(
         st.session_state[flag] = chosen == own
         change(**({} if chosen == own else {field: chosen}))
 
-    st.selectbox(label, options, key=key, format_func=labelled, on_change=take)
+    draw(st.selectbox, label, key, shown, take, options, format_func=labelled)
     return typed

@@ -212,10 +212,36 @@ def bound(
         **options: further options of the command.
     """
     key = f"{field}@{place}"
-    shown = write(value(field))
-    show(key, shown)
-    options = _start(widget, shown, *args) | options
-    widget(label, *args, key=key, on_change=lambda: _take(key, field, read), **options)
+    draw(widget, label, key, write(value(field)), lambda: _take(key, field, read), *args, **options)
+
+
+def draw(
+    widget: Callable[..., Any],
+    label: str,
+    key: str,
+    value: Any,
+    take: Callable[[], object],
+    *args: Any,
+    **options: Any,
+) -> None:
+    """Draw a widget that shows a value, whatever it showed before.
+
+    Args:
+        widget: the Streamlit command.
+        label: its label.
+        key: of its own value in the session.
+        value: that it shows.
+        take: is called once the reader has chosen another, which the session then has.
+        *args: further arguments of the command.
+        **options: further options of the command.
+    """
+    memory = st.session_state
+    # Setting an unchanged value would undo what a reader is typing at this moment. But of a widget
+    # that the last page had too, the browser may have another value until this page was drawn to
+    # its end.
+    if key in memory[_CARRIED] or key not in memory or memory[key] != value:
+        memory[key] = value
+    widget(label, *args, key=key, on_change=take, **(_start(widget, value, *args) | options))
 
 
 def _start(widget: Callable[..., Any], value: Any, *args: Any) -> dict[str, Any]:
@@ -232,16 +258,6 @@ def _start(widget: Callable[..., Any], value: Any, *args: Any) -> dict[str, Any]
             return {"default": value}
         case _:
             return {"value": value}
-
-
-def show(key: str, value: Any) -> None:
-    """Have the widget with this key, drawn next, show a value."""
-    memory = st.session_state
-    # Setting an unchanged value would undo what a reader is typing at this moment. But of a widget
-    # that the last page had too, the browser may have another value until this page was drawn to
-    # its end.
-    if key in memory[_CARRIED] or key not in memory or memory[key] != value:
-        memory[key] = value
 
 
 def _take(key: str, field: str, read: Callable[[Any], Any]) -> None:

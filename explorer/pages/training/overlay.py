@@ -12,7 +12,7 @@ from explorer.pages.training.courses import Run, open_run
 from explorer.pages.training.state import TrainingState
 from explorer.server import backend
 from explorer.server.admission import offered
-from explorer.session.session import change, show
+from explorer.session.session import change, draw
 
 NOTHING = "Nothing"
 MOST = 12
@@ -70,17 +70,18 @@ def picker(state: TrainingState) -> None:
         choices[suite.title] = {"over": suite.name, "over_prompt": ""}
     for prompt in _prompts(first, state):
         choices[_quoted(prompt)] = {"over": "", "over_prompt": prompt}
-    show(_KEY, _shown(choices, state))
 
     def take() -> None:
         if (chosen := st.session_state.get(_KEY)) in choices:
             change(**choices[chosen])
 
-    st.selectbox(
+    draw(
+        st.selectbox,
         "Drawn over it",
+        _KEY,
+        _shown(choices, state),
+        take,
         list(choices),
-        key=_KEY,
-        on_change=take,
         width=300,
         help="Another run, or another prompt of the same run, in the same curves.",
     )
