@@ -39,18 +39,26 @@ def numbers(page: Page, key: str) -> str:
 
 
 def frame(page: Page) -> str:
-    """Ranges of axes and colours, and the places of the plots on the page, once all are drawn."""
+    """Ranges of axes and colours, and the places of the plots on the page, once all are drawn.
+
+    Plotly draws in several turns, and settles ranges and margins in the later ones: what counts is
+    what no longer changes.
+    """
     drawn = page.wait_for_function(
         """keys => {
             const plots = keys.map(key =>
                 document.querySelector(`.st-key-${key} .js-plotly-plot`));
-            return plots.every(plot => plot?._fullLayout) && JSON.stringify(plots.map(plot => {
+            const now = plots.every(plot => plot?._fullLayout) && JSON.stringify(plots.map(plot => {
                 const {xaxis, yaxis, _size: size} = plot._fullLayout;
                 const maps = plot.data.filter(trace => trace.type === "heatmap");
                 return [xaxis.range, yaxis.range, size, maps.map(map => [map.zmin, map.zmax])];
             }));
+            const before = window.frameBefore;
+            window.frameBefore = now;
+            return now === before && now;
         }""",
         arg=FIGURES,
+        polling=200,
     )
     return drawn.json_value()
 
@@ -68,7 +76,7 @@ def test_every_step_is_shown_in_the_same_frame(visit: Visit, steps: tuple[int, .
         drawn.add(numbers(page, "scores"))
         expect(page).to_have_url(re.compile(rf"step={step}\b") if step else re.compile("Training$"))
         slider(page).press("ArrowRight")
-    assert len(frames) == 1
+    assert len(frames) == 1, "\n".join(frames)
     assert len(drawn) == len(steps)
 
 
