@@ -11,13 +11,12 @@ of the deeper model stands for at most one of the shallower.
 """
 
 from dataclasses import dataclass, replace
-from textwrap import shorten
 from typing import TYPE_CHECKING, TypedDict, Unpack, overload
 
 import numpy as np
 from jaxtyping import Bool, Float
 
-from coupling_core.analysis.path_comparison import PathComparison
+from coupling_core.analysis.path_comparison import PathComparison, told_sides
 from coupling_core.analysis.scores import Scores, definition_name, score_pairs
 from coupling_core.base.blocks import Blocks, blocks_of, require_no_blocks
 from coupling_core.base.drawing import Drawing
@@ -36,8 +35,6 @@ MOST_OF_WIDTH = 0.5
 """Share of the narrower width above which the verdict warns of K."""
 TWINS = ("trajectory", "spectrum", "perturbation", "directions")
 """Kinds of which some figures have two results."""
-SHOWN = 40
-"""Letters of a prompt in a line."""
 DIFFERENCE_COLUMNS = ("block", "basis", "b_block", "b_basis", "a", "b", "difference")
 """Of a table of pairs: numbers of A, of their partners in B, the score compared, and A - B."""
 
@@ -87,6 +84,10 @@ class Comparison(Drawn):
         """Whether blocks are matched by their numbers."""
         return self.a.n_blocks == self.b.n_blocks
 
+    def mean(self) -> "Summary":
+        """Means of A, of B and of A - B over the pairs l != l', and how alike the two maps are."""
+        return summarise(self)
+
     def partner(self, block: int) -> int:
         """The block of B that is matched with a block of A; `InputError` where there is none."""
         number = resolve_block(block, self.a.n_blocks)
@@ -126,9 +127,11 @@ class Comparison(Drawn):
         """The means of both, their difference, and how alike the two maps are."""
         of, score = summarise(self), "chance-corrected score" if self.corrected else "c"
         a, b, apart = with_difference(of.a, of.b, of.difference)
+        sides = told_sides(self.a, self.b)
         return (
-            f"Over {of.pairs} pairs l ≠ l', the mean {score} is {a} in A and {b} in B; A - B is "
-            f"{apart}.{self._floors} The two maps correlate with r = {rounded(of.correlation, 2)}."
+            f"A is {sides[0]}; B is {sides[1]}. Over {of.pairs} pairs l ≠ l' at "
+            f"K = {self.view.k}, the mean {score} is {a} in A and {b} in B; A - B is {apart}."
+            f"{self._floors} The two maps correlate with r = {rounded(of.correlation, 2)}."
             f"{self._nearly_whole()}"
         )
 
@@ -150,20 +153,12 @@ class Comparison(Drawn):
         a, b = (float(of.chance[self.counted].mean()) for of in (self.a_scores, self.b_scores))
         return f" Chance gives {rounded(a)} in A and {rounded(b)} in B."
 
-    def _side(self, of: DepthResult) -> str:
-        """Who a side is: its model, and its prompt where the models are one."""
-        alike = self.a.model_name == self.b.model_name
-        return (
-            f"{of.model_name}, {shorten(of.prompt_text, SHOWN, placeholder=' …')!r}"
-            if alike
-            else of.model_name
-        )
-
     def __repr__(self) -> str:
         of, score = summarise(self), "corrected" if self.corrected else "coupling"
         a, b, apart = with_difference(of.a, of.b, of.difference)
+        sides = told_sides(self.a, self.b)
         return (
-            f"Comparison(A: {self._side(self.a)}, B: {self._side(self.b)}, K = {self.view.k}, "
+            f"Comparison(A: {sides[0]}, B: {sides[1]}, K = {self.view.k}, "
             f"{self.view.definition}, mean {score} A {a}, B {b}, A - B {apart}, "
             f"correlation {rounded(of.correlation, 2)} over {of.pairs} pairs)"
         )

@@ -1,6 +1,7 @@
 """Two results of paths side by side: how straight and how even the paths of each are."""
 
 from dataclasses import dataclass
+from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,12 +10,26 @@ from jaxtyping import Float
 from coupling_core.analysis import trajectory
 from coupling_core.base.drawing import Drawing
 from coupling_core.base.errors import InputError
-from coupling_core.base.results import TrajectoryResult
+from coupling_core.base.results import Result, TrajectoryResult
 from coupling_core.base.showing import Drawn
 from coupling_core.base.units import rounded
 
 if TYPE_CHECKING:  # half a second to import, and only tables need it
     from pandas import DataFrame
+
+
+SHOWN = 40
+"""Letters of a prompt in a line."""
+
+
+def told_sides(a: Result, b: Result) -> tuple[str, str]:
+    """Who A and B are: their models, and their prompts where the models are one."""
+
+    def told(of: Result) -> str:
+        prompt = shorten(of.prompt_text, SHOWN, placeholder=" …")
+        return f"{of.model_name}, {prompt!r}" if a.model_name == b.model_name else of.model_name
+
+    return told(a), told(b)
 
 
 @dataclass(frozen=True, repr=False)
@@ -80,12 +95,13 @@ class PathComparison(Drawn):
         """The means of both, and at how many tokens they differ which way."""
         rows = self.to_pandas().set_index("number")
         told = {name: _words(rows.loc[name]) for name in rows.index}
-        n = f"{len(self.a.tokens)} tokens"
+        sides, n = told_sides(self.a, self.b), f"{len(self.a.tokens)} tokens"
         n += "" if self.same_tokens else f" of A and {len(self.b.tokens)} of B"
         return (
-            f"On average over {n}, the line-shape score, 1 of a straight path, is "
-            f"{told['line_shape']}; the norm's growth a block, as a logarithm, {told['growth']}; "
-            f"the expodistance, 0 of even growth, {told['expodistance']}."
+            f"A is {sides[0]}; B is {sides[1]}. On average over {n}, the line-shape "
+            f"score, 1 of a straight path, is {told['line_shape']}; the norm's growth a "
+            f"block, as a logarithm, {told['growth']}; the expodistance, "
+            f"0 of even growth, {told['expodistance']}."
         )
 
     def _shown(self) -> Any:
@@ -93,8 +109,9 @@ class PathComparison(Drawn):
 
     def __repr__(self) -> str:
         a, b = (rounded(trajectory.mean(of.line_shape)) for of in (self.a, self.b))
+        sides = told_sides(self.a, self.b)
         return (
-            f"PathComparison(A: {self.a.model_name}, B: {self.b.model_name}, mean line shape A "
+            f"PathComparison(A: {sides[0]}, B: {sides[1]}, mean line shape A "
             f"{a}, B {b}, {len(self.a.tokens)} and {len(self.b.tokens)} tokens)"
         )
 

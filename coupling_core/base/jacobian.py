@@ -1,16 +1,24 @@
 """One block's Jacobian, with its leading singular triplets and how far they were checked."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Float
 
-from coupling_core.base.read_only import ReadOnlyArrays
 from coupling_core.base.records import Certificate
+from coupling_core.base.showing import Told
+from coupling_core.base.units import percent, rounded
+
+if TYPE_CHECKING:  # half a second to import, and only tables need it
+    from pandas import DataFrame
+
+LARGEST = 3
+"""Singular values that the verdict names."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class BlockJacobian(ReadOnlyArrays):
+class BlockJacobian(Told):
     """J^l_tt = d f^l(X^{l-1})_t / d x^{l-1}_t, where f^l(X) = F^l(X) - X, in float32.
 
     It has no unit. The coupling matrix of two blocks is A = U_{l'}^T J^l V_{l'} (paper, Eq. 8).
@@ -20,6 +28,7 @@ class BlockJacobian(ReadOnlyArrays):
         u: left singular vectors, in columns.
         s: singular values, largest first; 0 past the rank.
         v: right singular vectors, in columns; the largest entry of each is positive.
+        state: x^{l-1}_t, at which it was taken.
         certificate: how far the triplets were checked, in float64 from J itself.
         rank: how many of the triplets exist.
         derivative_error: how far J was found from the derivative of what the block computes,
@@ -34,6 +43,7 @@ class BlockJacobian(ReadOnlyArrays):
     u: Float[np.ndarray, "d k"]
     s: Float[np.ndarray, " k"]
     v: Float[np.ndarray, "d k"]
+    state: Float[np.ndarray, " d"]
     certificate: Certificate
     rank: int
     derivative_error: float
@@ -41,6 +51,37 @@ class BlockJacobian(ReadOnlyArrays):
     token: int
     tokens: tuple[str, ...]
     model: str
+
+    def to_pandas(self) -> "DataFrame":
+        """A row a singular triplet.
+
+        Returns:
+            columns `component`, 1..k, `singular_value`, without a unit, and `share`, its square in
+            parts of the squared Frobenius norm of J. Its `attrs` say whose Jacobian it is.
+        """
+        from pandas import DataFrame
+
+        numbers = np.arange(1, len(self.s) + 1)
+        table = DataFrame({"component": numbers, "singular_value": self.s, "share": self._shares})
+        table.attrs |= {"model": self.model, "block": self.block, "token": self.token}
+        return table
+
+    @property
+    def verdict(self) -> str:
+        """Its norm, its largest singular values, and how much of it its triplets hold."""
+        largest = ", ".join(map(rounded, self.s[:LARGEST].tolist()))
+        held = self._shares.sum()
+        failed = "" if self.certificate.certified else f" Not certified: {self.certificate.reason}."
+        return (
+            f"The norm of J is {rounded(float(np.linalg.norm(self.J)))} and its largest singular "
+            f"values are {largest}; the first {len(self.s)} hold {percent(held)} of its squared "
+            f"norm.{failed}"
+        )
+
+    @property
+    def _shares(self) -> Float[np.ndarray, " k"]:
+        whole = float(np.square(self.J.astype(np.float64)).sum())
+        return np.square(self.s.astype(np.float64)) / whole if whole else np.zeros(len(self.s))
 
     def __repr__(self) -> str:
         d, k = self.u.shape

@@ -19,13 +19,18 @@ class Pace:
         total: how many there are.
         done: of them, before it begins.
         clock: seconds, of any beginning.
+        of: what they are called.
     """
 
     def __init__(
-        self, total: int, done: int = 0, clock: Callable[[], float] = time.monotonic
+        self,
+        total: int,
+        done: int = 0,
+        clock: Callable[[], float] = time.monotonic,
+        of: str = "prompt",
     ) -> None:
         self.total, self.done, self.computed = total, done, 0
-        self._clock = clock
+        self._clock, self._of = clock, of
         self._last = self._told = clock()
         self._began: float | None = None
 
@@ -54,7 +59,7 @@ class Pace:
         Args:
             beside: how many others are at work besides the next, halfway through on average.
         """
-        where = f"prompt {self.done + (not beside)} of {self.total}"
+        where = f"{self._of} {self.done + (not beside)} of {self.total}"
         left = self.left(beside)
         return where if left is None else f"{where}, {about(left)}"
 

@@ -7,7 +7,15 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from coupling_core.analysis.exports import ENDINGS, arrays, attributes, axes, frame, written
+from coupling_core.analysis.exports import (
+    ENDINGS,
+    arrays,
+    attributes,
+    axes,
+    frame,
+    signed,
+    written,
+)
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import AnyView
 from coupling_core.base.results import Result
@@ -97,7 +105,7 @@ def write_result(
         return
     content = written(
         ending(path),
-        partial(frame, result, view),
+        lambda: signed(frame(result, view), result, view),
         partial(arrays, result, view, k_view),
         axes(result),
         attributes(result, view),

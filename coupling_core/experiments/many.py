@@ -1,18 +1,20 @@
 """measure_many(...): many prompts with several models, as the table of a sweep."""
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.base.keywords import known_keywords
 from coupling_core.base.kinds import kind_of
-from coupling_core.base.records import DEFAULT_MODEL, PERFORMANCES, FinalNorm, Role
+from coupling_core.base.records import DEFAULT_K, DEFAULT_MODEL, PERFORMANCES, FinalNorm, Role
 from coupling_core.experiments.many_answers import answers
-from coupling_core.experiments.many_asked import Models, Prompts, models_of, prompts_of
+from coupling_core.experiments.many_asked import Model, Models, Prompts, models_of, prompts_of
 from coupling_core.experiments.many_progress import telling
-from coupling_core.experiments.sweeps.plan import published
+from coupling_core.experiments.sweeps.plan import published, with_width
 from coupling_core.experiments.sweeps.table import (
     COLUMNS,
     MEASURED,
@@ -67,9 +69,9 @@ def measure_many(
             names in the table.
         kind: what is measured, as `measure` has it: `depth`, `self`, `fixed-input`, `fixed-output`,
             `trajectory`, `what-if`, `spectrum`, `perturbation` or `directions`.
-        k: at how many singular triplets the scores are taken, one number or several, each at most
-            the width of every model; None is the `default_k` of each result: 50, and less where a
-            model is narrower.
+        k: at how many singular triplets the scores are taken, one number or several; a model that
+            is narrower than one of them has rows for the others. None is the `default_k` of each
+            result: 50, and less where a model is narrower.
         definition: which score; `paper` is the paper's Eq. 9.
         role: "A" for U^T J V, "B" for V^T J U.
         token: the token measured, or fixed, 1..n; -1 is the last.
@@ -107,12 +109,15 @@ def measure_many(
     said: dict[str, Any] = {"kind": kind, "final_norm": final_norm}
     said |= {"token": token} if has.token else {}
     said |= {"k": max(ks)} if has.has_k and ks else {}
+    if ks and max(ks) > DEFAULT_K:
+        listed = list(map(partial(_sized, every_k=ks), listed))
     own = own_columns([prompt.about.fields for prompt in asked], COLUMNS)
     place = None if device is None else str(device)
     of = answers(listed, asked, said, kept, tokenizer=tokenizer, device=place, client=client)
     rows: list[Row] = []
     left_out: dict[str, Exception] = {}
-    with telling(len(asked) * len(listed), shown=progress) as advance:
+    every, each = len(asked) * len(listed), "prompt" if len(listed) == 1 else "measurement"
+    with telling(every, shown=progress, of=each) as advance:
         for model in listed:
             facts = of_weights(model.weights, published().get(model.weights.request.model))
             facts |= {"model": model.name} if model.name else {}
@@ -138,6 +143,20 @@ def measure_many(
     scored = {"definition": definition, "role": role} if has.has_k else {}
     table.attrs |= said | scored
     return table
+
+
+def _sized(model: Model, every_k: Sequence[int]) -> Model:
+    """A model that is asked for no K beyond its width, with a word on those that are."""
+    if model.module is not None:  # who has a module knows its width
+        return model
+    width = with_width(model.weights).width
+    fit = [k for k in every_k if k <= width or not width]
+    if not fit or fit == list(every_k):  # where none fits, the measurement says so
+        return model
+    beyond = ", ".join(str(k) for k in every_k if k not in fit)
+    told = f"K = {beyond} is left out of {model.name or model.weights.title}"
+    warnings.warn(f"{told}, whose width is {width}", stacklevel=4)
+    return replace(model, k=max(fit))
 
 
 def _table(rows: list[Row], own: Iterable[str], left_out: Mapping[str, Exception]) -> "DataFrame":

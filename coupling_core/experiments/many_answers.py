@@ -153,4 +153,5 @@ def _on_client(
 
 
 def _request(model: Model, prompt: Asked, said: Mapping[str, Any]) -> Request:
-    return Request(**{**vars(model.weights.request), **said, "prompt": prompt.text})
+    own = said if model.k is None else {**said, "k": model.k}
+    return Request(**{**vars(model.weights.request), **own, "prompt": prompt.text})

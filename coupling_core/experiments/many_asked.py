@@ -48,7 +48,8 @@ class Model:
     """A model of the table: its name there, what is known of it, and the module of one's own.
 
     What was done to the module, in the user's words, is its `variant`; its `tokenizer` is None
-    where it shares that of all.
+    where it shares that of all. Its `k` is the largest that is asked of it, where that is not the
+    one asked of all.
     """
 
     name: str
@@ -56,6 +57,7 @@ class Model:
     module: Any = None
     variant: str = ""
     tokenizer: Any = None
+    k: int | None = None
 
 
 def prompts_of(prompts: Any) -> Iterator[Asked]:

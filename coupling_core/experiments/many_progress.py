@@ -9,17 +9,18 @@ from coupling_core.base.pace import Pace
 
 
 @contextmanager
-def telling(total: int, *, shown: bool) -> Iterator[Callable[..., None]]:
+def telling(total: int, *, shown: bool, of: str = "prompt") -> Iterator[Callable[..., None]]:
     """Tell on stderr how far it is.
 
     Args:
-        total: how many prompts there are, each with each model.
+        total: how many there are to do.
         shown: False tells nothing.
+        of: what one of them is called.
 
     Yields:
         what is called with what is being measured, and whether one more is done (1 by default).
     """
-    pace, ended = Pace(total), 0
+    pace, ended = Pace(total, of=of), 0
     bar = Bar(stays=True) if shown and is_watched() else None
 
     def advance(what: str, done: int = 1) -> None:
@@ -36,6 +37,9 @@ def telling(total: int, *, shown: bool) -> Iterator[Callable[..., None]]:
         yield advance
         if bar is not None:
             bar.show(ended, total, "")
+    except KeyboardInterrupt:
+        stopped = f"stopped: {ended} of {total}, the same call goes on where results are stored"
+        raise KeyboardInterrupt(stopped) from None
     finally:
         if bar is not None:
             bar.end()

@@ -84,7 +84,7 @@ def measure_steps(
     if run.caution:
         warnings.warn(f"{run.name}: {run.caution}", stacklevel=3)
     course = stored_steps.collect(run, request, kept, wanted, spectra=spectra)
-    with telling(len(course.missing), shown=progress) as advance, Borrower() as borrower:
+    with telling(len(course.missing), shown=progress, of="step") as advance, Borrower() as borrower:
 
         @contextmanager
         def watching(step: int) -> Iterator[None]:

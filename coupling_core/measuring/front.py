@@ -22,7 +22,7 @@ from coupling_core.base.results import (
     TrajectoryResult,
     WhatIfResult,
 )
-from coupling_core.base.results.base import seen_at
+from coupling_core.base.results.base import Origin, seen_at
 from coupling_core.measuring import measure as requests
 from coupling_core.measuring.asked import Options, Prompt, is_named, request_for, require_unsaid
 from coupling_core.measuring.watched import Watching, watched
@@ -247,7 +247,8 @@ def measure(
             fast=fast,
             progress=report,
         )
-    return seen_at(found, request.k)
+    origin = None if is_named(model) else Origin(model, tokenizer)
+    return seen_at(found, request.k, origin)
 
 
 def _require_folder(store: object) -> None:

@@ -24,7 +24,7 @@ from coupling_core.base.records import (
     resolve_token,
 )
 from coupling_core.base.results import DirectionsResult, Scores
-from coupling_core.base.results.base import require_result
+from coupling_core.base.results.base import origin_of, require_result
 from coupling_core.base.results.directions import READOUTS, SIDES
 from coupling_core.base.trials import Ablate, Ablation, Readings, Steer, Steering
 from coupling_core.measuring.measure import aside, asked_of
@@ -65,8 +65,9 @@ def steer(
         tokens: where they are added, 1..n or counted from the end; None is the token measured. What
             the model says is asked at the last of them.
         direction: another one in the place of the block's own, of any length but 0.
-        model: the module of your own that was measured; None loads the model that the result names.
-        tokenizer: that of a module of your own; not needed where the prompt is token ids.
+        model: the module of your own that was measured, where the result was loaded from a file;
+            None is that one, or loads the model that the result names.
+        tokenizer: that of such a module; not needed where the prompt is token ids.
         device: where to compute.
         progress: told as the model is loaded. None shows a bar in a terminal or a notebook, and
             False shows none.
@@ -194,7 +195,7 @@ def cross_scores(
         b: the directions in whose bases they are seen.
         k: K; None is all directions that both keep.
         model: the module of your own of which A was measured, as in `steer`, and so are the others.
-        tokenizer: that of a module of your own.
+        tokenizer: as in `steer`.
         device: where to compute.
         progress: told as the model is loaded. None shows a bar in a terminal or a notebook, and
             False shows none.
@@ -272,7 +273,10 @@ def _model_of(result: DirectionsResult, model: Any, tokenizer: Any) -> tuple[Res
         InputError: where the result's model is not named, its name leads to another by now, or the
             module is of another class.
     """
-    is_own = result.request.model.startswith(OWN)
+    is_own, origin = result.request.model.startswith(OWN), origin_of(result)
+    if is_own and origin:
+        model = origin.module if model is None else model
+        tokenizer = origin.tokenizer if tokenizer is None else tokenizer
     if is_own and model is None:
         raise InputError(
             f"the directions are of a module of your own, {result.model_name}: pass it as model="

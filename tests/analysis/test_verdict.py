@@ -137,7 +137,7 @@ def test_a_result_s_verdict_does_not_make_its_means_seem_to_contradict_each_othe
     result = random_result()
     mean = result.scores(k=result.default_k).mean()
     assert result.verdict.startswith(
-        f"In the mean over the pairs l ≠ l', c is {mean.coupling:.3f}, its chance floor "
+        f"In the mean over the pairs l ≠ l' at K = 8, c is {mean.coupling:.3f}, its chance floor "
         f"{mean.chance:.3f}, and the score of each pair, corrected by its own floor, "
         f"{mean.corrected:.3f}. "
     )

@@ -273,7 +273,9 @@ def test_csv_is_the_score_table(depth, folder, tmp_path):
     depth("--prompt", PROMPT, "--out", "r.csv")
     rows = list(csv.DictReader((tmp_path / "r.csv").open()))
     found = score_pairs(expected(folder), View(k=8))
-    assert list(rows[0]) == ["block", "basis", "coupling", "chance", "corrected"]
+    whose = ["model", "prompt", "measured", "K", "definition"]
+    assert list(rows[0]) == ["block", "basis", "coupling", "chance", "corrected", *whose]
+    assert (rows[0]["model"], rows[0]["prompt"], rows[0]["K"]) == ("tiny-llama", PROMPT, "8")
     assert len(rows) == 16
     (row,) = [row for row in rows if (row["block"], row["basis"]) == ("2", "4")]
     assert float(row["coupling"]) == pytest.approx(found.coupling[1, 3], abs=1e-6)

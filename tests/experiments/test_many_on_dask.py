@@ -101,6 +101,21 @@ def test_lines_come_where_no_bar_is_drawn(capsys, monkeypatch):
     assert told.out == ""
     lines = [line for line in told.err.splitlines() if line]
     assert lines == [f"prompt {n} of 3, less than a minute" for n in (2, 3)]
+    with many_progress.telling(6, shown=True, of="step") as advance:
+        advance("a")
+        advance("a")
+    assert "\nstep 3 of 6, " in capsys.readouterr().err
     with many_progress.telling(1, shown=False) as advance:
         advance("a")
     assert not "".join(capsys.readouterr()).strip()
+
+
+def test_who_stops_it_is_told_how_far_it_came():
+    def stopped():
+        with many_progress.telling(9, shown=False) as advance:
+            advance("a")
+            advance("a")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt, match="stopped: 2 of 9, the same call goes on"):
+        stopped()

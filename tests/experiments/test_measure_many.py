@@ -182,6 +182,19 @@ def test_where_no_k_is_said_each_model_is_measured_at_its_own(own):
         assert list(asked([[3, 1, 4]], models, k=32)["model"]) == ["wide"]
 
 
+def test_a_narrow_model_has_the_k_that_it_is_wide_enough_for(where):
+    wide = {"model": "coupling-explorer/mini-64", "revision": "step0"}
+    with pytest.warns(UserWarning, match="K = 60 is left out of narrow, whose width is 32"):
+        table = asked(TEXTS[:1], {"narrow": where, "wide": wide}, k=(8, 60))
+    assert list(zip(table["model"], table["k"], strict=True)) == [
+        ("narrow", 8), ("wide", 8), ("wide", 60)
+    ]  # fmt: skip
+    result = measure(Request(TEXTS[0], k=60, **wide))
+    assert table["corrected"].iloc[2] == means(score_pairs(result, View(60)))["corrected"]
+    with pytest.warns(UserWarning, match="left out: narrow: The cat sat: K must lie"):
+        assert set(asked(TEXTS[:1], {"narrow": where, "wide": wide}, k=60)["model"]) == {"wide"}
+
+
 def test_a_wrapped_module_has_its_own_name():
     gpt = by_hand.GPT()
     wrapped = wrap(gpt, blocks=gpt.blocks, final_norm=gpt.ln_f, forward=lambda g, ids: g(ids))

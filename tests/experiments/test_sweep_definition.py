@@ -122,6 +122,18 @@ def test_a_share_of_the_width_is_a_k_for_each_model(lay_out):
     assert plan.request(3, 0, "depth").k == 16
 
 
+def test_no_model_is_asked_for_a_k_beyond_its_width(lay_out):
+    plan = make(read(lay_out(SWEEP.replace("[4, 8]", "[8, 60]"))))
+    assert {weights.width for weights in plan.weights} == {32, 64}
+    assert all(
+        plan.request(number, 0, "depth").k == (8 if weights.width == 32 else 60)
+        for number, weights in enumerate(plan.weights)
+    )
+    assert not any(weights.problem for weights in plan.weights)
+    narrow = make(read(lay_out(SWEEP.replace("[4, 8]", "60")))).weights[0]
+    assert narrow.problem == "its width is 32, and the smallest K of the sweep is 60"
+
+
 def test_a_model_that_is_out_of_reach_leaves_the_others(lay_out):
     more = SWEEP + '[[models]]\nmodel = "nobody/nothing"\n'
     plan = make(read(lay_out(more)))

@@ -1,6 +1,8 @@
 """Directions tried on the model that they are of, from Python and by a command; and their files."""
 
+import gc
 import json
+import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -158,10 +160,19 @@ def test_directions_of_another_model_are_not_tried(result):
         steer(replace(result, identity=other), block=2)
 
 
-def test_a_module_of_one_s_own_is_handed_over_again():
-    model = tiny.model("gpt2")
-    found = measure([3, 1, 4, 1, 5], model=model, kind="directions", store=None)
-    assert steer(found, block=2, model=model).divergence.shape == (1, 3)
+def test_a_module_of_one_s_own_is_known_with_its_tokenizer_as_long_as_it_lives():
+    model, tokenizer = tiny.model("gpt2"), tiny.tokenizer()
+    found = measure("The cat sat", None, model=model, tokenizer=tokenizer, kind="directions")
+    expected = steer(found, block=2, model=model, tokenizer=tokenizer).divergence
+    np.testing.assert_array_equal(steer(found, block=2).divergence, expected)
+    elsewhere = pickle.loads(pickle.dumps(found))
+    np.testing.assert_array_equal(elsewhere.u, found.u)
+    with pytest.raises(InputError, match="pass it as model="):
+        steer(elsewhere, block=2)
+    again = steer(elsewhere, block=2, model=model, tokenizer=tokenizer)
+    np.testing.assert_array_equal(again.divergence, expected)
+    del model, again
+    gc.collect()
     with pytest.raises(InputError, match="pass it as model="):
         steer(found, block=2)
 

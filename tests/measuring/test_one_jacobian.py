@@ -49,6 +49,19 @@ def test_its_triplets_are_of_the_jacobian(llama):
     assert found.tokens[found.token - 1] in repr(found)
 
 
+def test_it_has_the_state_at_which_it_was_taken_a_sentence_and_a_table(llama):
+    found = jacobian(llama, IDS, block=2, token=3, k=6)
+    with torch.no_grad():
+        states = llama(torch.tensor([IDS]), output_hidden_states=True).hidden_states
+    np.testing.assert_allclose(found.state, states[1][0, 2].numpy(), atol=1e-6)
+    table = found.to_pandas()
+    assert table.component.to_list() == [1, 2, 3, 4, 5, 6]
+    np.testing.assert_allclose(table.share, found.s**2 / np.linalg.norm(found.J) ** 2, rtol=1e-5)
+    assert table.attrs == {"model": found.model, "block": 2, "token": 3}
+    assert f"largest singular values are {found.s[0]:.3f}, " in found.verdict
+    assert f"the first 6 hold {round(100 * table.share.sum())}\u00a0%" in found.verdict
+
+
 def test_a_model_may_be_named(tmp_path):
     where = tiny.folder(tmp_path / "model")
     found = jacobian(where, "The cat sat", block=1, k=4, untrained=3)

@@ -9,6 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from textwrap import shorten
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from weakref import ref
 
 import numpy as np
 from jaxtyping import AbstractArray, Int
@@ -66,6 +67,7 @@ class Result(Drawn):
     infinite: ClassVar[tuple[str, ...]] = ()
     """Arrays that may hold infinity; of all others, a number is at worst NaN."""
     _asked_k: ClassVar[int | None] = None
+    _origin: ClassVar["Origin | None"] = None
 
     key: str
     request: Request
@@ -362,15 +364,47 @@ class Result(Drawn):
 AnyResult = TypeVar("AnyResult", bound=Result)
 
 
-def seen_at(result: AnyResult, k: int | None) -> AnyResult:
-    """The same result, looked at with this K where nobody says another; None changes nothing.
+class Origin:
+    """The module of somebody's own that a result was measured of, as long as it lives.
 
-    No file says it: to whoever asked for another K, the same numbers are stored.
+    Args:
+        module: as it was handed over.
+        tokenizer: that came with it; None where none did.
     """
-    if k is None or k > result.k_max:
+
+    def __init__(self, module: Any, tokenizer: Any) -> None:
+        self._module, self.tokenizer = ref(module), tokenizer
+
+    @property
+    def module(self) -> Any:
+        """The module; None where it is gone."""
+        return self._module()
+
+    def __reduce__(self) -> tuple[type[None], tuple[()]]:
+        return type(None), ()  # a copy in another process knows none
+
+
+def origin_of(result: Result) -> Origin | None:
+    """What a result was measured of, where that was a module, in this process."""
+    return result._origin
+
+
+def seen_at(result: AnyResult, k: int | None, origin: Origin | None = None) -> AnyResult:
+    """The same result, with what only this process knows of it; no file says it.
+
+    Args:
+        result: the result.
+        k: at which it is looked at where nobody says another; None changes nothing. To whoever
+            asked for another, the same numbers are stored.
+        origin: the module that was measured.
+    """
+    known: dict[str, Any] = {"_asked_k": k} if k is not None and k <= result.k_max else {}
+    known |= {"_origin": origin} if origin else {}
+    if not known:
         return result
     found = copy(result)
-    object.__setattr__(found, "_asked_k", k)
+    for name, value in known.items():
+        object.__setattr__(found, name, value)
     return found
 
 

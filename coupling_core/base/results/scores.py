@@ -160,6 +160,11 @@ class ScoreMap(Drawn):
     def _shown(self) -> Any:
         return self.to_pandas() if self.result is None else self.plot()
 
+    @property
+    def _at_k(self) -> str:
+        """The K of the view, in a sentence; "" where none is known."""
+        return f" at K = {self.view.k}" if self.view else ""
+
     def _pair(self, row: int, column: int) -> PairScores:
         """The scores of a cell, from 0."""
         cell = {name: float(getattr(self, name)[row, column]) for name in MEASURES}
@@ -218,9 +223,9 @@ class Scores(ScoreMap):
         # Each pair is corrected by the floor of its own: what is made of the two means is another
         # number, which may even have the other sign.
         return (
-            f"In the mean over the pairs l ≠ l', c is {rounded(mean.coupling)}, its chance floor "
-            f"{rounded(mean.chance)}, and the score of each pair, corrected by its own floor, "
-            f"{rounded(mean.corrected)}."
+            f"In the mean over the pairs l ≠ l'{self._at_k}, c is {rounded(mean.coupling)}, its "
+            f"chance floor {rounded(mean.chance)}, and the score of each pair, corrected "
+            f"by its own floor, {rounded(mean.corrected)}."
         )
 
     def to_pandas(self) -> "DataFrame":
@@ -344,7 +349,7 @@ class PositionScores(ScoreMap):
             )
         of = " without any Jacobian against itself" if self.itself.any() else ""
         mean = self.means.corrected
-        return f"The mean chance-corrected score over all pairs{of} is {rounded(mean)}."
+        return f"The mean chance-corrected score over all pairs{self._at_k}{of} is {rounded(mean)}."
 
     def to_pandas(self) -> "DataFrame":
         """The scores as a table, a pair without a score too.

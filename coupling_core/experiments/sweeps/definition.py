@@ -220,13 +220,18 @@ class Sweep(_Table):
         return self
 
     def every_k(self, width: float) -> tuple[int, ...]:
-        """The K at which a model of this width is looked at, rising."""
-        return tuple(sorted({k_of(k, width) for k in self.k}))
+        """The K at which a model of this width is looked at, rising.
+
+        Args:
+            width: d, beyond which there is no K; 0 where nobody needs to know it.
+        """
+        every = sorted({k_of(k, width) for k in self.k})
+        return tuple(k for k in every if k <= width or not width)
 
     @property
-    def has_shares(self) -> bool:
-        """Whether a K depends on the width."""
-        return any(k < 1 for k in self.k)
+    def needs_widths(self) -> bool:
+        """Whether a K depends on the width, or may be more than that of a narrow model."""
+        return any(k < 1 or k > DEFAULT_K for k in self.k)
 
 
 _TABLES: Mapping[str, type[_Table]] = {"": Sweep, "models": Models, "slurm": Slurm}

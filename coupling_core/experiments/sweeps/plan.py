@@ -138,7 +138,7 @@ class Plan:
     def request(self, weights: int, prompt: int, kind: str) -> Request:
         """What one measurement asks for."""
         sweep, named = self.sweep, self.weights[weights].request
-        k = max(sweep.every_k(self.weights[weights].width))
+        k = max(sweep.every_k(self.weights[weights].width), default=DEFAULT_K)
         asked = kind_of(kind)
         sized = {"k": k, "k_view": min(sweep.k_view, max(k, DEFAULT_K))} if asked.has_k else {}
         return Request(
@@ -205,8 +205,8 @@ def make(sweep: Sweep) -> Plan:
         for prompt in sample.prompts:
             prompts.setdefault(prompt.text, prompt)
     found = [each for models in sweep.models for each in _weights(models)]
-    if sweep.has_shares:
-        found = [_measured(each) for each in found]
+    if sweep.needs_widths:
+        found = [_fit(with_width(each), sweep) for each in found]
     weights = tuple(dict.fromkeys(found))  # a table may name what another one has
     origins = tuple(sample.origin for sample in samples)
     return Plan(sweep, told_apart(weights), tuple(prompts.values()), origins)
@@ -251,7 +251,15 @@ def _asked(models: Models, model: str) -> Request:
     )
 
 
-def _measured(weights: Weights) -> Weights:
+def _fit(weights: Weights, sweep: Sweep) -> Weights:
+    """Weights whose width is known, with what is wrong where no K of the sweep is one of them."""
+    if weights.problem or sweep.every_k(weights.width):
+        return weights
+    told = f"its width is {weights.width}, and the smallest K of the sweep is {min(sweep.k)}"
+    return replace(weights, problem=told)
+
+
+def with_width(weights: Weights) -> Weights:
     """Weights with their width: as it is published, or from their config."""
     known = published().get(weights.request.model)
     if weights.problem or known:

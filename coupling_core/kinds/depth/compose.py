@@ -63,6 +63,7 @@ def one_block(asked: Resolved, loaded: LoadedModel, block: int) -> BlockJacobian
         u=_numpy(svd.u),
         s=_numpy(svd.s),
         v=_numpy(svd.v),
+        state=_numpy(traced.blocks[number - 1].state),
         certificate=svd.certificate,
         rank=svd.rank,
         derivative_error=0.0,
