@@ -395,7 +395,7 @@ def depth_wise(name: str, result: Result) -> DepthResult:
     )
     beside = "; a.plot(figure, twin=b) draws two of one prompt in one figure"
     if kind == "trajectory":
-        beside = "; two trajectories are compared in Python, by compare(a, b)"
+        beside = "; a trajectory is compared with another one"
     raise InputError(
         f"{name} is a result of kind {kind!r}, where a depth-wise one is expected: choose another, "
         "or measure its prompt depth-wise, with measure(...) in Python or `coupling "

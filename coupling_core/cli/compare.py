@@ -23,9 +23,12 @@ from coupling_core.analysis.exports.compare import (
     differences_table,
 )
 from coupling_core.analysis.scores import definition_name
+from coupling_core.base.errors import InputError
 from coupling_core.base.records import View, parse_blocks
+from coupling_core.base.results import TrajectoryResult
 from coupling_core.base.units import with_difference
 from coupling_core.cli import files, options
+from coupling_core.cli.compare_paths import compare_paths
 from coupling_core.cli.stored import open_result
 from coupling_core.cli.terminal import print_json, print_lines, print_table
 from coupling_core.store.disk import Store
@@ -52,11 +55,23 @@ def compare(
     as_json: options.Json = False,
     store: options.StoreFolder = None,
 ) -> None:
-    """Compare two stored results: A, B and A - B of every pair of blocks, in A's numbers."""
+    """Compare two stored results: A, B and A - B of every pair of blocks, in A's numbers.
+
+    Of two trajectories the paths are compared, at a line for each number of them.
+    """
     files.require_writable(out, FORMATS, as_json=as_json)
     shelf = Store(store)
-    sides = zip("AB", (a, b), strict=True)
-    first, second = (depth_wise(name, open_result(shelf, text)) for name, text in sides)
+    one, other = open_result(shelf, a), open_result(shelf, b)
+    if isinstance(one, TrajectoryResult) and isinstance(other, TrajectoryResult):
+        said = blocks, k, definition, p, role, corrected
+        if said != (None, None, "paper", 1.0, "A", True):
+            raise InputError(
+                "paths have no K, blocks or scores: leave out --k, --blocks, --definition, --p, "
+                "--role and --raw"
+            )
+        compare_paths(compare_results(one, other), out, as_json=as_json)
+        return
+    first, second = depth_wise("A", one), depth_wise("B", other)
     most = min(first.default_k, second.default_k)
     view = View(
         most if k is None else k,

@@ -69,7 +69,7 @@ def test_paths_have_no_k_and_are_compared_with_paths():
     for asked in ({"k": 3}, {"corrected": False}, {"blocks": "1-2"}):
         with pytest.raises(InputError, match="paths have no K, blocks"):
             compare(one, one, **asked)
-    with pytest.raises(InputError, match="two trajectories are compared in Python"):
+    with pytest.raises(InputError, match="a trajectory is compared with another one"):
         compare(one, planted())
 
 

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 import shlex
 from dataclasses import replace
 
@@ -258,6 +259,28 @@ def test_results_in_files_of_other_depths_are_matched(run, tmp_path):
 )
 def test_what_cannot_be_compared_is_refused(run, keys, options, words):
     assert words in complaint(run("compare", *keys, *options))
+
+
+def test_two_trajectories_are_compared_by_the_numbers_of_their_paths(run, tmp_path):
+    folder = tiny.folder(tmp_path / "tiny-llama")
+    asked = ("trajectory", "--model", folder, "--prompt", "The cat sat", "--json")
+    keys = [printed(run(*asked, *twin))["key"] for twin in ((), ("--untrained", 0))]
+    expected = compare(*map(Store().get, keys)).to_pandas()
+    said = printed(run("compare", *keys, "--json"))
+    assert said["same_tokens"]
+    assert said["numbers"] == expected.to_dict("records")
+    assert [said[side]["key"] for side in "ab"] == keys
+    status, out, _ = run("compare", *keys, "--out", "paths.csv")
+    assert status == 0
+    for row in expected.itertuples():
+        assert re.search(rf"{row.number} +{row.a:.4g} ", out)
+        assert f"{row.a_above} of {row.tokens} tokens" in out
+    rows = list(csv.DictReader((tmp_path / "paths.csv").open()))
+    assert [float(row["difference"]) for row in rows] == expected["difference"].to_list()
+    assert run("compare", *keys, "--out", "paths.html")[0] == 0
+    assert "untrained twin, mean" in (tmp_path / "paths.html").read_text()
+    assert "and no .npz file" in complaint(run("compare", *keys, "--out", "paths.npz"))
+    assert "leave out --k" in complaint(run("compare", *keys, "--k", 4))
 
 
 def test_only_depth_wise_results_are_compared(run, keys, tmp_path):
