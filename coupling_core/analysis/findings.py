@@ -271,12 +271,12 @@ class Findings(Drawn):
 
 
 @known_keywords
-def find(table: pd.DataFrame, question: Question) -> Findings:
+def find(table: pd.DataFrame, question: Question | None = None) -> Findings:
     """Ask a table.
 
     Args:
         table: of a sweep, a row for each model, prompt and K.
-        question: at which K, of which models, against what.
+        question: at which K, of which models, against what; None is `first_question`.
 
     Raises:
         InputError: where it has no depth-wise row at this K, or no model is in the subset.
@@ -287,10 +287,22 @@ def find(table: pd.DataFrame, question: Question) -> Findings:
             "the sweep has no depth-wise result: run it (`coupling sweep run`), or look at the "
             "numbers of its other kinds in its table (.csv)"
         )
-    found = Findings(rows, question)
+    asked = question or first_question(rows)
+    found = Findings(rows, asked)
     if found.means.rows.empty:
-        raise InputError(f"no model is left: {SUBSETS[question.subset].title}")
+        raise InputError(f"no model is left: {SUBSETS[asked.subset].title}")
     return found
+
+
+def first_question(table: pd.DataFrame, asked: Iterable[float] = ()) -> Question:
+    """What is asked where nobody says: at the first K that all models have.
+
+    Args:
+        table: of a sweep.
+        asked: the K of its file.
+    """
+    shared, known = every_k(table, asked), performances(table)
+    return Question(shared[0] if shared else 1, against=known[0] if known else "loss")
 
 
 def filled_subsets(table: pd.DataFrame) -> tuple[ModelSubset, ...]:

@@ -10,7 +10,7 @@
     prompts    what a file or a data set gives      (in `sources`)
     runs       the store: list, show, verify, recheck, rm, export, import
     suite      training runs: list, train
-    sweep      many models with many prompts: run, status, report
+    sweep      many models with many prompts: new, run, status, report
     vision     vision transformers: list, train
     app        the app, served                (in `serve`)
     jobs       what running apps measure now, and an end to it

@@ -14,9 +14,11 @@ from coupling_core.base.kinds import kind_of
 from coupling_core.base.records import AnyView, View
 from coupling_core.base.writing import writing
 from coupling_core.cli import files, options, reports
+from coupling_core.cli.stored import open_result
 from coupling_core.cli.terminal import ProgressBar, print_json, print_lines, print_table, say
 from coupling_core.measuring.recheck import Recheck
 from coupling_core.measuring.recheck import recheck as recheck_result
+from coupling_core.store.archive import SUFFIX
 from coupling_core.store.disk import Entry, Store
 from coupling_core.store.packs import pack, unpack
 
@@ -27,7 +29,7 @@ app = typer.Typer(
 SHOWN = 40
 """Characters of a prompt in a list."""
 
-Key = Annotated[str, typer.Argument(help="A key, or its first letters.")]
+Key = Annotated[str, typer.Argument(help="A key, its first letters, or a file.")]
 
 
 @app.command("ls", hidden=True)  # as it was called; scripts have it
@@ -68,7 +70,7 @@ def show(
     """Show one stored result, or write its numbers or the first figure of its page."""
     files.require_writable(out, files.FORMATS, as_json=as_json)
     shelf = Store(store)
-    result = shelf.get(key)
+    result = open_result(shelf, key)
     kind = kind_of(result.request.kind)
     view: AnyView = kind.view()
     if kind.has_k:
@@ -97,7 +99,9 @@ def verify(
 
 @app.command()
 def recheck(
-    keys: Annotated[list[str] | None, typer.Argument(help="Keys, or their first letters.")] = None,
+    keys: Annotated[
+        list[str] | None, typer.Argument(help="Keys, their first letters, or files.")
+    ] = None,
     every: Annotated[bool, typer.Option("--all", help="All stored results.")] = False,
     device: options.Device = None,
     as_json: options.Json = False,
@@ -107,7 +111,7 @@ def recheck(
     if bool(keys) == every:
         raise InputError("give keys of stored results, or --all")
     shelf = Store(store)
-    wanted = [shelf.full_key(key) for key in keys or []] or [e.key for e in shelf.entries()]
+    wanted = [_named(shelf, key) for key in keys or []] or [e.key for e in shelf.entries()]
     found = []
     with ProgressBar() as bar:
         for key in wanted:
@@ -124,9 +128,14 @@ def recheck(
         )
 
 
+def _named(shelf: Store, text: str) -> str:
+    """The whole key of a result that is there; a file by its name."""
+    return text if text.endswith(SUFFIX) else shelf.full_key(text)
+
+
 def _recheck(shelf: Store, key: str, device: str | None, bar: ProgressBar) -> Recheck:
     try:
-        return recheck_result(shelf.get(key), device=device, progress=bar)
+        return recheck_result(open_result(shelf, key), device=device, progress=bar)
     except ComputeError as error:  # its file is damaged
         return Recheck(key, "unknown", why=str(error))
 

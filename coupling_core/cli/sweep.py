@@ -1,5 +1,6 @@
 """`coupling sweep`: many models with many prompts, on one machine or on many."""
 
+import shlex
 from collections import Counter
 from contextlib import AbstractContextManager
 from dataclasses import asdict
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from coupling_core.analysis.exports import to_csv
+from coupling_core.analysis.exports.naming import file_part
 from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.base.records import Measure, Method, ModelSubset, Performance
 from coupling_core.base.units import duration
@@ -41,8 +43,26 @@ File = Annotated[
         "commands, and any file can be named. Run none that you would not run as a script.",
     ),
 ]
+BEGINNING = Path(__file__).with_name("sweep_to_begin_with.toml")
+"""What a new sweep's file says."""
 TOLD = 5
 """Failures that are told one by one."""
+
+
+@app.command()
+def new(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The new file: a .toml.")],
+) -> None:
+    """Write a sweep to begin with: what it measures, and in comments what else it may say."""
+    if file.suffix != ".toml":
+        raise InputError(f"a sweep is a .toml file, and {file.name!r} came")
+    if file.exists():
+        raise InputError(f"{file} is there already: give another name, or remove it first")
+    files.require_writable(file, (".toml",))
+    name = file_part(file.stem) or "mine"
+    files.write(file, BEGINNING.read_text().replace("NAME", name).encode())
+    measures = f"`coupling sweep run {shlex.quote(str(file))}` measures it"
+    print_lines(f"written     {file}", f"            {measures}")
 
 
 @app.command()
@@ -177,8 +197,7 @@ def report(
     sweep = sweeps.read(file)
     out = out or Path(f"{sweep.name}.html")
     files.require_writable(out, (".html", ".csv"), as_json=as_json)
-    from coupling_core.analysis.findings import Question, find
-    from coupling_core.experiments.sweeps.report import first_question
+    from coupling_core.analysis.findings import Question, find, first_question
     from coupling_core.experiments.sweeps.report import report as make_report
 
     plan, shelf = sweeps.make(sweep), Store(store)
@@ -202,8 +221,23 @@ def report(
             f"sweep       {plan.sweep.title or plan.sweep.name} ({plan.id})",
             *(f"shows       {line}" for line in found.shows if line),
             *(f"but         {line}" for line in found.does_not_show if line),
-            f"written     {out}",
+            "",
         )
+        _show_means(found)
+        print_lines("", f"written     {out}")
+
+
+def _show_means(found: "Findings") -> None:
+    """The coupling of each model, the highest first."""
+    rows = found.means.rows.sort_values("coupling", ascending=False)
+    each = rows[["model", "coupling", "low", "high", "prompts"]].itertuples(index=False)
+    print_table(
+        ("model", found.measure, "95 % interval", "prompts"),
+        [
+            (name, f"{mean:z.4f}", f"{low:z.4f} to {high:z.4f}" if low == low else "", str(n))
+            for name, mean, low, high, n in each
+        ],
+    )
 
 
 def _write_table(out: Path, table: "DataFrame") -> None:

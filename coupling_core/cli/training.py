@@ -213,8 +213,10 @@ def _peak(found: Sequence[StepNumbers]) -> str:
     known = [one for one in found if not np.isnan(one.corrected)]
     if not known:
         return "no step has a score"
-    best = max(known, key=lambda one: one.corrected)
+    best, last = max(known, key=lambda one: one.corrected), known[-1]
+    if best is last:
+        return f"chance-corrected score highest at the last step, {last.step}, {last.corrected:.4f}"
     return (
         f"chance-corrected score highest at step {best.step}, {best.corrected:.4f}; at the last, "
-        f"{known[-1].step}, {known[-1].corrected:.4f}"
+        f"{last.step}, {last.corrected:.4f}"
     )

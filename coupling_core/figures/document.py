@@ -73,10 +73,15 @@ def bullets(title: str, items: Sequence[str]) -> str:
     return f"<h3>{html.escape(title)}</h3><ul>{lines}</ul>" if lines else ""
 
 
+def shown_table(frame: "DataFrame", most: int) -> str:
+    """A table, folded away where it has more rows than `most`."""
+    body = frame.to_html(border=0, float_format=_short, na_rep="")
+    return folded("Table", [body]) if len(frame) > most else body
+
+
 def folded_table(frame: "DataFrame") -> str:
     """A table, folded away."""
-    body = frame.to_html(border=0, float_format=_short, na_rep="")
-    return folded("Table", [body])
+    return shown_table(frame, most=0)
 
 
 def drawing(figure: go.Figure, result: Result | None = None, view: AnyView | None = None) -> str:

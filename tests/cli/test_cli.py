@@ -637,6 +637,18 @@ def test_runs_show_writes_what_it_shows(run, stored, tmp_path):
     assert "ends in" in complaint(run("runs", "show", stored[0], "--out", tmp_path / "map.doc"))
 
 
+def test_a_file_of_a_result_is_shown_and_rechecked_as_a_stored_one(run, folder, tmp_path):
+    asked = ("depth", "--model", folder, "--prompt", PROMPT, "--k", 8)
+    assert run(*asked, "--out", "own.safetensors")[0] == 0
+    said = printed(run("runs", "show", "own.safetensors", "--k", 5, "--json"))
+    assert np.array(said["coupling"]) == pytest.approx(
+        score_pairs(expected(folder), View(k=5)).coupling, abs=1e-5
+    )
+    status, out, _ = run("runs", "recheck", "own.safetensors")
+    assert (status, out) == (0, "own.safetensors  unchanged to the bit\n")
+    assert "no.safetensors" in run("runs", "recheck", "no.safetensors")[2]
+
+
 def test_every_shipped_kind_has_a_figure_to_show(run, tmp_path):
     kinds = {entry.request.kind: entry.key for entry in Store().entries() if entry.request}
     assert len(kinds) > 3

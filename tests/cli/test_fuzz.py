@@ -27,7 +27,7 @@ from safetensors.numpy import save as save_tensors
 from sweep_table import sweep_of, zoo
 
 from coupling_core import Request, Store, measure
-from coupling_core.analysis.findings import Question, find
+from coupling_core.analysis.findings import Question, find, first_question
 from coupling_core.base.definitions import DEFINITIONS
 from coupling_core.base.errors import CouplingError, InputError
 from coupling_core.base.kinds import kinds
@@ -50,7 +50,7 @@ from coupling_core.cli.commands import app
 from coupling_core.experiments.gallery import EXAMPLES
 from coupling_core.experiments.sweeps import make, read, read_table, write_table
 from coupling_core.experiments.sweeps.definition import parse
-from coupling_core.experiments.sweeps.report import first_question, report
+from coupling_core.experiments.sweeps.report import report
 from coupling_core.experiments.sweeps.table import COLUMNS
 from coupling_core.sources.suites import suites
 from coupling_core.store import archive
@@ -221,6 +221,7 @@ PLAIN: dict[tuple[str, ...], dict[str, str]] = {
     ("suite", "list"): {},
     ("suite", "train"): {"name": "nonsense"},
     ("suite", "new"): {"name": "mini-64", "--n-blocks": "99"},
+    ("sweep", "new"): {"file": "new.toml"},
     ("sweep", "run"): {"file": "few.toml", "--dry-run": ""},
     ("sweep", "status"): {"file": "few.toml"},
     ("sweep", "report"): {"file": "few.toml", "--out": "x.html"},

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -87,6 +88,24 @@ def one_line(text):
 
 
 # ---- what would be measured
+
+
+def test_a_new_sweep_can_be_run_and_says_of_each_key_that_it_knows_what_it_is(run, tmp_path):
+    path = tmp_path / "my first.toml"
+    status, out, _ = run("sweep", "new", path)
+    assert status == 0
+    assert f"coupling sweep run '{path}'" in out.replace("\n", "")
+    plan = make(read(path))
+    assert repr(plan) == "Plan(my-first, 2 models, 2 prompts, depth, K = 8, 50, 4 measurements)"
+    assert [weights.request.untrained for weights in plan.weights] == [None, 0]
+    # What stands in comments too, but for what only a hub model has.
+    whole = re.sub(r"(?m)^# (?!revisions)(?=\S+ = |\[\[)", "", path.read_text())
+    whole = whole.replace('"prompts.txt"', f'"{path}"')
+    path.with_name("whole.toml").write_text(whole)
+    assert len(make(read(path.with_name("whole.toml"))).weights) == 5
+    assert "is there already" in run("sweep", "new", path)[2]
+    assert "a sweep is a .toml file" in run("sweep", "new", tmp_path / "x.yaml")[2]
+    assert "there is no folder" in run("sweep", "new", tmp_path / "no" / "x.toml")[2]
 
 
 def test_a_dry_run_tells_what_is_stored_and_touches_nothing(run, lay, tmp_path):

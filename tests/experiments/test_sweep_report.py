@@ -10,8 +10,8 @@ from plotly.offline import get_plotlyjs
 from sweep_table import sweep_of, zoo
 
 from coupling_core import InputError
-from coupling_core.analysis.findings import Question, find
-from coupling_core.experiments.sweeps.report import first_question, report
+from coupling_core.analysis.findings import Question, find, first_question
+from coupling_core.experiments.sweeps.report import report
 
 TABLE = sweep_of(zoo())
 FEW = sweep_of(zoo()[:6], prompts=4)
@@ -93,6 +93,7 @@ def test_title_headings_and_sentences(planted):
     answer = find(TABLE, Question(4))
     assert found.of("title") == found.of("h1") == ["A planted sweep"]
     assert found.of("h2") == [
+        "Coupling by model",
         "Coupling and held-out loss",
         "Coupling and size",
         "Coupling and prompts",
@@ -126,7 +127,8 @@ def test_tables_have_the_numbers(planted):
     assert f"{one.p:.4g}" in cells
     assert {"Alpha-0", "coupling-explorer/mini-64@step4000"} <= set(found.of("th"))
     assert f"{TABLE['loss'].iloc[0]:.4g}" in cells
-    assert len(found.of("summary")) == sum(tag == "table" for tag, _ in found.tags) == 5
+    assert sum(tag == "table" for tag, _ in found.tags) == 6
+    assert len(found.of("summary")) == 5  # all but that of the models, which is not folded away
 
 
 def test_no_name_prompt_or_title_becomes_a_part_of_the_page():
@@ -163,14 +165,14 @@ def test_what_is_missing_and_in_doubt_is_said():
 
 def test_only_a_score():
     _, found = read(FEW.assign(loss=np.nan))
-    assert found.of("h2")[0] == "Coupling and leaderboard score"
+    assert found.of("h2")[1] == "Coupling and leaderboard score"
     assert any("leaderboard score correlate with r = " in line for line in found.of("li"))
     assert "loss" not in found.of("th")
 
 
 def test_only_a_loss():
     _, found = read(FEW.assign(score=np.nan))
-    assert found.of("h2")[0] == "Coupling and held-out loss"
+    assert found.of("h2")[1] == "Coupling and held-out loss"
     assert "score" not in found.of("th")
 
 
@@ -178,7 +180,7 @@ def test_neither_score_nor_loss():
     page, found = read(FEW.assign(loss=np.nan, score=np.nan))
     assert "Fewer than 3 of these models have a known held-out loss." in found.of("p")
     assert "What this shows" not in found.of("h3")
-    assert found.of("h2")[1:4] == ["Coupling and size", "Coupling and prompts", "Coupling and K"]
+    assert found.of("h2")[2:5] == ["Coupling and size", "Coupling and prompts", "Coupling and K"]
     assert len(figures_of(page)) == 8
 
 
@@ -186,13 +188,29 @@ def test_a_single_model_at_one_k_with_one_prompt():
     few = FEW[(FEW["model"] == "Beta-1") & (FEW["k"] == 8) & (FEW["prompt"] == "prompt 3")]
     page, found = read(few, {"name": "one"})
     assert found.of("title") == ["one"]
-    assert found.of("h2") == ["Coupling and held-out loss", "Where the numbers come from"]
+    assert found.of("h2") == [
+        "Coupling by model", "Coupling and held-out loss", "Where the numbers come from"
+    ]  # fmt: skip
     assert figures_of(page) == []
     assert "Prompts: not recorded." in found.of("li")
 
 
+def test_it_begins_with_the_coupling_of_each_model_and_its_interval():
+    page, found = read(FEW)
+    means = find(FEW).means.rows.sort_values("coupling", ascending=False)
+    first = page[page.index("Coupling by model") : page.index("Coupling and held-out loss")]
+    assert re.findall(r"<th>([^<]+)</th>\s+<td>", first) == means["model"].to_list()
+    assert "<details>" not in first
+    assert "95 % from" in found.of("th")
+    cells = re.findall(r"<td>([^<]+)</td>", first)
+    assert float(cells[0]) == pytest.approx(means["coupling"].iloc[0], abs=1e-3)
+    many = [model | {"model": f"{model['model']} {i}"} for i in range(3) for model in zoo()]
+    page, _ = read(sweep_of(many, prompts=3))
+    assert "<h2>Coupling by model</h2>\n<details>" in page  # and folded away where they are many
+
+
 def test_the_first_question_is_one_that_can_be_answered():
-    assert first_question(FEW) == Question(4, against="loss")
+    assert first_question(FEW) == find(FEW).question == Question(4, against="loss")
     assert first_question(FEW.assign(loss=np.nan)) == Question(4, against="score")
     assert first_question(FEW[FEW["k"] > 4]) == Question(8, against="loss")
 

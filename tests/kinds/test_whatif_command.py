@@ -52,6 +52,17 @@ def test_every_edit_has_the_effect_of_the_edited_model(result, folder):
     assert result.provenance["at_once"]["sequences"] > 1
 
 
+def test_the_blocks_that_are_missed_least_and_most_are_named(command):
+    skip = np.array(printed(command("--json"))["skip"])
+    order = np.argsort(skip, kind="stable")
+    assert len(order) == 4
+    _, out, _ = command()
+    least, most = (
+        ", ".join(f"{at + 1} ({skip[at]:.4g})" for at in end) for end in (order[:3], order[:-4:-1])
+    )
+    assert f"skipped     block missed least {least}; most {most}\n" in out
+
+
 def test_neighbours_are_exchanged_as_first_order_says_where_blocks_are_small(tmp_path):
     model = tiny.model("llama")
     for block in model.model.layers:  # what is left of higher orders falls as the square

@@ -75,7 +75,7 @@ class Item:
     request: Request
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Plan:
     """A sweep with its models found and its prompts loaded.
 
@@ -93,6 +93,15 @@ class Plan:
 
     def __len__(self) -> int:
         return len(self.weights) * len(self.prompts) * len(self.sweep.kinds)
+
+    def __repr__(self) -> str:
+        kinds, every_k = ", ".join(self.sweep.kinds), ", ".join(map(str, self.sweep.k))
+        models = "model" if len(self.weights) == 1 else "models"
+        prompts = "prompt" if len(self.prompts) == 1 else "prompts"
+        return (
+            f"Plan({self.sweep.name}, {len(self.weights)} {models}, {len(self.prompts)} {prompts}, "
+            f"{kinds}, K = {every_k}, {len(self)} measurements)"
+        )
 
     @cached_property
     def id(self) -> str:

@@ -1,10 +1,10 @@
 """A sweep as one HTML file that stands alone: figures, sentences, tables, and where it is from."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from coupling_core import figures
-from coupling_core.analysis.findings import Findings, Question, every_k, find, performances
+from coupling_core.analysis.findings import Findings, Question, find
 from coupling_core.analysis.statistics import SIZES, SUBSETS
 from coupling_core.base.records import PROMPT_NUMBERS
 from coupling_core.figures.document import (
@@ -14,11 +14,23 @@ from coupling_core.figures.document import (
     folded_table,
     heading,
     paragraph,
+    shown_table,
 )
 
 if TYPE_CHECKING:
     import pandas as pd
 
+FOLDED = 40
+"""Models from which on their table is folded away."""
+_OF_A_MODEL = {
+    "model": "model",
+    "coupling": "coupling",
+    "low": "95 % from",
+    "high": "95 % to",
+    "chance": "chance",
+    "prompts": "prompts",
+}
+"""Columns of what is found of a model, and their titles."""
 SMALLEST = 3
 """Models below which nothing is said about how two numbers go together."""
 
@@ -35,20 +47,9 @@ def report(plan: Mapping[str, object], table: "pd.DataFrame", question: Question
         InputError: where the table has no depth-wise row.
     """
     found = find(table, question)
-    parts = [*_head(plan, found), *_performance(found), *_sizes(found), *_prompts(found)]
-    parts += [*_by_k(found), *_origin(plan, table)]
+    parts = [*_head(plan, found), *_models(found), *_performance(found), *_sizes(found)]
+    parts += [*_prompts(found), *_by_k(found), *_origin(plan, table)]
     return document(str(plan.get("title") or plan.get("name")), parts)
-
-
-def first_question(table: "pd.DataFrame", asked: Iterable[float] = ()) -> Question:
-    """What is asked where nobody says: at the first K that all models have.
-
-    Args:
-        table: of a sweep.
-        asked: the K of its file.
-    """
-    shared, known = every_k(table, asked), performances(table)
-    return Question(shared[0] if shared else 1, against=known[0] if known else "loss")
 
 
 def _head(plan: Mapping[str, object], found: Findings) -> Iterator[str]:
@@ -60,6 +61,13 @@ def _head(plan: Mapping[str, object], found: Findings) -> Iterator[str]:
     )
     for doubt in found.doubts(plan):
         yield paragraph(f"{doubt}.")
+
+
+def _models(found: Findings) -> Iterator[str]:
+    yield heading("Coupling by model")
+    rows = found.means.rows.sort_values("coupling", ascending=False)
+    shown = rows[[name for name in _OF_A_MODEL if rows[name].notna().any()]]
+    yield shown_table(shown.rename(columns=_OF_A_MODEL).set_index("model"), most=FOLDED)
 
 
 def _performance(found: Findings) -> Iterator[str]:

@@ -15,6 +15,8 @@ from coupling_core.kinds.whatif.export import arrays, row
 
 SHOWN = 8
 """Edits at either end of the table."""
+NAMED = 3
+"""Blocks that are named at either end of those that are skipped."""
 _LEFT_OUT = ("tokens", "edits", "divergence", "loss", "stays")
 
 
@@ -54,12 +56,27 @@ def show(result: WhatIfResult, view: EffectView, *, stored: bool, out: Path | No
         f"effect      {what}",
         f"median      skip {medians['skip_kl']:.4g}, replace {medians['replace_kl']:.4g}, "
         f"interchange {medians['interchange_kl']:.4g}",
+        *(f"skipped     {line}" for line in _skipped(result, view)),
         f"neighbours  {_neighbours(result, view)}",
         *(f"refused     {len(result.refused)}: {why}" for why in result.reasons[:1]),
         "",
     )
     _show_edits(result, view)
     print_lines("", *reports.foot(result, (), stored=stored, out=out))
+
+
+def _skipped(result: WhatIfResult, view: EffectView) -> list[str]:
+    """Which blocks are missed least and most, in one line; none where none could be skipped."""
+    skip = effect_maps(result, view).skip
+    known = np.flatnonzero(np.isfinite(skip))
+    order = known[np.argsort(skip[known], kind="stable")]
+    if len(order) <= NAMED:
+        return []
+    least, most = (
+        ", ".join(f"{at + 1} ({skip[at]:.4g})" for at in end)
+        for end in (order[:NAMED], order[: -NAMED - 1 : -1])
+    )
+    return [f"block missed least {least}; most {most}"]
 
 
 def _neighbours(result: WhatIfResult, view: EffectView) -> str:
