@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from coupling_core.analysis import trajectory
-from coupling_core.base.drawing import Drawing
+from coupling_core.base.drawing import Drawing, known_figure
 from coupling_core.base.errors import InputError
 from coupling_core.base.results import Result, TrajectoryResult
 from coupling_core.base.showing import Drawn
@@ -18,6 +18,9 @@ if TYPE_CHECKING:  # half a second to import, and only tables need it
     from pandas import DataFrame
 
 
+BY_TOKEN = ("line-shape", "expodistance", "equidistance")
+BY_DEPTH = ("line-shape-by-depth", "norms", "growth", "steps", "entropy")
+"""Figures that two results have together."""
 SHOWN = 40
 """Letters of a prompt in a line."""
 
@@ -73,22 +76,26 @@ class PathComparison(Drawn):
             table.attrs |= {f"{side}_{name}": it for name, it in of.attributes().items()}
         return table
 
-    def plot(self, figure: str = "line-shape") -> Drawing:
-        """A number of each token of both, as the page Trajectories draws a model and its twin.
+    def plot(self, figure: str = "") -> Drawing:
+        """A number of both, as the page Trajectories draws a model and its twin.
 
         Args:
-            figure: "line-shape", "expodistance" or "equidistance" by token; "line-shape-by-depth",
-                "norms", "growth", "steps" or "entropy" by depth.
+            figure: "line-shape-by-depth", "norms", "growth", "steps" or "entropy": the median over
+                the tokens, by depth. Of the same tokens also "line-shape", "expodistance" or
+                "equidistance" of each. "" is "line-shape", and of other tokens the first.
 
         Raises:
-            InputError: on another name, and where the two have other tokens or blocks.
+            InputError: on another name, and on a number of each token where A and B have others.
         """
-        if not self.same_tokens:
+        name = figure or ("line-shape" if self.same_tokens else BY_DEPTH[0])
+        if name in BY_TOKEN and not self.same_tokens:
             raise InputError(
-                "A and B have other tokens, and a figure has a place for each token of one prompt: "
-                "to_pandas() has the means of both"
+                f"A and B have other tokens, and {name!r} has a place for each token of one "
+                f"prompt: choose one by depth, {', '.join(BY_DEPTH)}"
             )
-        return self.a.plot(figure, twin=self.b)
+        known_figure(name, BY_TOKEN + BY_DEPTH)
+        drawn: Drawing = self.a.part("views").plot(self.a, self.a.default_view(), name, twin=self.b)
+        return drawn
 
     @property
     def verdict(self) -> str:
@@ -103,9 +110,6 @@ class PathComparison(Drawn):
             f"block, as a logarithm, {told['growth']}; the expodistance, "
             f"0 of even growth, {told['expodistance']}."
         )
-
-    def _shown(self) -> Any:
-        return self.plot() if self.same_tokens else self.to_pandas()
 
     def __repr__(self) -> str:
         a, b = (rounded(trajectory.mean(of.line_shape)) for of in (self.a, self.b))

@@ -1,6 +1,8 @@
 """Captions and alternative texts of the figures of trajectories."""
 
 from dataclasses import replace
+from html import escape
+from textwrap import shorten
 
 import numpy as np
 from jaxtyping import Float
@@ -13,6 +15,8 @@ from coupling_core.base.results import DepthResult, TrajectoryResult
 from coupling_core.base.units import percent
 from coupling_core.figures.words import subject
 
+SHOWN = 24
+"""Letters of a prompt in a legend."""
 PARTS: dict[Part, str] = {
     "all": "all blocks",
     "shallower": "the shallower half",
@@ -21,10 +25,16 @@ PARTS: dict[Part, str] = {
 
 
 def which(result: TrajectoryResult, beside: TrajectoryResult | None = None) -> str:
-    """Trained or untrained, as a word; its name where what is drawn beside it is no twin of it."""
+    """Trained or untrained, as a word.
+
+    Its name where what is drawn beside it is no twin of it; its prompt where it is the same model.
+    """
     asked = result.request
     if beside is not None:
         other = beside.request
+        if result.model_name == beside.model_name:
+            prompt = shorten(result.prompt_text, SHOWN, placeholder=" …")
+            return f"“{escape(prompt, quote=False)}”"
         is_twin = (asked.untrained is None) != (other.untrained is None)
         if asked.model != other.model or not is_twin:
             return result.model_name

@@ -40,15 +40,23 @@ def test_means_and_tokens_are_those_planted():
     assert compare(a, b).to_pandas().attrs["a_prompt"] == a.prompt_text
 
 
-def test_other_tokens_are_compared_by_their_means_alone():
+def test_other_tokens_are_compared_by_means_and_by_depth():
     a, b = grown([2.0, 2.0, 2.0], [1.0, 2.0, 3.0]), grown([2.0, 2.0], [4.0, 5.0])
     found = compare(a, b)
     assert found.to_pandas().a_above.isna().all()
     assert "over 3 tokens of A and 2 of B" in found.verdict
     assert "at 0 of" not in found.verdict
-    assert "<table" in found._repr_html_()
-    with pytest.raises(InputError, match="A and B have other tokens"):
-        found.plot()
+    traces = {trace.uid: trace for trace in found.plot().figure.data}
+    assert (traces["median"].name, traces["twin"].name) == tuple(
+        f"median of “{of.prompt_text}”" for of in (a, b)
+    )
+    grows = {trace.uid: trace for trace in found.plot("growth").figure.data}
+    np.testing.assert_allclose(grows["twin"].y, np.median(b.growth, axis=1))
+    np.testing.assert_allclose(grows["median"].y, np.median(a.growth, axis=1))
+    with pytest.raises(InputError, match="A and B have other tokens, and 'expodistance' has"):
+        found.plot("expodistance")
+    with pytest.raises(InputError, match="figure"):
+        found.plot("paths")
 
 
 def test_it_draws_both_under_names_that_tell_them_apart():
