@@ -110,6 +110,15 @@ class DepthResult(AtToken):
             "its angles are of another K": within(self.angle_k, 1, self.angles.shape[-1]),
         }
 
+    def singular_values_of(self, block: int) -> Float[np.ndarray, " k"]:
+        """Those of one block's Jacobian, largest first; 0 past its rank, without a unit.
+
+        The block is 1..L, or counted from the end; raises `InputError` on any other.
+        """
+        at = resolve_block(block, self.n_blocks) - 1
+        found: Float[np.ndarray, " k"] = self.singular_values[at]
+        return found
+
     def matrix(
         self, block: int, basis: int, role: Role = "A"
     ) -> Float[np.ndarray, "k_view k_view"]:

@@ -264,6 +264,20 @@ class TokensResult(PositionCoupling, TokenResult):
             == [n] * 2,
         }
 
+    def singular_values_of(self, token: int, *, other: bool = False) -> Float[np.ndarray, " k"]:
+        """Those of one token's Jacobian, largest first; 0 past its rank, without a unit.
+
+        Args:
+            token: t, 1..n; -1 is the last.
+            other: of the block that gives the bases, in place of the one whose Jacobians they are.
+
+        Raises:
+            InputError: on a token that the prompt does not have.
+        """
+        at = resolve_token(token, len(self.tokens)) - 1
+        found: Float[np.ndarray, " k"] = self.singular_values[int(other), at]
+        return found
+
     def matrix(
         self, token: int, other: int, role: Role = "A"
     ) -> Float[np.ndarray, "k_view k_view"]:

@@ -219,7 +219,7 @@ def _require_state(request: Request, state: int, replays: Replays) -> None:
     if state == replays.n_blocks and has_norm and request.final_norm == "include":
         raise InputError(
             "what the last block writes here is what comes out of the final norm, and nothing is "
-            "added behind it: measure with --final-norm exclude (final_norm='exclude')"
+            "added behind it: measure with final_norm='exclude' (--final-norm exclude)"
         )
 
 
