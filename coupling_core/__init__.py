@@ -343,17 +343,19 @@ _HOMES = {
 _WHERE = {name: home for home, names in _HOMES.items() for name in names}
 
 
-def __getattr__(name: str) -> Any:
-    """Bring in what is asked for; each name waits for its own room, and a command for none."""
-    if name == "__version__":
-        from importlib.metadata import version
+if not TYPE_CHECKING:  # which would then know of no name that is missing
 
-        return version("coupling-explorer")
-    if name == "sweeps":
-        return import_module(f"{__name__}.{name}")
-    if name not in _WHERE:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_WHERE[name]}"), name)
+    def __getattr__(name: str) -> Any:
+        """Bring in what is asked for; each name waits for its own room, and a command for none."""
+        if name == "__version__":
+            from importlib.metadata import version
+
+            return version("coupling-explorer")
+        if name == "sweeps":
+            return import_module(f"{__name__}.{name}")
+        if name not in _WHERE:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(f"{__name__}.{_WHERE[name]}"), name)
 
 
 def __dir__() -> list[str]:

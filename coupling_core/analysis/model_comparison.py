@@ -141,6 +141,12 @@ def compare_models(
     of_kind = table[table["kind"] == kind]
     chosen = _the_one(of_kind, "k", k)
     at = of_kind if chosen is None else of_kind[of_kind["k"] == chosen]
+    for name in (a, b):
+        if name in set(of_kind["model"]) - set(at["model"]):
+            raise InputError(
+                f"the table has {name!r} at other K than {chosen:g}: a model has no K beyond its "
+                "width; choose one that both have"
+            )
     first, second = (_by_prompt(at, name, measure) for name in (a, b))
     both = sorted(first.keys() & second.keys())
     if not both:

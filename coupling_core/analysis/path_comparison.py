@@ -108,7 +108,8 @@ class PathComparison(Drawn):
             f"A is {sides[0]}; B is {sides[1]}. On average over {n}, the line-shape "
             f"score, 1 of a straight path, is {told['line_shape']}; the norm's growth a "
             f"block, as a logarithm, {told['growth']}; the expodistance, "
-            f"0 of even growth, {told['expodistance']}."
+            f"0 of even growth, {told['expodistance']}; the equidistance, 0 of "
+            f"steps of one length, {told['equidistance']}."
         )
 
     def __repr__(self) -> str:

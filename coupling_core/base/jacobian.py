@@ -63,7 +63,13 @@ class BlockJacobian(Told):
 
         numbers = np.arange(1, len(self.s) + 1)
         table = DataFrame({"component": numbers, "singular_value": self.s, "share": self._shares})
-        table.attrs |= {"model": self.model, "block": self.block, "token": self.token}
+        table.attrs |= {
+            "model": self.model,
+            "block": self.block,
+            "token": self.token,
+            "prompt": "".join(self.tokens),
+            "certified": self.certificate.certified,
+        }
         return table
 
     @property

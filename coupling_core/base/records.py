@@ -553,8 +553,9 @@ def resolve_block(block: int, n_blocks: int) -> int:
     """Turn a block number, perhaps counted from the end, into 1..L.
 
     Raises:
-        InputError: where the model has no such block.
+        InputError: where the model has no such block, or it is no whole number.
     """
+    block = _whole("a block", block)
     resolved = block + n_blocks + 1 if block < 0 else block
     if not 1 <= resolved <= n_blocks:
         raise InputError(
@@ -583,8 +584,9 @@ def resolve_token(token: int, n: int) -> int:
     """Turn a token number, perhaps counted from the end, into 1..n.
 
     Raises:
-        InputError: where the prompt has no such token.
+        InputError: where the prompt has no such token, or it is no whole number.
     """
+    token = _whole("a token", token)
     resolved = token + n + 1 if token < 0 else token
     if not 1 <= resolved <= n:
         raise InputError(

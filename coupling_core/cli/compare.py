@@ -21,6 +21,7 @@ from coupling_core.analysis.exports.compare import (
     COMPARISON_AXES,
     comparison_arrays,
     differences_table,
+    signed_differences,
 )
 from coupling_core.analysis.scores import definition_name
 from coupling_core.base.errors import InputError
@@ -92,7 +93,7 @@ def compare(
 def _content(ending: str, found: Comparison) -> bytes:
     numbers = written(
         ending,
-        partial(differences_table, found),
+        lambda: signed_differences(differences_table(found), found),
         partial(comparison_arrays, found),
         COMPARISON_AXES,
     )

@@ -221,7 +221,7 @@ def _report(
         "",
     )
     print_table(
-        ("", "mean", "median", "95% interval"),
+        ("", "mean", "median", "95 % interval"),
         [
             (
                 name,

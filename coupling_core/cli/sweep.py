@@ -39,8 +39,8 @@ File = Annotated[
     Path,
     typer.Argument(
         metavar="FILE",
-        help="A TOML file, such as sweeps/mini.toml. It can do what a script can: [slurm] has "
-        "commands, and any file can be named. Run none that you would not run as a script.",
+        help="A TOML file, such as sweeps/mini.toml. It can do what a script can: its table slurm "
+        "has commands, and any file can be named. Run none that you would not run as a script.",
     ),
 ]
 BEGINNING = Path(__file__).with_name("sweep_to_begin_with.toml")
@@ -51,18 +51,18 @@ TOLD = 5
 
 @app.command()
 def new(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The new file: a .toml.")],
+    out: Annotated[Path, typer.Argument(metavar="FILE", help="The new file: a .toml.")],
 ) -> None:
     """Write a sweep to begin with: what it measures, and in comments what else it may say."""
-    if file.suffix != ".toml":
-        raise InputError(f"a sweep is a .toml file, and {file.name!r} came")
-    if file.exists():
-        raise InputError(f"{file} is there already: give another name, or remove it first")
-    files.require_writable(file, (".toml",))
-    name = file_part(file.stem) or "mine"
-    files.write(file, BEGINNING.read_text().replace("NAME", name).encode())
-    measures = f"`coupling sweep run {shlex.quote(str(file))}` measures it"
-    print_lines(f"written     {file}", f"            {measures}")
+    if out.suffix != ".toml":
+        raise InputError(f"a sweep is a .toml file, and {out.name!r} came")
+    if out.exists():
+        raise InputError(f"{out} is there already: give another name, or remove it first")
+    files.require_writable(out, (".toml",))
+    name = file_part(out.stem) or "mine"
+    files.write(out, BEGINNING.read_text().replace("NAME", name).encode())
+    measures = f"`coupling sweep run {shlex.quote(str(out))}` measures it"
+    print_lines(f"written     {out}", f"            {measures}")
 
 
 @app.command()
@@ -163,7 +163,7 @@ def status(file: File, as_json: options.Json = False, store: options.StoreFolder
     else:
         _show_counted(plan, counted)
         if state:
-            print_lines("", f"last run    {_told(state)}")
+            print_lines("", f"last run    {_told(state) if state.runs else _last(state)}")
         _show_failures(failures, traces=True)
     if missing:
         raise ComputeError(
@@ -357,6 +357,12 @@ def _told(state: "State") -> str:
         f"{how}: {state.stored} stored before, {state.done} measured in {took}, "
         f"{state.failed} failed, {state.left} left"
     )
+
+
+def _last(state: "State") -> str:
+    """How the last run ended; what is stored by now stands above it."""
+    took = duration(state.updated - state.started)
+    return f"{state.ended or 'stopped without a word'}, after {took}; {state.failed} failed"
 
 
 def _show_failures(failures: list[Any], *, traces: bool = False) -> None:

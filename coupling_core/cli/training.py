@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
@@ -24,7 +24,11 @@ from coupling_core.measuring.stored_steps import collect
 from coupling_core.sources.suites import DEFAULT_K, DEFAULT_SUITE, find_suite
 from coupling_core.store.disk import Store
 
+if TYPE_CHECKING:  # half a second to import
+    from pandas import DataFrame
+
 FORMATS = (*ENDINGS, ".html", ".pdf", ".svg", ".png")
+
 COLUMNS = {
     "step": ("step", "d"),
     "loss": ("loss", ".3f"),
@@ -115,7 +119,7 @@ def training(
 
 
 def _content(ending: str, courses: Sequence[Course], view: View, figure: StepCurve) -> bytes:
-    numbers_of = partial(steps_frame, courses, view), partial(steps_arrays, courses, view)
+    numbers_of = partial(_table, courses, view), partial(steps_arrays, courses, view)
     content = written(ending, *numbers_of, steps_axes(courses))
     if content is not None:
         return content
@@ -125,6 +129,15 @@ def _content(ending: str, courses: Sequence[Course], view: View, figure: StepCur
     source = figures.training_source(courses, view)
     drawn = figures.by_step(runs, figure, view, source=source)
     return figures.render(drawn, ending, _results(courses)[-1], view)
+
+
+def _table(courses: Sequence[Course], view: View) -> "DataFrame":
+    """A row a step of each run, with columns that say whose they are."""
+    table = steps_frame(courses, view)
+    if all(course.spectra is None for course in courses):
+        table = table.drop(columns=list(OF_SPECTRA))
+    prompt = courses[0].request.prompt_words
+    return table.assign(prompt=prompt, K=view.k, definition=view.definition)
 
 
 def _results(courses: Sequence[Course]) -> list[Result]:
@@ -142,7 +155,12 @@ def _summary(courses: Sequence[Course], view: View, computed: Sequence[Result]) 
         "stored": not computed,
         **_cost(computed),
         "key": [result.key for result in _results(courses)],
-        "request": asdict(courses[0].request),
+        # Of which model and revision, each suite says.
+        "request": {
+            name: value
+            for name, value in asdict(courses[0].request).items()
+            if name not in ("model", "revision")
+        },
         "k": view.k,
         "definition": view.definition,
         "p": view.p,

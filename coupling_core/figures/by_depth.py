@@ -92,14 +92,18 @@ def by_depth(
         yaxis=style.axis(curve.title) | (style.log_axis(every) if curve.log else {}),
     )
     depth = np.arange(curve.first, result.n_blocks + 1)
-    figure.add_traces(_tokens(depth, values) if values.shape[1] <= MOST else _range(depth, values))
+    has_same = twin is None or twin.tokens == result.tokens
+    if has_same:  # of another prompt the medians alone, or whose tokens these are would be unclear
+        each = _tokens if values.shape[1] <= MOST else _range
+        figure.add_traces(each(depth, values))
     whose = "of the tokens" if twin is None else f"of {path_words.which(result, twin)}"
     figure.add_trace(_line(depth, style.median(values), "median", f"median {whose}"))
     if twin is not None:
         at = np.linspace(depth[0], depth[-1], len(beside))  # the same depth, were L another
         line = _line(at, beside, "twin", f"median of {path_words.which(twin, result)}")
         figure.add_trace(line.update(line={"color": style.SECOND, "dash": "dash"}))
-    figure.add_trace(selected_line(result, depth, values[:, token - 1], token))
+    if has_same:
+        figure.add_trace(selected_line(result, depth, values[:, token - 1], token))
     return figure
 
 

@@ -162,8 +162,8 @@ def measure(
         measure(Request("The cat sat on the mat"), Store())
 
     No key identifies a module that runs code of your own (a hook, a patched forward, a class of a
-    notebook): its result is neither looked for nor stored, says so in its provenance
-    (`not_stored`), and has no key, unless `variant` names what it is.
+    notebook): its result is neither looked for nor stored, says so in its provenance where there is
+    a store (`not_stored`), and has no key, unless `variant` names what it is.
 
     Args:
         prompt: a text; the token ids themselves, as a list or a tensor (token); the path of an
@@ -197,7 +197,8 @@ def measure(
         quantize: bitsandbytes' form of the weights, measured as what they dequantise to.
         stack: which of the two stacks of an encoder-decoder model; None is the decoder.
         variant: what you did to your module, such as "MLP 3 ablated"; another text, another key.
-        device: where to compute, such as "cuda:0"; None takes CUDA where there is one.
+        device: where to compute, such as "cuda:0"; None takes CUDA where there is one. A module of
+            your own is measured where it is.
         fast: differentiate by the fast ways where they give what the definition gives; else by the
             definition alone, over the whole sequence. The numbers are the same to rounding.
         progress: told at each step; an exception it raises stops the measurement. None shows a bar
@@ -227,6 +228,11 @@ def measure(
         "quantize": quantize,
         "stack": stack,
     }
+    if callable(getattr(prompt, "forward", None)):
+        raise InputError(
+            f"the prompt is a {type(prompt).__name__}: measure takes the prompt first, and the "
+            'module by its name, as in measure("The cat sat", model=module, tokenizer=tokenizer)'
+        )
     _require_folder(store)
     if isinstance(prompt, Request):
         require_unsaid(said, model)

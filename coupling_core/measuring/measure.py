@@ -43,8 +43,8 @@ def measure(
     """Answer a request from the store, or compute the answer and store it.
 
     A module that runs code of your own (a hook, a patched forward, a class of a notebook) is known
-    by no key: its result is neither looked for nor stored, says so in its provenance
-    (`not_stored`), and has no key, unless `variant` names what it is.
+    by no key: its result is neither looked for nor stored, says so in its provenance where there is
+    a store (`not_stored`), and has no key, unless `variant` names what it is.
 
     Args:
         request: what to measure.
@@ -233,6 +233,8 @@ def _ready(
         from coupling_core.engine import hardware, loading, ways_taken
 
         composition = kind_of(asked.request.kind).part("compose")
+    if own and device is not None:
+        _require_device(own.device, device)
     loaded = own or loading.load(asked, device, report)
     with alone(report):
         # Even a model that is named runs what somebody put into its classes, or hooked onto it.
@@ -301,6 +303,18 @@ def _not_stored(result: Result, why: str) -> Result:
     """The result, which says why it is not stored."""
     _log.warning("the result is not stored: %s", why)
     return replace(result, provenance=dict(result.provenance) | {"not_stored": why})
+
+
+def _require_device(at: Any, name: str) -> None:
+    """Refuse another device than the one that a module of one's own is on: nothing moves it."""
+    from coupling_core.engine import hardware
+
+    wanted = hardware.choose_device(name)
+    if (at.type, at.index or 0) != (wanted.type, wanted.index or 0):
+        raise InputError(
+            f"device {name!r} was asked for, and the module is on {at}: move it there yourself, "
+            f"module.to({name!r}), or leave the device out"
+        )
 
 
 def _require_module(tokenizer: Any, variant: str) -> None:

@@ -25,7 +25,7 @@ from coupling_core.base.reading import opened, read_bytes
 from coupling_core.base.records import SCHEMA, Request
 from coupling_core.base.results import Result, Sizes, result_type
 from coupling_core.base.writing import write_whole, writing
-from coupling_core.store.request_key import UNSAID, make_key
+from coupling_core.store.request_key import UNSAID, is_key_of
 from coupling_core.store.schema import Tensor, require_types, tensors
 
 SUFFIX = ".safetensors"
@@ -148,7 +148,8 @@ def decode(data: bytes) -> Result:
         result = header.kind(**header.fields, **arrays)
     except _UNREADABLE as error:
         raise InputError(f"is no result that this version can read: {error}") from error
-    if result.key not in ("", str(make_key(result.request, result.identity))):  # "": was not stored
+    # "" where it was not stored
+    if result.key and not is_key_of(result.key, result.request, result.identity):
         raise InputError(f"is no sound result: its key {result.key} is not that of its request")
     _seals[id(result)] = _seal(data[:end], _HEADER_SEAL)
     finalize(result, _seals.pop, id(result)).atexit = False

@@ -24,7 +24,7 @@ from coupling_core.base.records import Request
 from coupling_core.base.results import Result
 from coupling_core.base.writing import refused_write, sweep, write_whole, writing
 from coupling_core.store.archive import SUFFIX, encode, load, read_header, save
-from coupling_core.store.request_key import Key, make_key, outdated, parse_key
+from coupling_core.store.request_key import Key, is_key_of, make_key, outdated, parse_key
 from coupling_core.store.schema import require_text
 
 __all__ = ["Entry", "Store", "default_root", "load", "save"]
@@ -205,7 +205,7 @@ class Store:
         """
         if not result.complete:
             raise InputError("a result that is not measured to its end cannot be stored")
-        if result.key != self.key(result.request, result.identity):
+        if not is_key_of(result.key, result.request, result.identity):
             raise InputError(f"the key {result.key!r} is not that of the result's request")
         path = self.root / f"{result.key}{SUFFIX}"
         try:

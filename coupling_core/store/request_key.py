@@ -10,7 +10,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from coupling_core.base.errors import InputError
@@ -78,6 +78,19 @@ def make_key(request: Request, identity: Mapping[str, Any]) -> Key:
     text = _canonical_json({"schema": SCHEMA, "request": asked, "identity": who})
     digest = hashlib.sha256(text.encode()).hexdigest()[:32]
     return Key(digest, request.k_max, request.corner)
+
+
+def is_key_of(text: str, request: Request, identity: Mapping[str, Any]) -> bool:
+    """Whether a stored result of this request may have this key.
+
+    Where nobody said how large a corner to keep, earlier versions kept none larger than the K that
+    was asked for: what they stored stays good.
+    """
+    made = make_key(request, identity)
+    if request.k is None or request.k_view is not None:
+        return text == str(made)
+    former = replace(made, k_view=min(made.k_view, request.k))
+    return text in (str(made), str(former))
 
 
 def outdated(request: Request, identity: Mapping[str, Any]) -> str:

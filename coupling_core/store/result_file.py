@@ -63,6 +63,8 @@ def load(path: str | os.PathLike[str]) -> Result:
     """
     from coupling_core.store.soundness import require_sound  # pydantic
 
+    if not isinstance(path, str | os.PathLike):
+        raise InputError(f"a {type(path).__name__} came where the path of a file is expected")
     result = archive.load(Path(path))
     try:
         require_sound(result)

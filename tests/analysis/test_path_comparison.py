@@ -50,6 +50,7 @@ def test_other_tokens_are_compared_by_means_and_by_depth():
     assert (traces["median"].name, traces["twin"].name) == tuple(
         f"median of “{of.prompt_text}”" for of in (a, b)
     )
+    assert set(traces) == {"median", "twin"}  # a token's own line would be of one of the two
     grows = {trace.uid: trace for trace in found.plot("growth").figure.data}
     np.testing.assert_allclose(grows["twin"].y, np.median(b.growth, axis=1))
     np.testing.assert_allclose(grows["median"].y, np.median(a.growth, axis=1))

@@ -221,7 +221,7 @@ PLAIN: dict[tuple[str, ...], dict[str, str]] = {
     ("suite", "list"): {},
     ("suite", "train"): {"name": "nonsense"},
     ("suite", "new"): {"name": "mini-64", "--n-blocks": "99"},
-    ("sweep", "new"): {"file": "new.toml"},
+    ("sweep", "new"): {"out": "new.toml"},
     ("sweep", "run"): {"file": "few.toml", "--dry-run": ""},
     ("sweep", "status"): {"file": "few.toml"},
     ("sweep", "report"): {"file": "few.toml", "--out": "x.html"},

@@ -227,6 +227,8 @@ def test_files_of_a_comparison(run, keys, tmp_path, trained):
     assert arrays["blocks"].tolist() == [list(range(1, 31))] * 2
     rows = list(csv.DictReader((tmp_path / "c.csv").open()))
     assert len(rows) == 870
+    assert rows[0]["B model"] == "SmolLM2-135M-Instruct, untrained (seed 0)"
+    assert (rows[0]["A prompt"], rows[0]["K"]) == (trained.prompt_text, "50")
     assert float(rows[0]["a"]) - float(rows[0]["b"]) == pytest.approx(float(rows[0]["difference"]))
     page = (tmp_path / "c.html").read_text()
     assert "against SmolLM2-135M-Instruct, untrained (seed 0)" in page

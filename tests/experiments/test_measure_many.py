@@ -189,6 +189,10 @@ def test_a_narrow_model_has_the_k_that_it_is_wide_enough_for(where):
     assert list(zip(table["model"], table["k"], strict=True)) == [
         ("narrow", 8), ("wide", 8), ("wide", 60)
     ]  # fmt: skip
+    with pytest.raises(
+        InputError, match="has 'narrow' at other K than 60: a model has no K beyond"
+    ):
+        compare_models(table, "wide", "narrow", k=60)
     result = measure(Request(TEXTS[0], k=60, **wide))
     assert table["corrected"].iloc[2] == means(score_pairs(result, View(60)))["corrected"]
     with pytest.warns(UserWarning, match="left out: narrow: The cat sat: K must lie"):

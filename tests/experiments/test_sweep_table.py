@@ -75,3 +75,12 @@ def test_what_is_no_csv_is_refused(tmp_path, content):
 def test_a_place_that_cannot_be_written_is_told(tmp_path):
     with pytest.raises(InputError, match="cannot be written"):
         write_table(tmp_path / "none" / "t.csv", TABLE)
+
+
+def test_whole_numbers_keep_all_their_digits(tmp_path):
+    write_table(tmp_path / "t.csv", TABLE.assign(parameters=134515008.0, loss=2.123456789))
+    text = (tmp_path / "t.csv").read_text()
+    assert ",134515008," in text
+    again = read_table(tmp_path / "t.csv")
+    assert set(again["parameters"]) == {134515008.0}
+    assert set(again["loss"]) == {2.12346}

@@ -375,6 +375,9 @@ def test_prompts_are_told_together(run, folder, tmp_path):
         (("--export", "d.txt", "--block", "2"), "ends in .safetensors"),
         (("--steer", "much", "--block", "2"), "cannot be read: expected numbers"),
         (("--import", "none.safetensors"), "cannot be read"),
+        (("--steer", "1", "--block", "2", "--out", "s.csv"), "and not what --steer finds"),
+        (("--ablate", "--out", "a.csv"), "and not what --ablate finds"),
+        (("--shared", "1-2", "--out", "a.svg"), "and not what --shared finds"),
     ],
     ids=lambda said: said[0],
 )

@@ -13,6 +13,7 @@ from transformers import AutoModelForCausalLM, LlamaConfig, LlamaForCausalLM, Ll
 from coupling_core import EffectView, InputError, Request, Store, edited, effect_maps, measure
 from coupling_core.analysis.effects import mean_effects
 from coupling_core.analysis.exports import arrays, frame
+from coupling_core.base.kinds import kind_of
 from coupling_core.engine import reference
 from coupling_core.store.archive import decode, encode
 
@@ -61,6 +62,19 @@ def test_the_blocks_that_are_missed_least_and_most_are_named(command):
         ", ".join(f"{at + 1} ({skip[at]:.4g})" for at in end) for end in (order[:3], order[:-4:-1])
     )
     assert f"skipped     block missed least {least}; most {most}\n" in out
+
+
+@pytest.mark.parametrize("number", ["divergence", "stays"])
+def test_the_verdict_names_the_blocks_and_the_pair_that_are_missed_least(result, number):
+    found = effect_maps(result, EffectView(), number)
+    pairs = {(i, j): found.interchange[i, j] for i in range(4) for j in range(i + 1, 4)}
+    best = max if number == "stays" else min
+    one, other = best(pairs, key=pairs.get)
+    told = kind_of("what-if").part("views").verdict(result, EffectView(), number)
+    does = "leaves most" if number == "stays" else "costs least"
+    assert f"of all pairs, {one + 1} and {other + 1} interchanged {does} (" in told
+    skipped = int((np.argmax if number == "stays" else np.argmin)(found.skip))
+    assert f"can do without block {skipped + 1} most easily" in told
 
 
 def test_neighbours_are_exchanged_as_first_order_says_where_blocks_are_small(tmp_path):

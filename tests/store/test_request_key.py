@@ -6,7 +6,7 @@ import pytest
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import FinalNorm, Request
 from coupling_core.store import request_key
-from coupling_core.store.request_key import Key, make_key, parse_key
+from coupling_core.store.request_key import Key, is_key_of, make_key, parse_key
 
 REQUEST = Request("A prompt", model="smollm2-135m")
 IDENTITY = {"kind": "gguf", "name": "SmolLM2", "digest": "ab" * 32}
@@ -30,6 +30,27 @@ def test_a_key_is_the_same_in_every_process_and_version(monkeypatch: pytest.Monk
 def test_ways_to_one_model_share_a_key(change: dict[str, Any], identity: dict[str, Any]) -> None:
     other = make_key(replace(REQUEST, **change), identity | IDENTITY | identity)
     assert other == make_key(REQUEST, IDENTITY)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "corners"),
+    [
+        ({}, {32}),
+        ({"k": 10}, {10, 32}),  # earlier versions kept no larger corner than the K asked for
+        ({"k": 10, "kind": "self"}, {10, 16}),
+        ({"k": 300}, {32}),
+        ({"k": 10, "k_view": 4}, {4}),
+    ],
+)
+def test_what_earlier_versions_stored_keeps_its_key(
+    sizes: dict[str, Any], corners: set[int]
+) -> None:
+    request = replace(REQUEST, **sizes)
+    made = make_key(request, IDENTITY)
+    names = {v: str(replace(made, k_view=v)) for v in range(1, 60)}
+    assert {v for v, name in names.items() if is_key_of(name, request, IDENTITY)} == corners
+    assert not is_key_of(str(replace(made, digest="0" * 32)), request, IDENTITY)
+    assert not is_key_of(str(replace(made, k_max=made.k_max + 1)), request, IDENTITY)
 
 
 @pytest.mark.parametrize(

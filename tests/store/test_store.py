@@ -77,6 +77,21 @@ def test_what_was_put_is_found(stored: Store) -> None:
     assert stored.verify(RESULT.key) == ""
 
 
+def test_what_an_earlier_version_stored_with_a_smaller_corner_is_found(tmp_path: Path) -> None:
+    asked = replace(RESULT.request, k=6, k_view=None)
+    made = str(request_key.make_key(asked, RESULT.identity))
+    key = f"{made.rpartition('-v')[0]}-v6"
+    former = replace(RESULT, request=asked, key=key)
+    store = Store(tmp_path)
+    (tmp_path / f"{key}.safetensors").write_bytes(encode(former))
+    found = store.find(former.request, former.identity)
+    assert found is not None
+    assert found.key == key
+    assert store.verify(key) == ""
+    assert load(former.save(tmp_path / "alone.safetensors")).key == key
+    assert Store(tmp_path / "other").put(former).is_file()
+
+
 def test_another_way_to_the_model_finds_it(stored: Store) -> None:
     asked = replace(RESULT.request, model="/a/path.gguf", revision=None)
     assert same(stored.find(asked, {**RESULT.identity, "name": "path"}), RESULT)

@@ -7,6 +7,7 @@ import numpy as np
 
 from coupling_core.analysis.exports.forms import ENDINGS as FORMS
 from coupling_core.analysis.exports.forms import written
+from coupling_core.analysis.exports.naming import signed
 from coupling_core.analysis.graph import (
     EDGE_COLUMNS,
     directed,
@@ -53,7 +54,7 @@ def graph_file(
     drawn = layer_graph(result, view, corrected=corrected, threshold=threshold)
     if ending == ".graphml":
         return to_graphml(directed(drawn, result, view))
-    table = partial(_edges, drawn, result, view, corrected=corrected)
+    table = partial(_signed_edges, drawn, result, view, corrected=corrected)
     named = partial(graph_arrays, drawn, result, view, corrected=corrected)
     content = written(ending, table, named, AXES)
     if content is None:
@@ -76,6 +77,12 @@ def _edges(drawn: "nx.Graph", result: DepthResult, view: View, *, corrected: boo
     table = DataFrame(edge_rows(drawn, found, corrected=corrected), columns=list(EDGE_COLUMNS))
     table.attrs.update(found.attributes())
     return table
+
+
+def _signed_edges(
+    drawn: "nx.Graph", result: DepthResult, view: View, *, corrected: bool
+) -> "DataFrame":
+    return signed(_edges(drawn, result, view, corrected=corrected), result, view)
 
 
 def graph_arrays(

@@ -288,10 +288,11 @@ class Result(Drawn):
             ("token", getattr(self, "token", None), getattr(twin, "token", None)),
         ):
             if of != beside:
+                also = "; compare(a, b) takes another prompt's" * (kind == "trajectory")
                 raise InputError(
                     f"twin has other {name}, {shorten(str(beside), SHOWN)} and not "
                     f"{shorten(str(of), SHOWN)}: measure the same prompt at the same token, with "
-                    "untrained=0"
+                    f"untrained=0{also}"
                 )
 
     def save(self, path: str | os.PathLike[str]) -> Path:

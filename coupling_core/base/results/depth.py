@@ -122,8 +122,9 @@ class DepthResult(AtToken):
     def matrix(
         self, block: int, basis: int, role: Role = "A"
     ) -> Float[np.ndarray, "k_view k_view"]:
-        """Leading corner of A^{block, basis} (or B) in its own units.
+        """Leading corner of A^{block, basis} (or B) in its own units, `k_view` wide; from float16.
 
+        For scores at a larger K, `diagonal` and `off_diagonal` have what is needed.
         Blocks are 1..L, or counted from the end; raises `InputError` on any other.
         """
         row, column = (resolve_block(each, self.n_blocks) - 1 for each in (block, basis))

@@ -349,7 +349,13 @@ class PositionScores(ScoreMap):
             )
         of = " without any Jacobian against itself" if self.itself.any() else ""
         mean = self.means.corrected
-        return f"The mean chance-corrected score over all pairs{self._at_k}{of} is {rounded(mean)}."
+        told = f"The mean chance-corrected score over all pairs{self._at_k}{of} is {rounded(mean)}."
+        if self.result is None or self.result.request.block is not None:
+            return told
+        return told + (
+            " Each pair of tokens has the mean over all pairs of blocks; between different tokens "
+            "that counts a block with itself, which is above chance in an untrained network too."
+        )
 
     def to_pandas(self) -> "DataFrame":
         """The scores as a table, a pair without a score too.

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from coupling_core.base.definitions import UNNAMED
-from coupling_core.base.records import Certificate
+from coupling_core.base.records import Certificate, resolve_block, resolve_token
 from coupling_core.base.results.base import Sizes, usual_k_of, within
 from coupling_core.base.results.tokens import TokenResult
 
@@ -93,6 +93,20 @@ class TokenMeansResult(TokenResult):
             "its certificates are not one a Jacobian": [len(c) for c in self.certificates]
             == [n] * self.block_count,
         }
+
+    def singular_values_of(self, block: int, token: int) -> Float[np.ndarray, " k"]:
+        """Those of one Jacobian, largest first; 0 past its rank, without a unit.
+
+        Args:
+            block: l, 1..L; -1 is the last.
+            token: t, 1..n; -1 is the last.
+
+        Raises:
+            InputError: on a block or a token that is not there.
+        """
+        of_block = self.singular_values[resolve_block(block, self.block_count) - 1]
+        found: Float[np.ndarray, " k"] = of_block[resolve_token(token, len(self.tokens)) - 1]
+        return found
 
     @property
     def default_k(self) -> int:

@@ -2,8 +2,9 @@
 
 import hashlib
 import json
+import logging
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -19,6 +20,8 @@ from coupling_core.sources.resolved import resolve
 from coupling_core.sources.suites import find_suite, require_steps
 from coupling_core.store.disk import Store
 from coupling_core.store.request_key import Key, make_key
+
+_log = logging.getLogger(__name__)
 
 _ANY_PROMPT = "-"
 
@@ -216,6 +219,7 @@ def make(sweep: Sweep) -> Plan:
     found = [each for models in sweep.models for each in _weights(models)]
     if sweep.needs_widths:
         found = [_fit(with_width(each), sweep) for each in found]
+        _tell_narrow(found, sweep)
     weights = tuple(dict.fromkeys(found))  # a table may name what another one has
     origins = tuple(sample.origin for sample in samples)
     return Plan(sweep, told_apart(weights), tuple(prompts.values()), origins)
@@ -266,6 +270,16 @@ def _fit(weights: Weights, sweep: Sweep) -> Weights:
         return weights
     told = f"its width is {weights.width}, and the smallest K of the sweep is {min(sweep.k)}"
     return replace(weights, problem=told)
+
+
+def _tell_narrow(found: Sequence[Weights], sweep: Sweep) -> None:
+    """Say of which models a K of the sweep is left out, since they are narrower."""
+    for k in sweep.k:
+        narrow = [each for each in found if not each.problem and each.width < k]
+        if k > 1 and narrow:
+            first = f"{narrow[0].title}, whose width is {narrow[0].width}"
+            more = f", and {len(narrow) - 1} more" * (len(narrow) > 1)
+            _log.warning("K = %s is left out of %s%s", k, first, more)
 
 
 def with_width(weights: Weights) -> Weights:

@@ -71,12 +71,17 @@ def run(
             until then is stored.
     """
     store = Store() if store is None else store
-    if client or nothing_to_do(plan, store):
-        return _Run(plan, store, client, report).to_its_end()
-    from coupling_core.experiments.sweeps import clusters
+    try:
+        if client or nothing_to_do(plan, store):
+            return _Run(plan, store, client, report).to_its_end()
+        from coupling_core.experiments.sweeps import clusters
 
-    with clusters.local() as here:
-        return _Run(plan, store, here, report).to_its_end()
+        with clusters.local() as here:
+            return _Run(plan, store, here, report).to_its_end()
+    except KeyboardInterrupt:
+        done = len(plan) - len(plan.missing(store))
+        stopped = f"stopped: {done} of {len(plan)} stored, the same call goes on"
+        raise KeyboardInterrupt(stopped) from None
 
 
 def nothing_to_do(plan: Plan, store: Store) -> bool:

@@ -81,7 +81,7 @@ def make_table(plan: Plan, store: Store) -> tuple[pd.DataFrame, dict[str, str]]:
 
 
 def write_table(path: Path, table: pd.DataFrame) -> None:
-    """Write a table as CSV, with six digits of each number.
+    """Write a table as CSV, with six digits of each number that is no whole one.
 
     Raises:
         InputError: where it cannot be written.
@@ -89,9 +89,16 @@ def write_table(path: Path, table: pd.DataFrame) -> None:
     """
     text = StringIO()
     # A lone \r in a prompt is put in quotes only where lines end in one.
-    inert(table).to_csv(text, index=False, float_format=_DIGITS, lineterminator="\r\n")
+    inert(_whole(table)).to_csv(text, index=False, float_format=_DIGITS, lineterminator="\r\n")
     with writing(path):
         write_whole(path, text.getvalue().encode())
+
+
+def _whole(table: pd.DataFrame) -> pd.DataFrame:
+    """The table with columns of whole numbers as such, which keep all their digits."""
+    floats = table.select_dtypes("float")
+    whole = [name for name in floats if (floats[name].dropna() % 1 == 0).all()]
+    return table.astype(dict.fromkeys(whole, "Int64"))
 
 
 def write_sealed(path: Path, table: pd.DataFrame) -> None:

@@ -97,7 +97,7 @@ def command(
     view = DirectionsView(None if block is None else (block,), k)
     at = () if sizes is None else options.numbers(sizes, float, "sizes", "numbers such as 0.1,0.5")
     tries = Tries(view, side, component, at, takes_out, shared, export, imported)
-    tries.require_possible(of_many=listed is not None)
+    tries.require_possible(of_many=listed is not None, out=out)
     formats = files.FORMATS if listed is None else files.AGGREGATE_FORMATS
     files.require_writable(out, formats, as_json=as_json)
     files.require_writable(export, (".safetensors",))

@@ -51,12 +51,16 @@ class Tries:
     export: Path | None
     imported: Path | None
 
-    def require_possible(self, *, of_many: bool) -> None:
+    def require_possible(self, *, of_many: bool, out: Path | None) -> None:
         """Refuse, before anything is measured, what cannot be tried.
 
+        Args:
+            of_many: whether there are many prompts.
+            out: the file that the readouts are written to.
+
         Raises:
-            InputError: where no block is named, there are many prompts, or the file to be imported
-                holds no direction.
+            InputError: where no block is named, there are many prompts, the file would not have
+                what is tried, or the file to be imported holds no direction.
         """
         asked = {
             "--steer": bool(self.sizes),
@@ -68,6 +72,12 @@ class Tries:
         named = [name for name, is_asked in asked.items() if is_asked]
         if named and of_many:
             raise InputError(f"{named[0]} takes one prompt, and --prompts came: give --prompt")
+        in_no_file = [name for name in named if name in ("--steer", "--ablate", "--shared")]
+        if out is not None and in_no_file:
+            raise InputError(
+                f"--out writes the readouts, and not what {in_no_file[0]} finds: that is printed, "
+                "and --json has it; in Python, its to_pandas() is the table"
+            )
         steers_own = bool(self.sizes) and self.imported is None
         if self.view.blocks is None and (steers_own or self.export is not None):
             needs = "--steer" if steers_own else "--export"

@@ -4,6 +4,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
+from jaxtyping import Float
 
 from coupling_core.analysis.coupling_effect import CouplingEffect
 from coupling_core.analysis.effects import Number, effect_maps, positions
@@ -106,11 +107,24 @@ def verdict(result: WhatIfResult, view: EffectView, number: Number = "divergence
         if np.isfinite(beside).any()
         else ""
     )
+    cheapest = _cheapest(found.interchange, number)
     missed = f"{found.skip[least]:.3g} {unit} when it is skipped"
     over = len(positions(result, view))
     averaged = f"on average over {over} tokens" if over > 1 else "at one token"
     return (
         f"The model can do without block {least + 1} most easily ({missed}, {averaged}), and "
-        f"without block {most + 1} least easily ({found.skip[most]:.3g}){exchanged}. "
+        f"without block {most + 1} least easily ({found.skip[most]:.3g}){exchanged}{cheapest}. "
         f"{words.provenance(result, view)}"
     )
+
+
+def _cheapest(interchange: Float[np.ndarray, "block block"], number: Number) -> str:
+    """Which two blocks can be interchanged most easily; "" where none were."""
+    rows, columns = np.triu_indices(len(interchange), 1)
+    costs = interchange[rows, columns]
+    if not np.isfinite(costs).any():
+        return ""
+    at = int(np.nanargmax(costs) if number == "stays" else np.nanargmin(costs))
+    does = "leaves most" if number == "stays" else "costs least"
+    pair = f"{rows[at] + 1} and {columns[at] + 1}"
+    return f"; of all pairs, {pair} interchanged {does} ({costs[at]:.3g})"
