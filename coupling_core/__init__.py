@@ -65,6 +65,7 @@ if TYPE_CHECKING:
         spectrum_numbers,
     )
     from coupling_core.analysis.statistics.by_group import means_by
+    from coupling_core.analysis.token_comparison import TokenComparison
     from coupling_core.analysis.token_scores import by_distance, score_positions
     from coupling_core.analysis.trajectory import (
         equidistance,
@@ -131,6 +132,7 @@ __all__ = [  # noqa: RUF022 - by stage, not by name
     "Result",
     "DepthResult",
     "TokensResult",
+    "TokenComparison",
     "TokenMeansResult",
     "Certificate",
     "Progress",
@@ -261,6 +263,7 @@ _HOMES = {
     "analysis.locality": ("locality",),
     "analysis.model_comparison": ("ModelComparison", "compare_models"),
     "analysis.path_comparison": ("PathComparison",),
+    "analysis.token_comparison": ("TokenComparison",),
     "analysis.perturbation": ("perturbation_radius",),
     "analysis.projection": ("ProjectedPaths", "project_paths"),
     "analysis.scores": (

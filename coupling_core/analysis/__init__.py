@@ -9,7 +9,9 @@ locality        how coupling falls off with distance
 random_bases    scores that bases drawn at random get
 over_prompts    one model over many prompts, and the means over them
 verdict         whether blocks are coupled, beside the untrained twin
-compare, path_comparison    two results side by side, of blocks or of paths
+compare         two results side by side, of blocks
+token_comparison, path_comparison    the same of tokens, and of paths
+sides           what they have in common
 model_comparison    two models over the same prompts: the difference, and how sure it is
 effects         what edits of a model's depth do, by block and by pair of blocks
 perturbation    how far noise gets, and the size up to which a Jacobian says it

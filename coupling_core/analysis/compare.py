@@ -16,14 +16,22 @@ from typing import TYPE_CHECKING, TypedDict, Unpack, overload
 import numpy as np
 from jaxtyping import Bool, Float
 
-from coupling_core.analysis.path_comparison import PathComparison, told_sides
+from coupling_core.analysis.path_comparison import PathComparison
 from coupling_core.analysis.scores import Scores, definition_name, score_pairs
+from coupling_core.analysis.sides import Summary, summary_of, told_sides
+from coupling_core.analysis.token_comparison import TokenComparison, compare_tokens
 from coupling_core.base.blocks import Blocks, blocks_of, require_no_blocks
 from coupling_core.base.drawing import Drawing
 from coupling_core.base.errors import InputError
 from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import TOKEN_KINDS, View, resolve_block, resolve_blocks, viewed
-from coupling_core.base.results import DepthResult, Result, TrajectoryResult
+from coupling_core.base.results import (
+    DepthResult,
+    Result,
+    TokenMeansResult,
+    TokensResult,
+    TrajectoryResult,
+)
 from coupling_core.base.results.at_token import AtToken
 from coupling_core.base.showing import Drawn
 from coupling_core.base.units import percent, rounded, with_difference
@@ -84,7 +92,7 @@ class Comparison(Drawn):
         """Whether blocks are matched by their numbers."""
         return self.a.n_blocks == self.b.n_blocks
 
-    def mean(self) -> "Summary":
+    def mean(self) -> Summary:
         """Means of A, of B and of A - B over the pairs l != l', and how alike the two maps are."""
         return summarise(self)
 
@@ -164,25 +172,6 @@ class Comparison(Drawn):
         )
 
 
-@dataclass(frozen=True)
-class Summary:
-    """What the comparison comes to, over the pairs l != l' that have a score in both.
-
-    Args:
-        a: mean of A.
-        b: mean of B.
-        difference: mean of A - B.
-        correlation: of the two maps (Pearson); NaN where one of them is constant.
-        pairs: how many pairs.
-    """
-
-    a: float
-    b: float
-    difference: float
-    correlation: float
-    pairs: int
-
-
 class Options(TypedDict, total=False):
     """What may be said of a comparison of blocks beside its view; see `compare`."""
 
@@ -191,8 +180,22 @@ class Options(TypedDict, total=False):
     corrected: bool
 
 
+class TokenOptions(TypedDict, total=False):
+    """The same of a comparison between tokens, whose blocks their results have."""
+
+    k: int | None
+    corrected: bool
+
+
 @overload
 def compare(a: TrajectoryResult, b: TrajectoryResult) -> PathComparison: ...
+@overload
+def compare(
+    a: TokensResult | TokenMeansResult,
+    b: TokensResult | TokenMeansResult,
+    view: View | None = None,
+    **options: Unpack[TokenOptions],
+) -> TokenComparison: ...
 @overload
 def compare(
     a: DepthResult, b: DepthResult, view: View | None = None, **options: Unpack[Options]
@@ -200,7 +203,7 @@ def compare(
 @overload
 def compare(
     a: Result, b: Result, view: View | None = None, **options: Unpack[Options]
-) -> Comparison | PathComparison: ...
+) -> Comparison | TokenComparison | PathComparison: ...
 
 
 @known_keywords
@@ -212,10 +215,11 @@ def compare(
     k: int | None = None,
     blocks: Blocks = None,
     corrected: bool = True,
-) -> Comparison | PathComparison:
+) -> Comparison | TokenComparison | PathComparison:
     """Bring two results together at one view; they may be of any models, prompts and tokens.
 
-    Of two trajectories the paths are compared, which have no K: the other arguments are left out.
+    Of two results between the tokens of one prompt each pair of tokens is compared, and of two
+    trajectories the paths, which have no K: there the other arguments are left out.
 
     Args:
         a: A.
@@ -227,14 +231,21 @@ def compare(
         corrected: compare the chance-corrected score, else c.
 
     Raises:
-        InputError: where they are neither both depth-wise nor both trajectories, where one does
-            not hold K, no block is left, or no pair has a score in both; on a view or a K of
-            trajectories.
+        InputError: where they are neither both depth-wise, nor both between tokens, nor both
+            trajectories; where one does not hold K, no block is left, or no pair has a score in
+            both; on a view or a K of trajectories, and on blocks between tokens.
     """
     if isinstance(a, TrajectoryResult) and isinstance(b, TrajectoryResult):
         if not (view is None and k is None and blocks is None and corrected):
             raise InputError("paths have no K, blocks or floor: compare(a, b) is all there is")
         return PathComparison(a, b)
+    between = (TokensResult, TokenMeansResult)
+    if isinstance(a, between) and isinstance(b, between):
+        if blocks is not None:
+            raise InputError("between tokens the blocks are those of the results: leave them out")
+        return compare_tokens(
+            a, b, viewed(view, k, min(a.default_k, b.default_k)), corrected=corrected
+        )
     a, b = depth_wise("A", a), depth_wise("B", b)
     require_no_blocks(blocks, view)
     view = viewed(view, k, min(a.default_k, b.default_k))
@@ -300,15 +311,7 @@ def summarise(found: Comparison) -> Summary:
         raise InputError(
             f"a {type(found).__name__} came: expected what compare(a, b) gives of two results"
         )
-    a, b = (values[found.counted] for values in (found.a_values, found.b_values))
-    constant = np.ptp(a) == 0 or np.ptp(b) == 0
-    return Summary(
-        float(a.mean()),
-        float(b.mean()),
-        float((a - b).mean()),
-        float("nan") if constant else float(np.corrcoef(a, b)[0, 1]),
-        a.size,
-    )
+    return summary_of(found.a_values, found.b_values, found.counted)
 
 
 def nearly_whole(k: int, width: int, of: str) -> str:
@@ -389,10 +392,7 @@ def depth_wise(name: str, result: Result) -> DepthResult:
             "Store().get(key) gives it"
         )
     kind = result.request.kind
-    between = (
-        "; two of one prompt's tokens are compared by their scores, as in "
-        "a.scores(k=10).corrected - b.scores(k=10).corrected"
-    )
+    between = "; it is compared with another one between the tokens of the same prompt"
     beside = "; a.plot(figure, twin=b) draws two of one prompt in one figure"
     if kind == "trajectory":
         beside = "; a trajectory is compared with another one"

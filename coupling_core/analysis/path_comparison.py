@@ -1,16 +1,16 @@
 """Two results of paths side by side: how straight and how even the paths of each are."""
 
 from dataclasses import dataclass
-from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Float
 
 from coupling_core.analysis import trajectory
+from coupling_core.analysis.sides import told_sides
 from coupling_core.base.drawing import Drawing, known_figure
 from coupling_core.base.errors import InputError
-from coupling_core.base.results import Result, TrajectoryResult
+from coupling_core.base.results import TrajectoryResult
 from coupling_core.base.showing import Drawn
 from coupling_core.base.units import rounded
 
@@ -21,18 +21,6 @@ if TYPE_CHECKING:  # half a second to import, and only tables need it
 BY_TOKEN = ("line-shape", "expodistance", "equidistance")
 BY_DEPTH = ("line-shape-by-depth", "norms", "growth", "steps", "entropy")
 """Figures that two results have together."""
-SHOWN = 40
-"""Letters of a prompt in a line."""
-
-
-def told_sides(a: Result, b: Result) -> tuple[str, str]:
-    """Who A and B are: their models, and their prompts where the models are one."""
-
-    def told(of: Result) -> str:
-        prompt = shorten(of.prompt_text, SHOWN, placeholder=" …")
-        return f"{of.model_name}, {prompt!r}" if a.model_name == b.model_name else of.model_name
-
-    return told(a), told(b)
 
 
 @dataclass(frozen=True, repr=False)

@@ -26,15 +26,16 @@ from coupling_core.analysis.exports.compare import (
 from coupling_core.analysis.scores import definition_name
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import View, parse_blocks
-from coupling_core.base.results import TrajectoryResult
+from coupling_core.base.results import TokenMeansResult, TokensResult, TrajectoryResult
 from coupling_core.base.units import with_difference
 from coupling_core.cli import files, options
-from coupling_core.cli.compare_paths import compare_paths
+from coupling_core.cli.compare_told import tell
 from coupling_core.cli.stored import open_result
 from coupling_core.cli.terminal import print_json, print_lines, print_table
 from coupling_core.store.disk import Store
 
 FORMATS = (*ENDINGS, ".html", ".pdf", ".svg", ".png")
+BETWEEN = (TokensResult, TokenMeansResult)
 SHOWN = 10
 """Differences in the printed table."""
 
@@ -58,7 +59,8 @@ def compare(
 ) -> None:
     """Compare two stored results: A, B and A - B of every pair of blocks, in A's numbers.
 
-    Of two trajectories the paths are compared, at a line for each number of them.
+    Two results between the tokens of one prompt are compared pair by pair, and two trajectories
+    by the numbers of their paths.
     """
     files.require_writable(out, FORMATS, as_json=as_json)
     shelf = Store(store)
@@ -70,7 +72,14 @@ def compare(
                 "paths have no K, blocks or scores: leave out --k, --blocks, --definition, --p, "
                 "--role and --raw"
             )
-        compare_paths(compare_results(one, other), out, as_json=as_json)
+        tell(compare_results(one, other), out, as_json=as_json)
+        return
+    if isinstance(one, BETWEEN) and isinstance(other, BETWEEN):
+        if blocks is not None:
+            raise InputError("between tokens the blocks are those of the results: omit --blocks")
+        least = min(one.default_k, other.default_k)
+        seen = View(least if k is None else k, definition, p, role)
+        tell(compare_results(one, other, seen, corrected=corrected), out, as_json=as_json)
         return
     first, second = depth_wise("A", one), depth_wise("B", other)
     most = min(first.default_k, second.default_k)

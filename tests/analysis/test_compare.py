@@ -142,13 +142,27 @@ def test_the_biggest_differences_come_first():
 # ---- what cannot be compared, and what is said
 
 
-@pytest.mark.parametrize(
-    "name", ["a depth-wise one is expected", r"a\.scores\(k=10\)\.corrected - b\.scores"]
-)
-def test_tokens_are_compared_by_their_scores(name):
-    tokens = measure((3, 1, 4), model=tiny.model("llama"), kind="self", block=1, k=4)
-    with pytest.raises(InputError, match=f"A is a result of kind 'self', .*{name}"):
-        compare(tokens, tokens)
+def test_results_between_tokens_are_compared_pair_by_pair():
+    asked = {"model": tiny.model("llama"), "kind": "fixed-output", "block": 2, "k": 6}
+    one, other = (measure((3, 1, 4, 1, 5), other_block=b, **asked) for b in (1, 2))
+    found = compare(one, other, k=4)
+    a, b = one.scores(k=4), other.scores(k=4)
+    np.testing.assert_array_equal(found.difference, a.corrected - b.corrected)
+    itself = np.eye(5, dtype=bool)  # in block 2 alone a Jacobian meets itself
+    np.testing.assert_array_equal(found.counted, ~np.isnan(found.difference) & ~itself)
+    at = found.counted
+    assert found.mean().a == pytest.approx(a.corrected[at].mean())
+    assert found.mean().correlation == pytest.approx(
+        np.corrcoef(a.corrected[at], b.corrected[at])[0, 1]
+    )
+    assert found.to_pandas().attrs["b_K"] == 4
+    assert repr(found).startswith("TokenComparison(A: LlamaForCausalLM in blocks 2 and 1, ")
+    with pytest.raises(InputError, match="the blocks are those of the results"):
+        compare(one, other, blocks="1-2")
+    with pytest.raises(InputError, match="A and B have other tokens"):
+        compare(one, measure((3, 1, 4), other_block=1, **asked))
+    with pytest.raises(InputError, match=r"A is a result of kind 'fixed-output', .*another one"):
+        compare(one, random_result())
 
 
 def test_a_k_that_one_side_lacks_is_refused_with_a_remedy():

@@ -4,7 +4,7 @@ import csv
 import json
 import re
 import shlex
-from dataclasses import replace
+from dataclasses import astuple, replace
 
 import networkx as nx
 import numpy as np
@@ -16,6 +16,7 @@ from coupling_core import Store, View, score_pairs
 from coupling_core.analysis.compare import compare
 from coupling_core.analysis.graph import layer_graph
 from coupling_core.analysis.locality import locality
+from coupling_core.base.units import with_difference
 from coupling_core.experiments.gallery import EXAMPLES, requests
 from coupling_core.sources.resolved import resolve
 from coupling_core.store.archive import save
@@ -267,22 +268,54 @@ def test_two_trajectories_are_compared_by_the_numbers_of_their_paths(run, tmp_pa
     folder = tiny.folder(tmp_path / "tiny-llama")
     asked = ("trajectory", "--model", folder, "--prompt", "The cat sat", "--json")
     keys = [printed(run(*asked, *twin))["key"] for twin in ((), ("--untrained", 0))]
-    expected = compare(*map(Store().get, keys)).to_pandas()
+    found = compare(*map(Store().get, keys))
+    expected = found.to_pandas()
     said = printed(run("compare", *keys, "--json"))
-    assert said["same_tokens"]
-    assert said["numbers"] == expected.to_dict("records")
+    assert said["rows"] == expected.to_dict("records")
+    assert said["verdict"] == found.verdict
     assert [said[side]["key"] for side in "ab"] == keys
     status, out, _ = run("compare", *keys, "--out", "paths.csv")
     assert status == 0
     for row in expected.itertuples():
-        assert re.search(rf"{row.number} +{row.a:.4g} ", out)
-        assert f"{row.a_above} of {row.tokens} tokens" in out
+        numbers = f"{row.a:.4g} +{row.b:.4g} +{row.difference:z.4g} +{row.a_above} +{row.tokens}"
+        assert re.search(rf"{row.number} +{numbers}", out)
     rows = list(csv.DictReader((tmp_path / "paths.csv").open()))
     assert [float(row["difference"]) for row in rows] == expected["difference"].to_list()
     assert run("compare", *keys, "--out", "paths.html")[0] == 0
     assert "untrained twin, mean" in (tmp_path / "paths.html").read_text()
     assert "and no .npz file" in complaint(run("compare", *keys, "--out", "paths.npz"))
     assert "leave out --k" in complaint(run("compare", *keys, "--k", 4))
+
+
+@pytest.mark.parametrize("blocks", [("--block", 2), ()])
+def test_two_results_between_tokens_are_compared_pair_by_pair(run, tmp_path, blocks):
+    folder = tiny.folder(tmp_path / "tiny-llama")
+    asked = ("tokens", "--model", folder, "--prompt", "The cat sat on", *blocks, "--json")
+    keys = [printed(run(*asked, *twin))["key"] for twin in ((), ("--untrained", 0))]
+    a, b = map(Store().get, keys)
+    found = compare(a, b, k=5, corrected=False)
+    expected = a.scores(k=5).coupling - b.scores(k=5).coupling
+    np.testing.assert_array_equal(found.difference, expected)
+    said = printed(run("compare", *keys, "--k", 5, "--raw", "--json"))
+    assert said["verdict"] == found.verdict
+    rows = said["rows"]
+    assert len(rows) == found.mean().pairs == int(found.counted.sum())
+    sizes = [abs(row["difference"]) for row in rows]
+    assert sizes == sorted(sizes, reverse=True)
+    for row in rows:
+        at = row["token"] - 1, row["other_token"] - 1
+        assert row["difference"] == pytest.approx(expected[at])
+        assert (row["text"], row["other_text"]) == (a.tokens[at[0]], a.tokens[at[1]])
+    assert found.mean().difference == pytest.approx(np.mean([row["difference"] for row in rows]))
+    a_mean, b_mean, apart = with_difference(*astuple(found.mean())[:3])
+    assert f"{a_mean} in A and {b_mean} in B; A - B is {apart}" in found.verdict
+    _, out, _ = run("compare", *keys, "--k", 5, "--raw", "--out", "t.csv")
+    assert f"{rows[0]['a']:.4g}" in out
+    assert len((tmp_path / "t.csv").read_text().splitlines()) == len(rows) + 1
+    assert "and no .svg file" in complaint(run("compare", *keys, "--out", "t.svg"))
+    assert "omit --blocks" in complaint(run("compare", *keys, "--blocks", "1-2"))
+    other = printed(run("tokens", "--model", folder, "--prompt", "The dog", *blocks, "--json"))
+    assert "other tokens" in complaint(run("compare", keys[0], other["key"]))
 
 
 def test_only_depth_wise_results_are_compared(run, keys, tmp_path):

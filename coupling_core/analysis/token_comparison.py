@@ -1,0 +1,147 @@
+"""Two results between the tokens of one prompt side by side: A, B and A - B of every pair."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from coupling_core.analysis.sides import Summary, summary_of
+from coupling_core.analysis.token_scores import score_positions
+from coupling_core.base.errors import InputError
+from coupling_core.base.records import View
+from coupling_core.base.results import PositionScores, TokenMeansResult, TokensResult
+from coupling_core.base.showing import Told
+from coupling_core.base.units import rounded, with_difference
+
+if TYPE_CHECKING:  # half a second to import
+    from pandas import DataFrame
+
+Compared = TokensResult | TokenMeansResult
+
+
+@dataclass(frozen=True, repr=False)
+class TokenComparison(Told):
+    """Two results over the same tokens at one view: of other models, blocks, kinds or both.
+
+    Args:
+        a: the result A.
+        b: the result B.
+        view: K, definition and role of both.
+        corrected: whether the chance-corrected score is compared, else c.
+        a_scores: of A.
+        b_scores: of B.
+    """
+
+    a: Compared
+    b: Compared
+    view: View
+    corrected: bool
+    a_scores: PositionScores
+    b_scores: PositionScores
+
+    @property
+    def a_values(self) -> Float[np.ndarray, "position position"]:
+        """The score compared, of A."""
+        return self.a_scores.corrected if self.corrected else self.a_scores.coupling
+
+    @property
+    def b_values(self) -> Float[np.ndarray, "position position"]:
+        """The score compared, of B."""
+        return self.b_scores.corrected if self.corrected else self.b_scores.coupling
+
+    @property
+    def difference(self) -> Float[np.ndarray, "position position"]:
+        """A - B; NaN where either has no score."""
+        return self.a_values - self.b_values
+
+    @property
+    def counted(self) -> Bool[np.ndarray, "position position"]:
+        """Pairs that have a score in both, without any Jacobian against itself."""
+        itself = self.a_scores.itself | self.b_scores.itself
+        return ~(np.isnan(self.difference) | itself)
+
+    def mean(self) -> Summary:
+        """Means of A, of B and of A - B over the pairs counted, and how alike the two maps are."""
+        return summary_of(self.a_values, self.b_values, self.counted)
+
+    def to_pandas(self) -> "DataFrame":
+        """A row a pair that is counted, the biggest difference first.
+
+        Returns:
+            columns `token` (of the Jacobian, 1..n), `other_token` (of the basis), `text`,
+            `other_text`, `a` and `b` (the score compared, without a unit), and `difference`, A - B.
+            Its `attrs` say whose A and B are.
+        """
+        from pandas import DataFrame
+
+        rows, columns = np.nonzero(self.counted)
+        texts = np.array(self.a.tokens, object)
+        table = DataFrame(
+            {
+                "token": rows + 1,
+                "other_token": columns + 1,
+                "text": texts[rows],
+                "other_text": texts[columns],
+                "a": self.a_values[rows, columns],
+                "b": self.b_values[rows, columns],
+                "difference": self.difference[rows, columns],
+            }
+        )
+        table = table.sort_values(
+            "difference", key=np.abs, ascending=False, kind="stable", ignore_index=True
+        )
+        for side, scores in (("a", self.a_scores), ("b", self.b_scores)):
+            table.attrs |= {f"{side}_{name}": it for name, it in scores.attributes().items()}
+        return table
+
+    @property
+    def verdict(self) -> str:
+        """Who A and B are, their means and their difference."""
+        of, score = self.mean(), "chance-corrected score" if self.corrected else "c"
+        a, b, apart = with_difference(of.a, of.b, of.difference)
+        return (
+            f"A is {_told(self.a)}; B is {_told(self.b)}. Over {of.pairs} pairs of tokens at "
+            f"K = {self.view.k}, the mean {score} is {a} in A and {b} in B; A - B is {apart}. The "
+            f"two maps correlate with r = {rounded(of.correlation, 2)}."
+        )
+
+    def __repr__(self) -> str:
+        of = self.mean()
+        a, b, apart = with_difference(of.a, of.b, of.difference)
+        return (
+            f"TokenComparison(A: {_told(self.a)}, B: {_told(self.b)}, K = {self.view.k}, "
+            f"{self.view.definition}, mean A {a}, B {b}, A - B {apart}, over {of.pairs} pairs)"
+        )
+
+
+def compare_tokens(a: Compared, b: Compared, view: View, *, corrected: bool) -> TokenComparison:
+    """Bring two results between tokens together at one view.
+
+    Args:
+        a: A.
+        b: B, over the same tokens.
+        view: K, definition and role of both.
+        corrected: compare the chance-corrected score, else c.
+
+    Raises:
+        InputError: where the tokens are others, either lacks the view, or no pair has a score in
+            both.
+    """
+    if a.tokens != b.tokens:
+        raise InputError(
+            "A and B have other tokens, and each pair of them is compared with the same pair: "
+            "measure one prompt in both"
+        )
+    scores = score_positions(a, view), score_positions(b, view)
+    found = TokenComparison(a, b, view, corrected, *scores)
+    if not found.counted.any():
+        raise InputError(
+            f"no pair of different Jacobians has a score at K = {view.k} in both results: "
+            "choose another K, or results that share a pair of tokens"
+        )
+    return found
+
+
+def _told(of: Compared) -> str:
+    return f"{of.model_name} {of.measured}"
