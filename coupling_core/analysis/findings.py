@@ -193,10 +193,12 @@ class Findings(Drawn):
 
         Returns:
             columns model, id, family, run, step, trained, parameters, layers, width,
-            training_tokens, loss, score, k, coupling (the mean over prompts of the measure asked
-            for), low and high (its 95 % interval), chance, prompts, without.
+            training_tokens, loss, score, k, the measure asked for (`corrected`, `coupling` or
+            `alignment`: its mean over the prompts), low and high (its 95 % interval), chance (what
+            it is by chance: 0, and of `coupling` the mean floor), prompts, without.
         """
-        return self.means.rows.reset_index(drop=True)
+        named = {"coupling": self.question.measure}
+        return self.means.rows.rename(columns=named).reset_index(drop=True)
 
     def plot(self, figure: str = "models") -> Drawing:
         """A figure of it, as the page Generalization draws it.

@@ -477,3 +477,11 @@ def test_doubts_are_counted():
         "2 scores are undefined and are left out of the means",
         "19 of 228 measurements are missing",
     )
+
+
+@pytest.mark.parametrize("measure", ["corrected", "coupling", "alignment"])
+def test_a_table_names_the_measure_that_was_asked_for(measure):
+    found = find(TABLE, Question(8, measure))
+    table = found.to_pandas()
+    assert table[measure].to_list() == found.means.rows["coupling"].to_list()
+    assert {"corrected", "coupling", "alignment"} & set(table) == {measure}

@@ -11,10 +11,17 @@ from doctest import NORMALIZE_WHITESPACE, SKIP, DocTestParser, DocTestRunner
 from pathlib import Path
 
 import pytest
+import tiny
+from cases import EVERY_KIND
 
 import coupling_core
-from coupling_core import PromptSource, Store
+from coupling_core import PromptSource, Store, measure
+from coupling_core.analysis.by_step import StepNumbers
+from coupling_core.analysis.compare import DIFFERENCE_COLUMNS
+from coupling_core.analysis.exports import frame
+from coupling_core.analysis.graph import EDGE_COLUMNS
 from coupling_core.base.definitions import DEFINITIONS
+from coupling_core.base.kinds import kind_of
 from coupling_core.experiments.sweeps.definition import Models, Slurm, Sweep
 from coupling_core.experiments.sweeps.table import COLUMNS
 from coupling_core.sources.prompts import BENCHMARKS
@@ -191,3 +198,40 @@ def named(text: str) -> set[str]:
 def test_a_table_on_sweeps_names_every_key_and_no_other(begin, end, keys):
     text = SWEEPS[SWEEPS.index(begin) :]
     assert named(text[: text.index(end)]) == set(keys)
+
+
+# ---- columns of tables
+
+
+def columns_told() -> dict[str, list[str]]:
+    """The columns that docs/tables.md has, by command."""
+    sections = (ROOT / "docs" / "tables.md").read_text().split("\n## ")[1:]
+    return {
+        section.split("\n")[0]: [
+            name
+            for line in section.splitlines()
+            if line.startswith("| `")
+            for name in re.findall(r"`([^`]+)`", line.split(" | ")[0])
+        ]
+        for section in sections
+    }
+
+
+def columns_written() -> dict[str, list[str]]:
+    """Those that tables have."""
+    found = {}
+    tokens = measure((3, 1, 4), kind="self", block=1, k=4, model=tiny.model("llama"))
+    for result in (*(make() for make in EVERY_KIND), tokens):
+        kind = kind_of(result.request.kind)
+        view = kind.view(k=result.default_k) if kind.has_k else kind.view()
+        found[kind.folder.rpartition(".")[2]] = list(frame(result, view))
+    found["graph"], found["compare"] = list(EDGE_COLUMNS), list(DIFFERENCE_COLUMNS)
+    found["training"] = ["suite", *(item.name for item in fields(StepNumbers))]
+    return found
+
+
+def test_every_column_of_every_table_is_told_and_no_other():
+    told = columns_told()
+    for command, names in columns_written().items():
+        assert sorted(told.pop(command)) == sorted(names), command
+    assert not told
