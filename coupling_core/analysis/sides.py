@@ -1,7 +1,6 @@
 """What comparisons of two results have in common: who A and B are, and what they come to."""
 
 from dataclasses import dataclass
-from textwrap import shorten
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -55,10 +54,13 @@ def summary_of(
 
 
 def told_sides(a: Result, b: Result) -> tuple[str, str]:
-    """Who A and B are: their models, and their prompts where the models are one."""
+    """Who A and B are: their models, and their prompts where these alone tell them apart."""
+    if a.model_name != b.model_name or a.prompt_text == b.prompt_text:
+        return a.model_name, b.model_name
 
     def told(of: Result) -> str:
-        prompt = shorten(of.prompt_text, SHOWN, placeholder=" …")
-        return f"{of.model_name}, {prompt!r}" if a.model_name == b.model_name else of.model_name
+        text = " ".join(of.prompt_text.split())
+        prompt = text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…"
+        return f"{of.model_name}, {prompt!r}"
 
     return told(a), told(b)
