@@ -58,9 +58,10 @@ def told_sides(a: Result, b: Result) -> tuple[str, str]:
     if a.model_name != b.model_name or a.prompt_text == b.prompt_text:
         return a.model_name, b.model_name
 
-    def told(of: Result) -> str:
-        text = " ".join(of.prompt_text.split())
-        prompt = text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…"
-        return f"{of.model_name}, {prompt!r}"
+    return f"{a.model_name}, {short_prompt(a)!r}", f"{b.model_name}, {short_prompt(b)!r}"
 
-    return told(a), told(b)
+
+def short_prompt(of: Result, most: int = SHOWN) -> str:
+    """The beginning of a prompt, in a line."""
+    text = " ".join(of.prompt_text.split())
+    return text if len(text) <= most else f"{text[: most - 1]}…"

@@ -102,9 +102,18 @@ class TokenComparison(Told):
         a, b, apart = with_difference(of.a, of.b, of.difference)
         return (
             f"A is {_told(self.a)}; B is {_told(self.b)}. Over {of.pairs} pairs of tokens at "
-            f"K = {self.view.k}, the mean {score} is {a} in A and {b} in B; A - B is {apart}. The "
-            f"two maps correlate with r = {rounded(of.correlation, 2)}."
+            f"K = {self.view.k}, the mean {score} is {a} in A and {b} in B; A - B is {apart}."
+            f"{self._floors} The two maps correlate with r = {rounded(of.correlation, 2)}."
         )
+
+    @property
+    def _floors(self) -> str:
+        """What chance gives of raw scores, which mean nothing without it."""
+        if self.corrected:
+            return ""
+        both = (self.a_scores, self.b_scores)
+        a, b = (rounded(float(of.chance[self.counted].mean())) for of in both)
+        return f" Chance gives {a} in A and {b} in B."
 
     def __repr__(self) -> str:
         of = self.mean()

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from coupling_core.analysis.exports import to_csv, to_parquet
+from coupling_core.analysis.exports.compare import signed_differences
 from coupling_core.analysis.path_comparison import PathComparison
 from coupling_core.analysis.token_comparison import TokenComparison
 from coupling_core.base.errors import InputError
@@ -42,7 +43,7 @@ def tell(found: TokenComparison | PathComparison, out: Path | None, *, as_json: 
 
 def _content(found: TokenComparison | PathComparison, ending: str) -> bytes:
     if ending in TABLES:
-        return TABLES[ending](found.to_pandas())
+        return TABLES[ending](signed_differences(found.to_pandas(), found))
     if isinstance(found, TokenComparison) or ending in (".npz", ".nc"):
         figure = "" if isinstance(found, TokenComparison) else " or a figure"
         raise InputError(f"of these two there is a table{figure}, and no {ending} file")

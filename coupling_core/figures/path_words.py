@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from html import escape
-from textwrap import shorten
 
 import numpy as np
 from jaxtyping import Float
@@ -10,6 +9,7 @@ from jaxtyping import Float
 from coupling_core.analysis import trajectory
 from coupling_core.analysis.projection import ProjectedPaths
 from coupling_core.analysis.scaling import Line
+from coupling_core.analysis.sides import short_prompt
 from coupling_core.base.records import Part, PathView
 from coupling_core.base.results import DepthResult, TrajectoryResult
 from coupling_core.base.units import percent
@@ -33,8 +33,7 @@ def which(result: TrajectoryResult, beside: TrajectoryResult | None = None) -> s
     if beside is not None:
         other = beside.request
         if result.model_name == beside.model_name:
-            prompt = shorten(result.prompt_text, SHOWN, placeholder=" …")
-            return f"“{escape(prompt, quote=False)}”"
+            return f"“{escape(short_prompt(result, SHOWN), quote=False)}”"
         is_twin = (asked.untrained is None) != (other.untrained is None)
         if asked.model != other.model or not is_twin:
             return result.model_name

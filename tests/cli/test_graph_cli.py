@@ -311,7 +311,11 @@ def test_two_results_between_tokens_are_compared_pair_by_pair(run, tmp_path, blo
     assert f"{a_mean} in A and {b_mean} in B; A - B is {apart}" in found.verdict
     _, out, _ = run("compare", *keys, "--k", 5, "--raw", "--out", "t.csv")
     assert f"{rows[0]['a']:.4g}" in out
-    assert len((tmp_path / "t.csv").read_text().splitlines()) == len(rows) + 1
+    written = list(csv.DictReader((tmp_path / "t.csv").open()))
+    assert len(written) == len(rows)
+    assert (written[0]["B model"], written[0]["K"]) == ("tiny-llama, untrained (seed 0)", "5")
+    floors = [of.scores(k=5).chance[found.counted].mean() for of in (a, b)]
+    assert f"Chance gives {floors[0]:.3f} in A and {floors[1]:.3f} in B." in found.verdict
     assert "and no .svg file" in complaint(run("compare", *keys, "--out", "t.svg"))
     assert "omit --blocks" in complaint(run("compare", *keys, "--blocks", "1-2"))
     other = printed(run("tokens", "--model", folder, "--prompt", "The dog", *blocks, "--json"))

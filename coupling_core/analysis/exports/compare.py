@@ -6,6 +6,8 @@ import numpy as np
 
 from coupling_core.analysis.compare import Comparison
 from coupling_core.analysis.exports.forms import to_csv
+from coupling_core.analysis.path_comparison import PathComparison
+from coupling_core.analysis.token_comparison import TokenComparison
 
 if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need it
     from pandas import DataFrame
@@ -40,13 +42,17 @@ def comparison_table(found: Comparison) -> bytes:
     return to_csv(signed_differences(differences_table(found), found))
 
 
-def signed_differences(table: "DataFrame", found: Comparison) -> "DataFrame":
+def signed_differences(
+    table: "DataFrame", found: Comparison | TokenComparison | PathComparison
+) -> "DataFrame":
     """A table of a comparison with columns that say, after its own, whose numbers A and B are."""
     told: dict[str, str | int] = {}
     for side, result in (("A", found.a), ("B", found.b)):
         told |= {f"{side} model": result.model_name, f"{side} prompt": result.prompt_text}
         told |= {f"{side} measured": result.measured}
-    return table.assign(**told, K=found.view.k, definition=found.view.definition)
+    if not isinstance(found, PathComparison):
+        told |= {"K": found.view.k, "definition": found.view.definition}
+    return table.assign(**told)
 
 
 def differences_table(found: Comparison) -> "DataFrame":
