@@ -35,7 +35,7 @@ def tell(found: TokenComparison | PathComparison, out: Path | None, *, as_json: 
         sides = {side: {"key": of.key, "model": of.model_name} for side, of in named.items()}
         print_json(sides | {"verdict": found.verdict, "rows": table.to_dict("records")})
         return
-    print_lines(*found.verdict.split(". "), "")
+    print_lines(found.verdict, "")
     rows = [[_cell(cell) for cell in row] for row in table.head(SHOWN).itertuples(index=False)]
     print_table(tuple(table.columns), rows, right=True)
     print_lines(*(["", f"written     {out}"] if out else []))

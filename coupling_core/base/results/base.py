@@ -2,7 +2,7 @@
 
 import os
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass, field, fields
 from importlib import import_module
@@ -374,7 +374,11 @@ class Origin:
     """
 
     def __init__(self, module: Any, tokenizer: Any) -> None:
-        self._module, self.tokenizer = ref(module), tokenizer
+        self.tokenizer = tokenizer
+        try:
+            self._module: Callable[[], Any] = ref(module)
+        except TypeError:  # of some class that nothing may refer to so; it is then handed over
+            self._module = lambda: None
 
     @property
     def module(self) -> Any:
