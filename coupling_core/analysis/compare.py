@@ -308,8 +308,11 @@ def summarise(found: Comparison) -> Summary:
         InputError: where it is no comparison.
     """
     if not isinstance(found, Comparison):
+        own = "; its own are found.mean()" * isinstance(found, TokenComparison)
+        own += "; its own are in found.to_pandas()" * isinstance(found, PathComparison)
         raise InputError(
-            f"a {type(found).__name__} came: expected what compare(a, b) gives of two results"
+            f"a {type(found).__name__} came: expected what compare(a, b) gives of two results of "
+            f"blocks{own}"
         )
     return summary_of(found.a_values, found.b_values, found.counted)
 

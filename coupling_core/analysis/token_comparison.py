@@ -8,10 +8,11 @@ from jaxtyping import Bool, Float
 
 from coupling_core.analysis.sides import Summary, summary_of
 from coupling_core.analysis.token_scores import score_positions
+from coupling_core.base.drawing import Drawing, known_figure
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import View
 from coupling_core.base.results import PositionScores, TokenMeansResult, TokensResult
-from coupling_core.base.showing import Told
+from coupling_core.base.showing import Drawn
 from coupling_core.base.units import rounded, with_difference
 
 if TYPE_CHECKING:  # half a second to import
@@ -21,7 +22,7 @@ Compared = TokensResult | TokenMeansResult
 
 
 @dataclass(frozen=True, repr=False)
-class TokenComparison(Told):
+class TokenComparison(Drawn):
     """Two results over the same tokens at one view: of other models, blocks, kinds or both.
 
     Args:
@@ -94,6 +95,19 @@ class TokenComparison(Told):
         for side, scores in (("a", self.a_scores), ("b", self.b_scores)):
             table.attrs |= {f"{side}_{name}": it for name, it in scores.attributes().items()}
         return table
+
+    def plot(self, figure: str = "difference") -> Drawing:
+        """The map of A - B, with the tokens' texts on its axes.
+
+        Args:
+            figure: "difference", the only one; `a.scores(k=...).plot()` draws A and B.
+
+        Raises:
+            InputError: on another name.
+        """
+        known_figure(figure, ("difference",))
+        drawn: Drawing = self.a.part("views").compared(self)
+        return drawn
 
     @property
     def verdict(self) -> str:

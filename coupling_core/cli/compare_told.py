@@ -21,7 +21,7 @@ def tell(found: TokenComparison | PathComparison, out: Path | None, *, as_json: 
 
     Args:
         found: the comparison.
-        out: the file to write, a table, or of paths a figure; None writes none.
+        out: the file to write, a table or a figure; None writes none.
         as_json: whether JSON is printed.
 
     Raises:
@@ -44,12 +44,12 @@ def tell(found: TokenComparison | PathComparison, out: Path | None, *, as_json: 
 def _content(found: TokenComparison | PathComparison, ending: str) -> bytes:
     if ending in TABLES:
         return TABLES[ending](signed_differences(found.to_pandas(), found))
-    if isinstance(found, TokenComparison) or ending in (".npz", ".nc"):
-        figure = "" if isinstance(found, TokenComparison) else " or a figure"
-        raise InputError(f"of these two there is a table{figure}, and no {ending} file")
+    if ending in (".npz", ".nc"):
+        raise InputError(f"of these two there is a table or a figure, and no {ending} file")
     from coupling_core import figures  # plotly
 
-    return figures.render(found.plot().figure, ending, found.a, PathView())
+    view = found.view if isinstance(found, TokenComparison) else PathView()
+    return figures.render(found.plot().figure, ending, found.a, view)
 
 
 def _cell(cell: object) -> str:

@@ -50,7 +50,7 @@ class Row:
     seconds: float
     load_seconds: float
     mean: dict[str, float]
-    whose: dict[str, str | int]
+    whose: dict[str, str | float]
 
     @classmethod
     def of(

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from coupling_core.analysis.exports import to_csv
 from coupling_core.analysis.exports.naming import file_part
 from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.base.records import Measure, Method, ModelSubset, Performance
@@ -244,7 +243,7 @@ def _write_table(out: Path, table: "DataFrame") -> None:
     from coupling_core.experiments import sweeps
 
     if out == files.STDOUT:
-        files.write(out, to_csv(table))
+        files.write(out, sweeps.table_csv(table))
     else:
         sweeps.write_table(out, table)
 

@@ -86,7 +86,7 @@ def by_depth(
     every = np.concatenate([values.ravel(), beside])
     figure = style.new_figure(
         path_words.by_depth_alt(result, name, values, token, curve.first),
-        path_words.by_depth_caption(result, name),
+        path_words.by_depth_caption(result, name) + path_words.of_both(result, twin),
         height=HEIGHT,
         xaxis={"title": {"text": curve.depth}},
         yaxis=style.axis(curve.title) | (style.log_axis(every) if curve.log else {}),

@@ -128,6 +128,14 @@ def by_depth_caption(result: TrajectoryResult, name: str) -> str:
     return _BY_DEPTH[name]
 
 
+def of_both(result: TrajectoryResult, beside: TrajectoryResult | None) -> str:
+    """Whose two medians they are, where another prompt is drawn beside; else nothing."""
+    if beside is None or beside.tokens == result.tokens:
+        return ""
+    told = (f"the {len(of.tokens)} tokens of “{short_prompt(of)}”" for of in (result, beside))
+    return f" Medians over {' and over '.join(told)}."
+
+
 def by_depth_alt(
     result: TrajectoryResult,
     name: str,

@@ -50,6 +50,9 @@ def test_other_tokens_are_compared_by_means_and_by_depth():
     assert (traces["median"].name, traces["twin"].name) == tuple(
         f"median of “{of.prompt_text}”" for of in (a, b)
     )
+    caption = found.plot().figure.layout.meta["caption"]
+    assert "Medians over the 3 tokens of" in caption
+    assert "and over the 2 tokens of" in caption
     assert set(traces) == {"median", "twin"}  # a token's own line would be of one of the two
     grows = {trace.uid: trace for trace in found.plot("growth").figure.data}
     np.testing.assert_allclose(grows["twin"].y, np.median(b.growth, axis=1))

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 import numpy as np
+import pandas as pd
 import pytest
 from cases import random_result
 from typer.testing import CliRunner
@@ -56,7 +57,8 @@ def test_the_command_gives_the_scores_on_the_screen(gallery, tmp_path: Path) -> 
     assert command[:4] == ["python", "-m", "coupling_core", "depth"]
     ran = CliRunner().invoke(app, [*command[3:], f"--out={out}"])
     assert ran.exit_code == 0, ran.output
-    rows = np.genfromtxt(out, delimiter=",", names=True)
+    rows = pd.read_csv(out)
+    assert set(rows["role"]) == {"B"}
     expected = score_pairs(gallery[2, False], View(20, "page", role="B", blocks=(2, 3, 4, 5)))
     np.testing.assert_allclose(rows["coupling"], expected.coupling.ravel(), rtol=1e-6)
 

@@ -316,7 +316,12 @@ def test_two_results_between_tokens_are_compared_pair_by_pair(run, tmp_path, blo
     assert (written[0]["B model"], written[0]["K"]) == ("tiny-llama, untrained (seed 0)", "5")
     floors = [of.scores(k=5).chance[found.counted].mean() for of in (a, b)]
     assert f"Chance gives {floors[0]:.3f} in A and {floors[1]:.3f} in B." in found.verdict
-    assert "and no .svg file" in complaint(run("compare", *keys, "--out", "t.svg"))
+    assert run("compare", *keys, "--k", 5, "--out", "t.html")[0] == 0
+    assert "tiny-llama, untrained (seed 0)" in (tmp_path / "t.html").read_text()
+    drawn = compare(a, b, k=5).plot().figure
+    shown = np.where(found.counted, compare(a, b, k=5).difference, np.nan)
+    np.testing.assert_allclose(drawn.data[0].z, shown.astype(np.float32))
+    assert "and no .nc file" in complaint(run("compare", *keys, "--out", "t.nc"))
     assert "omit --blocks" in complaint(run("compare", *keys, "--blocks", "1-2"))
     other = printed(run("tokens", "--model", folder, "--prompt", "The dog", *blocks, "--json"))
     assert "other tokens" in complaint(run("compare", keys[0], other["key"]))

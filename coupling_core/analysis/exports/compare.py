@@ -46,12 +46,13 @@ def signed_differences(
     table: "DataFrame", found: Comparison | TokenComparison | PathComparison
 ) -> "DataFrame":
     """A table of a comparison with columns that say, after its own, whose numbers A and B are."""
-    told: dict[str, str | int] = {}
+    told: dict[str, str | float] = {}
     for side, result in (("A", found.a), ("B", found.b)):
         told |= {f"{side} model": result.model_name, f"{side} prompt": result.prompt_text}
         told |= {f"{side} measured": result.measured}
     if not isinstance(found, PathComparison):
-        told |= {"K": found.view.k, "definition": found.view.definition}
+        view = found.view
+        told |= {"K": view.k, "definition": view.definition, "p": view.p, "role": view.role}
     return table.assign(**told)
 
 

@@ -46,21 +46,21 @@ def signed(table: "DataFrame", result: Result, view: AnyView) -> "DataFrame":
     return table.assign(**{name: value for name, value in told.items() if name not in table})
 
 
-def facts(result: Result, view: AnyView | None) -> dict[str, str | int]:
-    """Whose the numbers of a result are: model, prompt, measured, and K and definition of scores.
+def facts(result: Result, view: AnyView | None) -> dict[str, str | float]:
+    """Whose the numbers of a result are: model, prompt, measured, how scores are looked at, norm.
 
     Args:
         result: whose numbers they are.
         view: how it is looked at; None where there is nothing to choose.
     """
-    told: dict[str, str | int] = {
+    told: dict[str, str | float] = {
         "model": result.model_name,
         "prompt": result.prompt_text,
         "measured": result.measured,
     }
     if isinstance(view, View):
-        told |= {"K": view.k, "definition": view.definition}
-    return told
+        told |= {"K": view.k, "definition": view.definition, "p": view.p, "role": view.role}
+    return told | {"final_norm": result.request.final_norm}
 
 
 def _shortened(prompt: str) -> str:

@@ -110,6 +110,7 @@ class DepthResult(AtToken):
             "its angles are of another K": within(self.angle_k, 1, self.angles.shape[-1]),
         }
 
+    @known_keywords
     def singular_values_of(self, block: int) -> Float[np.ndarray, " k"]:
         """Those of one block's Jacobian, largest first; 0 past its rank, without a unit.
 

@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from coupling_core.base.definitions import UNNAMED
+from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import Certificate, resolve_block, resolve_token
 from coupling_core.base.results.base import Sizes, usual_k_of, within
 from coupling_core.base.results.tokens import TokenResult
@@ -94,6 +95,7 @@ class TokenMeansResult(TokenResult):
             == [n] * self.block_count,
         }
 
+    @known_keywords
     def singular_values_of(self, block: int, token: int) -> Float[np.ndarray, " k"]:
         """Those of one Jacobian, largest first; 0 past its rank, without a unit.
 

@@ -264,6 +264,7 @@ class TokensResult(PositionCoupling, TokenResult):
             == [n] * 2,
         }
 
+    @known_keywords
     def singular_values_of(self, token: int, *, other: bool = False) -> Float[np.ndarray, " k"]:
         """Those of one token's Jacobian, largest first; 0 past its rank, without a unit.
 

@@ -25,7 +25,7 @@ SCALES = 1e-3
 NO_HEAD = "this model has no head"
 OTHER_HEAD = "what this model says is no matrix of the normed last state"
 NO_SCALE = "this model's final norm does more than scale each entry"
-NO_EMBEDDING = "this model embeds no tokens in the width of its states"
+NO_EMBEDDING = "no one table is known to embed this model's tokens in the width of its states"
 
 
 def find_head(reader: Reader) -> tuple[Float[Tensor, "v d"] | None, str]:
@@ -39,8 +39,8 @@ def find_head(reader: Reader) -> tuple[Float[Tensor, "v d"] | None, str]:
     with torch.no_grad():
         states = states if norm is None else norm(states)
     read = [states[0, -1]] if reader.runner.reads_tokens else [states[0, 0], states[0].mean(0)]
-    for weight in _candidates(reader.runner.model, (len(wanted), states.shape[-1])):
-        said = [weight.to(x.device, torch.float32) @ x for x in read]
+    for weight, bias in _candidates(reader.runner.model, (len(wanted), states.shape[-1])):
+        said = [weight.to(x.device, torch.float32) @ x + bias.to(x.device) for x in read]
         if any(_alike(one, wanted) for one in said):
             return weight, ""
     return None, OTHER_HEAD
@@ -58,21 +58,28 @@ def norm_scale(norm: nn.Module | None, d: int, device: torch.device) -> Float[Te
 def find_embedding(reader: Reader) -> tuple[Float[Tensor, "v d"] | None, str]:
     """The input embeddings, as they are stored; or None, and why there are none."""
     model: Any = reader.runner.model
-    d = reader.width
-    if reader.runner.reads_tokens and hasattr(model, "get_input_embeddings"):
-        weight = getattr(model.get_input_embeddings(), "weight", None)
-        if isinstance(weight, Tensor) and weight.ndim == 2 and weight.shape[1] == d:
-            return weight.detach(), ""
-    return None, NO_EMBEDDING
+    if not reader.runner.reads_tokens:
+        return None, NO_EMBEDDING
+    if hasattr(model, "get_input_embeddings"):
+        named = [model.get_input_embeddings()]
+    else:  # a module of somebody's own: the one table that has a row for each word that it says
+        v = 0 if reader.run.logits is None else reader.run.logits.shape[-1]
+        tables = (part for part in model.modules() if isinstance(part, nn.Embedding))
+        named = [part for part in tables if part.num_embeddings == v]
+    weights = [getattr(one, "weight", None) for one in named]
+    found = [w for w in weights if isinstance(w, Tensor) and w.shape[1:] == (reader.width,)]
+    return (found[0].detach(), "") if len(found) == 1 else (None, NO_EMBEDDING)
 
 
-def _candidates(model: Any, shape: tuple[int, int]) -> Iterator[Tensor]:
-    """Weights that could be a head's: the one that the model names, then all of that shape."""
+def _candidates(model: Any, shape: tuple[int, int]) -> Iterator[tuple[Tensor, Tensor]]:
+    """Weights that could be a head's, with their biases: the one that the model names, then all."""
     named = getattr(model, "get_output_embeddings", lambda: None)()
     for module in (named, *(m for m in model.modules() if isinstance(m, nn.Linear))):
         weight = getattr(module, "weight", None)
         if isinstance(weight, Tensor) and weight.shape == shape and weight.device.type != "meta":
-            yield weight.detach()
+            bias = getattr(module, "bias", None)
+            added = bias.detach().float() if isinstance(bias, Tensor) else torch.zeros(shape[0])
+            yield weight.detach(), added
 
 
 def _alike(found: Tensor, wanted: Tensor) -> bool:

@@ -14,7 +14,13 @@ from coupling_core.experiments.sweeps.definition import Sweep, read
 from coupling_core.experiments.sweeps.journal import Failure, Journal, State, journals
 from coupling_core.experiments.sweeps.plan import Plan, make
 from coupling_core.experiments.sweeps.running import nothing_to_do, run
-from coupling_core.experiments.sweeps.table import make_table, read_table, write_sealed, write_table
+from coupling_core.experiments.sweeps.table import (
+    make_table,
+    read_table,
+    table_csv,
+    write_sealed,
+    write_table,
+)
 
 __all__ = [
     "Failure",
@@ -29,6 +35,7 @@ __all__ = [
     "read",
     "read_table",
     "run",
+    "table_csv",
     "write_sealed",
     "write_table",
 ]

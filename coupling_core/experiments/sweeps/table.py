@@ -81,17 +81,22 @@ def make_table(plan: Plan, store: Store) -> tuple[pd.DataFrame, dict[str, str]]:
 
 
 def write_table(path: Path, table: pd.DataFrame) -> None:
-    """Write a table as CSV, with six digits of each number that is no whole one.
+    """Write a table as CSV; see `table_csv`.
 
     Raises:
         InputError: where it cannot be written.
         ComputeError: where the disk is full.
     """
+    with writing(path):
+        write_whole(path, table_csv(table))
+
+
+def table_csv(table: pd.DataFrame) -> bytes:
+    """A table as CSV, with six digits of each number that is no whole one."""
     text = StringIO()
     # A lone \r in a prompt is put in quotes only where lines end in one.
     inert(_whole(table)).to_csv(text, index=False, float_format=_DIGITS, lineterminator="\r\n")
-    with writing(path):
-        write_whole(path, text.getvalue().encode())
+    return text.getvalue().encode()
 
 
 def _whole(table: pd.DataFrame) -> pd.DataFrame:

@@ -4,7 +4,7 @@ import pytest
 import tiny
 import torch
 
-from coupling_core.engine.directions.head import find_head, norm_scale
+from coupling_core.engine.directions.head import find_embedding, find_head, norm_scale
 from coupling_core.engine.directions.readouts import (
     LEVEL,
     Rows,
@@ -13,6 +13,7 @@ from coupling_core.engine.directions.readouts import (
     readout_floor,
 )
 from coupling_core.engine.jacobians.decode import read
+from coupling_core.engine.loading.wrapped import Wrapped, wrap
 
 V, D, SEED = 2000, 64, 3
 
@@ -105,3 +106,51 @@ def test_a_head_that_reads_something_else_is_refused(family):
     found, why = find_head(read(tiny.model(family), [3, 1, 4]))
     assert found is None
     assert "no matrix" in why
+
+
+def by_itself(vocabulary: int, places: int, *, bias: float) -> Wrapped:
+    """A module of somebody's own, whose head has a bias of this size."""
+    torch.manual_seed(0)
+    gpt = torch.nn.Module()
+    gpt.tokens, gpt.places = torch.nn.Embedding(vocabulary, 16), torch.nn.Embedding(places, 16)
+    gpt.blocks = torch.nn.ModuleList(Adding() for _ in range(3))
+    gpt.ln_f, gpt.head = torch.nn.LayerNorm(16), torch.nn.Linear(16, vocabulary)
+    torch.nn.init.normal_(gpt.head.bias, std=bias)
+
+    def run(gpt, ids):
+        x = gpt.tokens(ids) + gpt.places(torch.arange(ids.shape[1]))
+        for block in gpt.blocks:
+            x = block(x)
+        return gpt.head(gpt.ln_f(x))
+
+    return wrap(gpt, blocks=gpt.blocks, final_norm=gpt.ln_f, forward=run)
+
+
+class Adding(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.map = torch.nn.Linear(16, 16)
+
+    def forward(self, x):
+        return x + self.map(x).tanh()
+
+
+def test_a_head_with_a_bias_of_a_module_of_one_s_own_is_found():
+    model = by_itself(50, 20, bias=3.0)
+    found, why = find_head(read(model, [3, 1, 4]))
+    assert (why, torch.equal(found, model.module.head.weight)) == ("", True)
+    found, why = find_embedding(read(model, [3, 1, 4]))
+    assert (why, torch.equal(found, model.module.tokens.weight)) == ("", True)
+
+
+def test_which_of_two_tables_of_one_size_embeds_the_tokens_is_not_guessed():
+    found, why = find_embedding(read(by_itself(20, 20, bias=0.0), [3, 1, 4]))
+    assert found is None
+    assert "no one table" in why
+
+
+@pytest.mark.parametrize("family", ["llama", "gptj"])
+def test_what_a_model_names_as_its_embedding_is_taken(family):
+    model = tiny.model(family)
+    found, why = find_embedding(read(model, [3, 1, 4]))
+    assert (why, torch.equal(found, model.get_input_embeddings().weight)) == ("", True)
