@@ -14,11 +14,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypedDict, Unpack, overload
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool
 
 from coupling_core.analysis.path_comparison import PathComparison
 from coupling_core.analysis.scores import Scores, definition_name, score_pairs
-from coupling_core.analysis.sides import Summary, summary_of, told_sides
+from coupling_core.analysis.sides import Summary, TwoMaps, told_sides
 from coupling_core.analysis.token_comparison import TokenComparison, compare_tokens
 from coupling_core.base.blocks import Blocks, blocks_of, require_no_blocks
 from coupling_core.base.drawing import Drawing
@@ -33,7 +33,6 @@ from coupling_core.base.results import (
     TrajectoryResult,
 )
 from coupling_core.base.results.at_token import AtToken
-from coupling_core.base.showing import Drawn
 from coupling_core.base.units import percent, rounded, with_difference
 
 if TYPE_CHECKING:  # half a second to import
@@ -48,7 +47,7 @@ DIFFERENCE_COLUMNS = ("block", "basis", "b_block", "b_basis", "a", "b", "differe
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison(Drawn):
+class Comparison(TwoMaps):
     """Two results at one view, on the blocks that they have in common.
 
     Args:
@@ -68,21 +67,6 @@ class Comparison(Drawn):
     b_scores: Scores
 
     @property
-    def a_values(self) -> Float[np.ndarray, "block block"]:
-        """The score compared, of A."""
-        return self.a_scores.corrected if self.corrected else self.a_scores.coupling
-
-    @property
-    def b_values(self) -> Float[np.ndarray, "block block"]:
-        """The score compared, of B."""
-        return self.b_scores.corrected if self.corrected else self.b_scores.coupling
-
-    @property
-    def difference(self) -> Float[np.ndarray, "block block"]:
-        """A - B; NaN where either has no score."""
-        return self.a_values - self.b_values
-
-    @property
     def counted(self) -> Bool[np.ndarray, "block block"]:
         """Pairs l != l' that have a score in both."""
         return ~np.isnan(self.difference) & ~np.eye(len(self.difference), dtype=bool)
@@ -91,10 +75,6 @@ class Comparison(Drawn):
     def same_depth(self) -> bool:
         """Whether blocks are matched by their numbers."""
         return self.a.n_blocks == self.b.n_blocks
-
-    def mean(self) -> Summary:
-        """Means of A, of B and of A - B over the pairs l != l', and how alike the two maps are."""
-        return summarise(self)
 
     def partner(self, block: int) -> int:
         """The block of B that is matched with a block of A; `InputError` where there is none."""
@@ -133,15 +113,9 @@ class Comparison(Drawn):
     @property
     def verdict(self) -> str:
         """The means of both, their difference, and how alike the two maps are."""
-        of, score = summarise(self), "chance-corrected score" if self.corrected else "c"
-        a, b, apart = with_difference(of.a, of.b, of.difference)
-        sides = told_sides(self.a, self.b)
-        return (
-            f"A is {sides[0]}; B is {sides[1]}. Over {of.pairs} pairs l ≠ l' at "
-            f"K = {self.view.k}, the mean {score} is {a} in A and {b} in B; A - B is {apart}."
-            f"{self._floors} The two maps correlate with r = {rounded(of.correlation, 2)}."
-            f"{self._nearly_whole()}"
-        )
+        a, b = told_sides(self.a, self.b)
+        means = self._means_told("pairs l ≠ l'")
+        return f"A is {a}; B is {b}. {means}{self._nearly_whole()}"
 
     def _nearly_whole(self) -> str:
         """What is to be said of a K that is most of a width; nothing where it is not."""
@@ -153,16 +127,8 @@ class Comparison(Drawn):
         rest = f". The paper compares models at a tenth of the width: k={max(1, width // 10)}."
         return f" {told}{rest}" if told else ""
 
-    @property
-    def _floors(self) -> str:
-        """What chance gives of raw scores, which mean nothing without it."""
-        if self.corrected:
-            return ""
-        a, b = (float(of.chance[self.counted].mean()) for of in (self.a_scores, self.b_scores))
-        return f" Chance gives {rounded(a)} in A and {rounded(b)} in B."
-
     def __repr__(self) -> str:
-        of, score = summarise(self), "corrected" if self.corrected else "coupling"
+        of, score = self.mean(), "corrected" if self.corrected else "coupling"
         a, b, apart = with_difference(of.a, of.b, of.difference)
         sides = told_sides(self.a, self.b)
         return (
@@ -314,7 +280,7 @@ def summarise(found: Comparison) -> Summary:
             f"a {type(found).__name__} came: expected what compare(a, b) gives of two results of "
             f"blocks{own}"
         )
-    return summary_of(found.a_values, found.b_values, found.counted)
+    return found.mean()
 
 
 def nearly_whole(k: int, width: int, of: str) -> str:

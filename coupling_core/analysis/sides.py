@@ -1,11 +1,15 @@
 """What comparisons of two results have in common: who A and B are, and what they come to."""
 
+from abc import abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Bool, Float
 
-from coupling_core.base.results import Result
+from coupling_core.base.records import View
+from coupling_core.base.results import PositionScores, Result, Scores
+from coupling_core.base.showing import Drawn
+from coupling_core.base.units import rounded, with_difference
 
 SHOWN = 40
 """Letters of a prompt in a line."""
@@ -30,27 +34,71 @@ class Summary:
     pairs: int
 
 
-def summary_of(
-    a: Float[np.ndarray, "row column"],
-    b: Float[np.ndarray, "row column"],
-    counted: Bool[np.ndarray, "row column"],
-) -> Summary:
-    """Means of two maps of scores, and of their difference, over the cells that count.
+class TwoMaps(Drawn):
+    """Two maps of scores over the same pairs, of blocks or of tokens.
 
-    Args:
-        a: scores of A.
-        b: scores of B.
-        counted: which cells; at least one.
+    Whoever extends it has these: `view` (K, definition and role of both), `corrected` (whether the
+    chance-corrected score is compared, else c), and the scores of A and of B.
     """
-    of_a, of_b = a[counted], b[counted]
-    constant = np.ptp(of_a) == 0 or np.ptp(of_b) == 0
-    return Summary(
-        float(of_a.mean()),
-        float(of_b.mean()),
-        float((of_a - of_b).mean()),
-        float("nan") if constant else float(np.corrcoef(of_a, of_b)[0, 1]),
-        of_a.size,
-    )
+
+    view: View
+    corrected: bool
+    a_scores: Scores | PositionScores
+    b_scores: Scores | PositionScores
+
+    @property
+    def a_values(self) -> Float[np.ndarray, "row column"]:
+        """The score compared, of A."""
+        return self.a_scores.corrected if self.corrected else self.a_scores.coupling
+
+    @property
+    def b_values(self) -> Float[np.ndarray, "row column"]:
+        """The score compared, of B."""
+        return self.b_scores.corrected if self.corrected else self.b_scores.coupling
+
+    @property
+    def difference(self) -> Float[np.ndarray, "row column"]:
+        """A - B; NaN where either has no score."""
+        return self.a_values - self.b_values
+
+    @property
+    @abstractmethod
+    def counted(self) -> Bool[np.ndarray, "row column"]:
+        """Pairs that have a score in both, without any Jacobian against itself."""
+
+    def mean(self) -> Summary:
+        """Means of A, of B and of A - B over the pairs counted, and how alike the two maps are."""
+        a, b = (values[self.counted] for values in (self.a_values, self.b_values))
+        constant = np.ptp(a) == 0 or np.ptp(b) == 0
+        return Summary(
+            float(a.mean()),
+            float(b.mean()),
+            float((a - b).mean()),
+            float("nan") if constant else float(np.corrcoef(a, b)[0, 1]),
+            a.size,
+        )
+
+    def _means_told(self, pairs: str) -> str:
+        """Their means and their difference, in a sentence or two.
+
+        Args:
+            pairs: what they are pairs of, behind their number.
+        """
+        of, score = self.mean(), "chance-corrected score" if self.corrected else "c"
+        a, b, apart = with_difference(of.a, of.b, of.difference)
+        return (
+            f"Over {of.pairs} {pairs} at K = {self.view.k}, the mean {score} is {a} in A and {b} "
+            f"in B; A - B is {apart}.{self._floors()} The two maps correlate with r = "
+            f"{rounded(of.correlation, 2)}."
+        )
+
+    def _floors(self) -> str:
+        """What chance gives of raw scores, which mean nothing without it."""
+        if self.corrected:
+            return ""
+        both = (self.a_scores, self.b_scores)
+        a, b = (rounded(float(of.chance[self.counted].mean())) for of in both)
+        return f" Chance gives {a} in A and {b} in B."
 
 
 def told_sides(a: Result, b: Result) -> tuple[str, str]:

@@ -4,16 +4,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool
 
-from coupling_core.analysis.sides import Summary, summary_of
+from coupling_core.analysis.sides import TwoMaps
 from coupling_core.analysis.token_scores import score_positions
 from coupling_core.base.drawing import Drawing, known_figure
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import View
 from coupling_core.base.results import PositionScores, TokenMeansResult, TokensResult
-from coupling_core.base.showing import Drawn
-from coupling_core.base.units import rounded, with_difference
+from coupling_core.base.units import with_difference
 
 if TYPE_CHECKING:  # half a second to import
     from pandas import DataFrame
@@ -22,7 +21,7 @@ Compared = TokensResult | TokenMeansResult
 
 
 @dataclass(frozen=True, repr=False)
-class TokenComparison(Drawn):
+class TokenComparison(TwoMaps):
     """Two results over the same tokens at one view: of other models, blocks, kinds or both.
 
     Args:
@@ -42,29 +41,10 @@ class TokenComparison(Drawn):
     b_scores: PositionScores
 
     @property
-    def a_values(self) -> Float[np.ndarray, "position position"]:
-        """The score compared, of A."""
-        return self.a_scores.corrected if self.corrected else self.a_scores.coupling
-
-    @property
-    def b_values(self) -> Float[np.ndarray, "position position"]:
-        """The score compared, of B."""
-        return self.b_scores.corrected if self.corrected else self.b_scores.coupling
-
-    @property
-    def difference(self) -> Float[np.ndarray, "position position"]:
-        """A - B; NaN where either has no score."""
-        return self.a_values - self.b_values
-
-    @property
     def counted(self) -> Bool[np.ndarray, "position position"]:
         """Pairs that have a score in both, without any Jacobian against itself."""
         itself = self.a_scores.itself | self.b_scores.itself
         return ~(np.isnan(self.difference) | itself)
-
-    def mean(self) -> Summary:
-        """Means of A, of B and of A - B over the pairs counted, and how alike the two maps are."""
-        return summary_of(self.a_values, self.b_values, self.counted)
 
     def to_pandas(self) -> "DataFrame":
         """A row a pair that is counted, the biggest difference first.
@@ -112,22 +92,8 @@ class TokenComparison(Drawn):
     @property
     def verdict(self) -> str:
         """Who A and B are, their means and their difference."""
-        of, score = self.mean(), "chance-corrected score" if self.corrected else "c"
-        a, b, apart = with_difference(of.a, of.b, of.difference)
-        return (
-            f"A is {_told(self.a)}; B is {_told(self.b)}. Over {of.pairs} pairs of tokens at "
-            f"K = {self.view.k}, the mean {score} is {a} in A and {b} in B; A - B is {apart}."
-            f"{self._floors} The two maps correlate with r = {rounded(of.correlation, 2)}."
-        )
-
-    @property
-    def _floors(self) -> str:
-        """What chance gives of raw scores, which mean nothing without it."""
-        if self.corrected:
-            return ""
-        both = (self.a_scores, self.b_scores)
-        a, b = (rounded(float(of.chance[self.counted].mean())) for of in both)
-        return f" Chance gives {a} in A and {b} in B."
+        means = self._means_told("pairs of tokens")
+        return f"A is {_told(self.a)}; B is {_told(self.b)}. {means}"
 
     def __repr__(self) -> str:
         of = self.mean()
