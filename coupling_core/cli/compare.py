@@ -1,6 +1,6 @@
 """`coupling compare`: two stored results side by side."""
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -26,7 +26,7 @@ from coupling_core.analysis.exports.compare import (
 from coupling_core.analysis.scores import definition_name
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import View, parse_blocks
-from coupling_core.base.results import TokenMeansResult, TokensResult, TrajectoryResult
+from coupling_core.base.results import Result, TokenMeansResult, TokensResult, TrajectoryResult
 from coupling_core.base.units import with_difference
 from coupling_core.cli import files, options
 from coupling_core.cli.compare_told import tell
@@ -64,6 +64,11 @@ def compare(
     """
     files.require_writable(out, FORMATS, as_json=as_json)
     shelf = Store(store)
+
+    def seen(first: Result, second: Result) -> View:
+        least = min(first.default_k, second.default_k)
+        return View(least if k is None else k, definition, p, role)
+
     one, other = open_result(shelf, a), open_result(shelf, b)
     if isinstance(one, TrajectoryResult) and isinstance(other, TrajectoryResult):
         said = blocks, k, definition, p, role, corrected
@@ -77,19 +82,12 @@ def compare(
     if isinstance(one, BETWEEN) and isinstance(other, BETWEEN):
         if blocks is not None:
             raise InputError("between tokens the blocks are those of the results: omit --blocks")
-        least = min(one.default_k, other.default_k)
-        seen = View(least if k is None else k, definition, p, role)
-        tell(compare_results(one, other, seen, corrected=corrected), out, as_json=as_json)
+        compared = compare_results(one, other, seen(one, other), corrected=corrected)
+        tell(compared, out, as_json=as_json)
         return
     first, second = depth_wise("A", one), depth_wise("B", other)
-    most = min(first.default_k, second.default_k)
-    view = View(
-        most if k is None else k,
-        definition,
-        p,
-        role,
-        parse_blocks(blocks, first.n_blocks) if blocks else None,
-    )
+    chosen = parse_blocks(blocks, first.n_blocks) if blocks else None
+    view = replace(seen(first, second), blocks=chosen)
     found = compare_results(first, second, view, corrected=corrected)
     if out is not None:
         files.write(out, _content(files.ending(out), found))

@@ -1,6 +1,7 @@
 """What every map has, of blocks or of tokens: colours, grey cells, squares for the mouse."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -13,6 +14,11 @@ from coupling_core.figures import style
 Columns = Shaped[np.ndarray, " column"]
 Rows = Shaped[np.ndarray, " row"]
 """Centres of the cells on the axes."""
+DIFFERENCES_READ = (
+    "red where A is coupled more, blue where B is, and the colour of the page where the two agree. "
+    "Differences beyond the colour bar are drawn in the colours at its ends."
+)
+"""How a map of differences is read."""
 
 
 def scores(
@@ -57,6 +63,39 @@ def matrices(
         ),
         hoverinfo="skip",
         name="matrices",
+    )
+
+
+def differences(
+    x: Columns,
+    y: Rows,
+    z: Float32[np.ndarray, "row column"],
+    view: View,
+    *,
+    corrected: bool,
+    **hover: Any,
+) -> go.Heatmap:
+    """A - B of scores, in a diverging range round 0.
+
+    Args:
+        x: places of the columns.
+        y: of the rows.
+        z: the differences; NaN where there is none.
+        view: how the scores are looked at.
+        corrected: whether they are chance-corrected.
+        **hover: what hovering tells.
+    """
+    title = f"A - B, {style.score_name(corrected).lower()}"
+    return go.Heatmap(
+        x=x,
+        y=y,
+        z=z,
+        zmin=-style.DIFFERENCE_LIMIT,
+        zmax=style.DIFFERENCE_LIMIT,
+        colorscale=style.DIVERGING,
+        colorbar=style.color_bar(title, style.score_terms(view)),
+        name="difference",
+        **hover,
     )
 
 

@@ -63,18 +63,8 @@ def difference(found: Comparison, *, selected: tuple[int, int] | None = None) ->
         height=600,
         **pairs.axes(at, blocks, side=1),
     )
-    figure.add_heatmap(
-        x=at,
-        y=at,
-        z=z,
-        zmin=-style.DIFFERENCE_LIMIT,
-        zmax=style.DIFFERENCE_LIMIT,
-        colorscale=style.DIVERGING,
-        colorbar=style.color_bar(
-            f"A - B, {style.score_name(found.corrected).lower()}", style.score_terms(found.view)
-        ),
-        hoverinfo="skip",
-        name="difference",
+    figure.add_trace(
+        cells.differences(at, at, z, found.view, corrected=found.corrected, hoverinfo="skip")
     )
     reasons = [pairs.ITSELF] * bool(itself.any())
     reasons += ["no score in one of the two"] * bool((np.isnan(z) & ~itself).any())
@@ -163,12 +153,7 @@ def difference_caption(found: Comparison) -> str:
         else " Blocks of the shallower model are matched with the nearest relative depth "
         "(l - 1) / (L - 1) of the deeper; numbers are A's."
     )
-    return (
-        "A - B of every pair: red where A is coupled more, blue where B is, and the colour of the "
-        "page where the two agree. Differences beyond the colour bar are drawn in the colours at "
-        "its ends."
-        f"{matched}"
-    )
+    return f"A - B of every pair: {cells.DIFFERENCES_READ}{matched}"
 
 
 def spectra_alt(found: Comparison, block: int, basis: int) -> str:

@@ -22,29 +22,18 @@ def token_difference(found: TokenComparison) -> go.Figure:
     z = np.where(found.counted, found.difference, np.nan)[at].astype(np.float32)
     figure = style.new_figure(
         found.verdict,
-        "A - B of every pair of tokens: red where A is coupled more, blue where B is, and the "
-        "colour of the page where the two agree. Differences beyond the colour bar are drawn in "
-        "the colours at its ends.",
+        f"A - B of every pair of tokens: {cells.DIFFERENCES_READ}",
         height=640,
         **axes.axes(found.a.tokens, shown, shown, "Token of the Jacobian|Token of the basis"),
     )
     x = np.arange(len(shown))
     a, b = (values[at] for values in (found.a_values, found.b_values))
-    figure.add_heatmap(
-        x=x,
-        y=x,
-        z=z,
-        customdata=np.dstack([a, b]),
-        zmin=-style.DIFFERENCE_LIMIT,
-        zmax=style.DIFFERENCE_LIMIT,
-        colorscale=style.DIVERGING,
-        colorbar=style.color_bar(
-            f"A - B, {style.score_name(found.corrected).lower()}", style.score_terms(found.view)
-        ),
-        hovertemplate="A %{customdata[0]:.3f}, B %{customdata[1]:.3f}<br>A - B %{z:.3f}"
+    hover = {
+        "customdata": np.dstack([a, b]),
+        "hovertemplate": "A %{customdata[0]:.3f}, B %{customdata[1]:.3f}<br>A - B %{z:.3f}"
         "<extra></extra>",
-        name="difference",
-    )
+    }
+    figure.add_trace(cells.differences(x, x, z, found.view, corrected=found.corrected, **hover))
     if np.isnan(z).any():
         reason = "a Jacobian with itself, or no score in one of the two"
         figure.add_trace(cells.grey(x, x, np.isnan(z), reason))
