@@ -83,6 +83,7 @@ if TYPE_CHECKING:
         Certificate,
         DirectionsView,
         EffectView,
+        Kind,
         PathView,
         Request,
         View,
@@ -129,6 +130,7 @@ if TYPE_CHECKING:
 __all__ = [  # noqa: RUF022 - by stage, not by name
     # what goes in, and what comes out
     "Request",
+    "Kind",
     "Result",
     "DepthResult",
     "TokensResult",
@@ -299,6 +301,7 @@ _HOMES = {
         "Certificate",
         "DirectionsView",
         "EffectView",
+        "Kind",
         "PathView",
         "Request",
         "View",

@@ -94,8 +94,7 @@ class Comparison(TwoMaps):
         from pandas import DataFrame
 
         table = DataFrame(difference_rows(self), columns=list(DIFFERENCE_COLUMNS))
-        for side, scores in (("a", self.a_scores), ("b", self.b_scores)):
-            table.attrs |= {f"{side}_{name}": it for name, it in scores.attributes().items()}
+        table.attrs.update(self.attributes())
         return table
 
     def plot(self, figure: str = "comparison") -> Drawing:
@@ -222,8 +221,10 @@ def compare(
     pairs = [pair for pair in pairs if pair[0] in wanted]
     if len(pairs) < 2:
         raise InputError(
-            f"of the blocks chosen, {len(pairs)} has a partner in the other result, and a "
-            "comparison needs two: choose more blocks, or leave the range empty"
+            f"a comparison needs two blocks that have a partner in the other result, and there is "
+            f"{len(pairs)}: A has {a.n_blocks} blocks"
+            + (f", of which {len(wanted)} were asked for" if view.blocks else "")
+            + f", and B has {b.n_blocks}"
         )
     own, partners = zip(*pairs, strict=True)
     found = Comparison(
@@ -363,6 +364,11 @@ def depth_wise(name: str, result: Result) -> DepthResult:
     kind = result.request.kind
     between = "; it is compared with another one between the tokens of the same prompt"
     beside = "; a.plot(figure, twin=b) draws two of one prompt in one figure"
+    if kind == "directions":
+        beside += (
+            ", cross(a, b) compares the directions of two models, and between_prompts([a, b]) "
+            "those of two prompts"
+        )
     if kind == "trajectory":
         beside = "; a trajectory is compared with another one"
     raise InputError(

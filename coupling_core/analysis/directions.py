@@ -9,12 +9,18 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from coupling_core.analysis.subspaces import chance_angles
-from coupling_core.base.blocks import Blocks, blocks_of, require_no_blocks
+from coupling_core.base.blocks import Blocks, blocks_of
 from coupling_core.base.choosing import none_of
 from coupling_core.base.drawing import Drawing
 from coupling_core.base.errors import InputError
 from coupling_core.base.keywords import known_keywords
-from coupling_core.base.records import DirectionsView, require_view, resolve_block, resolve_blocks
+from coupling_core.base.records import (
+    DirectionsView,
+    require_view,
+    resolve_block,
+    resolve_blocks,
+    view_by,
+)
 from coupling_core.base.results import DirectionsResult, Result
 from coupling_core.base.results.base import require_result
 from coupling_core.base.results.directions import SIDES
@@ -292,6 +298,7 @@ def shared_of(
     side: str = "u",
     *,
     blocks: Blocks = None,
+    leading: int | None = None,
 ) -> Shared:
     """The directions that blocks share.
 
@@ -299,19 +306,17 @@ def shared_of(
         result: the directions.
         view: which blocks, and how many of the leading directions of each; None is all.
         side: "u", what they write, or "v", what they read.
-        blocks: the blocks alone, in place of a view: "9-16", a range, a list of numbers.
+        blocks: in place of a view: "9-16", a range, a list of numbers.
+        leading: in place of a view: how many of the leading directions of each.
 
     Raises:
-        InputError: where the result lacks a block or has fewer directions, or blocks come beside a
-            view.
+        InputError: where the result lacks a block or has fewer directions, or blocks or a number
+            of directions come beside a view.
     """
-    require_no_blocks(blocks, view)
     require_result(result, DirectionsResult, "directions")
-    chosen, leading = viewed(
-        result, DirectionsView(blocks_of(blocks, result.n_blocks)) if view is None else view
-    )
+    chosen, count = viewed(result, _view(result, view, blocks, leading))
     require_side(side)
-    bases = [orthonormal(result.basis(b, side)[:, :leading]) for b in chosen]
+    bases = [orthonormal(result.basis(b, side)[:, :count]) for b in chosen]
     found = shared_subspace(bases)
     return Shared(**vars(found), result=result, blocks=chosen, side=side)
 
@@ -376,14 +381,21 @@ class BetweenPrompts(Told):
 
 @known_keywords
 def between_prompts(
-    results: Sequence[DirectionsResult], view: DirectionsView, side: str = "u"
+    results: Sequence[DirectionsResult],
+    view: DirectionsView | None = None,
+    side: str = "u",
+    *,
+    blocks: Blocks = None,
+    leading: int | None = None,
 ) -> BetweenPrompts:
     """How much the subspaces of each block have in common from prompt to prompt.
 
     Args:
         results: of one model, a prompt each.
-        view: which blocks, and how many of the leading directions of each.
+        view: which blocks, and how many of the leading directions of each; None is all.
         side: "u", what they write, or "v", what they read.
+        blocks: in place of a view: "9-16", a range, a list of numbers.
+        leading: in place of a view: how many of the leading directions of each.
 
     Raises:
         InputError: on fewer than two results, results of models of different shapes, or blocks or
@@ -398,14 +410,21 @@ def between_prompts(
     if len(results) < 2 or len(shapes) > 1:
         told = f"results of {len(results)}" if len(shapes) < 2 else f"shapes {shapes}"
         raise InputError(f"prompts are compared that one model has read, two at least: {told} came")
-    blocks, leading = viewed(results[0], view)
-    angles, shared = np.full((len(blocks), leading), np.nan), np.zeros(len(blocks), int)
-    for at, block in enumerate(blocks):
-        bases = [orthonormal(one.basis(block, side)[:, :leading]) for one in results]
+    chosen, count = viewed(results[0], _view(results[0], view, blocks, leading))
+    angles, shared = np.full((len(chosen), count), np.nan), np.zeros(len(chosen), int)
+    for at, block in enumerate(chosen):
+        bases = [orthonormal(one.basis(block, side)[:, :count]) for one in results]
         shared[at] = shared_subspace(bases).count
-        angles[at] = _mean_angles(bases, leading)
-    chance = chance_angles(leading, results[0].width)
-    return BetweenPrompts(blocks, angles, chance, shared, leading, len(results))
+        angles[at] = _mean_angles(bases, count)
+    chance = chance_angles(count, results[0].width)
+    return BetweenPrompts(chosen, angles, chance, shared, count, len(results))
+
+
+def _view(
+    result: DirectionsResult, view: DirectionsView | None, blocks: Blocks, leading: int | None
+) -> DirectionsView:
+    numbers = blocks_of(blocks, result.n_blocks)
+    return view_by(DirectionsView, view, blocks=numbers, leading=leading)
 
 
 def orthonormal(columns: Float[np.ndarray, "d k"]) -> Float[np.ndarray, "d rank"]:

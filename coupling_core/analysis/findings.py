@@ -24,12 +24,15 @@ from coupling_core.analysis.statistics import (
     Points,
     PromptTrends,
 )
+from coupling_core.base.choosing import none_of
 from coupling_core.base.drawing import Drawing
 from coupling_core.base.errors import InputError
-from coupling_core.base.keywords import known_keywords
+from coupling_core.base.keywords import known_fields, known_keywords
 from coupling_core.base.kinds import kind_of
 from coupling_core.base.records import (
+    MEASURES,
     METHODS,
+    MODEL_SUBSETS,
     PERFORMANCES,
     Measure,
     Method,
@@ -46,6 +49,7 @@ _MEASURES: dict[Measure, str] = {
 }
 
 
+@known_fields
 @dataclass(frozen=True)
 class Question:
     """What is asked of a table.
@@ -56,6 +60,9 @@ class Question:
         against: which performance.
         subset: of the models, one of `SUBSETS`.
         method: of correlation.
+
+    Raises:
+        InputError: on a choice that there is not.
     """
 
     k: float
@@ -63,6 +70,16 @@ class Question:
     against: Performance = "loss"
     subset: ModelSubset = "all"
     method: Method = "pearson"
+
+    def __post_init__(self) -> None:
+        for name, known in (
+            ("measure", MEASURES),
+            ("against", PERFORMANCES),
+            ("subset", MODEL_SUBSETS),
+            ("method", METHODS),
+        ):
+            if getattr(self, name) not in known:
+                raise InputError(none_of(name, getattr(self, name), known))
 
 
 @dataclass(frozen=True, repr=False, eq=False)

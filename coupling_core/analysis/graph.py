@@ -9,6 +9,7 @@ of a rank below K, a block that is not measured yet) is no edge, and is counted 
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from coupling_core.analysis.scores import Scores, definition_name, score_pairs
+from coupling_core.base.blocks import Blocks, blocks_of, require_no_blocks
 from coupling_core.base.errors import InputError
 from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import DEFAULT_THRESHOLD, View, viewed
@@ -51,6 +53,7 @@ def layer_graph(
     view: View | None = None,
     *,
     k: int | None = None,
+    blocks: Blocks = None,
     corrected: bool = True,
     threshold: float = DEFAULT_THRESHOLD,
 ) -> "nx.Graph[int]":
@@ -60,21 +63,24 @@ def layer_graph(
         result: may be partial.
         view: K, definition, role and blocks; None is the paper's score.
         k: the K alone, in place of a view; None is `default_k`.
+        blocks: those wanted alone, in place of a view's: "9-16", a range, a list.
         corrected: weigh by the chance-corrected score, else by c.
         threshold: smallest weight of an edge, 0..1.
 
     Returns:
         a graph whose nodes are block numbers, with `block`, `relative_depth` (l / L), `community`
-        (from 1, in the order of their first blocks) and `strength` (sum of its edges' weights);
-        whose edges have `weight`, `distance` (|l - l'|) and the means of the two directions
-        `coupling`, `chance` and, where it exists, `corrected`; and whose own attributes say what
-        was measured, and count the `pairs` and those `pairs_without_score`.
+        (of networkx's Louvain method; from 1, in the order of their first blocks) and `strength`
+        (sum of its edges' weights); whose edges have `weight`, `distance` (|l - l'|) and the means
+        of the two directions `coupling`, `chance` and, where it exists, `corrected`; and whose own
+        attributes say what was measured, and count the `pairs` and those `pairs_without_score`.
 
     Raises:
         InputError: where K or a block is not in the result, or the threshold is out of range.
     """
     require_result(result, DepthResult, "depth")
+    require_no_blocks(blocks, view)
     view = viewed(view, k, result.default_k)
+    view = view if blocks is None else replace(view, blocks=blocks_of(blocks, result.n_blocks))
     found, about = score_pairs(result, view), _about(result, view)
     return scores_graph(found, result.n_blocks, about, corrected=corrected, threshold=threshold)
 

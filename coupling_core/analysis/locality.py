@@ -10,8 +10,9 @@ from jaxtyping import Float, Int
 from coupling_core.analysis.graph import weights
 from coupling_core.analysis.scores import score_pairs
 from coupling_core.base.keywords import known_keywords
-from coupling_core.base.records import View
+from coupling_core.base.records import View, viewed
 from coupling_core.base.results import DepthResult
+from coupling_core.base.results.base import require_result
 from coupling_core.base.showing import in_short
 
 
@@ -37,18 +38,19 @@ class Locality:
 
 
 @known_keywords
-def locality(result: DepthResult, view: View, *, corrected: bool = True) -> Locality:
+def locality(result: DepthResult, view: View | None = None, *, corrected: bool = True) -> Locality:
     """Mean weight against |l - l'| over all pairs that have one, whatever the threshold.
 
     Args:
         result: a depth-wise result.
-        view: K, definition, p, role and blocks.
+        view: K, definition, p, role and blocks; None is the paper's score at `default_k`.
         corrected: whether a weight is the chance-corrected score, or c; neither has a unit.
 
     Raises:
         InputError: where K or a block is not in the result.
     """
-    found = score_pairs(result, view)
+    require_result(result, DepthResult, "depth")
+    found = score_pairs(result, viewed(view, None, result.default_k))
     weight = weights(found, corrected=corrected)
     floor = np.zeros_like(weight) if corrected else (found.chance + found.chance.T) / 2
     blocks = np.array(found.blocks)

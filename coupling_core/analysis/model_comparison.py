@@ -193,17 +193,18 @@ def _by_prompt(table: "DataFrame", model: str, measure: Measure) -> dict[str, fl
         held = ", ".join(map(repr, table["model"].unique()))
         meant = nearest(model, list(table["model"].unique()))
         raise InputError(f"the table has no model {model!r}{meant}: it has {held}")
-    if rows["prompt"].duplicated().any():
+    if (again := rows["prompt"].duplicated()).any():
         raise InputError(
-            f"the table has several rows of {model!r} with one prompt: give models names that "
-            "differ, and each prompt once"
+            f"the table has several rows of {model!r} with one prompt, such as "
+            f"{rows['prompt'][again].iloc[0]!r}: give models names that differ, and each prompt "
+            'once, as table.drop_duplicates(["model", "prompt", "k"]) leaves them'
         )
     numbers = zip(rows["prompt"], rows[measure].to_numpy(np.float64), strict=True)
     found = {prompt: number for prompt, number in numbers if np.isfinite(number)}
     if not found:
         raise InputError(
             f"the table has no {measure} of {model!r}, where every row is empty: it is a number of "
-            "another kind of measurement"
+            "another kind of measurement, or no pair has a score, as of a model of one block"
         )
     return found
 

@@ -70,12 +70,12 @@ class PathComparison(Drawn):
         Args:
             figure: "line-shape-by-depth", "norms", "growth", "steps" or "entropy": the median over
                 the tokens, by depth. Of the same tokens also "line-shape", "expodistance" or
-                "equidistance" of each. "" is "line-shape", and of other tokens the first.
+                "equidistance" of each. "" is "line-shape", and of other tokens "norms".
 
         Raises:
             InputError: on another name, and on a number of each token where A and B have others.
         """
-        name = figure or ("line-shape" if self.same_tokens else BY_DEPTH[0])
+        name = figure or ("line-shape" if self.same_tokens else "norms")
         if name in BY_TOKEN and not self.same_tokens:
             raise InputError(
                 f"A and B have other tokens, and {name!r} has a place for each token of one "

@@ -9,7 +9,7 @@ from jaxtyping import Float, Int
 
 from coupling_core.base.drawing import Drawing
 from coupling_core.base.keywords import known_keywords
-from coupling_core.base.records import Fit, Part, PathView, require_view
+from coupling_core.base.records import Fit, Part, PathView, view_by
 from coupling_core.base.results import TrajectoryResult
 from coupling_core.base.results.base import require_result
 from coupling_core.base.showing import Drawn, in_short
@@ -60,6 +60,11 @@ class ProjectedPaths(Projection, Drawn):
     def verdict(self) -> str:
         """How much of the variance two components show."""
         fitted = f"x^{self.states[-1]}" if self.view.fit == "last" else "all states"
+        if np.isnan(self.explained).all():
+            return (
+                f"What is fitted, {fitted} of {len(self.tokens)} token, has no variance "
+                "and so no components: give a longer prompt, or fit them to all states."
+            )
         return (
             f"Two components, fitted on {fitted} of {len(self.tokens)} tokens, explain "
             f"{percent(np.nansum(self.explained[:2]), 1)} of its variance, and "
@@ -96,20 +101,33 @@ class ProjectedPaths(Projection, Drawn):
 
 
 @known_keywords
-def project_paths(result: TrajectoryResult, view: PathView | None = None) -> ProjectedPaths:
+def project_paths(
+    result: TrajectoryResult,
+    view: PathView | None = None,
+    *,
+    fit: Fit | None = None,
+    part: Part | None = None,
+    first: bool | None = None,
+) -> ProjectedPaths:
     """The kept paths of a result through one part of its depth, in principal components.
 
     Args:
         result: a trajectory.
         view: which states and tokens, and what the components are fitted to; None is all states,
-            fitted on the last.
+            fitted on the last, without the first token.
+        fit: in place of a view: what the components are fitted to, "last" (the last state) or
+            "all" states.
+        part: in place of a view: "all" blocks, or the "shallower" or "deeper" half of them.
+        first: in place of a view: whether the first token belongs.
 
     Returns:
         coordinates (state token c), in the units of the states.
+
+    Raises:
+        InputError: on another kind of result, and where fields of a view come beside one.
     """
     require_result(result, TrajectoryResult, "trajectory")
-    view = PathView() if view is None else view
-    require_view(view, PathView)
+    view = view_by(PathView, view, fit=fit, part=part, first=first)
     states = part_states(view.part, result.n_blocks)
     chosen = result.kept > view.leaves_out_first(len(result.tokens))
     found = project(result.states[states][:, chosen], view.fit)

@@ -13,6 +13,8 @@ from coupling_core.base.units import rounded, with_difference
 
 SHOWN = 40
 """Letters of a prompt in a line."""
+FEW = 2
+"""So many pairs correlate with 1 or -1 whatever they are."""
 
 
 @dataclass(frozen=True)
@@ -69,14 +71,17 @@ class TwoMaps(Drawn):
     def mean(self) -> Summary:
         """Means of A, of B and of A - B over the pairs counted, and how alike the two maps are."""
         a, b = (values[self.counted] for values in (self.a_values, self.b_values))
-        constant = np.ptp(a) == 0 or np.ptp(b) == 0
-        return Summary(
-            float(a.mean()),
-            float(b.mean()),
-            float((a - b).mean()),
-            float("nan") if constant else float(np.corrcoef(a, b)[0, 1]),
-            a.size,
-        )
+        apart = float((a - b).mean())
+        return Summary(float(a.mean()), float(b.mean()), apart, correlation(a, b), a.size)
+
+    def attributes(self) -> dict[str, str | float]:
+        """Whose A and B are, and how they are looked at, for files and tables."""
+        sides = (("a", self.a_scores), ("b", self.b_scores))
+        return {
+            f"{side}_{name}": told
+            for side, scores in sides
+            for name, told in scores.attributes().items()
+        }
 
     def _means_told(self, pairs: str) -> str:
         """Their means and their difference, in a sentence or two.
@@ -88,9 +93,14 @@ class TwoMaps(Drawn):
         a, b, apart = with_difference(of.a, of.b, of.difference)
         return (
             f"Over {of.pairs} {pairs} at K = {self.view.k}, the mean {score} is {a} in A and {b} "
-            f"in B; A - B is {apart}.{self._floors()} The two maps correlate with r = "
-            f"{rounded(of.correlation, 2)}."
+            f"in B; A - B is {apart}.{self._floors()}"
+            + f" {self._maps} with r = {rounded(of.correlation, 2)}."
+            * (of.pairs > FEW)
         )
+
+    @property
+    def _maps(self) -> str:
+        return "The two maps correlate"
 
     def _floors(self) -> str:
         """What chance gives of raw scores, which mean nothing without it."""
@@ -99,6 +109,12 @@ class TwoMaps(Drawn):
         both = (self.a_scores, self.b_scores)
         a, b = (rounded(float(of.chance[self.counted].mean())) for of in both)
         return f" Chance gives {a} in A and {b} in B."
+
+
+def correlation(a: Float[np.ndarray, " pair"], b: Float[np.ndarray, " pair"]) -> float:
+    """Pearson's of two scores of the same pairs; NaN where one of them is constant, or none is."""
+    constant = not a.size or np.ptp(a) == 0 or np.ptp(b) == 0
+    return float("nan") if constant else float(np.corrcoef(a, b)[0, 1])
 
 
 def told_sides(a: Result, b: Result) -> tuple[str, str]:

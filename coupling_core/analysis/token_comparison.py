@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Bool
 
-from coupling_core.analysis.sides import TwoMaps
-from coupling_core.analysis.token_scores import score_positions
+from coupling_core.analysis.sides import Summary, TwoMaps, correlation
+from coupling_core.analysis.token_scores import score_positions, weighted_mean, weights
 from coupling_core.base.drawing import Drawing, known_figure
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import View
@@ -46,6 +46,33 @@ class TokenComparison(TwoMaps):
         itself = self.a_scores.itself | self.b_scores.itself
         return ~(np.isnan(self.difference) | itself)
 
+    def mean(self) -> Summary:
+        """Means as `scores().mean()` has them, and how alike the two maps are.
+
+        In a mean over all pairs of blocks a token with itself is another thing than two tokens,
+        since no block is compared with itself there: the correlation is over different tokens.
+        """
+        if not self._of_all_blocks:
+            return super().mean()
+        a, b = (
+            weighted_mean(
+                np.where(self.counted, values, np.nan),
+                weights(of, self.view) if self.corrected else np.ones(values.shape),
+            )
+            for of, values in ((self.a, self.a_values), (self.b, self.b_values))
+        )
+        others = self.counted & ~np.eye(len(self.counted), dtype=bool)
+        alike = correlation(self.a_values[others], self.b_values[others])
+        return Summary(a, b, a - b, alike, int(self.counted.sum()))
+
+    @property
+    def _of_all_blocks(self) -> bool:
+        return isinstance(self.a, TokenMeansResult) or isinstance(self.b, TokenMeansResult)
+
+    @property
+    def _maps(self) -> str:
+        return super()._maps + " over pairs of different tokens" * self._of_all_blocks
+
     def to_pandas(self) -> "DataFrame":
         """A row a pair that is counted, the biggest difference first.
 
@@ -72,8 +99,7 @@ class TokenComparison(TwoMaps):
         table = table.sort_values(
             "difference", key=np.abs, ascending=False, kind="stable", ignore_index=True
         )
-        for side, scores in (("a", self.a_scores), ("b", self.b_scores)):
-            table.attrs |= {f"{side}_{name}": it for name, it in scores.attributes().items()}
+        table.attrs.update(self.attributes())
         return table
 
     def plot(self, figure: str = "difference") -> Drawing:

@@ -17,6 +17,7 @@ from coupling_core.base.results import (
     PositionScores,
     Result,
     TokenMeansResult,
+    TokensResult,
 )
 from coupling_core.base.results.base import require_result
 from coupling_core.base.showing import in_short
@@ -89,13 +90,33 @@ def _mean_scores(result: TokenMeansResult, view: View) -> PositionScores:
     raw, floor, above = (
         getattr(result, name)[at].astype(np.float64) for name in ("coupling", "chance", "corrected")
     )
-    # Every pair of Jacobians weighs the same, whatever cell it belongs to.
-    weight = np.where(np.isnan(above), 0, result.pairs[..., kept.index(view.k)])
-    total = weight.sum()
-    mean = float((np.where(weight, above, 0) * weight).sum() / total) if total else float("nan")
+    mean = weighted_mean(above, weights(result, view))
     itself = np.zeros(raw.shape, bool)
     means = _means(raw, floor, itself, mean)
     return PositionScores(raw, floor, above, itself, means, result=result, view=view)
+
+
+def weights(
+    result: TokensResult | TokenMeansResult, view: View
+) -> Float[np.ndarray, "position position"]:
+    """What each pair of tokens weighs in the mean of the chance-corrected scores.
+
+    Every pair of Jacobians weighs the same, so that a pair of tokens weighs as many of them as its
+    score is the mean of: 1 where two blocks are compared.
+    """
+    if isinstance(result, TokenMeansResult):
+        return result.pairs[..., list(result.k_grid).index(view.k)].astype(np.float64)
+    n = len(result.tokens)
+    return np.ones((n, n))
+
+
+def weighted_mean(
+    values: Float[np.ndarray, "position position"], weight: Float[np.ndarray, "position position"]
+) -> float:
+    """The mean of the values that exist; NaN where none does."""
+    weight = np.where(np.isnan(values), 0, weight)
+    total = weight.sum()
+    return float((np.where(weight, values, 0) * weight).sum() / total) if total else float("nan")
 
 
 def _means(

@@ -9,12 +9,16 @@ is exact.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from jaxtyping import Float
 from numpy.linalg import norm
 
 Array = np.ndarray
+
+DefinitionName = Literal["paper", "released", "page", "preprint", "alignment"]
+"""What a type checker takes for `definition=`: the keys of `DEFINITIONS`."""
 
 UNNAMED = ("paper", "released", "page", "preprint", "alignment")
 """The definitions, in this order, of a stored result of before results named theirs."""

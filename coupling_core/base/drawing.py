@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Mapping, Sequence
 from inspect import Parameter, signature
-from numbers import Real
+from numbers import Integral, Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
@@ -123,5 +123,12 @@ def _require_choice(name: str, value: Any, kind: Any) -> None:
         raise InputError(none_of(name, value, [str(choice) for choice in get_args(kind)]))
     if kind is bool and not isinstance(value, bool):
         raise InputError(f"{name} is True or False, and {value!r} came")
+    if kind == tuple[int, int] | None and not (value is None or _is_pair(value)):
+        raise InputError(f"{name} is a pair of two numbers, such as (12, 11), and {value!r} came")
     if kind is float and (isinstance(value, bool) or not isinstance(value, Real)):
         raise InputError(f"{name} is a number, and {value!r} came")
+
+
+def _is_pair(value: Any) -> bool:
+    listed = isinstance(value, Sequence) and [isinstance(each, Integral) for each in value]
+    return listed == [True, True]

@@ -13,10 +13,10 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from numbers import Real
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 from coupling_core.base.choosing import none_of
-from coupling_core.base.definitions import DEFINITIONS
+from coupling_core.base.definitions import DEFINITIONS, DefinitionName
 from coupling_core.base.errors import InputError
 from coupling_core.base.images import shown
 from coupling_core.base.keywords import known_fields, known_keywords
@@ -50,6 +50,17 @@ Dtype = Literal["float32", "bfloat16", "float16"]
 Quantisation = Literal["nf4", "int8"]
 Stack = Literal["encoder", "decoder"]
 TokenKind = Literal["self", "fixed-input", "fixed-output"]
+Kind = Literal[
+    "depth",
+    "self",
+    "fixed-input",
+    "fixed-output",
+    "trajectory",
+    "what-if",
+    "spectrum",
+    "perturbation",
+    "directions",
+]
 Fit = Literal["last", "all"]
 Part = Literal["all", "shallower", "deeper"]
 Layout = Literal["line", "circle", "spring"]
@@ -318,7 +329,7 @@ class View(AnyView):
     """
 
     k: int = DEFAULT_K
-    definition: str = "paper"
+    definition: DefinitionName = "paper"
     p: float = 1.0
     role: Role = "A"
     blocks: tuple[int, ...] | None = None
@@ -353,6 +364,30 @@ def require_view(view: object, wanted: type[AnyView]) -> None:
             f"the view says how a result is looked at: expected one such as {wanted()!r}, and "
             f"{type(view).__name__} came: {view!r}"
         )
+
+
+AView = TypeVar("AView", bound=AnyView)
+
+
+def view_by(wanted: type[AView], view: AView | None, **said: Any) -> AView:
+    """A view as it came, or made of what was said of it by name.
+
+    Args:
+        wanted: its class.
+        view: all of it; None where its fields are said, or nothing is.
+        said: its fields; None where one is not said.
+
+    Raises:
+        InputError: where fields are said beside a view, or what came is no view of that class.
+    """
+    given = {name: value for name, value in said.items() if value is not None}
+    if view is None:
+        return wanted(**given)
+    require_view(view, wanted)
+    if given:
+        first = "{}={!r}".format(*next(iter(given.items())))
+        raise InputError(f"{first} came beside a view, which has its own: leave out one")
+    return view
 
 
 def viewed(view: View | None, k: int | None, default_k: int) -> View:

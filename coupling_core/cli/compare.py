@@ -103,6 +103,7 @@ def _content(ending: str, found: Comparison) -> bytes:
         lambda: signed_differences(differences_table(found), found),
         partial(comparison_arrays, found),
         COMPARISON_AXES,
+        found.attributes(),
     )
     if numbers is not None:
         return numbers

@@ -120,7 +120,7 @@ def training(
 
 def _content(ending: str, courses: Sequence[Course], view: View, figure: StepCurve) -> bytes:
     numbers_of = partial(_table, courses, view), partial(steps_arrays, courses, view)
-    content = written(ending, *numbers_of, steps_axes(courses))
+    content = written(ending, *numbers_of, steps_axes(courses), _facts(courses, view))
     if content is not None:
         return content
     from coupling_core import figures  # plotly
@@ -136,8 +136,15 @@ def _table(courses: Sequence[Course], view: View) -> "DataFrame":
     table = steps_frame(courses, view)
     if all(course.spectra is None for course in courses):
         table = table.drop(columns=list(OF_SPECTRA))
-    prompt = courses[0].request.prompt_words
-    return table.assign(prompt=prompt, K=view.k, definition=view.definition)
+    return table.assign(**_facts(courses, view))
+
+
+def _facts(courses: Sequence[Course], view: View) -> dict[str, str | float]:
+    """Whose the numbers of training runs are, and how their scores are looked at."""
+    of = courses[0].request
+    told: dict[str, str | float] = {"prompt": of.prompt_words, "K": view.k}
+    told |= {"definition": view.definition, "p": view.p, "role": view.role}
+    return told | {"final_norm": of.final_norm}
 
 
 def _results(courses: Sequence[Course]) -> list[Result]:

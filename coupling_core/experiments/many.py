@@ -1,16 +1,18 @@
 """measure_many(...): many prompts with several models, as the table of a sweep."""
 
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from coupling_core.base.definitions import DefinitionName
 from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.base.keywords import known_keywords
 from coupling_core.base.kinds import kind_of
-from coupling_core.base.records import DEFAULT_K, DEFAULT_MODEL, PERFORMANCES, FinalNorm, Role
+from coupling_core.base.records import DEFAULT_K, DEFAULT_MODEL, PERFORMANCES, FinalNorm, Kind, Role
 from coupling_core.experiments.many_answers import answers
 from coupling_core.experiments.many_asked import Model, Models, Prompts, models_of, prompts_of
 from coupling_core.experiments.many_progress import telling
@@ -35,9 +37,9 @@ def measure_many(
     prompts: Prompts,
     models: Models = (DEFAULT_MODEL,),
     *,
-    kind: str = "depth",
+    kind: Kind = "depth",
     k: int | Iterable[int] | None = None,
-    definition: str = "paper",
+    definition: DefinitionName = "paper",
     role: Role = "A",
     token: int = -1,
     final_norm: FinalNorm = "include",
@@ -104,6 +106,7 @@ def measure_many(
     ks = k if k is None else tuple(sorted({k} if isinstance(k, int) else set(k)))
     if not asked or not listed or ks == ():
         raise InputError("nothing is to be measured: give a prompt, a model and a K at least")
+    _warn_of_repeated([prompt.about.words for prompt in asked])
     kept = shelf(store)
     has = kind_of(kind)
     said: dict[str, Any] = {"kind": kind, "final_norm": final_norm}
@@ -141,8 +144,18 @@ def measure_many(
                 left_out[f"{facts['model']}: {asked[number].about.words}"] = failed[number]
     table = _table(rows, own.values(), left_out)
     scored = {"definition": definition, "role": role} if has.has_k else {}
-    table.attrs |= said | scored
+    table.attrs |= said | scored | ({"k": list(ks)} if ks and len(ks) > 1 else {})
     return table
+
+
+def _warn_of_repeated(prompts: Sequence[str]) -> None:
+    """Say that a prompt comes twice: over such rows an interval is narrower than it should be."""
+    if again := [words for words, n in Counter(prompts).items() if n > 1]:
+        warnings.warn(
+            f"{len(again)} of the prompts come more than once, the first {again[0]!r}: each has "
+            "its rows, and a mean with its interval counts them as prompts of their own",
+            stacklevel=4,
+        )
 
 
 def _sized(model: Model, every_k: Sequence[int]) -> Model:

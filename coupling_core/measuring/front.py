@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, Unpack, overload
 
 from coupling_core.base.errors import InputError
 from coupling_core.base.keywords import known_keywords
-from coupling_core.base.records import FinalNorm, Quantisation, Request, Stack, TokenKind
+from coupling_core.base.records import FinalNorm, Kind, Quantisation, Request, Stack, TokenKind
 from coupling_core.base.results import (
     DepthResult,
     DirectionsResult,
@@ -126,7 +126,7 @@ def measure(
     prompt: Prompt | Request,
     store: Shelf | Literal[_Unsaid.STORE] = UNSAID,
     *,
-    kind: str,
+    kind: Kind,
     block: int | None = None,
     other_block: int | None = None,
     **options: Unpack[Options],

@@ -144,6 +144,18 @@ def test_sentences_claim_no_more_than_the_draws_bear_out():
     assert "fewer than the 40" in words.limits(study())[0]
 
 
+@pytest.mark.parametrize(
+    ("losses", "told"),
+    [
+        ((4.0, 6.0, 10.0), "rises from 0.500 to 1.000"),
+        ((1.0, 1.5, 2.5), "falls from 0.500 to 0.250"),
+    ],
+)
+def test_a_loss_rises_or_falls_as_its_numbers_do(losses, told):
+    cut = Cut("coupling", 0, (1,), losses, (8.0, 6.0, 10.0))
+    assert told in words.verdict(study(cuts=(cut,)))
+
+
 def test_a_plan_follows_what_measures_and_not_what_turned_out_cheapest():
     assert words.plan_by(study()) == "coupling"
     more = Cut("kl", 0, (3,), (400.0, 6.0, 10.0), (8.0, 6.0, 10.0))

@@ -9,7 +9,8 @@ import pytest
 import xarray
 from cases import random_result
 
-from coupling_core import Request, Store, View, measure
+from coupling_core import Request, Store, View, compare, measure
+from coupling_core.analysis.compare import match_blocks
 from coupling_core.analysis.exports import (
     arrays,
     attributes,
@@ -20,6 +21,8 @@ from coupling_core.analysis.exports import (
     to_npz,
     to_parquet,
 )
+from coupling_core.analysis.exports.compare import COMPARISON_AXES, comparison_arrays
+from coupling_core.analysis.exports.graph import graph_file
 from coupling_core.base.errors import InputError
 from coupling_core.base.kinds import kind_of
 
@@ -137,3 +140,48 @@ def test_a_missing_package_is_told_with_its_extra(monkeypatch, package, write):
     monkeypatch.setitem(__import__("sys").modules, package, None)
     with pytest.raises(InputError, match=rf"{package} is missing.*coupling-explorer\[files\]"):
         write()
+
+
+BY_NAME = ("block", "basis", "token", "other_token", "state", "k", "component")
+
+
+def opened(content):
+    return xarray.load_dataset(io.BytesIO(content))
+
+
+def test_every_axis_of_a_file_that_is_counted_has_its_numbers(seen):
+    result, view = seen
+    told = (axes(result), attributes(result, view))
+    found = opened(to_netcdf(arrays(result, view, None), *told))
+    for axis in {str(dim) for dim in found.dims} & set(BY_NAME):
+        first = 0 if axis == "state" else 1
+        assert found[axis].to_numpy().tolist() == list(range(first, first + found.sizes[axis]))
+
+
+@pytest.mark.parametrize("blocks", [None, (9, 12, 11)])
+def test_a_pair_has_its_score_by_its_numbers(blocks):
+    result = measure(SHIPPED["depth"], Store())
+    view = View(k=10, blocks=blocks)
+    wanted = result.scores(k=10)[12, 11].corrected
+    found = opened(to_netcdf(arrays(result, view, None), axes(result), attributes(result, view)))
+    assert float(found.corrected.sel(block=12, basis=11)) == pytest.approx(wanted, abs=1e-12)
+    graph = opened(graph_file(".nc", result, view, corrected=True, threshold=0.1))
+    other = result.scores(k=10)[11, 12].corrected
+    weight = float(graph.weight.sel(block=11, basis=12))
+    assert weight == pytest.approx((wanted + other) / 2, abs=1e-12)
+    assert graph.attrs["K"] == 10
+    assert graph.attrs["model"] == result.model_name
+
+
+def test_a_comparison_has_the_numbers_of_a_and_says_whose_they_are():
+    a, b = random_result(n_blocks=4), random_result(n_blocks=6)
+    found = compare(b, a, k=3)
+    content = to_netcdf(comparison_arrays(found), COMPARISON_AXES, found.attributes())
+    data = opened(content)
+    own = [block for block, _ in match_blocks(6, 4)]
+    assert data["block"].to_numpy().tolist() == own == data["basis"].to_numpy().tolist()
+    row = found.to_pandas().iloc[0]
+    at = data.difference.sel(block=row["block"], basis=row["basis"])
+    assert float(at) == pytest.approx(row["difference"])
+    assert data.attrs["a_model"] == b.model_name
+    assert data.attrs["b_K"] == 3

@@ -277,7 +277,7 @@ def test_scores_say_their_means_with_their_result_or_without():
     assert replace(scores, result=None).verdict == scores.verdict
     assert scores.verdict != scores["2-3"].verdict
     empty = replace(scores, corrected=np.full((5, 5), np.nan))
-    assert empty.verdict == "No pair of different blocks is computed yet."
+    assert empty.verdict == "No pair of different blocks has a score at K = 3."
 
 
 def test_a_training_run_says_how_coupling_goes_and_what_is_missing():

@@ -7,10 +7,13 @@ import subprocess
 import sys
 from doctest import DocTestParser
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 import coupling_core
+from coupling_core.base.definitions import DefinitionName
+from coupling_core.base.kinds import kinds
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
@@ -54,6 +57,8 @@ assert_type(cc.compare(tokens, cc.measure("a", kind="self"), k=10), cc.TokenComp
 assert_type(len(cc.means_by(table, "category")), int)
 assert_type(len(paths.growth), int)
 assert_type({depth: 1}[depth], int)
+each: tuple[cc.Kind, ...] = ("self", "trajectory")
+assert_type([cc.measure("a", kind=kind) for kind in each], list[cc.Result])
 '''
 
 
@@ -96,13 +101,28 @@ def test_mypy_finds_nothing(files, tmp_path):
     assert not checked([sys.executable, "-m", "mypy", *how, *map(str, files.glob("*.py"))], files)
 
 
-def test_mypy_would_find_something(files, tmp_path):
+WRONG = {
+    'measure("a", kind="trajectory").scores()': '"TrajectoryResult" has no attribute "scores"',
+    'measure("a", kind="nonsense")': "No overload variant",
+    'measure("a").scores(definition="nonsense")': "incompatible type \"Literal['nonsense']\"",
+    'measure("a").scores(role="C")': "incompatible type \"Literal['C']\"",
+    'View(definition="nonsense")': "incompatible type \"Literal['nonsense']\"",
+}
+
+
+def test_mypy_finds_what_is_wrong(files, tmp_path):
     (tmp_path / "wrong.py").write_text(
-        'from coupling_core import measure\nmeasure("a", kind="trajectory").scores()\n'
+        "\n".join(["from coupling_core import View, measure", *WRONG, ""])
     )
     how = ["--strict", "--config-file=", f"--cache-dir={tmp_path}"]
     told = checked([sys.executable, "-m", "mypy", *how, str(tmp_path / "wrong.py")], tmp_path)
-    assert '"TrajectoryResult" has no attribute "scores"' in told
+    for line, expected in enumerate(WRONG.values(), 2):
+        assert expected in "".join(re.findall(rf"wrong\.py:{line}: .*", told))
+
+
+def test_a_type_checker_knows_every_kind_and_every_definition():
+    assert set(get_args(coupling_core.Kind)) == set(kinds())
+    assert get_args(DefinitionName) == tuple(coupling_core.DEFINITIONS)
 
 
 @pytest.mark.skipif(

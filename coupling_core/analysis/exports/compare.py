@@ -50,6 +50,7 @@ def signed_differences(
     for side, result in (("A", found.a), ("B", found.b)):
         told |= {f"{side} model": result.model_name, f"{side} prompt": result.prompt_text}
         told |= {f"{side} measured": result.measured}
+        told |= {f"{side} final_norm": result.request.final_norm}
     if not isinstance(found, PathComparison):
         view = found.view
         told |= {"K": view.k, "definition": view.definition, "p": view.p, "role": view.role}

@@ -15,6 +15,25 @@ if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need 
 ENDINGS = (".npz", ".nc", ".csv", ".parquet")
 """Of files of numbers: two of arrays, two of a table."""
 
+_LISTED = {
+    "block": "blocks",
+    "basis": "blocks",
+    "step": "steps",
+    "suite": "suites",
+    "edit": "edits",
+    "factor": "factors",
+    "way": "ways",
+    "size": "noise_sizes",
+    "readout": "readouts",
+    "side": "sides",
+    "distance_step": "distance",
+}
+"""Axes whose numbers or names are an array of the file."""
+_FIRST = {"state": 0} | dict.fromkeys(
+    ("block", "basis", "slot", "token", "other_token", "k", "component", "neighbour"), 1
+)
+"""Where the numbers of an axis begin, which no array of the file lists."""
+
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 """What a text begins with that a spreadsheet computes, or that stands for such a text."""
 
@@ -67,10 +86,36 @@ def to_netcdf(
         name: (tuple(axes.get(name, [f"{name}_{i}" for i in range(values.ndim)])), _plain(values))
         for name, values in named.items()
     }
+    along = {
+        axis: _plain(numbers)
+        for names, values in variables.values()
+        for axis, size in zip(names, values.shape, strict=True)
+        if (numbers := _along(axis, size, named, axes)) is not None
+    }
     told = (attributes or {}).items()  # NetCDF has no truth values
     attrs = {name: int(value) if isinstance(value, bool) else value for name, value in told}
-    found = Dataset(variables, attrs=attrs)
+    found = Dataset(variables, along, attrs)
     return bytes(found.to_netcdf(engine="h5netcdf"))
+
+
+def _along(
+    axis: str, size: int, named: Mapping[str, np.ndarray], axes: Mapping[str, Sequence[str]]
+) -> np.ndarray | None:
+    """The numbers or names along an axis, so that block 12 is had by 12; None where it has none.
+
+    Of a comparison the numbers of blocks are those of A, its first side.
+    """
+    suite, _, kind = axis.rpartition("_")
+    listed = _LISTED.get(axis, f"{suite}_{kind}s")
+    numbers = named.get(listed)
+    if numbers is not None and axes.get(listed) == ("side", axis.replace("basis", "block")):
+        numbers = numbers[0]
+    elif numbers is not None and axes.get(listed) != (axis.replace("basis", "block"),):
+        numbers = None
+    if numbers is not None and numbers.shape == (size,):
+        return numbers
+    first = _FIRST.get(axis, _FIRST.get(kind))
+    return None if first is None else np.arange(first, first + size)
 
 
 def _plain(values: np.ndarray) -> np.ndarray:

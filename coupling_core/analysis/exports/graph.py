@@ -56,7 +56,7 @@ def graph_file(
         return to_graphml(directed(drawn, result, view))
     table = partial(_signed_edges, drawn, result, view, corrected=corrected)
     named = partial(graph_arrays, drawn, result, view, corrected=corrected)
-    content = written(ending, table, named, AXES)
+    content = written(ending, table, named, AXES, score_pairs(result, view).attributes())
     if content is None:
         raise InputError(f"a graph is written as .graphml or {', '.join(FORMS)}, not {ending!r}")
     return content

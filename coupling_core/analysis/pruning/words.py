@@ -36,9 +36,10 @@ def verdict(study: Study) -> str:
     most = max(point.removed for point in named)
     best = min((p for p in named if p.removed == most), key=lambda point: point.left_out.loss)
     rise = best.left_out.loss - study.whole.loss
+    goes = "rises" if rise >= 0 else "falls"
     cheapest = (
         f"With {_count(most)} of {study.n_blocks} left out, the loss of texts that took no part in "
-        f"the ranking rises from {study.whole.loss:.3f} to {best.left_out.loss:.3f} nats a token "
+        f"the ranking {goes} from {study.whole.loss:.3f} to {best.left_out.loss:.3f} nats a token "
         f"at best ({'+' if rise >= 0 else ''}{rise:.3f}; blocks {blocks_told(best.blocks)}, by "
         f"{NAMES[best.by]})."
     )

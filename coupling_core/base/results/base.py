@@ -443,18 +443,18 @@ def named(model: str, seed: int | None) -> str:
 
 
 def usual_k_of(rank: Int[np.ndarray, "..."], k_max: int) -> int:
-    """The K of a result where nobody says one: 50, and of a narrower model what most ranks allow.
+    """The K of a result where nobody says one: 50, and of smaller ranks what most of them allow.
 
-    No score exists past a rank, and a layer norm takes one from the rank that the width allows.
+    No score exists past a rank. A layer norm takes one from the rank that the width allows, and
+    between different tokens few key-value heads leave less.
 
     Args:
         rank: numerical rank of each Jacobian, at most Kmax; 0 where there is none.
         k_max: how many triplets are stored; less than 50 only where the model is no wider.
     """
     known = rank[rank > 0]
-    if k_max >= DEFAULT_K or not known.size:
-        return min(DEFAULT_K, k_max)
-    return int(np.quantile(known, 0.5, method="lower"))
+    most = int(np.quantile(known, 0.5, method="lower")) if known.size else k_max
+    return min(DEFAULT_K, k_max, most)
 
 
 def within(values: np.ndarray, least: int, most: int) -> bool:

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from coupling_core.base.blocks import Blocks, blocks_of
-from coupling_core.base.definitions import UNNAMED_SAMPLED
+from coupling_core.base.definitions import UNNAMED_SAMPLED, DefinitionName
 from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import ROLES, Role, View, resolve_block
 from coupling_core.base.results.at_token import AtToken
@@ -138,7 +138,7 @@ class DepthResult(AtToken):
         k: int | None = None,
         blocks: Blocks = None,
         *,
-        definition: str = "paper",
+        definition: DefinitionName = "paper",
         role: Role = "A",
         p: float = 1.0,
     ) -> Scores:

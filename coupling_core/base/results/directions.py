@@ -39,7 +39,8 @@ class DirectionsResult(AtToken):
             extreme first; `READOUTS` has the readouts.
         top_z: how far their cosines lie from the mean over the vocabulary, in standard deviations.
         top_cosine: their cosines with the direction.
-        peakedness: mean of the 10 largest abs(z) of a readout.
+        peakedness: mean of the 10 largest abs(z) of a readout; of a vocabulary below 100, of one in
+            ten.
         floor: the peakedness that one in a hundred random directions exceeds. It is that of the
             unembedding, with the final norm's weight except for what a last block writes that has
             the final norm; or of the embedding.

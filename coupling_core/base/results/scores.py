@@ -219,7 +219,7 @@ class Scores(ScoreMap):
         """Their means over l != l', beside chance."""
         mean = self.mean()
         if np.isnan(mean.corrected):
-            return "No pair of different blocks is computed yet."
+            return f"No pair of different blocks has a score{self._at_k}{self._why_none()}."
         # Each pair is corrected by the floor of its own: what is made of the two means is another
         # number, which may even have the other sign.
         return (
@@ -227,6 +227,19 @@ class Scores(ScoreMap):
             f"chance floor {rounded(mean.chance)}, and the score of each pair, corrected "
             f"by its own floor, {rounded(mean.corrected)}."
         )
+
+    def _why_none(self) -> str:
+        """Why no pair has a score, where it is known."""
+        if len(self.blocks) < 2:
+            return ": there is one block alone"
+        of: Any = self.result  # depth-wise
+        if of is None or self.view is None:
+            return ""
+        ranks = of.rank[np.array(self.blocks) - 1]
+        known = ranks[ranks > 0]
+        if not known.size or known.min() >= self.view.k:
+            return ""
+        return f": the rank of a Jacobian is below it, the smallest {known.min()}"
 
     def to_pandas(self) -> "DataFrame":
         """The scores as a table.
@@ -343,18 +356,35 @@ class PositionScores(ScoreMap):
     def verdict(self) -> str:
         """Their mean over all pairs of tokens, chance-corrected."""
         if np.isnan(self.means.corrected):
-            return (
-                "No pair of tokens has a score: none is computed yet, or the fixed input reaches "
-                "no two of them."
-            )
+            return f"No pair of different Jacobians has a score{self._at_k}."
         of = " without any Jacobian against itself" if self.itself.any() else ""
         mean = self.means.corrected
-        told = f"The mean chance-corrected score over all pairs{self._at_k}{of} is {rounded(mean)}."
+        over, why = self._pairs_told()
+        told = f"The mean chance-corrected score over {over}{self._at_k}{of} is {rounded(mean)}."
+        told += why
         if self.result is None or self.result.request.block is not None:
             return told
         return told + (
             " Each pair of tokens has the mean over all pairs of blocks; between different tokens "
             "that counts a block with itself, which is above chance in an untrained network too."
+        )
+
+    def _pairs_told(self) -> tuple[str, str]:
+        """Over which pairs the mean is, and why not over all of them."""
+        if self.result is None:
+            return "all pairs that have one", ""
+        of: Any = self.result  # of one of the kinds between tokens
+        wanted = np.outer(of.allowed, of.allowed) & ~self.itself
+        n, every = int((~np.isnan(self.corrected) & wanted).sum()), int(wanted.sum())
+        if n == every:
+            return "all pairs", ""
+        told = f"{n} of {every} pairs"
+        ranks = of.rank[of.rank > 0]
+        if self.view is None or not of.complete or ranks.min() >= self.view.k:
+            return told, ""
+        return told, (
+            f" The others have none at this K, since the rank of one of their Jacobians is below "
+            f"it; the smallest is {ranks.min()}."
         )
 
     def to_pandas(self) -> "DataFrame":

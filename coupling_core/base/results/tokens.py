@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from coupling_core.base.blocks import Blocks, blocks_of
-from coupling_core.base.definitions import UNNAMED_SAMPLED
+from coupling_core.base.definitions import UNNAMED_SAMPLED, DefinitionName
 from coupling_core.base.errors import InputError
 from coupling_core.base.keywords import known_keywords
 from coupling_core.base.read_only import ReadOnlyArrays
@@ -127,7 +127,7 @@ class TokenResult(Result):
         k: int | None = None,
         blocks: Blocks = None,
         *,
-        definition: str = "paper",
+        definition: DefinitionName = "paper",
         role: Role = "A",
         p: float = 1.0,
     ) -> PositionScores:

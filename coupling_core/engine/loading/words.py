@@ -16,6 +16,9 @@ _REASONS = {
         "it needs program code from its repository, which is never run here; choose a model that "
         "transformers itself knows"
     ),
+    "instantiate the backend tokenizer": (
+        "it has no tokenizer; write one beside the weights (`tokenizer.save_pretrained(folder)`)"
+    ),
     "does not recognize this architecture": (
         "this version of transformers does not know its architecture; a newer one may"
     ),

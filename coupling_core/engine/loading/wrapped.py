@@ -212,6 +212,11 @@ def _call(module: Any, ids: Int[Tensor, "1 token"]) -> Any:
 
 def _listed(blocks: Any) -> nn.ModuleList:
     blocks = unwrapped(blocks)
+    if isinstance(blocks, str):
+        raise InputError(
+            f"blocks is the text {blocks!r}: expected the modules themselves, as in "
+            "wrap(model, blocks=model.layers)"
+        )
     if isinstance(blocks, Mapping | nn.ModuleDict):
         blocks = blocks.values()
     elif isinstance(blocks, nn.Module) and not isinstance(blocks, nn.ModuleList | nn.Sequential):

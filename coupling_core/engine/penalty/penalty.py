@@ -11,6 +11,7 @@ what blocks have by chance.
     hold    mean of (alignment - value)^2
 """
 
+import os
 from dataclasses import replace
 from itertools import permutations
 from typing import Any
@@ -18,9 +19,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from coupling_core.base.blocks import Blocks, blocks_of
 from coupling_core.base.errors import InputError
 from coupling_core.base.keywords import known_keywords
-from coupling_core.base.records import Goal, Stack, parse_blocks
+from coupling_core.base.records import Goal, Stack, resolve_blocks
 from coupling_core.engine.jacobians.captured_calls import Call
 from coupling_core.engine.loading import Wrapped, find_blocks, measurable
 from coupling_core.engine.penalty.bases import Bases, leading
@@ -166,7 +168,7 @@ def coupling_penalty(
     model: Any,
     *,
     goal: Goal = "raise",
-    blocks: str = "",
+    blocks: Blocks = None,
     pairs: int = 4,
     k: int = 4,
     sequences: int = 1,
@@ -182,17 +184,20 @@ def coupling_penalty(
             loss = model(**batch).loss
             (loss + 0.1 * penalty()).backward()
 
-    What is pushed is the alignment (see `View`) of pairs of different blocks at one token of some
-    sequences of the batch; pairs and token are drawn anew at each step. The final norm is left out
-    of the last block. The model may be compiled block by block, in autocast, or checkpoint its
-    gradients with `use_reentrant=False`.
+    What is pushed is the alignment a of pairs of different blocks l, l' at one token of some
+    sequences of the batch: the mean over the leading k directions of A_kk / s_k, with
+    A = U_l'^T J^l V_l'. Each direction weighs the same here, where the score `alignment` is
+    trace(A) / sum(s). The penalty is the mean over the pairs of 1 - a to raise it, of a^2 to lower
+    it, and of (a - goal)^2 to hold it. Pairs and token are drawn anew at each step. The final norm
+    is left out of the last block. The model may be compiled block by block, in autocast, or
+    checkpoint its gradients with `use_reentrant=False`.
 
     Args:
         model: of transformers, or what `wrap` gives; its weights are trained by you.
         goal: "raise" to 1, "lower" to what chance gives, or a value to hold it at.
-        blocks: those that may be drawn, as "9-16"; all by default.
+        blocks: those that may be drawn: "9-16", a range, a list of numbers; None is all.
         pairs: of blocks l != l' at each step.
-        k: leading singular directions that are averaged.
+        k: leading singular directions that are averaged; few, since far down s_k is near 0.
         sequences: so many of each batch, evenly over it: what it costs goes with them. Of several
             processes, each takes so many of its own part.
         refresh: steps after which the directions are followed again.
@@ -203,6 +208,11 @@ def coupling_penalty(
     Raises:
         InputError: where the model has no blocks that are known, or a number makes no sense.
     """
+    if isinstance(model, str | os.PathLike):
+        raise InputError(
+            f"the model is the name {os.fspath(model)!r}: expected the module that you train, such "
+            "as load_model() gives"
+        )
     if not (goal in ("raise", "lower") or (isinstance(goal, int | float) and -1 <= goal <= 1)):
         raise InputError(f"goal must be 'raise', 'lower' or a value from -1 to 1, not {goal!r}")
     counts = {"pairs": pairs, "k": k, "sequences": sequences, "refresh": refresh}
@@ -210,7 +220,7 @@ def coupling_penalty(
         if number < 1:
             raise InputError(f"{name} must be 1 or more, not {number}")
     found = model.blocks if isinstance(model, Wrapped) else find_blocks(measurable(model), stack)
-    chosen = parse_blocks(blocks, len(found)) if blocks else tuple(range(1, len(found) + 1))
+    chosen = resolve_blocks(blocks_of(blocks or None, len(found)), len(found))
     if len(chosen) < 2:
         raise InputError("coupling is between two blocks or more, and fewer were chosen")
     own = {number: found[number - 1] for number in chosen}

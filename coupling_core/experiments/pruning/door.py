@@ -1,7 +1,7 @@
 """prune(...): blocks ranked on some texts, and what leaving them out costs on the others."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -247,6 +247,12 @@ def _rankings(by: Ranking | Sequence[Ranking]) -> tuple[Ranking, ...]:
 
 
 def _removed(remove: int | Sequence[int]) -> tuple[int, ...]:
+    listed = (remove,) if isinstance(remove, int) else remove
+    if isinstance(remove, str) or not all(isinstance(each, int) for each in listed):
+        raise InputError(
+            f"remove is how many blocks go, a number or a list of numbers such as [1, 2], and "
+            f"{remove!r} came"
+        )
     numbers = (remove,) if isinstance(remove, int) else tuple(sorted(set(remove)))
     if not numbers or numbers[0] < 1:
         raise InputError(f"the number of blocks to remove is 1 or more, and {remove!r} came")
@@ -259,6 +265,9 @@ def _texts(texts: Sequence[str] | None) -> tuple[list[str], str]:
     if texts is None:
         texts = [prompt.text for prompt in read_file(SHIPPED_TEXTS)]
         source = f"the {len(texts)} texts that come with the program"
+    if not isinstance(texts, Iterable):
+        exchanged = ": the model comes first, prune(model, texts)" * callable(texts)
+        raise InputError(f"texts are a list of texts, and {type(texts).__name__} came{exchanged}")
     if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
         raise InputError(f"texts are a list of texts, and {type(texts).__name__} came")
     found = list(dict.fromkeys(texts))

@@ -9,6 +9,7 @@ from typing import Any
 from coupling_core.analysis.pruning import words
 from coupling_core.analysis.pruning.study import Study
 from coupling_core.base.drawing import Drawing
+from coupling_core.base.keywords import known_keywords
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -35,6 +36,7 @@ class Pruning(Study):
         figure = figures.pruning(self)
         return Drawing(figure, partial(figures.render, figure))
 
+    @known_keywords
     def save(self, folder: str | os.PathLike[str], by: str, remove: int) -> Path:
         """Write the model without the blocks that a ranking removes, whole or not at all.
 

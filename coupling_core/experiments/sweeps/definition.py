@@ -40,7 +40,7 @@ from pydantic import (
 
 from coupling_core.analysis.scores import k_of
 from coupling_core.base.choosing import unknown
-from coupling_core.base.definitions import DEFINITIONS
+from coupling_core.base.definitions import DefinitionName
 from coupling_core.base.errors import InputError
 from coupling_core.base.kinds import kind_of, kinds
 from coupling_core.base.reading import read_bytes
@@ -64,17 +64,14 @@ def _listed(value: object) -> object:
     return value if isinstance(value, tuple) else (value,)
 
 
-def _known(definition: str) -> str:
-    if definition not in DEFINITIONS:
-        raise ValueError(f"expected one of {', '.join(DEFINITIONS)}")
-    return definition
-
-
 def _measured(kind: str) -> str:
     offered = [name for name, one in kinds().items() if one.in_sweeps]
     if kind not in offered:
         raise ValueError(f"expected one of {', '.join(offered)}")
     return kind
+
+
+_Measured = Annotated[str, AfterValidator(_measured)]
 
 
 def _one_line(text: str) -> str:
@@ -195,14 +192,12 @@ class Sweep(_Table):
     title: str = ""
     models: Annotated[tuple[Models, ...], Field(min_length=1)]
     prompts: Annotated[tuple[PromptSource, ...], Field(min_length=1)]
-    kinds: Annotated[tuple[Annotated[str, AfterValidator(_measured)], ...], Field(min_length=1)] = (
-        "depth",
-    )
+    kinds: Annotated[tuple[_Measured, ...], Field(min_length=1)] = ("depth",)
     k: Annotated[tuple[HowMany, ...], Field(min_length=1), BeforeValidator(_listed)] = (DEFAULT_K,)
     k_view: PositiveInt = 4
     token: int = -1
     final_norm: FinalNorm = "include"
-    definition: Annotated[str, AfterValidator(_known)] = "paper"
+    definition: DefinitionName = "paper"
     role: Role = "A"
     timeout: Annotated[float, Field(gt=0, strict=False)] = 3600.0
     retries: Annotated[int, Field(ge=0)] = 2

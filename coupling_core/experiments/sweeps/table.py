@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from coupling_core.analysis.exports.forms import as_read, inert
+from coupling_core.base.definitions import DefinitionName
 from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.base.kinds import kind_of, kinds
 from coupling_core.base.reading import opened
@@ -231,7 +232,9 @@ def _counted(result: Result) -> Row:
     return {"parameters": float(counted)} if counted else {}
 
 
-def numbers(result: Result, every_k: Iterable[int], definition: str, role: Role) -> Iterator[Row]:
+def numbers(
+    result: Result, every_k: Iterable[int], definition: DefinitionName, role: Role
+) -> Iterator[Row]:
     """The numbers of a result, at each K where it has one; `COLUMNS` are taken of them."""
     kind = kind_of(result.request.kind)
     row = kind.part("export").row

@@ -8,7 +8,9 @@ import numpy as np
 
 from coupling_core.analysis import trajectory
 from coupling_core.analysis.projection import ProjectedPaths
+from coupling_core.analysis.trajectory import WINDOW
 from coupling_core.base.drawing import Drawing, Maker, drawn_with, known_figure
+from coupling_core.base.errors import InputError
 from coupling_core.base.records import PathView, resolve_token
 from coupling_core.base.results import TrajectoryResult
 from coupling_core.kinds.trajectory.export import arrays
@@ -80,8 +82,22 @@ def maker(result: TrajectoryResult, view: PathView, figure: FigureName, token: i
     return partial(figures.by_depth, result, figure, token=token)
 
 
+def _require_depth(result: TrajectoryResult, figure: FigureName) -> None:
+    """Refuse a figure that would have no line, since too few states follow one another."""
+    if figure == "line-shape-by-depth" and result.n_blocks + 1 < WINDOW:
+        raise InputError(
+            f"the figure {figure} takes {WINDOW} states in a row, and the model has "
+            f"{result.n_blocks + 1}: choose another, such as line-shape"
+        )
+
+
 def draw(result: TrajectoryResult, view: PathView, figure: FigureName, token: int) -> "go.Figure":
-    """The figure of that name, with one token in ink."""
+    """The figure of that name, with one token in ink.
+
+    Raises:
+        InputError: where the model is too shallow for it.
+    """
+    _require_depth(result, figure)
     return maker(result, view, figure, token)()
 
 
@@ -93,11 +109,13 @@ def plot(
     The last token is drawn on top where no other is named.
 
     Raises:
-        InputError: where there is no such figure, or it has no such option.
+        InputError: where there is no such figure, it has no such option, or the model is too
+            shallow for it.
     """
     from coupling_core.figures import render
 
     name: FigureName = known_figure(figure, get_args(FigureName))
+    _require_depth(result, name)
     token = resolve_token(options.pop("token", -1), len(result.tokens))
     drawn = drawn_with(maker(result, view, name, token), figure, options)
     return Drawing(drawn, partial(render, drawn, result=result, view=view))

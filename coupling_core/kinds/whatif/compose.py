@@ -81,6 +81,8 @@ def _run(
     report: Report,
 ) -> WhatIfResult:
     """Run some of the edits, by their numbers."""
+    if not chosen:  # one block alone has no partner
+        return so_far
     divergence, loss, stays = so_far.divergence.copy(), so_far.loss.copy(), so_far.stays.copy()
     refused = dict(so_far.refused)
     runs = [at for at in chosen if so_far.edits[at] not in refused]
