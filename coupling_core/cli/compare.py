@@ -125,7 +125,11 @@ def _summary(found: Comparison) -> dict[str, Any]:
         "matched_by": "number" if found.same_depth else "relative depth",
         "differ_in": differences(found.a, found.b),
         "summary": asdict(summarise(found)),
-        **{name: values for name, values in comparison_arrays(found).items() if name != "blocks"},
+        **{
+            name: values
+            for name, values in comparison_arrays(found).items()
+            if name not in ("blocks", "sides")
+        },
         "differences": [
             dict(zip(DIFFERENCE_COLUMNS, row, strict=True)) for row in difference_rows(found)
         ],

@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import typer
 
-from coupling_core.base.definitions import DefinitionName
+from coupling_core.base.definitions import DEFINITIONS, DefinitionName
 from coupling_core.base.errors import InputError
 from coupling_core.base.images import is_image, read_image
 from coupling_core.base.records import (
@@ -25,6 +25,11 @@ from coupling_core.sources.prompts import Prompt as Prompt_
 from coupling_core.sources.prompts import read_file
 
 T = TypeVar("T", int, float)
+
+if TYPE_CHECKING:
+    _Definition = DefinitionName
+else:  # what is offered, and taken
+    _Definition = Literal[tuple(DEFINITIONS)]
 
 Model = Annotated[str, typer.Option(help="An alias, a hub id, a folder, or a .gguf file.")]
 Text = Annotated[str, typer.Option("--prompt", help="The text to measure.")]
@@ -60,7 +65,7 @@ StoredK = Annotated[
     typer.Option("--k", help=COUNTED, show_default=f"{DEFAULT_K}, or all that are stored"),
 ]
 _CORNER = "Side of the stored matrices."
-ScoreDefinition = Annotated[DefinitionName, typer.Option("--definition", help="Which score.")]
+ScoreDefinition = Annotated[_Definition, typer.Option("--definition", help="Which score.")]
 Order = Annotated[float, typer.Option(help="Order of the norm in the paper's score.")]
 MatrixRole = Annotated[Role, typer.Option(help="A is U'JV, B is V'JU.")]
 Corrected = Annotated[

@@ -185,3 +185,5 @@ def test_a_comparison_has_the_numbers_of_a_and_says_whose_they_are():
     assert float(at) == pytest.approx(row["difference"])
     assert data.attrs["a_model"] == b.model_name
     assert data.attrs["b_K"] == 3
+    own_score = data.corrected.sel(side="B", block=own[0], basis=own[1])
+    assert float(own_score) == pytest.approx(a.scores(k=3)[1, 2].corrected, abs=1e-12)

@@ -18,21 +18,24 @@ def comparison_arrays(found: Comparison) -> dict[str, np.ndarray]:
 
     Returns:
         `coupling`, `chance` and `corrected` (side block block), `difference` (block block; A - B
-        of the score compared), `blocks` (side block; the numbers that are matched).
+        of the score compared), `blocks` (side block; the numbers that are matched), `sides` (side;
+        "A" and "B").
     """
-    sides = (found.a_scores, found.b_scores)
+    both = (found.a_scores, found.b_scores)
     scores = {
-        name: np.stack([getattr(side, name) for side in sides])
+        name: np.stack([getattr(side, name) for side in both])
         for name in ("coupling", "chance", "corrected")
     }
-    blocks = np.stack([side.blocks for side in sides])
-    return scores | {"difference": found.difference, "blocks": blocks}
+    blocks = np.stack([side.blocks for side in both])
+    sides = np.array(["A", "B"])
+    return scores | {"difference": found.difference, "blocks": blocks, "sides": sides}
 
 
 COMPARISON_AXES = {
     **dict.fromkeys(("coupling", "chance", "corrected"), ("side", "block", "basis")),
     "difference": ("block", "basis"),
     "blocks": ("side", "block"),
+    "sides": ("side",),
 }
 """Names of the axes of `comparison_arrays`; a comparison's first side is A."""
 

@@ -40,7 +40,7 @@ from pydantic import (
 
 from coupling_core.analysis.scores import k_of
 from coupling_core.base.choosing import unknown
-from coupling_core.base.definitions import DefinitionName
+from coupling_core.base.definitions import DEFINITIONS, DefinitionName
 from coupling_core.base.errors import InputError
 from coupling_core.base.kinds import kind_of, kinds
 from coupling_core.base.reading import read_bytes
@@ -62,6 +62,12 @@ LARGEST = 2**20
 
 def _listed(value: object) -> object:
     return value if isinstance(value, tuple) else (value,)
+
+
+def _known(definition: str) -> str:
+    if definition not in DEFINITIONS:
+        raise ValueError(f"expected one of {', '.join(DEFINITIONS)}")
+    return definition
 
 
 def _measured(kind: str) -> str:
@@ -197,7 +203,7 @@ class Sweep(_Table):
     k_view: PositiveInt = 4
     token: int = -1
     final_norm: FinalNorm = "include"
-    definition: DefinitionName = "paper"
+    definition: Annotated[DefinitionName, AfterValidator(_known)] = "paper"
     role: Role = "A"
     timeout: Annotated[float, Field(gt=0, strict=False)] = 3600.0
     retries: Annotated[int, Field(ge=0)] = 2
@@ -321,6 +327,8 @@ def _told(error: ValidationError) -> str:
     first, *others = sorted(found, key=lambda one: one["type"] != _UNKNOWN)
     parts = list(first["loc"])
     what = first["msg"].removeprefix("Value error, ")
+    if first["type"] == "string_pattern_mismatch":
+        what = f"letters, digits, _, . and -, at most 64, and {first['input']!r} came"
     if first["type"] == _UNKNOWN:
         *parts, key = parts
         what = unknown("key", str(key), _TABLES[str(parts[0]) if parts else ""].model_fields)
