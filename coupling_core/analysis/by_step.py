@@ -132,7 +132,7 @@ class Course(Drawn):
         columns = [item.name for item in fields(StepNumbers)]
         if self.spectra is None:
             columns = [name for name in columns if name not in OF_SPECTRA]
-        seen = viewed(view, k, self.default_k)
+        seen = viewed(view, self.default_k, k=k)
         table = DataFrame([asdict(one) for one in numbers(self, seen)], columns=columns)
         table.attrs |= {"suite": self.suite.name, "prompt": self.request.prompt_words}
         table.attrs |= {"K": seen.k, "definition": seen.definition}
@@ -154,7 +154,7 @@ class Course(Drawn):
             InputError: where nothing is measured, on a name that no figure has (the message lists
                 them), or where K or a block is not in the results.
         """
-        seen = viewed(view, k, self.default_k)
+        seen = viewed(view, self.default_k, k=k)
         drawn: Drawing = kind_of("depth").part("views").course(self, seen, figure)
         return drawn
 

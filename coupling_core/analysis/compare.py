@@ -20,7 +20,8 @@ from coupling_core.analysis.path_comparison import PathComparison
 from coupling_core.analysis.scores import Scores, definition_name, score_pairs
 from coupling_core.analysis.sides import Summary, TwoMaps, told_sides
 from coupling_core.analysis.token_comparison import TokenComparison, compare_tokens
-from coupling_core.base.blocks import Blocks, blocks_of, require_no_blocks
+from coupling_core.base.blocks import Blocks, blocks_of
+from coupling_core.base.definitions import DefinitionName
 from coupling_core.base.drawing import Drawing
 from coupling_core.base.errors import InputError
 from coupling_core.base.keywords import known_keywords
@@ -142,6 +143,7 @@ class Options(TypedDict, total=False):
 
     k: int | None
     blocks: Blocks
+    definition: DefinitionName | None
     corrected: bool
 
 
@@ -149,6 +151,7 @@ class TokenOptions(TypedDict, total=False):
     """The same of a comparison between tokens, whose blocks their results have."""
 
     k: int | None
+    definition: DefinitionName | None
     corrected: bool
 
 
@@ -179,6 +182,7 @@ def compare(
     *,
     k: int | None = None,
     blocks: Blocks = None,
+    definition: DefinitionName | None = None,
     corrected: bool = True,
 ) -> Comparison | TokenComparison | PathComparison:
     """Bring two results together at one view; they may be of any models, prompts and tokens.
@@ -191,8 +195,9 @@ def compare(
         b: B.
         view: K, definition and role; `blocks` are numbers of A, None takes all that have a
             partner. None is the paper's score.
-        k: the K alone, in place of a view; None is the smaller `default_k` of the two.
-        blocks: numbers of A alone, in place of a view's: "9-16", a range, a list.
+        k: the K, in place of a view; None is the smaller `default_k` of the two.
+        blocks: numbers of A, in place of a view's: "9-16", a range, a list.
+        definition: which score, in place of a view's; None is the paper's.
         corrected: compare the chance-corrected score, else c.
 
     Raises:
@@ -201,20 +206,19 @@ def compare(
             both; on a view or a K of trajectories, and on blocks between tokens.
     """
     if isinstance(a, TrajectoryResult) and isinstance(b, TrajectoryResult):
-        if not (view is None and k is None and blocks is None and corrected):
+        if (view, k, blocks, definition, corrected) != (None, None, None, None, True):
             raise InputError("paths have no K, blocks or floor: compare(a, b) is all there is")
         return PathComparison(a, b)
     between = (TokensResult, TokenMeansResult)
     if isinstance(a, between) and isinstance(b, between):
         if blocks is not None:
             raise InputError("between tokens the blocks are those of the results: leave them out")
-        return compare_tokens(
-            a, b, viewed(view, k, min(a.default_k, b.default_k)), corrected=corrected
-        )
+        view = viewed(view, min(a.default_k, b.default_k), k=k, definition=definition)
+        return compare_tokens(a, b, view, corrected=corrected)
     a, b = depth_wise("A", a), depth_wise("B", b)
-    require_no_blocks(blocks, view)
-    view = viewed(view, k, min(a.default_k, b.default_k))
-    view = view if blocks is None else replace(view, blocks=blocks_of(blocks, a.n_blocks))
+    chosen = blocks_of(blocks, a.n_blocks)
+    least = min(a.default_k, b.default_k)
+    view = viewed(view, least, k=k, blocks=chosen, definition=definition)
     _require_k(a, b, view.k)
     pairs = match_blocks(a.n_blocks, b.n_blocks)
     wanted = resolve_blocks(view.blocks, a.n_blocks)

@@ -9,7 +9,6 @@ of a rank below K, a block that is not measured yet) is no edge, and is counted 
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +16,8 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from coupling_core.analysis.scores import Scores, definition_name, score_pairs
-from coupling_core.base.blocks import Blocks, blocks_of, require_no_blocks
+from coupling_core.base.blocks import Blocks, blocks_of
+from coupling_core.base.definitions import DefinitionName
 from coupling_core.base.errors import InputError
 from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import DEFAULT_THRESHOLD, View, viewed
@@ -54,6 +54,7 @@ def layer_graph(
     *,
     k: int | None = None,
     blocks: Blocks = None,
+    definition: DefinitionName | None = None,
     corrected: bool = True,
     threshold: float = DEFAULT_THRESHOLD,
 ) -> "nx.Graph[int]":
@@ -62,8 +63,9 @@ def layer_graph(
     Args:
         result: may be partial.
         view: K, definition, role and blocks; None is the paper's score.
-        k: the K alone, in place of a view; None is `default_k`.
-        blocks: those wanted alone, in place of a view's: "9-16", a range, a list.
+        k: the K, in place of a view; None is `default_k`.
+        blocks: those wanted, in place of a view's: "9-16", a range, a list.
+        definition: which score, in place of a view's; None is the paper's.
         corrected: weigh by the chance-corrected score, else by c.
         threshold: smallest weight of an edge, 0..1.
 
@@ -78,9 +80,8 @@ def layer_graph(
         InputError: where K or a block is not in the result, or the threshold is out of range.
     """
     require_result(result, DepthResult, "depth")
-    require_no_blocks(blocks, view)
-    view = viewed(view, k, result.default_k)
-    view = view if blocks is None else replace(view, blocks=blocks_of(blocks, result.n_blocks))
+    chosen = blocks_of(blocks, result.n_blocks)
+    view = viewed(view, result.default_k, k=k, blocks=chosen, definition=definition)
     found, about = score_pairs(result, view), _about(result, view)
     return scores_graph(found, result.n_blocks, about, corrected=corrected, threshold=threshold)
 

@@ -9,6 +9,8 @@ from jaxtyping import Float, Int
 
 from coupling_core.analysis.graph import weights
 from coupling_core.analysis.scores import score_pairs
+from coupling_core.base.blocks import Blocks, blocks_of
+from coupling_core.base.definitions import DefinitionName
 from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import View, viewed
 from coupling_core.base.results import DepthResult
@@ -38,19 +40,32 @@ class Locality:
 
 
 @known_keywords
-def locality(result: DepthResult, view: View | None = None, *, corrected: bool = True) -> Locality:
+def locality(
+    result: DepthResult,
+    view: View | None = None,
+    *,
+    k: int | None = None,
+    blocks: Blocks = None,
+    definition: DefinitionName | None = None,
+    corrected: bool = True,
+) -> Locality:
     """Mean weight against |l - l'| over all pairs that have one, whatever the threshold.
 
     Args:
         result: a depth-wise result.
         view: K, definition, p, role and blocks; None is the paper's score at `default_k`.
+        k: the K, in place of a view.
+        blocks: those wanted, in place of a view's: "9-16", a range, a list.
+        definition: which score, in place of a view's.
         corrected: whether a weight is the chance-corrected score, or c; neither has a unit.
 
     Raises:
         InputError: where K or a block is not in the result.
     """
     require_result(result, DepthResult, "depth")
-    found = score_pairs(result, viewed(view, None, result.default_k))
+    chosen = blocks_of(blocks, result.n_blocks)
+    view = viewed(view, result.default_k, k=k, blocks=chosen, definition=definition)
+    found = score_pairs(result, view)
     weight = weights(found, corrected=corrected)
     floor = np.zeros_like(weight) if corrected else (found.chance + found.chance.T) / 2
     blocks = np.array(found.blocks)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool, Float
 
+from coupling_core.analysis.scores import definition_name
 from coupling_core.base.records import View
 from coupling_core.base.results import PositionScores, Result, Scores
 from coupling_core.base.showing import Drawn
@@ -92,8 +93,8 @@ class TwoMaps(Drawn):
         of, score = self.mean(), "chance-corrected score" if self.corrected else "c"
         a, b, apart = with_difference(of.a, of.b, of.difference)
         return (
-            f"Over {of.pairs} {pairs} at K = {self.view.k}, the mean {score} is {a} in A and {b} "
-            f"in B; A - B is {apart}.{self._floors()}"
+            f"Over {of.pairs} {pairs} at K = {self.view.k}{self._definition()}, the mean {score} "
+            f"is {a} in A and {b} in B; A - B is {apart}.{self._floors()}"
             + f" {self._maps} with r = {rounded(of.correlation, 2)}."
             * (of.pairs > FEW)
         )
@@ -101,6 +102,12 @@ class TwoMaps(Drawn):
     @property
     def _maps(self) -> str:
         return "The two maps correlate"
+
+    def _definition(self) -> str:
+        """Which score is compared, where it is not the paper's of A."""
+        usual = View(self.view.k)
+        same = (self.view.definition, self.view.role) == (usual.definition, usual.role)
+        return "" if same else f" ({definition_name(self.view)})"
 
     def _floors(self) -> str:
         """What chance gives of raw scores, which mean nothing without it."""

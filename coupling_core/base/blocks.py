@@ -5,7 +5,7 @@ from operator import index
 from typing import SupportsIndex
 
 from coupling_core.base.errors import InputError
-from coupling_core.base.records import AnyView, parse_blocks, resolve_blocks
+from coupling_core.base.records import parse_blocks, resolve_blocks
 
 Blocks = str | Iterable[SupportsIndex] | SupportsIndex | None
 """Block numbers: a text such as "9-16", a range, a list, one number; None is every block."""
@@ -37,9 +37,3 @@ def blocks_of(blocks: Blocks, n_blocks: int) -> tuple[int, ...] | None:
     if not numbers:
         raise InputError("no block is named: give one, or None for all of them")
     return resolve_blocks(numbers, n_blocks)
-
-
-def require_no_blocks(blocks: Blocks, view: AnyView | None) -> None:
-    """Refuse blocks beside a view, which has its own; `InputError` says so."""
-    if view is not None and blocks is not None:
-        raise InputError(f"blocks={blocks!r} came beside a view, which has its own: leave out one")

@@ -103,6 +103,8 @@ class Edit:
                 f"{self.verb} takes {wanted} of the numbers of blocks, as in "
                 f"{_FORMS[self.verb][1]}, and {len(self.blocks)} came"
             )
+        if self.verb == "interchange" and self.blocks[0] == self.blocks[1]:
+            raise InputError(f"{self} changes nothing: it takes two different blocks")
         if 0 in self.blocks:
             raise InputError("block 0 does not exist: blocks are numbered 1..L, and -1 is the last")
         if not (isinstance(self.factor, Real) and 0 <= self.factor <= MOST_DAMPED):
@@ -129,6 +131,8 @@ class Edit:
         """
         blocks = tuple(resolve_block(block, n_blocks) for block in self.blocks)
         if self.verb == "interchange":
+            if blocks[0] == blocks[1]:
+                raise InputError(f"{self} changes nothing: both are block {blocks[0]}")
             blocks = tuple(sorted(blocks))
         if self.verb in ("reverse", "parallel") and blocks[0] > blocks[1]:
             raise InputError(f"{self} runs backwards: give the range of blocks upwards")

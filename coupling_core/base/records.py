@@ -11,14 +11,14 @@ import operator
 import os
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from numbers import Real
 from typing import Any, Literal, TypeVar, get_args
 
 from coupling_core.base.choosing import none_of
 from coupling_core.base.definitions import DEFINITIONS, DefinitionName
 from coupling_core.base.errors import InputError
-from coupling_core.base.images import shown
+from coupling_core.base.images import is_image, shown
 from coupling_core.base.keywords import known_fields, known_keywords
 from coupling_core.base.kinds import kind_of, kinds
 from coupling_core.base.token_ids import TokenIds, TorchDtype, token_ids
@@ -303,6 +303,17 @@ class Request:
         return k
 
 
+def usual_token(kind: str, prompt: object) -> int:
+    """The token that is measured, or fixed, where nobody says one; -1 is the last.
+
+    What a classifier says of an image it reads from its class token, the first, as the next token
+    of a text is read from its last. Of `fixed-input` it is the first: the last reaches no other
+    where a model reads from left to right.
+    """
+    of_class = kind_of(kind).token == "measured" and is_image(prompt)
+    return 1 if of_class or kind == "fixed-input" else Request.token
+
+
 @dataclass(frozen=True)
 class AnyView:
     """How a stored result is looked at: none of this ever starts a computation.
@@ -390,22 +401,19 @@ def view_by(wanted: type[AView], view: AView | None, **said: Any) -> AView:
     return view
 
 
-def viewed(view: View | None, k: int | None, default_k: int) -> View:
-    """How scores are looked at, told by a view, by K alone, or not at all.
+def viewed(view: View | None, default_k: int, **said: Any) -> View:
+    """How scores are looked at, told by a view, by its fields, or not at all.
 
     Args:
-        view: all of it.
-        k: K, of the paper's score.
-        default_k: K where neither is told.
+        view: all of it; None where its fields are said, or nothing is.
+        default_k: K where neither says one.
+        said: fields of the view; None where one is not said.
 
     Raises:
-        InputError: where both are told.
+        InputError: as `view_by`.
     """
-    if view is not None and k is not None:
-        raise InputError(f"k={k} came beside a view, which has a K of its own: leave out one")
-    view = View(default_k if k is None else k) if view is None else view
-    require_view(view, View)
-    return view
+    seen = view_by(View, view, **said)
+    return seen if view is not None or said.get("k") is not None else replace(seen, k=default_k)
 
 
 @known_fields

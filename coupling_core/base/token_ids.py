@@ -59,6 +59,8 @@ def token_ids(given: Any) -> tuple[int, ...]:
                 f"token ids of one prompt were expected, and {len(found)} rows of them came: pass "
                 "one row after the other"
             )
+        if any(isinstance(each, bool) for each in found):
+            raise TypeError("a truth value is no id, such as a mask has them")
         return tuple(operator.index(each) for each in found)
     except TypeError as error:
         raise InputError(

@@ -33,6 +33,7 @@ answer needs none of it, and Ctrl-C shall meet a command, not its imports.
 
 import atexit
 import os
+import re
 import signal
 import sys
 from contextlib import suppress
@@ -44,6 +45,7 @@ if TYPE_CHECKING:  # slow to import, and no command is needed to stop
 
 __all__ = ["main"]
 
+_NO_CHOICE = re.compile(r"'([^']*)' is not one of ('.*')")
 _STOPPED = 130
 """The exit status that shells know Ctrl-C by."""
 
@@ -106,6 +108,8 @@ def _run() -> int:
 
 def _misused(error: "typer.TyperException") -> str:
     """What was wrong with a command, and the remedy where words came that it does not take."""
+    from coupling_core.base.choosing import nearest
+
     # What pydantic puts before the words of a choice that is none.
     told = error.format_message().replace("Value error, ", "")
     context = getattr(error, "ctx", None)
@@ -114,6 +118,11 @@ def _misused(error: "typer.TyperException") -> str:
     )
     if context is not None and takes_text and told.startswith("Got unexpected extra argument"):
         told += f'; a text comes after --prompt: {context.command_path} --prompt "The cat sat"'
+    if choice := _NO_CHOICE.search(told):
+        told += nearest(choice[1], choice[2].replace("'", "").split(", "))
+    if context is not None and told.startswith("Missing argument"):
+        usage = context.command.get_usage(context).removeprefix("Usage: ").strip()
+        told = f"{told.rstrip('.')}: {usage}"
     return told or "a command is missing"
 
 

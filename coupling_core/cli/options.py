@@ -9,15 +9,17 @@ import typer
 
 from coupling_core.base.definitions import DEFINITIONS, DefinitionName
 from coupling_core.base.errors import InputError
-from coupling_core.base.images import is_image, read_image
+from coupling_core.base.images import read_image
 from coupling_core.base.records import (
     DEFAULT_K,
     Dtype,
     FinalNorm,
     Quantisation,
+    Request,
     Role,
     Stack,
     View,
+    usual_token,
 )
 from coupling_core.base.results import Result
 from coupling_core.cli.files import FORMATS
@@ -119,8 +121,6 @@ StoreFolder = Annotated[
     Path | None, typer.Option("--store", metavar="DIR", help="Folder of the stored results.")
 ]
 
-_CLASS_TOKEN, _LAST = 1, -1
-
 
 def view_of(k: int | None, definition: DefinitionName, p: float, role: Role) -> View:
     """The view that a command was asked for, before there is a result; see `at_its_k`.
@@ -164,14 +164,8 @@ def one_prompt(prompt: str | None, image: Path | None) -> str:
 
 
 def token_of(token: int | None, prompt: str) -> int:
-    """The token that is measured where none was chosen: of an image the first, of a text the last.
-
-    What a classifier says of an image, it reads from its class token, as the next token of a text
-    is read from its last.
-    """
-    if token is not None:
-        return token
-    return _CLASS_TOKEN if is_image(prompt) else _LAST
+    """The token that was chosen, or the usual one of a prompt where none was."""
+    return usual_token(Request.kind, prompt) if token is None else token
 
 
 def numbers(text: str, read: Callable[[str], T], what: str, expected: str) -> tuple[T, ...]:

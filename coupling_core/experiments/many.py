@@ -41,7 +41,7 @@ def measure_many(
     k: int | Iterable[int] | None = None,
     definition: DefinitionName = "paper",
     role: Role = "A",
-    token: int = -1,
+    token: int | None = None,
     final_norm: FinalNorm = "include",
     tokenizer: Any = None,
     store: Shelf | Any = UNSAID,
@@ -76,7 +76,8 @@ def measure_many(
             result: 50, and less where a model is narrower.
         definition: which score; `paper` is the paper's Eq. 9.
         role: "A" for U^T J V, "B" for V^T J U.
-        token: the token measured, or fixed, 1..n; -1 is the last.
+        token: the token measured, or fixed, 1..n; -1 is the last. None is the usual one, as of
+            `measure`.
         final_norm: whether the final norm belongs to the last block (paper, Eq. 7).
         tokenizer: that of the modules of your own which say none.
         store: where results are kept, a `Store` or its folder; None keeps nothing. By default it is
@@ -110,7 +111,7 @@ def measure_many(
     kept = shelf(store)
     has = kind_of(kind)
     said: dict[str, Any] = {"kind": kind, "final_norm": final_norm}
-    said |= {"token": token} if has.token else {}
+    said |= {"token": token} if has.token and token is not None else {}
     said |= {"k": max(ks)} if has.has_k and ks else {}
     if ks and max(ks) > DEFAULT_K:
         listed = list(map(partial(_sized, every_k=ks), listed))

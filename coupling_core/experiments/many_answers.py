@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from coupling_core.base.errors import InputError
-from coupling_core.base.records import Request
+from coupling_core.base.records import Request, usual_token
 from coupling_core.base.results import Result
 from coupling_core.experiments.many_asked import Asked, Model
 from coupling_core.experiments.many_on_dask import on_client
@@ -67,7 +67,7 @@ def _of_module(
 
     def of(prompt: Asked) -> Result:
         return measure(
-            Request(prompt.text, **said),
+            Request(prompt.text, **_at_usual_token(said, prompt)),
             keeping,
             model=model.module,
             tokenizer=tokenizer if model.tokenizer is None else model.tokenizer,
@@ -154,4 +154,9 @@ def _on_client(
 
 def _request(model: Model, prompt: Asked, said: Mapping[str, Any]) -> Request:
     own = said if model.k is None else {**said, "k": model.k}
+    own = _at_usual_token(own, prompt)
     return Request(**{**vars(model.weights.request), **own, "prompt": prompt.text})
+
+
+def _at_usual_token(said: Mapping[str, Any], prompt: Asked) -> dict[str, Any]:
+    return {"token": usual_token(said["kind"], prompt.text), **said}

@@ -17,7 +17,7 @@ from coupling_core.base.records import FinalNorm, Request
 from coupling_core.base.results.base import seen_at
 from coupling_core.experiments.many_progress import telling
 from coupling_core.measuring import stored_steps
-from coupling_core.measuring.asked import Prompt, prompt_of
+from coupling_core.measuring.asked import Prompt, prompt_of, request_for
 from coupling_core.measuring.borrowing import Borrower
 from coupling_core.measuring.filling import fill
 from coupling_core.measuring.front import UNSAID, Shelf, shelf
@@ -32,7 +32,7 @@ def measure_steps(
     suite: str | Suite = DEFAULT_SUITE,
     steps: int | Iterable[int] | None = None,
     *,
-    token: int = -1,
+    token: int | None = None,
     k: int | None = None,
     final_norm: FinalNorm = "include",
     dtype: Any = "float32",
@@ -55,7 +55,7 @@ def measure_steps(
         prompt: a text, or the token ids themselves (token).
         suite: the training run, or its name; `coupling suite list` has them.
         steps: of the optimiser, one or several; None is all that the suite has a checkpoint of.
-        token: the token measured, 1..n; -1 is the last.
+        token: the token measured, 1..n; -1 is the last, as None is of a text.
         k: how many singular triplets are wanted, 1..d, and the K at which the run is looked at
             where nobody says another: 8 where it is None. At least 50 are measured, or d where that
             is less.
@@ -78,7 +78,8 @@ def measure_steps(
         ComputeError: where no step is stored or can be measured.
     """
     run = find_suite(suite) if isinstance(suite, str) else suite
-    request = Request(prompt_of(prompt), token=token, k=k, final_norm=final_norm, dtype=dtype)
+    said = {"token": token, "k": k, "final_norm": final_norm, "dtype": dtype}
+    request = request_for(prompt, None, said)
     wanted = run.steps if steps is None else _listed(run, steps)
     kept = _kept(store)
     if run.caution:

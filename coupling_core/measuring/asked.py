@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from coupling_core.base.errors import InputError
 from coupling_core.base.images import read_image
-from coupling_core.base.records import Dtype, FinalNorm, Quantisation, Request, Stack
+from coupling_core.base.records import (
+    Dtype,
+    FinalNorm,
+    Quantisation,
+    Request,
+    Stack,
+    usual_token,
+)
 from coupling_core.base.token_ids import token_ids
 from coupling_core.measuring.watched import Watching
 
@@ -21,15 +28,15 @@ else:
 
 DEFAULTS: Mapping[str, Any] = {
     item.name: item.default for item in fields(Request) if item.name != "prompt"
-}
-"""What a request says where nobody does."""
+} | {"token": None}
+"""What a request says where nobody does; its token goes with the kind and the prompt."""
 
 
 class Options(TypedDict, total=False):
     """What may be said of a measurement beside its prompt and its kind; see `measure`."""
 
     model: Any
-    token: int
+    token: int | None
     k: int | None
     k_view: int | None
     final_norm: FinalNorm
@@ -56,13 +63,16 @@ def request_for(prompt: Prompt, model: Any, said: Mapping[str, Any]) -> Request:
     Args:
         prompt: a text; token ids as a list or a tensor; the path of an image.
         model: what names it; a module of somebody's own is not named in a request.
-        said: the other fields of the request.
+        said: the other fields of the request; a token of None is the usual one.
 
     Raises:
         InputError: on values that no model could satisfy.
     """
     named = {"model": model} if is_named(model) and model is not None else {}
-    return Request(prompt_of(prompt), **{**said, **named})
+    text = prompt_of(prompt)
+    if said.get("token") is None:
+        said = {**said, "token": usual_token(said.get("kind", Request.kind), text)}
+    return Request(text, **{**said, **named})
 
 
 def require_unsaid(said: Mapping[str, Any], model: Any) -> None:

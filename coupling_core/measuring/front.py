@@ -139,7 +139,7 @@ def measure(
     model: Any = None,
     tokenizer: Any = None,
     kind: str = "depth",
-    token: int = -1,
+    token: int | None = None,
     block: int | None = None,
     other_block: int | None = None,
     k: int | None = None,
@@ -179,8 +179,9 @@ def measure(
             `what-if` skips, repeats, damps, replaces and interchanges blocks; `spectrum` takes
             the eigenvalues of each block's linear map at one token; `perturbation` adds noise to a
             token's embedding; `directions` reads out the leading singular vectors at one token.
-        token: the token measured, or the one that is fixed, 1..n; -1 is the last, but of
-            `fixed-input` the first: the last reaches no other.
+        token: the token measured, or the one that is fixed, 1..n; -1 is the last. None is the
+            last of a text and the class token of an image, and of `fixed-input` the first: the
+            last reaches no other.
         block: l, between tokens: the block of the Jacobian, 1..L; -1 is the last, and None the mean
             over all pairs of blocks.
         other_block: l', the block of the basis; None is l itself.
@@ -238,8 +239,6 @@ def measure(
         require_unsaid(said, model)
         request, unsaid = prompt, None
     else:
-        if kind == "fixed-input" and token == Request.token:
-            said["token"] = 1  # the last reaches no other where a model reads from left to right
         request = request_for(prompt, model, said)
         unsaid = Store() if store is UNSAID and is_named(model) else None
     with watched(progress) as report:

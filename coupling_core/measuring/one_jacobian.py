@@ -20,7 +20,7 @@ def jacobian(
     prompt: Prompt,
     *,
     block: int | None = None,
-    token: int = -1,
+    token: int | None = None,
     k: int | None = None,
     tokenizer: Any = None,
     final_norm: FinalNorm = "include",
@@ -43,7 +43,7 @@ def jacobian(
             default model.
         prompt: a text; token ids as a list or a tensor (token); the path of an image.
         block: l, 1..L; -1 is the last. It has to be said.
-        token: t, 1..n; -1 is the last.
+        token: t, 1..n; -1 is the last. None is the last of a text, and the class token of an image.
         k: how many singular triplets are given, 1..d; None is 50, or d where that is less.
         tokenizer: that of a module of your own; not needed where the prompt is token ids.
         final_norm: whether the final norm belongs to the last block (paper, Eq. 7).

@@ -6,6 +6,7 @@ the result (see `coupling_core.engine.passport`). The result itself stays as it 
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any, Literal
 
 from coupling_core.base.errors import ComputeError, CouplingError, InputError
@@ -108,7 +109,7 @@ def recheck(
             return Recheck(result.key, "unknown", why=OWN)
         ids, identity, made = _again(result, model, tokenizer, device, progress)
     except CouplingError as error:
-        return Recheck(result.key, "unknown", why=str(error))
+        return Recheck(result.key, "unknown", why=_elsewhere(result) or str(error))
     now = passport_of(made)
     assert now is not None  # it was made just now
     another = ", ".join(_others(_named(result.identity), _named(identity)))
@@ -160,6 +161,17 @@ def _of_that_commit(result: Result) -> Request:
     if result.identity["kind"] != "hub":
         return request
     return replace(request, revision=result.identity["digest"])
+
+
+def _elsewhere(result: Result) -> str:
+    """Why a model is not found that was named relative to a folder; "" of any other."""
+    path = Path(result.request.model)
+    if result.identity["kind"] not in ("gguf", "folder") or path.is_absolute() or path.exists():
+        return ""
+    return (
+        f"its model was given as {str(path)!r}, relative to the folder of that time, and is not in "
+        "this one: recheck it there"
+    )
 
 
 def _require_here(source: Source) -> None:

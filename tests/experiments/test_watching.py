@@ -178,12 +178,36 @@ def test_no_more_time_is_taken_than_allowed(share):
 
 
 def test_what_cannot_be_measured_ends_the_watching_and_not_the_training(tmp_path, caplog):
-    watch = CouplingCallback(["The cat"], every=1, share=1.0, tokenizer=None)
+    watch = CouplingCallback([(3, 5, 7)], every=1, share=1.0)
     model = fresh()
-    watch.after(0, model)  # a text without a tokenizer
-    assert watch.looks == []
-    assert "is not watched any longer" in caplog.text
+    watch.after(0, model)
+    with torch.no_grad():
+        next(model.parameters()).fill_(float("nan"))
     watch.after(1, model)
+    assert [look.step for look in watch.looks] == [0]
+    assert "is not watched any longer" in caplog.text
+    watch.after(2, model)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [({"prompts": ["The cat"]}, "tokenizer"), ({"prompts": [(3, 5)], "k": 500}, "width")],
+)
+def test_what_the_model_can_never_meet_is_refused_at_the_first_look(wrong, told):
+    watch = CouplingCallback(**wrong, every=1, share=1.0)
+    with pytest.raises(InputError, match=told):
+        watch.after(0, fresh())
+
+
+def test_steps_left_out_are_listed_and_said_once(caplog):
+    watch = CouplingCallback([(3, 5, 7)], every=1, share=1e-6)
+    model = fresh()
+    for step in range(4):
+        watch.after(step, model, last=step == 3)
+    assert [look.step for look in watch.looks] == [0, 3]
+    assert watch.left_out == [1, 2]
+    assert caplog.text.count("is not measured at step") == 1
+    assert "2 steps left out" in repr(watch)
 
 
 @pytest.mark.parametrize(

@@ -157,7 +157,7 @@ def test_every_field_of_a_request_can_be_said():
     said = signature(measure).parameters
     assert {item.name for item in fields(Request)} <= said.keys()
     for item in fields(Request):
-        if item.name not in ("prompt", "model"):
+        if item.name not in ("prompt", "model", "token"):
             assert said[item.name].default == item.default
 
 

@@ -89,7 +89,8 @@ class Wrapped(nn.Module):
 
     def __repr__(self) -> str:
         norm = type(self.final_norm).__name__ if self.final_norm else "none is named"
-        blocks = f"{len(self.blocks)} blocks, final norm: {norm}"
+        n = len(self.blocks)
+        blocks = f"{n} block{'s' * (n > 1)}, final norm: {norm}"
         return f"Wrapped({type(self.module).__name__}, {blocks})"
 
     @contextmanager

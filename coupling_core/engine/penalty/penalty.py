@@ -80,7 +80,8 @@ class CouplingPenalty:
             a number with a graph, in the precision of the model's weights or float32.
 
         Raises:
-            InputError: where no forward pass was made in training mode since the last call.
+            InputError: where no forward pass was made in training mode since the last call, or k
+                exceeds the width of the model.
         """
         calls = {
             number: self._kept(Call(block, *call, torch.empty(0)))
@@ -88,6 +89,7 @@ class CouplingPenalty:
                 self._blocks.items(), self._watched.take(), strict=True
             )
         }
+        self._require_k(next(iter(calls.values())).hidden.shape[-1])
         generator = torch.Generator().manual_seed(self._seed * 10**6 + self.step)
         token = self._token(calls, valid, generator)
         pairs = self._draw(generator)
@@ -106,6 +108,13 @@ class CouplingPenalty:
     def close(self) -> None:
         """Look at the model no longer."""
         self._watched.close()
+
+    def _require_k(self, width: int) -> None:
+        if self._k > width:
+            raise InputError(
+                f"k is {self._k}, and the model has a width of {width}: a Jacobian has no more "
+                "directions; a few, such as 4, are enough"
+            )
 
     def _kept(self, call: Call) -> Call:
         """A call with the sequences alone that count."""

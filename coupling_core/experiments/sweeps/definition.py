@@ -185,7 +185,8 @@ class Sweep(_Table):
         kinds: how; between tokens the mean over all pairs of blocks.
         k: at which K the table has scores; below 1 it is a share of each model's width.
         k_view: side of the stored matrices: few, for there are many results.
-        token: the one measured, where a kind has one.
+        token: the one measured, where a kind has one; where it is not said, the last of a text,
+            the class token of an image, and of `fixed-input` the first.
         final_norm: whether it belongs to the last block.
         definition: of the score.
         role: A or B.

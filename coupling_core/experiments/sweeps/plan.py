@@ -12,7 +12,7 @@ from typing import Any
 from coupling_core.base.errors import ComputeError
 from coupling_core.base.images import is_image
 from coupling_core.base.kinds import kind_of
-from coupling_core.base.records import DEFAULT_K, Request
+from coupling_core.base.records import DEFAULT_K, Request, usual_token
 from coupling_core.experiments.sweeps.definition import Models, Sweep
 from coupling_core.sources.catalogue import CatalogueModel, catalogue
 from coupling_core.sources.prompts import Origin, Prompt, load
@@ -161,11 +161,17 @@ class Plan:
             dtype=named.dtype,
             quantize=named.quantize,
             stack=named.stack,
-            token=sweep.token if asked.token else Request.token,
+            token=self._token(prompt, kind),
             final_norm=sweep.final_norm,
             kind=kind,
             **sized,
         )
+
+    def _token(self, prompt: int, kind: str) -> int:
+        """The token of a measurement; the usual one where the sweep or the kind has none."""
+        if kind_of(kind).token and "token" in self.sweep.model_fields_set:
+            return self.sweep.token
+        return usual_token(kind, self.prompts[prompt].text)
 
     def stored(self, store: Store) -> list[str]:
         """Key of the stored result that answers each item, in their order; "" where none does.

@@ -38,8 +38,9 @@ class CouplingCallback(TrainerCallback):
     """Watch coupling while a model trains, which goes on as if nobody looked.
 
     Modes, gradients, random numbers and the losses stay as they are to the last bit. A step is
-    left out where measuring it would take more than `share` of the time so far; what cannot be
-    measured is logged, and the training goes on.
+    left out where measuring it would take more than `share` of the time so far, and the first that
+    is, is logged. What this model can never meet, such as a K beyond its width, ends the first look
+    and with it the training; what fails later is logged, and the training goes on.
 
     Args:
         prompts: the probes: texts, or token ids as tuples. The same at every step.
@@ -55,9 +56,11 @@ class CouplingCallback(TrainerCallback):
 
     Attributes:
         looks: what was measured so far, a `Look` for each step.
+        left_out: steps that were due, and left out to keep within the share.
 
     Raises:
-        InputError: where there is no prompt, or a number or name makes no sense.
+        InputError: where there is no prompt, or a number or name makes no sense; at the first look,
+            where the model cannot be measured so.
     """
 
     def __init__(
@@ -83,6 +86,7 @@ class CouplingCallback(TrainerCallback):
                 f"every must be 1 or more and share from 0 to 1, not {every} and {share}"
             )
         self.looks: list[Look] = []
+        self.left_out: list[int] = []
         self._every, self._share, self._tokenizer = every, share, tokenizer
         shelf = store if isinstance(store, Store) else Store(store)
         self._run = Run(name, title or name, shelf) if name else None
@@ -92,7 +96,8 @@ class CouplingCallback(TrainerCallback):
 
     def __repr__(self) -> str:
         n, looks = len(self._probes.prompts), len(self.looks)
-        return f"CouplingCallback({n} prompts, every {self._every} steps, {looks} looks)"
+        left_out = f", {len(self.left_out)} steps left out" * bool(self.left_out)
+        return f"CouplingCallback({n} prompts, every {self._every} steps, {looks} looks{left_out})"
 
     def after(self, step: int, model: Any, tokenizer: Any = None, *, last: bool = False) -> None:
         """Measure, if it is time to; for a loop of one's own, after each step of the optimiser.
@@ -109,12 +114,17 @@ class CouplingCallback(TrainerCallback):
                 self._run.begin()
         seen = bool(self.looks) and self.looks[-1].step == step
         due = last or step % self._every == 0
-        if seen or not due or self._failed or not (last or self._budget.allows()):
+        if seen or not due or self._failed:
+            return
+        if not (last or self._budget.allows()):
+            self._leave_out(step)
             return
         began = time.perf_counter()
         try:
             look = self._probes.look(model, self._tokenizer or tokenizer, step, self._run)
         except CouplingError as error:
+            if isinstance(error, InputError) and not self.looks:
+                raise  # at the beginning, when a mistake in what is asked loses no training
             self._failed = True
             _log.warning("coupling is not watched any longer: %s", error)
             return
@@ -132,6 +142,17 @@ class CouplingCallback(TrainerCallback):
                 duration(took),
                 100 * self._share,
             )
+
+    def _leave_out(self, step: int) -> None:
+        """Note a step that would take too much of the time; say so once."""
+        if not self.left_out:
+            _log.warning(
+                "coupling is not measured at step %d: that would take more than %g %% of the time "
+                "so far. `left_out` lists such steps; share=1 measures them all",
+                step,
+                100 * self._share,
+            )
+        self.left_out.append(step)
 
     def note_loss(self, step: int, loss: float) -> None:
         """Keep a held-out loss (nats a token) with the run, for its curve; for one's own loop."""

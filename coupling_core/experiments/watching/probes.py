@@ -55,12 +55,12 @@ class Probes:
     Args:
         prompts: texts, token ids, or images as data URIs.
         view: K and the score.
-        token: the token of each that is measured, 1..n; -1 is the last.
+        token: the token of each that is measured, 1..n; None is the usual one, as of `measure`.
     """
 
     prompts: tuple[Any, ...]
     view: View
-    token: int = -1
+    token: int | None = None
 
     def look(self, model: Any, tokenizer: Any, step: int, run: Run | None) -> Look:
         """Measure all of them, and leave the model and all random numbers as they were.

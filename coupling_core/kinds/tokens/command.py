@@ -6,7 +6,7 @@ from typing import Annotated, cast
 import typer
 
 from coupling_core.analysis.token_scores import require_kept
-from coupling_core.base.records import DEFAULT_MODEL, Request, TokenKind, View
+from coupling_core.base.records import DEFAULT_MODEL, Request, TokenKind, View, usual_token
 from coupling_core.base.results import Result, TokenMeansResult, TokensResult
 from coupling_core.cli import files, options, reports
 from coupling_core.cli.forewarning import forewarn
@@ -17,8 +17,6 @@ from coupling_core.kinds.tokens.views import OF_A_PAIR, FigureName, draw, of_a_p
 from coupling_core.measuring.measure import answer
 from coupling_core.sources.resolved import resolve
 from coupling_core.store.disk import Store
-
-FIRST, LAST = 1, -1
 
 
 def command(
@@ -127,9 +125,7 @@ def _row(view: View, k: int | None, result: Result) -> dict[str, float]:
 
 def _fixed(kind: TokenKind, token: int | None) -> int:
     """The fixed token; by default the one that all others may be compared with."""
-    if token is not None:
-        return token
-    return FIRST if kind == "fixed-input" else LAST
+    return usual_token(kind, None) if token is None else token
 
 
 def _require_pair(figure: FigureName) -> None:
