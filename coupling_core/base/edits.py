@@ -103,8 +103,6 @@ class Edit:
                 f"{self.verb} takes {wanted} of the numbers of blocks, as in "
                 f"{_FORMS[self.verb][1]}, and {len(self.blocks)} came"
             )
-        if self.verb == "interchange" and self.blocks[0] == self.blocks[1]:
-            raise InputError(f"{self} changes nothing: it takes two different blocks")
         if 0 in self.blocks:
             raise InputError("block 0 does not exist: blocks are numbered 1..L, and -1 is the last")
         if not (isinstance(self.factor, Real) and 0 <= self.factor <= MOST_DAMPED):
@@ -127,7 +125,8 @@ class Edit:
         Its blocks are numbered 1..L, and those of `interchange` are in ascending order.
 
         Raises:
-            InputError: where the model lacks a block, or a range runs backwards.
+            InputError: where the model lacks a block, a range runs backwards, or a block is to be
+                interchanged with itself.
         """
         blocks = tuple(resolve_block(block, n_blocks) for block in self.blocks)
         if self.verb == "interchange":

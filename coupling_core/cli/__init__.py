@@ -119,7 +119,7 @@ def _misused(error: "typer.TyperException") -> str:
     if context is not None and takes_text and told.startswith("Got unexpected extra argument"):
         told += f'; a text comes after --prompt: {context.command_path} --prompt "The cat sat"'
     if choice := _NO_CHOICE.search(told):
-        told += nearest(choice[1], choice[2].replace("'", "").split(", "))
+        told = told.rstrip(".") + nearest(choice[1], choice[2].replace("'", "").split(", "))
     if context is not None and told.startswith("Missing argument"):
         usage = context.command.get_usage(context).removeprefix("Usage: ").strip()
         told = f"{told.rstrip('.')}: {usage}"

@@ -20,7 +20,7 @@ from coupling_core.cli.course import Course
 from coupling_core.cli.signals import stopping
 from coupling_core.cli.terminal import print_json, print_lines, print_table, warn
 from coupling_core.measuring.many import Answers
-from coupling_core.sources.prompts import Prompt, own_cells, own_columns
+from coupling_core.sources.prompts import Prompt, own_cells, own_columns, repeated
 from coupling_core.sources.resolved import resolve
 from coupling_core.store.disk import Store
 
@@ -105,6 +105,8 @@ def each(
         Cancelled: at Ctrl-C, with how many are stored.
     """
     resolve(ask("-"))  # one complaint about the model, not one a prompt
+    if told := repeated([prompt.words for prompt in prompts]):
+        warn(told)
     requests = {}
     for number, prompt in enumerate(prompts):
         try:

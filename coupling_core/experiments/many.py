@@ -1,7 +1,6 @@
 """measure_many(...): many prompts with several models, as the table of a sweep."""
 
 import warnings
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -12,7 +11,15 @@ from coupling_core.base.definitions import DefinitionName
 from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.base.keywords import known_keywords
 from coupling_core.base.kinds import kind_of
-from coupling_core.base.records import DEFAULT_K, DEFAULT_MODEL, PERFORMANCES, FinalNorm, Kind, Role
+from coupling_core.base.records import (
+    DEFAULT_K,
+    DEFAULT_MODEL,
+    PERFORMANCES,
+    FinalNorm,
+    Kind,
+    Role,
+    usual_token,
+)
 from coupling_core.experiments.many_answers import answers
 from coupling_core.experiments.many_asked import Model, Models, Prompts, models_of, prompts_of
 from coupling_core.experiments.many_progress import telling
@@ -26,7 +33,7 @@ from coupling_core.experiments.sweeps.table import (
     of_weights,
 )
 from coupling_core.measuring.front import UNSAID, Shelf, shelf
-from coupling_core.sources.prompts import own_cells, own_columns
+from coupling_core.sources.prompts import own_cells, own_columns, repeated
 
 if TYPE_CHECKING:  # half a second to import
     from pandas import DataFrame
@@ -107,7 +114,8 @@ def measure_many(
     ks = k if k is None else tuple(sorted({k} if isinstance(k, int) else set(k)))
     if not asked or not listed or ks == ():
         raise InputError("nothing is to be measured: give a prompt, a model and a K at least")
-    _warn_of_repeated([prompt.about.words for prompt in asked])
+    if told := repeated([prompt.about.words for prompt in asked]):
+        warnings.warn(told, stacklevel=3)
     kept = shelf(store)
     has = kind_of(kind)
     said: dict[str, Any] = {"kind": kind, "final_norm": final_norm}
@@ -145,18 +153,11 @@ def measure_many(
                 left_out[f"{facts['model']}: {asked[number].about.words}"] = failed[number]
     table = _table(rows, own.values(), left_out)
     scored = {"definition": definition, "role": role} if has.has_k else {}
+    tokens = {usual_token(kind, prompt.text) for prompt in asked}
+    if has.token and token is None and len(tokens) == 1:
+        said["token"] = tokens.pop()
     table.attrs |= said | scored | ({"k": list(ks)} if ks and len(ks) > 1 else {})
     return table
-
-
-def _warn_of_repeated(prompts: Sequence[str]) -> None:
-    """Say that a prompt comes twice: over such rows an interval is narrower than it should be."""
-    if again := [words for words, n in Counter(prompts).items() if n > 1]:
-        warnings.warn(
-            f"{len(again)} of the prompts come more than once, the first {again[0]!r}: each has "
-            "its rows, and a mean with its interval counts them as prompts of their own",
-            stacklevel=4,
-        )
 
 
 def _sized(model: Model, every_k: Sequence[int]) -> Model:

@@ -70,8 +70,9 @@ def prompts_of(prompts: Any) -> Iterator[Asked]:
         path = Path(prompts)
         if not path.exists():
             raise InputError(
-                f"the prompts {str(prompts)!r} are no file: expected a list of texts, a frame with "
-                "a column 'prompt', or the path of a file or a folder of images"
+                f"the prompts are the one text {str(prompts)!r}, which is no file's path: expected "
+                f"a list of texts, such as [{str(prompts)!r}], a frame with a column 'prompt', or "
+                "the path of a file or a folder of images"
             )
         yield from (Asked(prompt.text, prompt) for prompt in read_file(path))
         return

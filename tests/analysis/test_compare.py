@@ -276,3 +276,15 @@ def test_blocks_are_named_in_place_of_a_view_s():
     assert compare(one, other, View(found.view.k, blocks=(2, 3, 4))).view == found.view
     with pytest.raises(InputError, match="leave out one"):
         compare(one, other, VIEW, blocks="2-4")
+
+
+def test_a_definition_is_said_as_for_scores_and_told_where_it_is_not_the_papers():
+    a, b = random_result(), random_result(seed=1)
+    found = compare(a, b, k=3, definition="alignment")
+    assert found.a_scores == a.scores(k=3, definition="alignment")
+    assert found.view == View(3, "alignment", blocks=found.view.blocks)
+    assert "at K = 3 (" in found.verdict
+    assert "lignment)" in found.verdict
+    assert "at K = 3, the mean" in compare(a, b, k=3).verdict
+    with pytest.raises(InputError, match="definition='alignment' came beside a view"):
+        compare(a, b, View(k=3), definition="alignment")

@@ -80,3 +80,10 @@ def test_every_block_and_every_pair_is_edited_once():
     assert sum(edit.verb == "replace" for edit in edits) == 870
     assert sum(edit.verb == "interchange" for edit in edits) == 435
     assert all(edit == edit.of(30) for edit in edits)
+
+
+def test_a_block_is_not_interchanged_with_itself():
+    with pytest.raises(InputError, match=r"interchange\(2,2\) changes nothing"):
+        parse_edit("interchange(2,2)").slots(5)
+    with pytest.raises(InputError, match="both are block 5"):
+        parse_edit("interchange(5,-1)").of(5)

@@ -250,7 +250,7 @@ def test_a_prompt_that_fails_is_left_out_and_told(own):
     ("prompts", "models", "words"),
     [
         ([], ["minilm-l6"], "nothing is to be measured"),
-        ("no/such/file.csv", ["minilm-l6"], "are no file: expected a list of texts"),
+        ("no/such/file.csv", ["minilm-l6"], "is no file's path: expected a list of texts"),
         ([{"text": "a"}], ["minilm-l6"], "prompt 1 of those that came has no 'prompt', but text"),
         ([{"prompt": " "}], ["minilm-l6"], "prompt 1 of those that came is empty or missing"),
         (pd.DataFrame({"prompt": ["a", None]}), ["minilm-l6"], "prompt 2 .* in a frame by dropna"),

@@ -34,16 +34,24 @@ def verdict(study: Study) -> str:
     if not named:
         return f"Whole model: {told(study.whole)} nats a token."
     most = max(point.removed for point in named)
-    best = min((p for p in named if p.removed == most), key=lambda point: point.left_out.loss)
+    last = [point for point in named if point.removed == most]
+    best = min(last, key=lambda point: point.left_out.loss)
     rise = best.left_out.loss - study.whole.loss
     goes = "rises" if rise >= 0 else "falls"
     cheapest = (
         f"With {_count(most)} of {study.n_blocks} left out, the loss of texts that took no part in "
         f"the ranking {goes} from {study.whole.loss:.3f} to {best.left_out.loss:.3f} nats a token "
         f"at best ({'+' if rise >= 0 else ''}{rise:.3f}; blocks {blocks_told(best.blocks)}, by "
-        f"{NAMES[best.by]})."
+        f"{NAMES[best.by]}{_beside(best, last)})."
     )
     return " ".join([cheapest, *_coupling(study)])
+
+
+def _beside(best: Point, last: Sequence[Point]) -> str:
+    """Which other rankings these texts hardly tell from the best."""
+    near = [p for p in last if p is not best and p.left_out.low <= best.left_out.high]
+    others = ", ".join(NAMES[point.by] for point in near)
+    return f"; its interval overlaps with that of {others}" * bool(near)
 
 
 def plan_by(study: Study) -> Ranking:

@@ -100,7 +100,7 @@ def prune(
     place = None if device is None else str(device)
     own = None if named else model
     subject = _subject(request, own, tokenizer, place)
-    _require_blocks(subject, removed)
+    _require_blocks(len(find_blocks(subject.loaded.model)), removed)
     ranking, judging = ([given[at] for at in part] for part in split(len(given)))
 
     def depth(number: int) -> DepthResult:
@@ -138,12 +138,16 @@ def expected(
         texts: as `prune` takes them.
         by: the rankings.
         remove: how many blocks go.
+
+    Raises:
+        InputError: where texts are too few, or more blocks are to go than the model has.
     """
     given, _ = _texts(texts)
     asked = resolve(replace(request, prompt=given[0]))
     found = probe(asked, rehearse=False)
     if found.refusal or not found.blocks:
         return None
+    _require_blocks(found.blocks, remove)
     counts = [
         replace(asked, request=replace(asked.request, prompt=text)).n_tokens for text in given
     ]
@@ -286,8 +290,7 @@ def _subject(request: Request, own: Any, tokenizer: Any, device: str | None) -> 
     return Subject(asked, loaded)
 
 
-def _require_blocks(subject: Subject, removed: Sequence[int]) -> None:
-    L = len(find_blocks(subject.loaded.model))
+def _require_blocks(L: int, removed: Sequence[int]) -> None:
     if removed[-1] >= L:
         raise InputError(
             f"{removed[-1]} blocks are to go, and the model has {L}: at least one has to stay"

@@ -16,7 +16,7 @@
 from coupling_core.sources.prompts.benchmarks import BENCHMARKS
 from coupling_core.sources.prompts.columns import own_cells, own_columns
 from coupling_core.sources.prompts.files import read_content, read_file
-from coupling_core.sources.prompts.prompt import Prompt
+from coupling_core.sources.prompts.prompt import Prompt, repeated
 from coupling_core.sources.prompts.sampling import Origin, Sample, load
 from coupling_core.sources.prompts.source import PromptSource
 
@@ -31,4 +31,5 @@ __all__ = [
     "own_columns",
     "read_content",
     "read_file",
+    "repeated",
 ]

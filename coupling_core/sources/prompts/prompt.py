@@ -1,7 +1,8 @@
 """One prompt, and where it stands in its source."""
 
 import math
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -88,3 +89,17 @@ def _is_finite_or_none(value: object) -> bool:
 
 def _shown(value: object) -> str:
     return "none" if value is None else repr(value)[:60]
+
+
+def repeated(prompts: Iterable[str]) -> str:
+    """What is to be said of prompts that come more than once; "" where none does.
+
+    Over such rows an interval is narrower than it should be.
+    """
+    again = [words for words, n in Counter(prompts).items() if n > 1]
+    if not again:
+        return ""
+    return (
+        f"{len(again)} of the prompts come more than once, the first {again[0]!r}: each has its "
+        "rows, and a mean with its interval counts them as prompts of their own"
+    )

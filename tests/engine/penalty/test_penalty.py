@@ -336,3 +336,11 @@ def test_checkpointing_of_transformers_gives_the_same_gradient():
 def test_what_makes_no_sense_is_refused(wrong):
     with pytest.raises(InputError):
         coupling_penalty(trained("llama"), **wrong)
+
+
+def test_more_directions_than_the_width_are_refused():
+    model = toy()
+    penalty = coupling_penalty(wrapped(model), k=10**4)
+    model.train()(IDS % 20)
+    with pytest.raises(InputError, match=r"k is 10000, and the model has a width of \d+"):
+        penalty()
