@@ -75,6 +75,8 @@ def paths_alt(result: TrajectoryResult, view: PathView, found: ProjectedPaths, t
         f"{subject(result)}; token {token}, {result.tokens[token - 1]!r}, in ink."
     )
     share = np.nansum(found.explained[:2])
+    if not share:  # a single state has no variance
+        return text
     return text + f" Two components explain {percent(share, 1)} of what they are fitted on."
 
 
@@ -85,11 +87,11 @@ def paths_caption(
     first, last = found.states[[0, -1]]
     end = walked(result, found).states[-1]
     where = f"the last of these states, x^{last}" if view.fit == "last" else "all of these states"
-    shares = ", ".join(percent(share, 1) for share in found.explained if np.isfinite(share))
+    shares = ", ".join(percent(share, 1) for share in found.explained if share > 0)
     drawn = ", ".join(percent(share, 1) for share in found.drawn if np.isfinite(share))
     text = (
         f"Each line is a token's path from x^{first} to x^{end} (dot). The components are fitted "
-        f"on {where}, of whose variance they explain {shares or 'nothing'}"
+        f"on {where}, of whose variance they explain {shares or 'nothing, since there is none'}"
     )
     text += f" (of all that is drawn: {drawn})." if view.fit == "last" and drawn else "."
     if end < last:

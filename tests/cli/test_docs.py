@@ -12,16 +12,18 @@ from pathlib import Path
 
 import pytest
 import tiny
-from cases import EVERY_KIND
+from cases import EVERY_KIND, random_result
 
 import coupling_core
 from coupling_core import PromptSource, Store, measure
 from coupling_core.analysis.by_step import StepNumbers
 from coupling_core.analysis.compare import DIFFERENCE_COLUMNS
 from coupling_core.analysis.exports import frame
-from coupling_core.analysis.graph import EDGE_COLUMNS
+from coupling_core.analysis.graph import EDGE_COLUMNS, layer_graph
 from coupling_core.base.definitions import DEFINITIONS
 from coupling_core.base.kinds import kind_of
+from coupling_core.base.records import View
+from coupling_core.cli.graph import _summary
 from coupling_core.experiments.sweeps.definition import Models, Slurm, Sweep
 from coupling_core.experiments.sweeps.table import COLUMNS
 from coupling_core.sources.prompts import BENCHMARKS
@@ -234,4 +236,32 @@ def test_every_column_of_every_table_is_told_and_no_other():
     told = columns_told()
     for command, names in columns_written().items():
         assert sorted(told.pop(command)) == sorted(names), command
+    assert not told
+
+
+# ---- keys of JSON
+
+
+def keys_told(section: str) -> set[str]:
+    """The keys that a part of docs/json.md has."""
+    lines = [line for line in section.splitlines() if line.startswith("| `")]
+    return {name for line in lines for name in re.findall(r"`([^`]+)`", line.split(" | ")[0])}
+
+
+def test_every_key_that_json_has_is_told_and_no_other():
+    common, *sections = (ROOT / "docs" / "json.md").read_text().split("\n## ")
+    told = {section.split("\n")[0]: keys_told(section) for section in sections}
+    of_scores = told["depth"] - {"next_tokens"}
+    told["tokens"] |= of_scores
+    told["graph"] |= of_scores - {"mean", "coupling", "chance", "corrected", "certified"}
+    tokens = measure((3, 1, 4), kind="self", block=1, k=4, model=tiny.model("llama"))
+    for result in (*(make() for make in EVERY_KIND), tokens):
+        kind = kind_of(result.request.kind)
+        view = kind.view(k=result.default_k) if kind.has_k else kind.view()
+        found = set(kind.part("report").summary(result, view, stored=True))
+        assert found == told.pop(kind.folder.rpartition(".")[2]) | keys_told(common)
+    result = random_result()
+    view = View(result.default_k)
+    shown = _summary(layer_graph(result, view), result, view, corrected=True, stored=True)
+    assert set(shown) == told.pop("graph") | keys_told(common)
     assert not told
