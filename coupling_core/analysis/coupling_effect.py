@@ -22,6 +22,7 @@ from coupling_core.analysis.effects import effect_maps
 from coupling_core.analysis.scores import score_pairs
 from coupling_core.base.choosing import none_of
 from coupling_core.base.drawing import Drawing
+from coupling_core.base.equality import SameContent
 from coupling_core.base.errors import InputError
 from coupling_core.base.keywords import known_keywords
 from coupling_core.base.kinds import kind_of
@@ -82,8 +83,8 @@ class Estimate:
         return f"{rounded(self.rho, 2)} ({sure})"
 
 
-@dataclass(frozen=True, repr=False, kw_only=True)
-class CouplingEffect(Drawn):
+@dataclass(frozen=True, repr=False, kw_only=True, eq=False)
+class CouplingEffect(SameContent, Drawn):
     """How the coupling of pairs of blocks goes with the effect of an edit of the two.
 
     Args:
@@ -172,14 +173,14 @@ class CouplingEffect(Drawn):
         """A row a pair of blocks.
 
         Returns:
-            columns l, l', distance, coupling (no unit) and minus_log_kl (of KL in nats).
+            columns block (l), other_block (l'), distance, coupling (no unit) and minus_log_kl (of KL in nats).
         """
         from pandas import DataFrame
 
         return DataFrame(
             {
-                "l": self.block,
-                "l'": self.other,
+                "block": self.block,
+                "other_block": self.other,
                 "distance": self.other - self.block,
                 "coupling": self.coupling,
                 "minus_log_kl": self.smallness,

@@ -13,6 +13,7 @@ from jaxtyping import Bool, Float
 from coupling_core.analysis.directions import orthonormal
 from coupling_core.analysis.subspaces import chance_angles
 from coupling_core.base.drawing import Drawing
+from coupling_core.base.equality import SameContent
 from coupling_core.base.errors import InputError
 from coupling_core.base.keywords import known_keywords
 from coupling_core.base.results import DirectionsResult
@@ -27,8 +28,8 @@ HALF = 0.5
 """Of a direction's squared length: what lies less in A's leading ones is new."""
 
 
-@dataclass(frozen=True, repr=False)
-class Crossing(Drawn):
+@dataclass(frozen=True, repr=False, eq=False)
+class Crossing(SameContent, Drawn):
     """Directions of B among those of A.
 
     Args:

@@ -12,6 +12,7 @@ from coupling_core.analysis.subspaces import chance_angles
 from coupling_core.base.blocks import Blocks, blocks_of
 from coupling_core.base.choosing import none_of
 from coupling_core.base.drawing import Drawing
+from coupling_core.base.equality import SameContent
 from coupling_core.base.errors import InputError
 from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import (
@@ -194,8 +195,8 @@ def held(
     return np.array([np.linalg.norm(basis.T @ x) for basis in bases])
 
 
-@dataclass(frozen=True, repr=False)
-class InCommon:
+@dataclass(frozen=True, repr=False, eq=False)
+class InCommon(SameContent):
     """The directions that several subspaces have in common.
 
     Args:
@@ -213,7 +214,7 @@ class InCommon:
     __repr__ = in_short
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Shared(InCommon, Drawn):
     """The directions that several blocks have in common.
 
@@ -321,8 +322,8 @@ def shared_of(
     return Shared(**vars(found), result=result, blocks=chosen, side=side)
 
 
-@dataclass(frozen=True, repr=False)
-class BetweenPrompts(Told):
+@dataclass(frozen=True, repr=False, eq=False)
+class BetweenPrompts(SameContent, Told):
     """How far the directions of a block are those of other prompts too.
 
     Args:

@@ -10,6 +10,7 @@ from jaxtyping import Float, Int
 from coupling_core.base.choosing import none_of
 from coupling_core.base.drawing import Drawing
 from coupling_core.base.edits import DAMPED, Edit, parse_edit
+from coupling_core.base.equality import SameContent
 from coupling_core.base.errors import InputError
 from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import EffectView, require_view, resolve_token
@@ -23,8 +24,8 @@ if TYPE_CHECKING:  # half a second to import, and only tables need it
 Number = Literal["divergence", "loss", "stays"]
 
 
-@dataclass(frozen=True, repr=False)
-class EffectMaps(Drawn):
+@dataclass(frozen=True, repr=False, eq=False)
+class EffectMaps(SameContent, Drawn):
     """One number of all edits of a measurement; NaN where an edit cannot be run, or was not yet.
 
     Args:

@@ -20,7 +20,7 @@ from coupling_core.base.blocks import Blocks, blocks_of
 from coupling_core.base.definitions import DefinitionName
 from coupling_core.base.errors import InputError
 from coupling_core.base.keywords import known_keywords
-from coupling_core.base.records import DEFAULT_THRESHOLD, View, viewed
+from coupling_core.base.records import DEFAULT_THRESHOLD, View, resolve_blocks, viewed
 from coupling_core.base.results import DepthResult
 from coupling_core.base.results.base import require_result
 from coupling_core.base.units import ranges
@@ -77,11 +77,14 @@ def layer_graph(
         attributes say what was measured, and count the `pairs` and those `pairs_without_score`.
 
     Raises:
-        InputError: where K or a block is not in the result, or the threshold is out of range.
+        InputError: where K or a block is not in the result, one block of several is asked for, or
+            the threshold is out of range.
     """
     require_result(result, DepthResult, "depth")
     chosen = blocks_of(blocks, result.n_blocks)
     view = viewed(view, result.default_k, k=k, blocks=chosen, definition=definition)
+    if len(resolve_blocks(view.blocks, result.n_blocks)) < min(2, result.n_blocks):
+        raise InputError("a graph is of pairs of blocks, and one block was asked for: name others")
     found, about = score_pairs(result, view), _about(result, view)
     return scores_graph(found, result.n_blocks, about, corrected=corrected, threshold=threshold)
 

@@ -11,6 +11,7 @@ from coupling_core.analysis.graph import weights
 from coupling_core.analysis.scores import score_pairs
 from coupling_core.base.blocks import Blocks, blocks_of
 from coupling_core.base.definitions import DefinitionName
+from coupling_core.base.equality import SameContent
 from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import View, viewed
 from coupling_core.base.results import DepthResult
@@ -18,8 +19,8 @@ from coupling_core.base.results.base import require_result
 from coupling_core.base.showing import in_short
 
 
-@dataclass(frozen=True, repr=False)
-class Locality:
+@dataclass(frozen=True, repr=False, eq=False)
+class Locality(SameContent):
     """The score of two blocks against how many blocks apart they are.
 
     Args:

@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from coupling_core.base.drawing import Drawing
+from coupling_core.base.equality import SameContent
 from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import Fit, Part, PathView, view_by
 from coupling_core.base.results import TrajectoryResult
@@ -23,8 +24,8 @@ SMALL = 64
 """Up to so many samples or entries a full SVD is the quickest; above, ARPACK is, and as exact."""
 
 
-@dataclass(frozen=True, repr=False)
-class Projection:
+@dataclass(frozen=True, repr=False, eq=False)
+class Projection(SameContent):
     """Paths in the principal components of some of their states.
 
     Args:
@@ -40,7 +41,7 @@ class Projection:
     __repr__ = in_short
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class ProjectedPaths(Projection, Drawn):
     """A view of a result's paths.
 

@@ -319,7 +319,12 @@ def mean_interval(values: Float[np.ndarray, " n"] | Sequence[float] | Array) -> 
 
     numbers = "one number a prompt, such as the column table.corrected of one model"
     require_array(values, numbers, dimensions=1)
-    every = np.asarray(values, np.float64)
+    try:
+        every = np.asarray(values, np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"there is no mean of what is no number ({error}): give {numbers}"
+        ) from error
     n = every.size
     if not n:
         raise InputError("no prompt is left to average over")

@@ -6,6 +6,7 @@ import numpy as np
 from jaxtyping import Float
 
 from coupling_core.base.arrays import require_array
+from coupling_core.base.equality import SameContent
 from coupling_core.base.keywords import known_keywords
 from coupling_core.base.results import SpectrumResult
 from coupling_core.base.results.base import require_result
@@ -45,8 +46,8 @@ def effective_rank(s: Float[np.ndarray, "product d"]) -> Float[np.ndarray, " pro
     return np.exp(-terms.sum(-1))
 
 
-@dataclass(frozen=True, repr=False)
-class SpectrumNumbers:
+@dataclass(frozen=True, repr=False, eq=False)
+class SpectrumNumbers(SameContent):
     """By block l; NaN where it is not measured.
 
     Args:

@@ -83,7 +83,8 @@ def _mean_scores(result: TokenMeansResult, view: View) -> PositionScores:
     if view.k not in kept:
         raise InputError(
             f"the mean over all pairs of blocks is kept at K = {', '.join(map(str, kept))}, and "
-            f"K = {view.k} was asked for: choose one of these, or one pair of blocks"
+            f"K = {view.k} was asked for: choose one of these, measure it with "
+            f"measure(..., k={view.k}), or choose one pair of blocks"
         )
     require_kept(view, result.definitions)
     at = result.definitions.index(view.definition), ROLES.index(view.role), ..., kept.index(view.k)

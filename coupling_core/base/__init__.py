@@ -14,6 +14,7 @@ token_ids       token ids in whatever form they are handed over
 results         what is stored of a measurement, one class a file
 trials          what is tried with directions, and what comes of it
 read_only       records whose arrays nobody writes into
+equality        records that are equal where their content is, arrays included
 drawing         a figure that a result draws of itself, shown or saved
 showing         records of arrays in one line, as a notebook prints them
 jacobian        one block's Jacobian, with its singular triplets

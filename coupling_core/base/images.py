@@ -88,6 +88,8 @@ def read_image(file: Path | bytes) -> str:
             shown = shown if shown.mode in _MODES else shown.convert("RGB")
             shown.thumbnail((LARGEST_SIDE, LARGEST_SIDE))
             return _prompt(shown)
+    except FileNotFoundError as error:
+        raise InputError(f"there is no file {name}: expected the path of an image") from error
     except Exception as error:  # decoders raise whatever their formats raise
         raise InputError(
             f"{name} cannot be read as an image ({error}): expected a PNG, JPEG or WebP of at most "

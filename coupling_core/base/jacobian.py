@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Float
 
+from coupling_core.base.equality import SameContent
 from coupling_core.base.records import Certificate
 from coupling_core.base.showing import Told
 from coupling_core.base.units import percent, rounded
@@ -18,7 +19,7 @@ LARGEST = 3
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class BlockJacobian(Told):
+class BlockJacobian(SameContent, Told):
     """J^l_tt = d f^l(X^{l-1})_t / d x^{l-1}_t, where f^l(X) = F^l(X) - X, in float32.
 
     It has no unit. The coupling matrix of two blocks is A = U_{l'}^T J^l V_{l'} (paper, Eq. 8).

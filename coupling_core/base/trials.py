@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from coupling_core.base.drawing import Drawing
+from coupling_core.base.equality import SameContent
 from coupling_core.base.errors import InputError
 from coupling_core.base.kinds import kind_of
 from coupling_core.base.results.directions import DirectionsResult
@@ -74,8 +75,8 @@ class Ablate:
     frames: Mapping[int, Float[np.ndarray, "d k"]]
 
 
-@dataclass(frozen=True, repr=False)
-class Steering(Drawn):
+@dataclass(frozen=True, repr=False, eq=False)
+class Steering(SameContent, Drawn):
     """What directions do, each at each size.
 
     Args:
@@ -171,8 +172,8 @@ class Steering(Drawn):
         return drawn
 
 
-@dataclass(frozen=True, repr=False)
-class Ablation(Told):
+@dataclass(frozen=True, repr=False, eq=False)
+class Ablation(SameContent, Told):
     """What it does that frames are taken out of what blocks read.
 
     Args:
@@ -248,8 +249,8 @@ class Ablation(Told):
         )
 
 
-@dataclass(frozen=True, repr=False)
-class Readings(Told):
+@dataclass(frozen=True, repr=False, eq=False)
+class Readings(SameContent, Told):
     """What directions are read as, and whether that is more than chance.
 
     Args:

@@ -6,6 +6,9 @@ from typing import Any
 import typer
 from typer.core import TyperCommand
 
+from coupling_core.analysis.exports import ENDINGS
+from coupling_core.store.archive import SUFFIX
+
 ALONE = ("edit", "out")
 """Options of which people give several and mean all of them; of others the last counts, so that
 an alias may have some that a call replaces."""
@@ -26,5 +29,8 @@ class Strict(TyperCommand):
         figure = next((option for option in options if option.name == "figure"), None)
         if figure and "out" in ctx.params and ctx.params["out"] is None:
             told = "it says which figure --out draws, and no --out came"
+            raise typer.BadParameter(told, ctx=ctx, param=figure)
+        if figure and str(ctx.params.get("out")).endswith((*ENDINGS, SUFFIX, "-")):
+            told = f"it says which figure --out draws, and {ctx.params['out']} gets the numbers"
             raise typer.BadParameter(told, ctx=ctx, param=figure)
         return rest

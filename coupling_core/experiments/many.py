@@ -114,6 +114,8 @@ def measure_many(
     ks = k if k is None else tuple(sorted({k} if isinstance(k, int) else set(k)))
     if not asked or not listed or ks == ():
         raise InputError("nothing is to be measured: give a prompt, a model and a K at least")
+    if ks and min(ks) < 1:
+        raise InputError(f"K must be at least 1, and {min(ks)} was asked for")
     if told := repeated([prompt.about.words for prompt in asked]):
         warnings.warn(told, stacklevel=3)
     kept = shelf(store)

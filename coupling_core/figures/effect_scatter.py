@@ -136,8 +136,8 @@ def coupling_against_effect_table(study: EffectStudy, edit: PairEdit) -> "DataFr
     x, y, row, column = _means(study, edit)
     return DataFrame(
         {
-            "l": row + 1,
-            "l'": column + 1,
+            "block": row + 1,
+            "other_block": column + 1,
             "distance": column - row,
             "coupling": x,
             "minus_log_kl": y,

@@ -203,7 +203,8 @@ def measure(
         fast: differentiate by the fast ways where they give what the definition gives; else by the
             definition alone, over the whole sequence. The numbers are the same to rounding.
         progress: told at each step; an exception it raises stops the measurement. None shows a bar
-            in a terminal or a notebook, and False shows none.
+            in a terminal or a notebook, and elsewhere writes a line on stderr every ten seconds;
+            False tells nothing.
 
     Returns:
         the result of the kind: a `DepthResult`; between tokens a `TokensResult` of a block, or a

@@ -210,7 +210,7 @@ def test_coupling_and_effect_of_two_results():
         expected = cc.coupling_effect(scores[None], cost[None], edit=edit)
         assert found.verdict == expected.verdict
         table = found.to_pandas()
-        row = table[(table.l == 2) & (table["l'"] == 5)].iloc[0]
+        row = table[(table.block == 2) & (table.other_block == 5)].iloc[0]
         assert row.coupling == pytest.approx((scores[1, 4] + scores[4, 1]) / 2)
         assert row.minus_log_kl == pytest.approx(-(np.log(cost[1, 4]) + np.log(cost[4, 1])) / 2)
         (points,) = found.plot().figure.data

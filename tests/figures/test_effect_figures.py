@@ -36,7 +36,7 @@ def test_a_pair_of_blocks_is_a_point(study):
     assert points.y[at] == pytest.approx((effect[1, 4] + effect[4, 1]) / 2)
     assert points.marker.color[at] == 3
     table = figures.coupling_against_effect_table(study, "interchange")
-    row = table[(table.l == 2) & (table["l'"] == 5)]
+    row = table[(table.block == 2) & (table.other_block == 5)]
     assert float(row.coupling.iloc[0]) == pytest.approx(points.x[at])
 
 

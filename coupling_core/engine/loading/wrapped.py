@@ -88,7 +88,7 @@ class Wrapped(nn.Module):
         return Output(_logits(found, input_ids.shape[1], seen))
 
     def __repr__(self) -> str:
-        norm = type(self.final_norm).__name__ if self.final_norm else "none is named"
+        norm = type(self.final_norm).__name__ if self.final_norm else "to be found"
         n = len(self.blocks)
         blocks = f"{n} block{'s' * (n > 1)}, final norm: {norm}"
         return f"Wrapped({type(self.module).__name__}, {blocks})"

@@ -1,10 +1,12 @@
 """prune(...): blocks ranked on some texts, and what leaving them out costs on the others."""
 
+import os
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any, cast
 
 from coupling_core.analysis.pruning.prices import Cut
@@ -44,7 +46,7 @@ Told = Callable[[int, int, str], None]
 @known_keywords
 def prune(
     model: Any = DEFAULT_MODEL,
-    texts: Sequence[str] | None = None,
+    texts: Sequence[str] | os.PathLike[str] | None = None,
     *,
     by: Ranking | Sequence[Ranking] = RANKINGS,
     remove: int | Sequence[int] = REMOVED,
@@ -64,7 +66,8 @@ def prune(
     Args:
         model: a name or a path as `measure` takes it, or a module of your own: a causal language
             model of transformers.
-        texts: at least six; None takes the 60 that come with the program.
+        texts: at least six, in a list or a file as `--texts` takes it; None takes the 60 that come
+            with the program.
         by: rankings, one or several of `coupling`, `influence`, `angle`, `kl`, `last`, `random`
             (see `analysis.pruning.rankings`).
         remove: how many blocks go, one number or several.
@@ -263,12 +266,14 @@ def _removed(remove: int | Sequence[int]) -> tuple[int, ...]:
     return numbers
 
 
-def _texts(texts: Sequence[str] | None) -> tuple[list[str], str]:
+def _texts(texts: Sequence[str] | os.PathLike[str] | None) -> tuple[list[str], str]:
     """The texts, each once, and where they come from."""
     source = "texts of one's own"
     if texts is None:
         texts = [prompt.text for prompt in read_file(SHIPPED_TEXTS)]
         source = f"the {len(texts)} texts that come with the program"
+    if isinstance(texts, os.PathLike):
+        texts = [prompt.text for prompt in read_file(Path(texts))]
     if not isinstance(texts, Iterable):
         exchanged = ": the model comes first, prune(model, texts)" * callable(texts)
         raise InputError(f"texts are a list of texts, and {type(texts).__name__} came{exchanged}")

@@ -1,0 +1,87 @@
+"""Everything public that has arrays is equal where its content is."""
+
+import dataclasses
+import inspect
+import pickle
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from cases import random_result, trajectory_result
+
+import coupling_core
+from coupling_core.analysis.locality import locality
+from coupling_core.analysis.projection import project_paths
+from coupling_core.base.equality import SameContent
+
+
+@dataclass(frozen=True, eq=False)
+class Record(SameContent):
+    values: np.ndarray
+    names: tuple = ()
+    by_name: dict = field(default_factory=dict)
+    table: pd.DataFrame = field(default_factory=pd.DataFrame)
+    mean: float = 0.0
+
+
+def record():
+    return Record(
+        np.array([1.0, np.nan]),
+        ("a", np.arange(2)),
+        {"x": np.array(["y"], object)},
+        pd.DataFrame({"a": [1.0, np.nan]}),
+        float("nan"),
+    )
+
+
+CHANGED = {
+    "values": np.array([1.0, 2.0]),
+    "names": ("a", np.arange(3)),
+    "by_name": {"x": np.array(["z"], object)},
+    "table": pd.DataFrame({"a": [1.0, 2.0]}),
+    "mean": 0.0,
+}
+
+
+def test_records_are_equal_where_every_field_is():
+    assert record() == record()
+    assert record() == pickle.loads(pickle.dumps(record()))
+    assert record() != "another thing"
+
+
+@pytest.mark.parametrize("name", CHANGED)
+def test_each_field_counts(name):
+    assert record() != replace(record(), **{name: CHANGED[name]})
+
+
+def test_there_is_no_hash():
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(record())
+
+
+def with_arrays():
+    """Public dataclasses with a field that is an array or a table."""
+    for name in coupling_core.__all__:
+        it = getattr(coupling_core, name)
+        if inspect.isclass(it) and dataclasses.is_dataclass(it):
+            types = " ".join(str(item.type) for item in dataclasses.fields(it))
+            if any(kind in types for kind in ("ndarray", "Float[", "Int[", "Bool[", "DataFrame")):
+                yield it
+
+
+def test_none_that_has_arrays_compares_them_as_truth_values():
+    found = list(with_arrays())
+    assert len(found) > 15
+    assert [it.__name__ for it in found if it.__dataclass_params__.eq] == []
+
+
+@pytest.mark.parametrize(
+    "make",
+    [lambda: locality(random_result()), lambda: project_paths(trajectory_result())],
+    ids=["locality", "paths"],
+)
+def test_what_was_pickled_is_equal_to_what_it_was(make):
+    before = make()
+    assert pickle.loads(pickle.dumps(before)) == before
+    assert make() == before
