@@ -173,7 +173,8 @@ class CouplingEffect(SameContent, Drawn):
         """A row a pair of blocks.
 
         Returns:
-            columns block (l), other_block (l'), distance, coupling (no unit) and minus_log_kl (of KL in nats).
+            columns block (l), other_block (l'), distance, coupling (no unit) and minus_log_kl (of
+            KL in nats).
         """
         from pandas import DataFrame
 

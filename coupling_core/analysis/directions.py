@@ -224,7 +224,7 @@ class Shared(InCommon, Drawn):
         side: "u", what they write, or "v", what they read.
     """
 
-    result: DirectionsResult = field(repr=False)
+    result: DirectionsResult = field(repr=False, compare=False)
     blocks: tuple[int, ...]
     side: str
 

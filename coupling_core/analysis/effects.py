@@ -44,7 +44,7 @@ class EffectMaps(SameContent, Drawn):
     damp: Float[np.ndarray, "factor block"]
     replace: Float[np.ndarray, "slot block"]
     interchange: Float[np.ndarray, "slot block"]
-    result: WhatIfResult = field(repr=False)
+    result: WhatIfResult = field(repr=False, compare=False)
     view: EffectView = field(repr=False)
     number: Number
 

@@ -17,7 +17,7 @@ from coupling_core.base.errors import InputError
 from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import Measure
 from coupling_core.base.showing import Told
-from coupling_core.base.units import told_apart, with_difference
+from coupling_core.base.units import interval_told, with_difference
 
 if TYPE_CHECKING:  # half a second to import
     from pandas import DataFrame
@@ -42,6 +42,7 @@ class ModelComparison(Told):
         n: prompts that both have.
         without: prompts that only one of them has, or that have no number.
         reason: why there is no interval; "" where there is one.
+        definition: of the score, where the table says which.
     """
 
     a: str
@@ -58,6 +59,7 @@ class ModelComparison(Told):
     n: int
     without: int
     reason: str = ""
+    definition: str = ""
 
     def __repr__(self) -> str:
         return f"ModelComparison({self})"
@@ -75,7 +77,7 @@ class ModelComparison(Told):
         """The difference and how sure it is."""
         from coupling_core.analysis.statistics.resampling import p_words
 
-        low, high = told_apart(self.low, self.high)
+        low, high = interval_told(self.low, self.high)
         sure = self.reason or f"95\u00a0%: {low} to {high}, {p_words(self.p)}"
         return f"a difference of {self._told()[2]} ({sure})"
 
@@ -83,13 +85,19 @@ class ModelComparison(Told):
     def verdict(self) -> str:
         """The means of both, their difference, and how sure it is."""
         at = "" if np.isnan(self.k) else f" at K = {self.k:g}"
+        if self.definition not in ("", "paper"):
+            at += f" (definition {self.definition!r})"
         few = "" if self.enough else f"; fewer than {MIN_PROMPTS} prompts can overstate coupling"
         a, b, _ = self._told()
         return (
             f"{self.a} {a}, {self.b} {b}: "
             f"{self.difference_words} in the mean {self.measure} score{at}, over n = {self.n} "
-            f"prompts that both have{few}."
+            f"prompts that both have{self._left_out()}{few}."
         )
+
+    def _left_out(self) -> str:
+        n = self.without
+        return f" ({n} without a number in both {'is' if n == 1 else 'are'} left out)" * bool(n)
 
     def to_pandas(self) -> "DataFrame":
         """One row, whose columns are its arguments."""
@@ -123,9 +131,10 @@ def compare_models(
 
     Raises:
         InputError: where the table lacks a column, one of the models, or a prompt of both, or has
-            several K or kinds and none is chosen; where the two are one.
+            several K or kinds and none is chosen; where the two are one; where their rows differ in
+            definition, role, token or final norm.
     """
-    from coupling_core.analysis.statistics.means import require_columns
+    from coupling_core.analysis.statistics.means import require_alike, require_columns
 
     if isinstance(table, str):
         raise InputError(
@@ -147,6 +156,7 @@ def compare_models(
                 f"the table has {name!r} at other K than {chosen:g}: a model has no K beyond its "
                 "width; choose one that both have"
             )
+    require_alike(at[at["model"].isin((a, b))])
     first, second = (_by_prompt(at, name, measure) for name in (a, b))
     both = sorted(first.keys() & second.keys())
     if not both:
@@ -168,6 +178,7 @@ def compare_models(
         n=len(both),
         without=at[at["model"].isin((a, b))]["prompt"].nunique() - len(both),
         reason=reason,
+        definition=str(at["definition"].iloc[0]) if "definition" in at else "",
     )
 
 

@@ -54,7 +54,7 @@ class ProjectedPaths(Projection, Drawn):
 
     states: Int[np.ndarray, " state"]
     tokens: Int[np.ndarray, " token"]
-    result: TrajectoryResult = field(repr=False)
+    result: TrajectoryResult = field(repr=False, compare=False)
     view: PathView = field(repr=False)
 
     @property

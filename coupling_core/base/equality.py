@@ -10,7 +10,8 @@ import numpy as np
 class SameContent:
     """A dataclass, made with `eq=False`, that equals another one with the same fields.
 
-    Arrays are the same to the last bit, and NaN is the same as NaN. There is no hash, as of arrays.
+    What a field with `compare=False` says does not count, such as of which result it is. Arrays are
+    the same to the last bit, and NaN is the same as NaN. There is no hash, as of arrays.
     """
 
     __hash__ = None  # type: ignore[assignment]
@@ -18,7 +19,7 @@ class SameContent:
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):
             return NotImplemented
-        names = [item.name for item in fields(self)]  # type: ignore[arg-type]
+        names = [item.name for item in fields(self) if item.compare]  # type: ignore[arg-type]
         return all(_same(getattr(self, name), getattr(other, name)) for name in names)
 
 

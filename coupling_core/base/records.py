@@ -35,6 +35,9 @@ DEFAULT_K = 50
 TOKEN_K_VIEW = 16
 """Side of the corner kept between tokens, of which a prompt may have more than there are blocks."""
 
+HOW = ("definition", "role", "token", "final_norm")
+"""Columns that say how a score came about, of tables of more than one measurement."""
+
 DEFAULT_THRESHOLD = 0.1
 """Edges of a layer graph below this are left out. In units of the chance-corrected score it is ten
 times what any pair of an untrained SmolLM2 reaches, and few enough pairs of a trained model pass it

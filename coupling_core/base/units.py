@@ -64,6 +64,16 @@ def told_apart(*values: float, digits: int = 3) -> tuple[str, ...]:
     return tuple(rounded(value, digits) for value in values)
 
 
+def interval_told(low: float, high: float, digits: int = 3) -> tuple[str, str]:
+    """The ends of an interval, with more decimals where an end would be read as 0 and is not."""
+    for more in range(digits, digits + _MORE_DIGITS):
+        ends = rounded(low, more), rounded(high, more)
+        lost = (low and not float(ends[0])) or (high and not float(ends[1]))
+        if ends[0] != ends[1] and not lost:
+            return ends
+    return rounded(low, digits), rounded(high, digits)
+
+
 def ordinal_place(place: int) -> str:
     """Place in a queue: next, 2nd, 3rd, 4th, ..."""
     if place == 1:

@@ -5,21 +5,24 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
+from operator import index
 from typing import TYPE_CHECKING, Any
 
 from coupling_core.base.definitions import DefinitionName
 from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.base.keywords import known_keywords
-from coupling_core.base.kinds import kind_of
+from coupling_core.base.kinds import KindOfResult, kind_of
 from coupling_core.base.records import (
     DEFAULT_K,
     DEFAULT_MODEL,
+    HOW,
     PERFORMANCES,
     FinalNorm,
     Kind,
     Role,
     usual_token,
 )
+from coupling_core.base.results import Result
 from coupling_core.experiments.many_answers import answers
 from coupling_core.experiments.many_asked import Model, Models, Prompts, models_of, prompts_of
 from coupling_core.experiments.many_progress import telling
@@ -97,8 +100,9 @@ def measure_many(
             now and then.
 
     Returns:
-        a table with the columns of a sweep's table, whose `attrs` say what was asked and which
-        definition its scores have. `coupling`, `chance`, `corrected` and
+        a table with the columns of a sweep's table, and behind `k` those that say how a number came
+        about: `definition`, `role`, `token` and `final_norm`; its `attrs` say what was asked.
+        `coupling`, `chance`, `corrected` and
         `alignment` are means over all pairs, without a unit; numbers that only other kinds have are
         left out, and so are `loss` and `score` where they are known of no model. What else is said
         of the models stays, and is NaN where it is not known: `step`, as `loss`, is known of steps
@@ -111,7 +115,7 @@ def measure_many(
         ComputeError: where a model is out of reach, or every prompt fails.
     """
     asked, listed = list(prompts_of(prompts)), models_of(models)
-    ks = k if k is None else tuple(sorted({k} if isinstance(k, int) else set(k)))
+    ks = _every_k(k)
     if not asked or not listed or ks == ():
         raise InputError("nothing is to be measured: give a prompt, a model and a K at least")
     if ks and min(ks) < 1:
@@ -125,7 +129,7 @@ def measure_many(
     said |= {"k": max(ks)} if has.has_k and ks else {}
     if ks and max(ks) > DEFAULT_K:
         listed = list(map(partial(_sized, every_k=ks), listed))
-    own = own_columns([prompt.about.fields for prompt in asked], COLUMNS)
+    own = own_columns([prompt.about.fields for prompt in asked], (*COLUMNS, *HOW))
     place = None if device is None else str(device)
     of = answers(listed, asked, said, kept, tokenizer=tokenizer, device=place, client=client)
     rows: list[Row] = []
@@ -146,6 +150,7 @@ def measure_many(
                         shared = facts | of_prompt(prompt.about, result)
                         shared |= own_cells(prompt.about.fields, own)
                         at_ks = numbers(result, ks or (result.default_k,), definition, role)
+                        shared |= _how(result, has, definition, role)
                         found[number] = [shared | of_k for of_k in at_ks]
                     except (InputError, ComputeError) as error:
                         failed[number] = error
@@ -160,6 +165,26 @@ def measure_many(
         said["token"] = tokens.pop()
     table.attrs |= said | scored | ({"k": list(ks)} if ks and len(ks) > 1 else {})
     return table
+
+
+def _every_k(k: Any) -> tuple[int, ...] | None:
+    """Every K that is asked for, rising; None where none is said."""
+    if k is None:
+        return None
+    listed = set(k) if isinstance(k, Iterable) and not isinstance(k, str) else {k}
+    if wrong := [
+        each for each in listed if isinstance(each, bool) or not hasattr(each, "__index__")
+    ]:
+        raise InputError(f"K is a whole number, or several in a list, and {wrong[0]!r} came")
+    return tuple(sorted(map(index, listed)))
+
+
+def _how(result: Result, kind: KindOfResult, definition: str, role: str) -> Row:
+    """What was looked at, and how: of rows in which these differ no mean makes sense."""
+    how: Row = {"definition": definition, "role": role} if kind.has_k else {}
+    if kind.token:
+        how["token"] = result.request.token
+    return how | {"final_norm": result.request.final_norm}
 
 
 def _sized(model: Model, every_k: Sequence[int]) -> Model:
@@ -186,6 +211,8 @@ def _table(rows: list[Row], own: Iterable[str], left_out: Mapping[str, Exception
         warnings.warn(f"left out: {which}: {why}", stacklevel=4)
     found = set().union(*rows)
     of_kind = [name for name in COLUMNS if name in found or name not in MEASURED]
+    place = of_kind.index("k") + 1
+    of_kind[place:place] = [name for name in HOW if name in found]
     table = DataFrame(rows, columns=[*of_kind, *own])
     table = table.drop(columns=[name for name in PERFORMANCES if table[name].isna().all()])
     table.attrs["left_out"] = {which: str(why) for which, why in left_out.items()}

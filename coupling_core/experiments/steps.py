@@ -22,7 +22,7 @@ from coupling_core.measuring.borrowing import Borrower
 from coupling_core.measuring.filling import fill
 from coupling_core.measuring.front import UNSAID, Shelf, shelf
 from coupling_core.measuring.measure import measure
-from coupling_core.sources.suites import DEFAULT_SUITE, Suite, find_suite, require_steps
+from coupling_core.sources.suites import DEFAULT_SUITE, Suite, find_suite, require_steps, suites
 from coupling_core.store.disk import Store
 
 
@@ -131,6 +131,10 @@ def collect(
     Raises:
         InputError: where the suite or a step is unknown, or K exceeds the width of its models.
     """
+    if not isinstance(suite, str | Suite) or (isinstance(request, str) and request in suites()):
+        raise InputError(
+            "collect takes the training run first, and then the prompt: collect('mini-64', prompt)"
+        )
     run = find_suite(suite) if isinstance(suite, str) else suite
     chosen = None if steps is None else _listed(run, steps)
     asked = request if isinstance(request, Request) else Request(prompt_of(request))

@@ -1,5 +1,7 @@
 """Many prompts with several models from Python: the table of a sweep, and two models compared."""
 
+import inspect
+
 import by_hand
 import numpy as np
 import pandas as pd
@@ -15,12 +17,14 @@ from coupling_core import (
     View,
     compare_models,
     jacobian,
+    means_by,
     measure,
     measure_many,
     score_pairs,
     wrap,
 )
 from coupling_core.analysis.scores import means
+from coupling_core.base.records import HOW
 from coupling_core.experiments.sweeps import read_table, write_table
 from coupling_core.experiments.sweeps.table import COLUMNS, MEASURED, OF_ONE_KIND
 from coupling_core.measuring import many
@@ -29,6 +33,7 @@ TEXTS = ("The cat sat", "on the mat", "The dog sat on the mat")
 
 
 OF_DEPTH = [name for name in COLUMNS if name not in (*OF_ONE_KIND, "loss", "score")]
+OF_DEPTH[OF_DEPTH.index("k") + 1 : OF_DEPTH.index("k") + 1] = HOW
 """Columns of a table of blocks at one token, of models whose performance is not known."""
 
 
@@ -363,3 +368,57 @@ def test_a_comparison_shows_itself_as_its_sentence():
     ]
     found = compare_models(pd.DataFrame(rows), "a", "b")
     assert repr(found) == f"ModelComparison({found})"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"definition": "alignment"}, {"role": "B"}, {"token": 1}, {"final_norm": "exclude"}],
+    ids=HOW,
+)
+def test_scores_that_came_about_in_other_ways_are_kept_apart(own, other):
+    (name,) = other
+    one = asked(TEXTS, {"a": own}, k=4, store=None)
+    same = asked(TEXTS, {"b": own}, k=4, store=None)
+    table = asked(TEXTS, {"b": own}, k=4, store=None, **other)
+    assert compare_models(pd.concat([one, same]), "a", "b").difference == 0
+    with pytest.raises(InputError, match=f"the rows differ in {name}"):
+        compare_models(pd.concat([one, table]), "a", "b")
+    means = means_by(pd.concat([same, table]), "model")
+    assert list(means[name]) == [*same[name].unique(), *table[name].unique()]
+    assert list(means.n) == [len(TEXTS)] * 2
+
+
+def test_a_comparison_names_its_definition(own):
+    table = asked(TEXTS, {"a": own, "b": own}, k=4, store=None, definition="alignment")
+    found = compare_models(table, "a", "b")
+    assert "at K = 4 (definition 'alignment')" in found.verdict
+    assert found.to_pandas().definition[0] == "alignment"
+    usual = asked(TEXTS, {"a": own, "b": own}, k=4, store=None)
+    assert "definition" not in compare_models(usual, "a", "b").verdict
+
+
+def test_prompts_that_only_one_model_has_are_counted_in_the_sentence(own):
+    table = asked(TEXTS, {"a": own, "b": own}, k=4, store=None)
+    assert "left out" not in compare_models(table, "a", "b").verdict
+    told = compare_models(table.iloc[1:], "a", "b").verdict
+    assert "(1 without a number in both is left out)" in told
+
+
+@pytest.mark.parametrize("k", [0.25, 8.5, "8", True, [4, 8.0]])
+def test_a_k_that_is_no_whole_number_is_refused_in_words(own, k):
+    with pytest.raises(InputError, match="K is a whole number, or several in a list"):
+        inspect.unwrap(measure_many)(TEXTS, own, k=k, store=None)
+
+
+def test_a_k_of_zero_is_no_fault_of_the_prompts(own):
+    with pytest.raises(InputError, match=r"^K must be at least 1"):
+        asked(TEXTS, own, k=0)
+
+
+def test_numbers_of_a_csv_file_are_numbers(own, tmp_path):
+    file = tmp_path / "p.csv"
+    file.write_text("prompt,rating,year,code,name\nThe cat,1.5,2001,007,a\nsat,,2002,012,\n")
+    table = asked(file, own, k=4, store=None)
+    frame = asked(pd.read_csv(file, dtype={"code": str}), own, k=4, store=None)
+    for column in ("rating", "year", "code", "name"):
+        pd.testing.assert_series_equal(table[column], frame[column])

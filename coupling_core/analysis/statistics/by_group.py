@@ -9,7 +9,7 @@ from coupling_core.analysis.scores import known_interval
 from coupling_core.analysis.statistics.means import require_columns
 from coupling_core.base.errors import InputError
 from coupling_core.base.keywords import known_keywords
-from coupling_core.base.records import Measure
+from coupling_core.base.records import HOW, Measure
 
 APART = ("model", "kind", "k")
 """Columns whose values are never brought together in one mean."""
@@ -21,7 +21,8 @@ def means_by(
 ) -> pd.DataFrame:
     """Mean over the prompts of each group of a table, with its 95 % interval by Student's t.
 
-    Models, kinds and K are kept apart whether or not they are named.
+    Models, kinds, K, definitions, roles, tokens and final norms are kept apart whether or not they
+    are named.
 
     Args:
         table: of `measure_many` or of a sweep: a row for each model, prompt and K.
@@ -30,8 +31,8 @@ def means_by(
         measure: the column that is averaged, a score without a unit.
 
     Returns:
-        a row a group, in the order in which the groups come: those of `model`, `kind` and `k` that
-        have several values, the columns of `by`, `n` (prompts that have a number), `without` (those
+        a row a group, in the order in which the groups come: those of the columns above that have
+        several values, the columns of `by`, `n` (prompts that have a number), `without` (those
         that have none), `mean`, `median`, `low` and `high` (ends of the interval; NaN of one
         prompt).
 
@@ -42,7 +43,8 @@ def means_by(
     require_columns(table, *APART, *named, measure)
     if table.empty:
         raise InputError("the table has no row, so that there is nothing to average")
-    several = [name for name in APART if table[name].nunique(dropna=False) > 1]
+    apart = (*APART, *(name for name in HOW if name in table))
+    several = [name for name in apart if table[name].nunique(dropna=False) > 1]
     columns = list(dict.fromkeys([*several, *named]))
     places = pd.DataFrame(
         {name: pd.factorize(table[name], use_na_sentinel=False)[0] for name in columns}

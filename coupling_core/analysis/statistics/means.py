@@ -11,7 +11,7 @@ import pandas as pd
 
 from coupling_core.analysis.scores import k_of, known_interval
 from coupling_core.base.errors import InputError
-from coupling_core.base.records import PERFORMANCES, Measure
+from coupling_core.base.records import HOW, PERFORMANCES, Measure
 
 FACTS = ("parameters", "layers", "width", "training_tokens")
 """Numbers of a model that do not depend on the prompt; NaN where unknown. The performances are such
@@ -116,6 +116,21 @@ def require_columns(table: pd.DataFrame, *names: str) -> None:
             f"the table lacks the columns {', '.join(missing)}: expected that of a sweep, a row "
             f"for each model, prompt and K; it has {', '.join(map(str, table)) or 'none'}"
         )
+
+
+def require_alike(table: pd.DataFrame) -> None:
+    """Refuse rows whose scores came about in different ways.
+
+    Raises:
+        InputError: naming in what they differ.
+    """
+    for name in HOW:
+        held = table[name].dropna().unique().tolist() if name in table else []
+        if len(held) > 1:
+            raise InputError(
+                f"the rows differ in {name} ({', '.join(map(str, held))}), so that their scores do "
+                f"not compare: choose one, as table[table.{name} == {held[0]!r}] does"
+            )
 
 
 def _mean(rows: pd.DataFrame, measure: Measure) -> dict[str, object]:

@@ -81,10 +81,10 @@ class CouplingCallback(TrainerCallback):
         self._probes = Probes(tuple(prompts), View(k))
         if not self._probes.prompts:
             raise InputError("there is nothing to measure: expected at least one prompt")
-        if every < 1 or not 0 < share <= 1:
-            raise InputError(
-                f"every must be 1 or more and share from 0 to 1, not {every} and {share}"
-            )
+        if every < 1:
+            raise InputError(f"every must be 1 or more, not {every}")
+        if not 0 < share <= 1:
+            raise InputError(f"share must be above 0 and at most 1, not {share}")
         self.looks: list[Look] = []
         self.left_out: list[int] = []
         self._every, self._share, self._tokenizer = every, share, tokenizer

@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from coupling_core.analysis.scores import (
     Scores,
     block_means,
@@ -54,6 +56,7 @@ def show(result: DepthResult, view: View, *, stored: bool, out: Path | None = No
         f"score       {definition_name(view)}, K = {view.k}, {result.final_norm_words}",
         f"mean        chance-corrected {mean['corrected']:z.4f}, c {mean['coupling']:z.4f}, "
         f"chance floor {mean['chance']:z.4f}, over l != l'",
+        *([f"no mean     {found.verdict}"] if np.isnan(mean["coupling"]) else []),
         "",
     )
     _show_blocks(result, view, found)

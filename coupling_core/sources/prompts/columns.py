@@ -1,8 +1,12 @@
 """What stands beside prompts, as columns of a table that has columns of its own."""
 
 import math
-from collections.abc import Collection, Iterable, Mapping
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
+
+_WHOLE = re.compile(r"[+-]?(0|[1-9]\d*)")
+_DECIMAL = re.compile(r"[+-]?(0|[1-9]\d*)?(\.\d*)?(?<=[\d.])([eE][+-]?\d+)?")
 
 
 def own_columns(fields: Iterable[Mapping[str, Any]], taken: Collection[str]) -> dict[str, str]:
@@ -34,3 +38,22 @@ def own_cells(fields: Mapping[str, Any], columns: Mapping[str, str]) -> dict[str
     """
     found = {column: fields.get(name) for name, column in columns.items()}
     return {column: math.nan if value is None else value for column, value in found.items()}
+
+
+def typed(cells: Sequence[str]) -> list[Any]:
+    """A column of a CSV file as a frame would have it: numbers where every cell is one.
+
+    Args:
+        cells: as they stand in the file. An empty one is None. What begins with a needless zero,
+            such as 007, is a name and no number.
+    """
+    filled = [cell for cell in cells if cell]
+    if all(map(_WHOLE.fullmatch, filled)):
+        return [int(cell) if cell else None for cell in cells]
+    if all(map(_is_decimal, filled)):
+        return [float(cell) if cell else None for cell in cells]
+    return [cell or None for cell in cells]
+
+
+def _is_decimal(cell: str) -> bool:
+    return bool(_DECIMAL.fullmatch(cell)) and any(c.isdigit() for c in cell)

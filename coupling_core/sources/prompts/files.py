@@ -8,7 +8,8 @@ from typing import Any
 from coupling_core.base.errors import InputError
 from coupling_core.base.images import read_image
 from coupling_core.base.textfiles import csv_rows_of, read_stdin, read_text
-from coupling_core.sources.prompts.prompt import Prompt
+from coupling_core.sources.prompts.columns import typed
+from coupling_core.sources.prompts.prompt import OWN, Prompt
 
 IMAGES = (".png", ".jpg", ".jpeg", ".webp")
 """What the images of a folder end in."""
@@ -111,8 +112,15 @@ def _object(line: str) -> dict[str, Any]:
 
 
 def _from_csv(path: Path, text: str) -> Iterator[Prompt]:
-    for number, cells in csv_rows_of(text, path, ("prompt",)):
+    rows = list(csv_rows_of(text, path, ("prompt",)))
+    columns = {
+        name: typed([cells[name] for _, cells in rows])
+        for name in (rows[0][1] if rows else ())
+        if name not in OWN
+    }
+    for place, (number, cells) in enumerate(rows):
+        own = {name: values[place] for name, values in columns.items()}
         try:
-            yield Prompt.of(cells, path.name, number)
+            yield Prompt.of(cells | own, path.name, number)
         except ValueError as error:
             raise InputError(f"{path}, line {number}: {error}") from error

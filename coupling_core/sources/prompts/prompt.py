@@ -8,7 +8,8 @@ from typing import Any
 
 from coupling_core.base.images import shown
 
-_OWN = ("prompt", "category", "difficulty")
+OWN = ("prompt", "category", "difficulty")
+"""What a record says that a prompt has fields of its own for."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ class Prompt:
             raise ValueError(f"difficulty is a number, and {_shown(difficulty)} came")
         _require_unicode(text)
         _require_unicode(category or "")
-        kept = {name: value for name, value in fields.items() if name not in _OWN}
+        kept = {name: value for name, value in fields.items() if name not in OWN}
         return cls(text, source, row, category or "", difficulty, kept)
 
 
