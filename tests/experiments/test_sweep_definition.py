@@ -146,7 +146,7 @@ def test_a_model_that_is_out_of_reach_leaves_the_others(lay_out):
     ("before", "after", "told"),
     [
         ('name = "few"', 'name = "a b"', "name: letters, digits, _, . and -, at most 64"),
-        ('name = "few"', "", "name: Field required"),
+        ('name = "few"', "", "name: it is missing"),
         ("k = [4, 8]", "k = [0]", "k"),
         ("k = [4, 8]", "k = []", "k"),
         ("k = [4, 8]", "k = [4, 7]\nkinds = ['self']", "K = 4 is not kept of 'self'"),
@@ -224,3 +224,16 @@ def test_a_sweep_is_no_more_than_a_megabyte(tmp_path: Path) -> None:
 def test_a_module_of_one_s_own_is_sent_to_where_it_can_be_measured():
     with pytest.raises(InputError, match=r"a LlamaForCausalLM came as a model.*measure_many"):
         read({"name": "few", "models": [{"model": tiny.model("llama")}], "prompts": []})
+
+
+def test_a_sweep_of_which_every_model_is_too_narrow_is_refused_before_it_begins(tmp_path):
+    folder = tiny.folder(tmp_path / "narrow")
+    said = {"name": "n", "models": [{"model": folder}], "prompts": [{"text": "The cat"}]}
+    with pytest.raises(InputError, match="no model of the sweep can be measured at its K: narrow"):
+        make(read(said | {"k": [5000]}))
+
+
+def test_other_complaints_are_counted_once_a_value():
+    said = {"name": "n", "models": [{"model": "a/b"}], "prompts": [{"text": "The cat"}]}
+    with pytest.raises(InputError, match=r"k 1: expected a valid integer, and 'eight' came$"):
+        read(said | {"k": "eight"})

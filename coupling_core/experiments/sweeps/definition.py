@@ -238,6 +238,8 @@ class Sweep(_Table):
 
 _TABLES: Mapping[str, type[_Table]] = {"": Sweep, "models": Models, "slurm": Slurm}
 """By their names in a sweep's file; the file itself has none."""
+_EXPECTED = "Input should be "
+"""Begins what pydantic says of most values."""
 _UNKNOWN = "extra_forbidden"
 """What pydantic calls the complaint about a key that no table has."""
 
@@ -325,15 +327,21 @@ def _told(error: ValidationError) -> str:
     A key that is unknown comes before all others: it is often why another is missing.
     """
     found = error.errors(include_url=False)
-    first, *others = sorted(found, key=lambda one: one["type"] != _UNKNOWN)
+    first = min(found, key=lambda one: one["type"] != _UNKNOWN)
+    others = {one["loc"][:1] for one in found} - {first["loc"][:1]}  # a value has one a type
     parts = list(first["loc"])
     what = first["msg"].removeprefix("Value error, ")
+    if first["type"] == "missing":
+        what = "it is missing"
+    elif what.startswith(_EXPECTED):
+        what = f"expected {what.removeprefix(_EXPECTED)}, and {first['input']!r} came"
     if first["type"] == "string_pattern_mismatch":
         what = f"letters, digits, _, . and -, at most 64, and {first['input']!r} came"
     if first["type"] == _UNKNOWN:
         *parts, key = parts
         what = unknown("key", str(key), _TABLES[str(parts[0]) if parts else ""].model_fields)
-    place = " ".join(str(part + 1) if isinstance(part, int) else part for part in parts)
+    named = [part for part in parts if isinstance(part, int) or part.isidentifier()]
+    place = " ".join(str(part + 1) if isinstance(part, int) else part for part in named)
     more = f"; and {len(others)} more" * bool(others)
     where = place or ("" if first["type"] == _UNKNOWN else "as a whole")
     return f"{where}: {what}{more}" if where else what + more

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from coupling_core.base.errors import ComputeError
+from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.base.images import is_image
 from coupling_core.base.kinds import kind_of
 from coupling_core.base.records import DEFAULT_K, Request, usual_token
@@ -214,7 +214,8 @@ def make(sweep: Sweep) -> Plan:
     """Find a sweep's models and load its prompts.
 
     Raises:
-        InputError: where a suite or a data set is unknown, or a file is not what it should be.
+        InputError: where a suite or a data set is unknown, a file is not what it should be, or
+            every model is narrower than every K.
         ComputeError: where prompts are out of reach.
     """
     samples = [load(source) for source in sweep.prompts]
@@ -225,6 +226,7 @@ def make(sweep: Sweep) -> Plan:
     found = [each for models in sweep.models for each in _weights(models)]
     if sweep.needs_widths:
         found = [_fit(with_width(each), sweep) for each in found]
+        _require_some_fit(found, sweep)
         _tell_narrow(found, sweep)
     weights = tuple(dict.fromkeys(found))  # a table may name what another one has
     origins = tuple(sample.origin for sample in samples)
@@ -276,6 +278,14 @@ def _fit(weights: Weights, sweep: Sweep) -> Weights:
         return weights
     told = f"its width is {weights.width}, and the smallest K of the sweep is {min(sweep.k)}"
     return replace(weights, problem=told)
+
+
+def _require_some_fit(found: Sequence[Weights], sweep: Sweep) -> None:
+    """Refuse a sweep of which every model is too narrow, before anything is measured."""
+    if all(each.width and not sweep.every_k(each.width) for each in found):
+        raise InputError(
+            f"no model of the sweep can be measured at its K: {found[0].title}: {found[0].problem}"
+        )
 
 
 def _tell_narrow(found: Sequence[Weights], sweep: Sweep) -> None:
