@@ -316,7 +316,7 @@ def test_families_that_cannot_be_cut_are_refused_with_the_reason(family):
     [
         (TEXTS[:5], {}, "at least 6"),
         ([TEXTS[0]] * 9, {}, "1 different"),
-        ([TEXTS[0], "t", *TEXTS[1:]], {}, "one token"),
+        ([TEXTS[0], "t", *TEXTS[1:]], {}, "the text .t.: a text of one token"),
         ("a text", {}, "list of texts"),
         (TEXTS, {"remove": 4}, "at least one has to stay"),
         (TEXTS, {"remove": ()}, "1 or more"),
@@ -339,3 +339,11 @@ def test_blocks_that_give_no_finite_numbers_are_told_with_their_set():
     model.model.layers[2].mlp.down_proj.weight.mul_(np.inf)
     with pytest.raises((ComputeError, InputError)):
         pruned(model, by="last", remove=1)
+
+
+def test_texts_may_stand_in_a_file(tmp_path):
+    file = tmp_path / "texts.txt"
+    file.write_text("\n".join(TEXTS))
+    said = {"by": "last", "remove": 1, "tokenizer": tiny.tokenizer()}
+    model = tiny.model("llama")
+    assert prune(model, file, **said).judged_on == prune(model, TEXTS, **said).judged_on

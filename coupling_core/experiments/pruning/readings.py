@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
+from coupling_core.base.errors import InputError
 from coupling_core.base.removal import Removal
 from coupling_core.base.results.base import named
 from coupling_core.engine import hardware, loading, matrix_products
@@ -58,8 +59,11 @@ class Subject:
             InputError: where the model tells no next token, or the text has none.
         """
         asked = replace(self.asked, request=replace(self.asked.request, prompt=text))
-        reader, _ = begin(asked, self.loaded)
-        return Text(reader)
+        try:
+            reader, _ = begin(asked, self.loaded)
+            return Text(reader)
+        except InputError as error:
+            raise InputError(f"the text {text[:40]!r}: {error}") from error
 
 
 class Readings:
